@@ -1,0 +1,54 @@
+// swift-tools-version: 6.3
+// The rooms and their imports are described in README.md, "The house".
+import PackageDescription
+
+let strict: [SwiftSetting] = [
+    .swiftLanguageMode(.v6),
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+    .treatAllWarnings(as: .error),
+]
+
+func room(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target {
+    .target(name: name, dependencies: dependencies, swiftSettings: strict)
+}
+
+func tests(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target {
+    .testTarget(name: name + "Tests", dependencies: [.init(stringLiteral: name)] + dependencies, swiftSettings: strict)
+}
+
+let package = Package(
+    name: "kvcodable",
+    products: [
+        .library(name: "KVCodable", targets: ["KVCodable"]),
+        .library(name: "KeyValueCoder", targets: ["KeyValueCoder"]),
+        .library(name: "KeyValueCoding", targets: ["KeyValueCoding"]),
+        .library(name: "PropertyLists", targets: ["PropertyLists"]),
+        .library(name: "KVCodableLua", targets: ["KVCodableLua", "KVCodableABI"]),
+        .library(name: "kvcodable", type: .dynamic, targets: ["KVCodableABI"]),
+    ],
+    targets: [
+        .target(name: "CKVCodable", path: "include", publicHeadersPath: "."),
+        .target(name: "CSystem"),
+        .systemLibrary(name: "CLua", pkgConfig: "lua5.4", providers: [.apt(["liblua5.4-dev"])]),
+
+        room("PropertyLists", ["CKVCodable"]),
+        room("KeyValueCoding", ["PropertyLists"]),
+        room("KeyValueCoder", ["KeyValueCoding"]),
+        room("CodableTypes", ["KeyValueCoding", "PropertyLists"]),
+        room("DefaultsStorage", ["PropertyLists", "CSystem"]),
+        room("KVCodable", ["CodableTypes", "DefaultsStorage", "KeyValueCoding", "PropertyLists"]),
+        room("KVCodableABI", ["CKVCodable", "KVCodable", "CodableTypes", "DefaultsStorage", "PropertyLists"]),
+        .target(
+            name: "KVCodableLua", dependencies: ["CKVCodable", "CLua"], path: "lua",
+            exclude: ["spec", "examples"], sources: ["kvcodable.c"]),
+
+        tests("PropertyLists"),
+        tests("KeyValueCoding", ["PropertyLists"]),
+        tests("KeyValueCoder"),
+        tests("CodableTypes", ["PropertyLists"]),
+        tests("DefaultsStorage", ["PropertyLists"]),
+        tests("KVCodable", ["PropertyLists", "DefaultsStorage", "CodableTypes"]),
+    ]
+)

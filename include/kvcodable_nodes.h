@@ -1,0 +1,62 @@
+/*
+ * kvcodable_nodes.h: the layout of a document, shared by the Swift tree, the
+ * border and the Lua module.
+ *
+ * This header is outside the stability promise of kvcodable.h: it has a
+ * version of its own, KV_NODES_VERSION, and a program that uses it is built
+ * together with the library it runs with. C programs that want stability use
+ * cursors and paths.
+ *
+ * A document is an array of 16-byte nodes and a block of bytes. The value of
+ * the document is the node at index 0.
+ *
+ *   scalar      one node
+ *   string,     one node: `count` bytes at offset `payload` of the bytes;
+ *   data        a string is valid UTF-8, without a terminator
+ *   array       the header, then each element's nodes in order;
+ *               `count` elements, `payload` nodes in all, header included
+ *   dictionary  the header, then each value's nodes, then `count` key nodes;
+ *               `payload` nodes in all, header and keys included
+ *
+ * A key node is no value: its `head` is the distance in nodes from the
+ * dictionary's header to the key's value, `count` the key's length in bytes,
+ * `payload` its offset. The keys are the last `count` nodes of the
+ * dictionary's span, sorted by their bytes (as memcmp, the shorter first) and
+ * unique. The values stand in any order.
+ *
+ * Why the keys come last: a writer that meets an entry at a time does not
+ * know how many there will be. With the keys behind the values it writes each
+ * value where it stays, holds the keys back, and no node is ever moved.
+ *
+ * Native byte order. Never written to a file.
+ */
+#ifndef KVCODABLE_NODES_H
+#define KVCODABLE_NODES_H
+
+#include <stdint.h>
+
+#define KV_NODES_VERSION 1
+
+/* The kinds of a value, in a value node's `head`. */
+enum {
+  KV_NODE_NULL = 0,       /* in memory only; no property-list format has one */
+  KV_NODE_BOOLEAN = 1,    /* payload: 0 or 1 */
+  KV_NODE_INTEGER = 2,    /* payload: the bits of an int64_t */
+  KV_NODE_UNSIGNED = 3,   /* payload: a uint64_t above INT64_MAX */
+  KV_NODE_REAL = 4,       /* payload: the bits of a double */
+  KV_NODE_DATE = 5,       /* payload: the bits of a double, seconds since
+                             2001-01-01T00:00:00Z */
+  KV_NODE_UID = 6,        /* payload: a uint32_t, a keyed archive's reference */
+  KV_NODE_STRING = 7,
+  KV_NODE_DATA = 8,
+  KV_NODE_ARRAY = 9,
+  KV_NODE_DICTIONARY = 10
+};
+
+typedef struct kv_node {
+  uint32_t head;    /* a value: its kind; a key: the distance to its value */
+  uint32_t count;   /* string, data, key: bytes; container: elements; else 0 */
+  uint64_t payload; /* bits, offset into the bytes, or span in nodes */
+} kv_node;
+
+#endif
