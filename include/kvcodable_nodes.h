@@ -18,11 +18,12 @@
  *   dictionary  the header, then each value's nodes, then `count` key nodes;
  *               `payload` nodes in all, header and keys included
  *
- * A key node is no value: its `head` is the distance in nodes from the
- * dictionary's header to the key's value, `count` the key's length in bytes,
- * `payload` its offset. The keys are the last `count` nodes of the
+ * A key node is no value: its `head` is KV_NODE_KEY plus the distance in nodes
+ * from the dictionary's header to the key's value, `count` the key's length in
+ * bytes, `payload` its offset. The keys are the last `count` nodes of the
  * dictionary's span, sorted by their bytes (as memcmp, the shorter first) and
- * unique. The values stand in any order.
+ * unique. The values stand in any order. Thanks to the mark, one pass from the
+ * first node to the last can tell every node for what it is.
  *
  * Why the keys come last: a writer that meets an entry at a time does not
  * know how many there will be. With the keys behind the values it writes each
@@ -53,8 +54,11 @@ enum {
   KV_NODE_DICTIONARY = 10
 };
 
+/* The mark of a key node; the other 31 bits of its head are the distance. */
+#define KV_NODE_KEY 0x80000000u
+
 typedef struct kv_node {
-  uint32_t head;    /* a value: its kind; a key: the distance to its value */
+  uint32_t head;    /* a value: its kind; a key: mark and distance */
   uint32_t count;   /* string, data, key: bytes; container: elements; else 0 */
   uint64_t payload; /* bits, offset into the bytes, or span in nodes */
 } kv_node;

@@ -1,1 +1,71 @@
-internal import CKVCodable
+public import CKVCodable
+
+/// An immutable property-list value: a scalar, or an array or dictionary with all that is in it.
+///
+/// Values are views of one flat, reference-counted document (`kvcodable_nodes.h`): taking an element of an array or
+/// the value of a key copies nothing and keeps the whole document alive; ``compacted()`` gives a copy of its own.
+/// Safe to use from several threads at once.
+///
+/// Equality is exact: reals and dates by their bits, integer 1 is not real 1, keys and strings by their bytes.
+public struct PropertyList: Sendable {
+    @usableFromInline package let document: Document
+    /// The value's node. Always a value node of the document.
+    @usableFromInline package let index: Int
+
+    @inlinable package init(document: Document, index: Int) {
+        self.document = document
+        self.index = index
+    }
+
+    @inlinable package var node: kv_node { document.nodes[index] }
+
+    /// Whether the value is the whole document rather than a part of a larger one.
+    package var isWholeDocument: Bool { index == 0 && node.span == document.nodeCount }
+
+    public var kind: PropertyListKind { node.kind }
+
+    /// Elements of an array, entries of a dictionary, bytes of a string or data; 0 for every other kind.
+    public var count: Int { Int(node.count) }
+}
+
+// MARK: - Scalars: nil when the value is of another kind
+
+extension PropertyList {
+    public var isNull: Bool { kind == .null }
+
+    public var boolean: Bool? { kind == .boolean ? node.payload != 0 : nil }
+
+    /// A whole number within `Int64`.
+    public var integer: Int64? { kind == .integer ? Int64(bitPattern: node.payload) : nil }
+
+    /// A whole number above `Int64.max`.
+    public var unsigned: UInt64? { kind == .unsigned ? node.payload : nil }
+
+    public var real: Double? { kind == .real ? Double(bitPattern: node.payload) : nil }
+
+    /// Seconds since 2001-01-01T00:00:00Z.
+    public var date: Double? { kind == .date ? Double(bitPattern: node.payload) : nil }
+
+    public var uid: UInt32? { kind == .uid ? UInt32(truncatingIfNeeded: node.payload) : nil }
+
+    public var string: String? {
+        kind == .string ? String(decoding: document.buffer(of: node), as: UTF8.self) : nil
+    }
+
+    /// A copy of a data value's bytes.
+    public var data: [UInt8]? { kind == .data ? [UInt8](document.buffer(of: node)) : nil }
+
+    /// Lends the bytes of a string (UTF-8) or data for the time of the call; nil when the value is of another kind.
+    public func withBytes<Result>(_ body: (UnsafeRawBufferPointer) throws -> Result) rethrows -> Result? {
+        guard kind == .string || kind == .data else { return nil }
+        defer { withExtendedLifetime(document) {} }
+        return try body(UnsafeRawBufferPointer(document.buffer(of: node)))
+    }
+}
+
+extension Document {
+    /// The bytes of a string, data or key node. Valid while the document lives.
+    @inlinable package func buffer(of node: kv_node) -> UnsafeBufferPointer<UInt8> {
+        UnsafeBufferPointer(start: bytes + Int(truncatingIfNeeded: node.payload), count: Int(node.count))
+    }
+}

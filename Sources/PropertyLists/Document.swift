@@ -1,0 +1,101 @@
+public import CKVCodable
+
+#if canImport(Glibc)
+internal import Glibc
+#elseif canImport(Musl)
+internal import Musl
+#elseif canImport(Darwin)
+internal import Darwin
+#endif
+
+/// The memory of a document: nodes and bytes as `kvcodable_nodes.h` lays them out.
+///
+/// Whoever makes one vouches for the layout: a ``PropertyListBuilder``, a validating copy, or a splice of documents.
+/// `@unchecked Sendable` holds because nothing changes after `init`, and the memory is freed with the last reference.
+@usableFromInline package final class Document: @unchecked Sendable {
+    @usableFromInline package let nodes: UnsafePointer<kv_node>
+    package let nodeCount: Int
+    @usableFromInline package let bytes: UnsafePointer<UInt8>
+    package let byteCount: Int
+    /// How many of the bytes no node uses: what earlier changes left behind.
+    package let unusedBytes: Int
+
+    private let nodeBlock: UnsafeMutableRawPointer?
+    private let byteBlock: UnsafeMutableRawPointer?
+
+    /// Takes the memory of both buffers.
+    package init(
+        nodes: inout GrowableBuffer<kv_node>, bytes: inout GrowableBuffer<UInt8>, unusedBytes: Int = 0
+    ) {
+        nodeCount = nodes.count
+        byteCount = bytes.count
+        self.unusedBytes = unusedBytes
+        let nodeMemory = nodes.take()
+        let byteMemory = bytes.take()
+        nodeBlock = nodeMemory.map { UnsafeMutableRawPointer($0) }
+        byteBlock = byteMemory.map { UnsafeMutableRawPointer($0) }
+        self.nodes = nodeMemory.map { UnsafePointer($0) } ?? Self.emptyNode
+        self.bytes = byteMemory.map { UnsafePointer($0) } ?? Self.emptyBytes
+    }
+
+    /// Takes one block, `nodeCount` nodes and behind them `byteCount` bytes, made by `malloc`.
+    package init(taking block: UnsafeMutableRawPointer, nodeCount: Int, byteCount: Int) {
+        self.nodeCount = nodeCount
+        self.byteCount = byteCount
+        unusedBytes = 0
+        nodeBlock = block
+        byteBlock = nil
+        nodes = UnsafePointer(block.bindMemory(to: kv_node.self, capacity: nodeCount))
+        let tail = block + nodeCount * MemoryLayout<kv_node>.stride
+        bytes = UnsafePointer(tail.bindMemory(to: UInt8.self, capacity: byteCount))
+    }
+
+    deinit {
+        free(nodeBlock)
+        free(byteBlock)
+    }
+
+    /// A null value, so that `nodes` always has a node 0. Never freed, never changed.
+    private nonisolated(unsafe) static let emptyNode: UnsafePointer<kv_node> = {
+        let block = UnsafeMutablePointer<kv_node>.allocate(capacity: 1)
+        block.initialize(to: kv_node(head: PropertyListKind.null.rawValue, count: 0, payload: 0))
+        return UnsafePointer(block)
+    }()
+
+    /// An address for documents without bytes. Never read, freed or changed.
+    private nonisolated(unsafe) static let emptyBytes: UnsafePointer<UInt8> = {
+        UnsafePointer(UnsafeMutablePointer<UInt8>.allocate(capacity: 1))
+    }()
+}
+
+extension kv_node {
+    @inlinable package init(kind: PropertyListKind, count: Int = 0, payload: UInt64 = 0) {
+        self.init(head: kind.rawValue, count: UInt32(truncatingIfNeeded: count), payload: payload)
+    }
+
+    /// The kind of a value node.
+    ///
+    /// Sound because a document's value heads are known to be 0 to 10, and an enum without payloads is stored as the
+    /// number of its case: the cases stand in the order of their raw values (a test holds that).
+    @inlinable package var kind: PropertyListKind {
+        unsafeBitCast(UInt8(truncatingIfNeeded: head), to: PropertyListKind.self)
+    }
+
+    @inlinable package var isKey: Bool { head & 0x8000_0000 != 0 }
+
+    /// A key's distance, in nodes, from its dictionary's header to its value.
+    @inlinable package var distance: Int {
+        get { Int(head & 0x7FFF_FFFF) }
+        set { head = 0x8000_0000 | UInt32(truncatingIfNeeded: newValue) }
+    }
+
+    /// How many nodes the value takes, itself included.
+    @inlinable package var span: Int {
+        head >= PropertyListKind.array.rawValue ? Int(truncatingIfNeeded: payload) : 1
+    }
+
+    /// Whether the payload is an offset into the bytes.
+    @inlinable package var hasBytes: Bool {
+        isKey || head == PropertyListKind.string.rawValue || head == PropertyListKind.data.rawValue
+    }
+}

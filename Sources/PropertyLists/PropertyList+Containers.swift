@@ -1,0 +1,146 @@
+public import CKVCodable
+
+#if canImport(Glibc)
+public import Glibc
+#elseif canImport(Musl)
+public import Musl
+#elseif canImport(Darwin)
+public import Darwin
+#endif
+
+extension PropertyList {
+    /// The element at `index`, counted from 0; nil past the end or when the value is no array.
+    ///
+    /// Constant time in an array of scalars; else time proportional to `index`: walk ``elements`` to see them all.
+    public subscript(index: Int) -> PropertyList? {
+        guard kind == .array, index >= 0, index < count else { return nil }
+        return PropertyList(document: document, index: document.element(index, ofArrayAt: self.index))
+    }
+
+    /// The value of `key`; nil when it is absent or the value is no dictionary.
+    public subscript(key: String) -> PropertyList? {
+        key.withBytes { self[utf8: $0.bindMemory(to: UInt8.self)] }
+    }
+
+    /// The value of the key with these bytes; nil when it is absent or the value is no dictionary.
+    package subscript(utf8 key: UnsafeBufferPointer<UInt8>) -> PropertyList? {
+        guard kind == .dictionary else { return nil }
+        let (slot, found) = document.search(key, inDictionaryAt: index)
+        guard found else { return nil }
+        return PropertyList(document: document, index: index + document.nodes[slot].distance)
+    }
+
+    /// The elements of an array in order; nothing for other kinds.
+    public var elements: Elements { Elements(array: self) }
+
+    /// The entries of a dictionary in the order of their keys' bytes; nothing for other kinds.
+    public var entries: Entries { Entries(dictionary: self) }
+
+    /// The keys of a dictionary in the order of their bytes; nothing for other kinds.
+    public var keys: [String] { entries.map(\.key) }
+
+    /// The value at the end of `path`; nil when there is none.
+    public func value(at path: PropertyListPath) -> PropertyList? {
+        var value = self
+        for step in path.steps {
+            let next: PropertyList? =
+                switch step {
+                case .key(let key): value[key]
+                case .index(let index): value[index]
+                }
+            guard let next else { return nil }
+            value = next
+        }
+        return value
+    }
+
+    public struct Elements: Sequence, IteratorProtocol {
+        private let document: Document
+        private var position: Int
+        private var remaining: Int
+
+        init(array: PropertyList) {
+            document = array.document
+            position = array.index + 1
+            remaining = array.kind == .array ? array.count : 0
+        }
+
+        public var underestimatedCount: Int { remaining }
+
+        public mutating func next() -> PropertyList? {
+            guard remaining > 0 else { return nil }
+            remaining -= 1
+            defer { position += document.nodes[position].span }
+            return PropertyList(document: document, index: position)
+        }
+    }
+
+    public struct Entries: Sequence, IteratorProtocol {
+        private let document: Document
+        private let header: Int
+        private var slot: Int
+        private let end: Int
+
+        init(dictionary: PropertyList) {
+            document = dictionary.document
+            header = dictionary.index
+            let keys = dictionary.kind == .dictionary ? document.keys(ofDictionaryAt: header) : 0..<0
+            slot = keys.lowerBound
+            end = keys.upperBound
+        }
+
+        public var underestimatedCount: Int { end - slot }
+
+        public mutating func next() -> (key: String, value: PropertyList)? {
+            guard slot < end else { return nil }
+            defer { slot += 1 }
+            let key = document.nodes[slot]
+            let value = PropertyList(document: document, index: header + key.distance)
+            return (String(decoding: document.buffer(of: key), as: UTF8.self), value)
+        }
+    }
+}
+
+extension Document {
+    /// The key nodes of a dictionary, the last `count` nodes of its span.
+    @inlinable package func keys(ofDictionaryAt header: Int) -> Range<Int> {
+        let node = nodes[header]
+        let end = header &+ Int(truncatingIfNeeded: node.payload)
+        return (end &- Int(node.count))..<end
+    }
+
+    /// The node of element `index`, which must be below the array's count.
+    package func element(_ index: Int, ofArrayAt header: Int) -> Int {
+        let node = nodes[header]
+        if Int(truncatingIfNeeded: node.payload) == Int(node.count) + 1 { return header + 1 + index }
+        var position = header + 1
+        for _ in 0..<index { position += nodes[position].span }
+        return position
+    }
+
+    /// Where `key` stands among the dictionary's keys, or where it would be inserted.
+    package func search(
+        _ key: UnsafeBufferPointer<UInt8>, inDictionaryAt header: Int
+    ) -> (slot: Int, found: Bool) {
+        let keys = keys(ofDictionaryAt: header)
+        var low = keys.lowerBound
+        var high = keys.upperBound
+        while low < high {
+            let middle = low + (high - low) / 2
+            let order = compareBytes(buffer(of: nodes[middle]), key)
+            if order == 0 { return (middle, true) }
+            if order < 0 { low = middle + 1 } else { high = middle }
+        }
+        return (low, false)
+    }
+}
+
+/// The order of keys: by bytes, and where one begins with the other the shorter first.
+@inlinable package func compareBytes(_ left: UnsafeBufferPointer<UInt8>, _ right: UnsafeBufferPointer<UInt8>) -> Int {
+    let common = min(left.count, right.count)
+    if common > 0, let leftBase = left.baseAddress, let rightBase = right.baseAddress {
+        let order = memcmp(leftBase, rightBase, common)
+        if order != 0 { return Int(order) }
+    }
+    return left.count &- right.count
+}

@@ -1,0 +1,309 @@
+public import CKVCodable
+
+/// Writes a document value by value, front to back.
+///
+/// ```swift
+/// var builder = PropertyListBuilder()
+/// try builder.beginDictionary()
+/// try builder.key("width")
+/// try builder.append(integer: 640)
+/// try builder.end()
+/// let list = try builder.finish()
+/// ```
+///
+/// Where a dictionary is given the same key twice, the last value wins. Strings and keys must be valid UTF-8. An error
+/// leaves the builder unusable but for ``reset()``. Not to be used from two threads at once.
+public struct PropertyListBuilder: ~Copyable {
+    /// What the place where the next value goes asks for.
+    @usableFromInline enum Place: UInt8, BitwiseCopyable {
+        case root, element, key, value, complete
+    }
+
+    /// An open container, and what held before it was opened.
+    @usableFromInline struct Frame: BitwiseCopyable {
+        var header: Int
+        var outerElements: Int
+        var outerPlace: Place
+        /// The first of this container's keys on the key stack.
+        var firstKey: Int
+    }
+
+    @usableFromInline package var nodes = GrowableBuffer<kv_node>()
+    @usableFromInline package var bytes = GrowableBuffer<UInt8>()
+    @usableFromInline var keys = GrowableBuffer<kv_node>()
+    @usableFromInline var frames = GrowableBuffer<Frame>()
+    /// Elements so far in the array that is open.
+    @usableFromInline var elements = 0
+    @usableFromInline var place = Place.root
+    /// Where the dictionary that is open begins.
+    @usableFromInline var header = 0
+    /// Values whose key came again leave nodes that nothing reaches; ``finish()`` removes them.
+    var hasDuplicates = false
+    public let limits: PropertyListLimits
+
+    public init(limits: PropertyListLimits = PropertyListLimits()) {
+        self.limits = limits
+    }
+
+    /// Forgets everything written, for another start.
+    public mutating func reset() {
+        nodes.count = 0
+        bytes.count = 0
+        keys.count = 0
+        frames.count = 0
+        elements = 0
+        place = .root
+        header = 0
+        hasDuplicates = false
+    }
+
+    /// Gives the document and leaves the builder empty, ready for another.
+    ///
+    /// - Throws: ``PropertyListError/Code/misuse`` when a container is still open or nothing was written.
+    public mutating func finish() throws(PropertyListError) -> PropertyList {
+        guard place == .complete else {
+            throw misuse(frames.count > 0 ? "a container is still open" : "no value was written")
+        }
+        let document = Document(nodes: &nodes, bytes: &bytes)
+        let list = PropertyList(document: document, index: 0)
+        let result = hasDuplicates ? list.rewritten() : list
+        reset()
+        return result
+    }
+}
+
+// MARK: - Scalars
+
+extension PropertyListBuilder {
+    @inlinable public mutating func appendNull() throws(PropertyListError) {
+        try append(scalar: .null, 0)
+    }
+
+    @inlinable public mutating func append(boolean: Bool) throws(PropertyListError) {
+        try append(scalar: .boolean, boolean ? 1 : 0)
+    }
+
+    @inlinable public mutating func append(integer: Int64) throws(PropertyListError) {
+        try append(scalar: .integer, UInt64(bitPattern: integer))
+    }
+
+    /// Appends a whole number: as integer where `Int64` can hold it, else as unsigned.
+    @inlinable public mutating func append(unsigned: UInt64) throws(PropertyListError) {
+        try append(scalar: unsigned > UInt64(Int64.max) ? .unsigned : .integer, unsigned)
+    }
+
+    @inlinable public mutating func append(real: Double) throws(PropertyListError) {
+        try append(scalar: .real, real.bitPattern)
+    }
+
+    /// - Parameter date: seconds since 2001-01-01T00:00:00Z.
+    @inlinable public mutating func append(date: Double) throws(PropertyListError) {
+        try append(scalar: .date, date.bitPattern)
+    }
+
+    @inlinable public mutating func append(uid: UInt32) throws(PropertyListError) {
+        try append(scalar: .uid, UInt64(uid))
+    }
+
+    @usableFromInline package mutating func append(
+        scalar kind: PropertyListKind, _ payload: UInt64
+    ) throws(PropertyListError) {
+        try admit()
+        nodes.append(kv_node(kind: kind, payload: payload))
+    }
+}
+
+// MARK: - Strings and data
+
+extension PropertyListBuilder {
+    public mutating func append(string: String) throws(PropertyListError) {
+        // A Swift string is valid by construction.
+        try string.withBytes { utf8 throws(PropertyListError) in try append(bytes: utf8, as: .string) }
+    }
+
+    /// - Throws: ``PropertyListError/Code/invalidValue`` when the bytes are not UTF-8.
+    public mutating func append(utf8 bytes: UnsafeRawBufferPointer) throws(PropertyListError) {
+        try validate(utf8: bytes, "a string")
+        try append(bytes: bytes, as: .string)
+    }
+
+    public mutating func append(data bytes: UnsafeRawBufferPointer) throws(PropertyListError) {
+        try append(bytes: bytes, as: .data)
+    }
+
+    public mutating func append(data bytes: [UInt8]) throws(PropertyListError) {
+        try bytes.withUnsafeBufferPointer { bytes throws(PropertyListError) in
+            try append(bytes: UnsafeRawBufferPointer(bytes), as: .data)
+        }
+    }
+
+    package mutating func append(
+        bytes: UnsafeRawBufferPointer, as kind: PropertyListKind
+    ) throws(PropertyListError) {
+        try admit()
+        let offset = try store(bytes)
+        nodes.append(kv_node(kind: kind, count: bytes.count, payload: offset))
+    }
+
+    /// Copies the bytes and gives their offset.
+    package mutating func store(_ source: UnsafeRawBufferPointer) throws(PropertyListError) -> UInt64 {
+        guard source.count <= PropertyListLimits.length else {
+            throw error(.limitExceeded, "\(source.count) bytes are more than one value can hold")
+        }
+        let offset = bytes.count
+        bytes.append(source.bindMemory(to: UInt8.self))
+        return UInt64(truncatingIfNeeded: offset)
+    }
+
+    func validate(utf8 bytes: UnsafeRawBufferPointer, _ what: String) throws(PropertyListError) {
+        guard let offset = firstInvalidUTF8(bytes) else { return }
+        throw error(
+            .invalidValue, "Expected UTF-8 in \(what), found invalid bytes after \(offset); use data for bytes")
+    }
+}
+
+// MARK: - Containers
+
+extension PropertyListBuilder {
+    public mutating func beginArray() throws(PropertyListError) {
+        try begin(.array, place: .element)
+    }
+
+    public mutating func beginDictionary() throws(PropertyListError) {
+        try begin(.dictionary, place: .key)
+    }
+
+    /// Names the value that comes next in the dictionary that is open.
+    public mutating func key(_ key: String) throws(PropertyListError) {
+        try key.withBytes { utf8 throws(PropertyListError) in try append(validKey: utf8) }
+    }
+
+    /// - Throws: ``PropertyListError/Code/invalidValue`` when the bytes are not UTF-8.
+    public mutating func key(utf8 bytes: UnsafeRawBufferPointer) throws(PropertyListError) {
+        try validate(utf8: bytes, "a key")
+        try append(validKey: bytes)
+    }
+
+    package mutating func append(validKey bytes: UnsafeRawBufferPointer) throws(PropertyListError) {
+        guard place == .key else { throw misuse("a key where a value is expected") }
+        var node = kv_node(kind: .null, count: bytes.count, payload: try store(bytes))
+        node.distance = nodes.count - header
+        keys.append(node)
+        place = .value
+    }
+
+    /// Closes the array or dictionary that was opened last.
+    public mutating func end() throws(PropertyListError) {
+        guard frames.count > 0 else { throw misuse("an end without a begin") }
+        guard place != .value else { throw misuse("an end where a key waits for its value") }
+        let frame = frames[frames.count - 1]
+        if place == .key { try placeKeys(from: frame.firstKey, of: frame.header) } else { closeArray(frame.header) }
+        frames.count -= 1
+        elements = frame.outerElements
+        place = frame.outerPlace
+        header = frames.count > 0 ? frames[frames.count - 1].header : 0
+    }
+
+    private mutating func begin(_ kind: PropertyListKind, place inner: Place) throws(PropertyListError) {
+        guard frames.count < limits.depth else {
+            throw error(.limitExceeded, "Deeper than \(limits.depth) levels")
+        }
+        try admit()
+        frames.append(
+            Frame(header: nodes.count, outerElements: elements, outerPlace: place, firstKey: keys.count))
+        header = nodes.count
+        elements = 0
+        place = inner
+        nodes.append(kv_node(kind: kind))
+    }
+
+    private mutating func closeArray(_ header: Int) {
+        nodes[header].count = UInt32(truncatingIfNeeded: elements)
+        nodes[header].payload = UInt64(truncatingIfNeeded: nodes.count - header)
+    }
+
+    private mutating func placeKeys(from first: Int, of header: Int) throws(PropertyListError) {
+        var count = keys.count - first
+        guard nodes.count + count <= PropertyListLimits.nodes else { throw tooManyNodes() }
+        if count > 0, let stack = keys.base, let text = bytes.base {
+            let unsorted = UnsafeMutableBufferPointer(start: stack + first, count: count)
+            let unique = sortKeys(unsorted, bytes: text)
+            hasDuplicates = hasDuplicates || unique < count
+            count = unique
+            nodes.append(UnsafeBufferPointer(start: stack + first, count: count))
+        } else {
+            // Either no keys, or the one key "": nothing to sort.
+            for slot in first..<keys.count { nodes.append(keys[slot]) }
+        }
+        keys.count = first
+        nodes[header].count = UInt32(truncatingIfNeeded: count)
+        nodes[header].payload = UInt64(truncatingIfNeeded: nodes.count - header)
+    }
+}
+
+// MARK: - Whole values
+
+extension PropertyListBuilder {
+    /// Appends a copy of a value with all that is in it.
+    public mutating func append(_ list: PropertyList) throws(PropertyListError) {
+        let depth = list.depth
+        guard frames.count + depth <= limits.depth else {
+            throw error(.limitExceeded, "Deeper than \(limits.depth) levels")
+        }
+        guard nodes.count + list.node.span <= PropertyListLimits.nodes else { throw tooManyNodes() }
+        try admit()
+        list.copyNodes(to: &nodes, bytes: &bytes)
+    }
+}
+
+// MARK: - Places and errors
+
+extension PropertyListBuilder {
+    /// Notes that a value comes now, and checks that one may.
+    @inlinable package mutating func admit() throws(PropertyListError) {
+        switch place {
+        case .element: elements &+= 1
+        case .value: place = .key
+        case .root: place = .complete
+        case .key, .complete: throw unexpectedValue()
+        }
+        if nodes.count >= PropertyListLimits.nodes { throw tooManyNodes() }
+    }
+
+    @usableFromInline func unexpectedValue() -> PropertyListError {
+        misuse(place == .key ? "a value where a key is expected" : "a second value at the root")
+    }
+
+    @usableFromInline func tooManyNodes() -> PropertyListError {
+        error(.limitExceeded, "More than \(PropertyListLimits.nodes) values")
+    }
+
+    private func misuse(_ message: String) -> PropertyListError { error(.misuse, message) }
+
+    package func error(_ code: PropertyListError.Code, _ message: String) -> PropertyListError {
+        PropertyListError(code, message, at: path)
+    }
+
+    /// The path of the value that comes next, or came last.
+    package var path: PropertyListPath {
+        var steps: [PropertyListPath.Step] = []
+        for depth in 0..<frames.count {
+            let isLast = depth == frames.count - 1
+            let inner = isLast ? place : frames[depth + 1].outerPlace
+            let count = isLast ? elements : frames[depth + 1].outerElements
+            let keyEnd = isLast ? keys.count : frames[depth + 1].firstKey
+            if inner == .element {
+                steps.append(.index(isLast ? count : count - 1))
+            } else if keyEnd > frames[depth].firstKey {
+                steps.append(.key(text(of: keys[keyEnd - 1])))
+            }
+        }
+        return PropertyListPath(steps)
+    }
+
+    private func text(of key: kv_node) -> String {
+        guard let base = bytes.base else { return "" }
+        let start = base + Int(truncatingIfNeeded: key.payload)
+        return String(decoding: UnsafeBufferPointer(start: start, count: Int(key.count)), as: UTF8.self)
+    }
+}

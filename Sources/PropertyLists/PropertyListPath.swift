@@ -1,0 +1,57 @@
+/// The way from a value to one inside it: a key for each dictionary, an index for each array.
+///
+/// The empty path is the value itself. Keys are exact: dots and spaces have no meaning in them.
+public struct PropertyListPath: Sendable, Hashable {
+    public enum Step: Sendable, Hashable {
+        case key(String)
+        /// Counted from 0.
+        case index(Int)
+    }
+
+    public var steps: [Step]
+
+    public init(_ steps: [Step] = []) {
+        self.steps = steps
+    }
+
+    public var isEmpty: Bool { steps.isEmpty }
+
+    /// This path, one step longer.
+    public func appending(_ step: Step) -> PropertyListPath {
+        PropertyListPath(steps + [step])
+    }
+
+    /// This path, then `other`.
+    public func appending(_ other: PropertyListPath) -> PropertyListPath {
+        PropertyListPath(steps + other.steps)
+    }
+
+    /// The path as messages show it, `window.tags[2]`, with indexes counted from `firstIndex`.
+    ///
+    /// - Parameter root: what stands for the value itself, such as `SELF`; empty for nothing.
+    public func description(root: String, firstIndex: Int = 0) -> String {
+        var text = root
+        for step in steps {
+            switch step {
+            case .key(let key): text += text.isEmpty ? key : "." + key
+            case .index(let index): text += "[\(index.addingReportingOverflow(firstIndex).partialValue)]"
+            }
+        }
+        return text
+    }
+}
+
+extension PropertyListPath: CustomStringConvertible {
+    public var description: String { description(root: "") }
+}
+
+extension PropertyListPath: ExpressibleByArrayLiteral {
+    public init(arrayLiteral elements: Step...) {
+        self.init(elements)
+    }
+}
+
+extension PropertyListPath.Step: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral {
+    public init(stringLiteral key: String) { self = .key(key) }
+    public init(integerLiteral index: Int) { self = .index(index) }
+}
