@@ -44,7 +44,7 @@ let package = Package(
             name: "KVCodableLua", dependencies: ["CKVCodable", "CLua"], path: "lua",
             exclude: ["spec", "examples"], sources: ["kvcodable.c"]),
 
-        tests("PropertyLists"),
+        tests("PropertyLists", ["CKVCodable"]),
         tests("KeyValueCoding", ["PropertyLists"]),
         tests("KeyValueCoder"),
         tests("CodableTypes", ["PropertyLists"]),
