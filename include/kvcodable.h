@@ -144,6 +144,12 @@ kv_status kv_error_describe(const kv_error *error, int64_t first_index,
  * Borrows: lasts as long as the error. A NUL follows the text. */
 kv_str kv_error_path(const kv_error *error);
 
+/* The same as steps: how many, and each; KV_ABSENT past the last. The key lasts
+ * as long as the error. */
+size_t kv_error_path_count(const kv_error *error);
+kv_status kv_error_path_step(const kv_error *error, size_t index,
+                             kv_step *step);
+
 /* The place in a text, counted from 1; KV_ABSENT when there is none. */
 kv_status kv_error_position(const kv_error *error, int64_t *line,
                             int64_t *column);
@@ -326,6 +332,9 @@ kv_status kv_registry_describe(kv_registry *registry,
 
 void kv_type_free(kv_type *type);
 
+/* Flags of a typed set: what the type does not know of the old value goes. */
+#define KV_REPLACE 1u
+
 /* Gives the value as programs see it from the value as it is stored: checked,
  * keys renamed to fields, defaults filled in. */
 kv_status kv_type_decode(const kv_type *type, const kv_tree *stored,
@@ -335,8 +344,8 @@ kv_status kv_type_decode(const kv_type *type, const kv_tree *stored,
  * may be NULL, is what is stored now: what the type does not know of it is
  * kept. */
 kv_status kv_type_encode(const kv_type *type, const kv_tree *value,
-                         const kv_tree *stored, kv_tree **result,
-                         kv_error **error);
+                         const kv_tree *stored, uint32_t flags,
+                         kv_tree **result, kv_error **error);
 
 /* ------------------------------------------------------------------------
  * Codec: bytes and files
@@ -429,7 +438,7 @@ kv_status kv_store_get_real(const kv_store *store, const kv_step *path,
  * Without one, it is stored as it is. */
 kv_status kv_store_set(kv_store *store, const kv_step *path, size_t steps,
                        const kv_tree *value, const kv_type *type,
-                       kv_error **error);
+                       uint32_t flags, kv_error **error);
 
 /* Removes the value; KV_ABSENT when there was none. */
 kv_status kv_store_remove(kv_store *store, const kv_step *path, size_t steps,
@@ -476,7 +485,8 @@ kv_status kv_transaction_get(const kv_transaction *transaction,
                              kv_error **error);
 kv_status kv_transaction_set(kv_transaction *transaction, const kv_step *path,
                              size_t steps, const kv_tree *value,
-                             const kv_type *type, kv_error **error);
+                             const kv_type *type, uint32_t flags,
+                             kv_error **error);
 kv_status kv_transaction_remove(kv_transaction *transaction,
                                 const kv_step *path, size_t steps,
                                 kv_error **error);
