@@ -138,6 +138,7 @@ extension EncodingNode {
         case .secondsSince1970: try write(date, times: 1, at: slot, key)
         case .millisecondsSince1970: try write(date, times: 1000, at: slot, key)
         case .iso8601Format(let style): try write(.string(date.formatted(style)), at: slot)
+        case .formatted(let format): try write(.string(format(date)), at: slot)
         case .custom(let convert):
             try write(any: converted(date, "Date", key) { try convert(date) }, at: slot)
         }
