@@ -1,8 +1,516 @@
+/*
+ * kvcodable.h: typed preferences, for C and C++.
+ *
+ * One store of property-list values, read and written from Swift, C and Lua.
+ * Link with -lkvcodable (pkg-config: kvcodable).
+ *
+ * Conventions, which hold for every function here:
+ *
+ *   Status     Functions that can fail return a kv_status. KV_OK is 0, KV_ABSENT
+ *              is 1 and means that there is nothing, which is no error; errors
+ *              are negative. New codes may be added, none is ever reused.
+ *   Errors     A last parameter `kv_error **error`, where there is one, may be
+ *              NULL. When the status is negative it is set to an error that the
+ *              caller frees with kv_error_free(); else it is set to NULL.
+ *   Outputs    are written on KV_OK only, and may be NULL where nothing is
+ *              wanted.
+ *   Pointers   Any pointer may be NULL: a NULL that makes no sense gives
+ *              KV_INVALID_ARGUMENT. All kv_..._free() accept NULL.
+ *   Ownership  "gives": the caller owns the result and frees it. "takes": the
+ *              library frees the argument, on success and on failure. "borrows":
+ *              the memory belongs to somebody else, and the comment says how
+ *              long it lasts. Where nothing is said, arguments are only read
+ *              during the call.
+ *   Strings    are a pointer and a length in bytes, valid UTF-8, and may hold
+ *              NUL. A kv_str with a NULL pointer and length 0 is the empty
+ *              string. kv_string("...") makes one from a C string.
+ *   Paths      An array of steps: a key for each dictionary, an index (from 0)
+ *              for each array on the way; no steps is the value itself. Keys
+ *              are exact: dots have no meaning.
+ *   Threads    An object whose first parameter is const may be used from
+ *              several threads at once, and so may a kv_store; everything else
+ *              by one thread at a time.
+ *   Callbacks  must return: no longjmp and no C++ exception may leave one.
+ *   Memory     When memory runs out, the process is aborted.
+ */
 #ifndef KVCODABLE_H
 #define KVCODABLE_H
 
+#include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ------------------------------------------------------------------------
+ * Version
+ */
+
+/* The version of this contract. A library with a higher one still keeps it. */
 #define KV_ABI_VERSION 1
+
+/* The contract version that the library was built with. */
+int32_t kv_abi_version(void);
+
+/* The library's version, such as "0.1.0". A string that lasts for ever. */
+const char *kv_version(void);
+
+/* ------------------------------------------------------------------------
+ * Status and errors
+ */
+
+typedef enum kv_status {
+  KV_OK = 0,
+  KV_ABSENT = 1,            /* there is nothing at that key or path */
+  KV_INVALID_ARGUMENT = -1, /* a NULL, a wrong option, a string not UTF-8 */
+  KV_MALFORMED = -2,        /* the bytes are not what the format demands */
+  KV_INVALID_VALUE = -3,    /* a value that cannot be held, or not written so */
+  KV_LIMIT_EXCEEDED = -4,   /* deeper, longer or larger than allowed */
+  KV_PATH_MISMATCH = -5,    /* a path leads through something else */
+  KV_TYPE_MISMATCH = -6,    /* the value is not of the type */
+  KV_INVALID_TYPE = -7,     /* a type's text or description is wrong */
+  KV_IO = -8,               /* the system refused: see the message */
+  KV_TIMED_OUT = -9,        /* a lock was not to be had in time */
+  KV_READ_ONLY = -10,       /* the store or the key may not be changed */
+  KV_CLOSED = -11,          /* the store is closed, the transaction over */
+  KV_CORRUPT = -12,         /* the store's file is damaged */
+  KV_MISUSE = -13,          /* calls in an order that makes no sense */
+  KV_UNSUPPORTED = -14      /* not to be had here, or not for this format */
+} kv_status;
+
+/* What went wrong, and where. */
+typedef struct kv_error kv_error;
+
+typedef struct kv_str {
+  const char *data;
+  size_t length; /* in bytes */
+} kv_str;
+
+/* The kv_str of a C string; borrows it. */
+static inline kv_str kv_string(const char *text) {
+  kv_str result;
+  result.data = text;
+  result.length = text ? strlen(text) : 0;
+  return result;
+}
+
+/* One step of a path: a key where `key.data` is not NULL, else an index. */
+typedef struct kv_step {
+  kv_str key;
+  int64_t index;
+} kv_step;
+
+/* The step to a dictionary's key; borrows the text. */
+static inline kv_step kv_key(const char *text) {
+  kv_step step;
+  step.key = kv_string(text ? text : "");
+  step.index = 0;
+  return step;
+}
+
+/* The step to an array's element, counted from 0. */
+static inline kv_step kv_index(int64_t index) {
+  kv_step step;
+  step.key.data = NULL;
+  step.key.length = 0;
+  step.index = index;
+  return step;
+}
+
+/* Memory that the caller owns: free it with kv_bytes_free(). */
+typedef struct kv_bytes {
+  char *data;
+  size_t length;
+} kv_bytes;
+
+/* Frees what `bytes` points to and sets it to nothing. */
+void kv_bytes_free(kv_bytes *bytes);
+
+/* KV_INVALID_ARGUMENT for NULL. */
+kv_status kv_error_status(const kv_error *error);
+
+/* The whole message, with the place, such as "Expected String at
+ * window.tags[2], found Bool". Borrows: lasts as long as the error. A NUL
+ * follows the text. */
+kv_str kv_error_message(const kv_error *error);
+
+/* The same with the indexes of arrays counted from `first_index`. Gives. */
+kv_status kv_error_describe(const kv_error *error, int64_t first_index,
+                            kv_bytes *message);
+
+/* The place in the tree, such as "window.tags[2]"; empty for the root.
+ * Borrows: lasts as long as the error. A NUL follows the text. */
+kv_str kv_error_path(const kv_error *error);
+
+/* The same as steps: how many, and each; KV_ABSENT past the last. The key lasts
+ * as long as the error. */
+size_t kv_error_path_count(const kv_error *error);
+kv_status kv_error_path_step(const kv_error *error, size_t index,
+                             kv_step *step);
+
+/* The place in a text, counted from 1; KV_ABSENT when there is none. */
+kv_status kv_error_position(const kv_error *error, int64_t *line,
+                            int64_t *column);
+
+/* The place in binary data, in bytes from its start; KV_ABSENT when there is
+ * none. */
+kv_status kv_error_offset(const kv_error *error, int64_t *offset);
+
+void kv_error_free(kv_error *error);
+
+/* ------------------------------------------------------------------------
+ * Trees: immutable values
+ */
+
+/* A scalar, or an array or dictionary with all that is in it. Never changes. */
+typedef struct kv_tree kv_tree;
+
+typedef enum kv_kind {
+  KV_NULL = 0, /* in memory only: no property-list format has one */
+  KV_BOOLEAN = 1,
+  KV_INTEGER = 2,  /* within int64_t */
+  KV_UNSIGNED = 3, /* above INT64_MAX, within uint64_t */
+  KV_REAL = 4,
+  KV_DATE = 5, /* seconds since 2001-01-01T00:00:00Z, as a double */
+  KV_UID = 6,  /* a keyed archive's reference */
+  KV_STRING = 7,
+  KV_DATA = 8,
+  KV_ARRAY = 9,
+  KV_DICTIONARY = 10
+} kv_kind;
+
+void kv_tree_free(kv_tree *tree);
+
+/* Whether both are the same value: reals by their bits, integer 1 is not real
+ * 1. 1 or 0; NULL equals only NULL. */
+int kv_tree_equal(const kv_tree *left, const kv_tree *right);
+
+/* Gives the tree with `value` at the end of the path, and nothing else
+ * changed. A missing key is added, with the dictionaries on the way; an index
+ * equal to an array's count appends. */
+kv_status kv_tree_set(const kv_tree *tree, const kv_step *path, size_t steps,
+                      const kv_tree *value, kv_tree **result,
+                      kv_error **error);
+
+/* Gives the tree without what is at the end of the path; KV_ABSENT when
+ * nothing is there. */
+kv_status kv_tree_remove(const kv_tree *tree, const kv_step *path,
+                         size_t steps, kv_tree **result, kv_error **error);
+
+/* ---- Cursors: reading a tree */
+
+/* A place in a tree. A plain value: copy it, keep it, forget it. It borrows the
+ * tree, and is valid as long as that is. Its members are not for use. */
+typedef struct kv_cursor {
+  const kv_tree *tree;
+  uint64_t position;
+} kv_cursor;
+
+/* The tree's own value. */
+kv_cursor kv_tree_root(const kv_tree *tree);
+
+/* KV_NULL for a cursor without a tree. */
+kv_kind kv_cursor_kind(const kv_cursor *cursor);
+
+/* Elements of an array, entries of a dictionary, bytes of a string or data;
+ * else 0. */
+size_t kv_cursor_count(const kv_cursor *cursor);
+
+/* The value as one kind; KV_TYPE_MISMATCH when it is of another. Nothing is
+ * converted, but that kv_cursor_real() reads every number. */
+kv_status kv_cursor_boolean(const kv_cursor *cursor, int *value);
+kv_status kv_cursor_integer(const kv_cursor *cursor, int64_t *value);
+kv_status kv_cursor_unsigned(const kv_cursor *cursor, uint64_t *value);
+kv_status kv_cursor_real(const kv_cursor *cursor, double *value);
+kv_status kv_cursor_date(const kv_cursor *cursor, double *seconds_since_2001);
+kv_status kv_cursor_uid(const kv_cursor *cursor, uint32_t *value);
+
+/* Borrow the bytes: they last as long as the tree. No NUL follows them. */
+kv_status kv_cursor_string(const kv_cursor *cursor, kv_str *value);
+kv_status kv_cursor_data(const kv_cursor *cursor, kv_str *value);
+
+/* The value of a dictionary's key; KV_ABSENT when there is none, or the cursor
+ * is at no dictionary. */
+kv_status kv_cursor_key(const kv_cursor *cursor, kv_str key, kv_cursor *value);
+
+/* The value at the end of a path; KV_ABSENT when there is none. */
+kv_status kv_cursor_path(const kv_cursor *cursor, const kv_step *path,
+                         size_t steps, kv_cursor *value);
+
+/* Entry `index` of a dictionary, in the order of the keys' bytes; KV_ABSENT
+ * past the end. Constant time. Borrows the key: it lasts as long as the tree. */
+kv_status kv_cursor_entry(const kv_cursor *cursor, size_t index, kv_str *key,
+                          kv_cursor *value);
+
+/* Walks an array: the first call, with `state` 0, gives the first element, each
+ * further one the next; KV_ABSENT behind the last. `state` is kept by the
+ * caller. */
+kv_status kv_cursor_next(const kv_cursor *array, uint64_t *state,
+                         kv_cursor *element);
+
+/* Gives the value at the cursor as a tree of its own. */
+kv_status kv_cursor_copy(const kv_cursor *cursor, kv_tree **tree);
+
+/* ---- Builders: making a tree */
+
+/* Writes a tree value by value. An error leaves it useless but for
+ * kv_builder_free(). */
+typedef struct kv_builder kv_builder;
+
+/* Gives. */
+kv_builder *kv_builder_new(void);
+void kv_builder_free(kv_builder *builder);
+
+/* Append a value: at the root, as the next element of the open array, or as the
+ * value of the key that was just named. The bytes are copied. */
+kv_status kv_builder_null(kv_builder *builder, kv_error **error);
+kv_status kv_builder_boolean(kv_builder *builder, int value, kv_error **error);
+kv_status kv_builder_integer(kv_builder *builder, int64_t value,
+                             kv_error **error);
+kv_status kv_builder_unsigned(kv_builder *builder, uint64_t value,
+                              kv_error **error);
+kv_status kv_builder_real(kv_builder *builder, double value, kv_error **error);
+kv_status kv_builder_date(kv_builder *builder, double seconds_since_2001,
+                          kv_error **error);
+kv_status kv_builder_uid(kv_builder *builder, uint32_t value,
+                         kv_error **error);
+kv_status kv_builder_string(kv_builder *builder, kv_str value,
+                            kv_error **error);
+kv_status kv_builder_data(kv_builder *builder, kv_str value, kv_error **error);
+kv_status kv_builder_cursor(kv_builder *builder, const kv_cursor *value,
+                            kv_error **error);
+
+/* Open a container; kv_builder_end() closes the one opened last. Of a key that
+ * is given twice, the last value stays. */
+kv_status kv_builder_begin_array(kv_builder *builder, kv_error **error);
+kv_status kv_builder_begin_dictionary(kv_builder *builder, kv_error **error);
+kv_status kv_builder_key(kv_builder *builder, kv_str key, kv_error **error);
+kv_status kv_builder_end(kv_builder *builder, kv_error **error);
+
+/* Gives the tree and leaves the builder empty, ready for another. */
+kv_status kv_builder_finish(kv_builder *builder, kv_tree **tree,
+                            kv_error **error);
+
+/* ------------------------------------------------------------------------
+ * Types
+ */
+
+/* A type: Bool, Int, [String: Int]?, a declared struct or enum, ... Never
+ * changes. */
+typedef struct kv_type kv_type;
+
+/* A set of declared types with names. */
+typedef struct kv_registry kv_registry;
+
+/* Gives a registry of its own, with the built-in types. */
+kv_registry *kv_registry_new(void);
+void kv_registry_free(kv_registry *registry);
+
+/* Declares structs and enums from text:
+ *
+ *   struct Window { width: Int(1...16384); title: String? @key(window_title);
+ *                   tags: [String] = []; theme: Theme = dark }
+ *   enum Theme: String { light, dark }
+ *
+ * KV_INVALID_TYPE, with line and column, when the text is wrong or a name
+ * already means something else. */
+kv_status kv_registry_declare(kv_registry *registry, kv_str text,
+                              kv_error **error);
+
+/* Gives the type of an expression such as "[Window]?". A NULL registry knows
+ * the built-in types alone. */
+kv_status kv_registry_type(kv_registry *registry, kv_str expression,
+                           kv_type **type, kv_error **error);
+
+/* Gives the type that a tree describes (the notation is in the documentation of
+ * CodableTypes); a struct or enum in it is declared in the registry. */
+kv_status kv_registry_describe(kv_registry *registry,
+                               const kv_tree *description, kv_type **type,
+                               kv_error **error);
+
+void kv_type_free(kv_type *type);
+
+/* Flags of a typed set: what the type does not know of the old value goes. */
+#define KV_REPLACE 1u
+
+/* Gives the value as programs see it from the value as it is stored: checked,
+ * keys renamed to fields, defaults filled in. */
+kv_status kv_type_decode(const kv_type *type, const kv_tree *stored,
+                         kv_tree **value, kv_error **error);
+
+/* Gives the value to store from the value as programs see it. `stored`, which
+ * may be NULL, is what is stored now: what the type does not know of it is
+ * kept. */
+kv_status kv_type_encode(const kv_type *type, const kv_tree *value,
+                         const kv_tree *stored, uint32_t flags,
+                         kv_tree **result, kv_error **error);
+
+/* ------------------------------------------------------------------------
+ * Codec: bytes and files
+ */
+
+typedef enum kv_format {
+  KV_FORMAT_ANY = 0,    /* to read: found from the content; to write: XML */
+  KV_FORMAT_XML = 1,
+  KV_FORMAT_BINARY = 2,
+  KV_FORMAT_OPENSTEP = 3, /* read only */
+  KV_FORMAT_JSON = 4
+} kv_format;
+
+/* Gives the tree that the bytes hold, checked against `type` unless that is
+ * NULL; `found` is set to their format. KV_MALFORMED with the place. */
+kv_status kv_decode(kv_str bytes, kv_format format, const kv_type *type,
+                    kv_tree **tree, kv_format *found, kv_error **error);
+
+/* Gives the bytes of a tree, which is checked against `type` unless that is
+ * NULL. */
+kv_status kv_encode(const kv_tree *tree, kv_format format, const kv_type *type,
+                    kv_bytes *bytes, kv_error **error);
+
+/* The same from and to a file, whole. A written file replaces the old one at
+ * once: whoever reads it sees the one or the other. KV_ABSENT when the file to
+ * read does not exist. */
+kv_status kv_read_file(kv_str path, kv_format format, const kv_type *type,
+                       kv_tree **tree, kv_format *found, kv_error **error);
+kv_status kv_write_file(kv_str path, kv_format format, const kv_type *type,
+                        const kv_tree *tree, kv_error **error);
+
+/* ------------------------------------------------------------------------
+ * Stores
+ */
+
+/* A handle on a store of preferences. All handles on one file in a process
+ * share what is in memory. */
+typedef struct kv_store kv_store;
+
+typedef enum kv_durability {
+  KV_COALESCED = 0, /* on disk at most 100 ms later, at sync, close and exit */
+  KV_IMMEDIATE = 1, /* on disk when the call returns */
+  KV_MANUAL = 2     /* at sync, close and exit */
+} kv_durability;
+
+typedef enum kv_engine {
+  KV_ENGINE_FILE = 0,  /* a property-list file */
+  KV_ENGINE_MEMORY = 1 /* nothing is kept */
+} kv_engine;
+
+/* How to open a store. Set all of it to 0 and `size` to its size; 0 is the
+ * default everywhere. */
+typedef struct kv_store_options {
+  size_t size;             /* sizeof(kv_store_options) */
+  const kv_tree *defaults; /* a dictionary of values for what is absent */
+  kv_format format;        /* of a new file: XML (default) or binary */
+  kv_durability durability;
+  kv_engine engine;
+  int read_only;
+} kv_store_options;
+
+/* Gives the store `name`, such as "com.acme.app": the file NAME.plist in
+ * $XDG_CONFIG_HOME or ~/.config. A file that cannot be read is an error, never
+ * an empty store. */
+kv_status kv_store_open(kv_str name, const kv_store_options *options,
+                        kv_store **store, kv_error **error);
+
+/* Gives the store in the file `path`. */
+kv_status kv_store_open_file(kv_str path, const kv_store_options *options,
+                             kv_store **store, kv_error **error);
+
+/* Gives the value at the path, as its type shows it unless `type` is NULL.
+ * KV_ABSENT when there is none and the type has no default. */
+kv_status kv_store_get(const kv_store *store, const kv_step *path,
+                       size_t steps, const kv_type *type, kv_tree **value,
+                       kv_error **error);
+
+/* Scalars without a tree. KV_TYPE_MISMATCH when the value is of another kind:
+ * nothing is converted, but that a real reads every number. */
+kv_status kv_store_get_boolean(const kv_store *store, const kv_step *path,
+                               size_t steps, int *value, kv_error **error);
+kv_status kv_store_get_integer(const kv_store *store, const kv_step *path,
+                               size_t steps, int64_t *value,
+                               kv_error **error);
+kv_status kv_store_get_real(const kv_store *store, const kv_step *path,
+                            size_t steps, double *value, kv_error **error);
+
+/* Sets the value at the path. With a type, the value is checked and stored as
+ * the type says, and what the type does not know of the stored value is kept.
+ * Without one, it is stored as it is. */
+kv_status kv_store_set(kv_store *store, const kv_step *path, size_t steps,
+                       const kv_tree *value, const kv_type *type,
+                       uint32_t flags, kv_error **error);
+
+/* Removes the value; KV_ABSENT when there was none. */
+kv_status kv_store_remove(kv_store *store, const kv_step *path, size_t steps,
+                          kv_error **error);
+
+/* Gives an array of strings: the keys at the top level, defaults included. */
+kv_status kv_store_keys(const kv_store *store, kv_tree **keys,
+                        kv_error **error);
+
+/* Gives a dictionary: everything that can be read now, defaults included. */
+kv_status kv_store_snapshot(const kv_store *store, kv_tree **snapshot,
+                            kv_error **error);
+
+/* Adds values for what is absent; a key given before gets the new value. */
+kv_status kv_store_register(kv_store *store, const kv_tree *defaults,
+                            kv_error **error);
+
+/* Returns when everything that was set before is on disk. */
+kv_status kv_store_sync(kv_store *store, kv_error **error);
+
+/* Writes what is to be written and closes the handle; further calls on it give
+ * KV_CLOSED. Closing twice is fine. */
+kv_status kv_store_close(kv_store *store, kv_error **error);
+
+/* Closes the handle where that was not done, and frees it. */
+void kv_store_free(kv_store *store);
+
+/* ---- Transactions: read, change and write with nobody in between */
+
+/* The store's file is locked against every other process and handle until the
+ * transaction ends. Reads are fresh, and see the transaction's own changes. */
+typedef struct kv_transaction kv_transaction;
+
+/* Gives; end it with kv_transaction_commit() or kv_transaction_rollback().
+ * `seconds` is how long to wait for the lock, 0 for the default of 5.
+ * KV_TIMED_OUT when somebody else holds it longer. */
+kv_status kv_store_begin(kv_store *store, double seconds,
+                         kv_transaction **transaction, kv_error **error);
+
+/* As on the store. */
+kv_status kv_transaction_get(const kv_transaction *transaction,
+                             const kv_step *path, size_t steps,
+                             const kv_type *type, kv_tree **value,
+                             kv_error **error);
+kv_status kv_transaction_set(kv_transaction *transaction, const kv_step *path,
+                             size_t steps, const kv_tree *value,
+                             const kv_type *type, uint32_t flags,
+                             kv_error **error);
+kv_status kv_transaction_remove(kv_transaction *transaction,
+                                const kv_step *path, size_t steps,
+                                kv_error **error);
+
+/* Writes all changes at once, durably. Takes the transaction: it is over, and
+ * on failure nothing was changed. */
+kv_status kv_transaction_commit(kv_transaction *transaction, kv_error **error);
+
+/* Forgets all changes. Takes the transaction. */
+void kv_transaction_rollback(kv_transaction *transaction);
+
+/* The new value of an update: given `old` (NULL where there was none), set
+ * `*changed` to a tree, which the library takes, or leave it NULL to change
+ * nothing, and return 0; any other number rolls back and is reported as
+ * KV_MISUSE. */
+typedef int (*kv_change)(void *context, const kv_tree *old, kv_tree **changed);
+
+/* Get, change and set as one transaction. */
+kv_status kv_store_update(kv_store *store, const kv_step *path, size_t steps,
+                          const kv_type *type, kv_change change, void *context,
+                          kv_error **error);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

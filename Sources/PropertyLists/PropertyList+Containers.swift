@@ -1,13 +1,5 @@
 public import CKVCodable
 
-#if canImport(Glibc)
-public import Glibc
-#elseif canImport(Musl)
-public import Musl
-#elseif canImport(Darwin)
-public import Darwin
-#endif
-
 extension PropertyList {
     /// The element at `index`, counted from 0; nil past the end or when the value is no array.
     ///

@@ -38,14 +38,28 @@ public struct PropertyListError: Error, Sendable, Hashable {
 }
 
 extension PropertyListError: CustomStringConvertible {
-    public var description: String {
+    public var description: String { message(firstIndex: 0) }
+
+    /// The whole message, with its places: `Expected Dictionary at window.tags[2], found String`.
+    ///
+    /// - Parameter firstIndex: what the indexes of arrays are counted from, for languages that count from 1.
+    public func message(firstIndex: Int) -> String {
         var text = message
-        if !path.isEmpty { text += " at \(path)" }
+        if !path.isEmpty {
+            let place = " at " + path.description(root: "", firstIndex: firstIndex)
+            text.insert(contentsOf: place, at: startOfFinding ?? text.endIndex)
+        }
         switch location {
         case .offset(let offset): text += " (byte \(offset))"
         case .line(let line, let column): text += " (line \(line), column \(column))"
         case nil: break
         }
         return text
+    }
+
+    /// Where `, found …` begins: the place stands before it, behind what was expected there.
+    private var startOfFinding: String.Index? {
+        let finding = ", found "
+        return message.indices.first { message[$0...].hasPrefix(finding) }
     }
 }

@@ -13,8 +13,30 @@ public struct PropertyListLimits: Sendable, Hashable {
 
     private var storedDepth: Int
 
-    public init(depth: Int = 512) {
+    /// How many nodes (values and keys) a binary file or an archive may grow to where its objects are shared; nil for
+    /// 1,000,000 plus one for each byte of the file, or for each node of the archive.
+    ///
+    /// A file in which nothing is shared never has more nodes than bytes, and is not counted.
+    public var expandedNodes: Int?
+
+    /// How many bytes the strings, keys and data of a binary file or an archive may grow to where they are shared; nil
+    /// for 64 MB plus 16 for each byte of the file.
+    public var expandedBytes: Int?
+
+    public init(depth: Int = 512, expandedNodes: Int? = nil, expandedBytes: Int? = nil) {
         storedDepth = min(max(depth, 1), Self.maximumDepth)
+        self.expandedNodes = expandedNodes
+        self.expandedBytes = expandedBytes
+    }
+
+    /// The node budget for input of `size` bytes or nodes.
+    func nodeBudget(for size: Int) -> Int {
+        min(max(expandedNodes ?? 1_000_000 + size, 0), Self.nodes)
+    }
+
+    /// The byte budget for input of `size` bytes.
+    func byteBudget(for size: Int) -> Int {
+        max(expandedBytes ?? (64 << 20) + 16 * min(size, Int.max / 32), 0)
     }
 
     /// The deepest document that may be asked for: its recursive walks stay within 1 MB of stack.

@@ -1,0 +1,41 @@
+internal import CKVCodable
+internal import PropertyLists
+
+/// Reading what a C program gave.
+extension kv_str {
+    /// The bytes, for the time of the call.
+    func bytes(_ name: String) throws(Failure) -> UnsafeRawBufferPointer {
+        guard let data else {
+            guard length == 0 else { throw .invalidArgument("\(name) is NULL with a length of \(length)") }
+            return UnsafeRawBufferPointer(start: nil, count: 0)
+        }
+        guard length <= Int(Int32.max) * 1024 else { throw .invalidArgument("\(name) has an impossible length") }
+        return UnsafeRawBufferPointer(start: data, count: Int(length))
+    }
+
+    func string(_ name: String) throws(Failure) -> String {
+        let bytes = try bytes(name)
+        guard isValidUTF8(bytes) else { throw .invalidArgument("\(name) is not UTF-8") }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    init(borrowing buffer: UnsafeBufferPointer<UInt8>) {
+        let start = UnsafeRawPointer(buffer.baseAddress)?.assumingMemoryBound(to: CChar.self)
+        self.init(data: start, length: buffer.count)
+    }
+}
+
+/// The path that a C program gave as an array of steps.
+func path(_ steps: UnsafePointer<kv_step>?, _ count: Int) throws(Failure) -> PropertyListPath {
+    guard count > 0 else { return [] }
+    guard let steps else { throw .invalidArgument("path is NULL with \(count) steps") }
+    guard count <= PropertyListLimits.maximumDepth else {
+        throw Failure(KV_LIMIT_EXCEEDED, "A path of \(count) steps is longer than any tree is deep")
+    }
+    var result: [PropertyListPath.Step] = []
+    result.reserveCapacity(count)
+    for step in UnsafeBufferPointer(start: steps, count: count) {
+        result.append(step.key.data == nil ? .index(Int(step.index)) : .key(try step.key.string("a key of the path")))
+    }
+    return PropertyListPath(result)
+}

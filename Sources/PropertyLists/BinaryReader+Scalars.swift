@@ -1,0 +1,115 @@
+extension BinaryReader {
+    mutating func storeASCII(_ marker: BinaryObjects.Marker) throws(PropertyListError) {
+        let (start, count) = try objects.content(of: marker, unit: 1)
+        let text = objects.slice(start, count)
+        // Some writers put UTF-8 where ASCII belongs; what they meant is clear.
+        guard isASCII(text) || isValidUTF8(text) else {
+            throw PropertyListError(
+                .malformed, "Expected ASCII, found bytes above 127", location: .offset(marker.offset))
+        }
+        try admit(count)
+        builder.bytes.append(text.bindMemory(to: UInt8.self))
+    }
+
+    mutating func storeUTF16(_ marker: BinaryObjects.Marker) throws(PropertyListError) {
+        let (start, count) = try objects.content(of: marker, unit: 2)
+        try admit(count &* 3)
+        guard builder.bytes.append(utf16: objects.slice(start, count &* 2), isBigEndian: true) else {
+            throw PropertyListError(
+                .malformed, "Expected UTF-16, found a lone surrogate", location: .offset(marker.offset))
+        }
+    }
+
+    mutating func data(_ marker: BinaryObjects.Marker) throws(PropertyListError) {
+        let (start, count) = try objects.content(of: marker, unit: 1)
+        try admit(count)
+        try builder.append(data: objects.slice(start, count))
+    }
+
+    /// Integers of 1, 2 and 4 bytes have no sign, those of 8 have one, and of 16 those that fit in 64 bits are taken.
+    mutating func integer(_ marker: BinaryObjects.Marker) throws(PropertyListError) {
+        switch marker.byte & 0x0F {
+        case 0, 1, 2, 3:
+            let number = try objects.number(of: marker, size: 1 << Int(marker.byte & 0x0F))
+            try builder.append(integer: Int64(bitPattern: number))
+        case 4: try wideInteger(marker)
+        default: throw unknown(marker)
+        }
+    }
+
+    private mutating func wideInteger(_ marker: BinaryObjects.Marker) throws(PropertyListError) {
+        let high = try objects.number(of: marker, size: 8)
+        let second = BinaryObjects.Marker(offset: marker.offset + 8, byte: marker.byte)
+        let low = try objects.number(of: second, size: 8)
+        if high == 0 {
+            try builder.append(unsigned: low)
+        } else if high == .max, low > UInt64(Int64.max) {
+            try builder.append(integer: Int64(bitPattern: low))
+        } else {
+            throw PropertyListError(
+                .invalidValue, "Expected an integer of 64 bits, found a larger one", location: .offset(marker.offset))
+        }
+    }
+
+    mutating func real(_ marker: BinaryObjects.Marker) throws(PropertyListError) {
+        switch marker.byte {
+        case 0x22:
+            let bits = UInt32(truncatingIfNeeded: try objects.number(of: marker, size: 4))
+            try builder.append(real: Double(Float(bitPattern: bits)))
+        case 0x23: try builder.append(real: Double(bitPattern: try objects.number(of: marker, size: 8)))
+        default: throw unknown(marker)
+        }
+    }
+
+    mutating func uid(_ marker: BinaryObjects.Marker) throws(PropertyListError) {
+        let size = Int(marker.byte & 0x0F) + 1
+        let number = size <= 8 ? try objects.number(of: marker, size: size) : .max
+        guard let uid = UInt32(exactly: number) else {
+            throw PropertyListError(
+                .invalidValue, "Expected a UID of at most 4 bytes, found a larger one", location: .offset(marker.offset)
+            )
+        }
+        try builder.append(uid: uid)
+    }
+
+    mutating func other(_ marker: BinaryObjects.Marker) throws(PropertyListError) {
+        switch marker.byte {
+        case 0x08: try builder.append(boolean: false)
+        case 0x09: try builder.append(boolean: true)
+        case 0x33:
+            let seconds = Double(bitPattern: try objects.number(of: marker, size: 8))
+            guard seconds.isFinite else {
+                throw PropertyListError(
+                    .invalidValue, "Expected a date, found \(seconds) seconds", location: .offset(marker.offset))
+            }
+            try builder.append(date: seconds)
+        case 0x00:
+            throw PropertyListError(
+                .invalidValue, "Expected a value, found null", location: .offset(marker.offset))
+        case 0xB0...0xCF:
+            throw PropertyListError(
+                .invalidValue, "Expected a property-list value, found a set", location: .offset(marker.offset))
+        default: throw unknown(marker)
+        }
+    }
+
+    func unknown(_ marker: BinaryObjects.Marker) -> PropertyListError {
+        objects.malformed("Expected a value, found marker \(marker.hexadecimal)", at: marker.offset)
+    }
+}
+
+/// Whether every byte is below 128.
+@inline(__always) func isASCII(_ bytes: UnsafeRawBufferPointer) -> Bool {
+    guard let base = bytes.baseAddress else { return true }
+    var position = 0
+    var seen: UInt64 = 0
+    while bytes.count &- position >= 8 {
+        seen |= (base + position).loadUnaligned(as: UInt64.self)
+        position &+= 8
+    }
+    while position < bytes.count {
+        seen |= UInt64(base.load(fromByteOffset: position, as: UInt8.self))
+        position &+= 1
+    }
+    return seen & 0x8080_8080_8080_8080 == 0
+}

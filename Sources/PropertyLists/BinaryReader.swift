@@ -1,0 +1,165 @@
+/// Reads `bplist00`.
+///
+/// What is decided here beyond the format: a set, a null (0x00) and the other markers that no property list has are
+/// errors, and so are a date that is no finite number and a UID above 4 bytes. Fill bytes (0x0F) are met only where a
+/// reference leads to them, which is an error. Objects may be shared; what that makes them grow to is counted before
+/// they are expanded (``BinaryGraph``).
+struct BinaryReader: ~Copyable {
+    /// An array or dictionary that is open.
+    struct Frame: BitwiseCopyable {
+        var object: Int
+        /// Where the next value's reference stands.
+        var next: Int
+        /// Where the references end.
+        var end: Int
+        /// From a value's reference back to its key's; 0 in an array.
+        var keyDistance: Int
+    }
+
+    let objects: BinaryObjects
+    var builder: PropertyListBuilder
+    var frames = GrowableBuffer<Frame>()
+    /// A bit for each object that is a container and has been opened.
+    var opened = GrowableBuffer<UInt64>()
+    /// Whether the size of the expanded tree is known to be within the budget.
+    var isCounted = false
+
+    static func read(
+        _ file: UnsafeRawBufferPointer, limits: PropertyListLimits
+    ) throws(PropertyListError) -> PropertyList {
+        var reader = BinaryReader(objects: try BinaryObjects(of: file), limits: limits)
+        return try reader.read()
+    }
+
+    private init(objects: BinaryObjects, limits: PropertyListLimits) {
+        self.objects = objects
+        builder = PropertyListBuilder(limits: limits)
+    }
+
+    private mutating func read() throws(PropertyListError) -> PropertyList {
+        do throws(PropertyListError) {
+            try value(objects.trailer.topObject)
+            while frames.count > 0 { try step() }
+            return try builder.finish()
+        } catch {
+            throw located(error)
+        }
+    }
+
+    /// Adds the path, and the place in the file where the error names none.
+    private func located(_ error: PropertyListError) -> PropertyListError {
+        var error = error
+        if error.path.isEmpty { error.path = builder.path }
+        if error.location == nil {
+            let next = frames.count > 0 ? frames[frames.count - 1].next : BinaryTrailer.headerSize
+            error.location = .offset(next)
+        }
+        return error
+    }
+
+    /// Reads the next value of the innermost container, or closes it.
+    @inline(__always) private mutating func step() throws(PropertyListError) {
+        let frame = frames[frames.count &- 1]
+        if frame.next == frame.end {
+            try builder.end()
+            frames.count &-= 1
+            return
+        }
+        if frame.keyDistance > 0 { try key(try objects.reference(at: frame.next &- frame.keyDistance)) }
+        let object = try objects.reference(at: frame.next)
+        frames[frames.count &- 1].next = frame.next &+ objects.trailer.referenceSize
+        try value(object)
+    }
+
+    private mutating func key(_ object: Int) throws(PropertyListError) {
+        let marker = try objects.marker(of: object)
+        let start = builder.bytes.count
+        switch marker.type {
+        case 0x5: try storeASCII(marker)
+        case 0x6: try storeUTF16(marker)
+        default:
+            throw PropertyListError(
+                .invalidValue, "Expected a string as the key, found marker \(marker.hexadecimal)",
+                location: .offset(marker.offset))
+        }
+        try builder.appendKey(storedFrom: start)
+    }
+
+    @inline(__always) private mutating func value(_ object: Int) throws(PropertyListError) {
+        let marker = try objects.marker(of: object)
+        switch marker.type {
+        case 0x1: try integer(marker)
+        case 0x5:
+            let start = builder.bytes.count
+            try storeASCII(marker)
+            try builder.append(storedFrom: start, as: .string)
+        case 0xA, 0xD: try open(object, marker)
+        case 0x2: try real(marker)
+        case 0x6:
+            let start = builder.bytes.count
+            try storeUTF16(marker)
+            try builder.append(storedFrom: start, as: .string)
+        case 0x4: try data(marker)
+        case 0x8: try uid(marker)
+        default: try other(marker)
+        }
+    }
+
+    private mutating func open(_ object: Int, _ marker: BinaryObjects.Marker) throws(PropertyListError) {
+        let size = objects.trailer.referenceSize
+        let isDictionary = marker.type == 0xD
+        let (start, count) = try objects.content(of: marker, unit: isDictionary ? 2 * size : size)
+        if isDictionary { try builder.beginDictionary() } else { try builder.beginArray() }
+        if count == 0 { return try builder.end() }
+        try note(object, marker)
+        let keyDistance = isDictionary ? count * size : 0
+        frames.append(
+            Frame(
+                object: object, next: start + keyDistance, end: start + keyDistance + count * size,
+                keyDistance: keyDistance))
+    }
+}
+
+// MARK: - Sharing
+
+extension BinaryReader {
+    /// Marks a container as opened; where it has been before, it is in itself or shared.
+    private mutating func note(_ object: Int, _ marker: BinaryObjects.Marker) throws(PropertyListError) {
+        if opened.count == 0 { opened.appendZeros((objects.trailer.objectCount + 63) / 64) }
+        let bit = UInt64(1) << UInt64(object & 63)
+        if opened[object >> 6] & bit != 0 {
+            for index in 0..<frames.count where frames[index].object == object {
+                throw objects.malformed("Expected a tree, found a container that holds itself", at: marker.offset)
+            }
+            try count()
+        }
+        opened[object >> 6] |= bit
+    }
+
+    /// Counts what the whole file grows to, once.
+    mutating func count() throws(PropertyListError) {
+        guard !isCounted else { return }
+        isCounted = true
+        try BinaryGraph.check(objects, limits: builder.limits)
+    }
+
+    /// Makes sure that `length` more bytes of text or data may be stored.
+    ///
+    /// Unshared objects take no more than half as much again as the file (UTF-16 that becomes UTF-8).
+    @inline(__always) mutating func admit(_ length: Int) throws(PropertyListError) {
+        if length > objects.fileSize &* 2 &- builder.bytes.count { try count() }
+    }
+}
+
+extension BinaryObjects.Marker {
+    var hexadecimal: String { "0x" + String(byte, radix: 16, uppercase: true) }
+}
+
+extension GrowableBuffer where Element == UInt64 {
+    mutating func appendZeros(_ count: Int) {
+        reserve(count)
+        guard let base else { return }
+        (base + self.count).update(repeating: 0, count: count)
+        self.count += count
+    }
+}

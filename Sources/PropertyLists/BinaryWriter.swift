@@ -1,0 +1,238 @@
+internal import CKVCodable
+
+/// Writes `bplist00`, each distinct scalar once.
+///
+/// Objects stand in the order in which a walk by sorted keys meets them, so that equal values give equal bytes in
+/// whatever order they were built.
+struct BinaryWriter: ~Copyable {
+    private let list: PropertyList
+    private let document: Document
+    /// The object of each node of the value, keys included.
+    private var objects = GrowableBuffer<UInt32>()
+    private var objectCount = 0
+    private var output: GrowableBuffer<UInt8>
+    /// Where the file begins in the output.
+    private let fileStart: Int
+    /// Where each object begins in the file.
+    private var offsets = GrowableBuffer<UInt64>()
+
+    static func write(_ list: PropertyList, to output: inout GrowableBuffer<UInt8>) throws(PropertyListError) {
+        var writer = BinaryWriter(list, output)
+        output = GrowableBuffer()
+        try writer.number()
+        writer.write()
+        output = writer.takeOutput()
+    }
+
+    private init(_ list: PropertyList, _ output: consuming GrowableBuffer<UInt8>) {
+        self.list = list
+        document = list.document
+        fileStart = output.count
+        self.output = output
+    }
+
+    private consuming func takeOutput() -> GrowableBuffer<UInt8> { output }
+
+    // MARK: - Numbering
+
+    /// Gives every node its object: containers one each, equal scalars the same.
+    private mutating func number() throws(PropertyListError) {
+        let span = list.node.span
+        objects.reserve(span)
+        objects.count = span
+        var scalars = ScalarTable(of: document)
+        var walk = TreeWalk(of: list)
+        while let event = walk.next() {
+            if walk.key != nil, event.isStart { number(scalar: walk.keyPosition, &scalars) }
+            switch event {
+            case .value(let node):
+                if node.kind.isContainer {
+                    numberNext(walk.position)
+                } else if node.kind == .null {
+                    throw PropertyListError(
+                        .invalidValue, "Expected a value that binary can hold, found nil", at: walk.path)
+                } else {
+                    number(scalar: walk.position, &scalars)
+                }
+            case .begin: numberNext(walk.position)
+            case .end: break
+            }
+        }
+    }
+
+    @inline(__always) private mutating func number(scalar position: Int, _ scalars: inout ScalarTable) {
+        let first = scalars.first(equalTo: position)
+        if first == position {
+            numberNext(position)
+        } else {
+            objects[position &- list.index] = objects[first &- list.index]
+        }
+    }
+
+    @inline(__always) private mutating func numberNext(_ position: Int) {
+        objects[position &- list.index] = UInt32(truncatingIfNeeded: objectCount)
+        objectCount &+= 1
+    }
+
+    @inline(__always) private func object(at position: Int) -> UInt64 { UInt64(objects[position &- list.index]) }
+
+    // MARK: - Writing
+
+    private mutating func write() {
+        output.append(text: "bplist00")
+        offsets.reserve(objectCount)
+        let referenceSize = byteWidth(UInt64(objectCount - 1))
+        var walk = TreeWalk(of: list)
+        while let event = walk.next() {
+            if let key = walk.key, event.isStart, isNext(walk.keyPosition) { write(string: document.buffer(of: key)) }
+            switch event {
+            case .value(let node):
+                guard isNext(walk.position) else { continue }
+                write(scalar: node)
+            case .begin(let node):
+                _ = isNext(walk.position)
+                write(container: node, at: walk.position, referenceSize)
+            case .end: break
+            }
+        }
+        writeTrailer(referenceSize)
+    }
+
+    /// Whether the object of a node has not been written yet; it is noted as beginning here.
+    @inline(__always) private mutating func isNext(_ position: Int) -> Bool {
+        guard Int(objects[position &- list.index]) == offsets.count else { return false }
+        offsets.append(UInt64(truncatingIfNeeded: output.count &- fileStart))
+        return true
+    }
+
+    private mutating func write(container node: kv_node, at header: Int, _ size: Int) {
+        let isDictionary = node.kind == .dictionary
+        writeHead(isDictionary ? 0xD0 : 0xA0, Int(node.count))
+        guard isDictionary else {
+            var position = header + 1
+            for _ in 0..<node.count {
+                write(number: object(at: position), size)
+                position &+= document.nodes[position].span
+            }
+            return
+        }
+        let keys = document.keys(ofDictionaryAt: header)
+        for slot in keys { write(number: object(at: slot), size) }
+        for slot in keys { write(number: object(at: header &+ document.nodes[slot].distance), size) }
+    }
+
+    @inline(__always) private mutating func write(scalar node: kv_node) {
+        switch node.kind {
+        case .string: write(string: document.buffer(of: node))
+        case .integer: write(integer: node.payload)
+        case .boolean: output.append(node.payload != 0 ? 0x09 : 0x08)
+        case .real: write(0x23, node.payload)
+        case .date: write(0x33, node.payload)
+        case .data:
+            writeHead(0x40, Int(node.count))
+            output.append(document.buffer(of: node))
+        case .unsigned:
+            output.append(0x14)
+            write(number: 0, 8)
+            write(number: node.payload, 8)
+        case .uid:
+            let size = byteWidth(node.payload)
+            output.append(0x80 | UInt8(truncatingIfNeeded: size - 1))
+            write(number: node.payload, size)
+        case .array: writeHead(0xA0, 0)
+        case .dictionary: writeHead(0xD0, 0)
+        case .null: break
+        }
+    }
+
+    @inline(__always) private mutating func write(_ marker: UInt8, _ bits: UInt64) {
+        output.append(marker)
+        write(number: bits, 8)
+    }
+
+    /// Integers of 1, 2 and 4 bytes have no sign: a negative one takes 8.
+    @inline(__always) private mutating func write(integer bits: UInt64) {
+        let size = byteWidth(bits)
+        output.append(0x10 | UInt8(truncatingIfNeeded: size.trailingZeroBitCount))
+        write(number: bits, size)
+    }
+
+    @inline(__always) private mutating func write(string text: UnsafeBufferPointer<UInt8>) {
+        if isASCII(UnsafeRawBufferPointer(text)) {
+            writeHead(0x50, text.count)
+            output.append(text)
+        } else {
+            writeHead(0x60, utf16Length(text))
+            output.append(utf16Of: text)
+        }
+    }
+
+    /// The marker and the count: in the marker up to 14, else as an integer behind it.
+    @inline(__always) private mutating func writeHead(_ marker: UInt8, _ count: Int) {
+        if count < 15 {
+            output.append(marker | UInt8(truncatingIfNeeded: count))
+        } else {
+            output.append(marker | 0x0F)
+            write(integer: UInt64(count))
+        }
+    }
+
+    @inline(__always) private mutating func write(number: UInt64, _ size: Int) {
+        output.append(bigEndian: number, size)
+    }
+
+    private mutating func writeTrailer(_ referenceSize: Int) {
+        let table = UInt64(output.count - fileStart)
+        let offsetSize = byteWidth(table)
+        for index in 0..<offsets.count { write(number: offsets[index], offsetSize) }
+        write(number: 0, 6)
+        output.append(UInt8(offsetSize))
+        output.append(UInt8(referenceSize))
+        write(number: UInt64(offsets.count), 8)
+        write(number: 0, 8)
+        write(number: table, 8)
+    }
+}
+
+extension TreeWalk.Event {
+    @inline(__always) fileprivate var isStart: Bool {
+        if case .end = self { false } else { true }
+    }
+}
+
+/// How many bytes a number takes: 1, 2, 4 or 8.
+@inline(__always) private func byteWidth(_ number: UInt64) -> Int {
+    if number < 0x100 { return 1 }
+    if number < 0x10000 { return 2 }
+    return number < 0x1_0000_0000 ? 4 : 8
+}
+
+/// How many UTF-16 units valid UTF-8 has.
+private func utf16Length(_ text: UnsafeBufferPointer<UInt8>) -> Int {
+    var length = 0
+    for byte in text {
+        if byte & 0xC0 != 0x80 { length &+= 1 }
+        if byte >= 0xF0 { length &+= 1 }
+    }
+    return length
+}
+
+extension GrowableBuffer where Element == UInt8 {
+    /// Appends the lowest `size` bytes of a number, the highest of them first.
+    @inline(__always) mutating func append(bigEndian number: UInt64, _ size: Int) {
+        reserve(8)
+        let raw = UnsafeMutableRawPointer(base.unsafelyUnwrapped + count)
+        raw.storeBytes(of: (number << UInt64(truncatingIfNeeded: 64 &- 8 &* size)).bigEndian, as: UInt64.self)
+        count &+= size
+    }
+
+    /// Appends valid UTF-8 as big-endian UTF-16.
+    mutating func append(utf16Of text: UnsafeBufferPointer<UInt8>) {
+        reserve(text.count * 2)
+        var decoder = Unicode.UTF8()
+        var bytes = text.makeIterator()
+        while case .scalarValue(let scalar) = decoder.decode(&bytes) {
+            for unit in UTF16.encode(scalar).unsafelyUnwrapped { append(bigEndian: UInt64(unit), 2) }
+        }
+    }
+}

@@ -1,0 +1,48 @@
+internal import CKVCodable
+
+/// What the readers of this room need beyond the public steps: text that is written in pieces, and a changed mind.
+extension PropertyListBuilder {
+    /// Appends a string or data whose bytes were appended to `bytes` from `start` on; a string's are valid UTF-8.
+    @inline(__always) mutating func append(
+        storedFrom start: Int, as kind: PropertyListKind
+    ) throws(PropertyListError) {
+        let count = bytes.count &- start
+        guard count <= PropertyListLimits.length else { throw tooLong(count) }
+        try admit()
+        nodes.append(kv_node(kind: kind, count: count, payload: UInt64(truncatingIfNeeded: start)))
+    }
+
+    /// Appends a key whose bytes, valid UTF-8, were appended to `bytes` from `start` on.
+    @inline(__always) mutating func appendKey(storedFrom start: Int) throws(PropertyListError) {
+        let count = bytes.count &- start
+        guard count <= PropertyListLimits.length else { throw tooLong(count) }
+        guard place == .key else { throw error(.misuse, "a key where a value is expected") }
+        var node = kv_node(kind: .null, count: count, payload: UInt64(truncatingIfNeeded: start))
+        node.distance = nodes.count &- header
+        keys.append(node)
+        place = .value
+    }
+
+    private func tooLong(_ count: Int) -> PropertyListError {
+        error(.limitExceeded, "\(count) bytes are more than one value can hold")
+    }
+
+    /// The number of the UID that the open dictionary stands for, `{CF$UID: integer}`; nil when it is another one.
+    var uidOfOpenDictionary: UInt32? {
+        guard place == .key, nodes.count == header + 2, frames.count > 0 else { return nil }
+        guard keys.count == frames[frames.count - 1].firstKey + 1 else { return nil }
+        let value = nodes[header + 1]
+        guard value.kind == .integer, let uid = UInt32(exactly: Int64(bitPattern: value.payload)) else { return nil }
+        let key = keys[keys.count - 1]
+        let name = UnsafeBufferPointer(start: bytes.base, count: bytes.count)
+        return name[Int(key.payload)..<(Int(key.payload) + Int(key.count))].elementsEqual("CF$UID".utf8) ? uid : nil
+    }
+
+    /// Closes the open dictionary and puts a UID in its place.
+    mutating func endDictionary(asUID uid: UInt32) throws(PropertyListError) {
+        let position = header
+        try end()
+        nodes.count = position
+        nodes.append(kv_node(kind: .uid, payload: UInt64(uid)))
+    }
+}

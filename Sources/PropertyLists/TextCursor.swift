@@ -1,0 +1,92 @@
+/// A place in a text of UTF-8 bytes, which outlive it.
+struct TextCursor {
+    let base: UnsafePointer<UInt8>
+    let count: Int
+    var position = 0
+
+    /// An empty text has no address; any will do, since none of its bytes is ever read.
+    init(_ text: UnsafeBufferPointer<UInt8>) {
+        base = text.baseAddress ?? UnsafePointer(bitPattern: 1).unsafelyUnwrapped
+        count = text.count
+    }
+
+    /// The byte here; nil at the end.
+    @inline(__always) var current: UInt8? {
+        position < count ? base[position] : nil
+    }
+
+    /// The byte `offset` bytes on; nil behind the end.
+    @inline(__always) func byte(_ offset: Int) -> UInt8? {
+        offset < count &- position ? base[position &+ offset] : nil
+    }
+
+    @inline(__always) mutating func skipWhitespace() {
+        while position < count, isWhitespace(base[position]) { position &+= 1 }
+    }
+
+    @inline(__always) mutating func skip(while condition: (UInt8) -> Bool) {
+        while position < count, condition(base[position]) { position &+= 1 }
+    }
+
+    /// Whether `text` stands here.
+    @inline(__always) func isAt(_ text: StaticString) -> Bool {
+        guard text.utf8CodeUnitCount <= count &- position else { return false }
+        for index in 0..<text.utf8CodeUnitCount where base[position &+ index] != text.utf8Start[index] { return false }
+        return true
+    }
+
+    /// Steps over `text` where it stands here.
+    @inline(__always) mutating func consume(_ text: StaticString) -> Bool {
+        guard isAt(text) else { return false }
+        position &+= text.utf8CodeUnitCount
+        return true
+    }
+
+    /// Steps behind the next `text`; false, and nothing moves, where there is none.
+    mutating func skip(behind text: StaticString) -> Bool {
+        var ahead = self
+        while ahead.position < count {
+            if ahead.consume(text) {
+                self = ahead
+                return true
+            }
+            ahead.position &+= 1
+        }
+        return false
+    }
+
+    func slice(_ start: Int, _ end: Int) -> UnsafeBufferPointer<UInt8> {
+        UnsafeBufferPointer(start: base + start, count: end - start)
+    }
+
+    /// Line and column of a position, for errors: `\n`, `\r\n` and `\r` end a line; a column is a Unicode scalar.
+    func location(of position: Int) -> PropertyListError.Location {
+        let end = min(position, count)
+        var line = 1
+        var start = 0
+        for index in 0..<end {
+            let isReturn = base[index] == 0x0D && !(index + 1 < count && base[index + 1] == 0x0A)
+            guard base[index] == 0x0A || isReturn else { continue }
+            line += 1
+            start = index + 1
+        }
+        let column = slice(start, end).lazy.filter { $0 & 0xC0 != 0x80 }.count + 1
+        return .line(line, column: column)
+    }
+}
+
+@inline(__always) func isWhitespace(_ byte: UInt8) -> Bool {
+    byte == 0x20 || byte == 0x0A || byte == 0x09 || byte == 0x0D
+}
+
+func isHexadecimalDigit(_ byte: UInt8) -> Bool { hexadecimalValue(byte) != nil }
+
+/// The value of a hexadecimal digit; nil for any other byte.
+func hexadecimalValue(_ byte: UInt8) -> UInt8? {
+    switch byte {
+    case UInt8(ascii: "0")...UInt8(ascii: "9"): byte - UInt8(ascii: "0")
+    case UInt8(ascii: "a")...UInt8(ascii: "f"): byte - UInt8(ascii: "a") + 10
+    case UInt8(ascii: "A")...UInt8(ascii: "F"): byte - UInt8(ascii: "A") + 10
+    default: nil
+    }
+}

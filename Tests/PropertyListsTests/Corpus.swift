@@ -1,0 +1,34 @@
+import Foundation
+import Testing
+
+/// The files of the corpus that KVCODABLE_CORPUS names; the tests that need it skip without, and say so.
+enum Corpus {
+    static let folder = ProcessInfo.processInfo.environment["KVCODABLE_CORPUS"].map { URL(filePath: $0) }
+
+    static let isAbsent: Bool = {
+        if folder == nil { print("Skipped: KVCODABLE_CORPUS is not set, so the files of the corpus are not tested.") }
+        return folder == nil
+    }()
+
+    struct File: CustomTestStringConvertible, Sendable {
+        let name: String
+        let bytes: [UInt8]
+
+        var testDescription: String { name }
+    }
+
+    /// The files of a folder of the corpus, with their names inside it, sorted.
+    static func files(in part: String) -> [File] {
+        guard let root = folder?.appending(path: part),
+            let names = FileManager.default.enumerator(atPath: root.path)
+        else { return [] }
+        return names.compactMap { $0 as? String }.sorted().compactMap { name in
+            var isFolder = ObjCBool(false)
+            let path = root.appending(path: name).path
+            guard FileManager.default.fileExists(atPath: path, isDirectory: &isFolder), !isFolder.boolValue else {
+                return nil
+            }
+            return FileManager.default.contents(atPath: path).map { File(name: part + "/" + name, bytes: Array($0)) }
+        }
+    }
+}
