@@ -84,6 +84,7 @@ extension DecodingNode {
     final func isPresent(_ scalar: Scalar, at slot: DecodingSlot) -> Bool? {
         if let isPlaceholder = context.isPlaceholder {
             guard let value = any(at: slot) else { return nil }
+            if case .null = scalar, context.takesOptionals { return false }
             return !isPlaceholder(value)
         }
         switch scalar {

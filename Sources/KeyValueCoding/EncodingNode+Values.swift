@@ -17,6 +17,7 @@ extension EncodingNode {
     private final func encodePlain<T: Encodable>(
         _ value: T, at slot: EncodingSlot, _ key: (any CodingKey)?
     ) throws {
+        if defers(slot) { return try encodeDeferred(value, at: slot, key) }
         let child = try child(key, of: value)
         defer { release(child) }
         begin(child, at: slot)
@@ -27,6 +28,13 @@ extension EncodingNode {
             abandon(child)
             throw error
         }
+    }
+
+    private final func encodeDeferred<T: Encodable>(
+        _ value: T, at slot: EncodingSlot, _ key: (any CodingKey)?
+    ) throws {
+        if case .named(let name) = slot { forgetNested(name) }
+        try nested(at: slot, key ?? IndexKey(elements)).encode(value, at: .whole, nil)
     }
 
     /// Breaks the cycle with a child, so that somebody who holds it does not hold its parents for ever.

@@ -87,9 +87,10 @@ private struct Box<Value: Codable & Sendable & Equatable>: Codable, Sendable, Eq
         encoder.dateEncodingStrategy = .custom { _ in throw Failure() }
         let date = Date(timeIntervalSince1970: 0)
         let list = failure { try encoder.encode(Box(calendar: [date])) }
-        #expect(list == "invalidValue SELF.calendar[0]: Date at SELF.calendar[0] cannot be encoded. Failure()")
+        // What the message says about an error of another kind depends on whether full Foundation is there to say it.
+        #expect(list.hasPrefix("invalidValue SELF.calendar[0]: Date at SELF.calendar[0] cannot be encoded. "))
         let keyed = failure { try encoder.encode(Box(calendar: date)) }
-        #expect(keyed == "invalidValue SELF.calendar: Date at SELF.calendar cannot be encoded. Failure()")
+        #expect(keyed.hasPrefix("invalidValue SELF.calendar: Date at SELF.calendar cannot be encoded. "))
         let error = #expect(throws: EncodingError.self) { try encoder.encode(date) }
         guard case .invalidValue(let value, let context) = error else { return }
         #expect(value as? Date == date && context.underlyingError is Failure)
@@ -103,8 +104,8 @@ private struct Box<Value: Codable & Sendable & Equatable>: Codable, Sendable, Eq
             try decoder.decode(Box<[Date]>.self, from: ["calendar": [1]])
         }
         #expect(
-            error.map(report)
-                == "dataCorrupted SELF.calendar[0]: Date at SELF.calendar[0] cannot be decoded. Failure()")
+            error.map(report)?.hasPrefix(
+                "dataCorrupted SELF.calendar[0]: Date at SELF.calendar[0] cannot be decoded. ") == true)
         guard case .dataCorrupted(let context) = error else { return }
         #expect(context.underlyingError is Failure)
     }
