@@ -124,7 +124,7 @@ extension DecodingNode {
         case .number(let value): return value
         case .inexact: throw inexact(Decimal.self, at: slot, key)
         case .notNumeric:
-            if readsSpelledValues, case .string(let text) = scalar, let value = DecimalDigits.number(text) {
+            if context.readsSpelledValues, case .string(let text) = scalar, let value = DecimalDigits.number(text) {
                 return value
             }
             throw mismatch(Decimal.self, at: slot, key)

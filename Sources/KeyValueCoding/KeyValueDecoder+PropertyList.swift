@@ -11,4 +11,11 @@ extension KeyValueDecoder {
         let root = TreeDecodingNode(DecodingContext(self, forTree: true), list)
         return try root.decode(type, at: .whole, nil)
     }
+
+    /// Reads a value from an `Any` that came out of a property list: as from the tree, decimal numbers are read from
+    /// strings, too.
+    package func decode<T: Decodable>(_ type: T.Type, fromPropertyListValue value: Any) throws -> T {
+        let root = AnyDecodingNode(DecodingContext(self, forTree: true), value)
+        return try root.decode(type, at: .whole, nil)
+    }
 }

@@ -22,8 +22,6 @@ final class TreeDecodingNode: DecodingNode {
 
     override func makeNode() -> DecodingNode { TreeDecodingNode(context, document, index) }
 
-    override var readsSpelledValues: Bool { true }
-
     private var node: kv_node { document.nodes[index] }
 
     /// Where the value is in the document; nil where there is none.
