@@ -74,7 +74,7 @@ struct TextEncoding {
     }
 
     private func invalid(_ name: String, _ text: inout GrowableBuffer<UInt8>) -> PropertyListError {
-        let location = text.withBuffer { TextCursor($0).location(of: $0.count) }
+        let location = TextCursor(text.contents).location(of: text.count)
         return PropertyListError(.malformed, "Expected \(name), found invalid bytes", location: location)
     }
 }
@@ -121,8 +121,6 @@ extension GrowableBuffer where Element == UInt8 {
         return true
     }
 
-    /// Lends the bytes for the time of the call.
-    borrowing func withBuffer<Result>(_ body: (UnsafeBufferPointer<UInt8>) throws -> Result) rethrows -> Result {
-        try body(UnsafeBufferPointer(start: base, count: count))
-    }
+    /// The bytes as they are now; valid until the buffer changes.
+    @inline(__always) var contents: UnsafeBufferPointer<UInt8> { UnsafeBufferPointer(start: base, count: count) }
 }
