@@ -6,7 +6,7 @@ import os
 import sys
 
 target, folder = sys.argv[1:]
-LARGEST = 64 * 1024
+LARGEST = 16 * 1024
 
 
 def seeds():

@@ -1,0 +1,14 @@
+// swift-tools-version: 6.3
+// Benchmarks stand in a package of their own, so that the root package needs nothing that only they need.
+import PackageDescription
+
+let package = Package(
+    name: "benchmarks",
+    dependencies: [.package(name: "kvcodable", path: "..")],
+    targets: [
+        .systemLibrary(name: "CPlist", pkgConfig: "libplist-2.0", providers: [.apt(["libplist-dev"])]),
+        .executableTarget(
+            name: "FormatBenchmarks",
+            dependencies: ["CPlist", .product(name: "PropertyLists", package: "kvcodable")]),
+    ]
+)
