@@ -50,8 +50,8 @@ let package = Package(
         tests("KeyValueCoder"),
         tests("CodableTypes", ["PropertyLists"]),
         .executableTarget(
-            name: "StoreHelper", dependencies: ["DefaultsStorage", "PropertyLists"], path: "Tests/Support/StoreHelper",
-            swiftSettings: strict),
+            name: "StoreHelper", dependencies: ["CSystem", "DefaultsStorage", "PropertyLists"],
+            path: "Tests/Support/StoreHelper", swiftSettings: strict),
         tests("DefaultsStorage", ["PropertyLists", "StoreHelper"]),
         tests("KVCodable", ["PropertyLists", "DefaultsStorage", "CodableTypes"]),
     ]

@@ -81,11 +81,12 @@ final class StoreFolder: Sendable {
 
     /// Opens a file of the folder; nil when there is none and none is to be made.
     func openFile(_ name: String, _ flags: Int32, mode: mode_t = 0) throws(DefaultsError) -> FileDescriptor? {
+        var interruptions = Interruptions()
         while true {
             let number = openat(descriptor.number, name, flags | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY, mode)
             if number >= 0 { return FileDescriptor(number, path: descriptor.path + "/" + name) }
             if errno == ENOENT, flags & O_CREAT == 0 { return nil }
-            guard errno == EINTR else {
+            guard interruptions.shouldRetry(errno) else {
                 throw DefaultsError.system("open", errno, file: descriptor.path + "/" + name)
             }
         }

@@ -232,7 +232,7 @@ int linkat(int from, const char *old, int to, const char *new, int flags) {
   int ours = is_ours(to, new);
   if (ours) FAIL_IF_TOLD(-1);
   int result = syscall(SYS_linkat, from, old, to, new, flags);
-  if (result == 0 && ours) note("create %lu %s\n", inode_at(to, new), base(new));
+  if (result == 0 && ours) note("link %lu %s\n", inode_at(to, new), base(new));
   return result;
 }
 

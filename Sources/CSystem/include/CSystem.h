@@ -35,4 +35,7 @@ int cs_timer_open(int seconds);
 /* Makes `number` mean what `fresh` means, close-on-exec, and closes `fresh`. */
 void cs_replace_descriptor(int fresh, int number);
 
+/* fork, which Swift does not have under its name. */
+int cs_fork(void);
+
 #endif

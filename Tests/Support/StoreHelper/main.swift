@@ -1,5 +1,6 @@
 // A program that the store's tests run as other processes: `StoreHelper COMMAND FILE …`, what it did on standard
 // output, a line at a time, written at once.
+internal import CSystem
 internal import DefaultsStorage
 internal import Glibc
 internal import PropertyLists
@@ -73,6 +74,76 @@ func attempt(_ file: String, count: Int) {
     }
 }
 
+/// Fills the disk and empties it again: the store reports the one and works after the other.
+func fill(_ file: String, filler: String) throws {
+    let store = try openStore(file, .immediate)
+    try store.set(PropertyList(any: String(repeating: "x", count: 20_000)), forKey: "padding")
+    try store.set(list(1), forKey: "number")
+    let before = try contents(file)
+    let block = [UInt8](repeating: 0, count: 4096)
+    let descriptor = open(filler, O_WRONLY | O_CREAT, 0o600)
+    while write(descriptor, block, block.count) > 0 {}
+    close(descriptor)
+    do {
+        try store.set(list(2), forKey: "number")
+        say("written to a full disk")
+    } catch {
+        say("\((error as? DefaultsError)?.code == .noSpace ? "full" : "\(error)")")
+    }
+    say(try store.value(forKey: "number")?.integer == 2 ? "kept" : "lost")
+    say(try contents(file) == before ? "whole" : "damaged")
+    unlink(filler)
+    try store.sync()
+    say("works")
+}
+
+func contents(_ file: String) throws -> [UInt8] {
+    let descriptor = open(file, O_RDONLY)
+    defer { close(descriptor) }
+    var result: [UInt8] = []
+    var block = [UInt8](repeating: 0, count: 65536)
+    while true {
+        let count = read(descriptor, &block, block.count)
+        if count <= 0 { return result }
+        result += block[..<count]
+    }
+}
+
+/// Opens each file that standard input names, reads it and changes it: says what came of it.
+func visit() {
+    while let file = readLine() {
+        do {
+            let store = try openStore(file, .immediate)
+            let keys = try store.keys()
+            try store.set(list(keys.count), forKey: "visited")
+            say("ok \(keys.count)")
+        } catch {
+            say("error \((error as? DefaultsError)?.code as Any)")
+        }
+    }
+}
+
+/// Changes a store before and after a fork, in parent and child.
+func split(_ file: String) throws {
+    let store = try openStore(file, .coalesced)
+    try store.set(list(1), forKey: "before")
+    let child = cs_fork()
+    let name = child == 0 ? "child" : "parent"
+    if try store.value(forKey: "before")?.integer != 1 { say("\(name) lost before") }
+    try store.set(list(2), forKey: name)
+    for _ in 0..<20 {
+        try store.transaction { transaction in
+            let old = try transaction.value(at: ["counter"])?.integer ?? 0
+            try transaction.set(list(Int(old) + 1), at: ["counter"])
+        }
+    }
+    try store.close()
+    if child == 0 { exit(0) }
+    var status: Int32 = 0
+    waitpid(child, &status, 0)
+    say("child \(status)")
+}
+
 /// Holds the store locked until it is killed.
 func hold(_ file: String) throws {
     let store = try openStore(file, .immediate)
@@ -117,6 +188,9 @@ do {
     case "hold": try hold(file)
     case "leave": try leave(file)
     case "watch": try watch(file, key: argument(3), last: Int64(argument(4)) ?? 0)
+    case "fill": try fill(file, filler: argument(3))
+    case "visit": visit()
+    case "split": try split(file)
     default: say("usage: StoreHelper count|save|attempt|hold|leave|watch FILE …")
     }
 } catch {
