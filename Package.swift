@@ -43,7 +43,10 @@ let package = Package(
         room("KVCodableABI", ["CKVCodable", "KVCodable", "CodableTypes", "DefaultsStorage", "PropertyLists"]),
         .target(
             name: "KVCodableLua", dependencies: ["CKVCodable", "CLua"], path: "lua",
-            exclude: ["spec", "examples"], sources: ["kvcodable.c"]),
+            exclude: ["spec", "examples", "sugar.lua"],
+            sources: [
+                "module.c", "walk.c", "build.c", "values.c", "errors.c", "types.c", "codec.c", "store.c",
+            ]),
 
         tests("PropertyLists", ["CKVCodable"]),
         tests("KeyValueCoding", ["PropertyLists"]),
