@@ -1,15 +1,21 @@
 // swift-tools-version: 6.3
-// Benchmarks stand in a package of their own, so that the root package needs nothing that only they need.
+// A package of its own, so that the root package stays free of what only benchmarks need.
 import PackageDescription
 
 let package = Package(
-    name: "benchmarks",
+    name: "Benchmarks",
     dependencies: [.package(name: "kvcodable", path: "..")],
     targets: [
         .executableTarget(
-            name: "StoreBenchmarks",
+            name: "CoderBenchmarks",
             dependencies: [
-                .product(name: "KVCodable", package: "kvcodable"), .product(name: "PropertyLists", package: "kvcodable"),
-            ])
+                .product(name: "KeyValueCoder", package: "kvcodable"),
+                .product(name: "PropertyLists", package: "kvcodable"),
+            ],
+            swiftSettings: [.swiftLanguageMode(.v6)]),
+        .executableTarget(
+            name: "StoreBenchmarks",
+            dependencies: [.product(name: "KVCodable", package: "kvcodable")],
+            swiftSettings: [.swiftLanguageMode(.v6)]),
     ]
 )
