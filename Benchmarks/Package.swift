@@ -12,6 +12,7 @@ let package = Package(
     targets: [
         .systemLibrary(name: "CPlist", pkgConfig: "libplist-2.0", providers: [.apt(["libplist-dev"])]),
         .executableTarget(name: "CoderBenchmarks", dependencies: ours("KeyValueCoder", "PropertyLists")),
+        .executableTarget(name: "StoreBenchmarks", dependencies: ours("KVCodable")),
         .executableTarget(name: "FormatBenchmarks", dependencies: ["CPlist"] + ours("PropertyLists")),
     ],
     swiftLanguageModes: [.v6]
