@@ -28,20 +28,24 @@ for count in [10, 1000, 10_000, 100_000] {
     options.durability = .manual
     let file = "\(folder)/\(count).plist"
     var dictionary: [String: Any] = [:]
-    for i in 0..<count { dictionary["key-\(i)"] = i % 3 == 0 ? "a value \(i)" as Any : i % 3 == 1 ? i as Any : Double(i) / 3 as Any }
+    for i in 0..<count {
+        dictionary["key-\(i)"] = i % 3 == 0 ? "a value \(i)" as Any : i % 3 == 1 ? i as Any : Double(i) / 3 as Any
+    }
     try Data(list(dictionary).serialized(as: .xml)).write(to: URL(filePath: file))
     let load = try median(3) { _ = try DefaultsStore.open(path: file, options: options) }
     let store = try DefaultsStore.open(path: file, options: options)
     let n = 100_000
-    let get = try median(5) { for i in 0..<n { if try store.value(forKey: "key-\(i % 10)") == nil { abort() } } } / Double(n)
+    let get =
+        try median(5) { for i in 0..<n { if try store.value(forKey: "key-\(i % 10)") == nil { abort() } } } / Double(n)
     let three = try list(3)
     let set = try median(5) { for i in 0..<n { try store.set(three, forKey: "key-\(i % 10)") } } / Double(n)
-    let setGet = try median(5) {
-        for i in 0..<n {
-            try store.set(record, forKey: "key-\(i % 10)")
-            _ = try store.value(forKey: "key-\(i % 10)")
-        }
-    } / Double(n)
+    let setGet =
+        try median(5) {
+            for i in 0..<n {
+                try store.set(record, forKey: "key-\(i % 10)")
+                _ = try store.value(forKey: "key-\(i % 10)")
+            }
+        } / Double(n)
     let path: PropertyListPath = ["key-1", "width"]
     try store.set(record, forKey: "key-1")
     let setPath = try median(5) { for _ in 0..<n { try store.set(three, at: path) } } / Double(n)
@@ -53,12 +57,16 @@ for count in [10, 1000, 10_000, 100_000] {
     let tx = try median(5) {
         try store.transaction { t in for i in 0..<1000 { try t.set(three, at: [.key("key-\(i)")]) } }
     }
-    print("\(count): load \(load/1e6) ms, get \(get) ns, set \(set) ns, set+get record \(setGet) ns, set path \(setPath) ns, durable \(durable/1e6) ms, tx1000 \(tx/1e6) ms")
+    print(
+        "\(count): load \(load/1e6) ms, get \(get) ns, set \(set) ns, set+get record \(setGet) ns, set path \(setPath) ns, durable \(durable/1e6) ms, tx1000 \(tx/1e6) ms"
+    )
 }
 var options = DefaultsStore.Options()
 options.durability = .manual
 let store = try DefaultsStore.open(path: "\(folder)/big.plist", options: options)
-let records = [Any](repeating: ["name": "some name that is rather long", "a": 1, "b": "more text", "c": 0.5] as [String: Any], count: 100_000)
+let records = [Any](
+    repeating: ["name": "some name that is rather long", "a": 1, "b": "more text", "c": 0.5] as [String: Any],
+    count: 100_000)
 let big = try list(records)
 try store.set(big, forKey: "big")
 try store.sync()
