@@ -77,7 +77,16 @@ typedef enum kv_status {
   KV_CLOSED = -11,          /* the store is closed, the transaction over */
   KV_CORRUPT = -12,         /* the store's file is damaged */
   KV_MISUSE = -13,          /* calls in an order that makes no sense */
-  KV_UNSUPPORTED = -14      /* not to be had here, or not for this format */
+  KV_UNSUPPORTED = -14,     /* not to be had here, or not for this format */
+  KV_ACCESS_DENIED = -15,   /* the file's or folder's mode forbids it */
+  KV_NO_SPACE = -16,        /* the device is full, or a quota is */
+  KV_FORCED = -17,          /* the administrator has set the key */
+  KV_REFUSED = -18,         /* the program's own check refused the value */
+  KV_UNSAFE_LOCATION = -19, /* a folder or link that is not to be trusted */
+  KV_CONFLICT = -20,        /* the store changed in between */
+  KV_ROLLED_BACK = -21,     /* a transaction inside this one failed */
+  KV_MIGRATION = -22,       /* a migration failed */
+  KV_INVALID_NAME = -23     /* no name of a store */
 } kv_status;
 
 /* What went wrong, and where. */
@@ -304,8 +313,13 @@ typedef struct kv_type kv_type;
 /* A set of declared types with names. */
 typedef struct kv_registry kv_registry;
 
-/* Gives a registry of its own, with the built-in types. */
-kv_registry *kv_registry_new(void);
+/* Flag: declaring a name again with another meaning replaces it, as where
+ * scripts are loaded again; without it, that is an error. */
+#define KV_REDECLARE 1u
+
+/* Gives a registry of its own, with the built-in types. NULL where `flags` has
+ * other flags. */
+kv_registry *kv_registry_new(uint32_t flags);
 void kv_registry_free(kv_registry *registry);
 
 /* Declares structs and enums from text:

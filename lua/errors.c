@@ -37,6 +37,24 @@ static const char *code_name(kv_status status) {
       return "misuse";
     case KV_UNSUPPORTED:
       return "unsupported";
+    case KV_ACCESS_DENIED:
+      return "access_denied";
+    case KV_NO_SPACE:
+      return "no_space";
+    case KV_FORCED:
+      return "forced";
+    case KV_REFUSED:
+      return "refused";
+    case KV_UNSAFE_LOCATION:
+      return "unsafe_location";
+    case KV_CONFLICT:
+      return "conflict";
+    case KV_ROLLED_BACK:
+      return "rolled_back";
+    case KV_MIGRATION:
+      return "migration";
+    case KV_INVALID_NAME:
+      return "invalid_name";
   }
   return "unknown";
 }

@@ -81,7 +81,7 @@ static kvl_state *new_state(lua_State *L) {
     lua_setfield(L, -2, "__gc");
   }
   lua_setmetatable(L, -2);
-  state->registry = kv_registry_new();
+  state->registry = kv_registry_new(KV_REDECLARE);
   return state;
 }
 

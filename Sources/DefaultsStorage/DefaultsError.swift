@@ -66,11 +66,14 @@ public struct DefaultsError: Error, Sendable, Hashable {
 }
 
 extension DefaultsError: CustomStringConvertible {
-    public var description: String {
-        var text = message
-        if !path.isEmpty { text += " at \(path)" }
-        if let file { text += " (\(file))" }
-        return text
+    public var description: String { message(firstIndex: 0) }
+
+    /// The whole message, with its places.
+    ///
+    /// - Parameter firstIndex: what the indexes of arrays are counted from, for languages that count from 1.
+    public func message(firstIndex: Int) -> String {
+        let text = path.placed(in: message, firstIndex: firstIndex)
+        return file.map { "\(text) (\($0))" } ?? text
     }
 }
 
