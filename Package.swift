@@ -43,7 +43,7 @@ let package = Package(
         room("KVCodableABI", ["CKVCodable", "KVCodable", "CodableTypes", "DefaultsStorage", "PropertyLists"]),
         .target(
             name: "KVCodableLua", dependencies: ["CKVCodable", "CLua"], path: "lua",
-            exclude: ["spec", "examples", "sugar.lua"],
+            exclude: ["spec", "examples", "sugar.lua", "README.md"],
             sources: [
                 "module.c", "walk.c", "build.c", "values.c", "errors.c", "types.c", "codec.c", "store.c",
             ]),
