@@ -74,6 +74,8 @@ void kvl_push_null(lua_State *L);
 
 /* ---- Walking and building */
 
+typedef void (*kvl_free)(void *object);
+
 /* Writes the Lua value into the state's buffers. Pushes nothing and gives 1, or
  * pushes an error object and gives 0. Calls no metamethod and raises nothing
  * but that error's own lack of memory. */
@@ -89,9 +91,12 @@ kv_tree *kvl_walk_tree(lua_State *L, kvl_state *state, int index);
 /* Pushes the Lua value of a tree. Takes the tree, also when it raises. */
 void kvl_build(lua_State *L, kvl_state *state, kv_tree *tree);
 
-/* ---- Keeping: the state owns what a Lua error would otherwise lose */
+/* Pushes the Lua value of what a view shows. Takes the view's owner, also when
+ * it raises. */
+void kvl_build_view(lua_State *L, kvl_state *state, const kv_view *view,
+                    void *owner, kvl_free free_owner);
 
-typedef void (*kvl_free)(void *object);
+/* ---- Keeping: the state owns what a Lua error would otherwise lose */
 
 typedef struct kvl_kept {
   void *object;

@@ -117,8 +117,29 @@ static kv_status get_tree(Handle *session, const kvl_path *path,
                             tree, error);
 }
 
+static void free_lease(void *lease) { kv_lease_free((kv_lease *)lease); }
+
+/* The most frequent way: a store's value, in one call. */
+static void push_stored(lua_State *L, kvl_state *state, Handle *session,
+                        const kvl_path *path) {
+  kv_error *error = NULL;
+  kv_lease *lease = NULL;
+  kv_view view;
+  kv_status status = kv_store_get_view(session->store, path->steps,
+                                       path->count, &view, &lease, &error);
+  if (status < 0) kvl_raise(L, state, status, error);
+  if (status == KV_ABSENT)
+    lua_pushnil(L);
+  else
+    kvl_build_view(L, state, &view, lease, free_lease);
+}
+
 static void push_value(lua_State *L, kvl_state *state, Handle *session,
                        const kvl_path *path, const kv_type *type) {
+  if (!type && session->store) {
+    push_stored(L, state, session, path);
+    return;
+  }
   kv_error *error = NULL;
   kv_tree *tree = NULL;
   kv_status status = get_tree(session, path, type, &tree, &error);
@@ -152,6 +173,27 @@ static uint32_t check_flags(lua_State *L, int options) {
   return flags;
 }
 
+/* Stores the tree of the Lua value at `value`. */
+static kv_status put_tree(lua_State *L, kvl_state *state, Handle *session,
+                          const kvl_path *path, int value, const kv_type *type,
+                          uint32_t flags, kv_error **error) {
+  if (!type && session->store) { /* the most frequent way: in one call */
+    if (!kvl_walk(L, state, value)) lua_error(L);
+    return kv_store_set_nodes(session->store, path->steps, path->count,
+                              state->nodes.data, state->nodes.count,
+                              state->bytes.data, state->bytes.count, error);
+  }
+  kv_tree *tree = kvl_walk_tree(L, state, value);
+  kv_status status =
+      session->transaction
+          ? kv_transaction_set(session->transaction, path->steps, path->count,
+                               tree, type, flags, error)
+          : kv_store_set(session->store, path->steps, path->count, tree, type,
+                         flags, error);
+  kv_tree_free(tree);
+  return status;
+}
+
 /* Stores the value at `value` as the type at `type_index` says. */
 static void put_value(lua_State *L, kvl_state *state, Handle *session,
                       int path_index, int value, int type_index,
@@ -167,14 +209,8 @@ static void put_value(lua_State *L, kvl_state *state, Handle *session,
     value = lua_gettop(L);
   }
   kvl_full_path(L, path_index, &path);
-  kv_tree *tree = kvl_walk_tree(L, state, value);
   kv_status status =
-      session->transaction
-          ? kv_transaction_set(session->transaction, path.steps, path.count,
-                               tree, type, flags, &error)
-          : kv_store_set(session->store, path.steps, path.count, tree, type,
-                         flags, &error);
-  kv_tree_free(tree);
+      put_tree(L, state, session, &path, value, type, flags, &error);
   if (status != KV_OK) kvl_raise(L, state, status, error);
 }
 

@@ -100,7 +100,7 @@ private func durability(_ value: kv_durability) throws(Failure) -> DefaultsDurab
 private typealias Storage = any PropertyListStorage
 
 /// A path's one key, as its bytes: the most frequent path, for which no String is made.
-private func onlyKey(
+func onlyKey(
     _ steps: UnsafePointer<kv_step>?, _ count: Int
 ) throws(Failure) -> UnsafeBufferPointer<UInt8>? {
     guard count == 1, let key = steps?.pointee.key, key.data != nil else { return nil }
@@ -109,7 +109,7 @@ private func onlyKey(
     return bytes.bindMemory(to: UInt8.self)
 }
 
-private func read(
+func read(
     _ store: DefaultsStore, _ steps: UnsafePointer<kv_step>?, _ count: Int
 ) throws -> PropertyList? {
     if let key = try onlyKey(steps, count) { return try store.value(forUTF8Key: key) }
