@@ -90,7 +90,8 @@ extension ArchiveFlattener where Output: ~Copyable {
     private mutating func content(_ value: PropertyList) throws(PropertyListError) {
         guard value.kind.isContainer else { return try output.append(value) }
         // One more than the tree may have, since an object may turn out to be a scalar; the builder counts exactly.
-        guard depth <= limits.depth else { throw error(.limitExceeded, "Deeper than \(limits.depth) levels") }
+        let deepest = min(limits.depth, PropertyListLimits.maximumArchiveDepth)
+        guard depth <= deepest else { throw error(.limitExceeded, "Deeper than \(deepest) levels") }
         depth += 1
         if value.kind == .array { try array(value) } else { try object(value) }
         depth -= 1
