@@ -42,10 +42,6 @@ public struct PropertyListLimits: Sendable, Hashable {
     /// The deepest document that may be asked for: its recursive walks stay within 1 MB of stack.
     public static let maximumDepth = 2048
 
-    /// The deepest tree that an archive may become, whatever ``depth`` allows: flattening is a recursive walk with larger
-    /// steps than the others.
-    public static let maximumArchiveDepth = 512
-
     /// How many archives and property lists in data are unwrapped from around one another.
     public static let wrappings = 8
 

@@ -72,8 +72,8 @@ private let stackSize = 1 << 20
 
     @Test("flattens the deepest archive there may be on a small stack")
     func archiveStack() async throws {
-        #expect(try await deepest(Self.archive(512)) == 512)
-        #expect(try await deepest(Self.archive(514)) == 0)
+        #expect(try await deepest(Self.archive(PropertyListLimits.maximumDepth)) == PropertyListLimits.maximumDepth)
+        #expect(try await deepest(Self.archive(PropertyListLimits.maximumDepth + 1)) == 0)
         #expect(try await deepest(Self.archive(100_000)) == 0)
     }
 
