@@ -77,7 +77,16 @@ typedef enum kv_status {
   KV_CLOSED = -11,          /* the store is closed, the transaction over */
   KV_CORRUPT = -12,         /* the store's file is damaged */
   KV_MISUSE = -13,          /* calls in an order that makes no sense */
-  KV_UNSUPPORTED = -14      /* not to be had here, or not for this format */
+  KV_UNSUPPORTED = -14,     /* not to be had here, or not for this format */
+  KV_ACCESS_DENIED = -15,   /* the file's or folder's mode forbids it */
+  KV_NO_SPACE = -16,        /* the device is full, or a quota is */
+  KV_FORCED = -17,          /* the administrator has set the key */
+  KV_REFUSED = -18,         /* the program's own check refused the value */
+  KV_UNSAFE_LOCATION = -19, /* a folder or link that is not to be trusted */
+  KV_CONFLICT = -20,        /* the store changed in between */
+  KV_ROLLED_BACK = -21,     /* a transaction inside this one failed */
+  KV_MIGRATION = -22,       /* a migration failed */
+  KV_INVALID_NAME = -23     /* no name of a store */
 } kv_status;
 
 /* What went wrong, and where. */
@@ -144,6 +153,12 @@ kv_status kv_error_describe(const kv_error *error, int64_t first_index,
  * Borrows: lasts as long as the error. A NUL follows the text. */
 kv_str kv_error_path(const kv_error *error);
 
+/* The same as steps: how many, and each; KV_ABSENT past the last. The key lasts
+ * as long as the error. */
+size_t kv_error_path_count(const kv_error *error);
+kv_status kv_error_path_step(const kv_error *error, size_t index,
+                             kv_step *step);
+
 /* The place in a text, counted from 1; KV_ABSENT when there is none. */
 kv_status kv_error_position(const kv_error *error, int64_t *line,
                             int64_t *column);
@@ -185,13 +200,12 @@ int kv_tree_equal(const kv_tree *left, const kv_tree *right);
  * changed. A missing key is added, with the dictionaries on the way; an index
  * equal to an array's count appends. */
 kv_status kv_tree_set(const kv_tree *tree, const kv_step *path, size_t steps,
-                      const kv_tree *value, kv_tree **result,
-                      kv_error **error);
+                      const kv_tree *value, kv_tree **result, kv_error **error);
 
 /* Gives the tree without what is at the end of the path; KV_ABSENT when
  * nothing is there. */
-kv_status kv_tree_remove(const kv_tree *tree, const kv_step *path,
-                         size_t steps, kv_tree **result, kv_error **error);
+kv_status kv_tree_remove(const kv_tree *tree, const kv_step *path, size_t steps,
+                         kv_tree **result, kv_error **error);
 
 /* ---- Cursors: reading a tree */
 
@@ -268,8 +282,7 @@ kv_status kv_builder_unsigned(kv_builder *builder, uint64_t value,
 kv_status kv_builder_real(kv_builder *builder, double value, kv_error **error);
 kv_status kv_builder_date(kv_builder *builder, double seconds_since_2001,
                           kv_error **error);
-kv_status kv_builder_uid(kv_builder *builder, uint32_t value,
-                         kv_error **error);
+kv_status kv_builder_uid(kv_builder *builder, uint32_t value, kv_error **error);
 kv_status kv_builder_string(kv_builder *builder, kv_str value,
                             kv_error **error);
 kv_status kv_builder_data(kv_builder *builder, kv_str value, kv_error **error);
@@ -298,8 +311,13 @@ typedef struct kv_type kv_type;
 /* A set of declared types with names. */
 typedef struct kv_registry kv_registry;
 
-/* Gives a registry of its own, with the built-in types. */
-kv_registry *kv_registry_new(void);
+/* Flag: declaring a name again with another meaning replaces it, as where
+ * scripts are loaded again; without it, that is an error. */
+#define KV_REDECLARE 1u
+
+/* Gives a registry of its own, with the built-in types. NULL where `flags` has
+ * other flags. */
+kv_registry *kv_registry_new(uint32_t flags);
 void kv_registry_free(kv_registry *registry);
 
 /* Declares structs and enums from text:
@@ -326,6 +344,9 @@ kv_status kv_registry_describe(kv_registry *registry,
 
 void kv_type_free(kv_type *type);
 
+/* Flags of a typed set: what the type does not know of the old value goes. */
+#define KV_REPLACE 1u
+
 /* Gives the value as programs see it from the value as it is stored: checked,
  * keys renamed to fields, defaults filled in. */
 kv_status kv_type_decode(const kv_type *type, const kv_tree *stored,
@@ -335,15 +356,15 @@ kv_status kv_type_decode(const kv_type *type, const kv_tree *stored,
  * may be NULL, is what is stored now: what the type does not know of it is
  * kept. */
 kv_status kv_type_encode(const kv_type *type, const kv_tree *value,
-                         const kv_tree *stored, kv_tree **result,
-                         kv_error **error);
+                         const kv_tree *stored, uint32_t flags,
+                         kv_tree **result, kv_error **error);
 
 /* ------------------------------------------------------------------------
  * Codec: bytes and files
  */
 
 typedef enum kv_format {
-  KV_FORMAT_ANY = 0,    /* to read: found from the content; to write: XML */
+  KV_FORMAT_ANY = 0, /* to read: found from the content; to write: XML */
   KV_FORMAT_XML = 1,
   KV_FORMAT_BINARY = 2,
   KV_FORMAT_OPENSTEP = 3, /* read only */
@@ -410,17 +431,15 @@ kv_status kv_store_open_file(kv_str path, const kv_store_options *options,
 
 /* Gives the value at the path, as its type shows it unless `type` is NULL.
  * KV_ABSENT when there is none and the type has no default. */
-kv_status kv_store_get(const kv_store *store, const kv_step *path,
-                       size_t steps, const kv_type *type, kv_tree **value,
-                       kv_error **error);
+kv_status kv_store_get(const kv_store *store, const kv_step *path, size_t steps,
+                       const kv_type *type, kv_tree **value, kv_error **error);
 
 /* Scalars without a tree. KV_TYPE_MISMATCH when the value is of another kind:
  * nothing is converted, but that a real reads every number. */
 kv_status kv_store_get_boolean(const kv_store *store, const kv_step *path,
                                size_t steps, int *value, kv_error **error);
 kv_status kv_store_get_integer(const kv_store *store, const kv_step *path,
-                               size_t steps, int64_t *value,
-                               kv_error **error);
+                               size_t steps, int64_t *value, kv_error **error);
 kv_status kv_store_get_real(const kv_store *store, const kv_step *path,
                             size_t steps, double *value, kv_error **error);
 
@@ -429,7 +448,7 @@ kv_status kv_store_get_real(const kv_store *store, const kv_step *path,
  * Without one, it is stored as it is. */
 kv_status kv_store_set(kv_store *store, const kv_step *path, size_t steps,
                        const kv_tree *value, const kv_type *type,
-                       kv_error **error);
+                       uint32_t flags, kv_error **error);
 
 /* Removes the value; KV_ABSENT when there was none. */
 kv_status kv_store_remove(kv_store *store, const kv_step *path, size_t steps,
@@ -476,7 +495,8 @@ kv_status kv_transaction_get(const kv_transaction *transaction,
                              kv_error **error);
 kv_status kv_transaction_set(kv_transaction *transaction, const kv_step *path,
                              size_t steps, const kv_tree *value,
-                             const kv_type *type, kv_error **error);
+                             const kv_type *type, uint32_t flags,
+                             kv_error **error);
 kv_status kv_transaction_remove(kv_transaction *transaction,
                                 const kv_step *path, size_t steps,
                                 kv_error **error);

@@ -34,7 +34,11 @@
 #ifndef KVCODABLE_NODES_H
 #define KVCODABLE_NODES_H
 
-#include <stdint.h>
+#include "kvcodable.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 #define KV_NODES_VERSION 1
 
@@ -62,5 +66,26 @@ typedef struct kv_node {
   uint32_t count;   /* string, data, key: bytes; container: elements; else 0 */
   uint64_t payload; /* bits, offset into the bytes, or span in nodes */
 } kv_node;
+
+/* Gives a tree copied from nodes, once they are found to be laid out as above.
+ * Here, and only here, the keys of a dictionary may stand in any order.
+ * KV_MALFORMED, or KV_INVALID_VALUE with the path of a string that is not
+ * UTF-8. */
+kv_status kv_tree_from_nodes(const kv_node *nodes, size_t node_count,
+                             const char *bytes, size_t byte_count,
+                             kv_tree **tree, kv_error **error);
+
+/* Where a tree's value begins, and the bytes that its offsets count from.
+ * Borrows: lasts as long as the tree. */
+typedef struct kv_view {
+  const kv_node *node;
+  const char *bytes;
+} kv_view;
+
+kv_status kv_tree_view(const kv_tree *tree, kv_view *view);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

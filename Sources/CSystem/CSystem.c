@@ -1,2 +1,57 @@
-/* A target needs one C file for SwiftPM to notice a changed header. */
+#define _GNU_SOURCE
 #include "CSystem.h"
+
+#include <fcntl.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/timerfd.h>
+#include <time.h>
+#include <unistd.h>
+
+int cs_error_text(int number, char *buffer, size_t size) {
+  const char *text = strerrordesc_np(number);
+  if (text == NULL || strlen(text) >= size) return 1;
+  strcpy(buffer, text);
+  return 0;
+}
+
+static int64_t nanoseconds(clockid_t clock) {
+  struct timespec now;
+  clock_gettime(clock, &now);
+  return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+int64_t cs_monotonic_nanoseconds(void) { return nanoseconds(CLOCK_MONOTONIC); }
+
+int64_t cs_realtime_nanoseconds(void) { return nanoseconds(CLOCK_REALTIME); }
+
+int64_t cs_file_system_type(int descriptor) {
+  struct statfs information;
+  if (fstatfs(descriptor, &information) != 0) return 0;
+  return information.f_type;
+}
+
+int cs_is_privileged(void) { return getauxval(AT_SECURE) != 0; }
+
+int cs_inotify_open(void) { return inotify_init1(IN_NONBLOCK | IN_CLOEXEC); }
+
+int cs_epoll_open(void) { return epoll_create1(EPOLL_CLOEXEC); }
+
+int cs_eventfd_open(void) { return eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC); }
+
+int cs_timer_open(int seconds) {
+  int timer = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
+  struct itimerspec interval = {{seconds, 0}, {seconds, 0}};
+  if (timer >= 0 && timerfd_settime(timer, 0, &interval, NULL) != 0) {
+    close(timer);
+    return -1;
+  }
+  return timer;
+}
+
+void cs_replace_descriptor(int fresh, int number) {
+  dup3(fresh, number, O_CLOEXEC);
+  close(fresh);
+}
+
+int cs_fork(void) { return fork(); }

@@ -50,6 +50,19 @@ func giveBytes(_ bytes: some Collection<UInt8>, _ result: UnsafeMutablePointer<k
     Handle.borrow(error, as: ErrorHandle.self)?.path.borrowed ?? kv_str(data: nil, length: 0)
 }
 
+@c @implementation public func kv_error_path_count(_ error: OpaquePointer?) -> Int {
+    Handle.borrow(error, as: ErrorHandle.self)?.failure.path.steps.count ?? 0
+}
+
+@c @implementation public func kv_error_path_step(
+    _ error: OpaquePointer?, _ index: Int, _ step: UnsafeMutablePointer<kv_step>?
+) -> kv_status {
+    guard let error = Handle.borrow(error, as: ErrorHandle.self) else { return KV_INVALID_ARGUMENT }
+    guard error.steps.indices.contains(index) else { return KV_ABSENT }
+    step?.pointee = error.steps[index].borrowed
+    return KV_OK
+}
+
 @c @implementation public func kv_error_position(
     _ error: OpaquePointer?, _ line: UnsafeMutablePointer<Int64>?, _ column: UnsafeMutablePointer<Int64>?
 ) -> kv_status {

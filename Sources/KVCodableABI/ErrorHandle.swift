@@ -6,11 +6,32 @@ final class ErrorHandle {
     let failure: Failure
     let message: NulTerminatedText
     let path: NulTerminatedText
+    let steps: [Step]
 
     init(_ failure: Failure) {
         self.failure = failure
         message = NulTerminatedText(failure.message(firstIndex: 0))
         path = NulTerminatedText(failure.path.description)
+        steps = failure.path.steps.map(Step.init)
+    }
+
+    enum Step {
+        case key(NulTerminatedText)
+        case index(Int)
+
+        init(_ step: PropertyListPath.Step) {
+            switch step {
+            case .key(let key): self = .key(NulTerminatedText(key))
+            case .index(let index): self = .index(index)
+            }
+        }
+
+        var borrowed: kv_step {
+            switch self {
+            case .key(let text): kv_step(key: text.borrowed, index: 0)
+            case .index(let index): kv_step(key: kv_str(data: nil, length: 0), index: Int64(index))
+            }
+        }
     }
 }
 

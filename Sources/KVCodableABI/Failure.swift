@@ -1,4 +1,6 @@
 internal import CKVCodable
+internal import CodableTypes
+internal import DefaultsStorage
 internal import PropertyLists
 
 /// Any room's error in the terms of the header.
@@ -24,6 +26,8 @@ struct Failure: Error {
         switch error {
         case let failure as Failure: self = failure
         case let error as PropertyListError: self.init(error)
+        case let error as DefaultsError: self.init(error)
+        case let error as TypeError: self.init(error)
         default: self.init(KV_INVALID_VALUE, "\(error)")
         }
     }

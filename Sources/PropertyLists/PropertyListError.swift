@@ -44,22 +44,12 @@ extension PropertyListError: CustomStringConvertible {
     ///
     /// - Parameter firstIndex: what the indexes of arrays are counted from, for languages that count from 1.
     public func message(firstIndex: Int) -> String {
-        var text = message
-        if !path.isEmpty {
-            let place = " at " + path.description(root: "", firstIndex: firstIndex)
-            text.insert(contentsOf: place, at: startOfFinding ?? text.endIndex)
-        }
+        var text = path.placed(in: message, firstIndex: firstIndex)
         switch location {
         case .offset(let offset): text += " (byte \(offset))"
         case .line(let line, let column): text += " (line \(line), column \(column))"
         case nil: break
         }
         return text
-    }
-
-    /// Where `, found …` begins: the place stands before it, behind what was expected there.
-    private var startOfFinding: String.Index? {
-        let finding = ", found "
-        return message.indices.first { message[$0...].hasPrefix(finding) }
     }
 }

@@ -1,8 +1,41 @@
-/* CSystem: the system calls that Swift's Glibc module does not declare. */
+/* CSystem: the system calls that Swift's Glibc module does not declare, and
+ * the few that Swift cannot call as they stand. */
 #ifndef CSYSTEM_H
 #define CSYSTEM_H
 
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/inotify.h>
 #include <sys/random.h>
 #include <sys/statfs.h>
+
+/* The text of an error number, in the C locale's words; 0 when it fits. */
+int cs_error_text(int number, char *buffer, size_t size);
+
+/* Nanoseconds of a clock that nobody sets back; of the time since 1970. */
+int64_t cs_monotonic_nanoseconds(void);
+int64_t cs_realtime_nanoseconds(void);
+
+/* statfs's f_type of the open file, 0 when it cannot be had. */
+int64_t cs_file_system_type(int descriptor);
+
+/* Whether the program runs with rights that its caller does not have. */
+int cs_is_privileged(void);
+
+/* inotify_init1, epoll_create1 and eventfd with close-on-exec, not blocking. */
+int cs_inotify_open(void);
+int cs_epoll_open(void);
+int cs_eventfd_open(void);
+
+/* A timer that fires every so many seconds, as a descriptor. */
+int cs_timer_open(int seconds);
+
+/* Makes `number` mean what `fresh` means, close-on-exec, and closes `fresh`. */
+void cs_replace_descriptor(int fresh, int number);
+
+/* fork, which Swift does not have under its name. */
+int cs_fork(void);
 
 #endif

@@ -1,0 +1,92 @@
+# kvcodable: the daily commands. `make` alone lists them.
+
+VERSION := $(shell sed -n 's/.*libraryVersion = "\(.*\)"/\1/p' Sources/KVCodable/Version.swift)
+PREFIX ?= /usr/local
+DESTDIR ?=
+SECONDS ?= 60
+SWIFT ?= swift
+CC = gcc
+
+.DEFAULT_GOAL := help
+SHELL := /bin/bash -o pipefail
+
+help:
+	@echo "make demo      a script reads and changes a typed part of a preferences file"
+	@echo "make test      every suite; ends with 'N passed, N failed'"
+	@echo "make lib       build/libkvcodable.so and the Lua module build/kvcodable.so"
+	@echo "make install   PREFIX=$(PREFIX) DESTDIR="
+	@echo "make check     format, lint, headers, exports"
+	@echo "make bench     the targets, measured beside peers"
+	@echo "make fuzz      SECONDS=$(SECONDS) for each fuzzer"
+	@echo "make stress    the long proofs: kills, faults, processes, sanitizers"
+	@echo "make docs      the documentation of the Swift modules"
+
+# ---- The library: self-contained, with only the header's functions exported
+
+SWIFT_LINK := -Xlinker --version-script=$(CURDIR)/include/kvcodable.map -Xlinker --no-undefined-version \
+  -Xlinker -soname -Xlinker libkvcodable.so.1 -Xlinker -z -Xlinker defs \
+  -Xlinker -z -Xlinker nodelete -Xlinker -s
+
+CFLAGS_STRICT := -std=c11 -D_POSIX_C_SOURCE=200809L -O2 -Wall -Wextra -Wpedantic -Werror -fvisibility=hidden -Iinclude
+LUA_SOURCES := $(wildcard lua/*.c)
+
+lib: library build/kvcodable.so
+
+.PHONY: help lib library demo test install check bench fuzz stress docs clean setup-lib setup-test
+
+setup-lib:
+	@tools/require.sh lua5.4 liblua5.4-dev pkg-config
+
+setup-test: setup-lib
+	@tools/require.sh lua-busted lua-check valgrind
+
+# SwiftPM does not see a changed map: a library older than it goes first.
+library:
+	@mkdir -p build
+	@find .build-static -name libkvcodable.so ! -newer include/kvcodable.map -delete 2>/dev/null || true
+	$(SWIFT) build -c release --product kvcodable --scratch-path .build-static -Xswiftc -static-stdlib $(SWIFT_LINK) \
+	  2>&1 | tools/quiet.sh
+	@cmp -s .build-static/release/libkvcodable.so build/libkvcodable.so || cp .build-static/release/libkvcodable.so build/
+	@ln -sf libkvcodable.so build/libkvcodable.so.1
+
+lua/sugar.h: lua/sugar.lua tools/embed.py
+	python3 tools/embed.py lua/sugar.lua $@
+
+build/kvcodable.so: $(LUA_SOURCES) lua/module.h lua/sugar.h $(wildcard include/*.h) | library setup-lib
+	$(CC) $(CFLAGS_STRICT) -fPIC $$(pkg-config --cflags lua5.4) -shared -o $@ $(LUA_SOURCES) \
+	  -Lbuild -lkvcodable -Wl,-z,nodelete -Wl,-rpath,'$$ORIGIN:$$ORIGIN/../..'
+
+# ---- Demonstration and proofs
+
+demo: lib
+	@LUA_CPATH="build/?.so;;" Tests/demo.sh
+
+test: setup-test lib
+	python3 Tests/run.py
+
+check: setup-test lib
+	@tools/require.sh clang-format
+	tools/check.sh
+
+bench: lib
+	@tools/require.sh lua-cjson
+	Benchmarks/run.sh
+
+# ---- Installation
+
+LIBDIR = $(PREFIX)/lib
+INCLUDEDIR = $(PREFIX)/include
+LUA_CMOD = $(shell pkg-config --define-variable=prefix=$(PREFIX) --variable=INSTALL_CMOD lua5.4)
+
+install: lib
+	install -d $(DESTDIR)$(LIBDIR)/pkgconfig $(DESTDIR)$(INCLUDEDIR) $(DESTDIR)$(LUA_CMOD)
+	install -m 755 build/libkvcodable.so $(DESTDIR)$(LIBDIR)/libkvcodable.so.$(VERSION)
+	ln -sf libkvcodable.so.$(VERSION) $(DESTDIR)$(LIBDIR)/libkvcodable.so.1
+	ln -sf libkvcodable.so.1 $(DESTDIR)$(LIBDIR)/libkvcodable.so
+	install -m 644 include/kvcodable.h include/kvcodable_nodes.h include/kvcodable_lua.h $(DESTDIR)$(INCLUDEDIR)
+	install -m 755 build/kvcodable.so $(DESTDIR)$(LUA_CMOD)
+	sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@VERSION@|$(VERSION)|' include/kvcodable.pc.in \
+	  > $(DESTDIR)$(LIBDIR)/pkgconfig/kvcodable.pc
+
+clean:
+	rm -rf build .build .build-*

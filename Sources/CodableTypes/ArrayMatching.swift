@@ -1,0 +1,128 @@
+internal import CKVCodable
+internal import PropertyLists
+
+/// Which stored element each new element of an array came from, so that it keeps what its type does not know.
+///
+/// A script gets an array, changes it and sets it: elements have no identity of their own. Old and new elements are the
+/// same where their known parts are equal. Between elements found so, in order, runs of the same length are taken to be
+/// changed in place; what is left of equal elements has moved. Every other old element is gone.
+struct ArrayMatching {
+    /// For each new element the old one, in stored form.
+    private(set) var matches: [PropertyList?]
+    /// Old elements that held unknown keys and were matched by no new element.
+    private(set) var dropped = 0
+
+    private let old: [PropertyList]
+    private let new: [PropertyList]
+    /// The old elements in program form; nil for one that is not of the type.
+    private let known: [PropertyList?]
+    private var isTaken: [Bool]
+
+    init(old: [PropertyList], new: [PropertyList], _ element: CodableType.Form) {
+        self.old = old
+        self.new = new
+        known = old.map { try? Decoding(document: $0.document).decode($0, as: element) }
+        matches = Array(repeating: nil, count: new.count)
+        isTaken = Array(repeating: false, count: old.count)
+        let prefix = matchPrefix()
+        let suffix = matchSuffix(above: prefix)
+        matchMiddle(prefix..<(old.count - suffix), prefix..<(new.count - suffix))
+        for (index, value) in old.enumerated() where !isTaken[index] {
+            // Unknown parts show in that the two forms differ.
+            if let known = known[index], known != value { dropped += 1 }
+        }
+    }
+
+    private mutating func match(_ oldIndex: Int, _ newIndex: Int) {
+        matches[newIndex] = old[oldIndex]
+        isTaken[oldIndex] = true
+    }
+
+    private mutating func matchPrefix() -> Int {
+        var length = 0
+        while length < min(old.count, new.count), known[length] == new[length] {
+            match(length, length)
+            length += 1
+        }
+        return length
+    }
+
+    private mutating func matchSuffix(above prefix: Int) -> Int {
+        var length = 0
+        while length < min(old.count, new.count) - prefix,
+            known[old.count - 1 - length] == new[new.count - 1 - length]
+        {
+            match(old.count - 1 - length, new.count - 1 - length)
+            length += 1
+        }
+        return length
+    }
+
+    /// Matches equal elements in order, the runs between them by position, and what then is left by equality.
+    private mutating func matchMiddle(_ oldRange: Range<Int>, _ newRange: Range<Int>) {
+        if oldRange.count == newRange.count {
+            matchMoved(oldRange, newRange)
+            return matchRun(oldRange, newRange)
+        }
+        var oldStart = oldRange.lowerBound
+        var newStart = newRange.lowerBound
+        for newIndex in newRange {
+            // A bounded search keeps this linear for arrays that have nothing in common.
+            let candidates = oldStart..<min(oldRange.upperBound, oldStart + 64)
+            guard let oldIndex = candidates.first(where: { known[$0] == new[newIndex] }) else { continue }
+            matchRun(oldStart..<oldIndex, newStart..<newIndex)
+            match(oldIndex, newIndex)
+            oldStart = oldIndex + 1
+            newStart = newIndex + 1
+        }
+        matchRun(oldStart..<oldRange.upperBound, newStart..<newRange.upperBound)
+        matchMoved(oldRange, newRange)
+    }
+
+    /// Elements that were changed in place: runs of the same length, element by element.
+    private mutating func matchRun(_ oldRange: Range<Int>, _ newRange: Range<Int>) {
+        guard oldRange.count == newRange.count else { return }
+        for (oldIndex, newIndex) in zip(oldRange, newRange) where !isTaken[oldIndex] && matches[newIndex] == nil {
+            match(oldIndex, newIndex)
+        }
+    }
+
+    /// Elements that stand elsewhere now.
+    private mutating func matchMoved(_ oldRange: Range<Int>, _ newRange: Range<Int>) {
+        var places: [Int: [Int]] = [:]
+        for index in oldRange where !isTaken[index] {
+            if let known = known[index] { places[known.fingerprint, default: []].append(index) }
+        }
+        for newIndex in newRange where matches[newIndex] == nil {
+            let candidates = places[new[newIndex].fingerprint] ?? []
+            if let oldIndex = candidates.first(where: { !isTaken[$0] && known[$0] == new[newIndex] }) {
+                match(oldIndex, newIndex)
+            }
+        }
+    }
+}
+
+extension PropertyList {
+    /// A number that equal values share. Of the first nodes alone: it need not tell all values apart.
+    fileprivate var fingerprint: Int {
+        var hasher = Hasher()
+        hash(into: &hasher, budget: 32)
+        return hasher.finalize()
+    }
+
+    private func hash(into hasher: inout Hasher, budget: Int) {
+        hasher.combine(kind)
+        hasher.combine(count)
+        switch kind {
+        case .string, .data: withBytes { hasher.combine(bytes: $0) }
+        case .array:
+            for element in elements.prefix(budget / 4) { element.hash(into: &hasher, budget: budget / 4) }
+        case .dictionary:
+            for (key, value) in entries.prefix(budget / 2) {
+                hasher.combine(key)
+                value.hash(into: &hasher, budget: budget / 4)
+            }
+        default: hasher.combine(node.payload)
+        }
+    }
+}

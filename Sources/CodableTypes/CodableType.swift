@@ -1,0 +1,120 @@
+public import PropertyLists
+
+/// A type that values are checked against: a built-in one, `[T]`, `[String: T]`, `T?`, or a declared struct or enum.
+///
+/// A value has two forms. The stored form is what the file holds. The program form is what programs and scripts see:
+/// a struct's fields instead of keys, defaults filled in, unknown keys left out. ``decode(_:at:)`` goes from the one to
+/// the other, ``encode(_:over:at:options:)`` back.
+///
+/// Types are immutable and safe to use from several threads at once. Equal types mean the same; a recursive struct
+/// refers to itself by name.
+public struct CodableType: Sendable, Equatable {
+    let form: Form
+    /// Keeps alive what names inside the type refer to; only on types that a registry gave.
+    let table: TypeTable?
+
+    init(_ form: Form, in table: TypeTable? = nil) {
+        self.form = form
+        self.table = table
+    }
+
+    indirect enum Form: Sendable, Equatable {
+        case scalar(ScalarType)
+        /// Every value that a file can hold.
+        case any
+        case array(Form, length: ClosedRange<Int>?)
+        case dictionary(Form)
+        case optional(Form)
+        /// A type with a value for what is absent.
+        case defaulted(Form, PropertyList)
+        case structure(StructureType)
+        case enumeration(EnumerationType)
+        /// A declared type, by name: how a struct contains itself.
+        case reference(TypeReference)
+    }
+
+    public static func == (left: CodableType, right: CodableType) -> Bool { left.form == right.form }
+
+    /// What a value is where nothing is stored; nil for a type without a default.
+    public var defaultValue: PropertyList? {
+        guard case .defaulted(_, let value) = form else { return nil }
+        return value
+    }
+}
+
+extension CodableType: CustomStringConvertible {
+    /// The type as an expression of the type language; a declared type by its name.
+    public var description: String { form.description }
+}
+
+extension CodableType.Form: CustomStringConvertible {
+    var description: String {
+        switch self {
+        case .scalar(let scalar): scalar.description
+        case .any: "Any"
+        case .array(let element, let length): "[\(element)]" + (length.map { "(\($0))" } ?? "")
+        case .dictionary(let value): "[String: \(value)]"
+        case .optional(let wrapped): "\(wrapped)?"
+        case .defaulted(let wrapped, _): wrapped.description
+        case .structure(let structure): structure.name
+        case .enumeration(let enumeration): enumeration.name
+        case .reference(let reference): reference.name
+        }
+    }
+}
+
+extension CodableType {
+    /// The program form of a stored value: checked, keys renamed to fields, defaults filled in, unknown keys left out,
+    /// numbers in the kind of the type. The value itself where its two forms are the same.
+    ///
+    /// - Parameter path: where the value stands, for errors.
+    /// - Throws: ``TypeError`` with the path of the first value that is not of the type.
+    public func decode(_ stored: PropertyList, at path: PropertyListPath = []) throws(TypeError) -> PropertyList {
+        do throws(TypeError) {
+            return try Decoding(document: stored.document).decode(stored, as: form)
+        } catch {
+            throw error.placed(below: path)
+        }
+    }
+
+    /// How a typed value is stored.
+    public struct EncodeOptions: Sendable, Hashable {
+        /// Whether what the type does not know of the stored value goes.
+        public var replaces: Bool
+
+        public init(replaces: Bool = false) {
+            self.replaces = replaces
+        }
+    }
+
+    /// A value to store.
+    public struct Encoded: Sendable, Equatable {
+        public var list: PropertyList
+        /// Stored elements of arrays that held unknown keys and could not be matched with a new element: their unknown
+        /// keys are lost.
+        public var droppedElements: Int
+    }
+
+    /// The stored form of a value in program form.
+    ///
+    /// What the type does not know of the value that is stored now is kept, through structs, arrays and dictionaries. A
+    /// field with its default value is written only where the stored value has its key.
+    ///
+    /// - Parameters:
+    ///   - stored: the value that is stored now, in stored form; nil for none.
+    ///   - path: where the value stands, for errors.
+    /// - Throws: ``TypeError`` with the path of the first value that is not of the type, or of a field that the type
+    ///   does not declare.
+    public func encode(
+        _ value: PropertyList, over stored: PropertyList? = nil, at path: PropertyListPath = [],
+        options: EncodeOptions = EncodeOptions()
+    ) throws(TypeError) -> Encoded {
+        do throws(TypeError) {
+            var encoding = Encoding()
+            let list = try encoding.encode(value, over: options.replaces ? nil : stored, as: form)
+            return Encoded(list: list, droppedElements: encoding.droppedElements)
+        } catch {
+            throw error.placed(below: path)
+        }
+    }
+}

@@ -1,0 +1,232 @@
+internal import CKVCodable
+internal import FoundationEssentials
+internal import PropertyLists
+
+/// A built-in type without parts, with the limits that a declaration may set.
+struct ScalarType: Sendable, Hashable {
+    enum Kind: String, Sendable, CaseIterable {
+        case bool = "Bool"
+        case int = "Int"
+        case int8 = "Int8"
+        case int16 = "Int16"
+        case int32 = "Int32"
+        case int64 = "Int64"
+        case uint = "UInt"
+        case uint8 = "UInt8"
+        case uint16 = "UInt16"
+        case uint32 = "UInt32"
+        case uint64 = "UInt64"
+        case float = "Float"
+        case double = "Double"
+        case decimal = "Decimal"
+        case string = "String"
+        case data = "Data"
+        case date = "Date"
+        case url = "URL"
+        case uuid = "UUID"
+        case duration = "Duration"
+        case uid = "UID"
+    }
+
+    /// A range of numbers, both ends included.
+    enum Range: Sendable, Hashable {
+        case integers(ClosedRange<Int64>)
+        case reals(ClosedRange<Double>)
+    }
+
+    let kind: Kind
+    var range: Range?
+    /// Characters (Unicode scalars) of a string, bytes of data.
+    var length: ClosedRange<Int>?
+}
+
+extension ScalarType: CustomStringConvertible {
+    var description: String {
+        switch range {
+        case .integers(let range): return "\(kind.rawValue)(\(range))"
+        case .reals(let range): return "\(kind.rawValue)(\(range))"
+        case nil: return kind.rawValue + (length.map { "(\($0))" } ?? "")
+        }
+    }
+}
+
+extension ScalarType.Kind {
+    /// The whole numbers that an integer type holds; nil for other types.
+    var bounds: (low: Int64, high: UInt64)? {
+        switch self {
+        case .int, .int64: (.min, UInt64(Int64.max))
+        case .int8: (Int64(Int8.min), UInt64(Int8.max))
+        case .int16: (Int64(Int16.min), UInt64(Int16.max))
+        case .int32: (Int64(Int32.min), UInt64(Int32.max))
+        case .uint, .uint64: (0, .max)
+        case .uint8: (0, UInt64(UInt8.max))
+        case .uint16: (0, UInt64(UInt16.max))
+        case .uint32: (0, UInt64(UInt32.max))
+        default: nil
+        }
+    }
+}
+
+/// What a scalar's program form is: the stored value itself, or another one.
+enum ScalarForm {
+    case same
+    case integer(Int64)
+    case unsigned(UInt64)
+    case real(Double)
+    case string(String)
+}
+
+extension ScalarType {
+    /// Checks a value and gives its program form, which for scalars is also its stored form.
+    func form(of value: PropertyList) throws(TypeError) -> ScalarForm {
+        switch kind {
+        case .bool: return try expect(.boolean, value)
+        case .string: return try text(value)
+        case .data: return try bytes(value)
+        case .date: return try expect(.date, value)
+        case .uid: return try expect(.uid, value)
+        case .double, .float: return try real(value)
+        case .decimal: return try decimal(value)
+        case .url: return try url(value)
+        case .uuid: return try uuid(value)
+        case .duration: return try duration(value)
+        default: return try integer(value)
+        }
+    }
+
+    private func expect(_ kind: PropertyListKind, _ value: PropertyList) throws(TypeError) -> ScalarForm {
+        guard value.kind == kind else { throw .mismatch(self.kind.rawValue, value.kind) }
+        return .same
+    }
+
+    // MARK: - Numbers
+
+    private func integer(_ value: PropertyList) throws(TypeError) -> ScalarForm {
+        switch value.kind {
+        case .integer:
+            let number = Int64(bitPattern: value.node.payload)
+            try check(number, number < 0 ? nil : UInt64(number), .integer)
+            return .same
+        case .unsigned:
+            try check(nil, value.node.payload, .unsigned)
+            return .same
+        case .real:
+            let number = Double(bitPattern: value.node.payload)
+            if let whole = Int64(exactly: number) {
+                try check(whole, whole < 0 ? nil : UInt64(whole), .real)
+                return .integer(whole)
+            }
+            guard let whole = UInt64(exactly: number) else { throw .notRepresentable(.real, by: kind.rawValue) }
+            try check(nil, whole, .real)
+            return .unsigned(whole)
+        default:
+            throw .mismatch("BinaryInteger", value.kind)
+        }
+    }
+
+    /// Checks a whole number, given as one or both of its forms, against the type's bounds and range.
+    private func check(
+        _ signed: Int64?, _ unsigned: UInt64?, _ found: PropertyListKind
+    ) throws(TypeError) {
+        guard let bounds = kind.bounds else { return }
+        let isInBounds = unsigned.map { $0 <= bounds.high } ?? signed.map { $0 >= bounds.low } ?? false
+        guard isInBounds else { throw .notRepresentable(found, by: kind.rawValue) }
+        guard case .integers(let range) = range else { return }
+        guard let signed, range.contains(signed) else {
+            let number = signed.map(String.init) ?? unsigned.map(String.init) ?? ""
+            throw TypeError(.notRepresentable, "Expected \(range)", ", found \(number)")
+        }
+    }
+
+    private func real(_ value: PropertyList) throws(TypeError) -> ScalarForm {
+        guard let number = value.number else { throw .mismatch(kind.rawValue, value.kind) }
+        let rounded = kind == .float ? Double(Float(number)) : number
+        if case .reals(let range) = range, !range.contains(rounded) {
+            throw TypeError(.notRepresentable, "Expected \(range)", ", found \(number)")
+        }
+        return value.kind == .real && rounded.bitPattern == number.bitPattern ? .same : .real(rounded)
+    }
+
+    private func decimal(_ value: PropertyList) throws(TypeError) -> ScalarForm {
+        switch value.kind {
+        case .string:
+            guard let text = value.string, isDecimal(text), Decimal(string: text) != nil else {
+                throw TypeError(.mismatch, "Expected Decimal", ", found \"\(value.string ?? "")\"")
+            }
+            return .same
+        case .integer, .unsigned:
+            return .string(value.integer.map(String.init) ?? value.unsigned.map(String.init) ?? "")
+        case .real:
+            guard let number = value.real, number.isFinite, let decimal = Decimal(string: number.description) else {
+                throw .notRepresentable(.real, by: "Decimal")
+            }
+            return .string(decimal.description)
+        default:
+            throw .mismatch("Decimal", value.kind)
+        }
+    }
+
+    /// Digits with a sign, a point and an exponent; `Decimal(string:)` alone accepts what merely begins so.
+    private func isDecimal(_ text: String) -> Bool {
+        let body = text.utf8.drop { $0 == UInt8(ascii: "-") || $0 == UInt8(ascii: "+") }
+        guard text.utf8.count - body.count <= 1, body.first.map(isDigit) == true else { return false }
+        let parts = body.split(maxSplits: 1, omittingEmptySubsequences: false) { $0 | 0x20 == UInt8(ascii: "e") }
+        let mantissa = parts[0].split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
+        guard mantissa.count <= 2, mantissa.allSatisfy({ !$0.isEmpty && $0.allSatisfy(isDigit) }) else { return false }
+        guard parts.count == 2 else { return true }
+        let exponent = parts[1].drop { $0 == UInt8(ascii: "-") || $0 == UInt8(ascii: "+") }
+        return !exponent.isEmpty && parts[1].count - exponent.count <= 1 && exponent.allSatisfy(isDigit)
+    }
+
+    private func isDigit(_ byte: UInt8) -> Bool { byte >= UInt8(ascii: "0") && byte <= UInt8(ascii: "9") }
+
+    // MARK: - Text and bytes
+
+    private func text(_ value: PropertyList) throws(TypeError) -> ScalarForm {
+        guard value.kind == .string else { throw .mismatch("String", value.kind) }
+        if let length {
+            // A byte that continues no sequence begins a character.
+            let count = value.document.buffer(of: value.node).count { $0 & 0xC0 != 0x80 }
+            try checkLength(count, length, "characters")
+        }
+        return .same
+    }
+
+    private func bytes(_ value: PropertyList) throws(TypeError) -> ScalarForm {
+        guard value.kind == .data else { throw .mismatch("Data", value.kind) }
+        if let length { try checkLength(value.count, length, "bytes") }
+        return .same
+    }
+
+    private func url(_ value: PropertyList) throws(TypeError) -> ScalarForm {
+        guard value.kind == .string else { throw .mismatch("URL", value.kind) }
+        guard let text = value.string, !text.isEmpty, URL(string: text) != nil else {
+            throw TypeError(.mismatch, "Expected URL", ", found \"\(value.string ?? "")\"")
+        }
+        return .same
+    }
+
+    private func uuid(_ value: PropertyList) throws(TypeError) -> ScalarForm {
+        guard value.kind == .string else { throw .mismatch("UUID", value.kind) }
+        guard let text = value.string, let uuid = UUID(uuidString: text) else {
+            throw TypeError(.mismatch, "Expected UUID", ", found \"\(value.string ?? "")\"")
+        }
+        return uuid.uuidString == text ? .same : .string(uuid.uuidString)
+    }
+
+    /// Two whole numbers, as Duration's own Codable writes it.
+    private func duration(_ value: PropertyList) throws(TypeError) -> ScalarForm {
+        guard value.kind == .array, value.count == 2 else { throw .mismatch("Duration", value.kind) }
+        for (index, part) in value.elements.enumerated() where part.kind != .integer && part.kind != .unsigned {
+            throw TypeError.mismatch("BinaryInteger", part.kind).placed(at: .index(index))
+        }
+        return .same
+    }
+}
+
+/// Checks a count of characters, bytes or elements.
+func checkLength(_ count: Int, _ length: ClosedRange<Int>, _ unit: String) throws(TypeError) {
+    guard !length.contains(count) else { return }
+    let wanted = length.lowerBound == length.upperBound ? "\(length.lowerBound)" : "\(length)"
+    throw TypeError(.notRepresentable, "Expected \(wanted) \(unit)", ", found \(count)")
+}

@@ -1,0 +1,118 @@
+internal import PropertyLists
+
+/// A declared struct. Immutable.
+final class StructureType: Sendable, Equatable {
+    struct Field: Sendable, Equatable {
+        /// What programs and scripts see.
+        let name: String
+        /// What the file has.
+        let key: String
+        let type: CodableType.Form
+        let defaultValue: PropertyList?
+        /// Whether the field is never stored.
+        let isTransient: Bool
+        let isOptional: Bool
+
+        init(name: String, key: String?, type: CodableType.Form, default defaultValue: PropertyList?, isTransient: Bool)
+        {
+            self.name = name
+            self.key = key ?? name
+            self.type = type
+            self.defaultValue = defaultValue
+            self.isTransient = isTransient
+            isOptional = if case .optional = type { true } else { false }
+        }
+
+        /// Whether a value of the struct may lack the field.
+        var mayBeAbsent: Bool { isOptional || defaultValue != nil || isTransient }
+    }
+
+    let name: String
+    /// In the order of their declaration.
+    let fields: [Field]
+    /// The fields that are stored, in the order of their keys' bytes, and each one's key as bytes.
+    let stored: [(field: Field, key: [UInt8])]
+    /// All fields in the order of their names' bytes.
+    let named: [(field: Field, key: [UInt8])]
+    /// Whether a value in which every field is there has the same keys in both forms.
+    let keepsNames: Bool
+
+    init(name: String, fields: [Field]) throws(TypeError) {
+        self.name = name
+        self.fields = fields
+        stored = Self.sorted(fields.filter { !$0.isTransient }.map { ($0, Array($0.key.utf8)) })
+        named = Self.sorted(fields.map { ($0, Array($0.name.utf8)) })
+        keepsNames = fields.allSatisfy { $0.name == $0.key && !$0.isTransient }
+        if let name = Self.repeated(named.map(\.key)) {
+            throw TypeError(.description, "Struct \(self.name) declares two fields \(name)")
+        }
+        if let key = Self.repeated(stored.map(\.key)) {
+            throw TypeError(.description, "Struct \(self.name) stores two fields under the key \(key)")
+        }
+    }
+
+    private static func sorted(_ entries: [(Field, [UInt8])]) -> [(Field, [UInt8])] {
+        entries.sorted { $0.1.lexicographicallyPrecedes($1.1) }
+    }
+
+    private static func repeated(_ texts: [[UInt8]]) -> String? {
+        zip(texts, texts.dropFirst()).first { $0 == $1 }.map { String(decoding: $0.0, as: UTF8.self) }
+    }
+
+    static func == (left: StructureType, right: StructureType) -> Bool {
+        left === right || left.name == right.name && left.fields == right.fields
+    }
+
+    func field(named name: String) -> Field? { fields.first { $0.name == name } }
+}
+
+/// A declared enum: a string or an integer out of a list. Immutable.
+final class EnumerationType: Sendable, Equatable {
+    struct Case: Sendable, Equatable {
+        let name: String
+        let rawValue: PropertyList
+    }
+
+    let name: String
+    let isInteger: Bool
+    let cases: [Case]
+
+    init(name: String, isInteger: Bool, cases: [Case]) throws(TypeError) {
+        self.name = name
+        self.isInteger = isInteger
+        self.cases = cases
+        if cases.isEmpty { throw TypeError(.description, "Enum \(name) has no cases") }
+        for (index, one) in cases.enumerated() {
+            for other in cases[..<index] where other.name == one.name || other.rawValue == one.rawValue {
+                throw TypeError(.description, "Enum \(name) declares \(one.name) twice")
+            }
+        }
+    }
+
+    static func == (left: EnumerationType, right: EnumerationType) -> Bool {
+        left === right || left.name == right.name && left.cases == right.cases
+    }
+
+    /// Checks that the value is one of the raw values.
+    func form(of value: PropertyList) throws(TypeError) -> ScalarForm {
+        let scalar = ScalarType(kind: isInteger ? .int : .string)
+        let form = try scalar.form(of: value)
+        if case .integer(let number) = form {
+            if cases.contains(where: { $0.rawValue.integer == number }) { return form }
+        } else if cases.contains(where: { $0.rawValue == value }) {
+            return form
+        }
+        let found = isInteger ? "\(value.number ?? 0)" : "\"\(value.string ?? "")\""
+        throw TypeError(.mismatch, "Expected \(expectation)", ", found \(isInteger ? wholeNumber(value) : found)")
+    }
+
+    private func wholeNumber(_ value: PropertyList) -> String {
+        value.integer.map(String.init) ?? value.unsigned.map(String.init) ?? "\(value.number ?? 0)"
+    }
+
+    private var expectation: String {
+        let values = cases.map { $0.rawValue.string ?? $0.rawValue.integer.map(String.init) ?? "" }
+        guard let last = values.last, values.count > 1 else { return values.first ?? "" }
+        return values.dropLast().joined(separator: ", ") + " or " + last
+    }
+}

@@ -1,0 +1,97 @@
+public import PropertyLists
+
+/// What this room reports: a value that is not of its type, or a type's text or description that is wrong.
+public struct TypeError: Error, Sendable, Hashable {
+    public enum Code: Sendable, Hashable {
+        /// The value is of another kind.
+        case mismatch
+        /// A number that the type cannot hold exactly, or outside its range.
+        case notRepresentable
+        /// A struct's field is neither there nor optional, and has no default. The path is the struct's.
+        case missingField
+        /// A value has a field that its struct does not declare. The path is the struct's.
+        case unknownField
+        /// A type's text is wrong; ``TypeError/location`` says where.
+        case syntax
+        /// A description of a type is wrong; the path is the description's.
+        case description
+        /// A name that no type has.
+        case unknownType
+        /// A name that already means another type.
+        case redeclared
+    }
+
+    public var code: Code
+    /// What was expected, without the place: `Expected String`.
+    public var subject: String
+    /// What was found: `, found Bool`.
+    public var finding: String
+    public var path: PropertyListPath
+    /// The place in a type's text.
+    public var location: PropertyListError.Location?
+
+    init(_ code: Code, _ subject: String, _ finding: String = "", location: PropertyListError.Location? = nil) {
+        self.code = code
+        self.subject = subject
+        self.finding = finding
+        self.path = []
+        self.location = location
+    }
+
+    /// Whether the type is wrong, rather than a value.
+    public var isAboutType: Bool {
+        switch code {
+        case .mismatch, .notRepresentable, .missingField, .unknownField: false
+        case .syntax, .description, .unknownType, .redeclared: true
+        }
+    }
+
+    /// The whole message: `Expected String at window.tags[2], found Bool`.
+    ///
+    /// - Parameters:
+    ///   - firstIndex: what the indexes of arrays are counted from, for languages that count from 1.
+    ///   - root: what stands for the value itself.
+    public func message(firstIndex: Int, root: String = "") -> String {
+        let place = path.description(root: root, firstIndex: firstIndex)
+        let text: String
+        if code == .missingField {
+            // The words of the coders, which name the missing key's own place.
+            text = subject + " " + (place.isEmpty ? finding : place + "." + finding)
+        } else {
+            text = subject + (place.isEmpty ? "" : " at " + place) + finding
+        }
+        guard case .line(let line, let column) = location else { return text }
+        return text + " (line \(line), column \(column))"
+    }
+
+    func placed(at step: PropertyListPath.Step) -> TypeError {
+        var error = self
+        error.path.steps.insert(step, at: 0)
+        return error
+    }
+
+    func placed(below path: PropertyListPath) -> TypeError {
+        var error = self
+        error.path.steps.insert(contentsOf: path.steps, at: 0)
+        return error
+    }
+}
+
+extension TypeError: CustomStringConvertible {
+    public var description: String { message(firstIndex: 0) }
+}
+
+extension TypeError {
+    static func mismatch(_ expected: String, _ found: PropertyListKind) -> TypeError {
+        TypeError(.mismatch, "Expected \(expected)", ", found \(found)")
+    }
+
+    /// The words of the coders for a number that does not fit.
+    static func notRepresentable(_ kind: PropertyListKind, by type: String) -> TypeError {
+        TypeError(.notRepresentable, "\(kind)", ", cannot be exactly represented by \(type)")
+    }
+
+    static func missingField(_ key: String) -> TypeError {
+        TypeError(.missingField, "Dictionary does not contain key", key)
+    }
+}

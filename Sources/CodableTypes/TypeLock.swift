@@ -1,0 +1,26 @@
+internal import Glibc
+
+/// A lock for what hardly ever waits. Not recursive.
+///
+/// A `pthread_mutex_t`, which ThreadSanitizer understands. `@unchecked Sendable`: the mutex's memory never moves, and
+/// pthreads say that it may be used from every thread.
+final class TypeLock: @unchecked Sendable {
+    private let mutex: UnsafeMutablePointer<pthread_mutex_t>
+
+    init() {
+        mutex = .allocate(capacity: 1)
+        mutex.initialize(to: pthread_mutex_t())
+        pthread_mutex_init(mutex, nil)
+    }
+
+    deinit {
+        pthread_mutex_destroy(mutex)
+        mutex.deallocate()
+    }
+
+    func withLock<Result>(_ body: () -> Result) -> Result {
+        pthread_mutex_lock(mutex)
+        defer { pthread_mutex_unlock(mutex) }
+        return body()
+    }
+}

@@ -1,0 +1,140 @@
+public import PropertyLists
+
+/// Declared types by name.
+///
+/// Registries are objects, so that two parts of a program do not collide in a name. Declaring the same name with the
+/// same meaning again is fine; with another meaning it is an error. Safe to use from several threads at once.
+public final class TypeRegistry: Sendable {
+    let table: TypeTable
+
+    /// What declaring a name again with another meaning does.
+    public enum Redeclaration: Sendable, Hashable {
+        /// It is an error: two parts of a program would misunderstand each other.
+        case rejected
+        /// The new meaning takes the old one's place, as where scripts are loaded again. Types that were given out keep
+        /// theirs, but for names in them that refer to the registry.
+        case replaces
+    }
+
+    /// A registry that knows the built-in types.
+    public init(redeclaration: Redeclaration = .rejected) {
+        table = TypeTable(redeclaration)
+    }
+
+    /// The registry of programs that need only one.
+    public static let `default` = TypeRegistry()
+
+    /// The type of an expression such as `[Window]?`.
+    ///
+    /// - Throws: ``TypeError`` with line and column of what is wrong in the text, or the name that no type has.
+    public func type(_ expression: String) throws(TypeError) -> CodableType {
+        var parser = TypeParser(expression, table)
+        return CodableType(try parser.expression(), in: table)
+    }
+
+    /// Declares the structs and enums of a text; gives them in its order.
+    ///
+    /// ```
+    /// struct Window { width: Int(1...16384); title: String? @key(window_title); tags: [String] = []; theme: Theme = dark }
+    /// enum Theme: String { light, dark }
+    /// ```
+    ///
+    /// A declaration may name types that stand after it. Nothing is declared when there is an error.
+    ///
+    /// - Throws: ``TypeError`` with line and column of what is wrong in the text.
+    @discardableResult
+    public func declare(_ text: String) throws(TypeError) -> [CodableType] {
+        let draft = TypeTable(over: table)
+        var parser = TypeParser(text, draft)
+        let forms = try parser.declarations()
+        try table.adopt(draft)
+        return forms.map { CodableType($0, in: table) }
+    }
+
+    /// The type that a tree describes; structs and enums in it are declared. The notation is in the documentation of
+    /// this module, under *Describing types by trees*.
+    ///
+    /// - Throws: ``TypeError`` with the path of what is wrong in the description.
+    @discardableResult
+    public func declare(description: PropertyList) throws(TypeError) -> CodableType {
+        let draft = TypeTable(over: table)
+        let form = try TypeDescription(draft).form(of: description, at: [])
+        try table.adopt(draft)
+        return CodableType(form, in: table)
+    }
+}
+
+/// A name that refers to a type of a table.
+///
+/// The table keeps its types, and types keep the names in them: the reference to the table is therefore weak. A type
+/// that a registry gave keeps the table itself.
+final class TypeReference: Sendable, Equatable {
+    let name: String
+    private nonisolated(unsafe) weak var table: TypeTable?
+    private let lock = TypeLock()
+
+    init(_ name: String, in table: TypeTable) {
+        self.name = name
+        self.table = table
+    }
+
+    /// For ``TypeTable/adopt(_:)``: names of a draft mean the table's types from then on.
+    func move(to table: TypeTable) {
+        lock.withLock { self.table = table }
+    }
+
+    func resolved() throws(TypeError) -> CodableType.Form {
+        let table = lock.withLock { self.table }
+        guard let form = table?.form(named: name) else { throw TypeError(.unknownType, "No type is named \(name)") }
+        return form
+    }
+
+    static func == (left: TypeReference, right: TypeReference) -> Bool { left.name == right.name }
+}
+
+/// The named types of a registry, or those of a text while it is read.
+final class TypeTable: @unchecked Sendable {
+    private let lock = TypeLock()
+    private var forms: [String: CodableType.Form] = [:]
+    private var references: [TypeReference] = []
+    private let outer: TypeTable?
+    private let redeclaration: TypeRegistry.Redeclaration
+
+    init(_ redeclaration: TypeRegistry.Redeclaration) {
+        self.redeclaration = redeclaration
+        outer = nil
+    }
+
+    /// A draft, which sees the types of `outer`.
+    init(over outer: TypeTable) {
+        self.outer = outer
+        redeclaration = .rejected
+    }
+
+    func form(named name: String) -> CodableType.Form? {
+        lock.withLock { forms[name] } ?? outer?.form(named: name)
+    }
+
+    /// A name that may be declared later.
+    func reference(to name: String) -> TypeReference {
+        let reference = TypeReference(name, in: self)
+        lock.withLock { references.append(reference) }
+        return reference
+    }
+
+    func declare(_ name: String, _ form: CodableType.Form) throws(TypeError) {
+        // What a draft may do to its table's types is decided when it is adopted.
+        if redeclaration == .rejected, let known = lock.withLock({ forms[name] }), known != form {
+            throw TypeError(.redeclared, "\(name) already means another type")
+        }
+        lock.withLock { forms[name] = form }
+    }
+
+    /// Takes over what a draft declared, once every name in it means something.
+    func adopt(_ draft: TypeTable) throws(TypeError) {
+        let (forms, references) = draft.lock.withLock { (draft.forms, draft.references) }
+        for reference in references { _ = try reference.resolved() }
+        for (name, form) in forms { try declare(name, form) }
+        for reference in references { reference.move(to: self) }
+    }
+}

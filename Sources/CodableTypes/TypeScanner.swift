@@ -1,0 +1,195 @@
+internal import PropertyLists
+
+/// Reads the words and marks of the type language.
+struct TypeScanner {
+    private let text: [UInt8]
+    private(set) var position = 0
+
+    init(_ text: String) {
+        self.text = Array(text.utf8)
+    }
+
+    // MARK: - Looking
+
+    var current: UInt8? { position < text.count ? text[position] : nil }
+
+    private func byte(_ distance: Int) -> UInt8? {
+        position + distance < text.count ? text[position + distance] : nil
+    }
+
+    var isAtEnd: Bool { current == nil }
+
+    func isAt(_ mark: Character) -> Bool { current != nil && current == mark.asciiValue }
+
+    // MARK: - Moving
+
+    /// Skips blanks and comments; says whether a line ended on the way.
+    @discardableResult
+    mutating func skipBlanks() throws(TypeError) -> Bool {
+        var sawLineEnd = false
+        while let byte = current {
+            switch byte {
+            case UInt8(ascii: "\n"):
+                sawLineEnd = true
+                position += 1
+            case UInt8(ascii: " "), UInt8(ascii: "\t"), UInt8(ascii: "\r"):
+                position += 1
+            case UInt8(ascii: "/") where self.byte(1) == UInt8(ascii: "/"):
+                while let byte = current, byte != UInt8(ascii: "\n") { position += 1 }
+            case UInt8(ascii: "/") where self.byte(1) == UInt8(ascii: "*"):
+                try skipComment()
+            default:
+                return sawLineEnd
+            }
+        }
+        return sawLineEnd
+    }
+
+    private mutating func skipComment() throws(TypeError) {
+        let start = position
+        position += 2
+        while current != nil, !(isAt("*") && byte(1) == UInt8(ascii: "/")) { position += 1 }
+        guard current != nil else { throw error("an end of the comment", at: start) }
+        position += 2
+    }
+
+    /// Moves over the mark if it is what comes next.
+    mutating func skip(_ mark: Character) throws(TypeError) -> Bool {
+        try skipBlanks()
+        guard isAt(mark) else { return false }
+        position += 1
+        return true
+    }
+
+    mutating func expect(_ mark: Character) throws(TypeError) {
+        guard try skip(mark) else { throw error("\"\(mark)\"") }
+    }
+
+    mutating func skip(_ marks: String) throws(TypeError) -> Bool {
+        try skipBlanks()
+        guard text[position...].starts(with: marks.utf8) else { return false }
+        position += marks.utf8.count
+        return true
+    }
+
+    // MARK: - Words
+
+    /// A letter or underscore, then letters, digits and underscores; letters are also all above ASCII.
+    mutating func name(_ what: String) throws(TypeError) -> String {
+        try skipBlanks()
+        let start = position
+        while let byte = current, isNameByte(byte), !(position == start && isDigit(byte)) { position += 1 }
+        guard position > start else { throw error(what) }
+        return String(decoding: text[start..<position], as: UTF8.self)
+    }
+
+    /// Whether a word comes next.
+    mutating func isAtName() throws(TypeError) -> Bool {
+        try skipBlanks()
+        guard let current else { return false }
+        return isNameByte(current) && !isDigit(current)
+    }
+
+    private func isNameByte(_ byte: UInt8) -> Bool {
+        isDigit(byte) || byte == UInt8(ascii: "_") || byte >= 0x80
+            || (byte | 0x20 >= UInt8(ascii: "a") && byte | 0x20 <= UInt8(ascii: "z"))
+    }
+
+    private func isDigit(_ byte: UInt8) -> Bool { byte >= UInt8(ascii: "0") && byte <= UInt8(ascii: "9") }
+
+    /// Whether a number comes next.
+    mutating func isAtNumber() throws(TypeError) -> Bool {
+        try skipBlanks()
+        guard let current else { return false }
+        return isDigit(current) || current == UInt8(ascii: "-")
+    }
+
+    /// The text of a number: a sign, digits, one point with digits behind it, an exponent.
+    mutating func number() throws(TypeError) -> String {
+        try skipBlanks()
+        let start = position
+        if isAt("-") { position += 1 }
+        skipDigits()
+        guard position > start, isDigit(text[position - 1]) else { throw error("a number", at: start) }
+        if isAt("."), let next = byte(1), isDigit(next) {
+            position += 1
+            skipDigits()
+        }
+        if let mark = current, mark | 0x20 == UInt8(ascii: "e") { skipExponent() }
+        return String(decoding: text[start..<position], as: UTF8.self).filter { $0 != "_" }
+    }
+
+    private mutating func skipDigits() {
+        while let byte = current, isDigit(byte) || byte == UInt8(ascii: "_") { position += 1 }
+    }
+
+    private mutating func skipExponent() {
+        let start = position
+        position += 1
+        if isAt("-") || isAt("+") { position += 1 }
+        let digits = position
+        skipDigits()
+        if position == digits { position = start }
+    }
+
+    /// The text between double quotes, with `\"`, `\\`, `\n`, `\t`, `\r`, `\0` and `\u{…}`.
+    mutating func string() throws(TypeError) -> String {
+        try expect("\"")
+        let start = position
+        var result: [UInt8] = []
+        while let byte = current, byte != UInt8(ascii: "\"") {
+            position += 1
+            if byte == UInt8(ascii: "\\") { try escape(into: &result) } else { result.append(byte) }
+        }
+        guard current != nil else { throw error("an end of the string", at: start) }
+        position += 1
+        return String(decoding: result, as: UTF8.self)
+    }
+
+    private mutating func escape(into result: inout [UInt8]) throws(TypeError) {
+        guard let mark = current else { throw error("a character behind the backslash") }
+        let plain: [UInt8: UInt8] = [
+            UInt8(ascii: "\""): UInt8(ascii: "\""), UInt8(ascii: "\\"): UInt8(ascii: "\\"), UInt8(ascii: "n"): 10,
+            UInt8(ascii: "t"): 9, UInt8(ascii: "r"): 13, UInt8(ascii: "0"): 0,
+        ]
+        if let byte = plain[mark] {
+            position += 1
+            return result.append(byte)
+        }
+        guard mark == UInt8(ascii: "u") else { throw error("an escape: \\\" \\\\ \\n \\t \\r \\0 \\u{…}") }
+        position += 1
+        try expect("{")
+        let start = position
+        while let byte = current, byte != UInt8(ascii: "}") { position += 1 }
+        let digits = String(decoding: text[start..<position], as: UTF8.self)
+        guard let value = UInt32(digits, radix: 16), let scalar = Unicode.Scalar(value) else {
+            throw error("a Unicode scalar in hexadecimal", at: start)
+        }
+        try expect("}")
+        result.append(contentsOf: Array(String(Character(scalar)).utf8))
+    }
+
+    // MARK: - Errors
+
+    /// The error of what is not there at a position of the text.
+    func error(_ expected: String, at place: Int? = nil, _ code: TypeError.Code = .syntax) -> TypeError {
+        let place = place ?? position
+        return TypeError(code, "Expected \(expected)", ", found \(found(at: place))", location: location(of: place))
+    }
+
+    func location(of place: Int) -> PropertyListError.Location {
+        let before = text[..<place]
+        let line = before.count { $0 == UInt8(ascii: "\n") } + 1
+        let start = before.lastIndex(of: UInt8(ascii: "\n")).map { $0 + 1 } ?? 0
+        return .line(line, column: before[start...].count { $0 & 0xC0 != 0x80 } + 1)
+    }
+
+    private func found(at place: Int) -> String {
+        guard place < text.count else { return "the end" }
+        var end = place + 1
+        if isNameByte(text[place]) {
+            while end < text.count, isNameByte(text[end]) { end += 1 }
+        }
+        return "\"" + String(decoding: text[place..<end], as: UTF8.self) + "\""
+    }
+}

@@ -1,0 +1,38 @@
+internal import CSystem
+internal import Glibc
+
+/// A point in time on the clock that nobody sets.
+struct Deadline: Sendable {
+    private var nanoseconds: Int64
+
+    /// The time `interval` from now; an interval below 0 has passed already.
+    static func after(_ interval: Duration) -> Deadline {
+        let (seconds, attoseconds) = interval.components
+        let (whole, isLong) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
+        let (sum, isLonger) = cs_monotonic_nanoseconds().addingReportingOverflow(whole)
+        let (result, isLongest) = sum.addingReportingOverflow(attoseconds / 1_000_000_000)
+        // Too far to count: some time in the next centuries.
+        guard !isLong, !isLonger, !isLongest else { return Deadline(nanoseconds: seconds < 0 ? 0 : Int64.max) }
+        return Deadline(nanoseconds: max(result, 0))
+    }
+
+    var hasPassed: Bool { cs_monotonic_nanoseconds() >= nanoseconds }
+
+    /// What is left, in milliseconds.
+    var milliseconds: Int64 { max(nanoseconds - cs_monotonic_nanoseconds(), 0) / 1_000_000 }
+
+    var timespec: timespec {
+        Glibc.timespec(tv_sec: Int(nanoseconds / 1_000_000_000), tv_nsec: Int(nanoseconds % 1_000_000_000))
+    }
+
+    static func earlier(_ left: Deadline, _ right: Deadline) -> Deadline {
+        left.nanoseconds <= right.nanoseconds ? left : right
+    }
+
+    /// Sleeps for `interval`, but not past the deadline.
+    func sleep(_ interval: Duration) {
+        let wanted = Deadline.earlier(self, .after(interval))
+        var time = wanted.timespec
+        clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &time, nil)
+    }
+}

@@ -1,0 +1,127 @@
+internal import CSystem
+internal import Glibc
+public import PropertyLists
+
+/// What a store reports: what failed, where in the tree, and in which file.
+public struct DefaultsError: Error, Sendable, Hashable {
+    public enum Code: Sendable, Hashable {
+        /// A domain's name that is empty, begins with a dot, or holds `/`, `..` or NUL.
+        case invalidName
+        /// A value that the store's file could not hold, or a root that is no dictionary.
+        case invalidValue
+        /// Deeper, longer or larger than a store may be.
+        case limitExceeded
+        /// A path leads through a value that is not the container it names, or past the end of an array.
+        case pathMismatch
+        /// The handle, the file or the folder does not allow changes.
+        case readOnly
+        /// The administrator has set the key; see ``DefaultsStore/isForced(_:)``.
+        case forced
+        /// The program's own check refused the value.
+        case refused
+        /// The handle was closed, or the transaction has ended.
+        case closed
+        /// The file is damaged, and nothing good could be found in its place.
+        case corrupt
+        case accessDenied
+        /// No room on the device, or over a quota or size limit.
+        case noSpace
+        /// Any other failed system call; see ``DefaultsError/errno``.
+        case io
+        /// Everybody may write to the folder, or a symbolic link leads where it may not.
+        case unsafeLocation
+        /// Another process or thread kept the store locked for longer than the deadline.
+        case timedOut
+        /// The store changed since the generation that a compare-and-set named.
+        case conflict
+        /// A transaction inside this one was rolled back, or the process was forked during it.
+        case rolledBack
+        /// A migration step failed, or the store was written by a newer version.
+        case migration
+        /// What an engine needs is not installed, or it cannot work where the file lies.
+        case unavailable
+        /// A call that makes no sense where it stands.
+        case misuse
+    }
+
+    public var code: Code
+    /// What was expected and what was found, without the place.
+    public var message: String
+    /// The place in the tree; empty for the root, or where the error is about no value.
+    public var path: PropertyListPath
+    /// The file, when the error is about one.
+    public var file: String?
+    /// The system's error number, when a system call failed.
+    public var errno: Int32?
+
+    public init(
+        _ code: Code, _ message: String, at path: PropertyListPath = [], file: String? = nil, errno: Int32? = nil
+    ) {
+        self.code = code
+        self.message = message
+        self.path = path
+        self.file = file
+        self.errno = errno
+    }
+}
+
+extension DefaultsError: CustomStringConvertible {
+    public var description: String { message(firstIndex: 0) }
+
+    /// The whole message, with its places.
+    ///
+    /// - Parameter firstIndex: what the indexes of arrays are counted from, for languages that count from 1.
+    public func message(firstIndex: Int) -> String {
+        let text = path.placed(in: message, firstIndex: firstIndex)
+        return file.map { "\(text) (\($0))" } ?? text
+    }
+}
+
+extension DefaultsError {
+    init(_ error: PropertyListError, below prefix: PropertyListPath = [], file: String? = nil) {
+        let code: Code =
+            switch error.code {
+            case .malformed: .corrupt
+            case .invalidValue: .invalidValue
+            case .limitExceeded: .limitExceeded
+            case .pathMismatch: .pathMismatch
+            case .misuse: .misuse
+            }
+        var place = error
+        place.path = []
+        self.init(code, place.description, at: prefix.appending(error.path), file: file)
+    }
+
+    /// The error of a system call that failed with `number`.
+    static func system(_ call: String, _ number: Int32, file: String?) -> DefaultsError {
+        let code: Code =
+            switch number {
+            case ENOSPC, EDQUOT, EFBIG: .noSpace
+            case EROFS: .readOnly
+            case EACCES, EPERM: .accessDenied
+            case ELOOP: .unsafeLocation
+            default: .io
+            }
+        return DefaultsError(code, "\(call): \(text(of: number))", file: file, errno: number)
+    }
+
+    private static func text(of number: Int32) -> String {
+        var buffer = [CChar](repeating: 0, count: 256)
+        guard cs_error_text(number, &buffer, buffer.count) == 0 else { return "error \(number)" }
+        return buffer.withUnsafeBufferPointer { text in
+            String(decoding: text.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+        }
+    }
+
+    /// Runs `body` and reports its tree errors as the store's, with paths that begin with `prefix`.
+    static func translating<Result>(
+        below prefix: PropertyListPath = [], file: String? = nil,
+        _ body: () throws(PropertyListError) -> Result
+    ) throws(DefaultsError) -> Result {
+        do throws(PropertyListError) {
+            return try body()
+        } catch {
+            throw DefaultsError(error, below: prefix, file: file)
+        }
+    }
+}

@@ -1,0 +1,173 @@
+internal import CSystem
+internal import Glibc
+internal import PropertyLists
+
+extension DefaultsStore {
+    /// Opens the store of a name: `com.acme.app` is `com.acme.app.plist` in `$XDG_CONFIG_HOME` or `~/.config`, where
+    /// Foundation's UserDefaults keeps its own.
+    ///
+    /// The folder is made, with access for its owner alone, unless the handle is read-only.
+    public static func open(_ name: String, options: Options = Options()) throws(DefaultsError) -> DefaultsStore {
+        try checkName(name)
+        if options.engine == .memory { return try openMemory(options) }
+        let folder = try configurationFolder()
+        if !options.isReadOnly { try makeFolder(folder) }
+        let suffix = options.engine == .sqlite ? ".sqlite" : ".plist"
+        var layers = try baseLayers(options)
+        if layers.managed == nil, options.managedFile == nil {
+            layers.managed = try readOnlyDomain(managedFolder + "/" + name + ".plist")
+        }
+        if options.searchesGlobalDomain {
+            layers.global = try readOnlyDomain(folder + "/.GlobalPreferences.plist")
+        }
+        return try open(file: folder + "/" + name + suffix, layers, options)
+    }
+
+    /// Opens the store of a file. Its folder must exist.
+    ///
+    /// The global domain and the usual managed file belong to names: they are not searched.
+    public static func open(path: String, options: Options = Options()) throws(DefaultsError) -> DefaultsStore {
+        if options.engine == .memory { return try openMemory(options) }
+        return try open(file: path, try baseLayers(options), options)
+    }
+
+    /// Where the administrator keeps locked keys, a file for each name.
+    static let managedFolder = "/etc/kvcodable/managed"
+
+    private static func open(
+        file: String, _ layers: SearchLayers, _ options: Options
+    ) throws(DefaultsError) -> DefaultsStore {
+        let domain = try domain(of: file, options)
+        let store = try DefaultsStore(domain, layers, options)
+        do throws(DefaultsError) {
+            try store.migrate(options.migrations)
+        } catch {
+            try? store.close()
+            throw error
+        }
+        return store
+    }
+
+    private static func openMemory(_ options: Options) throws(DefaultsError) -> DefaultsStore {
+        let domain = try Domain(MemoryEngine(format: options.format), file: nil, until: .after(options.timeout))
+        DomainRegistry.shared.add(domain)
+        let store = try DefaultsStore(domain, try baseLayers(options), options)
+        try store.migrate(options.migrations)
+        return store
+    }
+
+    // MARK: - Domains
+
+    private static func domain(of file: String, _ options: Options) throws(DefaultsError) -> Domain {
+        let folder: StoreFolder
+        do throws(DefaultsError) {
+            folder = try StoreFolder.open(file)
+        } catch {
+            // Nothing is there to read, which is no error for who only reads.
+            guard options.isReadOnly, error.errno == ENOENT else { throw error }
+            return try Domain(MemoryEngine(format: options.format), file: file, until: .after(options.timeout))
+        }
+        guard options.format != .openStep else {
+            throw DefaultsError(.misuse, "A store cannot be written as OpenStep; use XML, binary or JSON", file: file)
+        }
+        let status = try folder.descriptor.status()
+        let key = DomainRegistry.Key(
+            device: UInt(status.st_dev), inode: UInt(status.st_ino), name: folder.fileName,
+            isReadOnly: options.isReadOnly)
+        let domain = try DomainRegistry.shared.domain(key) { () throws(DefaultsError) in
+            let engine = try engine(folder, options)
+            return try Domain(engine, file: folder.path, until: .after(options.timeout))
+        }
+        try domain.refresh(until: .after(options.timeout))
+        return domain
+    }
+
+    private static func engine(_ folder: StoreFolder, _ options: Options) throws(DefaultsError) -> any StorageEngine {
+        let isDatabase = folder.fileName.hasSuffix(".sqlite") || folder.fileName.hasSuffix(".db")
+        if options.engine == .sqlite || (options.engine == .automatic && isDatabase) {
+            return try SQLiteEngine(folder, format: options.format, isReadOnly: options.isReadOnly)
+        }
+        return try PropertyListFileEngine(folder, format: options.format, isReadOnly: options.isReadOnly)
+    }
+
+    private static func baseLayers(_ options: Options) throws(DefaultsError) -> SearchLayers {
+        var layers = SearchLayers()
+        if let arguments = options.arguments { layers.arguments = try dictionary(arguments, "arguments") }
+        if let managed = options.managedFile { layers.managed = try readOnlyDomain(managed) }
+        if !options.suites.isEmpty {
+            let folder = try configurationFolder()
+            for suite in options.suites {
+                try checkName(suite)
+                if let domain = try readOnlyDomain(folder + "/" + suite + ".plist") { layers.suites.append(domain) }
+            }
+        }
+        return layers
+    }
+
+    /// The domain of a file that is only read; nil when its folder does not exist.
+    private static func readOnlyDomain(_ file: String) throws(DefaultsError) -> Domain? {
+        var options = Options()
+        options.isReadOnly = true
+        do throws(DefaultsError) {
+            _ = try StoreFolder.open(file)
+        } catch {
+            if error.errno == ENOENT { return nil }
+            throw error
+        }
+        return try domain(of: file, options)
+    }
+
+    // MARK: - Names and folders
+
+    private static func checkName(_ name: String) throws(DefaultsError) {
+        let isWrong =
+            name.isEmpty || name.hasPrefix(".") || name.utf8.contains(UInt8(ascii: "/")) || name.utf8.contains(0)
+            || name.utf8.count > 200 || containsTwoDots(name)
+        if isWrong {
+            throw DefaultsError(
+                .invalidName, "Expected a name like com.acme.app, without \"/\" and \"..\", found \"\(name)\"")
+        }
+    }
+
+    private static func containsTwoDots(_ name: String) -> Bool {
+        zip(name.utf8, name.utf8.dropFirst()).contains { $0 == UInt8(ascii: ".") && $1 == UInt8(ascii: ".") }
+    }
+
+    /// `$XDG_CONFIG_HOME`, else `.config` in the home folder. A privileged program goes by the user database alone.
+    static func configurationFolder() throws(DefaultsError) -> String {
+        if cs_is_privileged() == 0 {
+            if let folder = environment("XDG_CONFIG_HOME"), folder.hasPrefix("/") { return folder }
+            if let home = environment("HOME"), home.hasPrefix("/") { return home + "/.config" }
+        }
+        guard let home = databaseHome() else {
+            throw DefaultsError(.unavailable, "The user has no home folder")
+        }
+        return home + "/.config"
+    }
+
+    private static func environment(_ name: String) -> String? {
+        getenv(name).map { String(cString: $0) }
+    }
+
+    private static func databaseHome() -> String? {
+        var entry = passwd()
+        var result: UnsafeMutablePointer<passwd>?
+        var buffer = [CChar](repeating: 0, count: 16384)
+        guard getpwuid_r(geteuid(), &entry, &buffer, buffer.count, &result) == 0, result != nil,
+            let home = entry.pw_dir
+        else { return nil }
+        return String(cString: home)
+    }
+
+    /// Makes the folder and those around it that are missing.
+    private static func makeFolder(_ path: String) throws(DefaultsError) {
+        if mkdir(path, 0o700) == 0 || errno == EEXIST { return }
+        guard errno == ENOENT, let slash = path.lastIndex(of: "/"), slash > path.startIndex else {
+            throw DefaultsError.system("mkdir", errno, file: path)
+        }
+        try makeFolder(String(path[..<slash]))
+        guard mkdir(path, 0o700) == 0 || errno == EEXIST else {
+            throw DefaultsError.system("mkdir", errno, file: path)
+        }
+    }
+}

@@ -1,0 +1,44 @@
+public import PropertyLists
+
+extension DefaultsStore {
+    /// How a store is opened.
+    public struct Options: Sendable {
+        /// Where a store is kept.
+        public enum Engine: Sendable, Hashable {
+            /// By the file's name: SQLite for `.sqlite` and `.db`, else a property list.
+            case automatic
+            case propertyList
+            case sqlite
+            /// Nowhere: for tests and scratch. No file is read or written, and no other handle sees the values.
+            case memory
+        }
+
+        /// What the program's check is told: the path that is set and the new value, nil for a removal.
+        public typealias Validation = @Sendable (PropertyListPath, PropertyList?) throws -> Void
+
+        /// Registered defaults, a dictionary: the values of keys that no other layer has.
+        public var defaults: PropertyList?
+        /// The volatile arguments layer, a dictionary; see ``DefaultsStore/arguments(from:)``.
+        public var arguments: PropertyList?
+        /// Names of domains that are searched after the application's, in this order.
+        public var suites: [String] = []
+        /// Whether a store that is opened by name also searches the global domain, `.GlobalPreferences.plist`.
+        public var searchesGlobalDomain = true
+        /// The administrator's file of locked keys; nil for the usual one of a store that is opened by name.
+        public var managedFile: String?
+        /// The format of a new file: XML, binary or JSON. An existing file keeps its own.
+        public var format = PropertyListFormat.xml
+        public var durability = DefaultsDurability.coalesced
+        public var engine = Engine.automatic
+        /// Whether the handle only reads.
+        public var isReadOnly = false
+        /// How long a call may wait for another process or thread that has the store locked.
+        public var timeout = Duration.seconds(10)
+        /// Called before each change; what it throws is reported as ``DefaultsError/Code/refused``.
+        public var validation: Validation?
+        /// Steps that bring an older store up to date; see ``DefaultsMigration``.
+        public var migrations: [DefaultsMigration] = []
+
+        public init() {}
+    }
+}

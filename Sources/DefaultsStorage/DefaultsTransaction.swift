@@ -1,0 +1,120 @@
+internal import Glibc
+public import PropertyLists
+
+/// Changes to a store that happen together or not at all, on what other processes wrote last, with them locked out.
+///
+/// Belongs to the thread that began it, which reads its own changes through it and through the store; other threads
+/// see them when it is committed. It must be ended; one that is let go of is rolled back.
+///
+/// `@unchecked Sendable`: what changes is guarded by the domain's lock.
+public final class DefaultsTransaction: @unchecked Sendable {
+    private let store: DefaultsStore
+    private let inner: OpenTransaction
+    private var isEnded = false
+
+    init(_ store: DefaultsStore, _ inner: OpenTransaction) {
+        self.store = store
+        self.inner = inner
+    }
+
+    deinit { rollback() }
+
+    /// As ``DefaultsStore/value(at:)``, with this transaction's changes.
+    public func value(at path: PropertyListPath) throws(DefaultsError) -> PropertyList? {
+        try checkUsable()
+        return try store.value(at: path)
+    }
+
+    /// As ``DefaultsStore/set(_:at:)``; nothing is written before the commit.
+    public func set(_ value: PropertyList, at path: PropertyListPath) throws(DefaultsError) {
+        try checkUsable()
+        try store.set(value, at: path)
+    }
+
+    /// As ``DefaultsStore/remove(at:)``; nothing is written before the commit.
+    public func remove(at path: PropertyListPath) throws(DefaultsError) -> Bool {
+        try checkUsable()
+        return try store.remove(at: path)
+    }
+
+    /// Writes the changes and ends the transaction; on return they are on disk. A transaction that joined another
+    /// leaves that to the outermost.
+    ///
+    /// - Throws: ``DefaultsError``; nothing of the transaction has happened then.
+    public func commit() throws(DefaultsError) {
+        try end()
+        try store.domain.commit(inner)
+    }
+
+    /// Ends the transaction without its changes. Does nothing when it has ended.
+    public func rollback() {
+        do throws(DefaultsError) {
+            try end()
+            store.domain.rollBack(inner)
+        } catch {
+            // It has ended.
+        }
+    }
+
+    private func end() throws(DefaultsError) {
+        try store.domain.lock.withLock { () throws(DefaultsError) in
+            guard !isEnded else { throw DefaultsError(.closed, "The transaction has ended") }
+            isEnded = true
+        }
+    }
+
+    private func checkUsable() throws(DefaultsError) {
+        try store.domain.lock.withLock { () throws(DefaultsError) in
+            guard !isEnded, store.domain.open === inner else {
+                throw DefaultsError(.closed, "The transaction has ended")
+            }
+            guard pthread_equal(inner.thread, pthread_self()) != 0 else {
+                throw DefaultsError(.misuse, "A transaction belongs to the thread that began it")
+            }
+        }
+    }
+}
+
+extension DefaultsStore {
+    /// Begins a transaction, or joins the one that this thread has open on the store: waits until no other process or
+    /// thread has one, and takes up what they wrote.
+    ///
+    /// - Parameter timeout: how long to wait; nil for the store's own.
+    /// - Throws: ``DefaultsError/Code/timedOut`` when somebody kept the store locked for longer.
+    public func beginTransaction(timeout: Duration? = nil) throws(DefaultsError) -> DefaultsTransaction {
+        try checkOpen()
+        if isReadOnly { throw DefaultsError(.readOnly, "The store was opened read-only", file: file) }
+        return DefaultsTransaction(self, try domain.beginTransaction(until: .after(timeout ?? self.timeout)))
+    }
+
+    /// Runs `body` in a transaction: commits when it returns, rolls back when it throws.
+    public func transaction<Result>(_ body: (DefaultsTransaction) throws -> Result) throws -> Result {
+        let transaction = try beginTransaction()
+        let result: Result
+        do {
+            result = try body(transaction)
+        } catch {
+            transaction.rollback()
+            throw error
+        }
+        try transaction.commit()
+        return result
+    }
+
+    /// Sets the value at `path` if nothing in the store has changed since `generation`, in this process or another.
+    ///
+    /// - Throws: ``DefaultsError/Code/conflict`` when something has; nothing is set then.
+    public func set(
+        _ value: PropertyList, at path: PropertyListPath, ifGeneration generation: UInt64
+    ) throws(DefaultsError) {
+        try checkOpen()
+        try domain.transaction(until: deadline) { () throws(DefaultsError) in
+            let current = self.generation
+            guard current == generation else {
+                throw DefaultsError(
+                    .conflict, "Expected generation \(generation), found \(current)", at: path, file: file)
+            }
+            try set(value, at: path)
+        }
+    }
+}

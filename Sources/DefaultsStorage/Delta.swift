@@ -1,0 +1,269 @@
+internal import PropertyLists
+
+/// A change inside a value, kept so that it can be made again on what another process wrote.
+struct PathOperation: Sendable {
+    /// Below the top-level key; never empty.
+    var path: PropertyListPath
+    /// nil removes.
+    var value: PropertyList?
+}
+
+/// A value that was changed by paths.
+struct EditedValue {
+    /// What the changes made of the value that was there.
+    var part: Part?
+    /// The changes, in their order; empty when `isReplacement`.
+    var operations: [PathOperation] = []
+    /// The length of `operations` at which superseded ones are looked for next.
+    var nextCompaction = 256
+    /// Whether the value is ours as a whole, since it was set or removed as a whole before.
+    var isReplacement = false
+}
+
+/// What was done to a top-level key.
+enum DeltaEntry {
+    case set(PropertyList)
+    case removed
+    case edited(EditedValue)
+}
+
+/// Changes that lie over a document: a map from top-level keys to what was done to them.
+///
+/// `@unchecked Sendable`: changed only under the lock of its domain and, once frozen, no more.
+final class Delta: @unchecked Sendable {
+    fileprivate(set) var entries = KeyTable<DeltaEntry>()
+
+    var isEmpty: Bool { entries.isEmpty }
+
+    @inline(__always)
+    func find(_ key: UnsafeBufferPointer<UInt8>) -> Int? { entries.find(key) }
+
+    func set(_ value: PropertyList, for key: UnsafeBufferPointer<UInt8>) {
+        entries.set(.set(value), for: key)
+    }
+
+    func remove(_ key: UnsafeBufferPointer<UInt8>) {
+        entries.set(.removed, for: key)
+    }
+
+    func set(_ entry: DeltaEntry, for key: UnsafeBufferPointer<UInt8>) {
+        entries.set(entry, for: key)
+    }
+
+    /// The whole value of entry `index`; nil when the key was removed. Only for a delta that is not frozen.
+    func collapsedValue(
+        at index: Int, _ steps: ArraySlice<PropertyListPath.Step>
+    ) throws(PropertyListError) -> PropertyList? {
+        switch entries[index] {
+        case .set(let list): return steps.isEmpty ? list : list.value(at: PropertyListPath(Array(steps)))
+        case .removed: return nil
+        case .edited(var edited):
+            let value = try edited.part?.collapsedValue(at: steps)
+            entries[index] = .edited(edited)
+            return value
+        }
+    }
+}
+
+extension DeltaEntry {
+    var isRemoval: Bool {
+        switch self {
+        case .set: false
+        case .removed: true
+        case .edited(let edited): edited.part == nil
+        }
+    }
+
+    /// The value as it is with the changes; nil when it was removed.
+    var part: Part? {
+        switch self {
+        case .set(let list): .whole(list)
+        case .removed: nil
+        case .edited(let edited): edited.part
+        }
+    }
+
+    func value(at steps: ArraySlice<PropertyListPath.Step>) throws(PropertyListError) -> PropertyList? {
+        try part?.value(at: steps)
+    }
+}
+
+// MARK: - Changes by path
+
+extension Delta {
+    /// Sets `value` at `path` inside the value of `key`, which is `below` under this delta.
+    func set(
+        _ value: PropertyList, at path: PropertyListPath, of key: UnsafeBufferPointer<UInt8>,
+        over below: @autoclosure () throws(PropertyListError) -> PropertyList?
+    ) throws(PropertyListError) {
+        var edited = try edit(key, over: below)
+        if edited.part == nil {
+            edited.part = .whole(try value.wrapped(in: path, from: 0))
+        } else {
+            try edited.part?.set(value, at: path)
+        }
+        record(PathOperation(path: path, value: value), in: &edited, key)
+    }
+
+    /// Removes what is at `path` inside the value of `key`; says whether something was there.
+    func remove(
+        at path: PropertyListPath, of key: UnsafeBufferPointer<UInt8>,
+        over below: @autoclosure () throws(PropertyListError) -> PropertyList?
+    ) throws(PropertyListError) -> Bool {
+        var edited = try edit(key, over: below)
+        guard try edited.part?.remove(at: path) ?? false else { return false }
+        record(PathOperation(path: path, value: nil), in: &edited, key)
+        return true
+    }
+
+    private func edit(
+        _ key: UnsafeBufferPointer<UInt8>, over below: () throws(PropertyListError) -> PropertyList?
+    ) throws(PropertyListError) -> EditedValue {
+        switch entries[key] {
+        case .set(let list): return EditedValue(part: .whole(list), isReplacement: true)
+        case .removed: return EditedValue(part: nil, isReplacement: true)
+        case .edited(let edited): return edited
+        case nil: return EditedValue(part: try below().map { .whole($0) })
+        }
+    }
+
+    private func record(
+        _ operation: PathOperation, in edited: inout EditedValue, _ key: UnsafeBufferPointer<UInt8>
+    ) {
+        if !edited.isReplacement {
+            // The table's copy lets go of the list first, or appending would copy it.
+            if let index = entries.find(key) { entries[index] = .removed }
+            edited.operations.append(operation)
+            if edited.operations.count >= edited.nextCompaction { edited.compact() }
+        }
+        entries.set(.edited(edited), for: key)
+    }
+}
+
+extension EditedValue {
+    /// Leaves out operations whose effect a later one undoes.
+    ///
+    /// Only by paths of keys: an index means another element once one before it is removed. What is set later at the
+    /// same place or around it wins; of removals at one place the last is enough.
+    mutating func compact() {
+        var setLater: Set<PropertyListPath> = []
+        var removedLater: Set<PropertyListPath> = []
+        var kept: [PathOperation] = []
+        for operation in operations.reversed() {
+            let isSuperseded = operation.path.prefixes.contains { prefix in
+                setLater.contains(prefix) || (operation.value == nil && removedLater.contains(prefix))
+            }
+            if isSuperseded { continue }
+            if operation.path.steps.allSatisfy(\.isKey) {
+                if operation.value == nil {
+                    removedLater.insert(operation.path)
+                } else {
+                    setLater.insert(operation.path)
+                }
+            }
+            kept.append(operation)
+        }
+        operations = kept.reversed()
+        nextCompaction = max(256, operations.count * 2)
+    }
+
+    /// The same changes made to `base` instead; gives those that no longer fit.
+    mutating func replay(over base: PropertyList?) -> [(PathOperation, PropertyListError)] {
+        guard !isReplacement else { return [] }
+        var conflicts: [(PathOperation, PropertyListError)] = []
+        part = base.map { .whole($0) }
+        for operation in operations {
+            do throws(PropertyListError) {
+                try apply(operation)
+            } catch {
+                conflicts.append((operation, error))
+            }
+        }
+        return conflicts
+    }
+
+    private mutating func apply(_ operation: PathOperation) throws(PropertyListError) {
+        guard let value = operation.value else {
+            _ = try part?.remove(at: operation.path)
+            return
+        }
+        if part == nil {
+            part = .whole(try value.wrapped(in: operation.path, from: 0))
+        } else {
+            try part?.set(value, at: operation.path)
+        }
+    }
+}
+
+extension PropertyListPath {
+    /// The path's beginnings, from one step to the whole.
+    fileprivate var prefixes: some Sequence<PropertyListPath> {
+        (1...max(steps.count, 1)).lazy.map { PropertyListPath(Array(steps.prefix($0))) }
+    }
+}
+
+// MARK: - Deltas over one another
+
+extension Delta {
+    /// Takes up the changes of `lower`, over which this delta lay.
+    func absorb(below lower: Delta) {
+        for index in 0..<lower.entries.count {
+            lower.entries.withKey(at: index) { key in
+                absorb(lower.entries[index], for: key)
+            }
+        }
+    }
+
+    private func absorb(_ lower: DeltaEntry, for key: UnsafeBufferPointer<UInt8>) {
+        guard let own = entries.find(key) else {
+            entries.set(lower, for: key)
+            return
+        }
+        guard case .edited(var edited) = entries[own], !edited.isReplacement else { return }
+        if case .edited(let lowerEdited) = lower, !lowerEdited.isReplacement {
+            edited.operations = lowerEdited.operations + edited.operations
+        } else {
+            edited.isReplacement = true
+            edited.operations = []
+        }
+        entries[own] = .edited(edited)
+    }
+
+    /// Lays the whole values of `upper` over this delta's.
+    func settle(_ upper: Delta) throws(PropertyListError) {
+        for index in 0..<upper.entries.count {
+            let value = try upper.entries[index].part?.materialised()
+            upper.entries.withKey(at: index) { key in
+                entries.set(value.map { .set($0) } ?? .removed, for: key)
+            }
+        }
+    }
+
+    /// Makes the changes again over another base.
+    func rebase(
+        conflict: (PropertyListPath, PropertyListError) -> Void,
+        over below: (UnsafeBufferPointer<UInt8>) throws(PropertyListError) -> PropertyList?
+    ) throws(PropertyListError) {
+        for index in 0..<entries.count {
+            guard case .edited(var edited) = entries[index], !edited.isReplacement else { continue }
+            let base = try entries.withKey(at: index) { key throws(PropertyListError) in try below(key) }
+            for (operation, error) in edited.replay(over: base) {
+                conflict(PropertyListPath([.key(entries.key(at: index))]).appending(operation.path), error)
+            }
+            entries[index] = .edited(edited)
+        }
+    }
+
+    /// `base` with these changes.
+    func applied(to base: PropertyList) throws(PropertyListError) -> PropertyList {
+        guard !isEmpty else { return base }
+        var changes = KeyTable<Part?>()
+        for index in 0..<entries.count {
+            let part = entries[index].part
+            entries.withKey(at: index) { changes.set(part, for: $0) }
+        }
+        var builder = PropertyListBuilder(limits: .store)
+        try builder.append(base, changedBy: changes)
+        return try builder.finish()
+    }
+}

@@ -1,0 +1,250 @@
+internal import CSystem
+internal import Glibc
+internal import PropertyLists
+
+extension Domain {
+    /// Writes what was set so far. Returns when it is on disk.
+    func flush(until deadline: Deadline) throws(DefaultsError) {
+        // Inside a transaction, its commit is what writes.
+        if lock.withLock({ (delta.isEmpty && frozen == nil) || isInTransaction }) { return }
+        try begin(until: deadline)
+        defer { end() }
+        try commit(nil)
+    }
+
+    /// Looks whether others changed what is stored, and takes it up.
+    func refresh(until deadline: Deadline) throws(DefaultsError) {
+        guard !gate.isHeldByThisThread else { return }
+        try takeGate(until: deadline)
+        defer { gate.release() }
+        try takeUp(try refreshEngine(until: deadline))
+    }
+
+    private func refreshEngine(until deadline: Deadline) throws(DefaultsError) -> EngineState {
+        let state = try engine.refresh(until: deadline)
+        // What was inherited from a parent process is what it saw, not what it wrote.
+        if hasForked { lock.withLock { settled = nil } }
+        hasForked = false
+        return state
+    }
+
+    private func takeGate(until deadline: Deadline) throws(DefaultsError) {
+        if gate.isHeldByThisThread {
+            throw DefaultsError(.misuse, "Not possible in the middle of a transaction", file: file)
+        }
+        guard gate.acquire(until: deadline) else {
+            throw DefaultsError(.timedOut, "Another thread kept the store locked", file: file)
+        }
+    }
+
+    /// Takes gate and lock, loads what others wrote, and sets aside what is to be written.
+    func begin(until deadline: Deadline) throws(DefaultsError) {
+        try takeGate(until: deadline)
+        do throws(DefaultsError) {
+            try lockEngine(until: deadline)
+            do throws(DefaultsError) {
+                try takeUp(try refreshEngine(until: deadline))
+                if let refusal = engine.refusal { throw refusal }
+            } catch {
+                engine.unlock()
+                throw error
+            }
+        } catch {
+            gate.release()
+            throw error
+        }
+        lock.withLock {
+            frozen = delta
+            delta = Delta()
+            isScheduled = false
+        }
+    }
+
+    private func lockEngine(until deadline: Deadline) throws(DefaultsError) {
+        let start = cs_monotonic_nanoseconds()
+        if try engine.lock(until: deadline) {
+            tell(.lockWaited(nanoseconds: cs_monotonic_nanoseconds() - start))
+        }
+    }
+
+    /// Writes what was set aside, and the changes of a transaction over it. On failure all of it is as before.
+    func commit(_ transaction: Delta?) throws(DefaultsError) {
+        guard let frozen = lock.withLock({ self.frozen }) else { return }
+        let changes = Delta()
+        changes.absorb(below: frozen)
+        if let transaction {
+            // Its entries win, and bring along what lay below them.
+            let upper = Delta()
+            upper.absorb(below: transaction)
+            upper.absorb(below: changes)
+            try publish(upper, hasTransaction: !transaction.isEmpty)
+        } else {
+            try publish(changes, hasTransaction: false)
+        }
+    }
+
+    private func publish(_ changes: Delta, hasTransaction: Bool) throws(DefaultsError) {
+        guard !changes.isEmpty else {
+            lock.withLock { frozen = nil }
+            return
+        }
+        let outcome = try engine.commit(changes, over: lock.withLock { base })
+        try lock.withLock { () throws(DefaultsError) in
+            frozen = nil
+            rules.format = engine.format
+            switch outcome {
+            case .document(let document):
+                base = document
+                settled = nil
+            case .settled:
+                try translating { () throws(PropertyListError) in try settle(changes) }
+            }
+            // What was set meanwhile lies over the transaction's changes now.
+            if hasTransaction {
+                generation &+= 1
+                inbox.noteChange()
+                try rebaseDelta()
+            }
+        }
+    }
+
+    /// Lays changes that are stored over the document; folds them into it when they have become many, so that the
+    /// cost of a change does not grow with the store.
+    private func settle(_ changes: Delta) throws(PropertyListError) {
+        let sum = settled ?? Delta()
+        try sum.settle(changes)
+        settled = sum
+        if sum.entries.count > max(64, base.count / 2) {
+            base = try sum.applied(to: base)
+            settled = nil
+        }
+    }
+
+    /// Gives back what `begin` took; changes that were not written are to be written again.
+    func end() {
+        let isLeft = lock.withLock {
+            if let frozen {
+                delta.absorb(below: frozen)
+                self.frozen = nil
+            }
+            return !delta.isEmpty && !isScheduled && handles.durability == .coalesced
+        }
+        engine.unlock()
+        gate.release()
+        if isLeft { scheduleAgain() }
+    }
+
+    private func scheduleAgain() {
+        let isNew = lock.withLock {
+            defer { isScheduled = true }
+            return !isScheduled
+        }
+        if isNew { Flusher.shared.schedule(self) }
+    }
+
+    /// Takes up what the engine found, with the gate held, and makes the changes that wait for their flush again.
+    func takeUp(_ state: EngineState) throws(DefaultsError) {
+        if case .unchanged = state { return }
+        try lock.withLock { () throws(DefaultsError) in
+            refusal = engine.refusal
+            rules.format = engine.format
+            switch state {
+            case .unchanged: return
+            case .replaced(let list):
+                base = list
+                settled = nil
+            case .changed(let changes):
+                let delta = Delta()
+                for (key, value) in changes {
+                    key.withBytes { bytes in
+                        let utf8 = bytes.bindMemory(to: UInt8.self)
+                        delta.set(value.map { .set($0) } ?? .removed, for: utf8)
+                    }
+                }
+                try translating { () throws(PropertyListError) in try settle(delta) }
+            }
+            generation &+= 1
+            inbox.noteChange()
+            try rebaseDelta()
+        }
+    }
+
+    private func rebaseDelta() throws(DefaultsError) {
+        try translating { () throws(PropertyListError) in
+            try delta.rebase { path, error in
+                var place = error
+                place.path = []
+                inbox.append(.conflict(DefaultsError(.pathMismatch, place.message, at: path, file: file)))
+            } over: { key throws(PropertyListError) in
+                try below(key)
+            }
+        }
+    }
+}
+
+// MARK: - Transactions
+
+extension Domain {
+    /// Begins a transaction of the calling thread, or joins the one that it has open.
+    func beginTransaction(until deadline: Deadline) throws(DefaultsError) -> OpenTransaction {
+        let joined: OpenTransaction? = lock.withLock {
+            guard let open, isInTransaction else { return nil }
+            open.depth += 1
+            return open
+        }
+        if let joined { return joined }
+        try begin(until: deadline)
+        let transaction = OpenTransaction()
+        lock.withLock { open = transaction }
+        return transaction
+    }
+
+    /// Ends a transaction; what it changed is durable when the outermost one is committed.
+    func commit(_ transaction: OpenTransaction) throws(DefaultsError) {
+        let isOutermost = try lock.withLock { () throws(DefaultsError) -> Bool in
+            guard open === transaction else {
+                throw DefaultsError(.rolledBack, "The transaction ended with the process it began in", file: file)
+            }
+            transaction.depth -= 1
+            return transaction.depth == 0
+        }
+        guard isOutermost else { return }
+        defer { finish() }
+        guard !transaction.isBroken else {
+            throw DefaultsError(.rolledBack, "A transaction inside this one was rolled back", file: file)
+        }
+        try commit(transaction.delta)
+    }
+
+    /// Ends a transaction without its changes; those around it cannot be committed any more.
+    func rollBack(_ transaction: OpenTransaction) {
+        let isOutermost = lock.withLock {
+            guard open === transaction else { return false }
+            transaction.depth -= 1
+            transaction.isBroken = true
+            return transaction.depth == 0
+        }
+        if isOutermost { finish() }
+    }
+
+    private func finish() {
+        lock.withLock { open = nil }
+        end()
+    }
+
+    /// Runs `body` in a transaction.
+    func transaction<Result>(
+        until deadline: Deadline, _ body: () throws(DefaultsError) -> Result
+    ) throws(DefaultsError) -> Result {
+        let transaction = try beginTransaction(until: deadline)
+        let result: Result
+        do throws(DefaultsError) {
+            result = try body()
+        } catch {
+            rollBack(transaction)
+            throw error
+        }
+        try commit(transaction)
+        return result
+    }
+}

@@ -1,0 +1,283 @@
+internal import Glibc
+internal import PropertyLists
+
+/// When what was set is on disk.
+public enum DefaultsDurability: Int, Sendable, Hashable, CaseIterable {
+    /// At ``DefaultsStore/sync()`` and when the last handle is closed.
+    case manual
+    /// At most 100 milliseconds later, at sync, at close and at the program's exit.
+    case coalesced
+    /// When set returns.
+    case immediate
+}
+
+/// What the handles on one file share in a process: what is stored, the changes that lie over it, and the right to
+/// write them.
+///
+/// A value is looked for in `delta` (what was set since the last flush), `frozen` (what is being written), `settled`
+/// (what is written, but not part of the document yet) and `base`. All four are guarded by `lock`, which is never held
+/// across a system call; engine and transaction by `gate`, taken before `lock`. A frozen or settled delta is not
+/// changed any more but under both. `@unchecked Sendable` rests on these rules.
+final class Domain: @unchecked Sendable {
+    let engine: any StorageEngine
+    let file: String?
+    let lock = Lock()
+    let gate = Gate()
+
+    // Guarded by `lock`.
+    var delta = Delta()
+    var frozen: Delta?
+    var settled: Delta?
+    var base: PropertyList
+    var generation: UInt64 = 1
+    var handles = HandleCounts()
+    var isScheduled = false
+    var refusal: DefaultsError?
+    var rules: ValueRules
+    var inbox = EventInbox()
+    var open: OpenTransaction?
+
+    // Guarded by `gate`.
+    /// Whether the process was forked and has not looked at what is stored since.
+    var hasForked = false
+
+    init(_ engine: any StorageEngine, file: String?, until deadline: Deadline) throws(DefaultsError) {
+        self.engine = engine
+        self.file = file
+        base = emptyDictionary
+        rules = ValueRules(format: engine.format)
+        engine.report = { [weak self] event in self?.tell(event) }
+        if case .replaced(let list) = try engine.refresh(until: deadline) { base = list }
+        refusal = engine.refusal
+        rules.format = engine.format
+    }
+
+    func tell(_ event: DefaultsEvent) { lock.withLock { inbox.append(event) } }
+}
+
+/// The transaction that is open on a domain, and whose thread it is. Guarded by the domain's lock.
+final class OpenTransaction {
+    let delta = Delta()
+    let thread = pthread_self()
+    /// How many more transactions than one have begun and not ended: nested ones join.
+    var depth = 1
+    /// Whether one of them was rolled back, or the process was forked: nothing of it can be committed.
+    var isBroken = false
+}
+
+/// How many handles want which durability.
+struct HandleCounts {
+    private var counts = [0, 0, 0]
+
+    var isEmpty: Bool { counts == [0, 0, 0] }
+    /// The strictest of the open handles.
+    private(set) var durability = DefaultsDurability.manual
+
+    mutating func add(_ durability: DefaultsDurability) { change(durability, by: 1) }
+    mutating func remove(_ durability: DefaultsDurability) { change(durability, by: -1) }
+
+    private mutating func change(_ durability: DefaultsDurability, by step: Int) {
+        counts[durability.rawValue] += step
+        self.durability = DefaultsDurability.allCases.last { counts[$0.rawValue] > 0 } ?? .manual
+    }
+}
+
+// MARK: - Reading
+
+extension Domain {
+    /// The value of a top-level key, or what stands at `steps` inside it.
+    @inline(__always)
+    func value(
+        _ key: UnsafeBufferPointer<UInt8>, _ handle: HandleState, _ steps: ArraySlice<PropertyListPath.Step> = []
+    ) throws(DefaultsError) -> PropertyList? {
+        lock.lock()
+        defer { lock.unlock() }
+        try handle.checkOpen()
+        if delta.isEmpty, frozen == nil, settled == nil, open == nil {
+            guard let value = base[utf8: key] else { return nil }
+            return steps.isEmpty ? value : value.value(at: PropertyListPath(Array(steps)))
+        }
+        return try lookUp(key, steps, in: target)
+    }
+
+    /// Where the calling thread's changes go: into its transaction, if it has one open.
+    var target: Delta {
+        guard let open, pthread_equal(open.thread, pthread_self()) != 0 else { return delta }
+        return open.delta
+    }
+
+    /// As `value`, with the lock held.
+    func lookUp(
+        _ key: UnsafeBufferPointer<UInt8>, _ steps: ArraySlice<PropertyListPath.Step>, in target: Delta
+    ) throws(DefaultsError) -> PropertyList? {
+        try translating { () throws(PropertyListError) in
+            if let index = target.find(key) { return try target.collapsedValue(at: index, steps) }
+            return try below(key, steps)
+        }
+    }
+
+    /// What lies below the delta that is being changed, with the lock held.
+    func below(
+        _ key: UnsafeBufferPointer<UInt8>, _ steps: ArraySlice<PropertyListPath.Step> = []
+    ) throws(PropertyListError) -> PropertyList? {
+        if let frozen, let index = frozen.find(key) { return try frozen.entries[index].value(at: steps) }
+        if let settled, let index = settled.find(key) { return try settled.entries[index].value(at: steps) }
+        guard let value = base[utf8: key] else { return nil }
+        return steps.isEmpty ? value : value.value(at: PropertyListPath(Array(steps)))
+    }
+
+    /// The domain's dictionary as a whole, as the calling thread sees it.
+    func snapshot() throws(DefaultsError) -> PropertyList {
+        lock.lock()
+        defer { lock.unlock() }
+        let target = self.target
+        return try translating { () throws(PropertyListError) in
+            var result = base
+            for delta in [settled, frozen, target] { result = try delta?.applied(to: result) ?? result }
+            return result
+        }
+    }
+
+    /// Whether the calling thread has a transaction open; with the lock held.
+    var isInTransaction: Bool { open.map { pthread_equal($0.thread, pthread_self()) != 0 } ?? false }
+
+    func translating<Result>(
+        _ body: () throws(PropertyListError) -> Result
+    ) throws(DefaultsError) -> Result {
+        do throws(PropertyListError) {
+            return try body()
+        } catch {
+            throw DefaultsError(error, file: file)
+        }
+    }
+}
+
+// MARK: - Changing
+
+extension Domain {
+    /// What to do after a change was noted.
+    enum Consequence {
+        case none
+        case schedule
+        case flush
+    }
+
+    /// Sets the value of a top-level key.
+    @inline(__always)
+    func set(_ value: PropertyList, _ key: UnsafeBufferPointer<UInt8>) throws(DefaultsError) {
+        let own = value.isWholeDocument ? value : value.compacted()
+        lock.lock()
+        if let refusal {
+            lock.unlock()
+            throw refusal
+        }
+        target.set(own, for: key)
+        let consequence = noteChange()
+        lock.unlock()
+        try carryOut(consequence)
+    }
+
+    /// Sets what is at `path` inside the value of a top-level key; `lower` is the value that lower layers give it.
+    func set(
+        _ value: PropertyList, at path: PropertyListPath, of key: UnsafeBufferPointer<UInt8>, over lower: PropertyList?
+    ) throws(DefaultsError) {
+        let own = value.isWholeDocument ? value : value.compacted()
+        _ = try change(key, over: lower) { (target) throws(PropertyListError) in
+            try target.set(own, at: path, of: key, over: try below(key))
+            return true
+        }
+    }
+
+    /// Removes what is at `path` inside the value of a key; says whether something was there.
+    func remove(
+        at path: PropertyListPath, of key: UnsafeBufferPointer<UInt8>, over lower: PropertyList?
+    ) throws(DefaultsError) -> Bool {
+        try change(key, over: lower) { (target) throws(PropertyListError) in
+            try target.remove(at: path, of: key, over: try below(key))
+        }
+    }
+
+    /// Removes a top-level key; says whether it was there.
+    func remove(_ key: UnsafeBufferPointer<UInt8>) throws(DefaultsError) -> Bool {
+        lock.lock()
+        if let refusal {
+            lock.unlock()
+            throw refusal
+        }
+        let target = self.target
+        let isThere: Bool
+        if let index = target.find(key) {
+            isThere = !target.entries[index].isRemoval
+        } else {
+            isThere = isBelow(key)
+        }
+        if isThere { target.remove(key) }
+        let consequence = isThere ? noteChange() : .none
+        lock.unlock()
+        try carryOut(consequence)
+        return isThere
+    }
+
+    func isBelow(_ key: UnsafeBufferPointer<UInt8>) -> Bool {
+        if let frozen, let index = frozen.find(key) { return !frozen.entries[index].isRemoval }
+        if let settled, let index = settled.find(key) { return !settled.entries[index].isRemoval }
+        return base[utf8: key] != nil
+    }
+
+    private func change(
+        _ key: UnsafeBufferPointer<UInt8>, over lower: PropertyList?,
+        _ body: (Delta) throws(PropertyListError) -> Bool
+    ) throws(DefaultsError) -> Bool {
+        // A change by path depends on what others wrote: with immediate durability it is made on what is there now.
+        if lock.withLock({ handles.durability == .immediate && !isInTransaction }) {
+            return try transaction(until: .after(.seconds(10))) { () throws(DefaultsError) in
+                try changeInMemory(key, over: lower, body)
+            }
+        }
+        return try changeInMemory(key, over: lower, body)
+    }
+
+    private func changeInMemory(
+        _ key: UnsafeBufferPointer<UInt8>, over lower: PropertyList?,
+        _ body: (Delta) throws(PropertyListError) -> Bool
+    ) throws(DefaultsError) -> Bool {
+        let consequence = try lock.withLock { () throws(DefaultsError) -> Consequence? in
+            if let refusal { throw refusal }
+            let target = self.target
+            if let lower, try lookUp(key, [], in: target) == nil { target.set(lower, for: key) }
+            do throws(PropertyListError) {
+                return try body(target) ? noteChange() : nil
+            } catch {
+                let prefix = PropertyListPath([.key(String(decoding: key, as: UTF8.self))])
+                throw DefaultsError(error, below: prefix)
+            }
+        }
+        guard let consequence else { return false }
+        try carryOut(consequence)
+        return true
+    }
+
+    /// Counts a change and says what has to follow, with the lock held.
+    @inline(__always)
+    private func noteChange() -> Consequence {
+        generation &+= 1
+        inbox.noteChange()
+        if open != nil, target !== delta { return .none }
+        switch handles.durability {
+        case .manual: return .none
+        case .immediate: return .flush
+        case .coalesced:
+            if isScheduled { return .none }
+            isScheduled = true
+            return .schedule
+        }
+    }
+
+    private func carryOut(_ consequence: Consequence) throws(DefaultsError) {
+        switch consequence {
+        case .none: break
+        case .schedule: Flusher.shared.schedule(self)
+        case .flush: try flush(until: .after(.seconds(10)))
+        }
+    }
+}

@@ -1,0 +1,123 @@
+internal import Glibc
+internal import PropertyLists
+
+/// The domains that are open in this process: one for each file, however many handles it has.
+///
+/// `@unchecked Sendable`: the state is guarded by `lock`.
+final class DomainRegistry: @unchecked Sendable {
+    static let shared = DomainRegistry()
+
+    /// A file's name and the folder that it is in, whatever path led there.
+    struct Key: Hashable {
+        var device: UInt
+        var inode: UInt
+        var name: String
+        var isReadOnly: Bool
+    }
+
+    private struct Entry {
+        weak var domain: Domain?
+    }
+
+    let lock = Lock()
+    private var entries: [Key: Entry] = [:]
+    private var memories: [Entry] = []
+    private var hasForkHandlers = false
+
+    /// The domain of `key`, made by `make` unless there is one.
+    func domain(
+        _ key: Key, make: () throws(DefaultsError) -> Domain
+    ) throws(DefaultsError) -> Domain {
+        try lock.withLock { () throws(DefaultsError) in
+            if let domain = entries[key]?.domain { return domain }
+            // Who only reads sees what is not written yet through the domain that writes.
+            var writable = key
+            writable.isReadOnly = false
+            if let domain = entries[writable]?.domain { return domain }
+            installForkHandlers()
+            let domain = try make()
+            entries = entries.filter { $0.value.domain != nil }
+            entries[key] = Entry(domain: domain)
+            return domain
+        }
+    }
+
+    /// Keeps an eye on a domain that no other handle can reach.
+    func add(_ domain: Domain) {
+        lock.withLock {
+            installForkHandlers()
+            memories.removeAll { $0.domain == nil }
+            memories.append(Entry(domain: domain))
+        }
+    }
+
+    private var all: [Domain] { entries.values.compactMap(\.domain) + memories.compactMap(\.domain) }
+
+    // MARK: - Fork
+
+    private func installForkHandlers() {
+        guard !hasForkHandlers else { return }
+        hasForkHandlers = true
+        pthread_atfork(
+            { DomainRegistry.shared.prepareFork() }, { DomainRegistry.shared.resumeParent() },
+            { DomainRegistry.shared.resumeChild() })
+    }
+
+    /// The domains that are held while the process forks. Guarded by `lock`, which is held then.
+    private var held: [(domain: Domain, tookGate: Bool)] = []
+
+    /// Holds still: nothing is being written, no lock of ours is taken, while the process is copied.
+    private func prepareFork() {
+        lock.lock()
+        for domain in all {
+            // A transaction of this very thread goes on in the parent; one of another thread is waited for, but not
+            // for ever: its child gets a closed descriptor and must begin again.
+            let tookGate = !domain.gate.isHeldByThisThread && domain.gate.acquire(until: .after(.seconds(10)))
+            if tookGate { domain.engine.prepareFork() }
+            domain.lock.lock()
+            held.append((domain, tookGate))
+        }
+        Flusher.shared.lock.lock()
+    }
+
+    private func resumeParent() {
+        Flusher.shared.lock.unlock()
+        for (domain, tookGate) in held {
+            domain.lock.unlock()
+            if tookGate { domain.gate.release() }
+        }
+        held = []
+        lock.unlock()
+    }
+
+    private func resumeChild() {
+        Flusher.shared.resetAfterFork()
+        for (domain, _) in held {
+            domain.lock.resetAfterFork()
+            domain.gate.resetAfterFork()
+            domain.resumeInChild()
+        }
+        held = []
+        lock.resetAfterFork()
+    }
+}
+
+extension Domain {
+    /// In a child process: changes that wait for their flush are the parent's to write. The child sees them until it
+    /// looks at the file again.
+    fileprivate func resumeInChild() {
+        engine.resetAfterFork()
+        // An open transaction ends here: its lock is the parent's.
+        open?.isBroken = true
+        let inherited = settled ?? Delta()
+        for delta in [frozen, delta] {
+            if let delta { try? inherited.settle(delta) }
+        }
+        settled = inherited.isEmpty ? nil : inherited
+        frozen = nil
+        delta = Delta()
+        open = nil
+        isScheduled = false
+        hasForked = engine.isShared
+    }
+}

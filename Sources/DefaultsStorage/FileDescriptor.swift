@@ -1,0 +1,119 @@
+internal import CSystem
+internal import Glibc
+
+/// An open file or folder, closed when the last reference goes.
+///
+/// Calls that a signal interrupts are made again; every other failure is a ``DefaultsError``. `@unchecked Sendable`:
+/// nothing but `close` changes the number, and who closes holds the engine's gate.
+final class FileDescriptor: @unchecked Sendable {
+    private(set) var number: Int32
+    let path: String
+
+    init(_ number: Int32, path: String) {
+        self.number = number
+        self.path = path
+    }
+
+    deinit { if number >= 0 { Glibc.close(number) } }
+
+    /// Closes the file and says what the system said, which may be that earlier writes failed.
+    func close() throws(DefaultsError) {
+        guard number >= 0 else { return }
+        let result = Glibc.close(number)
+        number = -1
+        // After EINTR the descriptor is gone all the same on Linux.
+        if result != 0, errno != EINTR { throw DefaultsError.system("close", errno, file: path) }
+    }
+
+    /// Forgets the number without a word: in a child process, or after a failure that is being reported already.
+    func abandon() {
+        if number >= 0 { Glibc.close(number) }
+        number = -1
+    }
+
+    func status() throws(DefaultsError) -> stat {
+        var status = stat()
+        guard fstat(number, &status) == 0 else { throw DefaultsError.system("fstat", errno, file: path) }
+        return status
+    }
+
+    func synchronize() throws(DefaultsError) {
+        try retrying("fsync") { fsync(number) }
+    }
+
+    /// Writes everything, however many calls that takes.
+    func write(_ bytes: [UInt8]) throws(DefaultsError) {
+        var position = 0
+        var interruptions = Interruptions()
+        while position < bytes.count {
+            let written = bytes.withUnsafeBytes { Glibc.write(number, $0.baseAddress! + position, $0.count - position) }
+            if written < 0, interruptions.shouldRetry(errno) { continue }
+            guard written > 0 else { throw DefaultsError.system("write", written < 0 ? errno : EIO, file: path) }
+            position += written
+        }
+    }
+
+    /// Everything from the start to the end of the file.
+    func readToEnd() throws(DefaultsError) -> [UInt8] {
+        let size = Int(try status().st_size)
+        var result: [UInt8] = []
+        var isAtEnd = false
+        var interruptions = Interruptions()
+        while !isAtEnd {
+            let wanted = max(size - result.count, 0) + 4096
+            let position = result.count
+            var failure: Int32 = 0
+            let extended = [UInt8](unsafeUninitializedCapacity: wanted) { buffer, count in
+                let got = pread(number, buffer.baseAddress, wanted, off_t(position))
+                failure = got < 0 ? errno : 0
+                count = max(got, 0)
+            }
+            if interruptions.shouldRetry(failure) { continue }
+            guard failure == 0 else { throw DefaultsError.system("read", failure, file: path) }
+            isAtEnd = extended.isEmpty
+            if result.isEmpty { result = extended } else { result += extended }
+        }
+        return result
+    }
+
+    private func retrying(_ name: String, _ call: () -> Int32) throws(DefaultsError) {
+        var interruptions = Interruptions()
+        while call() != 0 {
+            guard interruptions.shouldRetry(errno) else { throw DefaultsError.system(name, errno, file: path) }
+        }
+    }
+}
+
+/// Counts how often signals interrupted a call, so that it is made again, but not for ever.
+struct Interruptions {
+    private var count = 0
+
+    mutating func shouldRetry(_ number: Int32) -> Bool {
+        count += 1
+        return number == EINTR && count < 100
+    }
+}
+
+/// What tells whether a file is still the one that was loaded.
+struct FileStamp: Equatable, Sendable {
+    var device: UInt
+    var inode: UInt
+    var size: Int
+    var modified: Int64
+    var changed: Int64
+
+    init(_ status: stat) {
+        device = UInt(status.st_dev)
+        inode = UInt(status.st_ino)
+        size = Int(status.st_size)
+        modified = Self.nanoseconds(status.st_mtim)
+        changed = Self.nanoseconds(status.st_ctim)
+    }
+
+    /// How long ago the file was written, in nanoseconds; negative when its time lies ahead.
+    var age: Int64 { cs_realtime_nanoseconds().subtractingReportingOverflow(modified).partialValue }
+
+    private static func nanoseconds(_ time: timespec) -> Int64 {
+        Int64(time.tv_sec).multipliedReportingOverflow(by: 1_000_000_000).partialValue &+ Int64(time.tv_nsec)
+    }
+}

@@ -1,0 +1,118 @@
+internal import CSystem
+internal import Glibc
+
+/// Writes coalesced changes, at most 100 milliseconds after they were made, on one plain thread that is started by the
+/// first of them; and whatever is left at the program's exit.
+///
+/// `@unchecked Sendable`: the state is guarded by `lock`.
+final class Flusher: @unchecked Sendable {
+    static let shared = Flusher()
+
+    private struct Task {
+        let domain: Domain
+        var due: Deadline
+    }
+
+    let lock = Lock()
+    private let awake = Condition()
+    private var tasks: [Task] = []
+    private var hasThread = false
+    private var hasExitHandler = false
+    /// The domain that the thread writes now: at exit it is waited for.
+    private var current: Domain?
+
+    private static let delay = Duration.milliseconds(90)
+    private static let retryDelay = Duration.seconds(1)
+
+    /// Has the domain written soon. A domain is kept alive until it is.
+    func schedule(_ domain: Domain) { schedule(domain, after: Self.delay) }
+
+    private func schedule(_ domain: Domain, after delay: Duration) {
+        lock.withLock {
+            tasks.append(Task(domain: domain, due: .after(delay)))
+            if !hasThread { start() }
+            if !hasExitHandler {
+                hasExitHandler = true
+                atexit { Flusher.shared.flushAtExit() }
+            }
+            awake.signal()
+        }
+    }
+
+    private func start() {
+        var attributes = pthread_attr_t()
+        pthread_attr_init(&attributes)
+        pthread_attr_setdetachstate(&attributes, Int32(PTHREAD_CREATE_DETACHED))
+        // The host's signal handlers are for the host's threads.
+        var all = sigset_t()
+        var old = sigset_t()
+        sigfillset(&all)
+        pthread_sigmask(SIG_SETMASK, &all, &old)
+        var thread = pthread_t()
+        hasThread =
+            pthread_create(
+                &thread, &attributes,
+                { _ in
+                    Flusher.shared.run()
+                    return nil
+                }, nil) == 0
+        pthread_sigmask(SIG_SETMASK, &old, nil)
+        pthread_attr_destroy(&attributes)
+    }
+
+    private func run() {
+        while true {
+            let domain = next()
+            let failure = flush(domain)
+            lock.withLock { current = nil }
+            if failure != nil { retry(domain) }
+        }
+    }
+
+    private func next() -> Domain {
+        lock.lock()
+        defer { lock.unlock() }
+        while true {
+            guard let first = tasks.first else {
+                awake.wait(lock)
+                continue
+            }
+            if first.due.hasPassed {
+                current = first.domain
+                return tasks.removeFirst().domain
+            }
+            _ = awake.wait(lock, until: first.due)
+        }
+    }
+
+    private func flush(_ domain: Domain) -> DefaultsError? {
+        do throws(DefaultsError) {
+            try domain.flush(until: .after(.seconds(10)))
+            return nil
+        } catch {
+            domain.tell(.flushFailed(error))
+            return error
+        }
+    }
+
+    private func retry(_ domain: Domain) {
+        // A store that may not be written is not tried again and again; a full disk is.
+        if domain.lock.withLock({ domain.refusal != nil }) { return }
+        domain.lock.withLock { domain.isScheduled = true }
+        schedule(domain, after: Self.retryDelay)
+    }
+
+    private func flushAtExit() {
+        let domains = lock.withLock { tasks.map(\.domain) + (current.map { [$0] } ?? []) }
+        for domain in domains { try? domain.flush(until: .after(.seconds(2))) }
+    }
+
+    /// In a child process: the thread is gone, and what waits belongs to the parent.
+    func resetAfterFork() {
+        lock.resetAfterFork()
+        awake.resetAfterFork()
+        tasks = []
+        current = nil
+        hasThread = false
+    }
+}

@@ -1,0 +1,137 @@
+internal import Glibc
+internal import PropertyLists
+
+/// A map from keys to values that compares and hashes keys by their bytes, without making a String of them.
+///
+/// Open addressing over an array of entries; the keys' bytes stand behind one another in one buffer. Entries are
+/// never taken out one by one: what is removed from a store is itself a value here.
+struct KeyTable<Value> {
+    private struct Entry {
+        var hash: UInt64
+        var offset: Int
+        var length: Int
+        var value: Value
+    }
+
+    private var entries: [Entry] = []
+    private var bytes: [UInt8] = []
+    /// Entry numbers plus one; 0 is free. As long as a power of two, at most half full.
+    private var slots: [UInt32] = []
+
+    var count: Int { entries.count }
+    var isEmpty: Bool { entries.isEmpty }
+
+    /// The number of the key's entry.
+    func find(_ key: UnsafeBufferPointer<UInt8>) -> Int? {
+        guard !entries.isEmpty else { return nil }
+        let hash = keyHash(key)
+        let mask = slots.count &- 1
+        var slot = Int(truncatingIfNeeded: hash) & mask
+        while slots[slot] != 0 {
+            let index = Int(slots[slot]) &- 1
+            if entries[index].hash == hash, matches(index, key) { return index }
+            slot = (slot &+ 1) & mask
+        }
+        return nil
+    }
+
+    private func matches(_ index: Int, _ key: UnsafeBufferPointer<UInt8>) -> Bool {
+        let length = entries[index].length
+        guard length == key.count else { return false }
+        guard length > 0, let other = key.baseAddress else { return true }
+        return bytes.withUnsafeBufferPointer { bytes in
+            guard let base = bytes.baseAddress else { return false }
+            return memcmp(base + entries[index].offset, other, length) == 0
+        }
+    }
+
+    /// The value of entry `index`, which ``find(_:)`` gave.
+    subscript(index: Int) -> Value {
+        get { entries[index].value }
+        _modify { yield &entries[index].value }
+    }
+
+    subscript(key: UnsafeBufferPointer<UInt8>) -> Value? { find(key).map { entries[$0].value } }
+
+    /// Sets the value of `key`, which may be new.
+    mutating func set(_ value: Value, for key: UnsafeBufferPointer<UInt8>) {
+        if let index = find(key) {
+            entries[index].value = value
+            return
+        }
+        if (entries.count &+ 1) &* 2 > slots.count { grow() }
+        let hash = keyHash(key)
+        entries.append(Entry(hash: hash, offset: bytes.count, length: key.count, value: value))
+        bytes.append(contentsOf: key)
+        place(hash, entries.count)
+    }
+
+    private mutating func grow() {
+        slots = [UInt32](repeating: 0, count: max(slots.count * 2, 16))
+        for (index, entry) in entries.enumerated() { place(entry.hash, index + 1) }
+    }
+
+    private mutating func place(_ hash: UInt64, _ number: Int) {
+        let mask = slots.count &- 1
+        var slot = Int(truncatingIfNeeded: hash) & mask
+        while slots[slot] != 0 { slot = (slot &+ 1) & mask }
+        slots[slot] = UInt32(truncatingIfNeeded: number)
+    }
+
+    /// Lends the bytes of entry `index`'s key.
+    func withKey<Result, Failure: Error>(
+        at index: Int, _ body: (UnsafeBufferPointer<UInt8>) throws(Failure) -> Result
+    ) throws(Failure) -> Result {
+        let range = entries[index].offset..<(entries[index].offset + entries[index].length)
+        let result = bytes.withUnsafeBufferPointer { bytes -> Swift.Result<Result, Failure> in
+            do throws(Failure) {
+                return .success(try body(UnsafeBufferPointer(rebasing: bytes[range])))
+            } catch {
+                return .failure(error)
+            }
+        }
+        return try result.get()
+    }
+
+    func key(at index: Int) -> String { withKey(at: index) { String(decoding: $0, as: UTF8.self) } }
+
+    /// The entries' numbers in the order of their keys' bytes.
+    func sortedIndices() -> [Int] {
+        bytes.withUnsafeBufferPointer { bytes in
+            entries.indices.sorted { left, right in
+                compareBytes(Self.slice(bytes, entries[left]), Self.slice(bytes, entries[right])) < 0
+            }
+        }
+    }
+
+    private static func slice(_ bytes: UnsafeBufferPointer<UInt8>, _ entry: Entry) -> UnsafeBufferPointer<UInt8> {
+        UnsafeBufferPointer(rebasing: bytes[entry.offset..<(entry.offset + entry.length)])
+    }
+}
+
+/// Differs from run to run, so that nobody can prepare keys that collide.
+private let seed = UInt64.random(in: .min ... .max)
+
+/// A hash of a key's bytes: eight at a time, each mixed by a multiplication whose two halves are folded.
+func keyHash(_ key: UnsafeBufferPointer<UInt8>) -> UInt64 {
+    var hash = seed ^ UInt64(truncatingIfNeeded: key.count)
+    guard let base = key.baseAddress else { return folded(hash) }
+    let raw = UnsafeRawPointer(base)
+    var position = 0
+    while key.count &- position >= 8 {
+        hash = folded(hash ^ raw.loadUnaligned(fromByteOffset: position, as: UInt64.self))
+        position &+= 8
+    }
+    var rest: UInt64 = 0
+    while position < key.count {
+        rest = rest << 8 | UInt64(base[position])
+        position &+= 1
+    }
+    return folded(hash ^ rest)
+}
+
+@inline(__always)
+private func folded(_ value: UInt64) -> UInt64 {
+    let product = (value ^ 0x9E37_79B9_7F4A_7C15).multipliedFullWidth(by: 0xD6E8_FEB8_6659_FD93)
+    return product.high ^ product.low
+}

@@ -1,0 +1,28 @@
+internal import PropertyLists
+
+/// Keeps nothing: for tests and scratch. What was committed lives in the domain alone.
+final class MemoryEngine: StorageEngine {
+    let format: PropertyListFormat
+
+    init(format: PropertyListFormat) {
+        self.format = format
+    }
+
+    var isShared: Bool { false }
+    var watchedFolder: StoreFolder? { nil }
+    var refusal: DefaultsError? { nil }
+
+    var report: (@Sendable (DefaultsEvent) -> Void)? {
+        get { nil }
+        set {}
+    }
+
+    func refresh(until deadline: Deadline) -> EngineState { .unchanged }
+    func lock(until deadline: Deadline) -> Bool { false }
+    func unlock() {}
+    func commit(_ delta: Delta, over base: PropertyList) -> CommitOutcome { .settled }
+    func prepareFork() {}
+    func resetAfterFork() {}
+    func close() {}
+    func keepCopy(named suffix: String) {}
+}

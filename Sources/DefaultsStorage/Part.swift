@@ -1,0 +1,247 @@
+internal import PropertyLists
+
+/// A value as far as it is known: one of a document, or a container some of whose parts have been replaced.
+///
+/// What has not been touched stays a view of the document it came from, so that ten thousand changes inside a large
+/// value copy it once, when it is asked for as a whole.
+enum Part {
+    case whole(PropertyList)
+    case edited(EditedContainer)
+}
+
+/// An array or dictionary over which changes lie.
+///
+/// `@unchecked Sendable`: changed only under the domain's lock, and no more once its delta is frozen.
+final class EditedContainer: @unchecked Sendable {
+    /// What a dictionary's changes lie over; nil for a new one, and for an array.
+    let base: PropertyList?
+    /// A dictionary's changes; nil for a key that was removed.
+    fileprivate(set) var changes = KeyTable<Part?>()
+    /// An array's elements.
+    fileprivate(set) var elements: [Part] = []
+    let kind: PropertyListKind
+
+    init(over base: PropertyList?) {
+        kind = base?.kind ?? .dictionary
+        self.base = base
+        if kind == .array {
+            elements.reserveCapacity(base?.count ?? 0)
+            if let base { elements += base.elements.lazy.map { .whole($0) } }
+        }
+    }
+
+    fileprivate func part(_ key: String) -> Part? {
+        key.withBytes { bytes in
+            let utf8 = bytes.bindMemory(to: UInt8.self)
+            if let change = changes[utf8] { return change }
+            return base?[utf8: utf8].map { .whole($0) }
+        }
+    }
+
+    fileprivate func part(_ step: PropertyListPath.Step) -> Part? {
+        switch step {
+        case .key(let key):
+            return kind == .dictionary ? part(key) : nil
+        case .index(let index):
+            return kind == .array && elements.indices.contains(index) ? elements[index] : nil
+        }
+    }
+
+    /// Puts `part` in the place of `step`, which fits the container; nil takes away what is there.
+    fileprivate func replace(_ step: PropertyListPath.Step, _ part: Part?) {
+        switch step {
+        case .key(let key):
+            key.withBytes { changes.set(part, for: $0.bindMemory(to: UInt8.self)) }
+        case .index(let index):
+            if let part {
+                if index == elements.count { elements.append(part) } else { elements[index] = part }
+            } else {
+                elements.remove(at: index)
+            }
+        }
+    }
+
+    /// How many entries a dictionary has.
+    fileprivate func countEntries() -> Int {
+        var count = base?.count ?? 0
+        for index in 0..<changes.count {
+            let isInBase = changes.withKey(at: index) { base?[utf8: $0] != nil }
+            if changes[index] == nil { count -= isInBase ? 1 : 0 } else { count += isInBase ? 0 : 1 }
+        }
+        return count
+    }
+
+    /// Whether a dictionary would be read back from XML as a UID, were one more of its entries gone.
+    fileprivate var isIntegerUIDWithOneMore: Bool {
+        guard case .whole(let list)? = part(uidKey), list.integer != nil else { return false }
+        return countEntries() == 2
+    }
+}
+
+// MARK: - Reading
+
+extension Part {
+    var kind: PropertyListKind {
+        switch self {
+        case .whole(let list): list.kind
+        case .edited(let container): container.kind
+        }
+    }
+
+    /// The value as one document.
+    func materialised() throws(PropertyListError) -> PropertyList {
+        switch self {
+        case .whole(let list): return list
+        case .edited: break
+        }
+        var builder = PropertyListBuilder(limits: .store)
+        try builder.append(self)
+        return try builder.finish()
+    }
+
+    /// What stands at the end of `steps`.
+    func value(at steps: ArraySlice<PropertyListPath.Step>) throws(PropertyListError) -> PropertyList? {
+        var part = self
+        for (position, step) in zip(steps.indices, steps) {
+            switch part {
+            case .whole(let list):
+                return list.value(at: PropertyListPath(Array(steps[position...])))
+            case .edited(let container):
+                guard let next = container.part(step) else { return nil }
+                part = next
+            }
+        }
+        return try part.materialised()
+    }
+
+    /// As `value(at:)`; a container that had to be put together is kept so, for the next who asks.
+    mutating func collapsedValue(
+        at steps: ArraySlice<PropertyListPath.Step>
+    ) throws(PropertyListError) -> PropertyList? {
+        guard case .edited(let container) = self else { return try value(at: steps) }
+        guard let step = steps.first else {
+            let list = try materialised()
+            self = .whole(list)
+            return list
+        }
+        guard var part = container.part(step) else { return nil }
+        guard case .edited = part else { return try part.value(at: steps.dropFirst()) }
+        let value = try part.collapsedValue(at: steps.dropFirst())
+        if case .whole = part { container.replace(step, part) }
+        return value
+    }
+}
+
+// MARK: - Changing
+
+extension Part {
+    /// Puts `value` at the end of `path`, whose first `position` steps lead here.
+    mutating func set(
+        _ value: PropertyList, at path: PropertyListPath, from position: Int = 0
+    ) throws(PropertyListError) {
+        guard position < path.steps.count else {
+            self = .whole(value)
+            return
+        }
+        let step = path.steps[position]
+        let container = try container(for: step, at: path, position)
+        if position + 1 == path.steps.count, step == .key(uidKey), value.integer != nil,
+            container.countEntries() - (container.part(step) == nil ? 0 : 1) == 0
+        {
+            throw PropertyListError(.invalidValue, uidMessage, at: PropertyListPath(Array(path.steps[..<position])))
+        }
+        guard var part = container.part(step) else {
+            container.replace(step, .whole(try value.wrapped(in: path, from: position + 1)))
+            self = .edited(container)
+            return
+        }
+        try part.set(value, at: path, from: position + 1)
+        container.replace(step, part)
+        self = .edited(container)
+    }
+
+    /// Takes away what is at the end of `path`, which is longer than `position`; says whether something was there.
+    mutating func remove(at path: PropertyListPath, from position: Int = 0) throws(PropertyListError) -> Bool {
+        let step = path.steps[position]
+        guard kind == (step.isKey ? .dictionary : .array) else { return false }
+        if case .index(let index) = step, index < 0 || index >= count { return false }
+        let container = try container(for: step, at: path, position)
+        guard var part = container.part(step) else { return false }
+        if position + 1 == path.steps.count {
+            if step.isKey, step != .key(uidKey), container.isIntegerUIDWithOneMore {
+                throw PropertyListError(
+                    .invalidValue, uidMessage, at: PropertyListPath(Array(path.steps[..<position])))
+            }
+            container.replace(step, nil)
+            self = .edited(container)
+            return true
+        }
+        guard try part.remove(at: path, from: position + 1) else { return false }
+        container.replace(step, part)
+        self = .edited(container)
+        return true
+    }
+
+    /// This value as a container that can be changed and has a place for `step`.
+    private func container(
+        for step: PropertyListPath.Step, at path: PropertyListPath, _ position: Int
+    ) throws(PropertyListError) -> EditedContainer {
+        let place = { PropertyListPath(Array(path.steps[..<position])) }
+        let expected: PropertyListKind = step.isKey ? .dictionary : .array
+        guard kind == expected else {
+            throw PropertyListError(.pathMismatch, "Expected \(expected), found \(kind)", at: place())
+        }
+        if case .index(let index) = step, index < 0 || index > count {
+            throw PropertyListError(
+                .pathMismatch, "Expected an index from 0 to \(count), found \(index)", at: place())
+        }
+        switch self {
+        case .edited(let container): return container
+        case .whole(let list): return EditedContainer(over: list)
+        }
+    }
+
+    /// Elements of an array.
+    private var count: Int {
+        switch self {
+        case .whole(let list): list.count
+        case .edited(let container): container.elements.count
+        }
+    }
+}
+
+extension PropertyList {
+    /// The value inside the dictionaries that the steps from `position` on name.
+    func wrapped(in path: PropertyListPath, from position: Int) throws(PropertyListError) -> PropertyList {
+        guard position < path.steps.count else { return self }
+        if path.steps.last == .key(uidKey), integer != nil {
+            throw PropertyListError(
+                .invalidValue, uidMessage, at: PropertyListPath(Array(path.steps.dropLast())))
+        }
+        var builder = PropertyListBuilder(limits: .store)
+        for depth in position..<path.steps.count {
+            guard case .key(let key) = path.steps[depth] else {
+                throw PropertyListError(
+                    .pathMismatch, "Expected Array, found nothing: a missing array is not made by its index",
+                    at: PropertyListPath(Array(path.steps[..<depth])))
+            }
+            try builder.beginDictionary()
+            try builder.key(key)
+        }
+        try builder.append(self)
+        for _ in position..<path.steps.count { try builder.end() }
+        return try builder.finish()
+    }
+}
+
+extension PropertyListPath.Step {
+    var isKey: Bool {
+        if case .key = self { return true }
+        return false
+    }
+}
+
+extension PropertyListLimits {
+    /// What a store's document may grow to.
+    static var store: PropertyListLimits { PropertyListLimits() }
+}

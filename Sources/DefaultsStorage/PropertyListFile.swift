@@ -1,0 +1,41 @@
+internal import Glibc
+public import PropertyLists
+
+/// Property lists in files of their own, apart from any store: read whole, written whole.
+public enum PropertyListFile {
+    /// The value in the file and the format that it was found in; nil when there is no file.
+    ///
+    /// - Parameter format: what the file must be; nil to find it from the content.
+    /// - Throws: ``DefaultsError`` when the file cannot be read; `PropertyListError` with the place when its bytes are
+    ///   no property list.
+    public static func read(
+        _ path: String, as format: PropertyListFormat? = nil, limits: PropertyListLimits = PropertyListLimits()
+    ) throws -> (list: PropertyList, format: PropertyListFormat)? {
+        let folder: StoreFolder
+        do throws(DefaultsError) {
+            folder = try StoreFolder.open(path)
+        } catch {
+            if error.errno == ENOENT { return nil }
+            throw error
+        }
+        // Not blocking: a FIFO in the file's place must not hang the caller.
+        guard let file = try folder.openFile(folder.fileName, O_RDONLY | O_NONBLOCK) else { return nil }
+        guard try file.status().st_mode & S_IFMT == S_IFREG else {
+            throw DefaultsError(.io, "Expected a file, found something else", file: file.path)
+        }
+        let bytes = try file.readToEnd()
+        return try PropertyList.parse(bytes, as: format, limits: limits)
+    }
+
+    /// Writes the value as the whole content of the file, durably. Whoever reads the file meanwhile sees the old
+    /// content or the new; mode, owner and group of an old file are kept, a new one is the user's alone (0600).
+    ///
+    /// - Throws: `PropertyListError` with the path of what the format cannot hold; ``DefaultsError`` when the file
+    ///   cannot be written. The old file is untouched then.
+    public static func write(_ list: PropertyList, to path: String, as format: PropertyListFormat) throws {
+        let bytes = try list.serialized(as: format)
+        let engine = try PropertyListFileEngine(StoreFolder.open(path), format: format, isReadOnly: false)
+        if let refusal = engine.refusal { throw refusal }
+        _ = try engine.replaceFile(with: bytes)
+    }
+}

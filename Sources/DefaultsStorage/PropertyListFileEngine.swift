@@ -1,0 +1,97 @@
+internal import Glibc
+internal import PropertyLists
+
+/// Keeps a domain in a property-list file that a person can open and other programs can read.
+///
+/// The commit protocol: lock the sidecar; load again what others wrote; write a temporary file, fsync it, rename it
+/// over the old one, fsync the folder. The file is therefore always the old one or the new one.
+///
+/// `@unchecked Sendable`: used only with the domain's gate held.
+final class PropertyListFileEngine: StorageEngine, @unchecked Sendable {
+    let folder: StoreFolder
+    var report: (@Sendable (DefaultsEvent) -> Void)?
+    var format: PropertyListFormat
+    var refusal: DefaultsError?
+    let isReadOnly: Bool
+    var isShared: Bool { true }
+    var watchedFolder: StoreFolder? { folder }
+
+    /// The file that was loaded or written last; nil for none.
+    var stamp: FileStamp?
+    /// Whether a file with the same stamp could hold something else: it was read within a clock tick of its writing.
+    var stampIsRecent = false
+    var hasLoaded = false
+    private var fileLock: FileDescriptor?
+    private var hasSwept = false
+    var hasBackup = false
+    var hasOutgrown = false
+
+    init(_ folder: StoreFolder, format: PropertyListFormat, isReadOnly: Bool) throws(DefaultsError) {
+        self.folder = folder
+        self.format = format
+        self.isReadOnly = isReadOnly
+        if isReadOnly { refusal = DefaultsError(.readOnly, "The store was opened read-only", file: folder.path) }
+        if let unsafe = try folder.refusal() { refusal = unsafe }
+    }
+
+    var isLocked: Bool { fileLock != nil }
+
+    func lock(until deadline: Deadline) throws(DefaultsError) -> Bool {
+        guard fileLock == nil else { return false }
+        if let refusal { throw refusal }
+        let (lock, waited) = try FileLock.acquire(folder, until: deadline)
+        fileLock = lock
+        if !hasSwept { sweep() }
+        return waited
+    }
+
+    func unlock() {
+        fileLock?.abandon()
+        fileLock = nil
+    }
+
+    /// Removes temporary files that a killed writer left behind: under the lock nobody is writing one.
+    private func sweep() {
+        hasSwept = true
+        let prefix = "." + folder.fileName + "."
+        for name in folder.names(withPrefix: prefix, suffix: ".tmp") {
+            // A dot in between would make it another store's.
+            let middle = name.dropFirst(prefix.count).dropLast(4)
+            if !middle.isEmpty, !middle.contains(".") { folder.unlink(name) }
+        }
+        if folder.isGroupWritable { report?(.groupWritableFolder(folder.descriptor.path)) }
+    }
+
+    func prepareFork() {}
+
+    func resetAfterFork() { unlock() }
+
+    func close() {}
+
+    func commit(_ delta: Delta, over base: PropertyList) throws(DefaultsError) -> CommitOutcome {
+        if let refusal { throw refusal }
+        let file = folder.path
+        let document = try DefaultsError.translating(file: file) { () throws(PropertyListError) in
+            try delta.applied(to: base)
+        }
+        try write(document)
+        return .document(document)
+    }
+
+    func write(_ document: PropertyList) throws(DefaultsError) {
+        let format = self.format
+        let bytes = try DefaultsError.translating(file: folder.path) { () throws(PropertyListError) in
+            try document.serialized(as: format)
+        }
+        stamp = try replaceFile(with: bytes)
+        stampIsRecent = false
+        hasLoaded = true
+        reportSize(keys: document.count, bytes: bytes.count)
+    }
+
+    private func reportSize(keys: Int, bytes: Int) {
+        guard !hasOutgrown, keys > 2500 || bytes > 256 * 1024 else { return }
+        hasOutgrown = true
+        report?(.outgrown(file: folder.path, keys: keys, bytes: bytes))
+    }
+}

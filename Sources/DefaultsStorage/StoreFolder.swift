@@ -1,0 +1,143 @@
+internal import CSystem
+internal import Glibc
+
+/// The folder of a store's file, held open, and the file's name in it: where all of the engine's calls begin.
+///
+/// Working from an open folder means that nobody can swap it between two calls.
+final class StoreFolder: Sendable {
+    let descriptor: FileDescriptor
+    let fileName: String
+    /// The file's path as messages show it.
+    let path: String
+
+    private init(_ descriptor: FileDescriptor, fileName: String) {
+        self.descriptor = descriptor
+        self.fileName = fileName
+        path = descriptor.path == "/" ? "/" + fileName : descriptor.path + "/" + fileName
+    }
+
+    /// Opens the folder that the file at `path` lies in. A symbolic link in the file's place is followed once, when
+    /// link and target folder belong to the caller: people keep their settings elsewhere so.
+    static func open(_ path: String) throws(DefaultsError) -> StoreFolder {
+        let folder = try direct(path)
+        guard let status = try folder.status(of: folder.fileName) else { return folder }
+        guard status.st_mode & S_IFMT == S_IFLNK else { return folder }
+        let target = try folder.linkTarget()
+        let targetPath = target.hasPrefix("/") ? target : folder.descriptor.path + "/" + target
+        let targetFolder = try direct(targetPath)
+        let owner = try targetFolder.descriptor.status().st_uid
+        guard status.st_uid == geteuid(), owner == geteuid() else {
+            throw DefaultsError(
+                .unsafeLocation, "A symbolic link, or the folder it leads to, belongs to somebody else", file: path)
+        }
+        if let inner = try targetFolder.status(of: targetFolder.fileName), inner.st_mode & S_IFMT == S_IFLNK {
+            throw DefaultsError(.unsafeLocation, "A symbolic link leads to another", file: path)
+        }
+        return targetFolder
+    }
+
+    private static func direct(_ path: String) throws(DefaultsError) -> StoreFolder {
+        guard !path.isEmpty, !path.utf8.contains(0) else {
+            throw DefaultsError(.invalidName, "Expected the path of a file, found \"\(path)\"")
+        }
+        var folder = "."
+        var name = path
+        if let slash = path.lastIndex(of: "/") {
+            folder = slash == path.startIndex ? "/" : String(path[..<slash])
+            name = String(path[path.index(after: slash)...])
+        }
+        guard !name.isEmpty, name != ".", name != ".." else {
+            throw DefaultsError(.invalidName, "Expected the path of a file, found the folder \"\(path)\"")
+        }
+        let number = Glibc.open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        guard number >= 0 else { throw DefaultsError.system("open", errno, file: folder) }
+        return StoreFolder(FileDescriptor(number, path: realPath(of: number) ?? folder), fileName: name)
+    }
+
+    /// The folder's path without links, so that it means the same wherever the program goes.
+    private static func realPath(of number: Int32) -> String? {
+        var buffer = [CChar](repeating: 0, count: 4096)
+        let length = readlink("/proc/self/fd/\(number)", &buffer, buffer.count)
+        guard length > 0, length < buffer.count, buffer[0] == CChar(UInt8(ascii: "/")) else { return nil }
+        return String(decoding: buffer[..<length].map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    }
+
+    /// The file `name` in the folder, not followed; nil when there is none.
+    func status(of name: String) throws(DefaultsError) -> stat? {
+        var status = stat()
+        if fstatat(descriptor.number, name, &status, AT_SYMLINK_NOFOLLOW) == 0 { return status }
+        guard errno == ENOENT else { throw DefaultsError.system("stat", errno, file: path) }
+        return nil
+    }
+
+    private func linkTarget() throws(DefaultsError) -> String {
+        var buffer = [UInt8](repeating: 0, count: 4096)
+        let length = buffer.withUnsafeMutableBytes { bytes in
+            readlinkat(descriptor.number, fileName, bytes.bindMemory(to: CChar.self).baseAddress!, bytes.count)
+        }
+        guard length > 0, length < buffer.count else { throw DefaultsError.system("readlink", errno, file: path) }
+        return String(decoding: buffer[..<length], as: UTF8.self)
+    }
+
+    /// Opens a file of the folder; nil when there is none and none is to be made.
+    func openFile(_ name: String, _ flags: Int32, mode: mode_t = 0) throws(DefaultsError) -> FileDescriptor? {
+        var interruptions = Interruptions()
+        while true {
+            let number = openat(descriptor.number, name, flags | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY, mode)
+            if number >= 0 { return FileDescriptor(number, path: descriptor.path + "/" + name) }
+            if errno == ENOENT, flags & O_CREAT == 0 { return nil }
+            guard interruptions.shouldRetry(errno) else {
+                throw DefaultsError.system("open", errno, file: descriptor.path + "/" + name)
+            }
+        }
+    }
+
+    func rename(_ old: String, to new: String) throws(DefaultsError) {
+        guard renameat(descriptor.number, old, descriptor.number, new) == 0 else {
+            throw DefaultsError.system("rename", errno, file: path)
+        }
+    }
+
+    func link(_ old: String, to new: String) throws(DefaultsError) {
+        guard linkat(descriptor.number, old, descriptor.number, new, 0) == 0 else {
+            throw DefaultsError.system("link", errno, file: path)
+        }
+    }
+
+    func unlink(_ name: String) { _ = unlinkat(descriptor.number, name, 0) }
+
+    /// Why the folder must not be written to, if so; and what is worth telling about it.
+    func refusal() throws(DefaultsError) -> DefaultsError? {
+        let mode = try descriptor.status().st_mode
+        guard mode & S_IWOTH != 0, mode & S_ISVTX == 0 else { return nil }
+        return DefaultsError(
+            .unsafeLocation, "Everybody may write to the folder and rename its files", file: descriptor.path)
+    }
+
+    var isGroupWritable: Bool {
+        guard let mode = try? descriptor.status().st_mode else { return false }
+        return mode & S_IWGRP != 0 && mode & S_ISVTX == 0
+    }
+
+    /// The names in the folder that begin with `prefix` and end with `suffix`.
+    func names(withPrefix prefix: String, suffix: String) -> [String] {
+        let copy = openat(descriptor.number, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        guard copy >= 0 else { return [] }
+        guard let stream = fdopendir(copy) else {
+            Glibc.close(copy)
+            return []
+        }
+        defer { closedir(stream) }
+        var result: [String] = []
+        while let entry = readdir(stream) {
+            let name = withUnsafePointer(to: &entry.pointee.d_name) { pointer in
+                pointer.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
+            }
+            if name.hasPrefix(prefix), name.hasSuffix(suffix) { result.append(name) }
+        }
+        return result
+    }
+}
+
+/// A short text that nobody can guess, for the names of temporary files.
+func randomName() -> String { String(UInt64.random(in: .min ... .max), radix: 36) }

@@ -1,0 +1,86 @@
+public import CKVCodable
+internal import CodableTypes
+internal import DefaultsStorage
+internal import PropertyLists
+
+extension kv_format {
+    /// nil for `KV_FORMAT_ANY`.
+    func format() throws(Failure) -> PropertyListFormat? {
+        switch self {
+        case KV_FORMAT_ANY: nil
+        case KV_FORMAT_XML: .xml
+        case KV_FORMAT_BINARY: .binary
+        case KV_FORMAT_OPENSTEP: .openStep
+        case KV_FORMAT_JSON: .json
+        default: throw .invalidArgument("\(rawValue) is no kv_format")
+        }
+    }
+
+    init(_ format: PropertyListFormat) {
+        switch format {
+        case .xml: self = KV_FORMAT_XML
+        case .binary: self = KV_FORMAT_BINARY
+        case .openStep: self = KV_FORMAT_OPENSTEP
+        case .json: self = KV_FORMAT_JSON
+        }
+    }
+}
+
+/// The stored value as the type behind `handle` shows it; the value itself for NULL.
+private func decode(_ list: PropertyList, as handle: OpaquePointer?) throws -> PropertyList {
+    guard let type = Handle.borrow(handle, as: TypeHandle.self)?.type else { return list }
+    return try type.decode(list)
+}
+
+/// The value to store of what the type behind `handle` shows; the value itself for NULL.
+private func encode(_ list: PropertyList, as handle: OpaquePointer?) throws -> PropertyList {
+    guard let type = Handle.borrow(handle, as: TypeHandle.self)?.type else { return list }
+    return try type.encode(list, over: nil).list
+}
+
+@c @implementation public func kv_decode(
+    _ bytes: kv_str, _ format: kv_format, _ type: OpaquePointer?, _ tree: UnsafeMutablePointer<OpaquePointer?>?,
+    _ found: UnsafeMutablePointer<kv_format>?, _ error: UnsafeMutablePointer<OpaquePointer?>?
+) -> kv_status {
+    reporting(error) {
+        let parsed = try PropertyList.parse(try bytes.bytes("bytes"), as: try format.format())
+        giveTree(try decode(parsed.list, as: type), tree)
+        found?.pointee = kv_format(parsed.format)
+        return KV_OK
+    }
+}
+
+@c @implementation public func kv_encode(
+    _ tree: OpaquePointer?, _ format: kv_format, _ type: OpaquePointer?, _ bytes: UnsafeMutablePointer<kv_bytes>?,
+    _ error: UnsafeMutablePointer<OpaquePointer?>?
+) -> kv_status {
+    reporting(error) {
+        let list = try encode(try KVCodableABI.tree(tree, "tree"), as: type)
+        try giveBytes(try list.serialized(as: try format.format() ?? .xml), bytes)
+        return KV_OK
+    }
+}
+
+@c @implementation public func kv_read_file(
+    _ path: kv_str, _ format: kv_format, _ type: OpaquePointer?, _ tree: UnsafeMutablePointer<OpaquePointer?>?,
+    _ found: UnsafeMutablePointer<kv_format>?, _ error: UnsafeMutablePointer<OpaquePointer?>?
+) -> kv_status {
+    reporting(error) {
+        let path = try path.string("path")
+        guard let read = try PropertyListFile.read(path, as: try format.format()) else { return KV_ABSENT }
+        giveTree(try decode(read.list, as: type), tree)
+        found?.pointee = kv_format(read.format)
+        return KV_OK
+    }
+}
+
+@c @implementation public func kv_write_file(
+    _ path: kv_str, _ format: kv_format, _ type: OpaquePointer?, _ tree: OpaquePointer?,
+    _ error: UnsafeMutablePointer<OpaquePointer?>?
+) -> kv_status {
+    reporting(error) {
+        let list = try encode(try KVCodableABI.tree(tree, "tree"), as: type)
+        try PropertyListFile.write(list, to: try path.string("path"), as: try format.format() ?? .xml)
+        return KV_OK
+    }
+}

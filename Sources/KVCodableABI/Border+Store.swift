@@ -1,0 +1,324 @@
+public import CKVCodable
+internal import CodableTypes
+internal import DefaultsStorage
+internal import KVCodable
+internal import PropertyLists
+
+// MARK: - Opening
+
+/// The program's options, of which only the first `size` bytes exist: a program built with an older header gives fewer.
+private func options(
+    _ given: UnsafePointer<kv_store_options>?
+) throws(Failure) -> DefaultsStore.Options {
+    var options = DefaultsStore.Options()
+    guard let given else { return options }
+    let known = MemoryLayout<kv_store_options>.size
+    let size = given.pointee.size
+    guard size >= MemoryLayout<Int>.size, size <= known else {
+        throw .invalidArgument("Expected options with a size up to \(known), found \(size)")
+    }
+    var copy = kv_store_options()
+    withUnsafeMutableBytes(of: &copy) { $0.copyMemory(from: UnsafeRawBufferPointer(start: given, count: size)) }
+    if copy.defaults != nil { options.defaults = try tree(copy.defaults, "defaults") }
+    options.format = try copy.format.format() ?? .xml
+    options.isReadOnly = copy.read_only != 0
+    options.durability = try durability(copy.durability)
+    switch copy.engine {
+    case KV_ENGINE_FILE: options.engine = .automatic
+    case KV_ENGINE_MEMORY: options.engine = .memory
+    default: throw .invalidArgument("\(copy.engine.rawValue) is no kv_engine")
+    }
+    return options
+}
+
+private func durability(_ value: kv_durability) throws(Failure) -> DefaultsDurability {
+    switch value {
+    case KV_COALESCED: .coalesced
+    case KV_IMMEDIATE: .immediate
+    case KV_MANUAL: .manual
+    default: throw .invalidArgument("\(value.rawValue) is no kv_durability")
+    }
+}
+
+@c @implementation public func kv_store_open(
+    _ name: kv_str, _ options: UnsafePointer<kv_store_options>?, _ store: UnsafeMutablePointer<OpaquePointer?>?,
+    _ error: UnsafeMutablePointer<OpaquePointer?>?
+) -> kv_status {
+    reporting(error) {
+        let name = try name.string("name")
+        let opened = try DefaultsStore.open(name, options: try KVCodableABI.options(options))
+        store?.pointee = Handle.give(StoreHandle(opened))
+        return KV_OK
+    }
+}
+
+@c @implementation public func kv_store_open_file(
+    _ path: kv_str, _ options: UnsafePointer<kv_store_options>?, _ store: UnsafeMutablePointer<OpaquePointer?>?,
+    _ error: UnsafeMutablePointer<OpaquePointer?>?
+) -> kv_status {
+    reporting(error) {
+        let path = try path.string("path")
+        let opened = try DefaultsStore.open(path: path, options: try KVCodableABI.options(options))
+        store?.pointee = Handle.give(StoreHandle(opened))
+        return KV_OK
+    }
+}
+
+@c @implementation public func kv_store_sync(
+    _ store: OpaquePointer?, _ error: UnsafeMutablePointer<OpaquePointer?>?
+) -> kv_status {
+    reporting(error) {
+        try require(store, StoreHandle.self, "store").store.sync()
+        return KV_OK
+    }
+}
+
+@c @implementation public func kv_store_close(
+    _ store: OpaquePointer?, _ error: UnsafeMutablePointer<OpaquePointer?>?
+) -> kv_status {
+    reporting(error) {
+        try require(store, StoreHandle.self, "store").store.close()
+        return KV_OK
+    }
+}
+
+@c @implementation public func kv_store_free(_ store: OpaquePointer?) {
+    Handle.take(store, as: StoreHandle.self)
+}
+
+// MARK: - Values
+
+/// What can be read and written: the store, or a transaction.
+private typealias Storage = any PropertyListStorage
+
+/// A path's one key, as its bytes: the most frequent path, for which no String is made.
+private func onlyKey(
+    _ steps: UnsafePointer<kv_step>?, _ count: Int
+) throws(Failure) -> UnsafeBufferPointer<UInt8>? {
+    guard count == 1, let key = steps?.pointee.key, key.data != nil else { return nil }
+    let bytes = try key.bytes("a key of the path")
+    guard isValidUTF8(bytes) else { throw .invalidArgument("a key of the path is not UTF-8") }
+    return bytes.bindMemory(to: UInt8.self)
+}
+
+private func read(
+    _ store: DefaultsStore, _ steps: UnsafePointer<kv_step>?, _ count: Int
+) throws -> PropertyList? {
+    if let key = try onlyKey(steps, count) { return try store.value(forUTF8Key: key) }
+    return try store.value(at: try path(steps, count))
+}
+
+private func read(
+    _ storage: Storage, _ steps: UnsafePointer<kv_step>?, _ count: Int, as type: OpaquePointer?
+) throws -> PropertyList? {
+    let path = try path(steps, count)
+    guard let type = Handle.borrow(type, as: TypeHandle.self)?.type else { return try storage.value(at: path) }
+    return try storage.value(at: path, as: type)
+}
+
+private func write(
+    _ storage: Storage, _ steps: UnsafePointer<kv_step>?, _ count: Int, _ value: PropertyList, _ type: OpaquePointer?,
+    _ flags: UInt32
+) throws {
+    let path = try path(steps, count)
+    guard let type = Handle.borrow(type, as: TypeHandle.self)?.type else { return try storage.set(value, at: path) }
+    try storage.set(value, at: path, as: type, options: try encodeOptions(flags))
+}
+
+/// Gives the value, or says that it is absent.
+private func give(_ value: PropertyList?, _ result: UnsafeMutablePointer<OpaquePointer?>?) -> kv_status {
+    guard let value else { return KV_ABSENT }
+    giveTree(value, result)
+    return KV_OK
+}
+
+@c @implementation public func kv_store_get(
+    _ store: OpaquePointer?, _ steps: UnsafePointer<kv_step>?, _ count: Int, _ type: OpaquePointer?,
+    _ value: UnsafeMutablePointer<OpaquePointer?>?, _ error: UnsafeMutablePointer<OpaquePointer?>?
+) -> kv_status {
+    reporting(error) {
+        let store = try require(store, StoreHandle.self, "store").store
+        if type == nil { return give(try read(store, steps, count), value) }
+        return give(try read(store, steps, count, as: type), value)
+    }
+}
+
+private func readScalar<Value>(
+    _ store: OpaquePointer?, _ steps: UnsafePointer<kv_step>?, _ count: Int, _ result: UnsafeMutablePointer<Value>?,
+    _ error: UnsafeMutablePointer<OpaquePointer?>?, _ expected: String, _ convert: (PropertyList) -> Value?
+) -> kv_status {
+    reporting(error) {
+        let store = try require(store, StoreHandle.self, "store").store
+        guard let found = try read(store, steps, count) else { return KV_ABSENT }
+        guard let value = convert(found) else {
+            var failure = Failure(KV_TYPE_MISMATCH, "")
+            let path = try path(steps, count)
+            failure.path = path
+            failure.text = { path.placed(in: "Expected \(expected), found \(found.kind)", firstIndex: $0) }
+            throw failure
+        }
+        result?.pointee = value
+        return KV_OK
+    }
+}
+
+@c @implementation public func kv_store_get_boolean(
+    _ store: OpaquePointer?, _ steps: UnsafePointer<kv_step>?, _ count: Int, _ value: UnsafeMutablePointer<Int32>?,
+    _ error: UnsafeMutablePointer<OpaquePointer?>?
+) -> kv_status {
+    readScalar(store, steps, count, value, error, "Bool") { $0.boolean.map { $0 ? 1 : 0 } }
+}
+
+@c @implementation public func kv_store_get_integer(
+    _ store: OpaquePointer?, _ steps: UnsafePointer<kv_step>?, _ count: Int, _ value: UnsafeMutablePointer<Int64>?,
+    _ error: UnsafeMutablePointer<OpaquePointer?>?
+) -> kv_status {
+    readScalar(store, steps, count, value, error, "Int") { $0.integer }
+}
+
+@c @implementation public func kv_store_get_real(
+    _ store: OpaquePointer?, _ steps: UnsafePointer<kv_step>?, _ count: Int, _ value: UnsafeMutablePointer<Double>?,
+    _ error: UnsafeMutablePointer<OpaquePointer?>?
+) -> kv_status {
+    readScalar(store, steps, count, value, error, "Double") { $0.number }
+}
+
+@c @implementation public func kv_store_set(
+    _ store: OpaquePointer?, _ steps: UnsafePointer<kv_step>?, _ count: Int, _ value: OpaquePointer?,
+    _ type: OpaquePointer?, _ flags: UInt32, _ error: UnsafeMutablePointer<OpaquePointer?>?
+) -> kv_status {
+    reporting(error) {
+        let store = try require(store, StoreHandle.self, "store").store
+        let value = try tree(value, "value")
+        if type == nil, let key = try onlyKey(steps, count) {
+            try store.set(value, forUTF8Key: key)
+        } else {
+            try write(store, steps, count, value, type, flags)
+        }
+        return KV_OK
+    }
+}
+
+@c @implementation public func kv_store_remove(
+    _ store: OpaquePointer?, _ steps: UnsafePointer<kv_step>?, _ count: Int,
+    _ error: UnsafeMutablePointer<OpaquePointer?>?
+) -> kv_status {
+    reporting(error) {
+        let store = try require(store, StoreHandle.self, "store").store
+        return try store.remove(at: try path(steps, count)) ? KV_OK : KV_ABSENT
+    }
+}
+
+@c @implementation public func kv_store_keys(
+    _ store: OpaquePointer?, _ keys: UnsafeMutablePointer<OpaquePointer?>?,
+    _ error: UnsafeMutablePointer<OpaquePointer?>?
+) -> kv_status {
+    reporting(error) {
+        let store = try require(store, StoreHandle.self, "store").store
+        giveTree(try PropertyList(any: try store.keys()), keys)
+        return KV_OK
+    }
+}
+
+@c @implementation public func kv_store_snapshot(
+    _ store: OpaquePointer?, _ snapshot: UnsafeMutablePointer<OpaquePointer?>?,
+    _ error: UnsafeMutablePointer<OpaquePointer?>?
+) -> kv_status {
+    reporting(error) {
+        giveTree(try require(store, StoreHandle.self, "store").store.snapshot(), snapshot)
+        return KV_OK
+    }
+}
+
+@c @implementation public func kv_store_register(
+    _ store: OpaquePointer?, _ defaults: OpaquePointer?, _ error: UnsafeMutablePointer<OpaquePointer?>?
+) -> kv_status {
+    reporting(error) {
+        try require(store, StoreHandle.self, "store").store.register(try tree(defaults, "defaults"))
+        return KV_OK
+    }
+}
+
+// MARK: - Transactions
+
+@c @implementation public func kv_store_begin(
+    _ store: OpaquePointer?, _ seconds: Double, _ transaction: UnsafeMutablePointer<OpaquePointer?>?,
+    _ error: UnsafeMutablePointer<OpaquePointer?>?
+) -> kv_status {
+    reporting(error) {
+        let store = try require(store, StoreHandle.self, "store").store
+        guard seconds >= 0 else { throw Failure.invalidArgument("Expected seconds from 0, found \(seconds)") }
+        guard let transaction else { throw Failure.invalidArgument("transaction is NULL") }
+        let timeout: Duration? = seconds > 0 ? .seconds(min(seconds, 1e9)) : nil
+        transaction.pointee = Handle.give(TransactionHandle(try store.beginTransaction(timeout: timeout)))
+        return KV_OK
+    }
+}
+
+@c @implementation public func kv_transaction_get(
+    _ transaction: OpaquePointer?, _ steps: UnsafePointer<kv_step>?, _ count: Int, _ type: OpaquePointer?,
+    _ value: UnsafeMutablePointer<OpaquePointer?>?, _ error: UnsafeMutablePointer<OpaquePointer?>?
+) -> kv_status {
+    reporting(error) {
+        let transaction = try require(transaction, TransactionHandle.self, "transaction").transaction
+        return give(try read(transaction, steps, count, as: type), value)
+    }
+}
+
+@c @implementation public func kv_transaction_set(
+    _ transaction: OpaquePointer?, _ steps: UnsafePointer<kv_step>?, _ count: Int, _ value: OpaquePointer?,
+    _ type: OpaquePointer?, _ flags: UInt32, _ error: UnsafeMutablePointer<OpaquePointer?>?
+) -> kv_status {
+    reporting(error) {
+        let transaction = try require(transaction, TransactionHandle.self, "transaction").transaction
+        try write(transaction, steps, count, try tree(value, "value"), type, flags)
+        return KV_OK
+    }
+}
+
+@c @implementation public func kv_transaction_remove(
+    _ transaction: OpaquePointer?, _ steps: UnsafePointer<kv_step>?, _ count: Int,
+    _ error: UnsafeMutablePointer<OpaquePointer?>?
+) -> kv_status {
+    reporting(error) {
+        let transaction = try require(transaction, TransactionHandle.self, "transaction").transaction
+        return try transaction.remove(at: try path(steps, count)) ? KV_OK : KV_ABSENT
+    }
+}
+
+@c @implementation public func kv_transaction_commit(
+    _ transaction: OpaquePointer?, _ error: UnsafeMutablePointer<OpaquePointer?>?
+) -> kv_status {
+    reporting(error) {
+        guard let handle = Handle.take(transaction, as: TransactionHandle.self) else {
+            throw Failure.invalidArgument("transaction is NULL")
+        }
+        try handle.transaction.commit()
+        return KV_OK
+    }
+}
+
+@c @implementation public func kv_transaction_rollback(_ transaction: OpaquePointer?) {
+    Handle.take(transaction, as: TransactionHandle.self)?.transaction.rollback()
+}
+
+@c @implementation public func kv_store_update(
+    _ store: OpaquePointer?, _ steps: UnsafePointer<kv_step>?, _ count: Int, _ type: OpaquePointer?,
+    _ change: kv_change?, _ context: UnsafeMutableRawPointer?, _ error: UnsafeMutablePointer<OpaquePointer?>?
+) -> kv_status {
+    reporting(error) {
+        let store = try require(store, StoreHandle.self, "store").store
+        guard let change else { throw Failure.invalidArgument("change is NULL") }
+        let type = Handle.borrow(type, as: TypeHandle.self)?.type
+        try store.update(at: try path(steps, count), as: type) { old in
+            let handle = old.map { Handle.give(TreeHandle($0)) }
+            defer { kv_tree_free(handle) }
+            var changed: OpaquePointer?
+            let outcome = change(context, handle, &changed)
+            let new = Handle.take(changed, as: TreeHandle.self)?.list
+            guard outcome == 0 else { throw Failure(KV_MISUSE, "The change was refused with \(outcome)") }
+            return new
+        }
+        return KV_OK
+    }
+}

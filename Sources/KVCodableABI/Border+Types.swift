@@ -1,0 +1,109 @@
+public import CKVCodable
+internal import CodableTypes
+internal import PropertyLists
+
+/// What a `kv_type` points to. Immutable.
+final class TypeHandle {
+    let type: CodableType
+
+    init(_ type: CodableType) {
+        self.type = type
+    }
+}
+
+/// What a `kv_registry` points to.
+private final class RegistryHandle {
+    let registry: TypeRegistry
+
+    init(_ redeclaration: TypeRegistry.Redeclaration) {
+        registry = TypeRegistry(redeclaration: redeclaration)
+    }
+}
+
+/// A program's flags of a typed set.
+func encodeOptions(_ flags: UInt32) throws(Failure) -> CodableType.EncodeOptions {
+    guard flags & ~UInt32(KV_REPLACE) == 0 else { throw .invalidArgument("\(flags) holds flags that do not exist") }
+    return CodableType.EncodeOptions(replaces: flags & UInt32(KV_REPLACE) != 0)
+}
+
+extension Failure {
+    init(_ error: TypeError) {
+        self.init(error.isAboutType ? KV_INVALID_TYPE : KV_TYPE_MISMATCH, error.description)
+        path = error.path
+        location = error.location
+        text = { error.message(firstIndex: $0) }
+    }
+}
+
+@c @implementation public func kv_registry_new(_ flags: UInt32) -> OpaquePointer? {
+    switch flags {
+    case 0: Handle.give(RegistryHandle(.rejected))
+    case UInt32(KV_REDECLARE): Handle.give(RegistryHandle(.replaces))
+    default: nil
+    }
+}
+
+@c @implementation public func kv_registry_free(_ registry: OpaquePointer?) {
+    Handle.take(registry, as: RegistryHandle.self)
+}
+
+@c @implementation public func kv_registry_declare(
+    _ registry: OpaquePointer?, _ text: kv_str, _ error: UnsafeMutablePointer<OpaquePointer?>?
+) -> kv_status {
+    reporting(error) {
+        _ = try require(registry, RegistryHandle.self, "registry").registry.declare(try text.string("text"))
+        return KV_OK
+    }
+}
+
+@c @implementation public func kv_registry_type(
+    _ registry: OpaquePointer?, _ expression: kv_str, _ type: UnsafeMutablePointer<OpaquePointer?>?,
+    _ error: UnsafeMutablePointer<OpaquePointer?>?
+) -> kv_status {
+    reporting(error) {
+        let registry = Handle.borrow(registry, as: RegistryHandle.self)?.registry ?? TypeRegistry()
+        let found = try registry.type(try expression.string("expression"))
+        type?.pointee = Handle.give(TypeHandle(found))
+        return KV_OK
+    }
+}
+
+@c @implementation public func kv_registry_describe(
+    _ registry: OpaquePointer?, _ description: OpaquePointer?, _ type: UnsafeMutablePointer<OpaquePointer?>?,
+    _ error: UnsafeMutablePointer<OpaquePointer?>?
+) -> kv_status {
+    reporting(error) {
+        let registry = try require(registry, RegistryHandle.self, "registry").registry
+        let found = try registry.declare(description: try tree(description, "description"))
+        type?.pointee = Handle.give(TypeHandle(found))
+        return KV_OK
+    }
+}
+
+@c @implementation public func kv_type_free(_ type: OpaquePointer?) {
+    Handle.take(type, as: TypeHandle.self)
+}
+
+@c @implementation public func kv_type_decode(
+    _ type: OpaquePointer?, _ stored: OpaquePointer?, _ value: UnsafeMutablePointer<OpaquePointer?>?,
+    _ error: UnsafeMutablePointer<OpaquePointer?>?
+) -> kv_status {
+    reporting(error) {
+        let type = try require(type, TypeHandle.self, "type").type
+        giveTree(try type.decode(try tree(stored, "stored")), value)
+        return KV_OK
+    }
+}
+
+@c @implementation public func kv_type_encode(
+    _ type: OpaquePointer?, _ value: OpaquePointer?, _ stored: OpaquePointer?, _ flags: UInt32,
+    _ result: UnsafeMutablePointer<OpaquePointer?>?, _ error: UnsafeMutablePointer<OpaquePointer?>?
+) -> kv_status {
+    reporting(error) {
+        let type = try require(type, TypeHandle.self, "type").type
+        let old = Handle.borrow(stored, as: TreeHandle.self)?.list
+        let encoded = try type.encode(try tree(value, "value"), over: old, options: try encodeOptions(flags))
+        giveTree(encoded.list, result)
+        return KV_OK
+    }
+}

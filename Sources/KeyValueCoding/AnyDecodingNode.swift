@@ -1,0 +1,101 @@
+internal import FoundationEssentials
+
+/// Reads one value from an `Any`.
+final class AnyDecodingNode: DecodingNode {
+    private var value: Any
+    private var entries: [String: Any] = [:]
+    private var elements: [Any] = []
+
+    init(_ context: DecodingContext, _ value: Any) {
+        // What `encode` gives is an Optional, and often comes back as it is.
+        self.value = content(of: value, as: Any?.self).flatMap { $0 } ?? value
+        super.init(context)
+    }
+
+    override func makeNode() -> DecodingNode { AnyDecodingNode(context, ()) }
+
+    override func any(at slot: DecodingSlot) -> Any? {
+        switch slot {
+        case .named(let name): entries[name]
+        case .index(let index): elements.indices.contains(index) ? elements[index] : nil
+        case .whole: value
+        }
+    }
+
+    override func scalar(at slot: DecodingSlot) -> Scalar {
+        switch slot {
+        case .named(let name):
+            guard let value = entries[name] else { return .absent }
+            return Scalar(in: value)
+        case .index(let index):
+            guard index < elements.count else { return .absent }
+            return Scalar(in: elements[index])
+        case .whole: return Scalar(in: value)
+        }
+    }
+
+    override func typeName(at slot: DecodingSlot) -> String {
+        guard let value = any(at: slot), let present = flattened(value) else { return "nil" }
+        return "\(type(of: present))"
+    }
+
+    override func openEntries() -> Bool {
+        guard let entries = stringKeyed(value) else { return false }
+        self.entries = entries
+        return true
+    }
+
+    override func openElements() -> Bool {
+        guard let elements = listed(value) else { return false }
+        self.elements = elements
+        return true
+    }
+
+    override var elementCount: Int { elements.count }
+
+    override var names: [String] { Array(entries.keys) }
+
+    override func hand(_ child: DecodingNode, valueAt slot: DecodingSlot) -> Bool {
+        guard let child = child as? AnyDecodingNode, let value = any(at: slot) else { return false }
+        child.value = value
+        return true
+    }
+
+    override func reset() {
+        value = ()
+        entries = [:]
+        elements = []
+    }
+}
+
+// MARK: - Whole collections
+
+extension AnyDecodingNode {
+    /// The elements of an array that are all of one type.
+    @inline(__always) func allElements<S: ScalarValue>(_ type: S.Type, at slot: DecodingSlot) -> [S]? {
+        guard let value = any(at: slot) else { return nil }
+        if let elements = content(of: value, as: [S].self) { return elements }
+        guard let elements = listed(value) else { return nil }
+        var result: [S] = []
+        result.reserveCapacity(elements.count)
+        for element in elements {
+            guard let element = content(of: element, as: S.self) else { return nil }
+            result.append(element)
+        }
+        return result
+    }
+
+    /// The entries of a dictionary whose values are all of one type.
+    @inline(__always) func allEntries<S: ScalarValue>(_ type: S.Type, at slot: DecodingSlot) -> [String: S]? {
+        guard let value = any(at: slot) else { return nil }
+        if let entries = content(of: value, as: [String: S].self) { return entries }
+        guard let entries = stringKeyed(value) else { return nil }
+        return try? entries.mapValues { value throws(OtherType) in
+            guard let value = content(of: value, as: S.self) else { throw OtherType() }
+            return value
+        }
+    }
+}
+
+/// Ends the walk over a dictionary at a value of another type.
+private struct OtherType: Error {}

@@ -1,0 +1,68 @@
+internal import FoundationEssentials
+
+/// A decimal number as its digits, for exact conversion to integers of any width.
+struct DecimalDigits {
+    private(set) var isNegative: Bool
+    private var whole: String
+    private var fraction: Substring
+
+    /// Nil for what is not a number.
+    init?(_ value: Decimal) {
+        guard !value.isNaN else { return nil }
+        let text = value.description
+        isNegative = text.hasPrefix("-")
+        let parts = text.drop { $0 == "-" }.split(separator: ".", omittingEmptySubsequences: false)
+        guard let first = parts.first, first.allSatisfy(\.isNumber) else { return nil }
+        whole = String(first)
+        fraction = parts.count > 1 ? parts[1] : ""
+    }
+
+    var isIntegral: Bool { fraction.allSatisfy { $0 == "0" } }
+
+    /// The whole part with its sign.
+    var integer: String { isNegative ? "-" + whole : whole }
+
+    /// Makes the number whole.
+    mutating func round(_ rule: FloatingPointRoundingRule) {
+        let away =
+            switch rule {
+            case .towardZero: false
+            case .awayFromZero: !isIntegral
+            case .up: !isIntegral && !isNegative
+            case .down: !isIntegral && isNegative
+            case .toNearestOrAwayFromZero: isHalfOrMore
+            case .toNearestOrEven: isHalfOrMore && (!isHalf || endsOdd)
+            @unknown default: isHalfOrMore
+            }
+        fraction = ""
+        if away { increment() }
+    }
+
+    private var isHalfOrMore: Bool { fraction.first.map { $0 >= "5" } ?? false }
+    private var isHalf: Bool { fraction.first == "5" && fraction.dropFirst().allSatisfy { $0 == "0" } }
+    private var endsOdd: Bool { whole.last.map { "13579".contains($0) } ?? false }
+
+    private mutating func increment() {
+        let nines = whole.reversed().prefix { $0 == "9" }.count
+        let head = whole.dropLast(nines)
+        let raised = head.last.flatMap(\.wholeNumberValue).map { "\(head.dropLast())\($0 + 1)" } ?? "1"
+        whole = raised + String(repeating: "0", count: nines)
+    }
+
+    /// The number that a text spells, the text whole; nil where it is none or a `Decimal` cannot hold all its digits.
+    static func number(_ text: String) -> Decimal? {
+        let digits = text.utf8.filter { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
+        guard !digits.isEmpty, text.utf8.allSatisfy(isPart) else { return nil }
+        guard let value = Decimal(string: text), !value.isNaN else { return nil }
+        return value
+    }
+
+    private static func isPart(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "+"), UInt8(ascii: "-"), UInt8(ascii: "."),
+            UInt8(ascii: "e"), UInt8(ascii: "E"):
+            true
+        default: false
+        }
+    }
+}

@@ -1,0 +1,19 @@
+// What `init(from:)` asks a decoder for.
+
+extension DecodingNode: Decoder {
+    final var userInfo: [CodingUserInfoKey: Any] { context.options.userInfo }
+
+    final func container<Key: CodingKey>(keyedBy type: Key.Type) throws -> KeyedDecodingContainer<Key> {
+        guard openEntries() else { throw mismatch([String: Any].self, at: .whole, nil) }
+        return KeyedDecodingContainer(KeyedDecodingStore<Key>(self))
+    }
+
+    final func unkeyedContainer() throws -> any UnkeyedDecodingContainer {
+        guard openElements() else { throw mismatch([Any].self, at: .whole, nil) }
+        return UnkeyedDecodingStore(self)
+    }
+
+    final func singleValueContainer() -> any SingleValueDecodingContainer {
+        SingleValueDecodingStore(self)
+    }
+}

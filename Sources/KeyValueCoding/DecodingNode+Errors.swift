@@ -1,0 +1,63 @@
+extension DecodingNode {
+    /// The value at `slot` is not what was asked for.
+    final func mismatch<T>(
+        _ type: T.Type, _ expected: String? = nil, at slot: DecodingSlot, _ key: (any CodingKey)?
+    ) -> DecodingError {
+        let scalar = scalar(at: slot)
+        if case .absent = scalar { return missing(slot, key) }
+        let path = path(key)
+        let isNil = isPresent(scalar, at: slot) == false
+        let found = isNil ? "nil" : typeName(at: slot)
+        let text = "Expected \(expected ?? "\(type)") at \(path.text), found \(found)"
+        let context = DecodingError.Context(codingPath: path, debugDescription: text)
+        return isNil ? .valueNotFound(type, context) : .typeMismatch(type, context)
+    }
+
+    /// The number at `slot` cannot be held by `type`.
+    final func inexact<T>(_ type: T.Type, at slot: DecodingSlot, _ key: (any CodingKey)?) -> DecodingError {
+        let path = path(key)
+        let text = "\(typeName(at: slot)) at \(path.text), cannot be exactly represented by \(type)"
+        return .typeMismatch(type, .init(codingPath: path, debugDescription: text))
+    }
+
+    /// There is no value at `slot`. The path of the error is the container's.
+    final func missing(_ slot: DecodingSlot, _ key: (any CodingKey)?) -> DecodingError {
+        let place = path(key).text
+        let text =
+            if case .index = slot { "Array does not contain index \(place)" } else {
+                "Dictionary does not contain key \(place)"
+            }
+        return .keyNotFound(key ?? NameKey(""), .init(codingPath: codingPath, debugDescription: text))
+    }
+
+    final func corrupted(
+        at key: (any CodingKey)?, underlying: (any Error)? = nil, _ message: (String) -> String
+    ) -> DecodingError {
+        let path = path(key)
+        return .dataCorrupted(
+            .init(codingPath: path, debugDescription: message(path.text), underlyingError: underlying))
+    }
+
+    final func tooDeep(_ key: (any CodingKey)?) -> DecodingError {
+        corrupted(at: key) { _ in "Values are nested deeper than \(CodingLimits.depth) levels" }
+    }
+
+    /// The error of a strategy's closure with the path: its own `DecodingError` keeps its kind and what underlies it.
+    final func wrapped(_ error: any Error, _ type: String, _ key: (any CodingKey)?) -> DecodingError {
+        let path = path(key)
+        let text = "\(type) at \(path.text) cannot be decoded. \(message(of: error))"
+        guard let own = error as? DecodingError, let underlying = own.context?.underlyingError else {
+            return rewrapped(error, .init(codingPath: path, debugDescription: text, underlyingError: error))
+        }
+        return rewrapped(own, .init(codingPath: path, debugDescription: text, underlyingError: underlying))
+    }
+
+    private final func rewrapped(_ error: any Error, _ context: DecodingError.Context) -> DecodingError {
+        switch error as? DecodingError {
+        case .typeMismatch(let type, _): .typeMismatch(type, context)
+        case .valueNotFound(let type, _): .valueNotFound(type, context)
+        case .keyNotFound(let key, _): .keyNotFound(key, context)
+        default: .dataCorrupted(context)
+        }
+    }
+}

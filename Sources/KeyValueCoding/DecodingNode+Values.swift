@@ -1,0 +1,209 @@
+internal import FoundationEssentials
+
+// How a value is read, whatever it is: as a type that the coders know, else by its own `init(from:)`.
+
+extension DecodingNode {
+    final func decode<T: Decodable>(
+        _ type: T.Type, at slot: DecodingSlot, _ key: (any CodingKey)?
+    ) throws -> T {
+        let known = KnownType.of(type)
+        if known == .plain { return try decodePlain(type, at: slot, key) }
+        return try decodeKnown(type, known, at: slot, key)
+    }
+
+    final func decodePlain<T: Decodable>(
+        _ type: T.Type, at slot: DecodingSlot, _ key: (any CodingKey)?
+    ) throws -> T {
+        let child = try child(at: slot, key)
+        defer { release(child) }
+        return try T(from: child)
+    }
+
+    private final func decodeKnown<T: Decodable>(
+        _ type: T.Type, _ known: KnownType, at slot: DecodingSlot, _ key: (any CodingKey)?
+    ) throws -> T {
+        switch known {
+        case .string: exactly(try string(at: slot, key))
+        case .int: exactly(try integer(Int.self, at: slot, key))
+        case .double: exactly(try floating(Double.self, at: slot, key))
+        case .bool: exactly(try bool(at: slot, key))
+        case .date: exactly(try date(at: slot, key))
+        case .data: exactly(try data(at: slot, key))
+        case .url: exactly(try url(at: slot, key))
+        case .uuid: try uuid(at: slot, key).map { exactly($0) } ?? decodePlain(type, at: slot, key)
+        case .decimal: exactly(try decimal(at: slot, key))
+        case .float: exactly(try floating(Float.self, at: slot, key))
+        case .int8: exactly(try integer(Int8.self, at: slot, key))
+        case .int16: exactly(try integer(Int16.self, at: slot, key))
+        case .int32: exactly(try integer(Int32.self, at: slot, key))
+        case .int64: exactly(try integer(Int64.self, at: slot, key))
+        case .uint: exactly(try integer(UInt.self, at: slot, key))
+        case .uint8: exactly(try integer(UInt8.self, at: slot, key))
+        case .uint16: exactly(try integer(UInt16.self, at: slot, key))
+        case .uint32: exactly(try integer(UInt32.self, at: slot, key))
+        case .uint64: exactly(try integer(UInt64.self, at: slot, key))
+        case .int128: exactly(try integer(Int128.self, at: slot, key))
+        case .uint128: exactly(try integer(UInt128.self, at: slot, key))
+        default: try decodeKnownCollection(type, known, at: slot, key) ?? decodePlain(type, at: slot, key)
+        }
+    }
+}
+
+// MARK: - Scalars
+
+extension DecodingNode {
+    @inline(__always) final func bool(at slot: DecodingSlot, _ key: (any CodingKey)?) throws -> Bool {
+        guard case .bool(let value) = scalar(at: slot) else { throw mismatch(Bool.self, at: slot, key) }
+        return value
+    }
+
+    @inline(__always) final func string(at slot: DecodingSlot, _ key: (any CodingKey)?) throws -> String {
+        guard case .string(let value) = scalar(at: slot) else { throw mismatch(String.self, at: slot, key) }
+        return value
+    }
+
+    final func integer<I: FixedWidthInteger>(
+        _ type: I.Type, at slot: DecodingSlot, _ key: (any CodingKey)?
+    ) throws -> I {
+        try integer(type, scalar(at: slot), at: slot, key)
+    }
+
+    @inline(__always) final func integer<I: FixedWidthInteger>(
+        _ type: I.Type, _ scalar: Scalar, at slot: DecodingSlot, _ key: (any CodingKey)?
+    ) throws -> I {
+        if case .int(let value) = scalar, let exact = I(exactly: value) { return exact }
+        switch scalar.integer(type, context.options.intDecodingStrategy) {
+        case .number(let value): return value
+        case .inexact: throw inexact(type, at: slot, key)
+        case .notNumeric: throw mismatch(type, "BinaryInteger", at: slot, key)
+        }
+    }
+
+    final func floating<F: BinaryFloatingPoint & LosslessStringConvertible>(
+        _ type: F.Type, at slot: DecodingSlot, _ key: (any CodingKey)?
+    ) throws -> F {
+        try floating(type, scalar(at: slot), at: slot, key)
+    }
+
+    @inline(__always) final func floating<F: BinaryFloatingPoint & LosslessStringConvertible>(
+        _ type: F.Type, _ scalar: Scalar, at slot: DecodingSlot, _ key: (any CodingKey)?
+    ) throws -> F {
+        switch scalar.floating(type) {
+        case .number(let value) where context.passesFloats || value.isFinite: return value
+        case .number(let value): return try nonConforming(value, at: slot, key)
+        case .inexact: throw inexact(type, at: slot, key)
+        case .notNumeric:
+            if case .string(let text) = scalar, let value: F = spelled(text) { return value }
+            throw mismatch(type, at: slot, key)
+        }
+    }
+
+    private final func nonConforming<F: BinaryFloatingPoint>(
+        _ value: F, at slot: DecodingSlot, _ key: (any CodingKey)?
+    ) throws -> F {
+        guard case .throw = context.options.nonConformingFloatDecodingStrategy else { return value }
+        throw corrupted(at: key) { "\(F.self) at \($0) cannot be decoded. \(value) is not a finite number" }
+    }
+
+    private final func spelled<F: BinaryFloatingPoint>(_ text: String) -> F? {
+        guard
+            case .convertFromString(let positive, let negative, let nan) =
+                context.options.nonConformingFloatDecodingStrategy
+        else { return nil }
+        switch text {
+        case positive: return .infinity
+        case negative: return -.infinity
+        case nan: return .nan
+        default: return nil
+        }
+    }
+
+    final func decimal(at slot: DecodingSlot, _ key: (any CodingKey)?) throws -> Decimal {
+        let scalar = scalar(at: slot)
+        switch scalar.decimal {
+        case .number(let value): return value
+        case .inexact: throw inexact(Decimal.self, at: slot, key)
+        case .notNumeric:
+            if context.readsSpelledValues, case .string(let text) = scalar, let value = DecimalDigits.number(text) {
+                return value
+            }
+            throw mismatch(Decimal.self, at: slot, key)
+        }
+    }
+
+    final func url(at slot: DecodingSlot, _ key: (any CodingKey)?) throws -> URL {
+        switch scalar(at: slot) {
+        case .url(let value): return value
+        case .string(let text):
+            if !text.isEmpty, let url = URL(string: text) { return url }
+        default: break
+        }
+        throw mismatch(URL.self, at: slot, key)
+    }
+
+    /// Nil where the value is not the text of a UUID: its own `init(from:)` has the words for the error.
+    private final func uuid(at slot: DecodingSlot, _ key: (any CodingKey)?) -> UUID? {
+        guard case .string(let text) = scalar(at: slot) else { return nil }
+        return UUID(uuidString: text)
+    }
+}
+
+// MARK: - Under the strategies
+
+extension DecodingNode {
+    private final func date(at slot: DecodingSlot, _ key: (any CodingKey)?) throws -> Date {
+        switch context.options.dateDecodingStrategy {
+        case .date:
+            guard case .date(let value) = scalar(at: slot) else { throw mismatch(Date.self, at: slot, key) }
+            return value
+        case .secondsSince1970:
+            return Date(timeIntervalSince1970: Double(try integer(Int64.self, at: slot, key)))
+        case .millisecondsSince1970:
+            return Date(timeIntervalSince1970: Double(try integer(Int64.self, at: slot, key)) / 1000)
+        case .iso8601Format(let style): return try date(spelledAt: slot, key) { try? style.parse($0) }
+        case .parsed(let parse): return try date(spelledAt: slot, key, parse)
+        case .custom(let convert):
+            let value = try required(at: slot, key)
+            return try converted(value, "Date", key) { try convert(value) }
+        }
+    }
+
+    private final func date(
+        spelledAt slot: DecodingSlot, _ key: (any CodingKey)?, _ parse: (String) -> Date?
+    ) throws -> Date {
+        let text = try string(at: slot, key)
+        guard let date = parse(text) else {
+            throw corrupted(at: key) { "Date at \($0) cannot be decoded. \(text.debugDescription) is not a date" }
+        }
+        return date
+    }
+
+    private final func data(at slot: DecodingSlot, _ key: (any CodingKey)?) throws -> Data {
+        switch context.options.dataDecodingStrategy {
+        case .data:
+            guard case .data(let value) = scalar(at: slot) else { throw mismatch(Data.self, at: slot, key) }
+            return value
+        case .base64:
+            let text = try string(at: slot, key)
+            guard let value = Data(base64Encoded: text) else {
+                throw corrupted(at: key) { "Data at \($0) cannot be decoded. The string is not base64" }
+            }
+            return value
+        case .deferredToData: return try decodePlain(Data.self, at: slot, key)
+        case .custom(let convert):
+            let value = try required(at: slot, key)
+            return try converted(value, "Data", key) { try convert(value) }
+        }
+    }
+
+    private final func required(at slot: DecodingSlot, _ key: (any CodingKey)?) throws -> Any {
+        guard let value = any(at: slot) else { throw missing(slot, key) }
+        return value
+    }
+
+    private final func converted<Source, Result>(
+        _ value: Source, _ type: String, _ key: (any CodingKey)?, _ convert: () throws -> Result
+    ) throws -> Result {
+        do { return try convert() } catch { throw wrapped(error, type, key) }
+    }
+}

@@ -1,0 +1,135 @@
+/// Where a value is, as seen from a node.
+enum DecodingSlot {
+    case named(String)
+    case index(Int)
+    /// The node's own value.
+    case whole
+}
+
+/// The decoder of one value, which its containers read from.
+///
+/// This class knows Codable and the strategies, and holds no value; subclasses hold an `Any` or a place in the
+/// property-list tree. A node is used again for the next value at its depth, unless somebody still holds it.
+class DecodingNode {
+    final let context: DecodingContext
+    final var parent: DecodingNode?
+    /// The last key of the path; nil where the path is the parent's.
+    final var key: (any CodingKey)?
+    final var depth = 0
+    final var spare: DecodingNode?
+
+    init(_ context: DecodingContext) {
+        self.context = context
+    }
+
+    // MARK: What a subclass reads
+
+    /// The value as a scalar, or that it is none, nil, or absent.
+    func scalar(at slot: DecodingSlot) -> Scalar { .absent }
+
+    /// The value itself, for a strategy's closure; nil where there is none.
+    func any(at slot: DecodingSlot) -> Any? { nil }
+
+    /// The name of the value's type, for an error.
+    func typeName(at slot: DecodingSlot) -> String { "nil" }
+
+    /// Makes the value's entries ready for look-up; false where it is no dictionary.
+    func openEntries() -> Bool { false }
+
+    /// Makes the value's elements ready for look-up; false where it is no array.
+    func openElements() -> Bool { false }
+
+    /// How many elements there are.
+    var elementCount: Int { 0 }
+
+    /// The names of all entries.
+    var names: [String] { [] }
+
+    /// A node of the same kind, without a value.
+    func makeNode() -> DecodingNode { DecodingNode(context) }
+
+    /// Gives `child` the value at `slot`; false where there is none.
+    func hand(_ child: DecodingNode, valueAt slot: DecodingSlot) -> Bool { false }
+
+    /// Lets go of the value.
+    func reset() {}
+}
+
+// MARK: - Paths
+
+extension DecodingNode {
+    final var codingPath: [any CodingKey] {
+        var path: [any CodingKey] = []
+        var node: DecodingNode? = self
+        while let current = node {
+            if let key = current.key { path.append(key) }
+            node = current.parent
+        }
+        path.reverse()
+        return path
+    }
+
+    final func path(_ key: (any CodingKey)?) -> [any CodingKey] {
+        key.map { codingPath + [$0] } ?? codingPath
+    }
+}
+
+// MARK: - Nil
+
+extension DecodingNode {
+    /// Whether a value is there that is not nil; nil where nothing is there.
+    final func isPresent(_ scalar: Scalar, at slot: DecodingSlot) -> Bool? {
+        if let isPlaceholder = context.isPlaceholder {
+            guard let value = any(at: slot) else { return nil }
+            if case .null = scalar, context.takesOptionals { return false }
+            return !isPlaceholder(value)
+        }
+        switch scalar {
+        case .absent: return nil
+        case .null: return !context.takesOptionals
+        case .string(let text): return context.sentinel != text
+        default: return true
+        }
+    }
+}
+
+// MARK: - Children
+
+extension DecodingNode {
+    /// A node for a value inside this one: the last one at its depth, unless somebody still holds it.
+    final func child(at slot: DecodingSlot, _ key: (any CodingKey)?) throws -> DecodingNode {
+        let child: DecodingNode
+        if isKnownUniquelyReferenced(&spare), let last = spare {
+            child = last
+        } else {
+            child = makeNode()
+            spare = child
+        }
+        try adopt(child, at: slot, key)
+        return child
+    }
+
+    /// A node of its own, for a nested container or a super decoder, which the caller may keep.
+    final func nested(at slot: DecodingSlot, _ key: (any CodingKey)?) throws -> DecodingNode {
+        let child = makeNode()
+        try adopt(child, at: slot, key)
+        return child
+    }
+
+    private final func adopt(
+        _ child: DecodingNode, at slot: DecodingSlot, _ key: (any CodingKey)?
+    ) throws {
+        guard depth < CodingLimits.depth else { throw tooDeep(key) }
+        guard hand(child, valueAt: slot) else { throw missing(slot, key) }
+        child.parent = self
+        child.key = key
+        child.depth = depth + 1
+    }
+
+    /// Breaks the cycle with a child, so that somebody who holds it does not hold its parents for ever.
+    final func release(_ child: DecodingNode) {
+        child.reset()
+        child.parent = nil
+        child.key = nil
+    }
+}

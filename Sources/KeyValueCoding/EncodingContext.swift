@@ -1,0 +1,59 @@
+internal import FoundationEssentials
+
+/// What all encoders and containers of one call of `encode` share. Used by one thread.
+final class EncodingContext {
+    let options: KeyValueEncoder
+    let converts: Bool
+    let passesFloats: Bool
+    /// What went wrong where nothing may throw, such as asking for an array where a dictionary was begun.
+    var failure: (any Error)?
+    /// Snake case forms of the names met so far.
+    private var converted: [String: String] = [:]
+
+    init(_ options: KeyValueEncoder) {
+        self.options = options
+        if case .useDefaultKeys = options.keyEncodingStrategy { converts = false } else { converts = true }
+        if case .pass = options.nonConformingFloatEncodingStrategy { passesFloats = true } else { passesFloats = false }
+    }
+
+    /// The key's name under the key strategy. `path` leads to the container.
+    func convertedName(of key: any CodingKey, path: @autoclosure () -> [any CodingKey]) -> String {
+        switch options.keyEncodingStrategy {
+        case .useDefaultKeys: return key.stringValue
+        case .custom(let convert): return convert(path() + [key]).stringValue
+        case .convertToSnakeCase:
+            let name = key.stringValue
+            if let known = converted[name] { return known }
+            let result = SnakeCase.encoded(name)
+            converted[name] = result
+            return result
+        }
+    }
+}
+
+/// The key type that the standard library uses for the keys of a dictionary.
+///
+/// It is not public, and what is under it must not be converted as if it were the name of a property: so a dictionary
+/// is encoded once, to see which type it asks a container for.
+enum DictionaryKeys {
+    static let type: ObjectIdentifier? = {
+        let probe = Probe()
+        try? ["": 0].encode(to: probe)
+        return probe.keyType
+    }()
+
+    private final class Probe: Encoder {
+        var keyType: ObjectIdentifier?
+        var codingPath: [any CodingKey] { [] }
+        var userInfo: [CodingUserInfoKey: Any] { [:] }
+        private lazy var discard = AnyEncodingNode(EncodingContext(KeyValueEncoder()))
+
+        func container<Key: CodingKey>(keyedBy type: Key.Type) -> KeyedEncodingContainer<Key> {
+            keyType = ObjectIdentifier(type)
+            return KeyedEncodingContainer(KeyedEncodingStore(discard, converts: false))
+        }
+
+        func unkeyedContainer() -> any UnkeyedEncodingContainer { discard.unkeyedContainer() }
+        func singleValueContainer() -> any SingleValueEncodingContainer { discard.singleValueContainer() }
+    }
+}

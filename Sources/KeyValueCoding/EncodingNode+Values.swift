@@ -1,0 +1,208 @@
+internal import FoundationEssentials
+
+// How a value is written, whatever it is: as a type that the coders know, else by its own `encode(to:)`.
+
+extension EncodingNode {
+    /// Writes the one value of a call of `encode`.
+    final func encodeRoot<T>(_ value: T, _ encode: (any Encoder) throws -> Void) throws {
+        if try !encodeKnown(value, at: .whole, nil) { try encode(self) }
+        if let failure = context.failure { throw failure }
+    }
+
+    final func encode<T: Encodable>(_ value: T, at slot: EncodingSlot, _ key: (any CodingKey)?) throws {
+        if try encodeKnown(value, at: slot, key) { return }
+        try encodePlain(value, at: slot, key)
+    }
+
+    private final func encodePlain<T: Encodable>(
+        _ value: T, at slot: EncodingSlot, _ key: (any CodingKey)?
+    ) throws {
+        if defers(slot) { return try encodeDeferred(value, at: slot, key) }
+        let child = try child(key, of: value)
+        defer { release(child) }
+        begin(child, at: slot)
+        do {
+            try value.encode(to: child)
+            try end(child, at: slot)
+        } catch {
+            abandon(child)
+            throw error
+        }
+    }
+
+    private final func encodeDeferred<T: Encodable>(
+        _ value: T, at slot: EncodingSlot, _ key: (any CodingKey)?
+    ) throws {
+        if case .named(let name) = slot { forgetNested(name) }
+        try nested(at: slot, key ?? IndexKey(elements)).encode(value, at: .whole, nil)
+    }
+
+    /// Breaks the cycle with a child, so that somebody who holds it does not hold its parents for ever.
+    private final func release(_ child: EncodingNode) {
+        child.reset()
+        child.parent = nil
+        child.key = nil
+    }
+
+    /// Writes a value of a type that the coders know; gives false for every other.
+    private final func encodeKnown<T>(
+        _ value: T, at slot: EncodingSlot, _ key: (any CodingKey)?
+    ) throws -> Bool {
+        let known = KnownType.of(T.self)
+        switch known {
+        case .plain, .anyElements, .anyEntries: return false
+        case .string: try write(.string(exactly(value)), at: slot)
+        case .int: try write(.int(exactly(value)), at: slot)
+        case .double: try write(double: exactly(value), at: slot, key)
+        case .bool: try write(.bool(exactly(value)), at: slot)
+        case .date: try write(date: exactly(value), at: slot, key)
+        case .data: try write(data: exactly(value), at: slot, key)
+        case .uuid: try write(.string(exactly(value, as: UUID.self).uuidString), at: slot)
+        case .url: try write(.url(exactly(value)), at: slot)
+        case .decimal: try write(.decimal(exactly(value)), at: slot)
+        case .float: try write(float: exactly(value), at: slot, key)
+        case .int128: try write(int128: exactly(value), at: slot, key)
+        case .uint128: try write(uint128: exactly(value), at: slot, key)
+        case .int8, .int16, .int32, .int64, .uint, .uint8, .uint16, .uint32, .uint64:
+            try write(integer(value, known), at: slot)
+        default: return try encodeKnownCollection(value, known, at: slot)
+        }
+        return true
+    }
+
+    private final func integer<T>(_ value: T, _ known: KnownType) -> Scalar {
+        switch known {
+        case .int8: .int8(exactly(value))
+        case .int16: .int16(exactly(value))
+        case .int32: .int32(exactly(value))
+        case .int64: .int64(exactly(value))
+        case .uint: .uint(exactly(value))
+        case .uint8: .uint8(exactly(value))
+        case .uint16: .uint16(exactly(value))
+        case .uint32: .uint32(exactly(value))
+        default: .uint64(exactly(value))
+        }
+    }
+
+    private final func encodeKnownCollection<T>(_ value: T, _ known: KnownType, at slot: EncodingSlot) throws -> Bool {
+        switch known {
+        case .bools: try write(elements: exactly(value, as: [Bool].self), at: slot)
+        case .ints: try write(elements: exactly(value, as: [Int].self), at: slot)
+        case .int8s: try write(elements: exactly(value, as: [Int8].self), at: slot)
+        case .int16s: try write(elements: exactly(value, as: [Int16].self), at: slot)
+        case .int32s: try write(elements: exactly(value, as: [Int32].self), at: slot)
+        case .int64s: try write(elements: exactly(value, as: [Int64].self), at: slot)
+        case .uints: try write(elements: exactly(value, as: [UInt].self), at: slot)
+        case .uint8s: try write(elements: exactly(value, as: [UInt8].self), at: slot)
+        case .uint16s: try write(elements: exactly(value, as: [UInt16].self), at: slot)
+        case .uint32s: try write(elements: exactly(value, as: [UInt32].self), at: slot)
+        case .uint64s: try write(elements: exactly(value, as: [UInt64].self), at: slot)
+        case .strings: try write(elements: exactly(value, as: [String].self), at: slot)
+        case .floats where context.passesFloats: try write(elements: exactly(value, as: [Float].self), at: slot)
+        case .doubles where context.passesFloats: try write(elements: exactly(value, as: [Double].self), at: slot)
+        case .boolEntries: try write(entries: exactly(value, as: [String: Bool].self), at: slot)
+        case .intEntries: try write(entries: exactly(value, as: [String: Int].self), at: slot)
+        case .stringEntries: try write(entries: exactly(value, as: [String: String].self), at: slot)
+        case .doubleEntries where context.passesFloats:
+            try write(entries: exactly(value, as: [String: Double].self), at: slot)
+        default: return false
+        }
+        return true
+    }
+}
+
+// MARK: - Under the strategies
+
+extension EncodingNode {
+    final func write(double value: Double, at slot: EncodingSlot, _ key: (any CodingKey)?) throws {
+        guard context.passesFloats || value.isFinite else {
+            return try write(nonConforming: value, "Double", at: slot, key)
+        }
+        try write(.double(value), at: slot)
+    }
+
+    final func write(float value: Float, at slot: EncodingSlot, _ key: (any CodingKey)?) throws {
+        guard context.passesFloats || value.isFinite else {
+            return try write(nonConforming: Double(value), "Float", at: slot, key)
+        }
+        try write(.float(value), at: slot)
+    }
+
+    private final func write(
+        nonConforming value: Double, _ type: String, at slot: EncodingSlot, _ key: (any CodingKey)?
+    ) throws {
+        guard
+            case .convertToString(let positive, let negative, let nan) =
+                context.options.nonConformingFloatEncodingStrategy
+        else {
+            throw invalid(value, key) { "\(type) at \($0) cannot be encoded. \(value) is not a finite number" }
+        }
+        try write(.string(value.isNaN ? nan : value < 0 ? negative : positive), at: slot)
+    }
+
+    private final func write(date: Date, at slot: EncodingSlot, _ key: (any CodingKey)?) throws {
+        switch context.options.dateEncodingStrategy {
+        case .date: try write(.date(date), at: slot)
+        case .secondsSince1970: try write(date, times: 1, at: slot, key)
+        case .millisecondsSince1970: try write(date, times: 1000, at: slot, key)
+        case .iso8601Format(let style): try write(.string(date.formatted(style)), at: slot)
+        case .formatted(let format): try write(.string(format(date)), at: slot)
+        case .custom(let convert):
+            try write(any: converted(date, "Date", key) { try convert(date) }, at: slot)
+        }
+    }
+
+    private final func write(
+        _ date: Date, times factor: Double, at slot: EncodingSlot, _ key: (any CodingKey)?
+    ) throws {
+        let number = date.timeIntervalSince1970 * factor
+        guard let integer = Int64(exactly: number.rounded(.towardZero)) else {
+            throw invalid(date, key) { "Date at \($0) cannot be encoded. \(number) cannot be represented by Int64" }
+        }
+        try write(.int64(integer), at: slot)
+    }
+
+    private final func write(data: Data, at slot: EncodingSlot, _ key: (any CodingKey)?) throws {
+        switch context.options.dataEncodingStrategy {
+        case .data: try write(.data(data), at: slot)
+        case .base64: try write(.string(data.base64EncodedString()), at: slot)
+        case .deferredToData: try encodePlain(data, at: slot, key)
+        case .custom(let convert):
+            try write(any: converted(data, "Data", key) { try convert(data) }, at: slot)
+        }
+    }
+
+    /// What a strategy's closure gives; its error is wrapped into one with the path.
+    private final func converted(
+        _ value: Any, _ type: String, _ key: (any CodingKey)?, _ convert: () throws -> Any
+    ) throws -> Any {
+        do {
+            return try convert()
+        } catch {
+            throw invalid(value, key, underlying: error) { "\(type) at \($0) cannot be encoded. \(message(of: error))" }
+        }
+    }
+
+    final func write(int128 value: Int128, at slot: EncodingSlot, _ key: (any CodingKey)?) throws {
+        try write(wide: value, .int128(value), "Int128", at: slot, key)
+    }
+
+    final func write(uint128 value: UInt128, at slot: EncodingSlot, _ key: (any CodingKey)?) throws {
+        try write(wide: value, .uint128(value), "UInt128", at: slot, key)
+    }
+
+    /// A 128-bit integer: as it is where the format has them, else within 64 bits.
+    private final func write<Wide: FixedWidthInteger>(
+        wide value: Wide, _ scalar: Scalar, _ type: String, at slot: EncodingSlot, _ key: (any CodingKey)?
+    ) throws {
+        if holdsWideIntegers {
+            try write(scalar, at: slot)
+        } else if let integer = Int64(exactly: value) {
+            try write(.int64(integer), at: slot)
+        } else if let unsigned = UInt64(exactly: value) {
+            try write(.uint64(unsigned), at: slot)
+        } else {
+            throw invalid(value, key) { "\(type) at \($0) cannot be encoded. \(value) needs more than 64 bits" }
+        }
+    }
+}

@@ -1,0 +1,167 @@
+internal import FoundationEssentials
+
+/// Where a value goes, as seen from a node.
+enum EncodingSlot {
+    case named(String)
+    case next
+    /// The value is the node's own.
+    case whole
+}
+
+/// The encoder of one value, to which its containers write.
+///
+/// This class knows Codable and the strategies, and writes nowhere: what it is given is lost, which serves a container
+/// of the wrong kind. Subclasses write to `Any` and to the property-list tree. A node is used again for the next value
+/// at its depth, unless somebody still holds it.
+class EncodingNode {
+    enum Shape { case none, whole, removed, keyed, unkeyed }
+
+    /// A nested container or super encoder, which may still be written to when its parent has gone on.
+    struct Deferred {
+        /// `whole` where another value has taken the place.
+        var slot: EncodingSlot
+        /// Elements that were written directly before this one.
+        var position: Int
+        var node: EncodingNode
+    }
+
+    final let context: EncodingContext
+    final var parent: EncodingNode?
+    /// The last key of the path; nil where the path is the parent's.
+    final var key: (any CodingKey)?
+    final var depth = 0
+    final var spare: EncodingNode?
+    final var shape = Shape.none
+    final var deferred: [Deferred] = []
+    private final var deferredNames: [String: Int] = [:]
+    /// Elements written to an unkeyed container, dropped ones included.
+    final var elements = 0
+
+    init(_ context: EncodingContext) {
+        self.context = context
+    }
+
+    // MARK: What a subclass writes
+
+    /// Whether integers of more than 64 bits can be written.
+    var holdsWideIntegers: Bool { true }
+
+    func write(_ scalar: Scalar, at slot: EncodingSlot) throws {}
+
+    /// Writes what a strategy's closure gave.
+    func write(any value: Any, at slot: EncodingSlot) throws {}
+
+    func writeNil(at slot: EncodingSlot) throws {}
+
+    /// Makes the node a dictionary or an array. Called once.
+    func open(_ shape: Shape) throws {}
+
+    /// A node of the same kind, for a value inside this one.
+    func makeNode() -> EncodingNode { EncodingNode(context) }
+
+    /// A node of the same kind, for a value that may be written later.
+    func makeDetachedNode() -> EncodingNode { makeNode() }
+
+    /// Whether a value cannot be written to its place now, but has to be kept until the node is finished.
+    func defers(_ slot: EncodingSlot) -> Bool { false }
+
+    /// Prepares `child`, whose value comes next, and belongs in `slot`.
+    func begin(_ child: EncodingNode, at slot: EncodingSlot) {}
+
+    /// Takes over what `child` has written.
+    func end(_ child: EncodingNode, at slot: EncodingSlot) throws {}
+
+    /// Forgets what `child` has written: its value threw an error, which its parent may yet swallow.
+    func abandon(_ child: EncodingNode) {}
+
+    /// Elements written directly: neither dropped nor deferred.
+    var position: Int { 0 }
+
+    /// Makes the node as it was when new, but for what helps the next value.
+    func reset() {
+        shape = .none
+        elements = 0
+        if !deferred.isEmpty { clearDeferred() }
+    }
+}
+
+// MARK: - Paths and errors
+
+extension EncodingNode {
+    final var codingPath: [any CodingKey] {
+        var path: [any CodingKey] = []
+        var node: EncodingNode? = self
+        while let current = node {
+            if let key = current.key { path.append(key) }
+            node = current.parent
+        }
+        path.reverse()
+        return path
+    }
+
+    final func path(_ key: (any CodingKey)?) -> [any CodingKey] {
+        key.map { codingPath + [$0] } ?? codingPath
+    }
+
+    final func invalid(
+        _ value: Any, _ key: (any CodingKey)?, underlying: (any Error)? = nil, _ message: (String) -> String
+    ) -> EncodingError {
+        let path = path(key)
+        return .invalidValue(
+            value, .init(codingPath: path, debugDescription: message(path.text), underlyingError: underlying))
+    }
+
+    /// Notes the first error where nothing may throw; `encode` throws it in the end.
+    final func fail(_ error: any Error) {
+        if context.failure == nil { context.failure = error }
+    }
+}
+
+// MARK: - Children
+
+extension EncodingNode {
+    /// A node for a value inside this one: the last one at its depth, unless somebody still holds it.
+    final func child<T>(_ key: (any CodingKey)?, of value: T) throws -> EncodingNode {
+        guard depth < CodingLimits.depth else {
+            throw invalid(value, key) { _ in "Values are nested deeper than \(CodingLimits.depth) levels" }
+        }
+        let child: EncodingNode
+        if isKnownUniquelyReferenced(&spare), let last = spare {
+            child = last
+        } else {
+            child = makeNode()
+            spare = child
+        }
+        child.parent = self
+        child.key = key
+        child.depth = depth + 1
+        return child
+    }
+
+    /// A node whose value is written to `slot` when this one is finished; the same one for the same name.
+    final func nested(at slot: EncodingSlot, _ key: any CodingKey) -> EncodingNode {
+        if case .named(let name) = slot, let index = deferredNames[name] { return deferred[index].node }
+        guard depth < CodingLimits.depth else {
+            fail(invalid("", key) { _ in "Values are nested deeper than \(CodingLimits.depth) levels" })
+            return EncodingNode(context)
+        }
+        let node = makeDetachedNode()
+        node.parent = self
+        node.key = key
+        node.depth = depth + 1
+        if case .named(let name) = slot { deferredNames[name] = deferred.count }
+        deferred.append(Deferred(slot: slot, position: position, node: node))
+        return node
+    }
+
+    /// A value for `name` comes now: it replaces a nested container of that name.
+    final func forgetNested(_ name: String) {
+        guard let index = deferredNames.removeValue(forKey: name) else { return }
+        deferred[index].slot = .whole
+    }
+
+    final func clearDeferred() {
+        deferred = []
+        deferredNames = [:]
+    }
+}

@@ -1,0 +1,65 @@
+public import FoundationEssentials
+
+extension KeyValueDecoder {
+    /// What is taken for nil.
+    public typealias NilDecodingStrategy = NilCodingStrategy
+
+    /// How numbers become integers.
+    public enum IntDecodingStrategy: Sendable {
+        /// Only numbers that the integer type holds exactly.
+        case exact
+        /// Floating-point numbers are rounded by the rule; what is out of range is an error.
+        case rounding(rule: FloatingPointRoundingRule)
+        /// Numbers out of range become the nearest the type holds. Floating-point numbers are rounded by the rule;
+        /// with no rule, a fraction is an error.
+        case clamping(roundingRule: FloatingPointRoundingRule?)
+    }
+
+    /// How property names are looked up. The keys of dictionaries are data and stay as they are.
+    public enum KeyDecodingStrategy: Sendable {
+        /// `myURLProperty` is looked up as `my_url_property`.
+        case convertFromSnakeCase
+        /// Names are looked up as they are.
+        case useDefaultKeys
+        /// The closure gets the coding path of a key in the dictionary, that key last, and gives the property's key.
+        case custom(@Sendable ([any CodingKey]) -> any CodingKey)
+    }
+
+    /// How dates are read.
+    public enum DateDecodingStrategy: Sendable {
+        /// From a `Date`.
+        case date
+        /// From milliseconds since 1970, a number read under the integer strategy.
+        case millisecondsSince1970
+        /// From seconds since 1970, a number read under the integer strategy.
+        case secondsSince1970
+        /// By the closure, which gets the value as it is.
+        case custom(@Sendable (Any) throws -> Date)
+        /// From a string in an ISO 8601 format.
+        case iso8601Format(Date.ISO8601FormatStyle)
+        /// From a string, by the closure; where it gives nil, the string is no date.
+        case parsed(@Sendable (String) -> Date?)
+    }
+
+    /// How data is read.
+    public enum DataDecodingStrategy: Sendable {
+        /// From `Data`.
+        case data
+        /// As `Data` codes itself: from an array of bytes.
+        case deferredToData
+        /// From a base64 string.
+        case base64
+        /// By the closure, which gets the value as it is.
+        case custom(@Sendable (Any) throws -> Data)
+    }
+
+    /// How floating-point numbers that are not finite are read.
+    public enum NonConformingFloatDecodingStrategy: Sendable {
+        /// As they are.
+        case pass
+        /// A `DecodingError.dataCorrupted`.
+        case `throw`
+        /// From these strings, too.
+        case convertFromString(positiveInfinity: String, negativeInfinity: String, nan: String)
+    }
+}

@@ -1,0 +1,81 @@
+/// What stands for nil where a key or an element cannot simply be left out.
+///
+/// A nil property of a type with synthesised coding is left out under every strategy: the strategy is about nil
+/// elements of arrays, nil values of dictionaries, `encodeNil`, and a nil top-level value.
+public enum NilCodingStrategy: Sendable {
+    /// Encoding drops the element or key; a nil top-level value encodes to Swift nil. Decoding takes an Optional
+    /// without a value as nil.
+    case removed
+
+    /// A value of the caller's choice stands for nil, and `isNull` recognises it while decoding.
+    ///
+    /// `isNull` may be called from any thread that decodes.
+    case placeholder(any Sendable, isNull: @Sendable (Any) -> Bool)
+
+    /// An Optional without a value stands for nil. In the property-list tree, which holds no Optional, `"$null"` does.
+    case optionalNone
+
+    /// A string stands for nil. A property declared as `String` still reads the same text as a string.
+    case sentinel(String)
+
+    /// An Optional without a value inside the `Any`; it can be cast to any Optional.
+    public static var `default`: NilCodingStrategy { .optionalNone }
+
+    /// The string `"$null"`, as keyed archives write it: property lists can hold it.
+    public static var stringNull: NilCodingStrategy { .sentinel("$null") }
+
+    /// Whether `value` stands for nil under this strategy; Swift nil always does.
+    public func isNull(_ value: Any?) -> Bool {
+        guard let value else { return true }
+        return isNull(value)
+    }
+
+    /// Whether `value` stands for nil under this strategy.
+    public func isNull(_ value: Any) -> Bool {
+        switch self {
+        case .removed, .optionalNone: isOptionalNone(value)
+        case .sentinel(let text): (value as? String) == text
+        case .placeholder(_, let isNull): isNull(value)
+        }
+    }
+
+    /// What encoding writes for nil, or nil where it writes nothing.
+    var encoded: Any? {
+        switch self {
+        case .removed: nil
+        case .placeholder(let value, _): .some(value)
+        case .optionalNone: .some(Any?.none as Any)
+        case .sentinel(let text): .some(text)
+        }
+    }
+}
+
+/// An Optional of any kind, so that one inside an `Any` can be looked into.
+protocol OptionalValue {
+    /// The value, nil where there is none; one level only.
+    var wrapped: Any? { get }
+}
+
+extension Optional: OptionalValue {
+    var wrapped: Any? {
+        guard let value = self else { return nil }
+        // An `Any` put into an `Any` by generic code would be hidden inside it.
+        return Wrapped.self == Any.self ? exactly(value, as: Any.self) : value
+    }
+}
+
+/// Whether `value` is an Optional that, however deeply nested, holds nothing.
+func isOptionalNone(_ value: Any) -> Bool {
+    flattened(value) == nil
+}
+
+/// `value` without the Optionals around it; nil where the innermost holds nothing, or where they never end.
+func flattened(_ value: Any) -> Any? {
+    var current = value
+    for _ in 0..<CodingLimits.optionals {
+        guard let optional = current as? any OptionalValue else { return current }
+        guard let wrapped = optional.wrapped else { return nil }
+        current = wrapped
+    }
+    return nil
+}

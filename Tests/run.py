@@ -1,0 +1,91 @@
+#!/usr/bin/env python3
+"""Runs every suite and ends with a line 'N passed, N failed'.
+
+    run.py            all suites
+    run.py swift lua  only those
+
+A suite is a command and a way to count its outcomes. What a suite printed is
+shown when something in it failed, and stands in build/test-logs in any case.
+"""
+import os
+import re
+import subprocess
+import sys
+import time
+import xml.etree.ElementTree as ElementTree
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+LOGS = ROOT / "build/test-logs"
+SWIFT = os.environ.get("SWIFT", "swift")
+
+
+def swift_counts(_output):
+    """Counts from the report that the test runner writes."""
+    report = LOGS / "swift-swift-testing.xml"
+    if not report.exists():
+        return None
+    cases = list(ElementTree.parse(report).iter("testcase"))
+    failed = sum(1 for case in cases if case.find("failure") is not None)
+    skipped = sum(1 for case in cases if case.find("skipped") is not None)
+    return len(cases) - failed - skipped, failed, skipped
+
+
+def tap_counts(output):
+    """Counts of 'ok' and 'not ok' lines; '# SKIP' behind an ok is a skip."""
+    lines = re.findall(r"^(not )?ok\b(.*)$", output, flags=re.M)
+    failed = sum(1 for bad, _ in lines if bad)
+    skipped = sum(1 for bad, rest in lines if not bad and "# SKIP" in rest)
+    return len(lines) - failed - skipped, failed, skipped
+
+
+def busted_counts(output):
+    found = re.findall(r"(\d+) success\w* / (\d+) failures? / (\d+) errors? / (\d+) pending", output)
+    if not found:
+        return None
+    passed, failures, errors, pending = map(int, found[-1])
+    return passed, failures + errors, pending
+
+
+SUITES = {
+    "swift": ([SWIFT, "test", "--xunit-output", str(LOGS / "swift.xml")], swift_counts),
+    "c": (["make", "-s", "-C", "Tests/C", "test"], tap_counts),
+    "lua": (["busted", "--lua=/usr/bin/lua5.4", "--cpath=build/?.so", "-o", "plainTerminal", "lua/spec"],
+            busted_counts),
+    "processes": (["python3", "Tests/processes.py"], tap_counts),
+    "examples": (["python3", "Tests/examples.py"], tap_counts),
+}
+
+
+def run(name):
+    command, count = SUITES[name]
+    started = time.monotonic()
+    result = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                            stdin=subprocess.DEVNULL, text=True, errors="replace")
+    (LOGS / f"{name}.log").write_text(result.stdout)
+    counts = count(result.stdout)
+    if counts is None or sum(counts) == 0:
+        counts = (0, 1, 0)
+    passed, failed, skipped = counts
+    if result.returncode != 0 and failed == 0:
+        failed = 1
+    print(f"{name}: {passed} passed, {failed} failed, {skipped} skipped "
+          f"in {time.monotonic() - started:.0f} s", flush=True)
+    if failed:
+        print(result.stdout, flush=True)
+    for line in re.findall(r"^.*skipp(?:ed|ing):.*$", result.stdout, flags=re.M | re.I):
+        print(f"  {line.strip()}")
+    return passed, failed, skipped
+
+
+def main():
+    LOGS.mkdir(parents=True, exist_ok=True)
+    for report in LOGS.glob("*.xml"):
+        report.unlink()
+    totals = [sum(column) for column in zip(*(run(name) for name in sys.argv[1:] or SUITES))]
+    passed, failed, skipped = totals
+    print(f"{passed} passed, {failed} failed" + (f", {skipped} skipped" if skipped else ""))
+    sys.exit(1 if failed else 0)
+
+
+main()

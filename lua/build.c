@@ -1,0 +1,112 @@
+/* build.c: document -> Lua value. */
+#include "module.h"
+
+typedef struct Build {
+  lua_State *L;
+  int array_meta; /* stack index of the arrays' metatable */
+  const char *bytes;
+} Build;
+
+static void push_container(Build *build, const kv_node *node);
+
+static inline void push_scalar(Build *build, const kv_node *node) {
+  union {
+    uint64_t bits;
+    double real;
+  } payload;
+  lua_State *L = build->L;
+  payload.bits = node->payload;
+  switch (node->head) {
+    case KV_NODE_BOOLEAN:
+      lua_pushboolean(L, (int)node->payload);
+      break;
+    case KV_NODE_INTEGER:
+      lua_pushinteger(L, (lua_Integer)node->payload);
+      break;
+    case KV_NODE_REAL:
+      lua_pushnumber(L, payload.real);
+      break;
+    case KV_NODE_STRING:
+      lua_pushlstring(L, build->bytes + node->payload, node->count);
+      break;
+    case KV_NODE_UNSIGNED:
+      kvl_push_uint64(L, node->payload);
+      break;
+    case KV_NODE_DATE:
+      kvl_push_date(L, payload.real);
+      break;
+    case KV_NODE_UID:
+      kvl_push_uid(L, (uint32_t)node->payload);
+      break;
+    case KV_NODE_DATA:
+      kvl_push_data(L, build->bytes + node->payload, node->count);
+      break;
+    default:
+      kvl_push_null(L);
+  }
+}
+
+static inline void push_value(Build *build, const kv_node *node) {
+  if (node->head >= KV_NODE_ARRAY)
+    push_container(build, node);
+  else
+    push_scalar(build, node);
+}
+
+static inline size_t span(const kv_node *node) {
+  return node->head >= KV_NODE_ARRAY ? (size_t)node->payload : 1;
+}
+
+/* Recursion is bounded by the depth of a document. */
+static void push_container(Build *build, const kv_node *node) {
+  lua_State *L = build->L;
+  luaL_checkstack(L, 4, "the value is too deep");
+  int size = node->count > INT32_MAX ? INT32_MAX : (int)node->count;
+  if (node->head == KV_NODE_ARRAY) {
+    const kv_node *element = node + 1;
+    lua_createtable(L, size, 0);
+    for (lua_Integer i = 1; i <= size; i++, element += span(element)) {
+      push_value(build, element);
+      lua_rawseti(L, -2, i);
+    }
+    lua_pushvalue(L, build->array_meta);
+    lua_setmetatable(L, -2);
+  } else {
+    const kv_node *key = node + node->payload - node->count;
+    lua_createtable(L, 0, size);
+    for (const kv_node *end = node + node->payload; key < end; key++) {
+      lua_pushlstring(L, build->bytes + key->payload, key->count);
+      push_value(build, node + (key->head & ~KV_NODE_KEY));
+      lua_rawset(L, -3);
+    }
+  }
+}
+
+void kvl_build(lua_State *L, kvl_state *state, kv_tree *tree) {
+  kv_view view;
+  Build build = {L, 0, NULL};
+  if (kv_tree_view(tree, &view) != KV_OK) {
+    lua_pushnil(L);
+    return;
+  }
+  build.bytes = view.bytes;
+  switch (view.node->head) { /* what Lua pushes without an allocation */
+    case KV_NODE_BOOLEAN:
+    case KV_NODE_INTEGER:
+    case KV_NODE_REAL:
+      push_scalar(&build, view.node);
+      kv_tree_free(tree);
+      return;
+    default:
+      break;
+  }
+  lua_pushnil(L); /* where the value goes, below what is needed to make it */
+  int place = lua_gettop(L);
+  size_t slot = kvl_keep_tree(L, state, tree);
+  lua_rawgeti(L, LUA_REGISTRYINDEX, state->array_ref);
+  build.array_meta = lua_gettop(L);
+  push_value(&build, view.node);
+  lua_replace(L, place);
+  kvl_drop(state, slot);
+  lua_settop(L, place);
+}

@@ -1,0 +1,185 @@
+/* errors.c: the error object. */
+#include "module.h"
+
+#define ERROR_NAME "kvcodable.error"
+
+static const char *code_name(kv_status status) {
+  switch (status) {
+    case KV_OK:
+      return "ok";
+    case KV_ABSENT:
+      return "absent";
+    case KV_INVALID_ARGUMENT:
+      return "invalid_argument";
+    case KV_MALFORMED:
+      return "malformed";
+    case KV_INVALID_VALUE:
+      return "invalid_value";
+    case KV_LIMIT_EXCEEDED:
+      return "limit_exceeded";
+    case KV_PATH_MISMATCH:
+      return "path_mismatch";
+    case KV_TYPE_MISMATCH:
+      return "type_mismatch";
+    case KV_INVALID_TYPE:
+      return "invalid_type";
+    case KV_IO:
+      return "io";
+    case KV_TIMED_OUT:
+      return "timed_out";
+    case KV_READ_ONLY:
+      return "read_only";
+    case KV_CLOSED:
+      return "closed";
+    case KV_CORRUPT:
+      return "corrupt";
+    case KV_MISUSE:
+      return "misuse";
+    case KV_UNSUPPORTED:
+      return "unsupported";
+    case KV_ACCESS_DENIED:
+      return "access_denied";
+    case KV_NO_SPACE:
+      return "no_space";
+    case KV_FORCED:
+      return "forced";
+    case KV_REFUSED:
+      return "refused";
+    case KV_UNSAFE_LOCATION:
+      return "unsafe_location";
+    case KV_CONFLICT:
+      return "conflict";
+    case KV_ROLLED_BACK:
+      return "rolled_back";
+    case KV_MIGRATION:
+      return "migration";
+    case KV_INVALID_NAME:
+      return "invalid_name";
+  }
+  return "unknown";
+}
+
+/* error:__tostring() */
+static int error_tostring(lua_State *L) {
+  lua_getfield(L, 1, "message");
+  return 1;
+}
+
+void kvl_open_errors(lua_State *L) {
+  luaL_newmetatable(L, ERROR_NAME);
+  lua_pushcfunction(L, error_tostring);
+  lua_setfield(L, -2, "__tostring");
+  lua_pop(L, 1);
+}
+
+/* The message is on top: becomes the error object, on top with its path. */
+static void begin_object(lua_State *L, kv_status status) {
+  lua_createtable(L, 0, 6);
+  lua_insert(L, -2);
+  lua_setfield(L, -2, "message");
+  lua_pushstring(L, code_name(status));
+  lua_setfield(L, -2, "code");
+  luaL_setmetatable(L, ERROR_NAME);
+  lua_newtable(L);
+}
+
+static void add_step(lua_State *L, const kv_step *step, lua_Integer position) {
+  if (step->key.data)
+    lua_pushlstring(L, step->key.data, step->key.length);
+  else
+    lua_pushinteger(L, (lua_Integer)step->index + 1);
+  lua_rawseti(L, -2, position);
+}
+
+static void free_error(void *error) { kv_error_free((kv_error *)error); }
+
+static void free_text(void *data) {
+  kv_bytes text = {(char *)data, 0};
+  kv_bytes_free(&text);
+}
+
+static void add_places(lua_State *L, const kv_error *error) {
+  int64_t line, column;
+  if (kv_error_position(error, &line, &column) == KV_OK) {
+    lua_pushinteger(L, line);
+    lua_setfield(L, -2, "line");
+    lua_pushinteger(L, column);
+    lua_setfield(L, -2, "column");
+  }
+  if (kv_error_offset(error, &line) == KV_OK) {
+    lua_pushinteger(L, line);
+    lua_setfield(L, -2, "offset");
+  }
+}
+
+void kvl_push_error(lua_State *L, kvl_state *state, kv_status status,
+                    kv_error *error) {
+  kv_bytes text = {NULL, 0};
+  kv_step step;
+  size_t slot = kvl_keep(L, state, error, free_error);
+  luaL_checkstack(L, 8, NULL);
+  if (kv_error_describe(error, 1, &text) == KV_OK) {
+    size_t text_slot = kvl_keep(L, state, text.data, free_text);
+    lua_pushlstring(L, text.data, text.length);
+    kvl_drop(state, text_slot);
+  } else {
+    lua_pushstring(L, code_name(status));
+  }
+  begin_object(L, status);
+  for (size_t i = 0; kv_error_path_step(error, i, &step) == KV_OK; i++)
+    add_step(L, &step, (lua_Integer)i + 1);
+  lua_setfield(L, -2, "path");
+  add_places(L, error);
+  kvl_drop(state, slot);
+}
+
+int kvl_raise(lua_State *L, kvl_state *state, kv_status status,
+              kv_error *error) {
+  kvl_push_error(L, state, status, error);
+  return lua_error(L);
+}
+
+int kvl_return_failure(lua_State *L) {
+  lua_pushnil(L);
+  lua_insert(L, -2);
+  return 2;
+}
+
+int kvl_return_error(lua_State *L, kvl_state *state, kv_status status,
+                     kv_error *error) {
+  kvl_push_error(L, state, status, error);
+  return kvl_return_failure(L);
+}
+
+static void add_path_text(luaL_Buffer *text, const kv_step *steps,
+                          size_t count) {
+  for (size_t i = 0; i < count; i++) {
+    if (steps[i].key.data) {
+      if (i > 0) luaL_addchar(text, '.');
+      luaL_addlstring(text, steps[i].key.data, steps[i].key.length);
+    } else {
+      lua_pushfstring(text->L, "[%I]", (lua_Integer)steps[i].index + 1);
+      luaL_addvalue(text);
+    }
+  }
+}
+
+void kvl_push_failure(lua_State *L, kv_status status, const kv_step *steps,
+                      size_t count, const char *expected, const char *found) {
+  luaL_Buffer text;
+  luaL_checkstack(L, 8, NULL);
+  luaL_buffinit(L, &text);
+  luaL_addstring(&text, expected);
+  if (count > 0 && count < 64) {
+    luaL_addstring(&text, " at ");
+    add_path_text(&text, steps, count);
+  }
+  if (found) {
+    luaL_addstring(&text, ", found ");
+    luaL_addstring(&text, found);
+  }
+  luaL_pushresult(&text);
+  begin_object(L, status);
+  for (size_t i = 0; i < count; i++) add_step(L, &steps[i], (lua_Integer)i + 1);
+  lua_setfield(L, -2, "path");
+}

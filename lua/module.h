@@ -1,0 +1,170 @@
+/*
+ * module.h: what the files of the Lua module share.
+ *
+ *   module.c   opens the module
+ *   walk.c     Lua value -> document
+ *   build.c    document -> Lua value
+ *   values.c   date, data, uint64, uid, null; tags of arrays and dictionaries
+ *   errors.c   the error object
+ *   types.c    type arguments
+ *   codec.c    decode, encode, read, write
+ *   store.c    stores and transactions
+ *   sugar.lua  types as Lua tables, convenience; embedded as sugar.h
+ *
+ * Two rules keep a Lua error, which is a longjmp, from losing anything: no Lua
+ * error is raised while Swift is on the stack, and whatever the library gave is
+ * owned by a userdata before the next call that can raise.
+ */
+#ifndef KVCODABLE_MODULE_H
+#define KVCODABLE_MODULE_H
+
+#include <lauxlib.h>
+#include <lua.h>
+#include <stddef.h>
+
+#include "kvcodable.h"
+#include "kvcodable_nodes.h"
+
+#define KVL_DEPTH 512
+
+/* ---- State: one for each Lua state, upvalue 1 of every function */
+
+typedef struct kvl_buffer {
+  void *data;
+  size_t count;
+  size_t capacity;
+} kvl_buffer;
+
+typedef struct kvl_state {
+  kvl_buffer nodes; /* the document being written: kv_node */
+  kvl_buffer keys;  /* its keys that wait for their dictionary's end: kv_node */
+  kvl_buffer bytes; /* its strings and data: char */
+  kvl_buffer steps; /* where the last walk failed: kv_step */
+  kvl_buffer kept;  /* what the library gave and Lua has not taken: kvl_kept */
+  /* The metatables, as luaL_ref made them. Comparing pointers is the fastest
+   * way to tell what a table or userdata is. */
+  const void *array_tag;
+  const void *dictionary_tag;
+  int array_ref;
+  const void *value_meta[5];
+  const void *type_meta;
+  const void *store_meta;
+  kv_registry *registry;
+} kvl_state;
+
+kvl_state *kvl_state_of(lua_State *L);
+
+/* ---- Values */
+
+enum { KVL_DATE, KVL_DATA, KVL_UINT64, KVL_UID, KVL_NULL };
+
+void kvl_open_values(lua_State *L, kvl_state *state);
+
+/* Which of the kinds above the value is, or -1. */
+int kvl_value_kind(lua_State *L, kvl_state *state, int index);
+
+void kvl_push_date(lua_State *L, double seconds_since_2001);
+void kvl_push_data(lua_State *L, const char *bytes, size_t length);
+void kvl_push_uint64(lua_State *L, uint64_t value);
+void kvl_push_uid(lua_State *L, uint32_t value);
+void kvl_push_null(lua_State *L);
+
+/* ---- Walking and building */
+
+/* Writes the Lua value into the state's buffers. Pushes nothing and gives 1, or
+ * pushes an error object and gives 0. Calls no metamethod and raises nothing
+ * but that error's own lack of memory. */
+int kvl_walk(lua_State *L, kvl_state *state, int index);
+
+/* Gives a tree of the Lua value: the caller frees it before the next call that
+ * can raise, or keeps it. NULL with the error object on the stack. */
+kv_tree *kvl_try_tree(lua_State *L, kvl_state *state, int index);
+
+/* The same, but that it raises the error. */
+kv_tree *kvl_walk_tree(lua_State *L, kvl_state *state, int index);
+
+/* Pushes the Lua value of a tree. Takes the tree, also when it raises. */
+void kvl_build(lua_State *L, kvl_state *state, kv_tree *tree);
+
+/* ---- Keeping: the state owns what a Lua error would otherwise lose */
+
+typedef void (*kvl_free)(void *object);
+
+typedef struct kvl_kept {
+  void *object;
+  kvl_free free_object;
+} kvl_kept;
+
+/* Lets the state own the object until kvl_drop() frees it; at the latest when
+ * the Lua state is closed. Takes the object, also when it raises. */
+size_t kvl_keep(lua_State *L, kvl_state *state, void *object,
+                kvl_free free_object);
+void kvl_drop(kvl_state *state, size_t slot);
+size_t kvl_keep_tree(lua_State *L, kvl_state *state, kv_tree *tree);
+
+/* Makes room for `extra` elements of `size` bytes; 0 when there is no memory. */
+int kvl_grow(kvl_buffer *buffer, size_t extra, size_t size);
+
+/* ---- Errors */
+
+/* Pushes the error object of a kv_error. Takes it. */
+void kvl_push_error(lua_State *L, kvl_state *state, kv_status status,
+                    kv_error *error);
+
+/* Pushes the error object of a failure in the module itself: what was expected,
+ * where, and what was found there or NULL. */
+void kvl_push_failure(lua_State *L, kv_status status, const kv_step *steps,
+                      size_t count, const char *expected, const char *found);
+
+/* Raises the error object of a kv_error. Takes it. */
+int kvl_raise(lua_State *L, kvl_state *state, kv_status status,
+              kv_error *error);
+
+/* Leaves nil and the error object on top, as io.open does. */
+int kvl_return_failure(lua_State *L);
+
+/* The same for a kv_error. Takes it. */
+int kvl_return_error(lua_State *L, kvl_state *state, kv_status status,
+                     kv_error *error);
+
+void kvl_open_errors(lua_State *L);
+
+/* ---- Arguments */
+
+/* The most steps that a path can have: as many as a tree is deep. */
+#define KVL_STEPS KVL_DEPTH
+
+typedef struct kvl_path {
+  size_t count;
+  kv_step steps[KVL_STEPS];
+} kvl_path;
+
+/* Adds the steps of the value at `index`: a string, or a table of strings and
+ * of indexes from 1. Borrows from the Lua values. Raises. */
+void kvl_add_path(lua_State *L, int index, kvl_path *path);
+
+/* ---- Types */
+
+/* The type at `index`: NULL for nil or none; a type of the module, or an
+ * expression, which is replaced by its type. Borrows; lasts as long as the Lua
+ * value at `index`. Raises. */
+const kv_type *kvl_check_type(lua_State *L, kvl_state *state, int index);
+
+/* Replaces the value on top, as it is stored, by what the converters of the
+ * type at `type` make of it; and the other way. Raises what they raise. */
+void kvl_convert_decoded(lua_State *L, int type, int context);
+void kvl_convert_encoded(lua_State *L, int type, int context);
+
+/* The format that options name; the options may be nil or none. Raises. */
+kv_format kvl_check_format(lua_State *L, int options);
+
+/* ---- Parts of the module: each adds its functions to the table on top */
+
+void kvl_open_types(lua_State *L);
+void kvl_open_codec(lua_State *L);
+void kvl_open_store(lua_State *L);
+
+/* Adds functions that have the state as upvalue 1. */
+void kvl_set_functions(lua_State *L, const luaL_Reg *functions);
+
+#endif

@@ -1,0 +1,98 @@
+local kv = require "kvcodable"
+local support = require "lua.spec.support"
+
+describe("decode and encode", function()
+  local value = { name = "main", sizes = { 1, 2.5 }, flag = true,
+    when = kv.date(0), bytes = kv.data "\1\2" }
+
+  for _, format in ipairs { "xml", "binary" } do
+    it("are inverse in " .. format, function()
+      local bytes = assert(kv.encode(value, nil, { format = format }))
+      local back = assert(kv.decode(bytes))
+      assert.equal("main", back.name)
+      assert.equal(value.when, back.when)
+      assert.equal(value.bytes, back.bytes)
+      assert.equal("integer", math.type(back.sizes[1]))
+      assert.equal("float", math.type(back.sizes[2]))
+      assert.equal(bytes, kv.encode(back, nil, { format = format }))
+    end)
+  end
+
+  it("writes XML as Apple does", function()
+    assert.equal(table.concat({
+      '<?xml version="1.0" encoding="UTF-8"?>',
+      '<!DOCTYPE plist PUBLIC "-//Apple//DTD PLIST 1.0//EN" '
+        .. '"http://www.apple.com/DTDs/PropertyList-1.0.dtd">',
+      '<plist version="1.0">', "<dict>", "\t<key>a</key>",
+      "\t<integer>1</integer>", "</dict>", "</plist>", "" }, "\n"),
+      kv.encode { a = 1 })
+  end)
+
+  it("return nil and an error with line and column", function()
+    local back, problem = kv.decode "<plist>\n  <dict>\n<oops/></dict></plist>"
+    assert.is_nil(back)
+    assert.equal("malformed", problem.code)
+    assert.equal(3, problem.line)
+    assert.is_number(problem.column)
+    assert.equal(problem.message, tostring(problem))
+  end)
+
+  it("return nil and an error with the offset in binary data", function()
+    local bytes = kv.encode({ a = 1 }, nil, { format = "binary" })
+    local back, problem = kv.decode(bytes:sub(1, -2))
+    assert.is_nil(back)
+    assert.equal("malformed", problem.code)
+    assert.is_number(problem.offset)
+  end)
+
+  it("return nil and an error for what no file holds", function()
+    local bytes, problem = kv.encode { { f = print } }
+    assert.is_nil(bytes)
+    assert.same({ 1, "f" }, problem.path)
+    bytes, problem = kv.encode { a = "bell \7" }
+    assert.is_nil(bytes)
+    assert.same({ "a" }, problem.path)
+    assert.is_string(kv.encode({ a = "bell \7" }, nil, { format = "binary" }))
+  end)
+
+  it("raise for wrong arguments", function()
+    assert.has_error(function() kv.decode(nil) end)
+    assert.has_error(function() kv.encode({}, nil, { format = "yaml" }) end)
+    assert.has_error(function() kv.encode({}, 5) end)
+  end)
+end)
+
+describe("read and write", function()
+  local folder, remove
+  before_each(function() folder, remove = support.folder() end)
+  after_each(function() remove() end)
+
+  it("round trip a file", function()
+    local path = folder .. "/shape.plist"
+    assert.is_true(kv.write(path, { width = 3 }))
+    assert.same({ width = 3 }, kv.read(path))
+  end)
+
+  it("check the type on the way", function()
+    local Shape = kv.struct "Shape" { width = kv.int }
+    local path = folder .. "/shape.plist"
+    local done, problem = kv.write(path, { width = "wide" }, Shape)
+    assert.is_nil(done)
+    assert.equal("type_mismatch", problem.code)
+    assert.is_nil(io.open(path))
+    kv.write(path, { width = "wide" })
+    local shape
+    shape, problem = kv.read(path, Shape)
+    assert.is_nil(shape)
+    assert.same({ "width" }, problem.path)
+  end)
+
+  it("return nil and an error for files that are not there", function()
+    local value, problem = kv.read(folder .. "/none.plist")
+    assert.is_nil(value)
+    assert.equal("absent", problem.code)
+    value, problem = kv.write(folder .. "/none/none.plist", {})
+    assert.is_nil(value)
+    assert.equal("io", problem.code)
+  end)
+end)

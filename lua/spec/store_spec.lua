@@ -1,0 +1,183 @@
+local kv = require "kvcodable"
+local support = require "lua.spec.support"
+
+describe("stores", function()
+  local folder, remove, path
+  before_each(function()
+    folder, remove = support.folder()
+    path = folder .. "/settings.plist"
+  end)
+  after_each(function() remove() end)
+
+  it("keep values over closing", function()
+    do
+      local store <close> = assert(kv.open_file(path))
+      store:set("volume", 7)
+      store:set({ "ui", "window", "width" }, 640)
+      store:set({ "ui", "list" }, kv.array {})
+      store:set({ "ui", "list", 1 }, "first")
+    end
+    local store <close> = assert(kv.open_file(path))
+    assert.equal(7, store:get "volume")
+    assert.equal(640, store:get { "ui", "window", "width" })
+    assert.same({ "ui", "volume" }, store:keys())
+    assert.equal("first", store:get { "ui", "list", 1 })
+    assert.same({ ui = { window = { width = 640 }, list = { "first" } },
+      volume = 7 }, store:get {})
+  end)
+
+  it("write a file that only the user can read", function()
+    local options = { durability = "immediate" }
+    local store <close> = assert(kv.open_file(path, options))
+    store:set("a", 1)
+    local list = io.popen("stat -c %a " .. path)
+    assert.equal("600", list:read "l")
+    list:close()
+  end)
+
+  it("give defaults for what is absent, and uncover them on remove", function()
+    local options = { defaults = { volume = 7 } }
+    local store <close> = assert(kv.open_file(path, options))
+    assert.equal(7, store:get "volume")
+    store:set("volume", 9)
+    assert.equal(9, store:get "volume")
+    assert.is_true(store:remove "volume")
+    assert.equal(7, store:get "volume")
+    assert.is_false(store:remove "volume")
+    assert.is_nil(store:get "none")
+    store:register { none = 1 }
+    assert.equal(1, store:get "none")
+  end)
+
+  it("update by a transaction that error() rolls back", function()
+    local store <close> = assert(kv.open_file(path))
+    store:set("list", { 1 })
+    store:update("list", function(list) list[2] = 2 end)
+    assert.same({ 1, 2 }, store:get "list")
+    store:update("count", kv.int, function(n) return (n or 0) + 1 end)
+    assert.equal(1, store:get "count")
+    local problem = support.failure(store.update, store, "list", function(list)
+      list[3] = 3
+      error { mine = true }
+    end)
+    assert.is_true(problem.mine)
+    assert.same({ 1, 2 }, store:get "list")
+    local result = store:transaction(function(tx)
+      tx:set("a", 1)
+      assert.equal(1, tx:get "a")
+      tx:update("a", function(a) return a + 1 end)
+      return "done"
+    end)
+    assert.equal("done", result)
+    assert.equal(2, store:get "a")
+    assert.has_error(function()
+      store:transaction(function(tx)
+        tx:set("a", 99)
+        error "no"
+      end)
+    end)
+    assert.equal(2, store:get "a")
+  end)
+
+  it("refuse yields inside a transaction, with an error", function()
+    local store <close> = assert(kv.open_file(path))
+    local thread = coroutine.create(function()
+      store:transaction(function(tx)
+        tx:set("a", 1)
+        coroutine.yield()
+      end)
+    end)
+    local ok, problem = coroutine.resume(thread)
+    assert.is_false(ok)
+    assert.matches("yield", tostring(problem), 1, true)
+    assert.is_nil(store:get "a")
+    store:set("a", 2)
+    assert.equal(2, store:get "a")
+  end)
+
+  it("end a transaction once", function()
+    local store <close> = assert(kv.open_file(path))
+    local kept
+    store:transaction(function(tx) kept = tx end)
+    local problem = support.failure(kept.get, kept, "a")
+    assert.equal("closed", problem.code)
+  end)
+
+  it("root a handle at a part", function()
+    local store <close> = assert(kv.open_file(path))
+    local ui = store:at { "ui" }
+    ui:set("theme", "dark")
+    ui:at("window"):set("width", 5)
+    assert.same({ theme = "dark", window = { width = 5 } }, store:get "ui")
+    assert.same({ "theme", "window" }, ui:keys())
+    ui:update("theme", function() return "light" end)
+    assert.equal("light", store:get { "ui", "theme" })
+    assert.is_true(ui:remove "theme")
+    store:close()
+    assert.equal("closed", support.failure(ui.get, ui, "theme").code)
+  end)
+
+  it("iterate and count their keys", function()
+    local store <close> = assert(kv.open_file(path))
+    store:set("a", 1)
+    store:set("b", { 2 })
+    local seen = {}
+    for key, value in pairs(store) do seen[key] = value end
+    assert.same({ a = 1, b = { 2 } }, seen)
+    assert.equal(2, #store)
+    assert.matches("store %(open%)", tostring(store))
+  end)
+
+  it("refuse what a path forbids", function()
+    local store <close> = assert(kv.open_file(path))
+    store:set("text", "x")
+    store:set("list", { 1 })
+    local refused = { { "text", "inner" }, { "list", 3 }, { "list", "key" },
+      { "none", 1 } }
+    for _, steps in ipairs(refused) do
+      assert.equal("path_mismatch",
+        support.failure(store.set, store, steps, 1).code)
+    end
+    assert.matches("use remove", support.failure(store.set, store, "a", nil))
+    assert.has_error(function() store:get { 0 } end)
+    assert.has_error(function() store:get(5) end)
+    assert.has_error(function() store:get { {} } end)
+    assert.has_error(function() store.get({}, "a") end)
+  end)
+
+  it("report an unreadable file, never an empty store", function()
+    support.write(path, "<plist><dict><key>a</key>")
+    local store, problem = kv.open_file(path)
+    assert.is_nil(store)
+    assert.equal("corrupt", problem.code)
+  end)
+
+  it("refuse names that lead elsewhere", function()
+    for _, name in ipairs { "", "../x", "a/b", ".hidden", "a\0b" } do
+      local store, problem = kv.open(name)
+      assert.is_nil(store)
+      assert.is_string(problem.message)
+    end
+  end)
+
+  it("close once or often, and say so afterwards", function()
+    local store = assert(kv.open_file(path))
+    assert.is_true(store:close())
+    assert.is_true(store:close())
+    assert.equal("closed", support.failure(store.get, store, "a").code)
+    assert.matches("closed", tostring(store))
+  end)
+
+  it("keep what other programs wrote in the file", function()
+    local original = support.contents "Tests/Data/com.example.launcher.plist"
+    support.write(path, original)
+    do
+      local store <close> = assert(kv.open_file(path))
+      store:set({ "Target Applications", 1, "Launch Count" }, 43)
+    end
+    local text = support.contents(path)
+    assert.matches("NSWindow Frame Main Window", text, 1, true)
+    assert.matches("<integer>43</integer>", text, 1, true)
+    assert.equal(original, (text:gsub("<integer>43<", "<integer>42<")))
+  end)
+end)

@@ -1,0 +1,135 @@
+local kv = require "kvcodable"
+
+-- Through the library and back, without a file.
+local function pass(value)
+  local store <close> = assert(kv.open_file("none.plist",
+    { engine = "memory", format = "binary" }))
+  store:set("value", value)
+  return store:get "value"
+end
+
+describe("values", function()
+  it("keeps integers and floats apart", function()
+    for _, value in ipairs { 0, 1, -1, math.maxinteger, math.mininteger,
+      2 ^ 53 + 1, 1.0, -0.0, 0.1, math.huge, -math.huge, (1 << 53) + 1 } do
+      local back = pass(value)
+      assert.equal(value, back)
+      assert.equal(math.type(value), math.type(back))
+    end
+    assert.equal(-math.huge, 1 / pass(-0.0))
+    local nan = pass(0 / 0)
+    assert.is_true(nan ~= nan)
+  end)
+
+  it("keeps strings byte for byte, NUL included", function()
+    for _, value in ipairs { "", "a", "a\0b", "ümläut", ("x"):rep(100000) } do
+      assert.equal(value, pass(value))
+    end
+  end)
+
+  it("refuses strings that are not UTF-8, and points to data", function()
+    local ok, problem = pcall(pass, { list = { "good", "bad \xff" } })
+    assert.is_false(ok)
+    assert.equal("invalid_value", problem.code)
+    assert.same({ "list", 2 }, problem.path)
+    assert.matches("use data for bytes", problem.message, 1, true)
+  end)
+
+  it("gives dates, data, uint64 and uid back as what they were", function()
+    local date = kv.date "2026-11-21T08:00:00Z"
+    assert.equal(date, pass(date))
+    assert.equal(1795248000, pass(date):unix())
+    assert.equal("2026-11-21T08:00:00Z", tostring(pass(date)))
+    assert.equal(1.5, pass(kv.date(1.5)):unix())
+    local data = kv.data "\0\xff"
+    assert.equal(data, pass(data))
+    assert.equal(2, #pass(data))
+    assert.equal("\0\xff", pass(data):bytes())
+    local big = kv.uint64 "18446744073709551615"
+    assert.equal(big, pass(big))
+    assert.equal("18446744073709551615", tostring(pass(big)))
+    assert.equal(42, pass(kv.uint64(42)))
+    assert.equal(kv.uid(7), pass(kv.uid(7)))
+  end)
+
+  it("orders dates and data, and joins data", function()
+    assert.is_true(kv.date(1) < kv.date(2))
+    assert.is_true(kv.date(2) <= kv.date(2))
+    assert.is_true(kv.data "a" < kv.data "ab")
+    assert.equal(kv.data "abc", kv.data "a" .. "bc")
+    assert.equal(kv.data "abc", "a" .. kv.data "bc")
+    assert.is_true(kv.uint64(1) < kv.uint64 "18446744073709551615")
+  end)
+
+  it("reads dates of every century, and refuses what is none", function()
+    for text, seconds in pairs {
+      ["1970-01-01T00:00:00Z"] = 0, ["2000-02-29T12:00:00Z"] = 951825600,
+      ["1900-03-01T00:00:00Z"] = -2203891200,
+      ["0001-01-01T00:00:00Z"] = -62135596800,
+      ["9999-12-31T23:59:59Z"] = 253402300799 } do
+      assert.equal(seconds, kv.date(text):unix())
+    end
+    for _, text in ipairs { "", "2026", "2026-02-30T00:00:00Z",
+      "2026-13-01T00:00:00Z", "2026-01-01 00:00:00Z", "2026-01-01T00:00:00",
+      "2026-01-01T24:00:00Z", "2026-01-01T00:00:00Zx" } do
+      assert.has_error(function() kv.date(text) end)
+    end
+  end)
+
+  it("keeps empty arrays arrays and empty tables dictionaries", function()
+    assert.is_true(kv.is_array(pass(kv.array {})))
+    assert.is_true(kv.is_array(pass(pass(kv.array {}))))
+    assert.is_false(kv.is_array(pass {}))
+    assert.is_true(kv.is_array(pass { 1 }))
+    assert.same({ a = {}, b = { 1, { 2 } } }, pass { a = {}, b = { 1, { 2 } } })
+  end)
+
+  it("accepts arrays whose elements Lua keeps out of order", function()
+    local list = {}
+    for i = 40, 1, -1 do list[i] = i end
+    local back = pass(list)
+    assert.equal(40, #back)
+    for i = 1, 40 do assert.equal(i, back[i]) end
+  end)
+
+  local refused = {
+    { "a hole", { 1, nil, 3 }, "array without holes", {} },
+    { "mixed keys", { a = { 1, x = 2 } }, "only string keys", { "a" } },
+    { "float keys", { [1.5] = 1 }, "only string keys", {} },
+    { "boolean keys", { [true] = 1 }, "only string keys", {} },
+    { "a function", { a = { print } }, "found function", { "a", 1 } },
+    { "a coroutine", { a = coroutine.create(print) }, "found thread", { "a" } },
+    { "a file", { io.stdout }, "found userdata", { 1 } },
+  }
+  for _, row in ipairs(refused) do
+    it("refuses " .. row[1] .. ", and says where", function()
+      local ok, problem = pcall(pass, row[2])
+      assert.is_false(ok)
+      assert.equal("invalid_value", problem.code)
+      assert.matches(row[3], problem.message, 1, true)
+      assert.same(row[4], problem.path)
+    end)
+  end
+
+  it("refuses cycles and depth without limit", function()
+    local cycle = {}
+    cycle.inner = { cycle }
+    local ok, problem = pcall(pass, cycle)
+    assert.is_false(ok)
+    assert.matches("contains itself", problem.message, 1, true)
+    local deep = {}
+    for _ = 1, 100000 do deep = { deep } end
+    ok, problem = pcall(pass, deep)
+    assert.is_false(ok)
+    assert.equal("limit_exceeded", problem.code)
+  end)
+
+  it("calls no metamethods of the tables that it walks", function()
+    local called = false
+    local function note() called = true end
+    local value = setmetatable({ a = 1 }, { __index = note, __len = note,
+      __pairs = note, __newindex = note })
+    assert.same({ a = 1 }, pass(value))
+    assert.is_false(called)
+  end)
+end)

@@ -1,0 +1,407 @@
+/* values.c: what property lists hold and Lua has no kind for. */
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "module.h"
+
+/* Seconds from 1970-01-01 to 2001-01-01. */
+#define EPOCH 978307200.0
+
+static const char *const names[] = {"kvcodable.date", "kvcodable.data",
+                                    "kvcodable.uint64", "kvcodable.uid",
+                                    "kvcodable.null"};
+
+int kvl_value_kind(lua_State *L, kvl_state *state, int index) {
+  if (lua_type(L, index) != LUA_TUSERDATA || !lua_getmetatable(L, index))
+    return -1;
+  const void *meta = lua_topointer(L, -1);
+  lua_pop(L, 1);
+  for (int kind = KVL_DATE; kind <= KVL_NULL; kind++)
+    if (state->value_meta[kind] == meta) return kind;
+  return -1;
+}
+
+static void *new_value(lua_State *L, int kind, size_t size) {
+  void *value = lua_newuserdatauv(L, size, 0);
+  luaL_setmetatable(L, names[kind]);
+  return value;
+}
+
+void kvl_push_date(lua_State *L, double seconds_since_2001) {
+  *(double *)new_value(L, KVL_DATE, sizeof(double)) = seconds_since_2001;
+}
+
+void kvl_push_data(lua_State *L, const char *bytes, size_t length) {
+  void *value = new_value(L, KVL_DATA, length);
+  if (length > 0) memcpy(value, bytes, length);
+}
+
+void kvl_push_uint64(lua_State *L, uint64_t value) {
+  *(uint64_t *)new_value(L, KVL_UINT64, sizeof(uint64_t)) = value;
+}
+
+void kvl_push_uid(lua_State *L, uint32_t value) {
+  *(uint64_t *)new_value(L, KVL_UID, sizeof(uint64_t)) = value;
+}
+
+void kvl_push_null(lua_State *L) {
+  lua_getfield(L, LUA_REGISTRYINDEX, "kvcodable.the_null");
+}
+
+/* ---- Dates */
+
+static double check_date(lua_State *L, int index) {
+  return *(double *)luaL_checkudata(L, index, names[KVL_DATE]);
+}
+
+/* Days from 1970-01-01 of a day in the proleptic Gregorian calendar. */
+static int64_t days_from_civil(int64_t year, int month, int day) {
+  year -= month <= 2;
+  int64_t era = (year >= 0 ? year : year - 399) / 400;
+  int64_t year_of_era = year - era * 400;
+  int64_t day_of_year =
+      (153 * (month + (month > 2 ? -3 : 9)) + 2) / 5 + day - 1;
+  int64_t day_of_era =
+      year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year;
+  return era * 146097 + day_of_era - 719468;
+}
+
+static int digits(const char **text, int count, int *value) {
+  *value = 0;
+  for (; count > 0; count--, (*text)++) {
+    if (**text < '0' || **text > '9') return 0;
+    *value = *value * 10 + (**text - '0');
+  }
+  return 1;
+}
+
+static int skip(const char **text, char wanted) {
+  if (**text != wanted) return 0;
+  (*text)++;
+  return 1;
+}
+
+static int days_in_month(int year, int month) {
+  static const int days[] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
+  int is_leap = (year % 4 == 0 && year % 100 != 0) || year % 400 == 0;
+  return month == 2 && is_leap ? 29 : days[month - 1];
+}
+
+/* "2026-11-21T08:00:00Z", with a fraction or not; UTC alone. */
+static int parse_date(const char *text, double *seconds) {
+  int year, month, day, hour, minute, second;
+  double fraction = 0, scale = 0.1;
+  if (!digits(&text, 4, &year) || !skip(&text, '-') ||
+      !digits(&text, 2, &month) || !skip(&text, '-') ||
+      !digits(&text, 2, &day) || !skip(&text, 'T') ||
+      !digits(&text, 2, &hour) || !skip(&text, ':') ||
+      !digits(&text, 2, &minute) || !skip(&text, ':') ||
+      !digits(&text, 2, &second))
+    return 0;
+  if (skip(&text, '.'))
+    for (; *text >= '0' && *text <= '9'; text++, scale /= 10)
+      fraction += (*text - '0') * scale;
+  if (!skip(&text, 'Z') || *text) return 0;
+  if (month < 1 || month > 12 || day < 1 || day > days_in_month(year, month) ||
+      hour > 23 || minute > 59 || second > 59)
+    return 0;
+  *seconds = (double)(days_from_civil(year, month, day) * 86400 + hour * 3600 +
+                      minute * 60 + second) -
+             EPOCH + fraction;
+  return 1;
+}
+
+/* kv.date(unix) or kv.date "2026-11-21T08:00:00Z"; self is argument 1 */
+static int new_date(lua_State *L) {
+  double seconds;
+  if (lua_type(L, 2) == LUA_TNUMBER) {
+    seconds = lua_tonumber(L, 2) - EPOCH;
+  } else if (!parse_date(luaL_checkstring(L, 2), &seconds)) {
+    return luaL_argerror(L, 2,
+                         "expected a time as \"2026-11-21T08:00:00Z\" or "
+                         "seconds since 1970");
+  }
+  kvl_push_date(L, seconds);
+  return 1;
+}
+
+static int date_unix(lua_State *L) {
+  double seconds = check_date(L, 1) + EPOCH;
+  lua_Integer whole;
+  if (lua_numbertointeger(seconds, &whole) && (double)whole == seconds)
+    lua_pushinteger(L, whole);
+  else
+    lua_pushnumber(L, seconds);
+  return 1;
+}
+
+static int date_tostring(lua_State *L) {
+  double seconds = check_date(L, 1) + EPOCH;
+  char text[64], fraction[32] = "";
+  struct tm parts;
+  double whole =
+      seconds < 0 ? -(double)(int64_t)-seconds : (double)(int64_t)seconds;
+  if (!(seconds > -62135596800.0 && seconds < 253402300800.0)) {
+    lua_pushfstring(L, "date (%f seconds since 1970)", seconds);
+    return 1;
+  }
+  if (whole > seconds) whole -= 1;
+  time_t time = (time_t)whole;
+  if (!gmtime_r(&time, &parts)) return luaL_error(L, "no such date");
+  if (seconds != whole) {
+    snprintf(fraction, sizeof fraction, "%.6f", seconds - whole);
+    for (size_t end = strlen(fraction); end > 2 && fraction[end - 1] == '0';)
+      fraction[--end] = '\0';
+  }
+  size_t length = strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%S", &parts);
+  lua_pushlstring(L, text, length);
+  lua_pushfstring(L, "%sZ", fraction[0] == '0' ? fraction + 1 : "");
+  lua_concat(L, 2);
+  return 1;
+}
+
+static int date_eq(lua_State *L) {
+  lua_pushboolean(L, check_date(L, 1) == check_date(L, 2));
+  return 1;
+}
+
+static int date_lt(lua_State *L) {
+  lua_pushboolean(L, check_date(L, 1) < check_date(L, 2));
+  return 1;
+}
+
+static int date_le(lua_State *L) {
+  lua_pushboolean(L, check_date(L, 1) <= check_date(L, 2));
+  return 1;
+}
+
+/* ---- Data */
+
+static const char *check_data(lua_State *L, int index, size_t *length) {
+  const char *bytes = luaL_checkudata(L, index, names[KVL_DATA]);
+  *length = lua_rawlen(L, index);
+  return bytes;
+}
+
+/* kv.data(bytes) */
+static int new_data(lua_State *L) {
+  size_t length;
+  const char *bytes = luaL_checklstring(L, 2, &length);
+  kvl_push_data(L, bytes, length);
+  return 1;
+}
+
+static int data_bytes(lua_State *L) {
+  size_t length;
+  const char *bytes = check_data(L, 1, &length);
+  lua_pushlstring(L, bytes, length);
+  return 1;
+}
+
+static int data_len(lua_State *L) {
+  size_t length;
+  check_data(L, 1, &length);
+  lua_pushinteger(L, (lua_Integer)length);
+  return 1;
+}
+
+static int data_tostring(lua_State *L) {
+  size_t length;
+  check_data(L, 1, &length);
+  lua_pushfstring(L, "data (%I bytes)", (lua_Integer)length);
+  return 1;
+}
+
+static int data_compare(lua_State *L) {
+  size_t left, right;
+  const char *a = check_data(L, 1, &left), *b = check_data(L, 2, &right);
+  int order = memcmp(a, b, left < right ? left : right);
+  return order ? order : (left > right) - (left < right);
+}
+
+static int data_eq(lua_State *L) {
+  lua_pushboolean(L, data_compare(L) == 0);
+  return 1;
+}
+
+static int data_lt(lua_State *L) {
+  lua_pushboolean(L, data_compare(L) < 0);
+  return 1;
+}
+
+static int data_le(lua_State *L) {
+  lua_pushboolean(L, data_compare(L) <= 0);
+  return 1;
+}
+
+static const char *data_or_string(lua_State *L, int index, size_t *length) {
+  if (lua_type(L, index) == LUA_TSTRING) return lua_tolstring(L, index, length);
+  return check_data(L, index, length);
+}
+
+static int data_concat(lua_State *L) {
+  size_t left, right;
+  const char *a = data_or_string(L, 1, &left),
+             *b = data_or_string(L, 2, &right);
+  char *bytes = new_value(L, KVL_DATA, left + right);
+  memcpy(bytes, a, left);
+  memcpy(bytes + left, b, right);
+  return 1;
+}
+
+/* ---- Unsigned integers, UIDs, null */
+
+static uint64_t check_number(lua_State *L, int index, int kind) {
+  return *(uint64_t *)luaL_checkudata(L, index, names[kind]);
+}
+
+/* kv.uint64(n) or kv.uint64 "18446744073709551615" */
+static int new_uint64(lua_State *L) {
+  uint64_t value = 0;
+  if (lua_isinteger(L, 2)) {
+    luaL_argcheck(L, lua_tointeger(L, 2) >= 0, 2, "expected 0 or more");
+    kvl_push_uint64(L, (uint64_t)lua_tointeger(L, 2));
+    return 1;
+  }
+  const char *text = luaL_checkstring(L, 2);
+  luaL_argcheck(L, *text, 2, "expected digits");
+  for (; *text; text++) {
+    uint64_t digit = (uint64_t)(unsigned char)*text - '0';
+    luaL_argcheck(L, digit <= 9, 2, "expected digits");
+    luaL_argcheck(L, value <= (UINT64_MAX - digit) / 10, 2,
+                  "expected at most 18446744073709551615");
+    value = value * 10 + digit;
+  }
+  kvl_push_uint64(L, value);
+  return 1;
+}
+
+static void push_digits(lua_State *L, uint64_t value) {
+  char text[24];
+  snprintf(text, sizeof text, "%llu", (unsigned long long)value);
+  lua_pushstring(L, text);
+}
+
+static int uint64_tostring(lua_State *L) {
+  push_digits(L, check_number(L, 1, KVL_UINT64));
+  return 1;
+}
+
+static int uint64_eq(lua_State *L) {
+  lua_pushboolean(
+      L, check_number(L, 1, KVL_UINT64) == check_number(L, 2, KVL_UINT64));
+  return 1;
+}
+
+static int uint64_lt(lua_State *L) {
+  lua_pushboolean(
+      L, check_number(L, 1, KVL_UINT64) < check_number(L, 2, KVL_UINT64));
+  return 1;
+}
+
+static int uint64_le(lua_State *L) {
+  lua_pushboolean(
+      L, check_number(L, 1, KVL_UINT64) <= check_number(L, 2, KVL_UINT64));
+  return 1;
+}
+
+/* value:number(): the nearest Lua float */
+static int uint64_number(lua_State *L) {
+  lua_pushnumber(L, (lua_Number)check_number(L, 1, KVL_UINT64));
+  return 1;
+}
+
+/* kv.uid(n) */
+static int new_uid(lua_State *L) {
+  lua_Integer value = luaL_checkinteger(L, 2);
+  luaL_argcheck(L, value >= 0 && value <= (lua_Integer)UINT32_MAX, 2,
+                "expected 0 to 4294967295");
+  kvl_push_uid(L, (uint32_t)value);
+  return 1;
+}
+
+static int uid_tostring(lua_State *L) {
+  lua_pushfstring(L, "uid %I", (lua_Integer)check_number(L, 1, KVL_UID));
+  return 1;
+}
+
+static int uid_value(lua_State *L) {
+  lua_pushinteger(L, (lua_Integer)check_number(L, 1, KVL_UID));
+  return 1;
+}
+
+static int uid_eq(lua_State *L) {
+  lua_pushboolean(L,
+                  check_number(L, 1, KVL_UID) == check_number(L, 2, KVL_UID));
+  return 1;
+}
+
+static int null_tostring(lua_State *L) {
+  lua_pushliteral(L, "null");
+  return 1;
+}
+
+/* ---- Opening */
+
+static const luaL_Reg date_methods[] = {
+    {"unix", date_unix}, {"__tostring", date_tostring},
+    {"__eq", date_eq},   {"__lt", date_lt},
+    {"__le", date_le},   {NULL, NULL}};
+
+static const luaL_Reg data_methods[] = {
+    {"bytes", data_bytes},     {"__tostring", data_tostring},
+    {"__len", data_len},       {"__eq", data_eq},
+    {"__lt", data_lt},         {"__le", data_le},
+    {"__concat", data_concat}, {NULL, NULL}};
+
+static const luaL_Reg uint64_methods[] = {
+    {"number", uint64_number}, {"__tostring", uint64_tostring},
+    {"__eq", uint64_eq},       {"__lt", uint64_lt},
+    {"__le", uint64_le},       {NULL, NULL}};
+
+static const luaL_Reg uid_methods[] = {{"value", uid_value},
+                                       {"__tostring", uid_tostring},
+                                       {"__eq", uid_eq},
+                                       {NULL, NULL}};
+
+static const luaL_Reg null_methods[] = {{"__tostring", null_tostring},
+                                        {NULL, NULL}};
+
+static const luaL_Reg *const methods[] = {
+    date_methods, data_methods, uint64_methods, uid_methods, null_methods};
+
+/* Makers of values, called through the types of the same names. */
+static const luaL_Reg makers[] = {{"new_date", new_date},
+                                  {"new_data", new_data},
+                                  {"new_uint64", new_uint64},
+                                  {"new_uid", new_uid},
+                                  {NULL, NULL}};
+
+/* The tag of decoded arrays, and of what kv.array and kv.dictionary return. */
+static const void *open_tag(lua_State *L, const char *name) {
+  luaL_newmetatable(L, name);
+  const void *tag = lua_topointer(L, -1);
+  lua_setfield(L, -2, name); /* into the module, for the sugar */
+  return tag;
+}
+
+void kvl_open_values(lua_State *L, kvl_state *state) {
+  for (int kind = KVL_DATE; kind <= KVL_NULL; kind++) {
+    luaL_newmetatable(L, names[kind]);
+    state->value_meta[kind] = lua_topointer(L, -1);
+    luaL_setfuncs(L, methods[kind], 0);
+    lua_pushvalue(L, -1);
+    lua_setfield(L, -2, "__index");
+    lua_pop(L, 1);
+  }
+  luaL_setfuncs(L, makers, 0);
+  new_value(L, KVL_NULL, 1);
+  lua_pushvalue(L, -1);
+  lua_setfield(L, LUA_REGISTRYINDEX, "kvcodable.the_null");
+  lua_setfield(L, -2, "null");
+  state->array_tag = open_tag(L, "kvcodable.array");
+  state->dictionary_tag = open_tag(L, "kvcodable.dictionary");
+  luaL_getmetatable(L, "kvcodable.array");
+  state->array_ref = luaL_ref(L, LUA_REGISTRYINDEX);
+}

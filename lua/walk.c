@@ -1,0 +1,322 @@
+/* walk.c: Lua value -> document, by raw access alone. */
+#include <string.h>
+
+#include "module.h"
+
+/* A table on the way to the value being written; they live on the C stack. */
+typedef struct Frame {
+  const struct Frame *outer;
+  const void *table;
+  const char *key; /* of a dictionary, or NULL */
+  size_t key_length;
+  lua_Integer index; /* of an array */
+  int depth;
+} Frame;
+
+/* What went wrong, filled in where it is noticed. */
+typedef struct Walk {
+  lua_State *L;
+  kvl_state *state;
+  kv_status status;
+  const char *message;
+  const char *found;
+} Walk;
+
+static int fail(Walk *walk, const Frame *place, kv_status status,
+                const char *message, const char *found);
+static int write_value(Walk *walk, int index, Frame *frame);
+
+/* ---- Buffers */
+
+static inline int reserve(kvl_buffer *buffer, size_t extra, size_t size) {
+  return buffer->capacity - buffer->count >= extra ||
+         kvl_grow(buffer, extra, size);
+}
+
+static inline int append_node(kvl_buffer *buffer, uint32_t head,
+                              uint32_t count, uint64_t payload) {
+  if (!reserve(buffer, 1, sizeof(kv_node))) return 0;
+  kv_node *node = (kv_node *)buffer->data + buffer->count++;
+  node->head = head;
+  node->count = count;
+  node->payload = payload;
+  return 1;
+}
+
+/* Copies the bytes and appends a node that refers to them. */
+static inline int append_bytes(Walk *walk, kvl_buffer *nodes, uint32_t head,
+                               const char *bytes, size_t length,
+                               const Frame *frame) {
+  kvl_buffer *text = &walk->state->bytes;
+  if (length > UINT32_MAX)
+    return fail(walk, frame, KV_LIMIT_EXCEEDED, "a string is too long", NULL);
+  if (!reserve(text, length, 1) ||
+      !append_node(nodes, head, (uint32_t)length, text->count))
+    return fail(walk, frame, KV_LIMIT_EXCEEDED, "not enough memory", NULL);
+  memcpy((char *)text->data + text->count, bytes, length);
+  text->count += length;
+  return 1;
+}
+
+static inline int scalar(Walk *walk, uint32_t kind, uint64_t payload,
+                         const Frame *frame) {
+  if (append_node(&walk->state->nodes, kind, 0, payload)) return 1;
+  return fail(walk, frame, KV_LIMIT_EXCEEDED, "not enough memory", NULL);
+}
+
+/* Notes what is wrong and where; the frames live only until the walk unwinds.
+ * The keys are borrowed from the table's own strings. */
+static int fail(Walk *walk, const Frame *place, kv_status status,
+                const char *message, const char *found) {
+  kvl_buffer *steps = &walk->state->steps;
+  walk->status = status;
+  walk->message = message;
+  walk->found = found;
+  size_t depth = place ? (size_t)place->depth : 0;
+  steps->count = 0;
+  if (!reserve(steps, depth, sizeof(kv_step))) return 0;
+  steps->count = depth;
+  for (; place; place = place->outer) {
+    kv_step *step = (kv_step *)steps->data + --depth;
+    step->key.data = place->key;
+    step->key.length = place->key_length;
+    step->index = place->index - 1;
+  }
+  return 0;
+}
+
+/* ---- Tables */
+
+static size_t begin(kvl_state *state, uint32_t kind) {
+  size_t header = state->nodes.count;
+  return append_node(&state->nodes, kind, 0, 0) ? header : SIZE_MAX;
+}
+
+static void close_container(kvl_state *state, size_t header, size_t count) {
+  kv_node *node = (kv_node *)state->nodes.data + header;
+  node->count = (uint32_t)count;
+  node->payload = state->nodes.count - header;
+}
+
+/* The traversal is at its first entry: key and value are on the stack. */
+static int write_array(Walk *walk, int table, Frame *frame) {
+  lua_State *L = walk->L;
+  size_t header = begin(walk->state, KV_NODE_ARRAY);
+  lua_Integer count = 0;
+  int in_order = 1;
+  if (header == SIZE_MAX)
+    return fail(walk, frame, KV_LIMIT_EXCEEDED, "not enough memory", NULL);
+  do {
+    frame->index = ++count;
+    if (lua_isinteger(L, -2) && lua_tointeger(L, -2) == count) {
+      if (!write_value(walk, lua_gettop(L), frame)) return 0;
+    } else {
+      in_order = 0;
+      break;
+    }
+    lua_pop(L, 1);
+  } while (lua_next(L, table));
+  if (!in_order) {
+    /* Keys that the table keeps out of order, holes, or other keys: count. */
+    lua_Integer length = (lua_Integer)lua_rawlen(L, table);
+    lua_pop(L, 2);
+    size_t entries = 0;
+    for (lua_pushnil(L); lua_next(L, table); lua_pop(L, 1), entries++) {
+      if (lua_isinteger(L, -2)) {
+        frame->index = lua_tointeger(L, -2);
+        if (frame->index >= 1 && frame->index <= length) continue;
+        return fail(walk, frame->outer, KV_INVALID_VALUE,
+                    "Expected an array without holes", NULL);
+      }
+      return fail(walk, frame->outer, KV_INVALID_VALUE,
+                  "Expected only indexes in an array, or only string keys",
+                  lua_typename(L, lua_type(L, -2)));
+    }
+    if ((lua_Integer)entries != length)
+      return fail(walk, frame->outer, KV_INVALID_VALUE,
+                  "Expected an array without holes", NULL);
+    for (count--; count < length; count++) {
+      frame->index = count + 1;
+      lua_rawgeti(L, table, count + 1);
+      if (!write_value(walk, lua_gettop(L), frame)) return 0;
+      lua_pop(L, 1);
+    }
+  }
+  if ((uint64_t)count > UINT32_MAX)
+    return fail(walk, frame->outer, KV_LIMIT_EXCEEDED, "too many elements",
+                NULL);
+  close_container(walk->state, header, (size_t)count);
+  return 1;
+}
+
+static int write_dictionary(Walk *walk, int table, Frame *frame) {
+  lua_State *L = walk->L;
+  kvl_state *state = walk->state;
+  size_t header = begin(state, KV_NODE_DICTIONARY);
+  size_t first = state->keys.count;
+  if (header == SIZE_MAX)
+    return fail(walk, frame, KV_LIMIT_EXCEEDED, "not enough memory", NULL);
+  do {
+    if (lua_type(L, -2) != LUA_TSTRING)
+      return fail(walk, frame->outer, KV_INVALID_VALUE,
+                  "Expected string keys in a dictionary",
+                  lua_typename(L, lua_type(L, -2)));
+    frame->key = lua_tolstring(L, -2, &frame->key_length);
+    size_t distance = state->nodes.count - header;
+    if (distance >= KV_NODE_KEY)
+      return fail(walk, frame, KV_LIMIT_EXCEEDED, "too many values", NULL);
+    if (!append_bytes(walk, &state->keys, KV_NODE_KEY | (uint32_t)distance,
+                      frame->key, frame->key_length, frame))
+      return 0;
+    if (!write_value(walk, lua_gettop(L), frame)) return 0;
+    lua_pop(L, 1);
+  } while (lua_next(L, table));
+  size_t count = state->keys.count - first;
+  if (!reserve(&state->nodes, count, sizeof(kv_node)))
+    return fail(walk, frame, KV_LIMIT_EXCEEDED, "not enough memory", NULL);
+  memcpy((kv_node *)state->nodes.data + state->nodes.count,
+         (kv_node *)state->keys.data + first, count * sizeof(kv_node));
+  state->nodes.count += count;
+  state->keys.count = first;
+  close_container(state, header, count);
+  return 1;
+}
+
+static int write_empty(Walk *walk, uint32_t kind, const Frame *frame) {
+  size_t header = begin(walk->state, kind);
+  if (header == SIZE_MAX)
+    return fail(walk, frame, KV_LIMIT_EXCEEDED, "not enough memory", NULL);
+  close_container(walk->state, header, 0);
+  return 1;
+}
+
+static int is_cycle(const Frame *frame, const void *table) {
+  for (; frame; frame = frame->outer)
+    if (frame->table == table) return 1;
+  return 0;
+}
+
+/* Which container a table is: its tag decides, else its first key. */
+static int write_table(Walk *walk, int index, const Frame *outer) {
+  lua_State *L = walk->L;
+  Frame frame = {outer, lua_topointer(L, index), NULL, 0, 0, 0};
+  uint32_t kind = 0;
+  frame.depth = outer ? outer->depth + 1 : 1;
+  if (frame.depth > KVL_DEPTH)
+    return fail(walk, outer, KV_LIMIT_EXCEEDED,
+                is_cycle(outer, frame.table)
+                    ? "Expected a tree, found a table that contains itself"
+                    : "Deeper than 512 levels",
+                NULL);
+  if (!lua_checkstack(L, 6))
+    return fail(walk, outer, KV_LIMIT_EXCEEDED, "not enough memory", NULL);
+  if (lua_getmetatable(L, index)) {
+    const void *tag = lua_topointer(L, -1);
+    lua_pop(L, 1);
+    if (tag == walk->state->array_tag) kind = KV_NODE_ARRAY;
+    if (tag == walk->state->dictionary_tag) kind = KV_NODE_DICTIONARY;
+  }
+  lua_pushnil(L);
+  if (!lua_next(L, index))
+    return write_empty(walk, kind ? kind : KV_NODE_DICTIONARY, &frame);
+  if (!kind)
+    kind = lua_type(L, -2) == LUA_TSTRING && lua_rawlen(L, index) == 0
+               ? KV_NODE_DICTIONARY
+               : KV_NODE_ARRAY;
+  return kind == KV_NODE_ARRAY ? write_array(walk, index, &frame)
+                               : write_dictionary(walk, index, &frame);
+}
+
+/* ---- Values */
+
+static int write_userdata(Walk *walk, int index, const Frame *frame) {
+  lua_State *L = walk->L;
+  const void *data = lua_touserdata(L, index);
+  uint64_t bits = 0;
+  if (lua_rawlen(L, index) == sizeof bits) memcpy(&bits, data, sizeof bits);
+  switch (kvl_value_kind(L, walk->state, index)) {
+    case KVL_DATE:
+      return scalar(walk, KV_NODE_DATE, bits, frame);
+    case KVL_UINT64:
+      return scalar(walk,
+                    bits > INT64_MAX ? KV_NODE_UNSIGNED : KV_NODE_INTEGER,
+                    bits, frame);
+    case KVL_UID:
+      return scalar(walk, KV_NODE_UID, bits, frame);
+    case KVL_NULL:
+      return scalar(walk, KV_NODE_NULL, 0, frame);
+    case KVL_DATA:
+      return append_bytes(walk, &walk->state->nodes, KV_NODE_DATA,
+                          (const char *)data, lua_rawlen(L, index), frame);
+    default:
+      return fail(walk, frame, KV_INVALID_VALUE,
+                  "Expected a property-list value", "userdata");
+  }
+}
+
+static int write_number(Walk *walk, int index, const Frame *frame) {
+  union {
+    lua_Number real;
+    uint64_t bits;
+  } number;
+  if (lua_isinteger(walk->L, index))
+    return scalar(walk, KV_NODE_INTEGER,
+                  (uint64_t)lua_tointeger(walk->L, index), frame);
+  number.real = lua_tonumber(walk->L, index);
+  return scalar(walk, KV_NODE_REAL, number.bits, frame);
+}
+
+static int write_value(Walk *walk, int index, Frame *frame) {
+  lua_State *L = walk->L;
+  int type = lua_type(L, index);
+  switch (type) {
+    case LUA_TNUMBER:
+      return write_number(walk, index, frame);
+    case LUA_TSTRING: {
+      size_t length;
+      const char *text = lua_tolstring(L, index, &length);
+      return append_bytes(walk, &walk->state->nodes, KV_NODE_STRING, text,
+                          length, frame);
+    }
+    case LUA_TBOOLEAN:
+      return scalar(walk, KV_NODE_BOOLEAN, (uint64_t)lua_toboolean(L, index),
+                    frame);
+    case LUA_TTABLE:
+      return write_table(walk, index, frame);
+    case LUA_TUSERDATA:
+      return write_userdata(walk, index, frame);
+    default:
+      return fail(walk, frame, KV_INVALID_VALUE,
+                  "Expected a property-list value", lua_typename(L, type));
+  }
+}
+
+int kvl_walk(lua_State *L, kvl_state *state, int index) {
+  Walk walk = {L, state, KV_OK, NULL, NULL};
+  int top = lua_gettop(L);
+  index = lua_absindex(L, index);
+  state->nodes.count = state->keys.count = state->bytes.count = 0;
+  if (write_value(&walk, index, NULL)) return 1;
+  lua_settop(L, top);
+  kvl_push_failure(L, walk.status, (kv_step *)state->steps.data,
+                   state->steps.count, walk.message, walk.found);
+  return 0;
+}
+
+kv_tree *kvl_try_tree(lua_State *L, kvl_state *state, int index) {
+  kv_error *error = NULL;
+  kv_tree *tree = NULL;
+  if (!kvl_walk(L, state, index)) return NULL;
+  kv_status status =
+      kv_tree_from_nodes((kv_node *)state->nodes.data, state->nodes.count,
+                         (char *)state->bytes.data, state->bytes.count, &tree,
+                         &error);
+  if (status != KV_OK) kvl_push_error(L, state, status, error);
+  return tree;
+}
+
+kv_tree *kvl_walk_tree(lua_State *L, kvl_state *state, int index) {
+  kv_tree *tree = kvl_try_tree(L, state, index);
+  if (!tree) lua_error(L);
+  return tree;
+}
