@@ -43,7 +43,7 @@ let package = Package(
         room("KVCodableABI", ["CKVCodable", "KVCodable", "CodableTypes", "DefaultsStorage", "PropertyLists"]),
         .target(
             name: "KVCodableLua", dependencies: ["CKVCodable", "CLua"], path: "lua",
-            exclude: ["spec", "examples", "sugar.lua"],
+            exclude: ["spec", "examples", "sugar.lua", "README.md"],
             sources: [
                 "module.c", "walk.c", "build.c", "values.c", "errors.c", "types.c", "codec.c", "store.c",
             ]),
@@ -55,7 +55,9 @@ let package = Package(
         .executableTarget(
             name: "StoreHelper", dependencies: ["CSystem", "DefaultsStorage", "PropertyLists"],
             path: "Tests/Support/StoreHelper", swiftSettings: strict),
-        tests("DefaultsStorage", ["PropertyLists", "StoreHelper"]),
+        .executableTarget(
+            name: "UserDefaultsHelper", path: "Tests/Support/UserDefaultsHelper", swiftSettings: strict),
+        tests("DefaultsStorage", ["PropertyLists", "StoreHelper", "UserDefaultsHelper"]),
         tests("KVCodable", ["PropertyLists", "DefaultsStorage", "CodableTypes"]),
     ]
 )

@@ -124,7 +124,11 @@ struct Decoding {
         case .array(let element, _): try writeArray(index, element, to: &builder)
         case .dictionary(let element): try writeDictionary(index, element, to: &builder)
         case .optional(let wrapped):
-            if isNil(index) { try builder.adding { builder throws(PropertyListError) in try builder.appendNull() } } else { try write(index, wrapped, to: &builder) }
+            if isNil(index) {
+                try builder.adding { builder throws(PropertyListError) in try builder.appendNull() }
+            } else {
+                try write(index, wrapped, to: &builder)
+            }
         case .defaulted(let wrapped, _): try write(index, wrapped, to: &builder)
         case .structure(let structure): try writeStructure(index, structure, to: &builder)
         case .enumeration(let enumeration): try builder.add(try enumeration.form(of: value(index)), of: value(index))

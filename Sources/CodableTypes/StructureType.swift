@@ -13,7 +13,8 @@ final class StructureType: Sendable, Equatable {
         let isTransient: Bool
         let isOptional: Bool
 
-        init(name: String, key: String?, type: CodableType.Form, default defaultValue: PropertyList?, isTransient: Bool) {
+        init(name: String, key: String?, type: CodableType.Form, default defaultValue: PropertyList?, isTransient: Bool)
+        {
             self.name = name
             self.key = key ?? name
             self.type = type

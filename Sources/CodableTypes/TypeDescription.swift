@@ -134,7 +134,8 @@ struct TypeDescription {
         of description: PropertyList, at path: PropertyListPath
     ) throws(TypeError) -> ClosedRange<Int>? {
         guard let length = description["length"] else { return nil }
-        guard let low = length[0]?.integer, let high = length[1]?.integer, length.count == 2, low >= 0, low <= high else {
+        guard let low = length[0]?.integer, let high = length[1]?.integer, length.count == 2, low >= 0, low <= high
+        else {
             throw TypeError(.description, "Expected the lowest and the highest length")
                 .placed(below: path.appending(.key("length")))
         }

@@ -162,9 +162,11 @@ extension TypeParser {
             return EnumerationType.Case(name: name, rawValue: value)
         }
         let next = previous?.rawValue.integer.map { $0.addingReportingOverflow(1).partialValue } ?? 0
-        let value = try isInteger ? PropertyList.made { builder throws(PropertyListError) in
-            try builder.append(integer: next)
-        } : PropertyList.made { builder throws(PropertyListError) in try builder.append(string: name) }
+        let value =
+            try isInteger
+            ? PropertyList.made { builder throws(PropertyListError) in
+                try builder.append(integer: next)
+            } : PropertyList.made { builder throws(PropertyListError) in try builder.append(string: name) }
         return EnumerationType.Case(name: name, rawValue: value)
     }
 }

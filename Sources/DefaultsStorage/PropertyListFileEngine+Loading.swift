@@ -85,12 +85,16 @@ extension PropertyListFileEngine {
 
     // MARK: - Recovery
 
-    /// Keeps the damaged file under another name and goes on with the backup, or with nothing.
+    /// Keeps the damaged file under another name and goes on with the backup.
+    ///
+    /// Without a backup the damaged file stays where it is and is an error: what cannot be read is never taken for
+    /// empty, and nothing is written over it.
     private func recover(
         from error: DefaultsError, _ damaged: FileStamp, until deadline: Deadline
     ) throws(DefaultsError) -> EngineState {
-        let backup = readBackup()
-        if isReadOnly { throw error }
+        guard !isReadOnly, let backup = readBackup() else {
+            throw DefaultsError(.corrupt, error.message, file: folder.path)
+        }
         let wasLocked = isLocked
         do throws(DefaultsError) {
             _ = try lock(until: deadline)
@@ -101,8 +105,10 @@ extension PropertyListFileEngine {
                 self.format = format
                 return .replaced(list)
             }
-            return try quarantine(damaged, backup)
+            return try quarantine(backup)
         } catch {
+            // Whoever has the lock may be recovering it.
+            if error.code == .timedOut { throw error }
             return try openReadOnly(error, backup, damaged)
         }
     }
@@ -112,20 +118,17 @@ extension PropertyListFileEngine {
         return list
     }
 
-    private func quarantine(_ damaged: FileStamp, _ backup: PropertyList?) throws(DefaultsError) -> EngineState {
+    private func quarantine(_ backup: PropertyList) throws(DefaultsError) -> EngineState {
         let name = try freeQuarantineName()
-        try folder.rename(folder.fileName, to: name)
-        try folder.descriptor.synchronize()
-        hasLoaded = true
-        stamp = nil
-        stampIsRecent = false
+        // A second name first, and the backup over the first: at no time is there no file, which would mean empty.
+        try folder.link(folder.fileName, to: name)
         // The backup that is being used must not be replaced by what it is about to restore.
         hasBackup = true
-        if let backup { try write(backup) }
+        try write(backup)
         report?(
             .recovered(
-                file: folder.path, quarantine: folder.descriptor.path + "/" + name, fromBackup: backup != nil))
-        return .replaced(backup ?? emptyDictionary)
+                file: folder.path, quarantine: folder.descriptor.path + "/" + name, fromBackup: true))
+        return .replaced(backup)
     }
 
     private func freeQuarantineName() throws(DefaultsError) -> String {
@@ -134,9 +137,8 @@ extension PropertyListFileEngine {
     }
 
     private func openReadOnly(
-        _ cause: DefaultsError, _ backup: PropertyList?, _ damaged: FileStamp
+        _ cause: DefaultsError, _ backup: PropertyList, _ damaged: FileStamp
     ) throws(DefaultsError) -> EngineState {
-        guard let backup else { throw DefaultsError(.corrupt, cause.description, file: folder.path) }
         let error = DefaultsError(
             .readOnly, "The file is damaged and could not be moved away: \(cause.message)", file: folder.path,
             errno: cause.errno)

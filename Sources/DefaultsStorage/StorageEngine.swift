@@ -65,10 +65,4 @@ public enum DefaultsEvent: Sendable, Hashable {
 }
 
 /// What the document of an empty store is.
-let emptyDictionary: PropertyList = {
-    var builder = PropertyListBuilder()
-    guard (try? builder.beginDictionary()) != nil, (try? builder.end()) != nil, let list = try? builder.finish() else {
-        fatalError("an empty dictionary can be built")
-    }
-    return list
-}()
+let emptyDictionary = PropertyList.emptyDictionary

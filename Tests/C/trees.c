@@ -1,7 +1,6 @@
 /* trees.c: builders, cursors, setting, errors, NULL everywhere. */
-#include "kvcodable.h"
-
 #include "check.h"
+#include "kvcodable.h"
 
 static kv_tree *sample(void) {
   kv_tree *tree = NULL;

@@ -74,14 +74,15 @@ import Testing
         #expect(try events(of: store) == [expected])
     }
 
-    @Test("without a backup a damaged file leaves an empty store, and is kept")
-    func recoversEmpty() throws {
-        try folder.write("garbage {", to: "a.plist")
+    @Test("without a backup a damaged file is an error, never an empty store, and stays", arguments: ["", "garbage {"])
+    func refusesDamage(content: String) throws {
+        try folder.write(content, to: "a.plist")
         try folder.age("a.plist")
-        let store = try DefaultsStore.open(path: file)
-        #expect(try store.snapshot() == list([String: Any]()))
-        #expect(try folder.names().contains { $0.hasPrefix("a.plist.corrupt-") })
-        #expect(try events(of: store).count == 1)
+        let error = #expect(throws: DefaultsError.self) { try DefaultsStore.open(path: file) }
+        #expect(error?.code == .corrupt)
+        #expect(error?.file == file)
+        #expect(try folder.text(of: "a.plist") == content)
+        #expect(try !folder.names().contains { $0.hasPrefix("a.plist.corrupt-") })
     }
 
     @Test("a damaged file is an error to who only reads, and stays")
