@@ -56,7 +56,9 @@ let package = Package(
         .executableTarget(
             name: "StoreHelper", dependencies: ["CSystem", "DefaultsStorage", "PropertyLists"],
             path: "Tests/Support/StoreHelper", swiftSettings: strict),
-        tests("DefaultsStorage", ["PropertyLists", "StoreHelper"]),
+        .executableTarget(
+            name: "UserDefaultsHelper", path: "Tests/Support/UserDefaultsHelper", swiftSettings: strict),
+        tests("DefaultsStorage", ["PropertyLists", "StoreHelper", "UserDefaultsHelper"]),
         tests("KVCodable", ["PropertyLists", "DefaultsStorage", "CodableTypes"]),
     ]
 )
