@@ -62,7 +62,8 @@ static void inherit(lua_State *L, int value) {
 
 static void add_step(lua_State *L, int index, kvl_path *path) {
   kv_step *step = &path->steps[path->count];
-  if (path->count == KVL_STEPS) luaL_error(L, "a path has at most %d steps", KVL_STEPS);
+  if (path->count == KVL_STEPS)
+    luaL_error(L, "a path has at most %d steps", KVL_STEPS);
   if (lua_type(L, index) == LUA_TSTRING) {
     step->key.data = lua_tolstring(L, index, &step->key.length);
   } else if (lua_isinteger(L, index) && lua_tointeger(L, index) >= 1) {
@@ -71,7 +72,8 @@ static void add_step(lua_State *L, int index, kvl_path *path) {
     step->index = lua_tointeger(L, index) - 1;
   } else {
     const char *found = luaL_tolstring(L, index, NULL);
-    luaL_error(L, "expected a string or an index from 1 in a path, found %s", found);
+    luaL_error(L, "expected a string or an index from 1 in a path, found %s",
+               found);
   }
   path->count++;
 }
@@ -125,8 +127,8 @@ static void push_stored(lua_State *L, kvl_state *state, Handle *session,
   kv_error *error = NULL;
   kv_lease *lease = NULL;
   kv_view view;
-  kv_status status = kv_store_get_view(session->store, path->steps,
-                                       path->count, &view, &lease, &error);
+  kv_status status = kv_store_get_view(session->store, path->steps, path->count,
+                                       &view, &lease, &error);
   if (status < 0) kvl_raise(L, state, status, error);
   if (status == KV_ABSENT)
     lua_pushnil(L);
@@ -196,8 +198,7 @@ static kv_status put_tree(lua_State *L, kvl_state *state, Handle *session,
 
 /* Stores the value at `value` as the type at `type_index` says. */
 static void put_value(lua_State *L, kvl_state *state, Handle *session,
-                      int path_index, int value, int type_index,
-                      int options) {
+                      int path_index, int value, int type_index, int options) {
   kvl_path path;
   kv_error *error = NULL;
   const kv_type *type = kvl_check_type(L, state, type_index);
@@ -413,10 +414,10 @@ static int option(lua_State *L, int options, const char *name,
 }
 
 static void check_options(lua_State *L, int index, kv_store_options *options) {
-  static const char *const durabilities[] = {"coalesced", "immediate",
-                                             "manual", NULL};
-  static const char *const engines[] = {"automatic", "memory", "file",
-                                        "sqlite", NULL};
+  static const char *const durabilities[] = {"coalesced", "immediate", "manual",
+                                             NULL};
+  static const char *const engines[] = {"automatic", "memory", "file", "sqlite",
+                                        NULL};
   options->size = sizeof *options;
   if (lua_isnoneornil(L, index)) return;
   luaL_checktype(L, index, LUA_TTABLE);
@@ -429,7 +430,8 @@ static void check_options(lua_State *L, int index, kv_store_options *options) {
   lua_getfield(L, index, "timeout");
   options->timeout = luaL_optnumber(L, -1, 0);
   lua_getfield(L, index, "global_domain");
-  options->without_global_domain = lua_isboolean(L, -1) && !lua_toboolean(L, -1);
+  options->without_global_domain =
+      lua_isboolean(L, -1) && !lua_toboolean(L, -1);
   lua_pop(L, 3);
 }
 
@@ -504,7 +506,8 @@ static int store_sync(lua_State *L) {
   kvl_state *state = kvl_state_of(L);
   kv_error *error = NULL;
   Handle *session = check_session(L, state);
-  if (session->is_transaction) return luaL_error(L, "sync inside a transaction");
+  if (session->is_transaction)
+    return luaL_error(L, "sync inside a transaction");
   kv_status status = kv_store_sync(session->store, &error);
   if (status != KV_OK) return kvl_return_error(L, state, status, error);
   lua_pushboolean(L, 1);
@@ -517,7 +520,8 @@ static int store_register(lua_State *L) {
   kv_error *error = NULL;
   Handle *session = check_session(L, state);
   luaL_checktype(L, 2, LUA_TTABLE);
-  if (session->is_transaction) return luaL_error(L, "register inside a transaction");
+  if (session->is_transaction)
+    return luaL_error(L, "register inside a transaction");
   kv_tree *defaults = kvl_walk_tree(L, state, 2);
   kv_status status = kv_store_register(session->store, defaults, &error);
   kv_tree_free(defaults);
