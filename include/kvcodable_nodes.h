@@ -84,6 +84,23 @@ typedef struct kv_view {
 
 kv_status kv_tree_view(const kv_tree *tree, kv_view *view);
 
+/* As kv_store_set without a type, of a tree that kv_tree_from_nodes would give:
+ * in one call. */
+kv_status kv_store_set_nodes(kv_store *store, const kv_step *path,
+                             size_t path_count, const kv_node *nodes,
+                             size_t node_count, const char *bytes,
+                             size_t byte_count, kv_error **error);
+
+/* What a view borrows from. */
+typedef struct kv_lease kv_lease;
+
+/* As kv_store_get without a type and kv_tree_view of what it gives, in one call.
+ * Gives a lease: the view lasts as long as it. */
+kv_status kv_store_get_view(const kv_store *store, const kv_step *path,
+                            size_t path_count, kv_view *view, kv_lease **lease,
+                            kv_error **error);
+void kv_lease_free(kv_lease *lease);
+
 #ifdef __cplusplus
 }
 #endif
