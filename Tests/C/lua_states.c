@@ -4,8 +4,6 @@
 #include <lualib.h>
 
 #include "check.h"
-#include "kvcodable.h"
-
 static const char script[] =
     "local kv = require 'kvcodable'\n"
     "local Window = kv.struct 'Window' { width = kv.int, tags = "

@@ -5,8 +5,6 @@
 #include <unistd.h>
 
 #include "check.h"
-#include "kvcodable.h"
-
 static kv_store *memory_store(void) {
   kv_store_options options;
   kv_store *store = NULL;

@@ -5,8 +5,6 @@
 #include <unistd.h>
 
 #include "check.h"
-#include "kvcodable.h"
-
 static const char original[] = "Tests/Data/com.example.launcher.plist";
 
 /* Copies the preferences to a folder of the test's own. */

@@ -1,7 +1,5 @@
 /* trees.c: builders, cursors, setting, errors, NULL everywhere. */
 #include "check.h"
-#include "kvcodable.h"
-
 static kv_tree *sample(void) {
   kv_tree *tree = NULL;
   kv_builder *builder = kv_builder_new();
