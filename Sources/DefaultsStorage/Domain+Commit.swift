@@ -8,8 +8,13 @@ extension Domain {
         // Inside a transaction, its commit is what writes.
         if lock.withLock({ (delta.isEmpty && frozen == nil) || isInTransaction }) { return }
         try begin(until: deadline)
-        defer { end() }
-        try commit(nil)
+        do throws(DefaultsError) {
+            try commit(nil)
+        } catch {
+            end(.failed)
+            throw error
+        }
+        end()
     }
 
     /// Looks whether others changed what is stored, and takes it up.
@@ -120,8 +125,14 @@ extension Domain {
         }
     }
 
+    /// How what `begin` began came to its end.
+    enum Ending {
+        case regular
+        case failed
+    }
+
     /// Gives back what `begin` took; changes that were not written are to be written again.
-    func end() {
+    func end(_ ending: Ending = .regular) {
         let isLeft = lock.withLock {
             if let frozen {
                 delta.absorb(below: frozen)
@@ -131,15 +142,16 @@ extension Domain {
         }
         engine.unlock()
         gate.release()
-        if isLeft { scheduleAgain() }
+        if isLeft { scheduleAgain(ending) }
     }
 
-    private func scheduleAgain() {
+    private func scheduleAgain(_ ending: Ending) {
         let isNew = lock.withLock {
             defer { isScheduled = true }
             return !isScheduled
         }
-        if isNew { Flusher.shared.schedule(self) }
+        guard isNew else { return }
+        if ending == .failed { Flusher.shared.scheduleRetry(self) } else { Flusher.shared.schedule(self) }
     }
 
     /// Takes up what the engine found, with the gate held, and makes the changes that wait for their flush again.
@@ -209,11 +221,17 @@ extension Domain {
             return transaction.depth == 0
         }
         guard isOutermost else { return }
-        defer { finish() }
         guard !transaction.isBroken else {
+            finish()
             throw DefaultsError(.rolledBack, "A transaction inside this one was rolled back", file: file)
         }
-        try commit(transaction.delta)
+        do throws(DefaultsError) {
+            try commit(transaction.delta)
+        } catch {
+            finish(.failed)
+            throw error
+        }
+        finish()
     }
 
     /// Ends a transaction without its changes; those around it cannot be committed any more.
@@ -227,9 +245,14 @@ extension Domain {
         if isOutermost { finish() }
     }
 
-    private func finish() {
+    private func finish(_ ending: Ending = .regular) {
         lock.withLock { open = nil }
-        end()
+        end(ending)
+    }
+
+    /// Ends the calling thread's transaction without its changes, however deep it is.
+    func abandonTransaction() {
+        if lock.withLock({ isInTransaction }) { finish() }
     }
 
     /// Runs `body` in a transaction.

@@ -45,7 +45,10 @@ extension PropertyListFileEngine {
             guard case .damaged(let error, let stamp) = reading, stamp.age >= 0, stamp.age < 1_000_000_000 else {
                 return reading
             }
-            guard !deadline.hasPassed else { throw error }
+            guard !deadline.hasPassed else {
+                throw DefaultsError(
+                    .timedOut, "Another program is writing the file: \(error.message)", file: error.file)
+            }
             deadline.sleep(.milliseconds(10))
         }
     }

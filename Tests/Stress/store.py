@@ -210,6 +210,11 @@ class Proofs:
                     raise Broken(f"{engine}: {result.stdout} {result.stderr}")
                 if read_store(f"{mount}/store.{engine}")["number"] != 2:
                     raise Broken(f"{engine}: not written when there was room again")
+                result = self.run("retry", f"{mount}/store.{engine}", f"{mount}/filler")
+                if result.stdout != "patient\n":
+                    raise Broken(f"{engine}: {result.stdout} {result.stderr}")
+                if read_store(f"{mount}/store.{engine}")["number"] != 59:
+                    raise Broken(f"{engine}: what was kept was not written at exit")
         finally:
             subprocess.run(["umount", mount], check=True)
         return "both engines"
@@ -232,6 +237,10 @@ class Proofs:
             self.run("leave", path)
             if read_store(path).get("left") != 42:
                 raise Broken(f"{engine}: nothing was written at exit")
+            os.unlink(path)
+            self.run("leave-inside", path)
+            if read_store(path) != {"left": 42}:
+                raise Broken(f"{engine}: {read_store(path)} after an exit in the middle of a transaction")
         return "both engines"
 
     # -- watching -------------------------------------------------------------

@@ -6,14 +6,14 @@ import KVCodable
 func time(_ rounds: Int, repetitions: Int = 1, _ body: () throws -> Void) rethrows -> Double {
     var times: [Double] = []
     for _ in 0..<rounds {
-        let start = clock_gettime_nsec()
+        let start = monotonicNanoseconds()
         try body()
-        times.append(Double(clock_gettime_nsec() - start) / Double(repetitions))
+        times.append(Double(monotonicNanoseconds() - start) / Double(repetitions))
     }
     return times.sorted()[rounds / 2]
 }
 
-func clock_gettime_nsec() -> Int64 {
+func monotonicNanoseconds() -> Int64 {
     var now = timespec()
     clock_gettime(CLOCK_MONOTONIC, &now)
     return Int64(now.tv_sec) * 1_000_000_000 + Int64(now.tv_nsec)
