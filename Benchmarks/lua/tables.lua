@@ -95,7 +95,8 @@ for _, shape in ipairs(shapes) do
   end
   local result = {
     name = name, floor = median(floors), ours = median(times),
-    ratio = median(ratios), cjson = median(json_ratios), target = as and 2 or 1.3,
+    ratio = median(ratios), cjson = median(json_ratios),
+    target = as and 2 or 1.3,
   }
   results[#results + 1] = result
   print(("%-22s %8.2fus %8.2fus %8.2f %8.1f %8.2f %s"):format(name,
