@@ -44,14 +44,14 @@ extern "C" {
 
 /* The kinds of a value, in a value node's `head`. */
 enum {
-  KV_NODE_NULL = 0,       /* in memory only; no property-list format has one */
-  KV_NODE_BOOLEAN = 1,    /* payload: 0 or 1 */
-  KV_NODE_INTEGER = 2,    /* payload: the bits of an int64_t */
-  KV_NODE_UNSIGNED = 3,   /* payload: a uint64_t above INT64_MAX */
-  KV_NODE_REAL = 4,       /* payload: the bits of a double */
-  KV_NODE_DATE = 5,       /* payload: the bits of a double, seconds since
+  KV_NODE_NULL = 0,     /* in memory only; no property-list format has one */
+  KV_NODE_BOOLEAN = 1,  /* payload: 0 or 1 */
+  KV_NODE_INTEGER = 2,  /* payload: the bits of an int64_t */
+  KV_NODE_UNSIGNED = 3, /* payload: a uint64_t above INT64_MAX */
+  KV_NODE_REAL = 4,     /* payload: the bits of a double */
+  KV_NODE_DATE = 5,     /* payload: the bits of a double, seconds since
                              2001-01-01T00:00:00Z */
-  KV_NODE_UID = 6,        /* payload: a uint32_t, a keyed archive's reference */
+  KV_NODE_UID = 6,      /* payload: a uint32_t, a keyed archive's reference */
   KV_NODE_STRING = 7,
   KV_NODE_DATA = 8,
   KV_NODE_ARRAY = 9,

@@ -34,8 +34,8 @@ static inline int reserve(kvl_buffer *buffer, size_t extra, size_t size) {
   return kvl_grow(buffer, extra, size);
 }
 
-static inline int append_node(kvl_buffer *buffer, uint32_t head,
-                              uint32_t count, uint64_t payload) {
+static inline int append_node(kvl_buffer *buffer, uint32_t head, uint32_t count,
+                              uint64_t payload) {
   if (!reserve(buffer, 1, sizeof(kv_node))) return 0;
   kv_node *node = (kv_node *)buffer->data + buffer->count++;
   node->head = head;
@@ -45,8 +45,7 @@ static inline int append_node(kvl_buffer *buffer, uint32_t head,
 }
 
 /* Most strings are short: two moves that may overlap save the call. */
-static inline void copy_bytes(char *target, const char *source,
-                              size_t length) {
+static inline void copy_bytes(char *target, const char *source, size_t length) {
   if (length > 16) {
     memcpy(target, source, length);
   } else if (length >= 8) {
@@ -264,8 +263,7 @@ static int write_userdata(Walk *walk, int index, const Frame *frame) {
     case KVL_DATE:
       return scalar(walk, KV_NODE_DATE, bits, frame);
     case KVL_UINT64:
-      return scalar(walk,
-                    bits > INT64_MAX ? KV_NODE_UNSIGNED : KV_NODE_INTEGER,
+      return scalar(walk, bits > INT64_MAX ? KV_NODE_UNSIGNED : KV_NODE_INTEGER,
                     bits, frame);
     case KVL_UID:
       return scalar(walk, KV_NODE_UID, bits, frame);
@@ -333,10 +331,9 @@ kv_tree *kvl_try_tree(lua_State *L, kvl_state *state, int index) {
   kv_error *error = NULL;
   kv_tree *tree = NULL;
   if (!kvl_walk(L, state, index)) return NULL;
-  kv_status status =
-      kv_tree_from_nodes((kv_node *)state->nodes.data, state->nodes.count,
-                         (char *)state->bytes.data, state->bytes.count, &tree,
-                         &error);
+  kv_status status = kv_tree_from_nodes(
+      (kv_node *)state->nodes.data, state->nodes.count,
+      (char *)state->bytes.data, state->bytes.count, &tree, &error);
   if (status != KV_OK) kvl_push_error(L, state, status, error);
   return tree;
 }
