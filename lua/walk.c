@@ -22,9 +22,10 @@ typedef struct Walk {
   const char *found;
 } Walk;
 
-__attribute__((cold, noinline)) static int fail(
-    Walk *walk, const Frame *place, kv_status status, const char *message,
-    const char *found);
+__attribute__((cold, noinline)) static int fail(Walk *walk, const Frame *place,
+                                                kv_status status,
+                                                const char *message,
+                                                const char *found);
 static inline int write_value(Walk *walk, int index, Frame *frame);
 
 /* ---- Buffers */
