@@ -12,11 +12,14 @@ public struct CodableType: Sendable, Equatable {
     let form: Form
     /// Keeps alive what names inside the type refer to; only on types that a registry gave.
     let table: TypeTable?
+    private let plans = TypePlanCache()
 
     init(_ form: Form, in table: TypeTable? = nil) {
         self.form = form
         self.table = table
     }
+
+    private var plan: TypePlan? { plans.plan(of: form, in: table) }
 
     indirect enum Form: Sendable, Equatable {
         case scalar(ScalarType)
@@ -70,6 +73,7 @@ extension CodableType {
     /// - Parameter path: where the value stands, for errors.
     /// - Throws: ``TypeError`` with the path of the first value that is not of the type.
     public func decode(_ stored: PropertyList, at path: PropertyListPath = []) throws(TypeError) -> PropertyList {
+        if let plan, Conformance.isUnchanged(stored, plan, .decoding) { return stored }
         do throws(TypeError) {
             return try Decoding(document: stored.document).decode(stored, as: form)
         } catch {
@@ -109,12 +113,20 @@ extension CodableType {
         _ value: PropertyList, over stored: PropertyList? = nil, at path: PropertyListPath = [],
         options: EncodeOptions = EncodeOptions()
     ) throws(TypeError) -> Encoded {
+        let stored = options.replaces ? nil : stored
+        if let plan, isReady(value, plan, over: stored) { return Encoded(list: value, droppedElements: 0) }
         do throws(TypeError) {
             var encoding = Encoding()
-            let list = try encoding.encode(value, over: options.replaces ? nil : stored, as: form)
+            let list = try encoding.encode(value, over: stored, as: form)
             return Encoded(list: list, droppedElements: encoding.droppedElements)
         } catch {
             throw error.placed(below: path)
         }
+    }
+
+    /// Whether the value is its own stored form, and nothing of what is stored now has to be kept.
+    private func isReady(_ value: PropertyList, _ plan: TypePlan, over stored: PropertyList?) -> Bool {
+        Conformance.isUnchanged(value, plan, .encoding(overStored: stored != nil))
+            && stored.map { Conformance.isKnown($0, plan) } ?? true
     }
 }

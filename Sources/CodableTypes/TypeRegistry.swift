@@ -99,6 +99,10 @@ final class TypeTable: @unchecked Sendable {
     private var references: [TypeReference] = []
     private let outer: TypeTable?
     private let redeclaration: TypeRegistry.Redeclaration
+    private var changes = 0
+
+    /// Another number after each change of what a name means.
+    var generation: Int { lock.withLock { changes } }
 
     init(_ redeclaration: TypeRegistry.Redeclaration) {
         self.redeclaration = redeclaration
@@ -127,7 +131,10 @@ final class TypeTable: @unchecked Sendable {
         if redeclaration == .rejected, let known = lock.withLock({ forms[name] }), known != form {
             throw TypeError(.redeclared, "\(name) already means another type")
         }
-        lock.withLock { forms[name] = form }
+        lock.withLock {
+            if let known = forms[name], known != form { changes += 1 }
+            forms[name] = form
+        }
     }
 
     /// Takes over what a draft declared, once every name in it means something.
