@@ -34,7 +34,7 @@ let package = Package(
         .systemLibrary(name: "CLua", pkgConfig: "lua5.4", providers: [.apt(["liblua5.4-dev"])]),
 
         room("PropertyLists", ["CKVCodable"]),
-        room("KeyValueCoding", ["PropertyLists"]),
+        room("KeyValueCoding", ["CKVCodable", "PropertyLists"]),
         room("KeyValueCoder", ["KeyValueCoding"]),
         room("CodableTypes", ["KeyValueCoding", "PropertyLists"]),
         room("DefaultsStorage", ["PropertyLists", "CSystem"]),

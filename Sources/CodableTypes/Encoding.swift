@@ -46,6 +46,8 @@ struct Encoding {
     private func isSameArray(
         _ value: PropertyList, over stored: PropertyList?, _ element: CodableType.Form, _ length: ClosedRange<Int>?
     ) throws(TypeError) -> Bool {
+        // An empty table of Lua is a dictionary, as long as nothing says that it is an array.
+        if value.kind == .dictionary, value.count == 0 { return false }
         guard value.kind == .array else { throw .mismatch("Array<Any>", value.kind) }
         if let length { try checkLength(value.count, length, "elements") }
         // Elements that keep something of their own have to be matched: that is the second walk's work.
@@ -98,7 +100,7 @@ struct Encoding {
             } catch {
                 throw error.placed(at: .key(field.name))
             }
-            if old == nil, field.defaultValue == inner { isAllSame = false }
+            if old == nil, let defaultValue = field.defaultValue, inner.means(defaultValue) { isAllSame = false }
         }
         guard known == value.count else { throw unknownField(of: structure, in: value) }
         return isAllSame && !hasUnknown(stored, structure)
@@ -200,8 +202,15 @@ struct Encoding {
         var given = value[field.name]
         if let found = given, field.isOptional, found.document.isNil(found.index) { given = nil }
         guard let given else { return stored?[field.key] == nil ? nil : field.defaultValue }
-        if let defaultValue = field.defaultValue, given == defaultValue, stored?[field.key] == nil { return nil }
+        if stored?[field.key] == nil, let defaultValue = field.defaultValue, given.means(defaultValue) { return nil }
         return given
+    }
+}
+
+extension PropertyList {
+    /// Whether this is `other`, or an empty table of Lua where `other` is an empty array.
+    fileprivate func means(_ other: PropertyList) -> Bool {
+        self == other || (kind == .dictionary && other.kind == .array && count == 0 && other.count == 0)
     }
 }
 

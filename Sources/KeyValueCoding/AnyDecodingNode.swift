@@ -7,7 +7,8 @@ final class AnyDecodingNode: DecodingNode {
     private var elements: [Any] = []
 
     init(_ context: DecodingContext, _ value: Any) {
-        self.value = value
+        // What `encode` gives is an Optional, and often comes back as it is.
+        self.value = content(of: value, as: Any?.self).flatMap { $0 } ?? value
         super.init(context)
     }
 
@@ -74,7 +75,7 @@ extension AnyDecodingNode {
     @inline(__always) func allElements<S: ScalarValue>(_ type: S.Type, at slot: DecodingSlot) -> [S]? {
         guard let value = any(at: slot) else { return nil }
         if let elements = content(of: value, as: [S].self) { return elements }
-        guard let elements = content(of: value, as: [Any].self) else { return nil }
+        guard let elements = listed(value) else { return nil }
         var result: [S] = []
         result.reserveCapacity(elements.count)
         for element in elements {
@@ -88,7 +89,7 @@ extension AnyDecodingNode {
     @inline(__always) func allEntries<S: ScalarValue>(_ type: S.Type, at slot: DecodingSlot) -> [String: S]? {
         guard let value = any(at: slot) else { return nil }
         if let entries = content(of: value, as: [String: S].self) { return entries }
-        guard let entries = content(of: value, as: [String: Any].self) else { return nil }
+        guard let entries = stringKeyed(value) else { return nil }
         return try? entries.mapValues { value throws(OtherType) in
             guard let value = content(of: value, as: S.self) else { throw OtherType() }
             return value

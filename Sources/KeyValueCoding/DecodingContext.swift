@@ -11,16 +11,23 @@ final class DecodingContext {
     let takesOptionals: Bool
     /// A caller's own test for nil.
     let isPlaceholder: (@Sendable (Any) -> Bool)?
+    /// Whether strings are read as values that a property list has no kind for, such as decimal numbers.
+    let readsSpelledValues: Bool
     private var converted: [String: String] = [:]
 
-    init(_ options: KeyValueDecoder) {
+    /// - Parameter forTree: whether the values come from a property-list tree, where a null is always nil, and
+    ///   `"$null"` takes the place of an Optional without a value.
+    init(_ options: KeyValueDecoder, forTree: Bool = false) {
         self.options = options
+        readsSpelledValues = forTree
         if case .useDefaultKeys = options.keyDecodingStrategy { converts = false } else { converts = true }
         if case .pass = options.nonConformingFloatDecodingStrategy { passesFloats = true } else { passesFloats = false }
+        let none: String? = forTree ? "$null" : nil
         switch options.nilDecodingStrategy {
-        case .removed, .optionalNone: (sentinel, takesOptionals, isPlaceholder) = (nil, true, nil)
-        case .sentinel(let text): (sentinel, takesOptionals, isPlaceholder) = (text, false, nil)
-        case .placeholder(_, let isNull): (sentinel, takesOptionals, isPlaceholder) = (nil, false, isNull)
+        case .optionalNone: (sentinel, takesOptionals, isPlaceholder) = (none, true, nil)
+        case .removed: (sentinel, takesOptionals, isPlaceholder) = (nil, true, nil)
+        case .sentinel(let text): (sentinel, takesOptionals, isPlaceholder) = (text, forTree, nil)
+        case .placeholder(_, let isNull): (sentinel, takesOptionals, isPlaceholder) = (nil, forTree, isNull)
         }
     }
 

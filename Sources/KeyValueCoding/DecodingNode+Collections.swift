@@ -35,6 +35,7 @@ extension DecodingNode {
     ) throws -> [S]? {
         switch self {
         case let node as AnyDecodingNode: node.allElements(type, at: slot)
+        case let node as TreeDecodingNode: node.allElements(type, at: slot)
         default: nil
         }
     }
@@ -45,6 +46,7 @@ extension DecodingNode {
     ) throws -> [String: S]? {
         switch self {
         case let node as AnyDecodingNode: node.allEntries(type, at: slot)
+        case let node as TreeDecodingNode: node.allEntries(type, at: slot)
         default: nil
         }
     }

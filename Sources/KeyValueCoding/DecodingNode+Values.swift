@@ -124,7 +124,7 @@ extension DecodingNode {
         case .number(let value): return value
         case .inexact: throw inexact(Decimal.self, at: slot, key)
         case .notNumeric:
-            if readsSpelledValues, case .string(let text) = scalar, let value = DecimalDigits.number(text) {
+            if context.readsSpelledValues, case .string(let text) = scalar, let value = DecimalDigits.number(text) {
                 return value
             }
             throw mismatch(Decimal.self, at: slot, key)
@@ -160,13 +160,22 @@ extension DecodingNode {
             return Date(timeIntervalSince1970: Double(try integer(Int64.self, at: slot, key)))
         case .millisecondsSince1970:
             return Date(timeIntervalSince1970: Double(try integer(Int64.self, at: slot, key)) / 1000)
-        case .iso8601Format(let style):
-            let text = try string(at: slot, key)
-            return try converted(text, "Date", key) { try style.parse(text) }
+        case .iso8601Format(let style): return try date(spelledAt: slot, key) { try? style.parse($0) }
+        case .parsed(let parse): return try date(spelledAt: slot, key, parse)
         case .custom(let convert):
             let value = try required(at: slot, key)
             return try converted(value, "Date", key) { try convert(value) }
         }
+    }
+
+    private final func date(
+        spelledAt slot: DecodingSlot, _ key: (any CodingKey)?, _ parse: (String) -> Date?
+    ) throws -> Date {
+        let text = try string(at: slot, key)
+        guard let date = parse(text) else {
+            throw corrupted(at: key) { "Date at \($0) cannot be decoded. \(text.debugDescription) is not a date" }
+        }
+        return date
     }
 
     private final func data(at slot: DecodingSlot, _ key: (any CodingKey)?) throws -> Data {

@@ -51,9 +51,6 @@ class DecodingNode {
     /// Gives `child` the value at `slot`; false where there is none.
     func hand(_ child: DecodingNode, valueAt slot: DecodingSlot) -> Bool { false }
 
-    /// Whether strings are read as values that the format has no kind for, such as decimal numbers.
-    var readsSpelledValues: Bool { false }
-
     /// Lets go of the value.
     func reset() {}
 }
@@ -84,6 +81,7 @@ extension DecodingNode {
     final func isPresent(_ scalar: Scalar, at slot: DecodingSlot) -> Bool? {
         if let isPlaceholder = context.isPlaceholder {
             guard let value = any(at: slot) else { return nil }
+            if case .null = scalar, context.takesOptionals { return false }
             return !isPlaceholder(value)
         }
         switch scalar {

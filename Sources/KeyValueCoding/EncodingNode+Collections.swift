@@ -8,6 +8,7 @@ extension EncodingNode {
     final func write<S: ScalarValue>(elements: [S], at slot: EncodingSlot) throws {
         switch self {
         case let node as AnyEncodingNode: node.put(elements.map { $0 as Any }, at: slot)
+        case let node as TreeEncodingNode: try node.append(elements: elements, at: slot)
         default: break
         }
     }
@@ -16,6 +17,7 @@ extension EncodingNode {
     final func write<S: ScalarValue>(entries: [String: S], at slot: EncodingSlot) throws {
         switch self {
         case let node as AnyEncodingNode: node.put(entries.mapValues { $0 as Any }, at: slot)
+        case let node as TreeEncodingNode: try node.append(entries: entries, at: slot)
         default: break
         }
     }

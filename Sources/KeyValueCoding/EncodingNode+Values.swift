@@ -17,6 +17,7 @@ extension EncodingNode {
     private final func encodePlain<T: Encodable>(
         _ value: T, at slot: EncodingSlot, _ key: (any CodingKey)?
     ) throws {
+        if defers(slot) { return try encodeDeferred(value, at: slot, key) }
         let child = try child(key, of: value)
         defer { release(child) }
         begin(child, at: slot)
@@ -27,6 +28,13 @@ extension EncodingNode {
             abandon(child)
             throw error
         }
+    }
+
+    private final func encodeDeferred<T: Encodable>(
+        _ value: T, at slot: EncodingSlot, _ key: (any CodingKey)?
+    ) throws {
+        if case .named(let name) = slot { forgetNested(name) }
+        try nested(at: slot, key ?? IndexKey(elements)).encode(value, at: .whole, nil)
     }
 
     /// Breaks the cycle with a child, so that somebody who holds it does not hold its parents for ever.
@@ -138,6 +146,7 @@ extension EncodingNode {
         case .secondsSince1970: try write(date, times: 1, at: slot, key)
         case .millisecondsSince1970: try write(date, times: 1000, at: slot, key)
         case .iso8601Format(let style): try write(.string(date.formatted(style)), at: slot)
+        case .formatted(let format): try write(.string(format(date)), at: slot)
         case .custom(let convert):
             try write(any: converted(date, "Date", key) { try convert(date) }, at: slot)
         }

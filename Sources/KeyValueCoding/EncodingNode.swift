@@ -56,8 +56,14 @@ class EncodingNode {
     /// Makes the node a dictionary or an array. Called once.
     func open(_ shape: Shape) throws {}
 
-    /// A node of the same kind, for a value inside this one or for one that is written later.
+    /// A node of the same kind, for a value inside this one.
     func makeNode() -> EncodingNode { EncodingNode(context) }
+
+    /// A node of the same kind, for a value that may be written later.
+    func makeDetachedNode() -> EncodingNode { makeNode() }
+
+    /// Whether a value cannot be written to its place now, but has to be kept until the node is finished.
+    func defers(_ slot: EncodingSlot) -> Bool { false }
 
     /// Prepares `child`, whose value comes next, and belongs in `slot`.
     func begin(_ child: EncodingNode, at slot: EncodingSlot) {}
@@ -139,11 +145,11 @@ extension EncodingNode {
             fail(invalid("", key) { _ in "Values are nested deeper than \(CodingLimits.depth) levels" })
             return EncodingNode(context)
         }
-        let node = makeNode()
+        let node = makeDetachedNode()
         node.parent = self
         node.key = key
         node.depth = depth + 1
-        if case .named(let name) = slot { deferredNames[name] = deferred.count } else { elements += 1 }
+        if case .named(let name) = slot { deferredNames[name] = deferred.count }
         deferred.append(Deferred(slot: slot, position: position, node: node))
         return node
     }

@@ -37,6 +37,8 @@ extension KeyValueDecoder {
         case custom(@Sendable (Any) throws -> Date)
         /// From a string in an ISO 8601 format.
         case iso8601Format(Date.ISO8601FormatStyle)
+        /// From a string, by the closure; where it gives nil, the string is no date.
+        case parsed(@Sendable (String) -> Date?)
     }
 
     /// How data is read.

@@ -26,6 +26,8 @@ extension KeyValueEncoder {
         case custom(@Sendable (Date) throws -> Any)
         /// As a string in an ISO 8601 format.
         case iso8601Format(Date.ISO8601FormatStyle)
+        /// As the string that the closure gives.
+        case formatted(@Sendable (Date) -> String)
     }
 
     /// How data is written.

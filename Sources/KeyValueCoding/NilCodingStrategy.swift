@@ -57,7 +57,11 @@ protocol OptionalValue {
 }
 
 extension Optional: OptionalValue {
-    var wrapped: Any? { map { $0 } }
+    var wrapped: Any? {
+        guard let value = self else { return nil }
+        // An `Any` put into an `Any` by generic code would be hidden inside it.
+        return Wrapped.self == Any.self ? exactly(value, as: Any.self) : value
+    }
 }
 
 /// Whether `value` is an Optional that, however deeply nested, holds nothing.

@@ -32,26 +32,6 @@ enum Scalar {
     case other
 }
 
-/// A type that ``Scalar`` has a case for, so that arrays and dictionaries of it are handled as a whole.
-protocol ScalarValue {
-    var scalar: Scalar { get }
-}
-
-extension Bool: ScalarValue { var scalar: Scalar { .bool(self) } }
-extension Int: ScalarValue { var scalar: Scalar { .int(self) } }
-extension Int8: ScalarValue { var scalar: Scalar { .int8(self) } }
-extension Int16: ScalarValue { var scalar: Scalar { .int16(self) } }
-extension Int32: ScalarValue { var scalar: Scalar { .int32(self) } }
-extension Int64: ScalarValue { var scalar: Scalar { .int64(self) } }
-extension UInt: ScalarValue { var scalar: Scalar { .uint(self) } }
-extension UInt8: ScalarValue { var scalar: Scalar { .uint8(self) } }
-extension UInt16: ScalarValue { var scalar: Scalar { .uint16(self) } }
-extension UInt32: ScalarValue { var scalar: Scalar { .uint32(self) } }
-extension UInt64: ScalarValue { var scalar: Scalar { .uint64(self) } }
-extension Float: ScalarValue { var scalar: Scalar { .float(self) } }
-extension Double: ScalarValue { var scalar: Scalar { .double(self) } }
-extension String: ScalarValue { var scalar: Scalar { .string(self) } }
-
 extension Scalar {
     /// The value in an `Any`, of the very type it came as.
     @inline(__always) var boxed: Any {

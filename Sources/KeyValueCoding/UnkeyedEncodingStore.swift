@@ -55,14 +55,17 @@ struct UnkeyedEncodingStore: UnkeyedEncodingContainer {
     func nestedContainer<NestedKey: CodingKey>(
         keyedBy type: NestedKey.Type
     ) -> KeyedEncodingContainer<NestedKey> {
-        node.nested(at: .next, key).container(keyedBy: type)
+        nested().container(keyedBy: type)
     }
 
-    func nestedUnkeyedContainer() -> any UnkeyedEncodingContainer {
-        node.nested(at: .next, key).unkeyedContainer()
-    }
+    func nestedUnkeyedContainer() -> any UnkeyedEncodingContainer { nested().unkeyedContainer() }
 
-    func superEncoder() -> any Encoder { node.nested(at: .next, key) }
+    func superEncoder() -> any Encoder { nested() }
+
+    private func nested() -> EncodingNode {
+        defer { node.elements += 1 }
+        return node.nested(at: .next, key)
+    }
 
     private func write(_ scalar: Scalar) throws {
         try node.write(scalar, at: .next)

@@ -43,7 +43,7 @@ extension PropertyList {
         if encoding.isUTF8 { return try parse(text: encoding.text(of: bytes), as: format, limits: limits) }
         var text = GrowableBuffer<UInt8>()
         try encoding.transcode(bytes, to: &text)
-        return try parse(text: UnsafeBufferPointer(start: text.base, count: text.count), as: format, limits: limits)
+        return try parse(text: text.contents, as: format, limits: limits)
     }
 
     private static func parse(
@@ -61,8 +61,8 @@ extension PropertyList {
         }
         switch format {
         case .xml: return (try XMLReader.read(cursor, limits: limits), format)
-        case .json, .openStep, .binary:
-            throw PropertyListError(.malformed, "\(format) is not read", location: cursor.location(of: 0))
+        case .json: return (try JSONReader.read(cursor, limits: limits), format)
+        case .openStep, .binary: return (try OpenStepReader.read(cursor, limits: limits), .openStep)
         }
     }
 }

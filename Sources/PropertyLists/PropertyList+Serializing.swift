@@ -17,7 +17,8 @@ extension PropertyList {
         switch format {
         case .xml: try XMLWriter.write(self, to: &output)
         case .binary: try BinaryWriter.write(self, to: &output)
-        case .json, .openStep:
+        case .json: try JSONWriter.write(self, to: &output)
+        case .openStep:
             throw PropertyListError(.invalidValue, "\(format) is not written: choose XML, binary or JSON")
         }
     }

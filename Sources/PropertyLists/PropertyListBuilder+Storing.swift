@@ -34,7 +34,7 @@ extension PropertyListBuilder {
         let value = nodes[header + 1]
         guard value.kind == .integer, let uid = UInt32(exactly: Int64(bitPattern: value.payload)) else { return nil }
         let key = keys[keys.count - 1]
-        let name = UnsafeBufferPointer(start: bytes.base, count: bytes.count)
+        let name = bytes.contents
         return name[Int(key.payload)..<(Int(key.payload) + Int(key.count))].elementsEqual("CF$UID".utf8) ? uid : nil
     }
 
@@ -44,5 +44,15 @@ extension PropertyListBuilder {
         try end()
         nodes.count = position
         nodes.append(kv_node(kind: .uid, payload: UInt64(uid)))
+    }
+}
+
+extension PropertyListError {
+    /// Adds the path of a builder, and the place in a text, where the error names none.
+    func located(in builder: borrowing PropertyListBuilder, _ cursor: TextCursor) -> PropertyListError {
+        var error = self
+        if error.path.isEmpty { error.path = builder.path }
+        if error.location == nil { error.location = cursor.location(of: cursor.position) }
+        return error
     }
 }

@@ -225,15 +225,14 @@ extension PropertyListBuilder {
     private mutating func placeKeys(from first: Int, of header: Int) throws(PropertyListError) {
         var count = keys.count - first
         guard nodes.count + count <= PropertyListLimits.nodes else { throw tooManyNodes() }
+        // Keys may all be "" and without a byte: sorting asks for an address even so.
+        bytes.reserve(1)
         if count > 0, let stack = keys.base, let text = bytes.base {
             let unsorted = UnsafeMutableBufferPointer(start: stack + first, count: count)
             let unique = sortKeys(unsorted, bytes: text)
             hasDuplicates = hasDuplicates || unique < count
             count = unique
             nodes.append(UnsafeBufferPointer(start: stack + first, count: count))
-        } else {
-            // Either no keys, or the one key "": nothing to sort.
-            for slot in first..<keys.count { nodes.append(keys[slot]) }
         }
         keys.count = first
         nodes[header].count = UInt32(truncatingIfNeeded: count)

@@ -34,7 +34,7 @@ extension PropertyListFormat {
         var text = GrowableBuffer<UInt8>()
         // What could be decoded shows the format as well as the whole does.
         try? encoding.transcode(bytes, to: &text)
-        return text.withBuffer { detect(text: $0) }
+        return detect(text: text.contents)
     }
 
     static func isBinary(_ bytes: UnsafeRawBufferPointer) -> Bool {

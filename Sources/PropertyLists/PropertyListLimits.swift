@@ -42,6 +42,9 @@ public struct PropertyListLimits: Sendable, Hashable {
     /// The deepest document that may be asked for: its recursive walks stay within 1 MB of stack.
     public static let maximumDepth = 2048
 
+    /// How many archives and property lists in data are unwrapped from around one another.
+    public static let wrappings = 8
+
     /// Nodes in a document, and the distance of a key to its value: 31 bits.
     @inlinable package static var nodes: Int { 0x7FFF_FFFF }
 

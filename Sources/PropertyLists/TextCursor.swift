@@ -59,6 +59,20 @@ struct TextCursor {
         UnsafeBufferPointer(start: base + start, count: end - start)
     }
 
+    /// An error about what stands at a position, or here.
+    func malformed(_ message: String, at position: Int? = nil) -> PropertyListError {
+        PropertyListError(.malformed, message, location: location(of: position ?? self.position))
+    }
+
+    /// What stands at a position, for a message.
+    func found(at position: Int) -> String {
+        guard position < count else { return "the end" }
+        let scalar = String(decoding: slice(position, min(position + 4, count)), as: UTF8.self).unicodeScalars.first
+        guard let scalar else { return "nothing" }
+        return scalar.value < 0x20
+            ? "U+00" + (scalar.value < 16 ? "0" : "") + String(scalar.value, radix: 16) : "\(scalar)"
+    }
+
     /// Line and column of a position, for errors: `\n`, `\r\n` and `\r` end a line; a column is a Unicode scalar.
     func location(of position: Int) -> PropertyListError.Location {
         let end = min(position, count)
@@ -78,6 +92,8 @@ struct TextCursor {
 @inline(__always) func isWhitespace(_ byte: UInt8) -> Bool {
     byte == 0x20 || byte == 0x0A || byte == 0x09 || byte == 0x0D
 }
+
+func isDigit(_ byte: UInt8) -> Bool { byte &- UInt8(ascii: "0") < 10 }
 
 func isHexadecimalDigit(_ byte: UInt8) -> Bool { hexadecimalValue(byte) != nil }
 

@@ -17,13 +17,14 @@ struct TextEncoding {
     /// Nil for no bytes at all.
     init?(of bytes: UnsafeRawBufferPointer) {
         guard !bytes.isEmpty else { return nil }
-        func byte(_ index: Int) -> UInt8 { index < bytes.count ? bytes[index] : 0xFF }
+        // What is not there is neither zero nor part of a mark.
+        func byte(_ index: Int) -> UInt8 { index < bytes.count ? bytes[index] : 1 }
         switch (byte(0), byte(1), byte(2), byte(3)) {
         case (0xEF, 0xBB, 0xBF, _): (unit, markLength) = (.utf8, 3)
         case (0, 0, 0xFE, 0xFF): (unit, markLength) = (.utf32(isBigEndian: true), 4)
         case (0xFF, 0xFE, 0, 0): (unit, markLength) = (.utf32(isBigEndian: false), 4)
         case (0xFE, 0xFF, _, _): (unit, markLength) = (.utf16(isBigEndian: true), 2)
-        case (0xFF, 0xFE, _, _) where bytes.count > 1: (unit, markLength) = (.utf16(isBigEndian: false), 2)
+        case (0xFF, 0xFE, _, _): (unit, markLength) = (.utf16(isBigEndian: false), 2)
         case (0, 0, 0, 1...): (unit, markLength) = (.utf32(isBigEndian: true), 0)
         case (1..., 0, 0, 0): (unit, markLength) = (.utf32(isBigEndian: false), 0)
         case (0, 1..., _, _): (unit, markLength) = (.utf16(isBigEndian: true), 0)
@@ -74,7 +75,7 @@ struct TextEncoding {
     }
 
     private func invalid(_ name: String, _ text: inout GrowableBuffer<UInt8>) -> PropertyListError {
-        let location = text.withBuffer { TextCursor($0).location(of: $0.count) }
+        let location = TextCursor(text.contents).location(of: text.count)
         return PropertyListError(.malformed, "Expected \(name), found invalid bytes", location: location)
     }
 }
@@ -121,8 +122,6 @@ extension GrowableBuffer where Element == UInt8 {
         return true
     }
 
-    /// Lends the bytes for the time of the call.
-    borrowing func withBuffer<Result>(_ body: (UnsafeBufferPointer<UInt8>) throws -> Result) rethrows -> Result {
-        try body(UnsafeBufferPointer(start: base, count: count))
-    }
+    /// The bytes as they are now; valid until the buffer changes.
+    @inline(__always) var contents: UnsafeBufferPointer<UInt8> { UnsafeBufferPointer(start: base, count: count) }
 }

@@ -116,7 +116,7 @@ extension XMLReader {
             try text()
             try close(name)
         }
-        let text = trimmed(UnsafeBufferPointer(start: builder.bytes.base, count: builder.bytes.count), from: start)
+        let text = trimmed(builder.bytes.contents, from: start)
         do throws(PropertyListError) {
             switch name.utf8Start[0] {
             case UInt8(ascii: "i"): try integer(text)

@@ -20,7 +20,7 @@ struct XMLReader: ~Copyable {
             try reader.document()
             return try reader.builder.finish()
         } catch {
-            throw reader.located(error)
+            throw error.located(in: reader.builder, reader.cursor)
         }
     }
 
@@ -29,16 +29,8 @@ struct XMLReader: ~Copyable {
         self.builder = builder
     }
 
-    /// Adds path and place where the error names none.
-    private func located(_ error: PropertyListError) -> PropertyListError {
-        var error = error
-        if error.path.isEmpty { error.path = builder.path }
-        if error.location == nil { error.location = cursor.location(of: cursor.position) }
-        return error
-    }
-
     func malformed(_ message: String, at position: Int? = nil) -> PropertyListError {
-        PropertyListError(.malformed, message, location: cursor.location(of: position ?? cursor.position))
+        cursor.malformed(message, at: position)
     }
 }
 

@@ -112,7 +112,8 @@ struct XMLWriter: ~Copyable {
         append("<date>")
         date.write(to: &output)
         append("</date>")
-        if seconds != seconds.rounded(.down) {
+        // A fraction, or the sign of zero.
+        if seconds.bitPattern != date.secondsSince2001.bitPattern {
             append("<?seconds-since-2001 ")
             output.append(shortest: seconds, keepsPoint: false)
             append("?>")

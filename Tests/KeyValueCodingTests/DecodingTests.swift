@@ -1,5 +1,6 @@
 import FoundationEssentials
 import KeyValueCoding
+import PropertyLists
 import Testing
 
 @Suite struct DecodingTests {
@@ -42,13 +43,17 @@ import Testing
 
     struct Rejection: Sendable, CustomTestStringConvertible {
         let testDescription: String
-        let decode: @Sendable (KeyValueDecoder) throws -> Any
+        let value: @Sendable () -> Any
+        let decodeValue: @Sendable (KeyValueDecoder, Any) throws -> Any
+        let decodeTree: @Sendable (KeyValueDecoder, PropertyList) throws -> Any
 
         init<T: Decodable & Sendable>(
             _ type: T.Type, from value: @autoclosure @escaping @Sendable () -> Any, _ report: String
         ) {
             testDescription = report
-            decode = { try $0.decode(type, from: value()) }
+            self.value = value
+            decodeValue = { try $0.decode(type, from: $1) }
+            decodeTree = { try $0.decode(type, from: $1) }
         }
     }
 
@@ -100,7 +105,7 @@ import Testing
 
     @Test("a value of another kind is an error that names both and the place", arguments: rejections)
     func rejectsValue(row: Rejection) {
-        #expect(failure { try row.decode(KeyValueDecoder()) } == row.testDescription)
+        #expect(failure { try row.decodeValue(KeyValueDecoder(), row.value()) } == row.testDescription)
     }
 
     struct NumberRow: Sendable {

@@ -1,5 +1,6 @@
 import FoundationEssentials
 import KeyValueCoding
+import PropertyLists
 import Testing
 
 private struct Point: Codable, Equatable {
@@ -30,11 +31,13 @@ private final class Base: Codable {
     struct Row: Sendable, CustomTestStringConvertible {
         let testDescription: String
         let encode: @Sendable (KeyValueEncoder) throws -> Any?
+        let encodeToTree: @Sendable (KeyValueEncoder) throws -> PropertyList?
         let expected: @Sendable () -> Any?
 
         init<T: Encodable & Sendable>(_ value: T, _ expected: @autoclosure @escaping @Sendable () -> Any?) {
             testDescription = "\(T.self) \(value)"
             encode = { try $0.encode(value) }
+            encodeToTree = { try $0.encodeToPropertyList(value) }
             self.expected = expected
         }
     }

@@ -2,7 +2,8 @@ local kv = require "kvcodable"
 
 -- Through the library and back, without a file.
 local function pass(value)
-  local store <close> = assert(kv.open_file("none.plist", { engine = "memory" }))
+  local store <close> = assert(kv.open_file("none.plist",
+    { engine = "memory", format = "binary" }))
   store:set("value", value)
   return store:get "value"
 end

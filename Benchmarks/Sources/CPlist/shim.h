@@ -1,0 +1,2 @@
+#include <malloc.h>
+#include <plist/plist.h>

@@ -1,0 +1,34 @@
+import Foundation
+import KeyValueCoder
+import PropertyLists
+
+/// Single operations for an instruction counter.
+enum Counting {
+    static func run(_ arguments: [String], _ records: [Record]) throws {
+        guard arguments.count == 3, let times = Int(arguments[2]) else { throw WrongShape() }
+        switch arguments[0] {
+        case "records": try run(records, arguments[1], times)
+        case "integers": try run(Array(0..<100_000), arguments[1], times)
+        case "doubles": try run((0..<100_000).map { Double($0) * 0.5 }, arguments[1], times)
+        case "strings": try run((0..<10_000).map { "string number \($0)" }, arguments[1], times)
+        case "pair": try run(Pair(x: 1, name: "one"), arguments[1], times)
+        default: throw WrongShape()
+        }
+    }
+
+    private static func run<Value: Codable>(_ value: Value, _ operation: String, _ times: Int) throws {
+        let encoder = KeyValueEncoder()
+        let decoder = KeyValueDecoder()
+        let any = try encoder.encode(value) as Any
+        guard let list = try encoder.encodeToPropertyList(value) else { throw WrongShape() }
+        for _ in 0..<times {
+            switch operation {
+            case "encode": consume(try encoder.encode(value))
+            case "decode": consume(try decoder.decode(Value.self, from: any))
+            case "build": consume(try encoder.encodeToPropertyList(value))
+            case "read": consume(try decoder.decode(Value.self, from: list))
+            default: throw WrongShape()
+            }
+        }
+    }
+}

@@ -1,0 +1,38 @@
+import Foundation
+
+/// Times several ways of doing one thing in turn, so that what disturbs the machine disturbs all of them.
+struct Measurement {
+    struct Way {
+        var name: String
+        var run: () throws -> Void
+    }
+
+    /// The median of nanoseconds for each way, `operations` of which are done by one run.
+    static func medians(_ ways: [Way], operations: Int, rounds: Int) throws -> [Double] {
+        var times = [[Double]](repeating: [], count: ways.count)
+        for way in ways { try way.run() }
+        for _ in 0..<rounds {
+            for (index, way) in ways.enumerated() {
+                let clock = ContinuousClock()
+                let time = try clock.measure { try way.run() }
+                let seconds = Double(time.components.seconds) + Double(time.components.attoseconds) * 1e-18
+                times[index].append(seconds * 1e9 / Double(operations))
+            }
+        }
+        return times.map { $0.sorted()[$0.count / 2] }
+    }
+
+    /// Prints each way's time, and how many times as long as the first it takes.
+    static func report(_ title: String, _ ways: [Way], operations: Int, rounds: Int) throws {
+        let medians = try medians(ways, operations: operations, rounds: rounds)
+        print(title)
+        for (way, median) in zip(ways, medians) {
+            let time = String(format: "%12.1f ns", median)
+            let ratio = String(format: "%8.2f x", median / medians[0])
+            print("  \(way.name.padding(toLength: 34, withPad: " ", startingAt: 0))\(time)\(ratio)")
+        }
+    }
+}
+
+/// Keeps a result from being optimised away.
+@inline(never) func consume<T>(_ value: T) {}

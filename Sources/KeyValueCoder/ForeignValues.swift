@@ -1,0 +1,74 @@
+internal import Foundation
+internal import KeyValueCoding
+
+// How the coders see Foundation's classes: one level at a time, so that an array which contains itself is met by the
+// coders' own limit on depth.
+
+extension NSNull: ForeignValue {
+    package var swiftValue: Any? { nil }
+}
+
+extension NSString: ForeignValue {
+    /// Nil for what is not Unicode: a surrogate without its other half.
+    package var swiftValue: Any? { text }
+
+    fileprivate var text: String? {
+        var units = [unichar](repeating: 0, count: length)
+        getCharacters(&units, range: NSRange(location: 0, length: length))
+        return String(validating: units, as: UTF16.self)
+    }
+}
+
+extension NSNumber: ForeignValue {
+    /// A Bool only from a number made of one.
+    package var swiftValue: Any? {
+        if let decimal = self as? NSDecimalNumber { return decimal.decimalValue }
+        switch UInt8(bitPattern: objCType.pointee) {
+        case UInt8(ascii: "c"), UInt8(ascii: "B"): return isBoolean ? boolValue : intValue
+        case UInt8(ascii: "f"): return floatValue
+        case UInt8(ascii: "d"): return doubleValue
+        case UInt8(ascii: "Q"), UInt8(ascii: "L"): return uint64Value
+        default: return int64Value
+        }
+    }
+
+    /// There are just two numbers made of a Bool; Int8 has the same type code on some platforms.
+    private var isBoolean: Bool { self === NSNumber(value: true) || self === NSNumber(value: false) }
+}
+
+extension NSData: ForeignValue {
+    package var swiftValue: Any? { Data(referencing: self) }
+}
+
+extension NSDate: ForeignValue {
+    package var swiftValue: Any? { Date(timeIntervalSinceReferenceDate: timeIntervalSinceReferenceDate) }
+}
+
+extension NSURL: ForeignValue {
+    package var swiftValue: Any? { absoluteURL }
+}
+
+extension NSArray: ForeignValue {
+    package var swiftValue: Any? { (0..<count).map { self[$0] } }
+}
+
+extension NSDictionary: ForeignValue {
+    /// Nil where a key is not a string.
+    package var swiftValue: Any? {
+        var entries: [String: Any] = [:]
+        entries.reserveCapacity(count)
+        for (key, value) in self {
+            guard let name = key as? String ?? (key as? NSString)?.text else { return nil }
+            entries[name] = value
+        }
+        return entries
+    }
+}
+
+extension CGFloat: ForeignValue {
+    package var swiftValue: Any? { Double(self) }
+}
+
+extension NSNull: ErrorDescriber {
+    package static func message(of error: any Error) -> String { error.localizedDescription }
+}

@@ -1,0 +1,145 @@
+internal import CKVCodable
+internal import FoundationEssentials
+internal import PropertyLists
+
+/// Reads one value from a property-list tree.
+final class TreeDecodingNode: DecodingNode {
+    private let document: Document
+    private var index: Int
+    /// The element looked at last and its place, so that walking an array never starts over.
+    private var lastElement = 0
+    private var lastIndex = 0
+
+    convenience init(_ context: DecodingContext, _ list: PropertyList) {
+        self.init(context, list.document, list.index)
+    }
+
+    private init(_ context: DecodingContext, _ document: Document, _ index: Int) {
+        self.document = document
+        self.index = index
+        super.init(context)
+    }
+
+    override func makeNode() -> DecodingNode { TreeDecodingNode(context, document, index) }
+
+    private var node: kv_node { document.nodes[index] }
+
+    /// Where the value is in the document; nil where there is none.
+    @inline(__always) private func find(_ slot: DecodingSlot) -> Int? {
+        switch slot {
+        case .named(let name): find(name)
+        case .index(let element): find(element)
+        case .whole: index
+        }
+    }
+
+    private func find(_ name: String) -> Int? {
+        guard node.kind == .dictionary else { return nil }
+        return name.withBytes { utf8 -> Int? in
+            let (slot, found) = document.search(utf8.bindMemory(to: UInt8.self), inDictionaryAt: index)
+            return found ? index + document.nodes[slot].distance : nil
+        }
+    }
+
+    private func find(_ element: Int) -> Int? {
+        guard element >= 0, element < elementCount else { return nil }
+        if Int(truncatingIfNeeded: node.payload) == Int(node.count) + 1 { return index + 1 + element }
+        if element < lastElement || lastIndex == 0 { (lastElement, lastIndex) = (0, index + 1) }
+        while lastElement < element {
+            lastIndex += document.nodes[lastIndex].span
+            lastElement += 1
+        }
+        return lastIndex
+    }
+
+    private func list(at slot: DecodingSlot) -> PropertyList? {
+        find(slot).map { PropertyList(document: document, index: $0) }
+    }
+
+    override func scalar(at slot: DecodingSlot) -> Scalar {
+        guard let place = find(slot) else { return .absent }
+        let node = document.nodes[place]
+        switch node.kind {
+        case .null: return .null
+        case .boolean: return .bool(node.payload != 0)
+        case .integer: return .int(Int(truncatingIfNeeded: Int64(bitPattern: node.payload)))
+        case .unsigned: return .uint64(node.payload)
+        case .real: return .double(Double(bitPattern: node.payload))
+        case .date: return .date(Date(timeIntervalSinceReferenceDate: Double(bitPattern: node.payload)))
+        case .string: return .string(String(decoding: document.buffer(of: node), as: UTF8.self))
+        case .data: return .data(Data(document.buffer(of: node)))
+        case .uid, .array, .dictionary: return .other
+        }
+    }
+
+    override func any(at slot: DecodingSlot) -> Any? {
+        guard let list = list(at: slot) else { return nil }
+        return (try? list.any()) ?? list
+    }
+
+    override func typeName(at slot: DecodingSlot) -> String {
+        switch list(at: slot)?.kind {
+        case nil, .null: "nil"
+        case .boolean: "Bool"
+        case .integer: "Int"
+        case .unsigned: "UInt64"
+        case .real: "Double"
+        case .date: "Date"
+        case .uid: "PropertyListUID"
+        case .string: "String"
+        case .data: "Data"
+        case .array: "Array<Any>"
+        case .dictionary: "Dictionary<String, Any>"
+        }
+    }
+
+    override func openEntries() -> Bool { node.kind == .dictionary }
+
+    override func openElements() -> Bool { node.kind == .array }
+
+    override var elementCount: Int { node.kind == .array ? Int(node.count) : 0 }
+
+    override var names: [String] { PropertyList(document: document, index: index).keys }
+
+    override func hand(_ child: DecodingNode, valueAt slot: DecodingSlot) -> Bool {
+        guard let child = child as? TreeDecodingNode, let place = find(slot) else { return false }
+        child.index = place
+        child.lastIndex = 0
+        return true
+    }
+}
+
+// MARK: - Whole collections
+
+extension TreeDecodingNode {
+    /// The elements of an array of scalars that are all of one type.
+    @inline(__always) func allElements<S: ScalarValue>(_ type: S.Type, at slot: DecodingSlot) -> [S]? {
+        guard let header = find(slot), document.nodes[header].kind == .array else { return nil }
+        let count = Int(document.nodes[header].count)
+        // An array of scalars takes one node for each, and one for itself.
+        guard document.nodes[header].span == count + 1 else { return nil }
+        var result: [S] = []
+        result.reserveCapacity(count)
+        for place in (header + 1)..<(header + 1 + count) {
+            guard let value = S(document, at: place) else { return nil }
+            result.append(value)
+        }
+        return result
+    }
+
+    /// The entries of a dictionary of scalars that are all of one type.
+    @inline(__always) func allEntries<S: ScalarValue>(_ type: S.Type, at slot: DecodingSlot) -> [String: S]? {
+        guard let header = find(slot), document.nodes[header].kind == .dictionary else { return nil }
+        let keys = document.keys(ofDictionaryAt: header)
+        var result: [String: S] = [:]
+        result.reserveCapacity(keys.count)
+        for slot in keys {
+            let key = document.nodes[slot]
+            guard let value = S(document, at: header + key.distance) else { return nil }
+            // Keys that differ in normalisation alone become one in Swift's dictionary.
+            let name = String(decoding: document.buffer(of: key), as: UTF8.self)
+            guard result.updateValue(value, forKey: name) == nil else { return nil }
+        }
+        return result
+    }
+}

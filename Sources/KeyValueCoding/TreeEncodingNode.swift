@@ -1,0 +1,177 @@
+internal import FoundationEssentials
+internal import PropertyLists
+
+/// A document that is being written, and the node whose turn it is.
+final class TreeOutput {
+    var builder = PropertyListBuilder()
+    /// Not a reference: it is compared, never followed.
+    var writer: ObjectIdentifier?
+}
+
+/// Writes one value to a property-list tree.
+///
+/// Values go to the document in the order in which they come, without a copy between. What does not come in order (a
+/// nested container beside its parent) is written to a document of its own, which is appended in the end.
+final class TreeEncodingNode: EncodingNode {
+    private var output: TreeOutput
+    /// Where the value goes in the container that is open.
+    private var place = EncodingSlot.whole
+    /// The state of the document before the value.
+    private var mark = PropertyListBuilder.Mark()
+
+    init(_ context: EncodingContext, _ output: TreeOutput = TreeOutput()) {
+        self.output = output
+        super.init(context)
+        output.writer = ObjectIdentifier(self)
+    }
+
+    override var holdsWideIntegers: Bool { false }
+
+    override func makeNode() -> EncodingNode {
+        let node = TreeEncodingNode(context, output)
+        output.writer = ObjectIdentifier(self)
+        return node
+    }
+
+    override func makeDetachedNode() -> EncodingNode { TreeEncodingNode(context) }
+
+    /// Whether it is this node's turn, and nothing that was kept has to come first.
+    override func defers(_ slot: EncodingSlot) -> Bool {
+        if output.writer != ObjectIdentifier(self) { return true }
+        guard case .next = slot else { return false }
+        return !deferred.isEmpty
+    }
+
+    override func open(_ shape: Shape) throws {
+        try enter()
+        if shape == .keyed { try output.builder.beginDictionary() } else { try output.builder.beginArray() }
+    }
+
+    /// Names the value in the container that is open, if that is a dictionary.
+    private func enter() throws {
+        if case .named(let name) = place { try output.builder.key(name) }
+    }
+
+    /// Begins a scalar or a whole collection in `slot`; gives where it has to go instead, if it cannot go there now.
+    private func admit(_ slot: EncodingSlot) throws -> TreeEncodingNode? {
+        if defers(slot) { return keep(slot) }
+        switch slot {
+        case .named(let name):
+            if !deferred.isEmpty { forgetNested(name) }
+            try output.builder.key(name)
+        case .next: break
+        case .whole:
+            if shape == .whole { output.builder.rewind(to: mark) }
+            try enter()
+            shape = .whole
+        }
+        return nil
+    }
+
+    private func keep(_ slot: EncodingSlot) -> TreeEncodingNode? {
+        switch slot {
+        case .named(let name):
+            forgetNested(name)
+            return nested(at: slot, NameKey(name)) as? TreeEncodingNode
+        case .next: return nested(at: slot, IndexKey(elements)) as? TreeEncodingNode
+        case .whole:
+            fail(invalid("", nil) { "Value at \($0) cannot be encoded while one inside it is" })
+            return TreeEncodingNode(context)
+        }
+    }
+
+    // MARK: Values
+
+    override func write(_ scalar: Scalar, at slot: EncodingSlot) throws {
+        if let other = try admit(slot) { return try other.write(scalar, at: .whole) }
+        try output.builder.append(scalar)
+    }
+
+    override func write(any value: Any, at slot: EncodingSlot) throws {
+        if let other = try admit(slot) { return try other.write(any: value, at: .whole) }
+        try output.builder.append(any: value, depth: depth)
+    }
+
+    override func writeNil(at slot: EncodingSlot) throws {
+        switch context.options.nilEncodingStrategy {
+        case .removed:
+            guard case .whole = slot else { return }
+            if shape == .whole { output.builder.rewind(to: mark) }
+            shape = .removed
+        case .optionalNone: try write(.string("$null"), at: slot)
+        case .sentinel(let text): try write(.string(text), at: slot)
+        case .placeholder(let value, _): try write(any: value, at: slot)
+        }
+    }
+
+    func append<S: ScalarValue>(elements: [S], at slot: EncodingSlot) throws {
+        if let other = try admit(slot) { return try other.append(elements: elements, at: .whole) }
+        try output.builder.beginArray()
+        for element in elements { try output.builder.append(element.scalar) }
+        try output.builder.end()
+    }
+
+    func append<S: ScalarValue>(entries: [String: S], at slot: EncodingSlot) throws {
+        if let other = try admit(slot) { return try other.append(entries: entries, at: .whole) }
+        try output.builder.beginDictionary()
+        for (name, value) in entries {
+            try output.builder.key(name)
+            try output.builder.append(value.scalar)
+        }
+        try output.builder.end()
+    }
+
+    // MARK: Children
+
+    override func begin(_ child: EncodingNode, at slot: EncodingSlot) {
+        guard let child = child as? TreeEncodingNode else { return }
+        if case .whole = slot {
+            // The child writes this node's own value.
+            if shape == .whole { output.builder.rewind(to: mark) }
+            child.place = place
+        } else {
+            child.place = slot
+        }
+        if !deferred.isEmpty, case .named(let name) = slot { forgetNested(name) }
+        child.mark = output.builder.mark
+        output.writer = ObjectIdentifier(child)
+    }
+
+    override func end(_ child: EncodingNode, at slot: EncodingSlot) throws {
+        try (child as? TreeEncodingNode)?.close()
+        output.writer = ObjectIdentifier(self)
+        if case .whole = slot { shape = child.shape == .removed ? .removed : .whole }
+    }
+
+    override func abandon(_ child: EncodingNode) {
+        guard let child = child as? TreeEncodingNode else { return }
+        output.builder.rewind(to: child.mark)
+        output.writer = ObjectIdentifier(self)
+        if case .whole = child.place, shape == .whole { shape = .none }
+    }
+
+    /// Writes what is still missing of the value: its end, its nested containers, an empty dictionary for nothing.
+    private func close() throws {
+        if shape == .none {
+            try open(.keyed)
+            shape = .keyed
+        }
+        guard shape == .keyed || shape == .unkeyed else { return }
+        for entry in deferred {
+            guard let list = try (entry.node as? TreeEncodingNode)?.finish() else { continue }
+            switch entry.slot {
+            case .named(let name): try output.builder.key(name)
+            case .next: break
+            case .whole: continue
+            }
+            try output.builder.append(list)
+        }
+        try output.builder.end()
+    }
+
+    /// The document of a node that has one of its own; nil where its value is a nil which is left out.
+    func finish() throws -> PropertyList? {
+        try close()
+        return shape == .removed ? nil : try output.builder.finish()
+    }
+}

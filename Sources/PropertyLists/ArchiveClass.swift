@@ -1,0 +1,34 @@
+/// The classes whose objects become something else than a dictionary of their keys.
+enum ArchiveClass: Sendable {
+    case array, dictionary, orderedSet, countedSet, date, data, url, uuid, null, string
+
+    init?(name: String) {
+        guard let known = Self.named[name] else { return nil }
+        self = known
+    }
+
+    private static let named: [String: ArchiveClass] = [
+        "NSArray": .array, "NSMutableArray": .array, "NSSet": .array, "NSMutableSet": .array,
+        "NSDictionary": .dictionary, "NSMutableDictionary": .dictionary,
+        "NSOrderedSet": .orderedSet, "NSMutableOrderedSet": .orderedSet, "NSCountedSet": .countedSet,
+        "NSDate": .date, "NSData": .data, "NSMutableData": .data, "NSURL": .url, "NSUUID": .uuid, "NSNull": .null,
+        "NSString": .string, "NSMutableString": .string,
+        "NSAttributedString": .string, "NSMutableAttributedString": .string,
+    ]
+
+    /// Whether an object has the keys that its class needs; one that has not keeps what it has.
+    func fits(_ object: PropertyList) -> Bool {
+        switch self {
+        case .array: object["NS.objects"] != nil
+        case .dictionary: object["NS.objects"] != nil && object["NS.keys"] != nil
+        case .orderedSet: object["NS.object.0"] != nil || object["NS.objects"] != nil || object.count == 1
+        case .countedSet: object["NS.count"] != nil
+        case .date: object["NS.time"] != nil
+        case .data: object["NS.data"] != nil
+        case .url: object["NS.relative"] != nil
+        case .uuid: object["NS.uuidbytes"] != nil
+        case .null: true
+        case .string: object["NS.string"] != nil
+        }
+    }
+}

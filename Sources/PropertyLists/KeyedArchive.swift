@@ -1,0 +1,129 @@
+internal import CKVCodable
+
+/// How a keyed archive becomes a plain tree.
+public struct KeyedArchiveOptions: Sendable, Hashable {
+    /// The key under which a flattened object keeps the name of its class; nil for not at all.
+    public var classNameKey: String?
+
+    public init(classNameKey: String? = nil) {
+        self.classNameKey = classNameKey
+    }
+}
+
+extension PropertyList {
+    /// Whether the value is what NSKeyedArchiver writes, or data with such a file inside. Says nothing of whether it is
+    /// sound: ``unarchived(options:limits:)`` does.
+    ///
+    /// Takes constant time, but for data that begins like a property list, which is parsed.
+    public var isKeyedArchive: Bool {
+        if let inside = try? propertyListInside(limits: PropertyListLimits()) { return inside.hasArchiveHeader }
+        return hasArchiveHeader
+    }
+
+    private var hasArchiveHeader: Bool {
+        guard let archiver = self["$archiver"], archiver.kind == .string else { return false }
+        return self["$objects"] != nil || self["$top"] != nil
+    }
+
+    /// The plain tree of a keyed archive, without its classes.
+    ///
+    /// References are resolved, and the classes below become what they stand for. An object of any other class becomes
+    /// a dictionary of its keys, without those whose value is nil. The result is what the archive's only top object,
+    /// `root`, stands for, or else a dictionary of all of them.
+    ///
+    /// - NSArray, NSSet, NSOrderedSet and their mutable kinds: an array. NSCountedSet: an array in which each element
+    ///   stands as often as it was counted.
+    /// - NSDictionary: a dictionary; a key that is an integer becomes its digits, as Codable has it.
+    /// - NSDate: a date. NSData: data. NSString: a string, as are NSURL (absolute) and NSUUID. NSNull: null.
+    ///
+    /// The archive may itself be data with the file inside, and what it holds may be data with a property list inside,
+    /// an archive or not: both are unwrapped, ``PropertyListLimits/wrappings`` times at most.
+    ///
+    /// - Throws: ``PropertyListError`` with the path in the tree that would be the result: ``PropertyListError/Code/malformed``
+    ///   for a value that is no archive and for a damaged one, ``PropertyListError/Code/invalidValue`` for one that cannot
+    ///   become a tree (an object inside itself, keys that are neither strings nor integers),
+    ///   ``PropertyListError/Code/limitExceeded`` beyond the limits.
+    public func unarchived(
+        options: KeyedArchiveOptions = KeyedArchiveOptions(), limits: PropertyListLimits = PropertyListLimits()
+    ) throws(PropertyListError) -> PropertyList {
+        var list = self
+        var isArchive = false
+        // Each turn takes a wrapping off.
+        for _ in 0...PropertyListLimits.wrappings {
+            if let inside = try list.propertyListInside(limits: limits), isArchive || inside.hasArchiveHeader {
+                list = inside
+            } else if list.kind == .dictionary, !isArchive || list.hasArchiveHeader {
+                list = try KeyedArchive(list).flattened(options: options, limits: limits)
+                isArchive = true
+            } else if isArchive {
+                return list
+            } else {
+                throw PropertyListError(.malformed, "Expected a keyed archive, found \(list.kind)")
+            }
+        }
+        throw PropertyListError(.limitExceeded, "More than \(PropertyListLimits.wrappings) archives inside one another")
+    }
+
+    /// The property list in a data value; nil where there is none, or the value is none.
+    private func propertyListInside(limits: PropertyListLimits) throws(PropertyListError) -> PropertyList? {
+        guard kind == .data else { return nil }
+        let bytes = UnsafeRawBufferPointer(document.buffer(of: node))
+        guard PropertyListFormat.isBinary(bytes) || bytes.starts(with: "<?xml".utf8) else { return nil }
+        return try PropertyList(parsing: bytes, limits: limits)
+    }
+}
+
+/// The parts of a keyed archive, whose header has been checked.
+struct KeyedArchive {
+    let top: PropertyList
+    private let objects: PropertyList
+    /// The node of each object.
+    private let positions: [Int]
+
+    init(_ list: PropertyList) throws(PropertyListError) {
+        guard list["$archiver"] != nil else {
+            throw PropertyListError(.malformed, "Expected a keyed archive, found \(list.kind)")
+        }
+        guard list["$archiver"]?.string == "NSKeyedArchiver" else {
+            throw Self.damaged("NSKeyedArchiver as $archiver", list["$archiver"])
+        }
+        guard list["$version"]?.integer == 100_000 else { throw Self.damaged("100000 as $version", list["$version"]) }
+        guard let objects = list["$objects"], objects.kind == .array else {
+            throw Self.damaged("an array as $objects", list["$objects"])
+        }
+        guard let top = list["$top"], top.kind == .dictionary else {
+            throw Self.damaged("a dictionary as $top", list["$top"])
+        }
+        self.objects = objects
+        self.top = top
+        positions = objects.elements.map(\.index)
+    }
+
+    /// The object that a UID refers to; nil where there is none.
+    func object(_ uid: UInt32) -> PropertyList? {
+        guard uid < positions.count else { return nil }
+        return PropertyList(document: objects.document, index: positions[Int(uid)])
+    }
+
+    var count: Int { positions.count }
+
+    /// Values and keys of the archive, which the budget goes by.
+    var nodeCount: Int { objects.node.span }
+
+    private static func damaged(_ wanted: String, _ found: PropertyList?) -> PropertyListError {
+        let shown = found?.string.map { "\"\($0.prefix(40))\"" } ?? found?.integer.map { "\($0)" }
+        return PropertyListError(
+            .malformed, "Expected \(wanted), found \(shown ?? found.map { "\($0.kind)" } ?? "nothing")")
+    }
+
+    /// The tree, which is counted before it is made.
+    func flattened(
+        options: KeyedArchiveOptions, limits: PropertyListLimits
+    ) throws(PropertyListError) -> PropertyList {
+        var counting = ArchiveFlattener(self, options, limits, output: ArchiveCounter(self, limits))
+        try counting.flatten()
+        var building = ArchiveFlattener(self, options, limits, output: ArchiveBuilder(limits: limits))
+        try building.flatten()
+        return try building.output.builder.finish()
+    }
+}

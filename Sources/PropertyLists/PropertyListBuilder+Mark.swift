@@ -1,0 +1,38 @@
+extension PropertyListBuilder {
+    /// A state of a builder that it can go back to.
+    package struct Mark: BitwiseCopyable {
+        var nodes = 0
+        var bytes = 0
+        var keys = 0
+        var frames = 0
+        var elements = 0
+        var place = Place.root
+        var header = 0
+
+        package init() {}
+    }
+
+    /// The state as it is now; good until the container that is open now is closed.
+    package var mark: Mark {
+        var mark = Mark()
+        mark.nodes = nodes.count
+        mark.bytes = bytes.count
+        mark.keys = keys.count
+        mark.frames = frames.count
+        mark.elements = elements
+        mark.place = place
+        mark.header = header
+        return mark
+    }
+
+    /// Forgets all that was written since the mark was taken.
+    package mutating func rewind(to mark: Mark) {
+        nodes.count = mark.nodes
+        bytes.count = mark.bytes
+        keys.count = mark.keys
+        frames.count = mark.frames
+        elements = mark.elements
+        place = mark.place
+        header = mark.header
+    }
+}

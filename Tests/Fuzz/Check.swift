@@ -1,0 +1,31 @@
+import PropertyLists
+
+/// What must hold of every value that was read: written in a format that can hold it, it reads back equal, and the
+/// same bytes come out again. A violation ends the program, which is a finding.
+func checkRoundTrips(_ list: PropertyList) {
+    for format in [PropertyListFormat.binary, .xml, .json] {
+        guard let written = try? list.serialized(as: format) else { continue }
+        guard let again = try? PropertyList(parsing: written, as: format, limits: deepest) else {
+            fatalError("\(format) does not read back")
+        }
+        guard (try? again.serialized(as: format)) == written else { fatalError("\(format) is written in two ways") }
+        guard format != .binary && isAmbiguous(list) || again == list else {
+            fatalError("\(format) reads back as something else")
+        }
+    }
+}
+
+let deepest = PropertyListLimits(depth: PropertyListLimits.maximumDepth)
+
+/// Whether text cannot tell a value in here from another: the dictionary `{CF$UID: 1}` from the UID 1 in XML, one nan
+/// from another.
+private func isAmbiguous(_ list: PropertyList) -> Bool {
+    if let real = list.real { return real.isNaN }
+    if list["CF$UID"] != nil { return true }
+    return list.entries.contains { isAmbiguous($0.value) } || list.elements.contains(where: isAmbiguous)
+}
+
+/// Reads a fuzzer's input as one format.
+func read(_ data: UnsafePointer<UInt8>?, _ size: Int, as format: PropertyListFormat?) -> PropertyList? {
+    try? PropertyList(parsing: UnsafeRawBufferPointer(start: data, count: size), as: format)
+}

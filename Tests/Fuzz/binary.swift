@@ -1,0 +1,7 @@
+import PropertyLists
+
+@c(LLVMFuzzerTestOneInput)
+public func fuzz(_ data: UnsafePointer<UInt8>?, _ size: Int) -> CInt {
+    if let list = read(data, size, as: .binary) { checkRoundTrips(list) }
+    return 0
+}

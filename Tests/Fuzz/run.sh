@@ -1,0 +1,37 @@
+#!/bin/sh
+# Fuzzes the readers, the flattener and write-then-read, each for a number of seconds:
+#   Tests/Fuzz/run.sh SECONDS [TARGET…]
+# Seeds come from Tests/Vectors and, where KVCODABLE_CORPUS names it, from the corpus. What is found is kept in
+# build/fuzz/TARGET/findings, and makes the script fail. Needs the toolchain's libFuzzer.
+set -eu
+cd "$(dirname "$0")/../.."
+seconds=${1:?usage: run.sh SECONDS [TARGET…]}
+shift
+targets=${*:-xml binary json openStep archive roundTrip}
+scratch=.build-fuzz
+
+nice swift build -c release --target PropertyLists --scratch-path $scratch -Xswiftc -sanitize=fuzzer,address
+release=$(swift build -c release --scratch-path $scratch --show-bin-path)
+
+seeds() {
+  mkdir -p "build/fuzz/$1/seeds"
+  python3 Tests/Fuzz/seeds.py "$1" "build/fuzz/$1/seeds"
+}
+
+for target in $targets; do
+  mkdir -p "build/fuzz/$target/corpus" "build/fuzz/$target/findings"
+  seeds "$target"
+  nice swiftc -O -swift-version 6 -sanitize=fuzzer,address -parse-as-library -use-ld=lld -I "$release/Modules" \
+    -I include -package-name kvcodable "Tests/Fuzz/$target.swift" Tests/Fuzz/Check.swift \
+    "$release"/PropertyLists.build/*.o -o "build/fuzz/$target/fuzz"
+done
+
+status=0
+for target in $targets; do
+  echo "== $target"
+  SWIFT_BACKTRACE=enable=no nice "build/fuzz/$target/fuzz" -max_total_time="$seconds" -timeout=5 -rss_limit_mb=1024 \
+    -max_len=16384 -print_final_stats=1 -artifact_prefix="build/fuzz/$target/findings/" \
+    "build/fuzz/$target/corpus" "build/fuzz/$target/seeds" >"build/fuzz/$target/log" 2>&1 || status=1
+  grep -E "stat::number_of_executed_units|SUMMARY|Fatal error" "build/fuzz/$target/log" || true
+done
+exit $status
