@@ -32,6 +32,8 @@ public struct CodableType: Sendable, Equatable {
         case defaulted(Form, PropertyList)
         case structure(StructureType)
         case enumeration(EnumerationType)
+        /// A registered Swift type, whose own code decodes and encodes its values.
+        case swift(SwiftType)
         /// A declared type, by name: how a struct contains itself.
         case reference(TypeReference)
     }
@@ -61,6 +63,7 @@ extension CodableType.Form: CustomStringConvertible {
         case .defaulted(let wrapped, _): wrapped.description
         case .structure(let structure): structure.name
         case .enumeration(let enumeration): enumeration.name
+        case .swift(let type): type.name
         case .reference(let reference): reference.name
         }
     }

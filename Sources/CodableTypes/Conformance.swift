@@ -211,6 +211,7 @@ struct Conformance {
         let type = types[typeIndex]
         guard type.keepsUnknown else { return true }
         switch (type.shape, nodes[index].kind) {
+        case (.other, _): return false
         case (.structure, .dictionary): return knowsStructure(type.operand, index)
         case (.array, .array):
             var position = index &+ 1

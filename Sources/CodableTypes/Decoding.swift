@@ -9,6 +9,7 @@ struct Decoding {
     let document: Document
 
     func decode(_ stored: PropertyList, as form: CodableType.Form) throws(TypeError) -> PropertyList {
+        if case .swift(let type) = form { return try type.decode(stored) }
         if try isSame(stored.index, form) { return stored }
         var builder = PropertyListBuilder(limits: PropertyListLimits(depth: PropertyListLimits.maximumDepth))
         try write(stored.index, form, to: &builder)
@@ -32,6 +33,7 @@ struct Decoding {
         case .enumeration(let enumeration):
             guard case .same = try enumeration.form(of: value(index)) else { return false }
             return true
+        case .swift(let type): return try type.decode(value(index)) == value(index)
         case .reference(let reference): return try isSame(index, try reference.resolved())
         }
     }
@@ -128,6 +130,7 @@ struct Decoding {
         case .defaulted(let wrapped, _): try write(index, wrapped, to: &builder)
         case .structure(let structure): try writeStructure(index, structure, to: &builder)
         case .enumeration(let enumeration): try builder.add(try enumeration.form(of: value(index)), of: value(index))
+        case .swift(let type): try builder.add(.same, of: try type.decode(value(index)))
         case .reference(let reference): try write(index, try reference.resolved(), to: &builder)
         }
     }

@@ -11,6 +11,11 @@ struct Encoding {
     mutating func encode(
         _ value: PropertyList, over stored: PropertyList?, as form: CodableType.Form
     ) throws(TypeError) -> PropertyList {
+        if case .swift(let type) = form {
+            let encoded = try type.encode(value, over: stored)
+            droppedElements = encoded.droppedElements
+            return encoded.list
+        }
         if try isSame(value, over: stored, form) { return value }
         var builder = PropertyListBuilder(limits: PropertyListLimits(depth: PropertyListLimits.maximumDepth))
         try write(value, over: stored, form, to: &builder)
@@ -39,6 +44,9 @@ struct Encoding {
         case .enumeration(let enumeration):
             guard case .same = try enumeration.form(of: value) else { return false }
             return true
+        case .swift(let type):
+            _ = try type.encode(value, over: nil)
+            return false
         case .reference(let reference): return try isSame(value, over: stored, try reference.resolved())
         }
     }
@@ -109,7 +117,7 @@ struct Encoding {
     private func unknownField(of structure: StructureType, in value: PropertyList) -> TypeError {
         let given = value.keys.first { structure.field(named: $0) == nil } ?? ""
         let meant = closest(to: given, among: structure.fields.map(\.name)).map { "; did you mean \($0)?" }
-        return TypeError(.unknownField, "\(structure.name) has no field \(given)", meant ?? "")
+        return TypeError(.unknownField, structure.name, " has no field \(given)" + (meant ?? ""))
     }
 
     /// Whether the stored dictionary has keys that the struct does not know.
@@ -142,6 +150,10 @@ struct Encoding {
         case .defaulted(let wrapped, _): try write(value, over: stored, wrapped, to: &builder)
         case .structure(let structure): try writeStructure(value, over: stored, structure, to: &builder)
         case .enumeration(let enumeration): try builder.add(try enumeration.form(of: value), of: value)
+        case .swift(let type):
+            let encoded = try type.encode(value, over: stored)
+            droppedElements += encoded.droppedElements
+            try builder.add(.same, of: encoded.list)
         case .reference(let reference): try write(value, over: stored, try reference.resolved(), to: &builder)
         }
     }
@@ -221,7 +233,7 @@ extension CodableType.Form {
         case .scalar, .any, .enumeration: false
         case .array(let inner, _), .dictionary(let inner), .optional(let inner), .defaulted(let inner, _):
             inner.keepsUnknown
-        case .structure, .reference: true
+        case .structure, .swift, .reference: true
         }
     }
 }

@@ -11,11 +11,13 @@ struct ScalarType: Sendable, Hashable {
         case int16 = "Int16"
         case int32 = "Int32"
         case int64 = "Int64"
+        case int128 = "Int128"
         case uint = "UInt"
         case uint8 = "UInt8"
         case uint16 = "UInt16"
         case uint32 = "UInt32"
         case uint64 = "UInt64"
+        case uint128 = "UInt128"
         case float = "Float"
         case double = "Double"
         case decimal = "Decimal"
@@ -51,14 +53,15 @@ extension ScalarType: CustomStringConvertible {
 }
 
 extension ScalarType.Kind {
-    /// The whole numbers that an integer type holds; nil for other types.
+    /// The whole numbers that an integer type holds, as far as a file can; nil for other types.
     var bounds: (low: Int64, high: UInt64)? {
         switch self {
         case .int, .int64: (.min, UInt64(Int64.max))
         case .int8: (Int64(Int8.min), UInt64(Int8.max))
         case .int16: (Int64(Int16.min), UInt64(Int16.max))
         case .int32: (Int64(Int32.min), UInt64(Int32.max))
-        case .uint, .uint64: (0, .max)
+        case .int128: (.min, .max)
+        case .uint, .uint64, .uint128: (0, .max)
         case .uint8: (0, UInt64(UInt8.max))
         case .uint16: (0, UInt64(UInt16.max))
         case .uint32: (0, UInt64(UInt32.max))
@@ -209,7 +212,8 @@ extension ScalarType {
     private func uuid(_ value: PropertyList) throws(TypeError) -> ScalarForm {
         guard value.kind == .string else { throw .mismatch("UUID", value.kind) }
         guard let text = value.string, let uuid = UUID(uuidString: text) else {
-            throw TypeError(.mismatch, "Expected UUID", ", found \"\(value.string ?? "")\"")
+            // Foundation's own words.
+            throw TypeError(.mismatch, "Attempted to decode UUID from invalid UUID string")
         }
         return uuid.uuidString == text ? .same : .string(uuid.uuidString)
     }

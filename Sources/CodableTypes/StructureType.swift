@@ -101,17 +101,12 @@ final class EnumerationType: Sendable, Equatable {
         } else if cases.contains(where: { $0.rawValue == value }) {
             return form
         }
-        let found = isInteger ? "\(value.number ?? 0)" : "\"\(value.string ?? "")\""
-        throw TypeError(.mismatch, "Expected \(expectation)", ", found \(isInteger ? wholeNumber(value) : found)")
+        // Swift's own words for a raw value that no case has.
+        let raw = isInteger ? "Int value \(wholeNumber(value))" : "String value \(value.string ?? "")"
+        throw TypeError(.mismatch, "Cannot initialize \(name) from invalid \(raw)")
     }
 
     private func wholeNumber(_ value: PropertyList) -> String {
-        value.integer.map(String.init) ?? value.unsigned.map(String.init) ?? "\(value.number ?? 0)"
-    }
-
-    private var expectation: String {
-        let values = cases.map { $0.rawValue.string ?? $0.rawValue.integer.map(String.init) ?? "" }
-        guard let last = values.last, values.count > 1 else { return values.first ?? "" }
-        return values.dropLast().joined(separator: ", ") + " or " + last
+        (value.integer ?? value.real.flatMap { Int64(exactly: $0) }).map(String.init) ?? ""
     }
 }

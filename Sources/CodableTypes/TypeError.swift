@@ -83,15 +83,28 @@ extension TypeError: CustomStringConvertible {
 
 extension TypeError {
     static func mismatch(_ expected: String, _ found: PropertyListKind) -> TypeError {
-        TypeError(.mismatch, "Expected \(expected)", ", found \(found)")
+        TypeError(.mismatch, "Expected \(expected)", ", found \(found.foundName)")
     }
 
     /// The words of the coders for a number that does not fit.
     static func notRepresentable(_ kind: PropertyListKind, by type: String) -> TypeError {
-        TypeError(.notRepresentable, "\(kind)", ", cannot be exactly represented by \(type)")
+        TypeError(.notRepresentable, kind.foundName, ", cannot be exactly represented by \(type)")
     }
 
     static func missingField(_ key: String) -> TypeError {
         TypeError(.missingField, "Dictionary does not contain key", key)
+    }
+}
+
+extension PropertyListKind {
+    /// The name that the coders' messages give to a value of this kind.
+    var foundName: String {
+        switch self {
+        case .unsigned: "UInt64"
+        case .uid: "PropertyListUID"
+        case .array: "Array<Any>"
+        case .dictionary: "Dictionary<String, Any>"
+        default: description
+        }
     }
 }

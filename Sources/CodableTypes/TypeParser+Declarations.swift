@@ -15,11 +15,17 @@ extension TypeParser {
         allowsUnknownNames = true
         // Enums first: a literal may name a case of one that stands further down.
         var first = self
-        while try first.scanner.isAtName() { _ = try first.declaration(isDraft: true) }
+        first.skipsUnknownWords = true
+        while try first.isAtDeclaration() { _ = try first.declaration(isDraft: true) }
         var forms: [CodableType.Form] = []
-        while try scanner.isAtName() { forms.append(try declaration(isDraft: false)) }
+        while try isAtDeclaration() { forms.append(try declaration(isDraft: false)) }
         guard scanner.isAtEnd else { throw scanner.error("struct or enum") }
         return forms
+    }
+
+    private mutating func isAtDeclaration() throws(TypeError) -> Bool {
+        while try scanner.skip(";") {}
+        return try scanner.isAtName()
     }
 
     private mutating func declaration(isDraft: Bool) throws(TypeError) -> CodableType.Form {
@@ -68,9 +74,7 @@ extension TypeParser {
         var fields: [StructureType.Field] = []
         while !(try scanner.skip("}")) {
             fields.append(try field(isDraft: isDraft))
-            let sawLineEnd = try scanner.skipBlanks()
-            let sawMark = try scanner.skip(";")
-            guard sawMark || sawLineEnd || scanner.isAt("}") else { throw scanner.error("\";\" or \"}\"") }
+            try endEntry(";")
         }
         let form = try located(at: start) { () throws(TypeError) in
             CodableType.Form.structure(try StructureType(name: name, fields: fields))
@@ -78,8 +82,15 @@ extension TypeParser {
         return (name, form)
     }
 
+    /// An entry ends with the mark, the end of its line or the closing brace.
+    private mutating func endEntry(_ mark: Character) throws(TypeError) {
+        let sawLineEnd = try scanner.skipBlanks()
+        let sawMark = try scanner.skip(mark)
+        guard sawMark || sawLineEnd || scanner.isAt("}") else { throw scanner.error("\"\(mark)\" or \"}\"") }
+    }
+
     private mutating func field(isDraft: Bool) throws(TypeError) -> StructureType.Field {
-        let name = try scanner.name("a field's name or \"}\"")
+        let name = try scanner.quotableName("a field's name or \"}\"")
         try scanner.expect(":")
         let form = try type()
         var key: String?
@@ -114,8 +125,7 @@ extension TypeParser {
         switch try scanner.name("key or transient") {
         case "key":
             try scanner.expect("(")
-            try scanner.skipBlanks()
-            key = scanner.isAt("\"") ? try scanner.string() : try scanner.name("a key")
+            key = try scanner.quotableName("a key")
             try scanner.expect(")")
         case "transient": isTransient = true
         default: throw scanner.error("key or transient", at: start)
@@ -138,9 +148,7 @@ extension TypeParser {
         var cases: [EnumerationType.Case] = []
         while !(try scanner.skip("}")) {
             cases.append(try enumerationCase(isInteger, after: cases.last))
-            let sawMark = try scanner.skip(",")
-            try scanner.skipBlanks()
-            guard sawMark || scanner.isAt("}") else { throw scanner.error("\",\" or \"}\"") }
+            try endEntry(",")
         }
         let form = try located(at: start) { () throws(TypeError) in
             CodableType.Form.enumeration(try EnumerationType(name: name, isInteger: isInteger, cases: cases))
@@ -152,7 +160,7 @@ extension TypeParser {
     private mutating func enumerationCase(
         _ isInteger: Bool, after previous: EnumerationType.Case?
     ) throws(TypeError) -> EnumerationType.Case {
-        let name = try scanner.name("a case or \"}\"")
+        let name = try scanner.quotableName("a case or \"}\"")
         if try scanner.skip("=") {
             let place = scanner.position
             let value = try literal(of: .scalar(ScalarType(kind: isInteger ? .int : .string)))

@@ -70,6 +70,9 @@ struct TypeParser {
     /// Whether a name may be declared later: in declarations.
     var allowsUnknownNames = false
 
+    /// Whether a word that means no value is passed over: the case of an enum that is not declared yet.
+    var skipsUnknownWords = false
+
     // MARK: - Limits
 
     private mutating func limited(_ kind: ScalarType.Kind) throws(TypeError) -> ScalarType {

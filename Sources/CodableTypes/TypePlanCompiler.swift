@@ -44,6 +44,7 @@ struct TypePlanCompiler {
         case .structure(let structure):
             return TypePlan.Node(shape: .structure, keepsUnknown: true, operand: index(of: structure))
         case .enumeration(let enumeration): return add(enumeration)
+        case .swift: return TypePlan.Node(shape: .other, keepsUnknown: true)
         case .reference(let reference): return try node(try reference.resolved())
         }
     }

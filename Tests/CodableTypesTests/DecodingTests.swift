@@ -40,7 +40,7 @@ import Testing
         #expect(try type.decode(try tree(row.stored)) == tree(row.result))
     }
 
-    static let rejected: [(String, Any?, TypeError.Code, String)] = [
+    static var rejected: [(String, Any?, TypeError.Code, String)] { [
         ("Bool", 1, .mismatch, "Expected Bool at SELF, found Int"),
         ("Int", true, .mismatch, "Expected BinaryInteger at SELF, found Bool"),
         ("Int", 1.5, .notRepresentable, "Double at SELF, cannot be exactly represented by Int"),
@@ -58,7 +58,7 @@ import Testing
         ("Data(4)", Data([1]), .notRepresentable, "Expected 4 bytes at SELF, found 1"),
         ("[Int](2...3)", [1], .notRepresentable, "Expected 2...3 elements at SELF, found 1"),
         ("Int", nil, .mismatch, "Expected BinaryInteger at SELF, found nil"),
-    ]
+    ] }
 
     @Test("rejects, with code and message", arguments: rejected.indices)
     func rejects(_ index: Int) throws {

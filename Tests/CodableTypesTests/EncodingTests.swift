@@ -87,7 +87,7 @@ import Testing
         #expect(encoded.list == (try tree(["width": 5])))
     }
 
-    static let rejected: [(String, Any, TypeError.Code, PropertyListPath, String)] = [
+    static var rejected: [(String, Any, TypeError.Code, PropertyListPath, String)] { [
         ("Window", ["widht": 1, "width": 1], .unknownField, [], "Window has no field widht; did you mean width?"),
         ("[Window]", [["width": 1, "qqqqq": 1]], .unknownField, [0], "Window at [0] has no field qqqqq"),
         ("Window", ["width": 1, "window_title": "T"], .unknownField, [], "Window has no field window_title"),
@@ -95,7 +95,7 @@ import Testing
         ("Window", ["width": 1, "title": 5], .mismatch, ["title"], "Expected String at title, found Int"),
         ("Window", ["width": 1, "tags": ["a": 1]] as [String: Any], .mismatch, ["tags"],
             "Expected Array<Any> at tags, found Dictionary<String, Any>"),
-    ]
+    ] }
 
     @Test("rejects what is not of the type", arguments: rejected.indices)
     func rejects(_ index: Int) throws {
