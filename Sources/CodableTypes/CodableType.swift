@@ -47,6 +47,37 @@ public struct CodableType: Sendable, Equatable {
     }
 }
 
+extension CodableType.Form {
+    /// A name and the struct of that name are equal: which of the two stands in a declaration depends on the order.
+    static func == (left: CodableType.Form, right: CodableType.Form) -> Bool {
+        switch (left, right) {
+        case (.scalar(let left), .scalar(let right)): left == right
+        case (.any, .any): true
+        case (.array(let left, let leftLength), .array(let right, let rightLength)):
+            leftLength == rightLength && left == right
+        case (.dictionary(let left), .dictionary(let right)), (.optional(let left), .optional(let right)): left == right
+        case (.defaulted(let left, let leftValue), .defaulted(let right, let rightValue)):
+            leftValue == rightValue && left == right
+        case (.structure(let left), .structure(let right)): left == right
+        case (.enumeration(let left), .enumeration(let right)): left == right
+        case (.swift(let left), .swift(let right)): left == right
+        case (.reference(let reference), let other), (let other, .reference(let reference)):
+            reference.name == other.declaredName
+        default: false
+        }
+    }
+
+    private var declaredName: String? {
+        switch self {
+        case .structure(let structure): structure.name
+        case .enumeration(let enumeration): enumeration.name
+        case .swift(let type): type.name
+        case .reference(let reference): reference.name
+        default: nil
+        }
+    }
+}
+
 extension CodableType: CustomStringConvertible {
     /// The type as an expression of the type language; a declared type by its name.
     public var description: String { form.description }

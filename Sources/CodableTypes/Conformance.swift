@@ -45,7 +45,8 @@ struct Conformance {
                     // Empty tables have no address, and are never read.
                     let noFields = UnsafePointer<TypePlan.Field>(bitPattern: 8).unsafelyUnwrapped
                     let check = Conformance(
-                        types: types, fields: fields.baseAddress ?? noFields, text: text.baseAddress ?? list.document.bytes,
+                        types: types, fields: fields.baseAddress ?? noFields,
+                        text: text.baseAddress ?? list.document.bytes,
                         plan: plan, list.document, direction)
                     return withExtendedLifetime(list.document) { body(check) }
                 }
@@ -95,7 +96,9 @@ struct Conformance {
     }
 
     @inline(__always)
-    private borrowing func holds(_ number: Int64, _ type: TypePlan.Node) -> Bool { number >= type.low && number <= type.high }
+    private borrowing func holds(_ number: Int64, _ type: TypePlan.Node) -> Bool {
+        number >= type.low && number <= type.high
+    }
 
     @inline(__always)
     private borrowing func holds(_ number: Double, _ type: TypePlan.Node) -> Bool {
@@ -132,7 +135,9 @@ struct Conformance {
         case .integer where type.low == .min && type.high == .max: kind = .integer
         default: return nil
         }
-        for position in (index &+ 1)..<(index &+ 1 &+ count) where nodes[position].head != kind.rawValue { return false }
+        for position in (index &+ 1)..<(index &+ 1 &+ count) where nodes[position].head != kind.rawValue {
+            return false
+        }
         return true
     }
 

@@ -13,7 +13,8 @@ final class StructureType: Sendable, Equatable {
         let isTransient: Bool
         let isOptional: Bool
 
-        init(name: String, key: String?, type: CodableType.Form, default defaultValue: PropertyList?, isTransient: Bool) {
+        init(name: String, key: String?, type: CodableType.Form, default defaultValue: PropertyList?, isTransient: Bool)
+        {
             self.name = name
             self.key = key ?? name
             self.type = type
@@ -31,8 +32,6 @@ final class StructureType: Sendable, Equatable {
     let fields: [Field]
     /// The fields that are stored, in the order of their keys' bytes, and each one's key as bytes.
     let stored: [(field: Field, key: [UInt8])]
-    /// All fields in the order of their names' bytes.
-    let named: [(field: Field, key: [UInt8])]
     /// Whether a value in which every field is there has the same keys in both forms.
     let keepsNames: Bool
 
@@ -40,9 +39,9 @@ final class StructureType: Sendable, Equatable {
         self.name = name
         self.fields = fields
         stored = Self.sorted(fields.filter { !$0.isTransient }.map { ($0, Array($0.key.utf8)) })
-        named = Self.sorted(fields.map { ($0, Array($0.name.utf8)) })
         keepsNames = fields.allSatisfy { $0.name == $0.key && !$0.isTransient }
-        if let name = Self.repeated(named.map(\.key)) {
+        let names = Self.sorted(fields.map { ($0, Array($0.name.utf8)) }).map(\.1)
+        if let name = Self.repeated(names) {
             throw TypeError(.description, "Struct \(self.name) declares two fields \(name)")
         }
         if let key = Self.repeated(stored.map(\.key)) {

@@ -134,7 +134,8 @@ struct TypeDescription {
         of description: PropertyList, at path: PropertyListPath
     ) throws(TypeError) -> ClosedRange<Int>? {
         guard let length = description["length"] else { return nil }
-        guard let low = length[0]?.integer, let high = length[1]?.integer, length.count == 2, low >= 0, low <= high else {
+        guard let low = length[0]?.integer, let high = length[1]?.integer, length.count == 2, low >= 0, low <= high
+        else {
             throw TypeError(.description, "Expected the lowest and the highest length")
                 .placed(below: path.appending(.key("length")))
         }
@@ -161,6 +162,9 @@ struct TypeDescription {
         _ description: PropertyList, at path: PropertyListPath
     ) throws(TypeError) -> CodableType.Form {
         let name = try named(description, at: path)
+        // The name of a struct around this one means that one: how a struct contains itself.
+        if table.isAnnounced(name) { return .reference(table.reference(to: name)) }
+        table.announce(name)
         var fields: [StructureType.Field] = []
         for (index, field) in try elements("fields", of: description, at: path).enumerated() {
             fields.append(try self.field(field, at: path.appending(["fields", .index(index)])))

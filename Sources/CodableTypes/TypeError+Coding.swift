@@ -37,7 +37,7 @@ extension TypeError {
 
     private init(missing key: any CodingKey, _ context: DecodingError.Context) {
         if let index = key.intValue {
-            self.init(.mismatch, "Array does not contain index \(index)")
+            self = .missingElement(index)
         } else {
             self = .missingField(key.stringValue)
         }

@@ -29,7 +29,7 @@ extension TypeParser {
     }
 
     private mutating func declaration(isDraft: Bool) throws(TypeError) -> CodableType.Form {
-        let start = scanner.position
+        let start = try scanner.start()
         switch try scanner.name("struct or enum") {
         case "struct":
             let (name, form) = try structure(isDraft: isDraft)
@@ -59,8 +59,8 @@ extension TypeParser {
             return try body()
         } catch {
             var error = error
+            if !error.isAboutType { error = TypeError(.syntax, error.message(firstIndex: 0)) }
             error.location = error.location ?? scanner.location(of: place)
-            if !error.isAboutType { error.code = .syntax }
             throw error
         }
     }
@@ -68,8 +68,9 @@ extension TypeParser {
     // MARK: - Structs
 
     private mutating func structure(isDraft: Bool) throws(TypeError) -> (String, CodableType.Form) {
-        let start = scanner.position
+        let start = try scanner.start()
         let name = try scanner.name("the struct's name")
+        table.announce(name)
         try scanner.expect("{")
         var fields: [StructureType.Field] = []
         while !(try scanner.skip("}")) {
@@ -100,7 +101,7 @@ extension TypeParser {
             if try isAtOnSameLine("@"), try scanner.skip("@") {
                 try attribute(&key, &isTransient)
             } else if defaultValue == nil, try isAtOnSameLine("="), try scanner.skip("=") {
-                let place = scanner.position
+                let place = try scanner.start()
                 let literal = try self.literal(of: form)
                 if !isDraft {
                     defaultValue = try located(at: place) { () throws(TypeError) in try form.normalized(literal) }
@@ -121,7 +122,7 @@ extension TypeParser {
     }
 
     private mutating func attribute(_ key: inout String?, _ isTransient: inout Bool) throws(TypeError) {
-        let start = scanner.position
+        let start = try scanner.start()
         switch try scanner.name("key or transient") {
         case "key":
             try scanner.expect("(")
@@ -135,11 +136,11 @@ extension TypeParser {
     // MARK: - Enums
 
     private mutating func enumeration() throws(TypeError) -> (String, CodableType.Form) {
-        let start = scanner.position
+        let start = try scanner.start()
         let name = try scanner.name("the enum's name")
         var isInteger = false
         if try scanner.skip(":") {
-            let place = scanner.position
+            let place = try scanner.start()
             let raw = try scanner.name("String or Int")
             guard raw == "String" || raw == "Int" else { throw scanner.error("String or Int", at: place) }
             isInteger = raw == "Int"
@@ -162,7 +163,7 @@ extension TypeParser {
     ) throws(TypeError) -> EnumerationType.Case {
         let name = try scanner.quotableName("a case or \"}\"")
         if try scanner.skip("=") {
-            let place = scanner.position
+            let place = try scanner.start()
             let value = try literal(of: .scalar(ScalarType(kind: isInteger ? .int : .string)))
             guard isInteger ? value.integer != nil : value.string != nil else {
                 throw scanner.error(isInteger ? "an integer" : "a string", at: place)
@@ -170,9 +171,11 @@ extension TypeParser {
             return EnumerationType.Case(name: name, rawValue: value)
         }
         let next = previous?.rawValue.integer.map { $0.addingReportingOverflow(1).partialValue } ?? 0
-        let value = try isInteger ? PropertyList.made { builder throws(PropertyListError) in
-            try builder.append(integer: next)
-        } : PropertyList.made { builder throws(PropertyListError) in try builder.append(string: name) }
+        let value =
+            try isInteger
+            ? PropertyList.made { builder throws(PropertyListError) in
+                try builder.append(integer: next)
+            } : PropertyList.made { builder throws(PropertyListError) in try builder.append(string: name) }
         return EnumerationType.Case(name: name, rawValue: value)
     }
 }

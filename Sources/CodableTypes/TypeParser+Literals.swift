@@ -28,7 +28,7 @@ extension TypeParser {
     }
 
     private mutating func writeNumber(to builder: inout PropertyListBuilder) throws(TypeError) {
-        let start = scanner.position
+        let start = try scanner.start()
         let text = try scanner.number()
         if let integer = Int64(text) {
             try builder.adding { builder throws(PropertyListError) in try builder.append(integer: integer) }
@@ -44,7 +44,7 @@ extension TypeParser {
     private mutating func writeWord(
         of form: CodableType.Form, to builder: inout PropertyListBuilder
     ) throws(TypeError) {
-        let start = scanner.position
+        let start = try scanner.start()
         _ = try scanner.skip(".")
         let word = try scanner.name("a value")
         if try writeConstant(word, to: &builder) { return }
@@ -76,7 +76,7 @@ extension TypeParser {
             try builder.adding { builder throws(PropertyListError) in try builder.append(data: bytes) }
         case "uid" where scanner.isAt("("):
             try scanner.expect("(")
-            let start = scanner.position
+            let start = try scanner.start()
             guard let number = UInt32(try scanner.number()) else { throw scanner.error("32 bits", at: start) }
             try scanner.expect(")")
             try builder.adding { builder throws(PropertyListError) in try builder.append(uid: number) }
@@ -88,7 +88,7 @@ extension TypeParser {
     /// `date("2026-11-21T08:00:00Z")`, or in seconds since 2001.
     private mutating func date() throws(TypeError) -> Double {
         try scanner.expect("(")
-        let start = scanner.position
+        let start = try scanner.start()
         let isText = scanner.isAt("\"")
         let text = isText ? try scanner.string() : try scanner.number()
         let date = isText ? (try? Date(text, strategy: .iso8601))?.timeIntervalSinceReferenceDate : Double(text)
@@ -100,7 +100,7 @@ extension TypeParser {
     /// `data("48656c6c6f")`: bytes in hexadecimal.
     private mutating func data() throws(TypeError) -> [UInt8] {
         try scanner.expect("(")
-        let start = scanner.position
+        let start = try scanner.start()
         let digits = try scanner.string().compactMap(\.hexDigitValue)
         guard digits.count.isMultiple(of: 2) else { throw scanner.error("pairs of hexadecimal digits", at: start) }
         try scanner.expect(")")

@@ -66,7 +66,8 @@ struct TypePlanCompiler {
             }
         }
         switch scalar.range {
-        case .integers(let range): (node.low, node.high) = (max(node.low, range.lowerBound), min(node.high, range.upperBound))
+        case .integers(let range):
+            (node.low, node.high) = (max(node.low, range.lowerBound), min(node.high, range.upperBound))
         case .reals(let range):
             (node.lowReal, node.highReal) = (range.lowerBound, range.upperBound)
             node.isLimited = true
@@ -99,7 +100,8 @@ struct TypePlanCompiler {
             let node = add(try node(field.type))
             fields.append(
                 TypePlan.Field(
-                    keyStart: Int32(truncatingIfNeeded: tables.text.count), keyCount: Int32(truncatingIfNeeded: key.count),
+                    keyStart: Int32(truncatingIfNeeded: tables.text.count),
+                    keyCount: Int32(truncatingIfNeeded: key.count),
                     node: Int32(truncatingIfNeeded: node), isOptional: field.isOptional, defaultIndex: -1))
             tables.text += key
             if let value = field.defaultValue {

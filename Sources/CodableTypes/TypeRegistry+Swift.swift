@@ -39,7 +39,9 @@ extension TypeRegistry {
 
     /// As ``register(_:as:example:names:userInfo:)``.
     @discardableResult
-    public func register<T: Codable & SendableMetatype>(_ type: T.Type, _ registration: Registration<T>) throws -> CodableType {
+    public func register<T: Codable & SendableMetatype>(_ type: T.Type, _ registration: Registration<T>) throws
+        -> CodableType
+    {
         var scanner = TypeScanner(registration.name)
         guard (try? scanner.name("a name")) == registration.name, ScalarType.Kind(rawValue: registration.name) == nil,
             registration.name != "Any"

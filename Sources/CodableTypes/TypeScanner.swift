@@ -88,6 +88,12 @@ struct TypeScanner {
         return true
     }
 
+    /// Where the next word or mark begins.
+    mutating func start() throws(TypeError) -> Int {
+        try skipBlanks()
+        return position
+    }
+
     // MARK: - Words
 
     /// A letter or underscore, then letters, digits and underscores; letters are also all above ASCII.

@@ -37,8 +37,11 @@ package final class KeyRecord: @unchecked Sendable {
 
 extension KeyValueDecoder {
     /// Reads a value as ``decode(_:from:)`` does, and notes in `record` which keys that asked for.
-    package func decode<T: Decodable>(_ type: T.Type, from list: PropertyList, recording record: KeyRecord) throws -> T {
-        guard let key = KeyRecord.userInfoKey, KnownType.of(T.self) == .plain else { return try decode(type, from: list) }
+    package func decode<T: Decodable>(_ type: T.Type, from list: PropertyList, recording record: KeyRecord) throws -> T
+    {
+        guard let key = KeyRecord.userInfoKey, KnownType.of(T.self) == .plain else {
+            return try decode(type, from: list)
+        }
         var decoder = self
         decoder.userInfo[key] = record
         record.next = record
@@ -120,7 +123,8 @@ private struct RecordingKeyedContainer<Key: CodingKey>: KeyedDecodingContainerPr
 
     func nestedUnkeyedContainer(forKey key: Key) throws -> any UnkeyedDecodingContainer {
         RecordingUnkeyedContainer(
-            base: try base.nestedUnkeyedContainer(forKey: key), record: record.child(key.stringValue).element, root: root)
+            base: try base.nestedUnkeyedContainer(forKey: key), record: record.child(key.stringValue).element,
+            root: root)
     }
 
     func superDecoder() throws -> any Decoder {
@@ -171,7 +175,8 @@ private struct RecordingUnkeyedContainer: UnkeyedDecodingContainer {
         keyedBy type: NestedKey.Type
     ) throws -> KeyedDecodingContainer<NestedKey> {
         KeyedDecodingContainer(
-            RecordingKeyedContainer<NestedKey>(base: try base.nestedContainer(keyedBy: type), record: record, root: root))
+            RecordingKeyedContainer<NestedKey>(
+                base: try base.nestedContainer(keyedBy: type), record: record, root: root))
     }
 
     mutating func nestedUnkeyedContainer() throws -> any UnkeyedDecodingContainer {

@@ -4,12 +4,21 @@ import Testing
 @testable import CodableTypes
 
 @Suite struct ConformanceTests {
-    static var unchanged: [(String, Any)] { [
-        ("Shape", ["name": "n", "points": [["x": 1.0, "y": 2.0]], "label": ["x": 0.0, "y": 0.0]] as [String: Any]),
-        ("[Shape]", [["name": "n", "points": [[String: Any]]()] as [String: Any]]),
-        ("[Int]", Array(0..<100)), ("[String: [Double]]", ["a": [1.0], "b": []]), ("Theme", "dark"), ("Level", 10),
-        ("Node", ["value": 1, "children": [["value": 2, "children": [[String: Any]]()] as [String: Any]]] as [String: Any]),
-    ] }
+    static var unchanged: [(String, Any)] {
+        [
+            (
+                "Shape",
+                ["name": "n", "points": [["x": 1.0, "y": 2.0]], "label": ["x": 0.0, "y": 0.0]] as [String: Any]
+            ),
+            ("[Shape]", [["name": "n", "points": [[String: Any]]()] as [String: Any]]),
+            ("[Int]", Array(0..<100)), ("[String: [Double]]", ["a": [1.0], "b": []]), ("Theme", "dark"), ("Level", 10),
+            (
+                "Node",
+                ["value": 1, "children": [["value": 2, "children": [[String: Any]]()] as [String: Any]]]
+                    as [String: Any]
+            ),
+        ]
+    }
 
     @Test("a value that conforms comes back as the same document, both ways", arguments: unchanged.indices)
     func sameDocument(_ index: Int) throws {

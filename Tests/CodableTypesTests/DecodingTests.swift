@@ -8,7 +8,9 @@ import Testing
         let type: String
         let stored: Any?
         let result: Any?
-        init(_ type: String, _ stored: Any?, _ result: Any?) { (self.type, self.stored, self.result) = (type, stored, result) }
+        init(_ type: String, _ stored: Any?, _ result: Any?) {
+            (self.type, self.stored, self.result) = (type, stored, result)
+        }
         var testDescription: String { "\(type) from \(stored ?? "nil")" }
     }
 
@@ -30,7 +32,8 @@ import Testing
         Row(
             "Window", ["width": 5, "window_title": "T", "future": 1, "tags": ["a"], "theme": "light"] as [String: Any],
             ["width": 5, "title": "T", "tags": ["a"], "theme": "light"] as [String: Any]),
-        Row("Node", ["value": 1, "children": [["value": 2.0]]] as [String: Any],
+        Row(
+            "Node", ["value": 1, "children": [["value": 2.0]]] as [String: Any],
             ["value": 1, "children": [["value": 2]]] as [String: Any]),
     ]
 
@@ -40,25 +43,27 @@ import Testing
         #expect(try type.decode(try tree(row.stored)) == tree(row.result))
     }
 
-    static var rejected: [(String, Any?, TypeError.Code, String)] { [
-        ("Bool", 1, .mismatch, "Expected Bool at SELF, found Int"),
-        ("Int", true, .mismatch, "Expected BinaryInteger at SELF, found Bool"),
-        ("Int", 1.5, .notRepresentable, "Double at SELF, cannot be exactly represented by Int"),
-        ("UInt8", 256, .notRepresentable, "Int at SELF, cannot be exactly represented by UInt8"),
-        ("Int", Double.nan, .notRepresentable, "Double at SELF, cannot be exactly represented by Int"),
-        ("String", 5, .mismatch, "Expected String at SELF, found Int"),
-        ("[String]", ["a", true] as [Any], .mismatch, "Expected String at SELF[1], found Bool"),
-        ("[Int]", ["a": 1], .mismatch, "Expected Array<Any> at SELF, found Dictionary<String, Any>"),
-        ("Window", [1], .mismatch, "Expected Dictionary<String, Any> at SELF, found Array<Any>"),
-        ("Window", [String: Int](), .missingField, "Dictionary does not contain key SELF.width"),
-        ("[Window]", [["width": 1], ["title": 1]], .missingField, "Dictionary does not contain key SELF[1].width"),
-        ("Window", ["width": 5, "window_title": 1], .mismatch, "Expected String at SELF.window_title, found Int"),
-        ("Int(1...16384)", 0, .notRepresentable, "Expected 1...16384 at SELF, found 0"),
-        ("String(1...2)", "abc", .notRepresentable, "Expected 1...2 characters at SELF, found 3"),
-        ("Data(4)", Data([1]), .notRepresentable, "Expected 4 bytes at SELF, found 1"),
-        ("[Int](2...3)", [1], .notRepresentable, "Expected 2...3 elements at SELF, found 1"),
-        ("Int", nil, .mismatch, "Expected BinaryInteger at SELF, found nil"),
-    ] }
+    static var rejected: [(String, Any?, TypeError.Code, String)] {
+        [
+            ("Bool", 1, .mismatch, "Expected Bool at SELF, found Int"),
+            ("Int", true, .mismatch, "Expected BinaryInteger at SELF, found Bool"),
+            ("Int", 1.5, .notRepresentable, "Double at SELF, cannot be exactly represented by Int"),
+            ("UInt8", 256, .notRepresentable, "Int at SELF, cannot be exactly represented by UInt8"),
+            ("Int", Double.nan, .notRepresentable, "Double at SELF, cannot be exactly represented by Int"),
+            ("String", 5, .mismatch, "Expected String at SELF, found Int"),
+            ("[String]", ["a", true] as [Any], .mismatch, "Expected String at SELF[1], found Bool"),
+            ("[Int]", ["a": 1], .mismatch, "Expected Array<Any> at SELF, found Dictionary<String, Any>"),
+            ("Window", [1], .mismatch, "Expected Dictionary<String, Any> at SELF, found Array<Any>"),
+            ("Window", [String: Int](), .missingField, "Dictionary does not contain key SELF.width"),
+            ("[Window]", [["width": 1], ["title": 1]], .missingField, "Dictionary does not contain key SELF[1].width"),
+            ("Window", ["width": 5, "window_title": 1], .mismatch, "Expected String at SELF.window_title, found Int"),
+            ("Int(1...16384)", 0, .notRepresentable, "Expected 1...16384 at SELF, found 0"),
+            ("String(1...2)", "abc", .notRepresentable, "Expected 1...2 characters at SELF, found 3"),
+            ("Data(4)", Data([1]), .notRepresentable, "Expected 4 bytes at SELF, found 1"),
+            ("[Int](2...3)", [1], .notRepresentable, "Expected 2...3 elements at SELF, found 1"),
+            ("Int", nil, .mismatch, "Expected BinaryInteger at SELF, found nil"),
+        ]
+    }
 
     @Test("rejects, with code and message", arguments: rejected.indices)
     func rejects(_ index: Int) throws {

@@ -8,12 +8,18 @@ import Testing
 // and for a single fault the same message. Swift types of any shape come from generic structs with synthesised Codable.
 
 private enum Theme: String, Codable, CaseIterable { case light, dark }
-private enum Level: Int, Codable, CaseIterable { case low = 0, high = 10 }
+private enum Level: Int, Codable, CaseIterable {
+    case low = 0
+    case high = 10
+}
 
 private struct Pair<A: Codable, B: Codable>: Codable {
     var alpha: A
     var beta: B?
-    enum CodingKeys: String, CodingKey { case alpha, beta = "the beta" }
+    enum CodingKeys: String, CodingKey {
+        case alpha
+        case beta = "the beta"
+    }
 }
 
 private struct Triple<A: Codable, B: Codable, C: Codable>: Codable {
@@ -86,7 +92,9 @@ private struct Generator: RandomNumberGenerator {
             Sample(swift: Decimal.self, expression: "Decimal") { "\($0.below(100_000)).\($0.below(90) + 10)" },
             Sample(swift: String.self, expression: "String") { "text \($0.below(100))" },
             Sample(swift: Data.self, expression: "Data") { Data([UInt8($0.below(256))]) },
-            Sample(swift: Date.self, expression: "Date") { Date(timeIntervalSinceReferenceDate: Double($0.below(1000))) },
+            Sample(swift: Date.self, expression: "Date") {
+                Date(timeIntervalSinceReferenceDate: Double($0.below(1000)))
+            },
             Sample(swift: URL.self, expression: "URL") { "http://example.com/\($0.below(100))" },
             Sample(swift: UUID.self, expression: "UUID") { _ in "E621E1F8-C36C-495A-93FC-0C247A3E6E5F" },
             Sample(swift: Duration.self, expression: "Duration") { [$0.below(5), $0.below(1000)] },
@@ -172,7 +180,8 @@ private struct Generator: RandomNumberGenerator {
                 array[index] = damaged(array[index])
                 return array
             }
-            if var dictionary = value as? [String: Any], let key = dictionary.keys.sorted().randomElement(using: &self) {
+            if var dictionary = value as? [String: Any], let key = dictionary.keys.sorted().randomElement(using: &self)
+            {
                 switch below(6) {
                 case 0: dictionary[key] = nil
                 case 1: dictionary["unknown"] = below(5)
@@ -183,7 +192,8 @@ private struct Generator: RandomNumberGenerator {
         }
         let others: [Any] = [
             true, 5, -1, 300, 70000, 2.0, 2.5, Double.nan, Double.infinity, 1e300, UInt64.max, "text", "", "$null", "5",
-            "blue", "1.50", Data([1]), Date(timeIntervalSinceReferenceDate: 1), [Any](), [1, "a"] as [Any],
+            "blue", "1.50", "http://a b/ü", Data([1]), Date(timeIntervalSinceReferenceDate: 1), [Any](),
+            [1, "a"] as [Any],
             [String: Any](), ["a": 1], [1, 2, 3], PropertyListUID(3),
         ]
         return others[below(others.count)]
@@ -227,14 +237,19 @@ private enum Outcome: Equatable, CustomStringConvertible {
             try registry.declare("enum Theme: String { light, dark }; enum Level: Int { low = 0, high = 10 }")
             try registry.declare(sample.declarations.joined(separator: "\n"))
             let declared = try registry.type(sample.expression)
-            func register<T: Model>(_ type: T.Type) throws -> CodableType { try registry.register(type, as: "Registered") }
+            func register<T: Model>(_ type: T.Type) throws -> CodableType {
+                try registry.register(type, as: "Registered")
+            }
             let swift = try register(sample.swift)
             var value = sample.value(&generator)
             if generator.below(3) > 0 { value = generator.damaged(value) }
             let list = try PropertyList(any: value)
             let (left, right) = (outcome(declared, list), outcome(swift, list))
             if case .message = right { rejections += 1 }
-            if left != right { disagreements.append("\(seed) \(sample.expression) \(sample.swift): \(value)\n  declared: \(left)\n  swift:    \(right)") }
+            if left != right {
+                disagreements.append(
+                    "\(seed) \(sample.expression) \(sample.swift): \(value)\n  declared: \(left)\n  swift:    \(right)")
+            }
         }
         #expect(disagreements.isEmpty, "\(disagreements.prefix(12).joined(separator: "\n"))")
         // The test says something only where both happen.
