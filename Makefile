@@ -65,6 +65,7 @@ test: setup-test lib
 	python3 Tests/run.py
 
 check: setup-test lib
+	@tools/require.sh clang-format
 	tools/check.sh
 
 bench: lib

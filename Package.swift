@@ -31,18 +31,19 @@ let package = Package(
     targets: [
         .target(name: "CKVCodable", path: "include", publicHeadersPath: "."),
         .target(name: "CSystem"),
+        .target(name: "CSQLite"),
         .systemLibrary(name: "CLua", pkgConfig: "lua5.4", providers: [.apt(["liblua5.4-dev"])]),
 
         room("PropertyLists", ["CKVCodable"]),
         room("KeyValueCoding", ["CKVCodable", "PropertyLists"]),
         room("KeyValueCoder", ["KeyValueCoding"]),
         room("CodableTypes", ["KeyValueCoding", "PropertyLists"]),
-        room("DefaultsStorage", ["PropertyLists", "CSystem"]),
+        room("DefaultsStorage", ["PropertyLists", "CSystem", "CSQLite"]),
         room("KVCodable", ["CodableTypes", "DefaultsStorage", "KeyValueCoding", "PropertyLists"]),
         room("KVCodableABI", ["CKVCodable", "KVCodable", "CodableTypes", "DefaultsStorage", "PropertyLists"]),
         .target(
             name: "KVCodableLua", dependencies: ["CKVCodable", "CLua"], path: "lua",
-            exclude: ["spec", "examples", "sugar.lua"],
+            exclude: ["spec", "examples", "sugar.lua", "README.md"],
             sources: [
                 "module.c", "walk.c", "build.c", "values.c", "errors.c", "types.c", "codec.c", "store.c",
             ]),
@@ -51,7 +52,10 @@ let package = Package(
         tests("KeyValueCoding", ["PropertyLists"]),
         tests("KeyValueCoder"),
         tests("CodableTypes", ["PropertyLists"]),
-        tests("DefaultsStorage", ["PropertyLists"]),
+        .executableTarget(
+            name: "StoreHelper", dependencies: ["CSystem", "DefaultsStorage", "PropertyLists"],
+            path: "Tests/Support/StoreHelper", swiftSettings: strict),
+        tests("DefaultsStorage", ["PropertyLists", "StoreHelper"]),
         tests("KVCodable", ["PropertyLists", "DefaultsStorage", "CodableTypes"]),
     ]
 )

@@ -200,13 +200,12 @@ int kv_tree_equal(const kv_tree *left, const kv_tree *right);
  * changed. A missing key is added, with the dictionaries on the way; an index
  * equal to an array's count appends. */
 kv_status kv_tree_set(const kv_tree *tree, const kv_step *path, size_t steps,
-                      const kv_tree *value, kv_tree **result,
-                      kv_error **error);
+                      const kv_tree *value, kv_tree **result, kv_error **error);
 
 /* Gives the tree without what is at the end of the path; KV_ABSENT when
  * nothing is there. */
-kv_status kv_tree_remove(const kv_tree *tree, const kv_step *path,
-                         size_t steps, kv_tree **result, kv_error **error);
+kv_status kv_tree_remove(const kv_tree *tree, const kv_step *path, size_t steps,
+                         kv_tree **result, kv_error **error);
 
 /* ---- Cursors: reading a tree */
 
@@ -283,8 +282,7 @@ kv_status kv_builder_unsigned(kv_builder *builder, uint64_t value,
 kv_status kv_builder_real(kv_builder *builder, double value, kv_error **error);
 kv_status kv_builder_date(kv_builder *builder, double seconds_since_2001,
                           kv_error **error);
-kv_status kv_builder_uid(kv_builder *builder, uint32_t value,
-                         kv_error **error);
+kv_status kv_builder_uid(kv_builder *builder, uint32_t value, kv_error **error);
 kv_status kv_builder_string(kv_builder *builder, kv_str value,
                             kv_error **error);
 kv_status kv_builder_data(kv_builder *builder, kv_str value, kv_error **error);
@@ -366,7 +364,7 @@ kv_status kv_type_encode(const kv_type *type, const kv_tree *value,
  */
 
 typedef enum kv_format {
-  KV_FORMAT_ANY = 0,    /* to read: found from the content; to write: XML */
+  KV_FORMAT_ANY = 0, /* to read: found from the content; to write: XML */
   KV_FORMAT_XML = 1,
   KV_FORMAT_BINARY = 2,
   KV_FORMAT_OPENSTEP = 3, /* read only */
@@ -433,17 +431,15 @@ kv_status kv_store_open_file(kv_str path, const kv_store_options *options,
 
 /* Gives the value at the path, as its type shows it unless `type` is NULL.
  * KV_ABSENT when there is none and the type has no default. */
-kv_status kv_store_get(const kv_store *store, const kv_step *path,
-                       size_t steps, const kv_type *type, kv_tree **value,
-                       kv_error **error);
+kv_status kv_store_get(const kv_store *store, const kv_step *path, size_t steps,
+                       const kv_type *type, kv_tree **value, kv_error **error);
 
 /* Scalars without a tree. KV_TYPE_MISMATCH when the value is of another kind:
  * nothing is converted, but that a real reads every number. */
 kv_status kv_store_get_boolean(const kv_store *store, const kv_step *path,
                                size_t steps, int *value, kv_error **error);
 kv_status kv_store_get_integer(const kv_store *store, const kv_step *path,
-                               size_t steps, int64_t *value,
-                               kv_error **error);
+                               size_t steps, int64_t *value, kv_error **error);
 kv_status kv_store_get_real(const kv_store *store, const kv_step *path,
                             size_t steps, double *value, kv_error **error);
 

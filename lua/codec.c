@@ -8,7 +8,8 @@ kv_format kvl_check_format(lua_State *L, int options) {
   luaL_checktype(L, options, LUA_TTABLE);
   kv_format format = KV_FORMAT_ANY;
   if (lua_getfield(L, options, "format") != LUA_TNIL) {
-    if (lua_type(L, -1) != LUA_TSTRING) luaL_argerror(L, options, "expected a string as format");
+    if (lua_type(L, -1) != LUA_TSTRING)
+      luaL_argerror(L, options, "expected a string as format");
     format = (kv_format)luaL_checkoption(L, -1, NULL, formats);
   }
   lua_pop(L, 1);
@@ -26,8 +27,7 @@ static int push_context(lua_State *L, int options) {
 
 /* The outcome of decoding: the value, nil, or nil and the error. */
 static int push_decoded(lua_State *L, kvl_state *state, kv_status status,
-                        kv_tree *tree, kv_error *error, int type,
-                        int context) {
+                        kv_tree *tree, kv_error *error, int type, int context) {
   if (status != KV_OK) return kvl_return_error(L, state, status, error);
   kvl_build(L, state, tree);
   kvl_convert_decoded(L, type, context);

@@ -180,7 +180,6 @@ void kvl_push_failure(lua_State *L, kv_status status, const kv_step *steps,
   }
   luaL_pushresult(&text);
   begin_object(L, status);
-  for (size_t i = 0; i < count; i++)
-    add_step(L, &steps[i], (lua_Integer)i + 1);
+  for (size_t i = 0; i < count; i++) add_step(L, &steps[i], (lua_Integer)i + 1);
   lua_setfield(L, -2, "path");
 }

@@ -1,9 +1,10 @@
 /* module.c: opens the module. */
+#include "module.h"
+
 #include <stdlib.h>
 #include <string.h>
 
 #include "kvcodable_lua.h"
-#include "module.h"
 #include "sugar.h"
 
 #define STATE_NAME "kvcodable.state"
@@ -46,9 +47,8 @@ void kvl_drop(kvl_state *state, size_t slot) {
   entries[slot].free_object(entries[slot].object);
   entries[slot].object = NULL;
   /* Entries above are left over from an error: nobody will drop them. */
-  while (state->kept.count > 0 &&
-         (state->kept.count > slot + 1 ||
-          !entries[state->kept.count - 1].object)) {
+  while (state->kept.count > 0 && (state->kept.count > slot + 1 ||
+                                   !entries[state->kept.count - 1].object)) {
     kvl_kept *last = &entries[--state->kept.count];
     if (last->object) last->free_object(last->object);
   }
@@ -103,8 +103,8 @@ static int open_module(lua_State *L) {
   kvl_open_store(L);
   lua_pushfstring(L, "kvcodable %s", kv_version());
   lua_setfield(L, -2, "_VERSION");
-  if (luaL_loadbufferx(L, (const char *)sugar, sizeof sugar,
-                       "=kvcodable.sugar", "t") != LUA_OK)
+  if (luaL_loadbufferx(L, (const char *)sugar, sizeof sugar, "=kvcodable.sugar",
+                       "t") != LUA_OK)
     return lua_error(L);
   lua_pushvalue(L, -2);
   lua_call(L, 1, 1);
@@ -113,8 +113,9 @@ static int open_module(lua_State *L) {
 
 __attribute__((visibility("default"))) int luaopen_kvcodable(lua_State *L) {
   if (kv_abi_version() < KV_ABI_VERSION)
-    return luaL_error(L, "libkvcodable has version %d of the contract, "
-                         "the module needs %d",
+    return luaL_error(L,
+                      "libkvcodable has version %d of the contract, "
+                      "the module needs %d",
                       (int)kv_abi_version(), KV_ABI_VERSION);
   new_state(L);
   lua_pushcclosure(L, open_module, 1);

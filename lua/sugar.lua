@@ -72,7 +72,8 @@ local function attribute(self, name, value)
     description[name] = value
     return with(self, { description = description })
   end
-  return with(self, { description = { kind = self.description, [name] = value } })
+  local description = { kind = self.description, [name] = value }
+  return with(self, { description = description })
 end
 
 --- Numbers from `low` to `high`, both included.

@@ -92,8 +92,7 @@ const kv_type *kvl_check_type(lua_State *L, kvl_state *state, int index) {
   return type;
 }
 
-static void convert(lua_State *L, const void *function, int type,
-                    int context) {
+static void convert(lua_State *L, const void *function, int type, int context) {
   if (!lua_istable(L, type)) return;
   int converts = lua_rawgetp(L, type, &converters_key) != LUA_TNIL;
   lua_pop(L, 1);

@@ -60,7 +60,8 @@ static int64_t days_from_civil(int64_t year, int month, int day) {
   year -= month <= 2;
   int64_t era = (year >= 0 ? year : year - 399) / 400;
   int64_t year_of_era = year - era * 400;
-  int64_t day_of_year = (153 * (month + (month > 2 ? -3 : 9)) + 2) / 5 + day - 1;
+  int64_t day_of_year =
+      (153 * (month + (month > 2 ? -3 : 9)) + 2) / 5 + day - 1;
   int64_t day_of_era =
       year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year;
   return era * 146097 + day_of_era - 719468;
@@ -105,8 +106,8 @@ static int parse_date(const char *text, double *seconds) {
   if (month < 1 || month > 12 || day < 1 || day > days_in_month(year, month) ||
       hour > 23 || minute > 59 || second > 59)
     return 0;
-  *seconds = (double)(days_from_civil(year, month, day) * 86400 +
-                      hour * 3600 + minute * 60 + second) -
+  *seconds = (double)(days_from_civil(year, month, day) * 86400 + hour * 3600 +
+                      minute * 60 + second) -
              EPOCH + fraction;
   return 1;
 }
@@ -139,7 +140,8 @@ static int date_tostring(lua_State *L) {
   double seconds = check_date(L, 1) + EPOCH;
   char text[64], fraction[32] = "";
   struct tm parts;
-  double whole = seconds < 0 ? -(double)(int64_t)-seconds : (double)(int64_t)seconds;
+  double whole =
+      seconds < 0 ? -(double)(int64_t)-seconds : (double)(int64_t)seconds;
   if (!(seconds > -62135596800.0 && seconds < 253402300800.0)) {
     lua_pushfstring(L, "date (%f seconds since 1970)", seconds);
     return 1;
@@ -240,7 +242,8 @@ static const char *data_or_string(lua_State *L, int index, size_t *length) {
 
 static int data_concat(lua_State *L) {
   size_t left, right;
-  const char *a = data_or_string(L, 1, &left), *b = data_or_string(L, 2, &right);
+  const char *a = data_or_string(L, 1, &left),
+             *b = data_or_string(L, 2, &right);
   char *bytes = new_value(L, KVL_DATA, left + right);
   memcpy(bytes, a, left);
   memcpy(bytes + left, b, right);
@@ -286,8 +289,8 @@ static int uint64_tostring(lua_State *L) {
 }
 
 static int uint64_eq(lua_State *L) {
-  lua_pushboolean(L, check_number(L, 1, KVL_UINT64) ==
-                         check_number(L, 2, KVL_UINT64));
+  lua_pushboolean(
+      L, check_number(L, 1, KVL_UINT64) == check_number(L, 2, KVL_UINT64));
   return 1;
 }
 
@@ -298,8 +301,8 @@ static int uint64_lt(lua_State *L) {
 }
 
 static int uint64_le(lua_State *L) {
-  lua_pushboolean(L, check_number(L, 1, KVL_UINT64) <=
-                         check_number(L, 2, KVL_UINT64));
+  lua_pushboolean(
+      L, check_number(L, 1, KVL_UINT64) <= check_number(L, 2, KVL_UINT64));
   return 1;
 }
 
@@ -329,7 +332,8 @@ static int uid_value(lua_State *L) {
 }
 
 static int uid_eq(lua_State *L) {
-  lua_pushboolean(L, check_number(L, 1, KVL_UID) == check_number(L, 2, KVL_UID));
+  lua_pushboolean(L,
+                  check_number(L, 1, KVL_UID) == check_number(L, 2, KVL_UID));
   return 1;
 }
 
@@ -341,14 +345,14 @@ static int null_tostring(lua_State *L) {
 /* ---- Opening */
 
 static const luaL_Reg date_methods[] = {
-    {"unix", date_unix},          {"__tostring", date_tostring},
-    {"__eq", date_eq},            {"__lt", date_lt},
-    {"__le", date_le},            {NULL, NULL}};
+    {"unix", date_unix}, {"__tostring", date_tostring},
+    {"__eq", date_eq},   {"__lt", date_lt},
+    {"__le", date_le},   {NULL, NULL}};
 
 static const luaL_Reg data_methods[] = {
-    {"bytes", data_bytes}, {"__tostring", data_tostring},
-    {"__len", data_len},   {"__eq", data_eq},
-    {"__lt", data_lt},     {"__le", data_le},
+    {"bytes", data_bytes},     {"__tostring", data_tostring},
+    {"__len", data_len},       {"__eq", data_eq},
+    {"__lt", data_lt},         {"__le", data_le},
     {"__concat", data_concat}, {NULL, NULL}};
 
 static const luaL_Reg uint64_methods[] = {
@@ -364,9 +368,8 @@ static const luaL_Reg uid_methods[] = {{"value", uid_value},
 static const luaL_Reg null_methods[] = {{"__tostring", null_tostring},
                                         {NULL, NULL}};
 
-static const luaL_Reg *const methods[] = {date_methods, data_methods,
-                                          uint64_methods, uid_methods,
-                                          null_methods};
+static const luaL_Reg *const methods[] = {
+    date_methods, data_methods, uint64_methods, uid_methods, null_methods};
 
 /* Makers of values, called through the types of the same names. */
 static const luaL_Reg makers[] = {{"new_date", new_date},

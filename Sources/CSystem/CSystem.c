@@ -1,9 +1,12 @@
 #define _GNU_SOURCE
 #include "CSystem.h"
 
+#include <fcntl.h>
 #include <string.h>
 #include <sys/auxv.h>
+#include <sys/timerfd.h>
 #include <time.h>
+#include <unistd.h>
 
 int cs_error_text(int number, char *buffer, size_t size) {
   const char *text = strerrordesc_np(number);
@@ -35,3 +38,20 @@ int cs_inotify_open(void) { return inotify_init1(IN_NONBLOCK | IN_CLOEXEC); }
 int cs_epoll_open(void) { return epoll_create1(EPOLL_CLOEXEC); }
 
 int cs_eventfd_open(void) { return eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC); }
+
+int cs_timer_open(int seconds) {
+  int timer = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
+  struct itimerspec interval = {{seconds, 0}, {seconds, 0}};
+  if (timer >= 0 && timerfd_settime(timer, 0, &interval, NULL) != 0) {
+    close(timer);
+    return -1;
+  }
+  return timer;
+}
+
+void cs_replace_descriptor(int fresh, int number) {
+  dup3(fresh, number, O_CLOEXEC);
+  close(fresh);
+}
+
+int cs_fork(void) { return fork(); }

@@ -125,7 +125,8 @@ extension PropertyList {
         hasher.combine(count)
         switch kind {
         case .string, .data: withBytes { hasher.combine(bytes: $0) }
-        case .array: elements.prefix(budget / 4).forEach { $0.hash(into: &hasher, budget: budget / 4) }
+        case .array:
+            for element in elements.prefix(budget / 4) { element.hash(into: &hasher, budget: budget / 4) }
         case .dictionary:
             for (key, value) in entries.prefix(budget / 2) {
                 hasher.combine(key)

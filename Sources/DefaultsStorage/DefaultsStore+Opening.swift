@@ -85,7 +85,7 @@ extension DefaultsStore {
     private static func engine(_ folder: StoreFolder, _ options: Options) throws(DefaultsError) -> any StorageEngine {
         let isDatabase = folder.fileName.hasSuffix(".sqlite") || folder.fileName.hasSuffix(".db")
         if options.engine == .sqlite || (options.engine == .automatic && isDatabase) {
-            throw DefaultsError(.unavailable, "The SQLite engine is not built in", file: folder.path)
+            return try SQLiteEngine(folder, format: options.format, isReadOnly: options.isReadOnly)
         }
         return try PropertyListFileEngine(folder, format: options.format, isReadOnly: options.isReadOnly)
     }

@@ -52,6 +52,7 @@ public final class DefaultsStore: @unchecked Sendable {
 final class HandleState {
     var registered = emptyDictionary
     var isClosed = false
+    var watches: WatchList?
 
     @inline(__always)
     func checkOpen() throws(DefaultsError) {
@@ -303,7 +304,10 @@ extension DefaultsStore {
             return !state.isClosed
         }
         guard isFirst else { return }
-        defer { domain.lock.withLock { domain.handles.remove(durability) } }
+        defer {
+            domain.lock.withLock { domain.handles.remove(durability) }
+            stopWatching()
+        }
         if !isReadOnly { try domain.flush(until: deadline) }
     }
 

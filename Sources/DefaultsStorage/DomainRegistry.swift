@@ -30,6 +30,10 @@ final class DomainRegistry: @unchecked Sendable {
     ) throws(DefaultsError) -> Domain {
         try lock.withLock { () throws(DefaultsError) in
             if let domain = entries[key]?.domain { return domain }
+            // Who only reads sees what is not written yet through the domain that writes.
+            var writable = key
+            writable.isReadOnly = false
+            if let domain = entries[writable]?.domain { return domain }
             installForkHandlers()
             let domain = try make()
             entries = entries.filter { $0.value.domain != nil }
@@ -69,6 +73,7 @@ final class DomainRegistry: @unchecked Sendable {
             // A transaction of this very thread goes on in the parent; one of another thread is waited for, but not
             // for ever: its child gets a closed descriptor and must begin again.
             let tookGate = !domain.gate.isHeldByThisThread && domain.gate.acquire(until: .after(.seconds(10)))
+            if tookGate { domain.engine.prepareFork() }
             domain.lock.lock()
             held.append((domain, tookGate))
         }

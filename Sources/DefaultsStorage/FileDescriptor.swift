@@ -44,9 +44,10 @@ final class FileDescriptor: @unchecked Sendable {
     /// Writes everything, however many calls that takes.
     func write(_ bytes: [UInt8]) throws(DefaultsError) {
         var position = 0
+        var interruptions = Interruptions()
         while position < bytes.count {
             let written = bytes.withUnsafeBytes { Glibc.write(number, $0.baseAddress! + position, $0.count - position) }
-            if written < 0, errno == EINTR { continue }
+            if written < 0, interruptions.shouldRetry(errno) { continue }
             guard written > 0 else { throw DefaultsError.system("write", written < 0 ? errno : EIO, file: path) }
             position += written
         }
@@ -57,6 +58,7 @@ final class FileDescriptor: @unchecked Sendable {
         let size = Int(try status().st_size)
         var result: [UInt8] = []
         var isAtEnd = false
+        var interruptions = Interruptions()
         while !isAtEnd {
             let wanted = max(size - result.count, 0) + 4096
             let position = result.count
@@ -66,7 +68,7 @@ final class FileDescriptor: @unchecked Sendable {
                 failure = got < 0 ? errno : 0
                 count = max(got, 0)
             }
-            if failure == EINTR { continue }
+            if interruptions.shouldRetry(failure) { continue }
             guard failure == 0 else { throw DefaultsError.system("read", failure, file: path) }
             isAtEnd = extended.isEmpty
             if result.isEmpty { result = extended } else { result += extended }
@@ -75,9 +77,20 @@ final class FileDescriptor: @unchecked Sendable {
     }
 
     private func retrying(_ name: String, _ call: () -> Int32) throws(DefaultsError) {
+        var interruptions = Interruptions()
         while call() != 0 {
-            guard errno == EINTR else { throw DefaultsError.system(name, errno, file: path) }
+            guard interruptions.shouldRetry(errno) else { throw DefaultsError.system(name, errno, file: path) }
         }
+    }
+}
+
+/// Counts how often signals interrupted a call, so that it is made again, but not for ever.
+struct Interruptions {
+    private var count = 0
+
+    mutating func shouldRetry(_ number: Int32) -> Bool {
+        count += 1
+        return number == EINTR && count < 100
     }
 }
 

@@ -15,8 +15,9 @@ enum FileLock {
         }
         var pause = Duration.microseconds(200)
         var waited = false
+        var interruptions = Interruptions()
         while flock(descriptor.number, LOCK_EX | LOCK_NB) != 0 {
-            if errno == EINTR { continue }
+            if interruptions.shouldRetry(errno) { continue }
             guard errno == EWOULDBLOCK else { throw DefaultsError.system("flock", errno, file: descriptor.path) }
             guard !deadline.hasPassed else {
                 throw DefaultsError(.timedOut, "Another process kept the store locked", file: folder.path)

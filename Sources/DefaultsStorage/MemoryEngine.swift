@@ -9,6 +9,7 @@ final class MemoryEngine: StorageEngine {
     }
 
     var isShared: Bool { false }
+    var watchedFolder: StoreFolder? { nil }
     var refusal: DefaultsError? { nil }
 
     var report: (@Sendable (DefaultsEvent) -> Void)? {
@@ -20,6 +21,7 @@ final class MemoryEngine: StorageEngine {
     func lock(until deadline: Deadline) -> Bool { false }
     func unlock() {}
     func commit(_ delta: Delta, over base: PropertyList) -> CommitOutcome { .settled }
+    func prepareFork() {}
     func resetAfterFork() {}
     func close() {}
     func keepCopy(named suffix: String) {}

@@ -61,14 +61,20 @@ final class EditedContainer: @unchecked Sendable {
         }
     }
 
-    /// How many entries a dictionary has, counted up to `limit`.
-    func countsEntries(upTo limit: Int) -> Int {
+    /// How many entries a dictionary has.
+    fileprivate func countEntries() -> Int {
         var count = base?.count ?? 0
         for index in 0..<changes.count {
             let isInBase = changes.withKey(at: index) { base?[utf8: $0] != nil }
             if changes[index] == nil { count -= isInBase ? 1 : 0 } else { count += isInBase ? 0 : 1 }
         }
-        return min(count, limit)
+        return count
+    }
+
+    /// Whether a dictionary would be read back from XML as a UID, were one more of its entries gone.
+    fileprivate var isIntegerUIDWithOneMore: Bool {
+        guard case .whole(let list)? = part(uidKey), list.integer != nil else { return false }
+        return countEntries() == 2
     }
 }
 
@@ -139,6 +145,11 @@ extension Part {
         }
         let step = path.steps[position]
         let container = try container(for: step, at: path, position)
+        if position + 1 == path.steps.count, step == .key(uidKey), value.integer != nil,
+            container.countEntries() - (container.part(step) == nil ? 0 : 1) == 0
+        {
+            throw PropertyListError(.invalidValue, uidMessage, at: PropertyListPath(Array(path.steps[..<position])))
+        }
         guard var part = container.part(step) else {
             container.replace(step, .whole(try value.wrapped(in: path, from: position + 1)))
             self = .edited(container)
@@ -153,9 +164,14 @@ extension Part {
     mutating func remove(at path: PropertyListPath, from position: Int = 0) throws(PropertyListError) -> Bool {
         let step = path.steps[position]
         guard kind == (step.isKey ? .dictionary : .array) else { return false }
+        if case .index(let index) = step, index < 0 || index >= count { return false }
         let container = try container(for: step, at: path, position)
         guard var part = container.part(step) else { return false }
         if position + 1 == path.steps.count {
+            if step.isKey, step != .key(uidKey), container.isIntegerUIDWithOneMore {
+                throw PropertyListError(
+                    .invalidValue, uidMessage, at: PropertyListPath(Array(path.steps[..<position])))
+            }
             container.replace(step, nil)
             self = .edited(container)
             return true
@@ -198,6 +214,10 @@ extension PropertyList {
     /// The value inside the dictionaries that the steps from `position` on name.
     func wrapped(in path: PropertyListPath, from position: Int) throws(PropertyListError) -> PropertyList {
         guard position < path.steps.count else { return self }
+        if path.steps.last == .key(uidKey), integer != nil {
+            throw PropertyListError(
+                .invalidValue, uidMessage, at: PropertyListPath(Array(path.steps.dropLast())))
+        }
         var builder = PropertyListBuilder(limits: .store)
         for depth in position..<path.steps.count {
             guard case .key(let key) = path.steps[depth] else {

@@ -85,12 +85,16 @@ extension PropertyListFileEngine {
 
     // MARK: - Recovery
 
-    /// Keeps the damaged file under another name and goes on with the backup, or with nothing.
+    /// Keeps the damaged file under another name and goes on with the backup.
+    ///
+    /// Without a backup the damaged file stays where it is and is an error: what cannot be read is never taken for
+    /// empty, and nothing is written over it.
     private func recover(
         from error: DefaultsError, _ damaged: FileStamp, until deadline: Deadline
     ) throws(DefaultsError) -> EngineState {
-        let backup = readBackup()
-        if isReadOnly { throw error }
+        guard !isReadOnly, let backup = readBackup() else {
+            throw DefaultsError(.corrupt, error.message, file: folder.path)
+        }
         let wasLocked = isLocked
         do throws(DefaultsError) {
             _ = try lock(until: deadline)
@@ -112,7 +116,7 @@ extension PropertyListFileEngine {
         return list
     }
 
-    private func quarantine(_ damaged: FileStamp, _ backup: PropertyList?) throws(DefaultsError) -> EngineState {
+    private func quarantine(_ damaged: FileStamp, _ backup: PropertyList) throws(DefaultsError) -> EngineState {
         let name = try freeQuarantineName()
         try folder.rename(folder.fileName, to: name)
         try folder.descriptor.synchronize()
@@ -121,30 +125,21 @@ extension PropertyListFileEngine {
         stampIsRecent = false
         // The backup that is being used must not be replaced by what it is about to restore.
         hasBackup = true
-        if let backup { try write(backup) }
+        try write(backup)
         report?(
             .recovered(
-                file: folder.path, quarantine: folder.descriptor.path + "/" + name, fromBackup: backup != nil))
-        return .replaced(backup ?? emptyDictionary)
+                file: folder.path, quarantine: folder.descriptor.path + "/" + name, fromBackup: true))
+        return .replaced(backup)
     }
 
     private func freeQuarantineName() throws(DefaultsError) -> String {
-        var now = Glibc.time(nil)
-        var parts = tm()
-        gmtime_r(&now, &parts)
-        let digits = [
-            Int(parts.tm_year) + 1900, Int(parts.tm_mon) + 1, Int(parts.tm_mday), Int(parts.tm_hour),
-            Int(parts.tm_min), Int(parts.tm_sec),
-        ].map { $0 < 10 ? "0\($0)" : "\($0)" }
-        let time = digits[0...2].joined() + "T" + digits[3...5].joined() + "Z"
-        let name = "\(folder.fileName).corrupt-\(time)"
+        let name = "\(folder.fileName).corrupt-\(currentTime())"
         return try folder.status(of: name) == nil ? name : name + "-" + randomName()
     }
 
     private func openReadOnly(
-        _ cause: DefaultsError, _ backup: PropertyList?, _ damaged: FileStamp
+        _ cause: DefaultsError, _ backup: PropertyList, _ damaged: FileStamp
     ) throws(DefaultsError) -> EngineState {
-        guard let backup else { throw DefaultsError(.corrupt, cause.description, file: folder.path) }
         let error = DefaultsError(
             .readOnly, "The file is damaged and could not be moved away: \(cause.message)", file: folder.path,
             errno: cause.errno)
@@ -153,4 +148,17 @@ extension PropertyListFileEngine {
         adopt(damaged)
         return .replaced(backup)
     }
+}
+
+/// The time in UTC as file names show it: `20261121T080000Z`.
+func currentTime() -> String {
+    var now = Glibc.time(nil)
+    var parts = tm()
+    gmtime_r(&now, &parts)
+    let numbers = [
+        Int(parts.tm_year) + 1900, Int(parts.tm_mon) + 1, Int(parts.tm_mday), Int(parts.tm_hour), Int(parts.tm_min),
+        Int(parts.tm_sec),
+    ]
+    let digits = numbers.map { $0 < 10 ? "0\($0)" : "\($0)" }
+    return digits[0...2].joined() + "T" + digits[3...5].joined() + "Z"
 }

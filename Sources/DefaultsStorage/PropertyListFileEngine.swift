@@ -14,6 +14,7 @@ final class PropertyListFileEngine: StorageEngine, @unchecked Sendable {
     var refusal: DefaultsError?
     let isReadOnly: Bool
     var isShared: Bool { true }
+    var watchedFolder: StoreFolder? { folder }
 
     /// The file that was loaded or written last; nil for none.
     var stamp: FileStamp?
@@ -60,6 +61,8 @@ final class PropertyListFileEngine: StorageEngine, @unchecked Sendable {
         }
         if folder.isGroupWritable { report?(.groupWritableFolder(folder.descriptor.path)) }
     }
+
+    func prepareFork() {}
 
     func resetAfterFork() { unlock() }
 

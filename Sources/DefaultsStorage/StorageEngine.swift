@@ -24,6 +24,8 @@ protocol StorageEngine: AnyObject, Sendable {
     var format: PropertyListFormat { get }
     /// Whether other processes may write what is stored.
     var isShared: Bool { get }
+    /// Where to look for changes of others; nil for nowhere.
+    var watchedFolder: StoreFolder? { get }
     /// Why nothing can be written, when that is so.
     var refusal: DefaultsError? { get }
     /// Where what happens apart from a call is told.
@@ -35,6 +37,8 @@ protocol StorageEngine: AnyObject, Sendable {
     func unlock()
     /// Writes `delta` over `base`, durably; on failure what was stored is as it was.
     func commit(_ delta: Delta, over base: PropertyList) throws(DefaultsError) -> CommitOutcome
+    /// Before the process forks: lets go of what a child must not inherit.
+    func prepareFork()
     /// In a child process: lets go of what belongs to the parent.
     func resetAfterFork()
     func close() throws(DefaultsError)
@@ -61,10 +65,4 @@ public enum DefaultsEvent: Sendable, Hashable {
 }
 
 /// What the document of an empty store is.
-let emptyDictionary: PropertyList = {
-    var builder = PropertyListBuilder()
-    guard (try? builder.beginDictionary()) != nil, (try? builder.end()) != nil, let list = try? builder.finish() else {
-        fatalError("an empty dictionary can be built")
-    }
-    return list
-}()
+let emptyDictionary = PropertyList.emptyDictionary

@@ -51,7 +51,15 @@ final class StoreFolder: Sendable {
         }
         let number = Glibc.open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard number >= 0 else { throw DefaultsError.system("open", errno, file: folder) }
-        return StoreFolder(FileDescriptor(number, path: folder), fileName: name)
+        return StoreFolder(FileDescriptor(number, path: realPath(of: number) ?? folder), fileName: name)
+    }
+
+    /// The folder's path without links, so that it means the same wherever the program goes.
+    private static func realPath(of number: Int32) -> String? {
+        var buffer = [CChar](repeating: 0, count: 4096)
+        let length = readlink("/proc/self/fd/\(number)", &buffer, buffer.count)
+        guard length > 0, length < buffer.count, buffer[0] == CChar(UInt8(ascii: "/")) else { return nil }
+        return String(decoding: buffer[..<length].map { UInt8(bitPattern: $0) }, as: UTF8.self)
     }
 
     /// The file `name` in the folder, not followed; nil when there is none.
@@ -73,11 +81,12 @@ final class StoreFolder: Sendable {
 
     /// Opens a file of the folder; nil when there is none and none is to be made.
     func openFile(_ name: String, _ flags: Int32, mode: mode_t = 0) throws(DefaultsError) -> FileDescriptor? {
+        var interruptions = Interruptions()
         while true {
             let number = openat(descriptor.number, name, flags | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY, mode)
             if number >= 0 { return FileDescriptor(number, path: descriptor.path + "/" + name) }
             if errno == ENOENT, flags & O_CREAT == 0 { return nil }
-            guard errno == EINTR else {
+            guard interruptions.shouldRetry(errno) else {
                 throw DefaultsError.system("open", errno, file: descriptor.path + "/" + name)
             }
         }

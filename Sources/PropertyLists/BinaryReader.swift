@@ -109,9 +109,9 @@ struct BinaryReader: ~Copyable {
         let size = objects.trailer.referenceSize
         let isDictionary = marker.type == 0xD
         let (start, count) = try objects.content(of: marker, unit: isDictionary ? 2 * size : size)
+        if count > 0 { try note(object, marker) }
         if isDictionary { try builder.beginDictionary() } else { try builder.beginArray() }
         if count == 0 { return try builder.end() }
-        try note(object, marker)
         let keyDistance = isDictionary ? count * size : 0
         frames.append(
             Frame(

@@ -32,12 +32,47 @@ extension GrowableBuffer where Element == UInt8 {
             if keepsPoint { append(text: ".0") }
             return
         }
+        if appendShort(value) { return }
         value.description.withBytes { text in
             let isWhole =
                 text.count > 2 && text[text.count - 1] == UInt8(ascii: "0")
                 && text[text.count - 2] == UInt8(ascii: ".")
             let kept = isWhole && !keepsPoint ? text.count - 2 : text.count
             append(UnsafeRawBufferPointer(rebasing: text[..<kept]).bindMemory(to: UInt8.self))
+        }
+    }
+
+    /// Appends a number of up to 14 digits, some of them behind the point; false for any other.
+    ///
+    /// Such a number is a whole number divided by a power of ten, both exact in a Double, so that what reads back to the
+    /// same number is found by trying. The first that does is the shortest.
+    private mutating func appendShort(_ value: Double) -> Bool {
+        let magnitude = value.magnitude
+        guard magnitude >= 0.001, magnitude < 1e13 else { return false }
+        var power = 1.0
+        for digits in 1...14 {
+            power *= 10
+            let whole = (magnitude * power).rounded()
+            guard whole < 5e14 else { return false }
+            if whole / power == magnitude {
+                if value < 0 { append(UInt8(ascii: "-")) }
+                append(UInt64(whole), pointBefore: digits)
+                return true
+            }
+        }
+        return false
+    }
+
+    private mutating func append(_ number: UInt64, pointBefore digits: Int) {
+        var power: UInt64 = 1
+        for _ in 0..<digits { power *= 10 }
+        append(decimal: number / power)
+        append(UInt8(ascii: "."))
+        var rest = number % power
+        while power > 1 {
+            power /= 10
+            append(UInt8(ascii: "0") &+ UInt8(truncatingIfNeeded: rest / power))
+            rest %= power
         }
     }
 

@@ -54,6 +54,13 @@ internal import Darwin
         return block
     }
 
+    /// Gives back memory that is not in use.
+    package mutating func trim() {
+        guard count < capacity, let block = realloc(base, max(count, 1) * MemoryLayout<Element>.stride) else { return }
+        base = block.assumingMemoryBound(to: Element.self)
+        capacity = max(count, 1)
+    }
+
     @usableFromInline package mutating func grow(_ extra: Int) {
         let wanted = max(count + extra, capacity + capacity / 2, 16)
         let (size, overflow) = wanted.multipliedReportingOverflow(by: MemoryLayout<Element>.stride)

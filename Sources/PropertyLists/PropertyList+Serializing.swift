@@ -7,7 +7,7 @@ extension PropertyList {
     public func serialized(as format: PropertyListFormat) throws(PropertyListError) -> [UInt8] {
         var output = GrowableBuffer<UInt8>()
         try write(as: format, to: &output)
-        return Array(UnsafeBufferPointer(start: output.base, count: output.count))
+        return output.takeArray()
     }
 
     /// Appends the bytes of a file that holds the value.
@@ -20,6 +20,26 @@ extension PropertyList {
         case .json: try JSONWriter.write(self, to: &output)
         case .openStep:
             throw PropertyListError(.invalidValue, "\(format) is not written: choose XML, binary or JSON")
+        }
+    }
+}
+
+extension GrowableBuffer where Element == UInt8 {
+    /// The bytes as an array; the buffer is empty afterwards.
+    ///
+    /// They are moved from the end on, and what has been moved is given back, so that there are never two copies.
+    mutating func takeArray() -> [UInt8] {
+        let piece = 1 << 18
+        return Array(unsafeUninitializedCapacity: count) { array, initialized in
+            initialized = count
+            while count > 0 {
+                let start = (count - 1) / piece * piece
+                if let base, let target = array.baseAddress {
+                    (target + start).initialize(from: base + start, count: count - start)
+                }
+                count = start
+                trim()
+            }
         }
     }
 }

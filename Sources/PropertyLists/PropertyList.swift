@@ -24,6 +24,14 @@ public struct PropertyList: Sendable {
 
     public var kind: PropertyListKind { node.kind }
 
+    /// A dictionary without entries.
+    public static let emptyDictionary: PropertyList = {
+        var nodes = GrowableBuffer<kv_node>()
+        var bytes = GrowableBuffer<UInt8>()
+        nodes.append(kv_node(kind: .dictionary, payload: 1))
+        return PropertyList(document: Document(nodes: &nodes, bytes: &bytes), index: 0)
+    }()
+
     /// Elements of an array, entries of a dictionary, bytes of a string or data; 0 for every other kind.
     public var count: Int { Int(node.count) }
 }

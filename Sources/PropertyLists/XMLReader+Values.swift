@@ -110,7 +110,7 @@ extension XMLReader {
 
     /// An integer, real or date: its text is stored like a string's, looked at, and dropped again.
     private mutating func scalar(_ name: StaticString) throws(PropertyListError) {
-        let position = cursor.position + 1
+        let position = cursor.position - name.utf8CodeUnitCount - 1
         let start = builder.bytes.count
         if try !tagEnd() {
             try text()
@@ -177,7 +177,7 @@ extension XMLReader {
     }
 
     private mutating func data() throws(PropertyListError) {
-        let position = cursor.position
+        let position = cursor.position - "<data".utf8.count
         let start = builder.bytes.count
         if try !tagEnd() {
             try text()

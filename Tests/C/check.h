@@ -2,6 +2,8 @@
 #ifndef CHECK_H
 #define CHECK_H
 
+#include "kvcodable.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

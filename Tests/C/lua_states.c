@@ -3,10 +3,7 @@
 #include <lua.h>
 #include <lualib.h>
 
-#include "kvcodable.h"
-
 #include "check.h"
-
 static const char script[] =
     "local kv = require 'kvcodable'\n"
     "local Window = kv.struct 'Window' { width = kv.int, tags = "
@@ -30,8 +27,8 @@ static int use_state(void) {
   lua_State *L = luaL_newstate();
   luaL_openlibs(L);
   lua_getglobal(L, "package");
-  lua_pushstring(L, getenv("KVCODABLE_CPATH") ? getenv("KVCODABLE_CPATH")
-                                              : "build/?.so");
+  lua_pushstring(
+      L, getenv("KVCODABLE_CPATH") ? getenv("KVCODABLE_CPATH") : "build/?.so");
   lua_setfield(L, -2, "cpath");
   lua_pop(L, 1);
   int good = luaL_loadstring(L, script) == LUA_OK;

@@ -1,8 +1,5 @@
 /* trees.c: builders, cursors, setting, errors, NULL everywhere. */
-#include "kvcodable.h"
-
 #include "check.h"
-
 static kv_tree *sample(void) {
   kv_tree *tree = NULL;
   kv_builder *builder = kv_builder_new();

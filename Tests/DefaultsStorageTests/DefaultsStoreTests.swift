@@ -83,5 +83,5 @@ func options(_ change: (inout DefaultsStore.Options) -> Void = { _ in }) -> Defa
 }
 
 extension DefaultsStore.Options.Engine {
-    static var tested: [Self] { [.propertyList, .memory] }
+    static var tested: [Self] { [.propertyList, .sqlite, .memory] }
 }

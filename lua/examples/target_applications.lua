@@ -24,7 +24,8 @@ end
 preferences:update("Target Applications", Applications, function(list)
   list[2].bundleIdentifier = "org.example.navigator"
 end)
-print("changed", preferences:get({ "Target Applications", 2, "Bundle Identifier" }))
+local path = { "Target Applications", 2, "Bundle Identifier" }
+print("changed", preferences:get(path))
 
 -- A value of the wrong type is an error that says where, and changes nothing.
 local ok, problem = pcall(preferences.update, preferences,

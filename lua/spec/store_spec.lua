@@ -27,7 +27,8 @@ describe("stores", function()
   end)
 
   it("write a file that only the user can read", function()
-    local store <close> = assert(kv.open_file(path, { durability = "immediate" }))
+    local options = { durability = "immediate" }
+    local store <close> = assert(kv.open_file(path, options))
     store:set("a", 1)
     local list = io.popen("stat -c %a " .. path)
     assert.equal("600", list:read "l")
@@ -35,7 +36,8 @@ describe("stores", function()
   end)
 
   it("give defaults for what is absent, and uncover them on remove", function()
-    local store <close> = assert(kv.open_file(path, { defaults = { volume = 7 } }))
+    local options = { defaults = { volume = 7 } }
+    local store <close> = assert(kv.open_file(path, options))
     assert.equal(7, store:get "volume")
     store:set("volume", 9)
     assert.equal(9, store:get "volume")
@@ -167,7 +169,8 @@ describe("stores", function()
   end)
 
   it("keep what other programs wrote in the file", function()
-    support.write(path, support.contents "Tests/Data/com.example.launcher.plist")
+    local original = support.contents "Tests/Data/com.example.launcher.plist"
+    support.write(path, original)
     do
       local store <close> = assert(kv.open_file(path))
       store:set({ "Target Applications", 1, "Launch Count" }, 43)
@@ -175,7 +178,6 @@ describe("stores", function()
     local text = support.contents(path)
     assert.matches("NSWindow Frame Main Window", text, 1, true)
     assert.matches("<integer>43</integer>", text, 1, true)
-    local original = support.contents "Tests/Data/com.example.launcher.plist"
     assert.equal(original, (text:gsub("<integer>43<", "<integer>42<")))
   end)
 end)

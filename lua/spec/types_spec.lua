@@ -28,8 +28,8 @@ describe("types", function()
   end)
 
   it("write the stored keys, and defaults only where they were", function()
-    store:set("window", { width = 640, title = "Main", tags = {}, theme = "dark" },
-      Window)
+    store:set("window",
+      { width = 640, title = "Main", tags = {}, theme = "dark" }, Window)
     assert.same({ width = 640, window_title = "Main" }, store:get "window")
     store:set("window", { width = 640, theme = "light" }, Window)
     store:set("window", { width = 640, theme = "dark" }, Window)
@@ -58,7 +58,8 @@ describe("types", function()
   for i, row in ipairs(refused) do
     it("refuse a wrong value, and change nothing: " .. i, function()
       store:set("window", { width = 7 })
-      local problem = support.failure(store.set, store, "window", row[1], Window)
+      local problem =
+        support.failure(store.set, store, "window", row[1], Window)
       assert.equal("type_mismatch", problem.code)
       if row[2] then assert.same(row[2], problem.path) end
       assert.matches(row[3], problem.message, 1, true)
@@ -77,7 +78,9 @@ describe("types", function()
     store:set("limits", { a = 1, b = 2 }, "[String: Int]")
     assert.same({ a = 1, b = 2 }, store:get("limits", "[String: Int]?"))
     assert.is_nil(store:get("none", "[String: Int]?"))
-    assert.has_error(function() store:set("limits", { a = "x" }, "[String: Int]") end)
+    assert.has_error(function()
+      store:set("limits", { a = "x" }, "[String: Int]")
+    end)
     store:set("windows", { { width = 1 } }, "[Window]")
     assert.equal("dark", store:get("windows", "[Window]")[1].theme)
     assert.has_error(function() store:get("limits", "[Nonsense") end)
@@ -119,7 +122,9 @@ describe("types", function()
       },
       image = kv.data:optional():convert {
         decode = function(data) return #data > 0 and data:bytes() or nil end,
-        encode = function(image) return image ~= "" and kv.data(image) or nil end,
+        encode = function(image)
+          return image ~= "" and kv.data(image) or nil
+        end,
       },
     }
     store:set("shape", { color = { r = 255.0, a = 1.0 }, image = "" }, Shape)

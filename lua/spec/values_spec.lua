@@ -64,7 +64,8 @@ describe("values", function()
   it("reads dates of every century, and refuses what is none", function()
     for text, seconds in pairs {
       ["1970-01-01T00:00:00Z"] = 0, ["2000-02-29T12:00:00Z"] = 951825600,
-      ["1900-03-01T00:00:00Z"] = -2203891200, ["0001-01-01T00:00:00Z"] = -62135596800,
+      ["1900-03-01T00:00:00Z"] = -2203891200,
+      ["0001-01-01T00:00:00Z"] = -62135596800,
       ["9999-12-31T23:59:59Z"] = 253402300799 } do
       assert.equal(seconds, kv.date(text):unix())
     end
@@ -106,8 +107,6 @@ describe("values", function()
       assert.is_false(ok)
       assert.equal("invalid_value", problem.code)
       assert.matches(row[3], problem.message, 1, true)
-      local path = { "value" }
-      for _, step in ipairs(row[4]) do path[#path + 1] = step end
       assert.same(row[4], problem.path)
     end)
   end

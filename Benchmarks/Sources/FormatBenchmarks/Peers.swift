@@ -41,8 +41,14 @@ enum Coders: Peer {
     static let name = "FoundationEssentials coders"
 
     indirect enum Tree: Codable {
-        case bool(Bool), int(Int64), real(Double), date(Date), data(Data), string(String)
-        case array([Tree]), dictionary([String: Tree])
+        case bool(Bool)
+        case int(Int64)
+        case real(Double)
+        case date(Date)
+        case data(Data)
+        case string(String)
+        case array([Tree])
+        case dictionary([String: Tree])
 
         init(from decoder: any Decoder) throws {
             let container = try decoder.singleValueContainer()

@@ -24,7 +24,8 @@ private func append(record number: Int, to builder: inout PropertyListBuilder, _
     try builder.key("email")
     try builder.append(string: "person\(number)@example.org")
     try builder.key("balance")
-    try builder.append(real: Double(random.next() % 10_000_000) / 100)
+    // Never a whole number, which the coders of Foundation would take for an integer.
+    try builder.append(real: Double(random.next() % 10_000_000) / 100 + 0.001)
     try builder.key("active")
     try builder.append(boolean: random.next() & 1 == 0)
     try builder.key("created")

@@ -29,4 +29,13 @@ int cs_inotify_open(void);
 int cs_epoll_open(void);
 int cs_eventfd_open(void);
 
+/* A timer that fires every so many seconds, as a descriptor. */
+int cs_timer_open(int seconds);
+
+/* Makes `number` mean what `fresh` means, close-on-exec, and closes `fresh`. */
+void cs_replace_descriptor(int fresh, int number);
+
+/* fork, which Swift does not have under its name. */
+int cs_fork(void);
+
 #endif

@@ -1,0 +1,4 @@
+std = "lua54"
+max_line_length = 80
+files["lua/spec"].std = "+busted"
+exclude_files = { ".build*", "build" }

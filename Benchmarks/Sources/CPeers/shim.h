@@ -1,0 +1,3 @@
+/* The peers that the store is measured beside: GLib's GKeyFile and SQLite. */
+#include <glib.h>
+#include <sqlite3.h>

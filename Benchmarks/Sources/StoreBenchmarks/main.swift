@@ -1,0 +1,262 @@
+// The store's targets, measured beside UserDefaults, GKeyFile and a plain SQLite table doing the same work.
+import Foundation
+import KVCodable
+
+/// Times in nanoseconds for one of `repetitions`, the median of `rounds`.
+func time(_ rounds: Int, repetitions: Int = 1, _ body: () throws -> Void) rethrows -> Double {
+    var times: [Double] = []
+    for _ in 0..<rounds {
+        let start = clock_gettime_nsec()
+        try body()
+        times.append(Double(clock_gettime_nsec() - start) / Double(repetitions))
+    }
+    return times.sorted()[rounds / 2]
+}
+
+func clock_gettime_nsec() -> Int64 {
+    var now = timespec()
+    clock_gettime(CLOCK_MONOTONIC, &now)
+    return Int64(now.tv_sec) * 1_000_000_000 + Int64(now.tv_nsec)
+}
+
+func text(_ nanoseconds: Double) -> String {
+    switch nanoseconds {
+    case ..<1e3: String(format: "%.0f ns", nanoseconds)
+    case ..<1e6: String(format: "%.2f µs", nanoseconds / 1e3)
+    default: String(format: "%.2f ms", nanoseconds / 1e6)
+    }
+}
+
+let folder = NSTemporaryDirectory() + "kvcodable-benchmark-\(getpid())"
+try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+defer { try? FileManager.default.removeItem(atPath: folder) }
+setenv("XDG_CONFIG_HOME", folder, 1)
+
+/// A file of `count` keys for the peer, checked to hold them.
+func filled<P: Peer>(_ type: P.Type, _ count: Int) throws -> (peer: P, path: String) {
+    let path = "\(folder)/\(count)"
+    let file = "\(folder)/userdefaults-\(count).plist"
+    if type == UserDefaultsPeer.self, !FileManager.default.fileExists(atPath: file) {
+        // By its own sets it would take a quarter of an hour at 100,000 keys.
+        let content = Dictionary(uniqueKeysWithValues: (0..<count).map { ("key-\($0)", "the value of \($0)") })
+        try Data(PropertyList(any: content).serialized(as: .binary)).write(to: URL(fileURLWithPath: file))
+    }
+    let peer = try P(path: path)
+    if try peer.count() == 0 {
+        try peer.transaction { for index in 0..<count { try peer.set("key-\(index)", "the value of \(index)") } }
+    }
+    guard try peer.count() == count, try peer.get("key-\(count - 1)") == "the value of \(count - 1)" else {
+        throw PeerError(text: "\(P.name) does not hold what was set")
+    }
+    return (peer, path)
+}
+
+/// One line of the table: the target and each peer's figure with its ratio to the first.
+func row(_ what: String, target: Double, _ figures: [(String, Double)]) {
+    guard let ours = figures.first?.1 else { return }
+    let verdict = ours <= target ? "met   " : "MISSED"
+    var line = "\(verdict) \(what): \(text(ours)) (target \(text(target)))"
+    for (name, figure) in figures.dropFirst() {
+        line += ", \(name) \(text(figure)) = \(String(format: "%.1f", figure / ours))×"
+    }
+    FileHandle.standardOutput.write(Data((line + "\n").utf8))
+}
+
+func get<P: Peer>(_ type: P.Type, _ count: Int) throws -> (String, Double) {
+    let (peer, _) = try filled(type, count)
+    defer { peer.close() }
+    let keys = (0..<100).map { "key-\($0 * count / 100)" }
+    return (P.name, try time(5, repetitions: 10_000) { for index in 0..<10_000 { _ = try peer.get(keys[index % 100]) } })
+}
+
+func set<P: Peer>(_ type: P.Type, _ count: Int, repetitions: Int) throws -> (String, Double) {
+    let (peer, _) = try filled(type, count)
+    defer { peer.close() }
+    let keys = (0..<10).map { "key-\($0 * count / 10)" }
+    let figure = try time(3, repetitions: repetitions) {
+        for index in 0..<repetitions { try peer.set(keys[index % 10], "another") }
+    }
+    for index in 0..<10 { try peer.set(keys[index], "the value of \(index * count / 10)") }
+    try peer.flush()
+    return (P.name, figure)
+}
+
+func durable<P: Peer>(_ type: P.Type, _ count: Int) throws -> (String, Double) {
+    let (peer, _) = try filled(type, count)
+    defer { peer.close() }
+    var round = 0
+    let figure = try time(11) {
+        round += 1
+        try peer.set("key-5", "another \(round)")
+        try peer.flush()
+    }
+    try peer.set("key-5", "the value of 5")
+    try peer.flush()
+    return (P.name, figure)
+}
+
+func transaction<P: Peer>(_ type: P.Type, _ count: Int) throws -> (String, Double) {
+    let (peer, _) = try filled(type, count)
+    defer { peer.close() }
+    return (P.name, try time(5) {
+        try peer.transaction { for index in 0..<1000 { try peer.set("key-\(index)", "the value of \(index)") } }
+    })
+}
+
+func load<P: Peer>(_ type: P.Type, _ count: Int) throws -> (String, Double) {
+    let (first, path) = try filled(type, count)
+    first.close()
+    return (P.name, try time(3) {
+        let peer = try P(path: path)
+        guard try peer.get("key-7") == "the value of 7" else { throw PeerError(text: "load") }
+        peer.close()
+    })
+}
+
+/// Peak resident memory in kilobytes of a process that loads `count` keys and makes one durable set.
+func peakMemory(_ name: String, _ count: Int) throws -> Double {
+    let process = Process()
+    process.executableURL = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()
+    process.arguments = ["memory", name, "\(folder)/\(count)"]
+    let pipe = Pipe()
+    process.standardOutput = pipe
+    try process.run()
+    let output = String(decoding: pipe.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+    process.waitUntilExit()
+    guard let figure = Double(output.trimmingCharacters(in: .whitespacesAndNewlines)) else {
+        throw PeerError(text: "memory: \(output)")
+    }
+    return figure
+}
+
+func useMemory<P: Peer>(_ type: P.Type, _ path: String) throws {
+    let peer = try P(path: path)
+    try peer.set("key-5", "the value of 5")
+    try peer.flush()
+    guard try peer.get("key-5") == "the value of 5" else { throw PeerError(text: "memory") }
+    var usage = rusage()
+    getrusage(__rusage_who_t(RUSAGE_SELF.rawValue), &usage)
+    print(usage.ru_maxrss)
+}
+
+let arguments = CommandLine.arguments
+if arguments.count == 4, arguments[1] == "memory" {
+    setenv("XDG_CONFIG_HOME", (arguments[3] as NSString).deletingLastPathComponent, 1)
+    switch arguments[2] {
+    case "plist": try useMemory(StorePeer.self, arguments[3])
+    case "sqlite": try useMemory(SQLiteStorePeer.self, arguments[3])
+    default: try useMemory(UserDefaultsPeer.self, arguments[3])
+    }
+    exit(0)
+}
+
+print("Store: strings by key, medians; the ratio is how many times as long the peer takes")
+for count in [10, 1000, 100_000] {
+    row("get, \(count) keys", target: 1e3, [
+        try get(StorePeer.self, count), try get(SQLiteStorePeer.self, count), try get(UserDefaultsPeer.self, count),
+        try get(KeyFilePeer.self, count), try get(TablePeer.self, count),
+    ])
+}
+for count in [10, 1000, 100_000] {
+    // UserDefaults gets fewer repetitions: it would take minutes.
+    row("set, not flushed, \(count) keys", target: 2e3, [
+        try set(StorePeer.self, count, repetitions: 10_000), try set(SQLiteStorePeer.self, count, repetitions: 10_000),
+        try set(UserDefaultsPeer.self, count, repetitions: 100), try set(KeyFilePeer.self, count, repetitions: 10_000),
+    ])
+}
+for (count, target) in [(1000, 2e6), (10_000, 15e6)] {
+    row("plist, durable set, \(count) keys", target: target, [
+        try durable(StorePeer.self, count), try durable(UserDefaultsPeer.self, count),
+        try durable(KeyFilePeer.self, count),
+    ])
+}
+for count in [10, 1000, 10_000, 100_000] {
+    row("SQLite, durable set, \(count) keys", target: 0.3e6, [
+        try durable(SQLiteStorePeer.self, count), try durable(TablePeer.self, count),
+    ])
+}
+row("transaction of 1,000 sets, 10,000 keys", target: 20e6, [
+    try transaction(StorePeer.self, 10_000), try transaction(SQLiteStorePeer.self, 10_000),
+    try transaction(UserDefaultsPeer.self, 10_000), try transaction(KeyFilePeer.self, 10_000),
+    try transaction(TablePeer.self, 10_000),
+])
+for (count, target) in [(10_000, 5e6), (100_000, 50e6)] {
+    // UserDefaults keeps what it loaded: its first load in a process is the only one, and the filling was that.
+    row("load, \(count) keys", target: target, [
+        try load(StorePeer.self, count), try load(SQLiteStorePeer.self, count), try load(KeyFilePeer.self, count),
+    ])
+}
+_ = try durable(UserDefaultsPeer.self, 100_000)
+for name in ["plist", "sqlite"] {
+    let ours = try peakMemory(name, 100_000), theirs = try peakMemory("UserDefaults", 100_000)
+    let verdict = ours <= 60 * 1024 ? "met   " : "MISSED"
+    print("\(verdict) peak memory, 100000 keys, \(name): \(Int(ours / 1024)) MB (target 60 MB), UserDefaults \(Int(theirs / 1024)) MB")
+}
+try pathSets()
+
+/// Ten thousand changes inside one value of 10 MB, and the flush.
+func pathSets() throws {
+    let record: [String: Any] = ["name": "some name that is rather long, so that it counts", "a": 1, "b": "more text", "c": 0.5]
+    var options = DefaultsStore.Options()
+    options.durability = .manual
+<<<<<<< HEAD
+    let file = "\(folder)/\(count).plist"
+    var dictionary: [String: Any] = [:]
+    for i in 0..<count {
+        dictionary["key-\(i)"] = i % 3 == 0 ? "a value \(i)" as Any : i % 3 == 1 ? i as Any : Double(i) / 3 as Any
+    }
+    try Data(list(dictionary).serialized(as: .xml)).write(to: URL(filePath: file))
+    let load = try median(3) { _ = try DefaultsStore.open(path: file, options: options) }
+    let store = try DefaultsStore.open(path: file, options: options)
+    let n = 100_000
+    let get =
+        try median(5) { for i in 0..<n { if try store.value(forKey: "key-\(i % 10)") == nil { abort() } } } / Double(n)
+    let three = try list(3)
+    let set = try median(5) { for i in 0..<n { try store.set(three, forKey: "key-\(i % 10)") } } / Double(n)
+    let setGet =
+        try median(5) {
+            for i in 0..<n {
+                try store.set(record, forKey: "key-\(i % 10)")
+                _ = try store.value(forKey: "key-\(i % 10)")
+            }
+        } / Double(n)
+    let path: PropertyListPath = ["key-1", "width"]
+    try store.set(record, forKey: "key-1")
+    let setPath = try median(5) { for _ in 0..<n { try store.set(three, at: path) } } / Double(n)
+=======
+    let store = try DefaultsStore.open(path: folder + "/big.plist", options: options)
+    try store.set(PropertyList(any: [Any](repeating: record, count: 55_000)), forKey: "big")
+>>>>>>> store
+    try store.sync()
+    let size = try FileManager.default.attributesOfItem(atPath: folder + "/big.plist")[.size] as? Int ?? 0
+    let figure = try time(1) {
+        for index in 0..<10_000 { try store.set(PropertyList(any: index), at: ["big", .index(index * 7 % 55_000), "a"]) }
+        try store.sync()
+    }
+<<<<<<< HEAD
+    let tx = try median(5) {
+        try store.transaction { t in for i in 0..<1000 { try t.set(three, at: [.key("key-\(i)")]) } }
+    }
+    print(
+        "\(count): load \(load/1e6) ms, get \(get) ns, set \(set) ns, set+get record \(setGet) ns, set path \(setPath) ns, durable \(durable/1e6) ms, tx1000 \(tx/1e6) ms"
+    )
+}
+var options = DefaultsStore.Options()
+options.durability = .manual
+let store = try DefaultsStore.open(path: "\(folder)/big.plist", options: options)
+let records = [Any](
+    repeating: ["name": "some name that is rather long", "a": 1, "b": "more text", "c": 0.5] as [String: Any],
+    count: 100_000)
+let big = try list(records)
+try store.set(big, forKey: "big")
+try store.sync()
+let paths = try median(1) {
+    for i in 0..<10_000 { try store.set(list(i), at: ["big", .index(i * 7 % 100_000), "a"]) }
+    try store.sync()
+}
+print("10,000 path sets: \(paths/1e6) ms")
+=======
+    guard try store.value(at: ["big", 7, "a"])?.integer == 1 else { throw PeerError(text: "path sets") }
+    row("10,000 path sets into \(size / 1_000_000) MB, flushed", target: 1e9, [("", figure)])
+}
+>>>>>>> store

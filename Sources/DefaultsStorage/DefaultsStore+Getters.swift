@@ -1,0 +1,165 @@
+internal import FoundationEssentials
+internal import Glibc
+public import PropertyLists
+
+// The getters of UserDefaults under their own names, with Apple's coercions: what cannot be coerced gives the type's
+// zero, or nil. The store's own `value` never coerces.
+extension DefaultsStore {
+    /// True for a true boolean, a number other than 0, and the strings "YES", "true" and "1" in either case.
+    public func bool(forKey key: String) throws(DefaultsError) -> Bool {
+        guard let value = try value(forKey: key) else { return false }
+        if let boolean = value.boolean { return boolean }
+        if let text = value.string { return ["yes", "true", "1", "y", "t"].contains(text.lowercased()) }
+        if let integer = value.integer { return integer != 0 }
+        return value.unsigned != nil || (value.real ?? 0) != 0
+    }
+
+    /// A whole number; of a real the part before the point, of a boolean 1 or 0, of a string what it begins with.
+    public func integer(forKey key: String) throws(DefaultsError) -> Int {
+        guard let value = try value(forKey: key) else { return 0 }
+        if let integer = value.integer { return Int(clamping: integer) }
+        if let unsigned = value.unsigned { return Int(clamping: unsigned) }
+        if let boolean = value.boolean { return boolean ? 1 : 0 }
+        if let real = value.real { return Self.whole(real) }
+        return value.string.map { strtol($0, nil, 10) } ?? 0
+    }
+
+    private static func whole(_ real: Double) -> Int {
+        if real.isNaN { return 0 }
+        return Int(exactly: real.rounded(.towardZero)) ?? (real < 0 ? Int.min : Int.max)
+    }
+
+    /// A real number; of an integer its value, of a boolean 1 or 0, of a string what it begins with.
+    public func double(forKey key: String) throws(DefaultsError) -> Double {
+        guard let value = try value(forKey: key) else { return 0 }
+        if let real = value.real { return real }
+        if let integer = value.integer { return Double(integer) }
+        if let unsigned = value.unsigned { return Double(unsigned) }
+        if let boolean = value.boolean { return boolean ? 1 : 0 }
+        return value.string.map { strtod($0, nil) } ?? 0
+    }
+
+    /// As ``double(forKey:)``, rounded.
+    public func float(forKey key: String) throws(DefaultsError) -> Float { Float(try double(forKey: key)) }
+
+    /// A string, or a number or boolean as text; nil for the rest.
+    public func string(forKey key: String) throws(DefaultsError) -> String? {
+        guard let value = try value(forKey: key) else { return nil }
+        if let text = value.string { return text }
+        if let integer = value.integer { return "\(integer)" }
+        if let unsigned = value.unsigned { return "\(unsigned)" }
+        if let boolean = value.boolean { return boolean ? "1" : "0" }
+        guard let real = value.real else { return nil }
+        return real == real.rounded() && abs(real) < 1e15 ? "\(Int(real))" : "\(real)"
+    }
+
+    public func data(forKey key: String) throws(DefaultsError) -> [UInt8]? { try value(forKey: key)?.data }
+
+    /// An array; nil for another kind.
+    public func array(forKey key: String) throws(DefaultsError) -> PropertyList? {
+        let value = try value(forKey: key)
+        return value?.kind == .array ? value : nil
+    }
+
+    /// A dictionary; nil for another kind.
+    public func dictionary(forKey key: String) throws(DefaultsError) -> PropertyList? {
+        let value = try value(forKey: key)
+        return value?.kind == .dictionary ? value : nil
+    }
+
+    /// An array of nothing but strings; nil for the rest.
+    public func stringArray(forKey key: String) throws(DefaultsError) -> [String]? {
+        guard let array = try array(forKey: key) else { return nil }
+        var result: [String] = []
+        for element in array.elements {
+            guard let text = element.string else { return nil }
+            result.append(text)
+        }
+        return result
+    }
+
+    /// Whether the administrator has set the key, so that it cannot be changed.
+    public func isForced(_ key: String) throws(DefaultsError) -> Bool {
+        try checkOpen()
+        return key.withBytes { layers.isForced($0.bindMemory(to: UInt8.self)) }
+    }
+}
+
+/// A layer of the search list.
+public enum DefaultsLayer: Sendable, Hashable {
+    case managed
+    case arguments
+    case application
+    /// A suite, by its place among the options' suites.
+    case suite(Int)
+    case global
+    case registered
+}
+
+extension DefaultsStore {
+    /// The dictionary of one layer by itself; empty for one that the store does not have.
+    public func dictionary(of layer: DefaultsLayer) throws(DefaultsError) -> PropertyList {
+        try checkOpen()
+        switch layer {
+        case .managed: return try layers.managed?.snapshot() ?? emptyDictionary
+        case .arguments: return layers.arguments ?? emptyDictionary
+        case .application: return try domain.snapshot()
+        case .suite(let index):
+            return layers.suites.indices.contains(index) ? try layers.suites[index].snapshot() : emptyDictionary
+        case .global: return try layers.global?.snapshot() ?? emptyDictionary
+        case .registered: return domain.lock.withLock { state.registered }
+        }
+    }
+
+    /// The arguments layer of a command line, as UserDefaults reads it: `-key value` pairs, in which a value that is a
+    /// property list in text is that, and every other one a string.
+    public static func arguments(from line: [String]) throws(DefaultsError) -> PropertyList {
+        let delta = Delta()
+        var index = line.startIndex
+        while index + 1 < line.endIndex {
+            let name = line[index]
+            guard name.hasPrefix("-"), name.utf8.count > 1, !line[index + 1].hasPrefix("-") else {
+                index += 1
+                continue
+            }
+            let value = try argumentValue(line[index + 1])
+            name.dropFirst().description.withBytes { delta.set(value, for: $0.bindMemory(to: UInt8.self)) }
+            index += 2
+        }
+        return try DefaultsError.translating { () throws(PropertyListError) in try delta.applied(to: emptyDictionary) }
+    }
+
+    private static func argumentValue(_ text: String) throws(DefaultsError) -> PropertyList {
+        if let list = try? PropertyList.parse(Array(text.utf8)).list { return list }
+        return try DefaultsError.translating { () throws(PropertyListError) in try PropertyList(any: text) }
+    }
+}
+
+// MARK: - Files in and out
+
+extension DefaultsStore {
+    /// The application's domain as the bytes of a file.
+    public func exported(as format: PropertyListFormat) throws(DefaultsError) -> [UInt8] {
+        let list = try dictionary(of: .application)
+        return try DefaultsError.translating { () throws(PropertyListError) in try list.serialized(as: format) }
+    }
+
+    /// Takes the entries of a file's dictionary into the application's domain, in one transaction; other keys stay.
+    ///
+    /// - Parameter bytes: a property list of any format.
+    public func `import`(_ bytes: [UInt8]) throws(DefaultsError) {
+        let list = try DefaultsError.translating { () throws(PropertyListError) in try PropertyList.parse(bytes).list }
+        let dictionary = try Self.dictionary(list, "what is imported")
+        try checkOpen()
+        try domain.transaction(until: deadline) { () throws(DefaultsError) in
+            for (key, value) in dictionary.entries { try set(value, forKey: key) }
+        }
+    }
+
+    /// Copies the application's domain into another store, whatever its engine, in one transaction there; what that
+    /// store had is replaced.
+    public func copy(to other: DefaultsStore) throws(DefaultsError) {
+        try sync()
+        try other.set(try dictionary(of: .application), at: [])
+    }
+}

@@ -1,0 +1,129 @@
+internal import Glibc
+public import PropertyLists
+
+/// What a watch looks at.
+public enum DefaultsScope: Sendable, Hashable {
+    /// The value at a path, as a whole.
+    case value(PropertyListPath)
+    /// Each place below a path, down to what is no dictionary.
+    case subtree(PropertyListPath)
+    /// Each top-level key.
+    case everything
+}
+
+/// A difference between what a watch has told of and what is there now.
+public struct DefaultsChange: Sendable, Hashable {
+    public var path: PropertyListPath
+    /// nil when there was nothing.
+    public var old: PropertyList?
+    /// nil when there is nothing any more.
+    public var new: PropertyList?
+
+    public static func == (left: DefaultsChange, right: DefaultsChange) -> Bool {
+        left.path == right.path && left.old == right.old && left.new == right.new
+    }
+
+    public func hash(into hasher: inout Hasher) { hasher.combine(path) }
+}
+
+/// A watch on a store; ends when it is cancelled or the store is closed.
+public final class DefaultsWatch: Sendable {
+    private let list: WatchList
+    private let number: Int
+
+    init(_ list: WatchList, _ number: Int) {
+        self.list = list
+        self.number = number
+    }
+
+    /// Ends the watch. Its handler is not called any more, except by a pump that runs already on another thread.
+    public func cancel() { list.remove(number) }
+}
+
+extension DefaultsStore {
+    /// Watches the effective values of `scope`. Changes of this process and of others are told by ``pump()``, on the
+    /// thread that calls it: one for each difference since the last time, however many changes led there.
+    ///
+    /// The system is asked to report changes of the file from the first watch on.
+    public func watch(
+        _ scope: DefaultsScope, _ handler: @escaping @Sendable (DefaultsChange) -> Void
+    ) throws(DefaultsError) -> DefaultsWatch {
+        let list = try watches()
+        let seen = try value(of: scope)
+        return DefaultsWatch(list, list.add(Watch(scope: scope, handler: handler, seen: seen)))
+    }
+
+    /// Has `handler` told, by ``pump()``, what happens apart from calls; also what happened before anybody asked.
+    public func watchEvents(
+        _ handler: @escaping @Sendable (DefaultsEvent) -> Void
+    ) throws(DefaultsError) -> DefaultsWatch {
+        let list = try watches()
+        return DefaultsWatch(list, list.add(Watch(scope: nil, handler: { _ in }, eventHandler: handler)))
+    }
+
+    /// A descriptor that is readable, for poll and its kin, when ``pump()`` may have something to tell. It belongs to
+    /// the store and is valid until the store is closed.
+    public func watchDescriptor() throws(DefaultsError) -> Int32 { try watches().descriptor }
+
+    /// Takes up what others wrote and tells the watches what is different; gives how many handlers were called.
+    ///
+    /// Never waits for a program that has the store locked.
+    public func pump() throws(DefaultsError) -> Int {
+        try checkOpen()
+        guard let list = domain.lock.withLock({ state.watches }) else { return 0 }
+        if list.takeWakeUp() { try refresh() }
+        let events = domain.lock.withLock { domain.inbox.drain(list.identity) }
+        var calls = 0
+        for event in events {
+            for watch in list.watches { calls += watch.tell(event) }
+        }
+        let generations = allGenerations
+        guard list.takeGenerations(generations) else { return calls }
+        for watch in list.watches {
+            guard let scope = watch.scope else { continue }
+            calls += watch.tell(of: try value(of: scope))
+        }
+        return calls
+    }
+
+    private var allGenerations: [UInt64] {
+        ([domain] + layers.domains).map { domain in domain.lock.withLock { domain.generation } }
+    }
+
+    private func value(of scope: DefaultsScope) throws(DefaultsError) -> PropertyList? {
+        switch scope {
+        case .value(let path), .subtree(let path): try value(at: path)?.compacted()
+        case .everything: try snapshot()
+        }
+    }
+
+    private func watches() throws(DefaultsError) -> WatchList {
+        if let list = try domain.lock.withLock({ () throws(DefaultsError) in
+            try state.checkOpen()
+            return state.watches
+        }) {
+            return list
+        }
+        let new = try WatchList(([domain] + layers.domains).compactMap(\.folder))
+        return domain.lock.withLock {
+            if let list = state.watches { return list }
+            state.watches = new
+            domain.inbox.subscribe(new.identity, descriptor: new.eventDescriptor)
+            return new
+        }
+    }
+
+    func stopWatching() {
+        domain.lock.withLock {
+            guard let list = state.watches else { return }
+            domain.inbox.unsubscribe(list.identity)
+            list.removeAll()
+            state.watches = nil
+        }
+    }
+}
+
+extension Domain {
+    /// The folder and name of the file whose changes are watched.
+    fileprivate var folder: StoreFolder? { engine.watchedFolder }
+}

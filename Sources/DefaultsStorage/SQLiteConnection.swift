@@ -1,0 +1,158 @@
+internal import CSQLite
+internal import Glibc
+internal import PropertyLists
+
+/// A database that is open, and its statements.
+///
+/// `@unchecked Sendable`: used only with the domain's gate held.
+final class SQLiteConnection: @unchecked Sendable {
+    private let sqlite: csqlite_functions
+    private var database: OpaquePointer?
+    let path: String
+
+    /// - Parameter isReadOnly: whether nothing is made or written.
+    init(_ path: String, isReadOnly: Bool) throws(DefaultsError) {
+        guard let functions = csqlite_load() else {
+            throw DefaultsError(
+                .unavailable, "SQLite is not installed: the system's libsqlite3.so.0 could not be loaded", file: path)
+        }
+        sqlite = functions.pointee
+        self.path = path
+        let access = isReadOnly ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE
+        let flags = access | SQLITE_OPEN_NOFOLLOW | SQLITE_OPEN_NOMUTEX
+        let status = sqlite.open_v2(path, &database, flags, nil)
+        guard status == SQLITE_OK else {
+            let error = self.error("open", status)
+            _ = sqlite.close_v2(database)
+            throw error
+        }
+        _ = sqlite.extended_result_codes(database, 1)
+    }
+
+    func close() {
+        _ = sqlite.close_v2(database)
+        database = nil
+    }
+
+    func setBusyTimeout(_ milliseconds: Int32) { _ = sqlite.busy_timeout(database, milliseconds) }
+
+    func execute(_ text: String) throws(DefaultsError) {
+        let status = sqlite.exec(database, text, nil, nil, nil)
+        guard status == SQLITE_OK else { throw error(text, status) }
+    }
+
+    func prepare(_ text: String) throws(DefaultsError) -> OpaquePointer {
+        var statement: OpaquePointer?
+        let status = sqlite.prepare_v2(database, text, -1, &statement, nil)
+        guard status == SQLITE_OK, let statement else { throw error(text, status) }
+        return statement
+    }
+
+    func finalize(_ statement: OpaquePointer?) { _ = sqlite.finalize(statement) }
+
+    /// Runs the statement to its end, with `row` called for each row.
+    func run(_ statement: OpaquePointer, _ row: () throws(DefaultsError) -> Void = {}) throws(DefaultsError) {
+        defer {
+            _ = sqlite.reset(statement)
+            _ = sqlite.clear_bindings(statement)
+        }
+        while true {
+            let status = sqlite.step(statement)
+            if status == SQLITE_DONE { return }
+            guard status == SQLITE_ROW else { throw error("step", status) }
+            try row()
+        }
+    }
+
+    /// The first column of the first row of a query.
+    func integer(_ query: String) throws(DefaultsError) -> Int64 {
+        let statement = try prepare(query)
+        defer { finalize(statement) }
+        return try integer(statement)
+    }
+
+    func integer(_ statement: OpaquePointer) throws(DefaultsError) -> Int64 {
+        var result: Int64 = 0
+        try run(statement) { () throws(DefaultsError) in result = sqlite.column_int64(statement, 0) }
+        return result
+    }
+
+    func text(_ query: String) throws(DefaultsError) -> String {
+        let statement = try prepare(query)
+        defer { finalize(statement) }
+        var result = ""
+        try run(statement) { () throws(DefaultsError) in result = key(statement, 0) }
+        return result
+    }
+
+    // MARK: - Columns and parameters
+
+    func bind(_ statement: OpaquePointer, _ index: Int32, text: UnsafeBufferPointer<UInt8>) {
+        // Bound until the run ends, during which the caller keeps the bytes; an empty text needs an address, too.
+        let empty: StaticString = ""
+        let start = text.baseAddress ?? empty.utf8Start
+        start.withMemoryRebound(to: CChar.self, capacity: text.count) {
+            _ = sqlite.bind_text(statement, index, $0, Int32(clamping: text.count), nil)
+        }
+    }
+
+    func bind(_ statement: OpaquePointer, _ index: Int32, blob: UnsafeRawBufferPointer?) {
+        guard let blob else {
+            _ = sqlite.bind_null(statement, index)
+            return
+        }
+        _ = sqlite.bind_blob(statement, index, blob.baseAddress, Int32(clamping: blob.count), nil)
+    }
+
+    func bind(_ statement: OpaquePointer, _ index: Int32, integer: Int64) {
+        _ = sqlite.bind_int64(statement, index, integer)
+    }
+
+    func integer(_ statement: OpaquePointer, _ column: Int32) -> Int64 { sqlite.column_int64(statement, column) }
+
+    /// The text of a column, lent for the time of the call.
+    func withText<Result>(
+        _ statement: OpaquePointer, _ column: Int32, _ body: (UnsafeBufferPointer<UInt8>) -> Result
+    ) -> Result {
+        let start = sqlite.column_text(statement, column)
+        return body(UnsafeBufferPointer(start: start, count: Int(sqlite.column_bytes(statement, column))))
+    }
+
+    func key(_ statement: OpaquePointer, _ column: Int32) -> String {
+        withText(statement, column) { String(decoding: $0, as: UTF8.self) }
+    }
+
+    /// The value in a column; nil for NULL.
+    func value(_ statement: OpaquePointer, _ column: Int32) throws(DefaultsError) -> PropertyList? {
+        if sqlite.column_type(statement, column) == SQLITE_NULL { return nil }
+        let start = sqlite.column_blob(statement, column)
+        let bytes = UnsafeRawBufferPointer(start: start, count: Int(sqlite.column_bytes(statement, column)))
+        let file = path
+        return try DefaultsError.translating(file: file) { () throws(PropertyListError) in
+            try PropertyList.parse(bytes, as: .binary).list
+        }
+    }
+
+    // MARK: - Errors
+
+    private func error(_ what: String, _ status: Int32) -> DefaultsError {
+        let code: DefaultsError.Code =
+            switch status & 0xFF {
+            case SQLITE_BUSY, SQLITE_LOCKED: .timedOut
+            case SQLITE_FULL, SQLITE_TOOBIG: .noSpace
+            case SQLITE_READONLY: .readOnly
+            case SQLITE_PERM, SQLITE_AUTH: .accessDenied
+            case SQLITE_CORRUPT, SQLITE_NOTADB: .corrupt
+            case SQLITE_CANTOPEN: .io
+            default: .io
+            }
+        let text = sqlite.errmsg(database).map { String(cString: $0) } ?? "error \(status)"
+        let number = sqlite.system_errno(database)
+        if [SQLITE_IOERR, SQLITE_CANTOPEN].contains(status & 0xFF), number != 0 {
+            var error = DefaultsError.system("SQLite", number, file: path)
+            error.message += " (\(text))"
+            return error
+        }
+        return DefaultsError(code, "SQLite: \(text)", file: path)
+    }
+}

@@ -1,0 +1,318 @@
+internal import CSQLite
+internal import CSystem
+internal import Glibc
+internal import PropertyLists
+
+/// Keeps a domain in a table of an SQLite database, a row for each top-level key, its value a binary property list.
+///
+/// A removed key's row stays, with NULL in place of the value, so that other processes see what went: each row holds
+/// the number of the commit that wrote it, and who looks again reads the rows of newer commits alone.
+///
+/// `@unchecked Sendable`: used only with the domain's gate held.
+final class SQLiteEngine: StorageEngine, @unchecked Sendable {
+    let folder: StoreFolder
+    let format: PropertyListFormat
+    let isReadOnly: Bool
+    var report: (@Sendable (DefaultsEvent) -> Void)?
+    private(set) var refusal: DefaultsError?
+    var watchedFolder: StoreFolder? { folder }
+    var isShared: Bool { true }
+
+    var connection: SQLiteConnection?
+    private var dataVersion: Int64 = -1
+    private var revision: Int64 = -1
+    private var isInTransaction = false
+    private var versionQuery: OpaquePointer?
+    private var upsert: OpaquePointer?
+
+    init(_ folder: StoreFolder, format: PropertyListFormat, isReadOnly: Bool) throws(DefaultsError) {
+        self.folder = folder
+        self.format = format
+        self.isReadOnly = isReadOnly
+        if isReadOnly { refusal = DefaultsError(.readOnly, "The store was opened read-only", file: folder.path) }
+        if let unsafe = try folder.refusal() { refusal = unsafe }
+        // WAL's shared memory does not work between machines.
+        if Self.isNetwork(cs_file_system_type(folder.descriptor.number)) {
+            throw DefaultsError(.unavailable, "SQLite cannot share a file on a network file system", file: folder.path)
+        }
+    }
+
+    /// NFS, SMB, CIFS, SMB2, AFS, Ceph, 9P and FUSE, by their numbers in statfs(2).
+    private static func isNetwork(_ type: Int64) -> Bool {
+        [
+            0x6969, 0x517B, 0xFF53_4D42, 0xFE53_4D42, 0x5346_414F, 0x00C3_6400, 0x0102_1997, 0x6573_5546,
+        ].contains(type & 0xFFFF_FFFF)
+    }
+
+    deinit { try? close() }
+
+    func close() throws(DefaultsError) {
+        connection?.finalize(versionQuery)
+        connection?.finalize(upsert)
+        versionQuery = nil
+        upsert = nil
+        connection?.close()
+        connection = nil
+    }
+
+    /// Closes the connection: a child must not inherit one, since SQLite would take the parent's locks for its own.
+    /// It is opened again when it is needed.
+    func prepareFork() {
+        guard !isInTransaction else { return }
+        try? close()
+        dataVersion = -1
+    }
+
+    func resetAfterFork() {
+        if connection != nil {
+            // Forked in the middle of a transaction: nothing that the child did with the database would be safe. The
+            // connection is kept, unused, since closing it would let go of the parent's locks.
+            refusal = DefaultsError(
+                .unavailable, "The process was forked in the middle of a transaction", file: folder.path)
+            isInTransaction = false
+            return
+        }
+        dataVersion = -1
+        revision = -1
+    }
+
+    // MARK: - Looking
+
+    func refresh(until deadline: Deadline) throws(DefaultsError) -> EngineState {
+        if let refusal, refusal.code == .unavailable { throw refusal }
+        let isThere = try folder.status(of: folder.fileName) != nil
+        if !isThere, connection == nil, isReadOnly { return .replaced(emptyDictionary) }
+        let isFirst = revision < 0
+        do throws(DefaultsError) {
+            let connection = try opened(until: deadline)
+            let version = try connection.integer(try versionStatement(connection))
+            if version == dataVersion { return .unchanged }
+            let state = try consistently(connection) { () throws(DefaultsError) in try load(connection) }
+            dataVersion = version
+            return state
+        } catch {
+            guard error.code == .corrupt, isFirst, !isReadOnly else { throw error }
+            return try quarantine(until: deadline)
+        }
+    }
+
+    private func versionStatement(_ connection: SQLiteConnection) throws(DefaultsError) -> OpaquePointer {
+        if let versionQuery { return versionQuery }
+        let statement = try connection.prepare("PRAGMA data_version")
+        versionQuery = statement
+        return statement
+    }
+
+    /// Runs several queries on one state of the database.
+    private func consistently<Result>(
+        _ connection: SQLiteConnection, _ body: () throws(DefaultsError) -> Result
+    ) throws(DefaultsError) -> Result {
+        if isInTransaction { return try body() }
+        try connection.execute("BEGIN")
+        defer { try? connection.execute("COMMIT") }
+        return try body()
+    }
+
+    private func load(_ connection: SQLiteConnection) throws(DefaultsError) -> EngineState {
+        let isFirst = revision < 0
+        let query =
+            isFirst
+            ? "SELECT key, value, revision FROM defaults WHERE value IS NOT NULL ORDER BY key"
+            : "SELECT key, value, revision FROM defaults WHERE revision > \(revision)"
+        let statement = try connection.prepare(query)
+        defer { connection.finalize(statement) }
+        var newest = max(revision, 0)
+        if isFirst {
+            var builder = PropertyListBuilder(limits: .store)
+            try fill(&builder, connection, statement)
+            let list = try DefaultsError.translating { () throws(PropertyListError) in try builder.finish() }
+            newest = try connection.integer("SELECT coalesce(max(revision), 0) FROM defaults")
+            revision = newest
+            return .replaced(list)
+        }
+        var changes: [(key: String, value: PropertyList?)] = []
+        try connection.run(statement) { () throws(DefaultsError) in
+            changes.append((connection.key(statement, 0), try connection.value(statement, 1)))
+            newest = max(newest, connection.integer(statement, 2))
+        }
+        revision = newest
+        return changes.isEmpty ? .unchanged : .changed(changes)
+    }
+
+    private func fill(
+        _ builder: inout PropertyListBuilder, _ connection: SQLiteConnection, _ statement: OpaquePointer
+    ) throws(DefaultsError) {
+        var rows: [(key: String, value: PropertyList)] = []
+        try connection.run(statement) { () throws(DefaultsError) in
+            if let value = try connection.value(statement, 1) { rows.append((connection.key(statement, 0), value)) }
+        }
+        do throws(PropertyListError) {
+            try builder.beginDictionary()
+            for row in rows {
+                try builder.key(row.key)
+                try builder.append(row.value)
+            }
+            try builder.end()
+        } catch {
+            throw DefaultsError(error, file: folder.path)
+        }
+    }
+
+    // MARK: - Opening
+
+    private func opened(until deadline: Deadline) throws(DefaultsError) -> SQLiteConnection {
+        if let connection { return connection }
+        if !isReadOnly { try makeFile() }
+        let new = try SQLiteConnection(folder.path, isReadOnly: isReadOnly)
+        do throws(DefaultsError) {
+            new.setBusyTimeout(5000)
+            if !isReadOnly { try prepare(new) }
+        } catch {
+            new.close()
+            throw error
+        }
+        connection = new
+        return new
+    }
+
+    /// Makes the file with our mode before SQLite makes it with its own: its -wal and -shm take the file's.
+    private func makeFile() throws(DefaultsError) {
+        guard try folder.status(of: folder.fileName) == nil else { return }
+        guard let file = try folder.openFile(folder.fileName, O_RDWR | O_CREAT, mode: 0o600) else { return }
+        try file.close()
+    }
+
+    private static let applicationID: Int64 = 0x4B56_5354
+
+    private func prepare(_ connection: SQLiteConnection) throws(DefaultsError) {
+        let application = try connection.integer("PRAGMA application_id")
+        let tables = try connection.integer("SELECT count(*) FROM sqlite_master")
+        guard application == Self.applicationID || (application == 0 && tables == 0) else {
+            throw DefaultsError(.invalidValue, "The database belongs to another program", file: folder.path)
+        }
+        let version = try connection.integer("PRAGMA user_version")
+        guard version <= 1 else {
+            throw DefaultsError(.migration, "The database was made by a newer version", file: folder.path)
+        }
+        guard try connection.text("PRAGMA journal_mode=WAL") == "wal" else {
+            throw DefaultsError(.unavailable, "SQLite cannot write ahead here", file: folder.path)
+        }
+        try connection.execute("PRAGMA synchronous=FULL")
+        if application == Self.applicationID, tables > 0 { return }
+        try connection.execute(
+            """
+            BEGIN IMMEDIATE;
+            CREATE TABLE IF NOT EXISTS defaults(
+              key TEXT PRIMARY KEY NOT NULL, value BLOB, revision INTEGER NOT NULL) WITHOUT ROWID;
+            CREATE INDEX IF NOT EXISTS defaults_revision ON defaults(revision);
+            PRAGMA application_id=\(Self.applicationID);
+            PRAGMA user_version=1;
+            COMMIT
+            """)
+    }
+
+    // MARK: - Committing
+
+    func lock(until deadline: Deadline) throws(DefaultsError) -> Bool {
+        if let refusal { throw refusal }
+        let connection = try opened(until: deadline)
+        let milliseconds = max(deadline.milliseconds, 1)
+        connection.setBusyTimeout(1)
+        var waited = false
+        while true {
+            do throws(DefaultsError) {
+                try connection.execute("BEGIN IMMEDIATE")
+                break
+            } catch {
+                guard error.code == .timedOut, !deadline.hasPassed else { throw error }
+                if !waited { connection.setBusyTimeout(Int32(clamping: min(milliseconds, 1000))) }
+                waited = true
+            }
+        }
+        connection.setBusyTimeout(5000)
+        isInTransaction = true
+        return waited
+    }
+
+    func unlock() {
+        guard isInTransaction else { return }
+        isInTransaction = false
+        try? connection?.execute("ROLLBACK")
+    }
+
+    func commit(_ delta: Delta, over base: PropertyList) throws(DefaultsError) -> CommitOutcome {
+        guard let connection, isInTransaction else {
+            throw DefaultsError(.misuse, "A commit without its lock", file: folder.path)
+        }
+        let statement = try upsertStatement(connection)
+        let next = try connection.integer("SELECT coalesce(max(revision), 0) + 1 FROM defaults")
+        for index in 0..<delta.entries.count {
+            try write(delta, index, next, connection, statement)
+        }
+        try connection.execute("COMMIT")
+        isInTransaction = false
+        revision = next
+        return .settled
+    }
+
+    private func upsertStatement(_ connection: SQLiteConnection) throws(DefaultsError) -> OpaquePointer {
+        if let upsert { return upsert }
+        let statement = try connection.prepare(
+            "INSERT INTO defaults(key, value, revision) VALUES(?1, ?2, ?3) "
+                + "ON CONFLICT(key) DO UPDATE SET value=?2, revision=?3")
+        upsert = statement
+        return statement
+    }
+
+    private func write(
+        _ delta: Delta, _ index: Int, _ revision: Int64, _ connection: SQLiteConnection, _ statement: OpaquePointer
+    ) throws(DefaultsError) {
+        let file = folder.path
+        let bytes = try DefaultsError.translating(file: file) { () throws(PropertyListError) in
+            try delta.entries[index].part?.materialised().serialized(as: .binary)
+        }
+        try delta.entries.withKey(at: index) { key throws(DefaultsError) in
+            connection.bind(statement, 1, text: key)
+            connection.bind(statement, 3, integer: revision)
+            guard let bytes else {
+                connection.bind(statement, 2, blob: nil)
+                return try connection.run(statement)
+            }
+            try bytes.withUnsafeBufferPointer { bytes throws(DefaultsError) in
+                connection.bind(statement, 2, blob: UnsafeRawBufferPointer(bytes))
+                try connection.run(statement)
+            }
+        }
+    }
+
+    func keepCopy(named suffix: String) throws(DefaultsError) {
+        let name = folder.fileName + "." + suffix
+        guard try folder.status(of: name) == nil else { return }
+        // Not in a transaction, which VACUUM cannot be part of: by a connection of its own, from what is committed.
+        let copy = try SQLiteConnection(folder.path, isReadOnly: true)
+        defer { copy.close() }
+        let path = folder.descriptor.path + "/" + name
+        try copy.execute(
+            "VACUUM INTO '\(path.split(separator: "'", omittingEmptySubsequences: false).joined(separator: "''"))'")
+        if chmod(path, 0o600) != 0 { throw DefaultsError.system("chmod", errno, file: path) }
+    }
+
+    // MARK: - Recovery
+
+    /// Moves a damaged database away, with its journal, and begins anew.
+    private func quarantine(until deadline: Deadline) throws(DefaultsError) -> EngineState {
+        try close()
+        let (lock, _) = try FileLock.acquire(folder, until: deadline)
+        defer { lock.abandon() }
+        let suffix = ".corrupt-" + currentTime() + "-" + randomName()
+        for end in ["-wal", "-shm", ""] where try folder.status(of: folder.fileName + end) != nil {
+            try folder.rename(folder.fileName + end, to: folder.fileName + suffix + end)
+        }
+        try folder.descriptor.synchronize()
+        let connection = try opened(until: deadline)
+        dataVersion = try connection.integer(try versionStatement(connection))
+        let state = try load(connection)
+        report?(.recovered(file: folder.path, quarantine: folder.path + suffix, fromBackup: false))
+        return state
+    }
+}

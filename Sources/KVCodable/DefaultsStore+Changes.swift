@@ -1,0 +1,103 @@
+public import DefaultsStorage
+internal import Glibc
+internal import PropertyLists
+internal import Synchronization
+
+extension DefaultsStore {
+    /// The changes of a scope, of this process and of others, from now on, for as long as they are iterated over.
+    ///
+    /// One plain thread for each sequence waits for them; it ends with the iteration or when the store is closed.
+    public func changes(of scope: DefaultsScope) throws -> AsyncStream<DefaultsChange> {
+        let (stream, continuation) = AsyncStream.makeStream(of: DefaultsChange.self)
+        let watch = try watch(scope) { continuation.yield($0) }
+        let pump = try ChangePump(self, continuation)
+        continuation.onTermination = { _ in
+            watch.cancel()
+            pump.stop()
+        }
+        pump.start()
+        return stream
+    }
+
+    /// The values of a key as a Swift type: the present one, then each that it changes to; nil while it is absent.
+    /// A value that does not fit the type ends the sequence with its error.
+    public func values<Value: Decodable & Sendable>(
+        _ type: Value.Type = Value.self, forKey key: String
+    ) throws -> AsyncThrowingStream<Value?, any Error> {
+        let changes = try changes(of: .value([.key(key)]))
+        let (stream, continuation) = AsyncThrowingStream.makeStream(of: Value?.self)
+        let task = Task {
+            do {
+                continuation.yield(try decode(type, forKey: key))
+                for await _ in changes { continuation.yield(try decode(type, forKey: key)) }
+                continuation.finish()
+            } catch {
+                continuation.finish(throwing: error)
+            }
+        }
+        continuation.onTermination = { _ in task.cancel() }
+        return stream
+    }
+}
+
+/// A thread that pumps a store whenever its descriptor says so.
+///
+/// It holds the store only while it pumps, and looks once in a while whether there is still one.
+private final class ChangePump: Sendable {
+    private struct Reference: Sendable {
+        weak var store: DefaultsStore?
+    }
+
+    private let reference: Mutex<Reference>
+    private let continuation: AsyncStream<DefaultsChange>.Continuation
+    private let descriptor: Int32
+    private let isStopped = Mutex(false)
+
+    init(_ store: DefaultsStore, _ continuation: AsyncStream<DefaultsChange>.Continuation) throws {
+        reference = Mutex(Reference(store: store))
+        self.continuation = continuation
+        // A copy of its own: the store's number may mean another file once it is closed.
+        descriptor = fcntl(try store.watchDescriptor(), F_DUPFD_CLOEXEC, 0)
+        guard descriptor >= 0 else {
+            throw DefaultsError(.io, "No descriptor is left to watch the store with", errno: errno)
+        }
+    }
+
+    deinit { close(descriptor) }
+
+    func stop() { isStopped.withLock { $0 = true } }
+
+    func start() {
+        var thread = pthread_t()
+        let context = Unmanaged.passRetained(self)
+        let status = pthread_create(
+            &thread, nil,
+            { context in
+                if let context { Unmanaged<ChangePump>.fromOpaque(context).takeRetainedValue().run() }
+                return nil
+            }, context.toOpaque())
+        guard status == 0 else {
+            context.release()
+            return continuation.finish()
+        }
+        pthread_detach(thread)
+    }
+
+    private func run() {
+        while !isStopped.withLock({ $0 }) {
+            var entry = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+            // The store may go or be closed without a word.
+            poll(&entry, 1, 200)
+            guard let store = reference.withLock({ $0.store }) else { break }
+            do {
+                _ = try store.pump()
+            } catch let error where error.code == .closed {
+                break
+            } catch {
+                // The file cannot be read just now: the next change of it is another chance.
+                usleep(50_000)
+            }
+        }
+        continuation.finish()
+    }
+}

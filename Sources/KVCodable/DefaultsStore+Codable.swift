@@ -1,0 +1,108 @@
+public import DefaultsStorage
+internal import FoundationEssentials
+public import KeyValueCoding
+public import PropertyLists
+
+extension DefaultsStore {
+    /// The value of a key as a Swift type; nil when the key is absent, and only then.
+    ///
+    /// - Parameter decoder: the strategies; the default ones read what ``encode(_:forKey:encoder:)`` writes.
+    /// - Throws: `DecodingError` with the path of what does not fit the type; ``DefaultsError`` of the store.
+    public func decode<Value: Decodable>(
+        _ type: Value.Type = Value.self, forKey key: String, decoder: KeyValueDecoder = KeyValueDecoder()
+    ) throws -> Value? {
+        try decode(type, at: [.key(key)], decoder: decoder)
+    }
+
+    /// The value at a path as a Swift type; nil when nothing is there, and only then.
+    public func decode<Value: Decodable>(
+        _ type: Value.Type = Value.self, at path: PropertyListPath, decoder: KeyValueDecoder = KeyValueDecoder()
+    ) throws -> Value? {
+        guard let list = try value(at: path) else { return nil }
+        // An older program may have archived the value: it is read without its classes, but for a type of raw bytes.
+        let isArchive = list.isKeyedArchive && type != Data.self
+        return try decoder.decode(type, from: isArchive ? try list.unarchived() : list)
+    }
+
+    /// Sets a key to a value of a Swift type, stored as what a person can read: dictionaries, arrays and scalars.
+    ///
+    /// What the type does not know stays: keys of the stored dictionaries that neither decoding the old value asked
+    /// for nor encoding the new one wrote are kept, also in elements of arrays; see ``KeyMerge``. A nil is a removal.
+    ///
+    /// - Throws: `EncodingError` with the path of what cannot be encoded; ``DefaultsError`` of the store.
+    public func encode<Value: Codable>(
+        _ value: Value, forKey key: String, encoder: KeyValueEncoder = KeyValueEncoder()
+    ) throws {
+        try encode(value, at: [.key(key)], encoder: encoder)
+    }
+
+    /// Sets what is at a path to a value of a Swift type; as ``encode(_:forKey:encoder:)``.
+    public func encode<Value: Codable>(
+        _ value: Value, at path: PropertyListPath, encoder: KeyValueEncoder = KeyValueEncoder()
+    ) throws {
+        guard let new = try Self.tree(value, encoder) else {
+            _ = try remove(at: path)
+            return
+        }
+        // Read and written in one: another program may be adding keys that the type does not know.
+        guard let old = try self.value(at: path), old.kind.isContainer, !old.isKeyedArchive else {
+            return try set(new, at: path)
+        }
+        try transaction { transaction in
+            let old = try transaction.value(at: path)
+            try transaction.set(try old.map { try Self.merge($0, new, Value.self, encoder) } ?? new, at: path)
+        }
+    }
+
+    /// Changes the value of a key in a transaction: what another program sets meanwhile is not lost.
+    ///
+    /// - Parameter change: given the value, nil when the key is absent; leaves what is to be stored, nil to remove it.
+    /// - Returns: what is stored afterwards.
+    @discardableResult
+    public func update<Value: Codable>(
+        _ type: Value.Type = Value.self, forKey key: String, _ change: (inout Value?) throws -> Void
+    ) throws -> Value? {
+        try transaction { _ in
+            var value = try decode(type, forKey: key)
+            try change(&value)
+            if let value { try encode(value, forKey: key) } else { _ = try remove(at: [.key(key)]) }
+            return value
+        }
+    }
+
+    private static func tree<Value: Encodable>(_ value: Value, _ encoder: KeyValueEncoder) throws -> PropertyList? {
+        if (value as? any OptionalValue)?.isNil == true { return nil }
+        return try encoder.encodeToPropertyList(value)
+    }
+
+    private static func merge<Value: Codable>(
+        _ old: PropertyList, _ new: PropertyList, _ type: Value.Type, _ encoder: KeyValueEncoder
+    ) throws -> PropertyList {
+        guard case .useDefaultKeys = encoder.keyEncodingStrategy, let name = CodingUserInfoKey.keyRecorder else {
+            // With converted keys it cannot be told which stored key was asked for.
+            return new
+        }
+        let recorder = KeyRecorder()
+        var decoder = KeyValueDecoder()
+        decoder.userInfo = encoder.userInfo
+        decoder.userInfo[name] = recorder
+        // What was there may be of another type: then it is replaced.
+        guard !Recorded<Value>.isLeaf, let known = try? decoder.decode(Recorded<Value>.self, from: old) else {
+            return new
+        }
+        let merge = KeyMerge(recorder: recorder)
+        return try merge.merged(old, known: try tree(known.value, encoder) ?? new, new)
+    }
+}
+
+/// An Optional, seen through a type parameter.
+private protocol OptionalValue {
+    var isNil: Bool { get }
+}
+
+extension Optional: OptionalValue {
+    fileprivate var isNil: Bool {
+        if case .none = self { return true }
+        return false
+    }
+}

@@ -1,0 +1,2 @@
+@_exported public import DefaultsStorage
+@_exported public import PropertyLists

@@ -1,0 +1,288 @@
+import DefaultsStorage
+import Foundation
+import PropertyLists
+import Testing
+
+@Suite struct ChangeTests {
+    let folder: TemporaryFolder
+
+    init() throws { folder = try TemporaryFolder() }
+
+    private func memory(_ format: PropertyListFormat = .xml) throws -> DefaultsStore {
+        try DefaultsStore.open(
+            "scratch",
+            options: options {
+                $0.engine = .memory
+                $0.format = format
+            })
+    }
+
+    @Test("refuses what the file could not hold, with its place", arguments: DefaultsStore.Options.Engine.tested)
+    func unfit(engine: DefaultsStore.Options.Engine) throws {
+        let store = try DefaultsStore.open(path: folder.file("a.plist"), options: options { $0.engine = engine })
+        let cases: [(Any, PropertyListPath, String)] = [
+            (Any?.none as Any, ["a"], "A file cannot hold nil; remove the key instead"),
+            (["x": [1, Any?.none as Any]], ["a", "x", 1], "A file cannot hold nil; remove the key instead"),
+            (["x": "\u{1}"], ["a", "x"], "XML cannot hold a control character in a string; a binary store can"),
+            (["x\u{2}": 1], ["a", "x\u{2}"], "XML cannot hold a control character in a key; a binary store can"),
+            (["CF$UID": 3], ["a"], "A dictionary of nothing but an integer CF$UID would be read back as a UID"),
+        ]
+        for (value, path, message) in cases {
+            #expect(throws: DefaultsError(.invalidValue, message, at: path)) { try store.set(list(value), at: ["a"]) }
+        }
+        #expect(try store.keys().isEmpty)
+        try store.set(list(["b": 1]), at: ["a"])
+        try store.set(list(3), at: ["a", "CF$UID"])
+        #expect(throws: DefaultsError.self) { try store.remove(at: ["a", "b"]) }
+        #expect(throws: DefaultsError.self) { try store.set(list(3), at: ["new", "CF$UID"]) }
+        #expect(throws: DefaultsError.self) { try store.set(list(3), at: ["CF$UID"]) }
+        try store.sync()
+    }
+
+    @Test("counts the depth from the root")
+    func depth() throws {
+        let store = try memory()
+        var value: Any = 1
+        for _ in 0..<510 { value = [value] }
+        try store.set(list(value), at: ["a", "b"])
+        #expect(throws: DefaultsError(.limitExceeded, "Deeper than 512 levels", at: ["a", "b", "c"])) {
+            try store.set(list(value), at: ["a", "b", "c"])
+        }
+    }
+
+    @Test("a path that does not fit is an error, and changes nothing")
+    func mismatch() throws {
+        let store = try memory()
+        try store.set(list(["n": 1, "list": [1, 2]]), at: ["a"])
+        let cases: [(PropertyListPath, PropertyListPath, String)] = [
+            (["a", "n", "x"], ["a", "n"], "Expected Dictionary, found Int"),
+            (["a", "list", "x"], ["a", "list"], "Expected Dictionary, found Array"),
+            (["a", "list", 3], ["a", "list"], "Expected an index from 0 to 2, found 3"),
+            (["a", 0], ["a"], "Expected Array, found Dictionary"),
+            (
+                ["a", "new", 0], ["a", "new"],
+                "Expected Array, found nothing: a missing array is not made by its index"
+            ),
+        ]
+        for (path, place, message) in cases {
+            #expect(throws: DefaultsError(.pathMismatch, message, at: place)) { try store.set(list(1), at: path) }
+        }
+        #expect(try store.snapshot() == list(["a": ["n": 1, "list": [1, 2]]]))
+        try store.set(list(3), at: ["a", "list", 2])
+        #expect(try store.value(at: ["a", "list"]) == list([1, 2, 3]))
+    }
+
+    @Test("sets only at the generation that was named")
+    func compareAndSet() throws {
+        let store = try DefaultsStore.open(path: folder.file("a.plist"))
+        let generation = store.generation
+        try store.set(list(1), at: ["a"], ifGeneration: generation)
+        let now = store.generation
+        let expected = DefaultsError(
+            .conflict, "Expected generation \(generation), found \(now)", at: ["a"], file: folder.file("a.plist"))
+        #expect(throws: expected) { try store.set(list(2), at: ["a"], ifGeneration: generation) }
+        try Data(list(["a": 5]).serialized(as: .xml)).write(to: URL(fileURLWithPath: folder.file("a.plist")))
+        #expect(throws: DefaultsError.self) { try store.set(list(2), at: ["a"], ifGeneration: now) }
+        #expect(try store.value(at: ["a"])?.integer == 5)
+    }
+
+    @Test("tells the program's check of each change, and takes its no for one")
+    func validation() throws {
+        struct No: Error, CustomStringConvertible { let description = "not that" }
+        let store = try DefaultsStore.open(
+            "scratch",
+            options: options {
+                $0.engine = .memory
+                $0.validation = { path, value in if path == ["a"], value?.integer == 2 { throw No() } }
+            })
+        try store.set(list(1), at: ["a"])
+        #expect(throws: DefaultsError(.refused, "not that", at: ["a"])) { try store.set(list(2), at: ["a"]) }
+        #expect(try store.value(at: ["a"])?.integer == 1)
+    }
+
+    @Test("a closed handle says so, and closing twice is fine; other handles go on")
+    func closing() throws {
+        let store = try DefaultsStore.open(path: folder.file("a.plist"))
+        let other = try DefaultsStore.open(path: folder.file("a.plist"))
+        try store.set(list(1), at: ["a"])
+        try store.close()
+        try store.close()
+        #expect(throws: DefaultsError(.closed, "The store was closed")) { try store.value(at: ["a"]) }
+        #expect(throws: DefaultsError(.closed, "The store was closed")) { try store.set(list(1), at: ["a"]) }
+        #expect(throws: DefaultsError(.closed, "The store was closed")) { try store.sync() }
+        #expect(try other.value(at: ["a"])?.integer == 1)
+    }
+
+    @Test("a nested transaction that is rolled back takes the outer one with it")
+    func nestedRollback() throws {
+        let store = try DefaultsStore.open(path: folder.file("a.plist"))
+        let outer = try store.beginTransaction()
+        try outer.set(list(1), at: ["a"])
+        let inner = try store.beginTransaction()
+        inner.rollback()
+        let expected = DefaultsError(
+            .rolledBack, "A transaction inside this one was rolled back", file: folder.file("a.plist"))
+        #expect(throws: expected) { try outer.commit() }
+        #expect(throws: DefaultsError(.closed, "The transaction has ended")) { try outer.value(at: ["a"]) }
+        #expect(try store.value(at: ["a"]) == nil)
+    }
+
+    @Test("a transaction waits for another thread's no longer than it was told")
+    func deadline() throws {
+        let store = try DefaultsStore.open(path: folder.file("a.plist"))
+        let transaction = try store.beginTransaction()
+        let result = Box<DefaultsError?>(nil)
+        let done = DispatchSemaphore(value: 0)
+        Thread.detachNewThread {
+            do throws(DefaultsError) {
+                _ = try store.beginTransaction(timeout: .milliseconds(30))
+            } catch {
+                result.change { $0 = error }
+            }
+            done.signal()
+        }
+        done.wait()
+        #expect(
+            result.value
+                == DefaultsError(.timedOut, "Another thread kept the store locked", file: folder.file("a.plist")))
+        transaction.rollback()
+    }
+
+    @Test("another thread's set during a transaction comes after it")
+    func setDuringTransaction() throws {
+        let store = try DefaultsStore.open(path: folder.file("a.plist"))
+        try store.set(list(["x": 1]), at: ["a"])
+        let transaction = try store.beginTransaction()
+        try transaction.set(list(["x": 1, "mine": 1]), at: ["a"])
+        let done = DispatchSemaphore(value: 0)
+        Thread.detachNewThread {
+            try? store.set(PropertyList(any: 2), at: ["a", "x"])
+            done.signal()
+        }
+        done.wait()
+        try transaction.commit()
+        #expect(try store.value(at: ["a"]) == list(["x": 2, "mine": 1]))
+    }
+
+    @Test("migrates step by step, once, and keeps the old file")
+    func migrations() throws {
+        let file = folder.file("a.plist")
+        try Data(list(["name": "x"]).serialized(as: .xml)).write(to: URL(fileURLWithPath: file))
+        let steps = [
+            DefaultsMigration(to: 2) { transaction in
+                let old = try transaction.value(at: ["user"])
+                if let old { try transaction.set(list(["name": old.string ?? ""]), at: ["user"]) }
+            },
+            DefaultsMigration(to: 1) { transaction in
+                if let old = try transaction.value(at: ["name"]) { try transaction.set(old, at: ["user"]) }
+                _ = try transaction.remove(at: ["name"])
+            },
+        ]
+        for _ in 0..<2 {
+            let store = try DefaultsStore.open(path: file, options: options { $0.migrations = steps })
+            #expect(try store.snapshot() == list(["user": ["name": "x"], "KVStoreVersion": 2]))
+            try store.close()
+        }
+        let kept = try [UInt8](Data(contentsOf: URL(fileURLWithPath: file + ".v0")))
+        #expect(try PropertyList.parse(kept).list == list(["name": "x"]))
+        let expected = DefaultsError(
+            .migration, "Expected at most version 1, found 2: a newer program wrote the store", file: file)
+        #expect(throws: expected) {
+            try DefaultsStore.open(path: file, options: options { $0.migrations = [steps[1]] })
+        }
+    }
+
+    @Test("a migration that fails leaves the store as it was")
+    func failedMigration() throws {
+        struct Stop: Error {}
+        let file = folder.file("a.plist")
+        try Data(list(["name": "x"]).serialized(as: .xml)).write(to: URL(fileURLWithPath: file))
+        let step = DefaultsMigration(to: 1) { transaction in
+            try transaction.set(list(1), at: ["half"])
+            throw Stop()
+        }
+        #expect(throws: DefaultsError(.migration, "Stop()", file: file)) {
+            try DefaultsStore.open(path: file, options: options { $0.migrations = [step] })
+        }
+        #expect(try DefaultsStore.open(path: file).snapshot() == list(["name": "x"]))
+    }
+
+    @Test("goes from one engine to another and comes back the same")
+    func copies() throws {
+        let content = try list([
+            "a": [1, 2.5, "x"], "d": Date(timeIntervalSinceReferenceDate: 0.25), "e": ["": Data([0])],
+        ])
+        let first = try DefaultsStore.open(path: folder.file("a.plist"))
+        try first.set(content, at: [])
+        let second = try DefaultsStore.open(path: folder.file("b.sqlite"))
+        try second.set(list(1), at: ["old"])
+        try first.copy(to: second)
+        #expect(try second.snapshot() == content)
+        let third = try DefaultsStore.open(path: folder.file("c.plist"))
+        try third.import(second.exported(as: .binary))
+        #expect(try third.snapshot() == content)
+        try third.close()
+        #expect(try DefaultsStore.open(path: folder.file("c.plist")).snapshot() == content)
+    }
+}
+
+@Suite struct WatchTests {
+    @Test("tells each difference once, with old and new value", arguments: DefaultsStore.Options.Engine.tested)
+    func watches(engine: DefaultsStore.Options.Engine) throws {
+        let folder = try TemporaryFolder()
+        let store = try DefaultsStore.open(path: folder.file("a.plist"), options: options { $0.engine = engine })
+        try store.set(list(["x": 1, "y": ["z": 1]]), at: ["a"])
+        let seen = Box<[String]>([])
+        let note: @Sendable (String) -> @Sendable (DefaultsChange) -> Void = { name in
+            { change in
+                let text = "\(name) \(change.path) \(change.old?.integer ?? -1) \(change.new?.integer ?? -1)"
+                seen.change { $0.append(text) }
+            }
+        }
+        let watches = [
+            try store.watch(.value(["a", "x"]), note("value")), try store.watch(.subtree(["a"]), note("subtree")),
+            try store.watch(.everything, note("everything")),
+        ]
+        #expect(try store.pump() == 0)
+        try store.transaction { transaction in
+            try transaction.set(list(2), at: ["a", "x"])
+            try transaction.set(list(3), at: ["a", "x"])
+            try transaction.set(list(4), at: ["a", "y", "z"])
+            try transaction.set(list(5), at: ["b"])
+        }
+        var descriptor = pollfd(fd: try store.watchDescriptor(), events: Int16(POLLIN), revents: 0)
+        #expect(poll(&descriptor, 1, 5000) == 1)
+        #expect(try store.pump() == 5)
+        #expect(
+            seen.value == [
+                "value a.x 1 3", "subtree a.x 1 3", "subtree a.y.z 1 4", "everything a -1 -1", "everything b -1 5",
+            ])
+        #expect(try store.pump() == 0)
+        for watch in watches { watch.cancel() }
+        try store.set(list(9), at: ["b"])
+        #expect(try store.pump() == 0)
+    }
+
+    @Test("sees what another program does to the file, its removal included")
+    func outside() throws {
+        let folder = try TemporaryFolder()
+        let store = try DefaultsStore.open(path: folder.file("a.plist"))
+        let seen = Box<[Int64]>([])
+        let watch = try store.watch(.value(["a"])) { change in seen.change { $0.append(change.new?.integer ?? -1) } }
+        for number in [1, 2] {
+            try Data(list(["a": number]).serialized(as: .xml)).write(to: URL(fileURLWithPath: folder.file("a.plist")))
+            try pumpUntilCalled(store)
+        }
+        unlink(folder.file("a.plist"))
+        try pumpUntilCalled(store)
+        #expect(seen.value == [1, 2, -1])
+        watch.cancel()
+    }
+
+    private func pumpUntilCalled(_ store: DefaultsStore) throws {
+        var descriptor = pollfd(fd: try store.watchDescriptor(), events: Int16(POLLIN), revents: 0)
+        for _ in 0..<10 {
+            guard poll(&descriptor, 1, 5000) == 1, try store.pump() == 0 else { return }
+        }
+    }
+}

@@ -1,0 +1,144 @@
+import DefaultsStorage
+import Foundation
+import PropertyLists
+import Testing
+
+@Suite struct SearchListTests {
+    let folder: TemporaryFolder
+
+    init() throws { folder = try TemporaryFolder() }
+
+    /// A store with every layer but suites and the global domain, which only names have.
+    private func layered() throws -> DefaultsStore {
+        try Data(list(["locked": "managed"]).serialized(as: .xml))
+            .write(to: URL(fileURLWithPath: folder.file("managed.plist")))
+        return try DefaultsStore.open(
+            path: folder.file("a.plist"),
+            options: options {
+                $0.managedFile = folder.file("managed.plist")
+                $0.arguments = try? list(["argued": "arguments", "locked": "arguments"])
+                $0.defaults = try? list(["locked": "registered", "argued": 1, "own": 1, "below": ["a": 1, "b": 2]])
+            })
+    }
+
+    @Test("finds the first layer that has the key")
+    func order() throws {
+        let store = try layered()
+        try store.set(list("application"), at: ["own"])
+        try store.set(list("application"), at: ["argued"])
+        #expect(try store.value(at: ["locked"])?.string == "managed")
+        #expect(try store.value(at: ["argued"])?.string == "arguments")
+        #expect(try store.value(at: ["own"])?.string == "application")
+        #expect(try store.value(at: ["below", "b"])?.integer == 2)
+        #expect(try store.value(at: ["absent"]) == nil)
+        #expect(try store.keys() == ["argued", "below", "locked", "own"])
+        #expect(
+            try store.snapshot()
+                == list([
+                    "argued": "arguments", "below": ["a": 1, "b": 2], "locked": "managed", "own": "application",
+                ]))
+        #expect(try store.dictionary(of: .application) == list(["own": "application", "argued": "application"]))
+        #expect(try store.dictionary(of: .managed) == list(["locked": "managed"]))
+    }
+
+    @Test("refuses to set or remove a forced key, and anything under it")
+    func forced() throws {
+        let store = try layered()
+        #expect(try store.isForced("locked"))
+        #expect(try !store.isForced("own"))
+        for path in [["locked"], ["locked", "inner"]] as [PropertyListPath] {
+            let expected = DefaultsError(
+                .forced, "The administrator has set this key", at: path, file: folder.file("a.plist"))
+            #expect(throws: expected) { try store.set(list(1), at: path) }
+            #expect(throws: expected) { try store.remove(at: path) }
+        }
+    }
+
+    @Test("remove uncovers the layer below")
+    func uncovers() throws {
+        let store = try layered()
+        try store.set(list(2), at: ["own"])
+        #expect(try store.remove(at: ["own"]))
+        #expect(try store.value(at: ["own"])?.integer == 1)
+        #expect(try !store.remove(at: ["own"]))
+    }
+
+    @Test("copies a lower layer's value before it changes a part of it")
+    func copiesUp() throws {
+        let store = try layered()
+        try store.set(list(7), at: ["below", "a"])
+        #expect(try store.dictionary(of: .application) == list(["below": ["a": 7, "b": 2]]))
+        #expect(try store.remove(at: ["below"]))
+        #expect(try store.remove(at: ["below", "b"]))
+        #expect(try store.dictionary(of: .application) == list(["below": ["a": 1]]))
+    }
+
+    @Test("looks inside the winning value only")
+    func winner() throws {
+        let store = try layered()
+        try store.set(list(["a": 1]), at: ["below"])
+        #expect(try store.value(at: ["below", "b"]) == nil)
+    }
+
+    @Test("searches suites and the global domain of a store opened by name, and takes up their changes")
+    func names() throws {
+        setenv("XDG_CONFIG_HOME", folder.path, 1)
+        defer { unsetenv("XDG_CONFIG_HOME") }
+        let suite = try DefaultsStore.open("org.suite", options: options { $0.searchesGlobalDomain = false })
+        try suite.set(list("suite"), at: ["shared"])
+        try suite.sync()
+        try Data(list(["shared": "global", "everywhere": true]).serialized(as: .binary))
+            .write(to: URL(fileURLWithPath: folder.file(".GlobalPreferences.plist")))
+        let store = try DefaultsStore.open("org.app", options: options { $0.suites = ["org.suite"] })
+        #expect(try store.value(at: ["shared"])?.string == "suite")
+        #expect(try store.value(at: ["everywhere"])?.boolean == true)
+        try suite.set(list("changed"), at: ["shared"])
+        #expect(try store.value(at: ["shared"])?.string == "changed")
+        #expect(try store.dictionary(of: .suite(0)) == list(["shared": "changed"]))
+        try store.set(list("own"), at: ["shared"])
+        try store.close()
+        #expect(try folder.names().contains("org.app.plist"))
+    }
+
+    @Test("refuses a name that would leave the folder", arguments: ["", ".hidden", "a/b", "a..b", "..", "a\0b"])
+    func badNames(name: String) {
+        let expected = DefaultsError(
+            .invalidName, "Expected a name like com.acme.app, without \"/\" and \"..\", found \"\(name)\"")
+        #expect(throws: expected) { try DefaultsStore.open(name) }
+    }
+
+    @Test("reads a command line as UserDefaults does")
+    func arguments() throws {
+        let found = try DefaultsStore.arguments(from: [
+            "program", "-level", "<plist><integer>3</integer></plist>", "-name", "my text", "file", "-flag", "-other",
+            "x",
+        ])
+        #expect(found == (try list(["level": 3, "name": "my text", "other": "x"])))
+    }
+}
+
+@Suite struct GetterTests {
+    @Test("coerces as UserDefaults does")
+    func coerces() throws {
+        let store = try DefaultsStore.open("scratch", options: options { $0.engine = .memory })
+        for (key, value) in [
+            "yes": "YES", "true": "true", "one": "1", "no": "no", "n": 42, "text": "42 apples", "half": 2.5, "on": true,
+            "texts": ["a", "b"], "mixed": ["a", 1], "big": Double.infinity,
+        ] as [String: Any] { try store.set(list(value), forKey: key) }
+        #expect(try ["yes", "true", "one", "n", "half", "on"].allSatisfy { try store.bool(forKey: $0) })
+        #expect(try !store.bool(forKey: "no") && !store.bool(forKey: "absent") && !store.bool(forKey: "texts"))
+        #expect(try store.integer(forKey: "text") == 42)
+        #expect(try store.integer(forKey: "half") == 2)
+        #expect(try store.integer(forKey: "on") == 1)
+        #expect(try store.integer(forKey: "big") == .max)
+        #expect(try store.double(forKey: "text") == 42)
+        #expect(try store.float(forKey: "half") == 2.5)
+        #expect(try store.string(forKey: "n") == "42")
+        #expect(try store.string(forKey: "on") == "1")
+        #expect(try store.string(forKey: "texts") == nil)
+        #expect(try store.stringArray(forKey: "texts") == ["a", "b"])
+        #expect(try store.stringArray(forKey: "mixed") == nil)
+        #expect(try store.array(forKey: "mixed")?.count == 2)
+        #expect(try store.value(forKey: "yes")?.boolean == nil)
+    }
+}

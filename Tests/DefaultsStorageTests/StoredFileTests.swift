@@ -1,0 +1,214 @@
+import DefaultsStorage
+import Foundation
+import PropertyLists
+import Synchronization
+import Testing
+
+/// What the commit protocol does with the file and its folder.
+@Suite struct StoredFileTests {
+    let folder: TemporaryFolder
+
+    init() throws { folder = try TemporaryFolder() }
+
+    private var file: String { folder.file("a.plist") }
+
+    private func events(of store: DefaultsStore) throws -> [DefaultsEvent] {
+        let seen = Box<[DefaultsEvent]>([])
+        let watch = try store.watchEvents { event in seen.change { $0.append(event) } }
+        _ = try store.pump()
+        watch.cancel()
+        return seen.value
+    }
+
+    @Test("makes the file for its owner alone, and keeps an old file's mode")
+    func modes() throws {
+        try DefaultsStore.open(path: file).set(list(1), at: ["a"])
+        #expect(try folder.mode(of: "a.plist") == 0o600)
+        #expect(try folder.mode(of: ".a.plist.lock") == 0o600)
+        chmod(file, 0o640)
+        let store = try DefaultsStore.open(path: file)
+        try store.set(list(2), at: ["a"])
+        try store.close()
+        #expect(try folder.mode(of: "a.plist") == 0o640)
+    }
+
+    @Test("keeps the last good file as a backup, once in a session")
+    func backup() throws {
+        let first = try DefaultsStore.open(path: file, options: options { $0.durability = .immediate })
+        try first.set(list(1), at: ["a"])
+        try first.set(list(2), at: ["a"])
+        try first.set(list(3), at: ["a"])
+        try first.close()
+        #expect(try folder.names() == [".a.plist.lock", "a.plist", "a.plist.bak"])
+        #expect(try parsed("a.plist.bak") == list(["a": 1]))
+        #expect(try parsed("a.plist") == list(["a": 3]))
+    }
+
+    private func parsed(_ name: String) throws -> PropertyList {
+        try PropertyList.parse([UInt8](Data(contentsOf: URL(fileURLWithPath: folder.file(name))))).list
+    }
+
+    @Test("keeps the format of an old file", arguments: [PropertyListFormat.xml, .binary])
+    func formats(format: PropertyListFormat) throws {
+        try Data(list(["a": 1]).serialized(as: format)).write(to: URL(fileURLWithPath: file))
+        let store = try DefaultsStore.open(path: file, options: options { $0.format = format == .xml ? .binary : .xml })
+        try store.set(list(2), at: ["a"])
+        try store.close()
+        let bytes = try [UInt8](Data(contentsOf: URL(fileURLWithPath: file)))
+        #expect(try PropertyList.parse(bytes).format == format)
+    }
+
+    @Test(
+        "keeps a damaged file aside, goes on with the backup, and says so",
+        arguments: ["", "<plist><dict>", "bplist00"])
+    func recovers(content: String) throws {
+        try folder.write(content, to: "a.plist")
+        try folder.age("a.plist")
+        try Data(list(["a": 1]).serialized(as: .xml)).write(to: URL(fileURLWithPath: folder.file("a.plist.bak")))
+        let store = try DefaultsStore.open(path: file)
+        #expect(try store.snapshot() == list(["a": 1]))
+        let name = try #require(try folder.names().first { $0.hasPrefix("a.plist.corrupt-") })
+        #expect(try folder.text(of: name) == content)
+        #expect(try parsed("a.plist") == list(["a": 1]))
+        let expected = DefaultsEvent.recovered(file: file, quarantine: folder.file(name), fromBackup: true)
+        #expect(try events(of: store) == [expected])
+    }
+
+    @Test("without a backup a damaged file is an error, never an empty store, and stays", arguments: ["", "garbage {"])
+    func refusesDamage(content: String) throws {
+        try folder.write(content, to: "a.plist")
+        try folder.age("a.plist")
+        let error = #expect(throws: DefaultsError.self) { try DefaultsStore.open(path: file) }
+        #expect(error?.code == .corrupt)
+        #expect(error?.file == file)
+        #expect(try folder.text(of: "a.plist") == content)
+        #expect(try !folder.names().contains { $0.hasPrefix("a.plist.corrupt-") })
+    }
+
+    @Test("a damaged file is an error to who only reads, and stays")
+    func readOnlyDamage() throws {
+        try folder.write("<plist>", to: "a.plist")
+        try folder.age("a.plist")
+        let error = #expect(throws: DefaultsError.self) {
+            try DefaultsStore.open(path: file, options: options { $0.isReadOnly = true })
+        }
+        #expect(error?.code == .corrupt)
+        #expect(try folder.names() == ["a.plist"])
+    }
+
+    @Test("a root that is no dictionary is an error, and the file stays")
+    func wrongRoot() throws {
+        try Data(list([1, 2]).serialized(as: .xml)).write(to: URL(fileURLWithPath: file))
+        let expected = DefaultsError(.invalidValue, "Expected Dictionary at the root, found Array", file: file)
+        #expect(throws: expected) { try DefaultsStore.open(path: file) }
+        #expect(try folder.names() == ["a.plist"])
+    }
+
+    @Test("waits for a file that another program is just writing in place")
+    func halfWritten() throws {
+        let whole = try String(decoding: list(["a": 1]).serialized(as: .xml), as: UTF8.self)
+        try folder.write(String(whole.prefix(60)), to: "a.plist")
+        let path = file
+        let writer = Thread {
+            usleep(50_000)
+            let handle = FileHandle(forWritingAtPath: path)
+            try? handle?.write(contentsOf: Data(whole.utf8))
+            try? handle?.close()
+        }
+        writer.start()
+        #expect(try DefaultsStore.open(path: file).snapshot() == list(["a": 1]))
+        #expect(try folder.names() == ["a.plist"])
+    }
+
+    @Test("follows a symbolic link once, and refuses a second")
+    func links() throws {
+        let other = try TemporaryFolder()
+        symlink(other.file("real.plist"), file)
+        let store = try DefaultsStore.open(path: file)
+        try store.set(list(1), at: ["a"])
+        try store.close()
+        #expect(try other.names() == [".real.plist.lock", "real.plist"])
+        #expect(try FileManager.default.destinationOfSymbolicLink(atPath: file) == other.file("real.plist"))
+        symlink(file, folder.file("twice.plist"))
+        let expected = DefaultsError(
+            .unsafeLocation, "A symbolic link leads to another", file: folder.file("twice.plist"))
+        #expect(throws: expected) { try DefaultsStore.open(path: folder.file("twice.plist")) }
+    }
+
+    @Test("refuses to write where everybody may rename files, but reads there")
+    func unsafeFolder() throws {
+        try Data(list(["a": 1]).serialized(as: .xml)).write(to: URL(fileURLWithPath: file))
+        chmod(folder.path, 0o777)
+        let store = try DefaultsStore.open(path: file)
+        #expect(try store.value(at: ["a"])?.integer == 1)
+        let expected = DefaultsError(
+            .unsafeLocation, "Everybody may write to the folder and rename its files", file: folder.path)
+        #expect(throws: expected) { try store.set(list(2), at: ["a"]) }
+    }
+
+    @Test("removes the temporary files that a killed writer left, and no others")
+    func sweeps() throws {
+        for name in [".a.plist.abc123.tmp", ".a.plist.other.abc.tmp", ".b.plist.abc.tmp"] {
+            try folder.write("x", to: name)
+        }
+        let store = try DefaultsStore.open(path: file)
+        try store.set(list(1), at: ["a"])
+        try store.close()
+        #expect(
+            try folder.names() == [".a.plist.lock", ".a.plist.other.abc.tmp", ".b.plist.abc.tmp", "a.plist"])
+    }
+
+    @Test("a folder that is missing is an error; a handle that only reads sees nothing")
+    func missingFolder() throws {
+        let path = folder.file("none/a.plist")
+        let error = #expect(throws: DefaultsError.self) { try DefaultsStore.open(path: path) }
+        #expect(error?.errno == ENOENT)
+        let store = try DefaultsStore.open(path: path, options: options { $0.isReadOnly = true })
+        #expect(try store.keys().isEmpty)
+    }
+
+    @Test("a FIFO or folder in the file's place is an error, and nothing hangs")
+    func oddities() throws {
+        mkfifo(file, 0o600)
+        #expect(throws: DefaultsError(.io, "Expected a file, found something else", file: file)) {
+            try DefaultsStore.open(path: file)
+        }
+        mkdir(folder.file("b.plist"), 0o700)
+        #expect(throws: DefaultsError(.io, "Expected a file, found something else", file: folder.file("b.plist"))) {
+            try DefaultsStore.open(path: folder.file("b.plist"))
+        }
+    }
+
+    @Test("says when a store outgrows its file")
+    func outgrown() throws {
+        let store = try DefaultsStore.open(path: file)
+        try store.transaction { transaction in
+            for number in 0...2500 { try transaction.set(list(number), at: [.key("k\(number)")]) }
+        }
+        let size = try Data(contentsOf: URL(fileURLWithPath: file)).count
+        #expect(try events(of: store) == [.outgrown(file: file, keys: 2501, bytes: size)])
+    }
+
+    @Test("takes up what Foundation's UserDefaults would write in place, and keeps its own change")
+    func besideUserDefaults() throws {
+        let store = try DefaultsStore.open(path: file, options: options { $0.durability = .manual })
+        try store.set(list(1), at: ["ours"])
+        try store.sync()
+        try store.set(list(2), at: ["ours"])
+        // In place, without a lock, as Foundation writes.
+        let handle = try #require(FileHandle(forWritingAtPath: file))
+        try handle.truncate(atOffset: 0)
+        try handle.write(contentsOf: Data(list(["ours": 1, "theirs": "x"]).serialized(as: .xml)))
+        try handle.close()
+        try store.sync()
+        #expect(try parsed("a.plist") == list(["ours": 2, "theirs": "x"]))
+    }
+}
+
+/// A value that several threads may change.
+final class Box<Value: Sendable>: Sendable {
+    private let content: Mutex<Value>
+    init(_ value: Value) { content = Mutex(value) }
+    var value: Value { content.withLock { $0 } }
+    func change(_ body: @Sendable (inout Value) -> Void) { content.withLock { body(&$0) } }
+}

@@ -1,0 +1,44 @@
+import DefaultsStorage
+import Foundation
+import PropertyLists
+import Testing
+
+/// Many threads on one store; the run under ThreadSanitizer is the one that proves it.
+@Suite struct ThreadTests {
+    @Test("eight threads lose nothing", arguments: DefaultsStore.Options.Engine.tested)
+    func threads(engine: DefaultsStore.Options.Engine) throws {
+        let folder = try TemporaryFolder()
+        let path = folder.file("a.plist")
+        let rounds = 100
+        let store = try DefaultsStore.open(path: path, options: options { $0.engine = engine })
+        let failures = Box<[String]>([])
+        DispatchQueue.concurrentPerform(iterations: 8) { thread in
+            do {
+                for round in 0..<rounds {
+                    try store.set(list(round), at: [.key("t\(thread)"), .key("r\(round)")])
+                    try store.set(list(round), forKey: "plain\(thread)")
+                    _ = try store.value(at: ["t0", "r0"])
+                    _ = try store.value(forKey: "counter")
+                    if round % 10 == 0 {
+                        try store.transaction { transaction in
+                            let old = try transaction.value(at: ["counter"])?.integer ?? 0
+                            try transaction.set(list(old + 1), at: ["counter"])
+                        }
+                        try store.sync()
+                        _ = try store.pump()
+                        let other = try DefaultsStore.open(path: path, options: options { $0.engine = engine })
+                        try other.close()
+                    }
+                }
+            } catch {
+                failures.change { $0.append("\(error)") }
+            }
+        }
+        #expect(failures.value == [])
+        #expect(try store.value(at: ["counter"])?.integer == Int64(8 * rounds / 10))
+        for thread in 0..<8 {
+            #expect(try store.value(at: [.key("t\(thread)")])?.count == rounds)
+            #expect(try store.value(at: [.key("plain\(thread)")])?.integer == Int64(rounds - 1))
+        }
+    }
+}

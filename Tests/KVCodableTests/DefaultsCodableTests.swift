@@ -1,0 +1,138 @@
+import Foundation
+import KVCodable
+import KeyValueCoding
+import PropertyLists
+import Testing
+
+private struct Window: Codable, Equatable, Sendable {
+    var title: String
+    var width: Int?
+    var tabs: [Tab] = []
+    var extras: [String: Int] = [:]
+    var opened: Date?
+}
+
+private struct Tab: Codable, Equatable, Sendable {
+    var name: String
+}
+
+@Suite struct DefaultsCodableTests {
+    let store: DefaultsStore
+
+    init() throws {
+        var options = DefaultsStore.Options()
+        options.engine = .memory
+        store = try DefaultsStore.open("scratch", options: options)
+    }
+
+    private func list(_ value: Any) throws -> PropertyList { try PropertyList(any: value) }
+
+    @Test("reads back what it wrote, as values that a person can read")
+    func roundTrip() throws {
+        let window = Window(
+            title: "x", width: 3, tabs: [Tab(name: "a")], extras: ["n": 1],
+            opened: Date(timeIntervalSinceReferenceDate: 5))
+        #expect(try store.decode(Window.self, forKey: "window") == nil)
+        try store.encode(window, forKey: "window")
+        #expect(try store.decode(Window.self, forKey: "window") == window)
+        #expect(try store.decode(String.self, at: ["window", "tabs", 0, "name"]) == "a")
+        #expect(try store.value(at: ["window", "opened"])?.date == 5)
+        try store.encode(Int?.none, forKey: "window")
+        #expect(try store.value(at: ["window"]) == nil)
+    }
+
+    @Test("a typed set keeps what its type does not know")
+    func keepsUnknown() throws {
+        try store.set(
+            list([
+                "title": "x", "width": 3, "new": true, "extras": ["old": 1],
+                "tabs": [["name": "a", "colour": "red"], ["name": "b", "colour": "blue"]],
+            ]), at: ["window"])
+        var window = try #require(try store.decode(Window.self, forKey: "window"))
+        window.width = nil
+        window.extras = ["fresh": 2]
+        window.tabs[1].name = "c"
+        try store.encode(window, forKey: "window")
+        #expect(
+            try store.value(at: ["window"])
+                == list([
+                    "title": "x", "new": true, "extras": ["fresh": 2],
+                    "tabs": [["name": "a", "colour": "red"], ["name": "c", "colour": "blue"]],
+                ]))
+        window.tabs.removeFirst()
+        window.tabs.append(Tab(name: "d"))
+        window.tabs.append(Tab(name: "e"))
+        try store.encode(window, forKey: "window")
+        #expect(
+            try store.value(at: ["window", "tabs"])
+                == list([["name": "c", "colour": "blue"], ["name": "d"], ["name": "e"]]))
+    }
+
+    @Test("a value that does not fit its type is an error with its path, and never a default")
+    func misfit() throws {
+        try store.set(list(["title": "x", "tabs": [["name": 5]], "extras": [String: Any]()]), at: ["window"])
+        let error = #expect(throws: DecodingError.self) { try store.decode(Window.self, forKey: "window") }
+        guard case .typeMismatch(_, let context)? = error else {
+            Issue.record("\(String(describing: error))")
+            return
+        }
+        #expect(context.codingPath.map(\.stringValue) == ["tabs", "Index 0", "name"])
+    }
+
+    @Test("update changes a value in a transaction, and removes it for nil")
+    func updates() throws {
+        try store.update(Int.self, forKey: "count") { $0 = ($0 ?? 0) + 1 }
+        #expect(try store.update(Int.self, forKey: "count") { $0 = ($0 ?? 0) + 1 } == 2)
+        struct Stop: Error {}
+        #expect(throws: Stop.self) {
+            try store.update(Int.self, forKey: "count") { count in
+                count = 9
+                throw Stop()
+            }
+        }
+        #expect(try store.decode(Int.self, forKey: "count") == 2)
+        try store.update(Int.self, forKey: "count") { $0 = nil }
+        #expect(try store.decode(Int.self, forKey: "count") == nil)
+    }
+
+    @Test("a property has its default while the key is absent, and says what was wrong")
+    func wrapper() throws {
+        let volume = Default(wrappedValue: 7, "volume", in: store)
+        #expect(volume.wrappedValue == 7)
+        volume.wrappedValue = 8
+        #expect(try store.value(at: ["volume"])?.integer == 8)
+        try volume.reset()
+        #expect(volume.wrappedValue == 7)
+        #expect(volume.error() == nil)
+        try store.set(list("loud"), at: ["volume"])
+        #expect(volume.wrappedValue == 7)
+        #expect(volume.projectedValue.error() is DecodingError)
+    }
+
+    @Test("tells changes as an asynchronous sequence, which ends with the store", .timeLimit(.minutes(1)))
+    func sequence() async throws {
+        let values = try store.values(Int.self, forKey: "n")
+        let store = self.store
+        var seen: [Int?] = []
+        for try await value in values {
+            seen.append(value)
+            switch seen.count {
+            case 1: try store.encode(1, forKey: "n")
+            case 2: _ = try store.remove(at: ["n"])
+            case 3: try store.close()
+            default: break
+            }
+        }
+        #expect(seen == [nil, 1, nil])
+    }
+
+    @Test("a closed store ends the sequence of its changes", .timeLimit(.minutes(1)))
+    func sequenceEnds() async throws {
+        let changes = try store.changes(of: .everything)
+        try store.set(list(1), at: ["a"])
+        var iterator = changes.makeAsyncIterator()
+        #expect(await iterator.next()?.path == ["a"])
+        try store.close()
+        #expect(await iterator.next() == nil)
+    }
+}

@@ -1,0 +1,75 @@
+import Foundation
+import PropertyLists
+import Testing
+
+/// A row of `Tests/Vectors/archives.json`.
+struct ArchiveVector: Decodable, Sendable, CustomTestStringConvertible {
+    var name: String
+    var text: String
+    var classNameKey: String?
+    var tree: String?
+    var error: FormatVector.Failure?
+
+    var testDescription: String { name }
+}
+
+@Suite struct KeyedArchiveTests {
+    @Test(
+        "flattens as the vectors say, from XML and from binary", arguments: vectors("archives", of: ArchiveVector.self))
+    func flattens(_ vector: ArchiveVector) throws {
+        let xml = try PropertyList(parsing: Array(vector.text.utf8))
+        let binary = try PropertyList(parsing: try xml.serialized(as: .binary))
+        for list in [xml, binary] {
+            do throws(PropertyListError) {
+                let tree = try list.unarchived(options: KeyedArchiveOptions(classNameKey: vector.classNameKey))
+                #expect(notation(tree) == vector.tree)
+                #expect(list.isKeyedArchive)
+            } catch {
+                #expect("\(error.code)" == vector.error?.code, "\(error)")
+                if let path = vector.error?.path { #expect(error.path.description == path, "\(error)") }
+            }
+        }
+    }
+
+    @Test("says what is an archive and what is none")
+    func detects() throws {
+        func list(_ text: String) throws -> PropertyList { try PropertyList(parsing: Array(text.utf8), as: .json) }
+        #expect(try list(#"{"$archiver": "x", "$top": {}}"#).isKeyedArchive)
+        #expect(try list(#"{"$archiver": "x", "$objects": []}"#).isKeyedArchive)
+        #expect(try !list(#"{"$archiver": "x"}"#).isKeyedArchive)
+        #expect(try !list(#"{"$archiver": 1, "$top": {}}"#).isKeyedArchive)
+        #expect(try !list(#"["$archiver", "$top"]"#).isKeyedArchive)
+    }
+
+    @Test("keeps to the limits that it is given")
+    func limits() throws {
+        let vector = try #require(
+            vectors("archives", of: ArchiveVector.self).first { $0.name == "an object that is shared" })
+        let list = try PropertyList(parsing: Array(vector.text.utf8))
+        // [[7], [7]] is five nodes.
+        #expect(try list.unarchived(limits: PropertyListLimits(expandedNodes: 5)).count == 2)
+        let error = propertyListError { _ = try list.unarchived(limits: PropertyListLimits(expandedNodes: 4)) }
+        #expect(error?.code == .limitExceeded)
+        #expect(error?.path == [1])
+        #expect(
+            propertyListError { _ = try list.unarchived(limits: PropertyListLimits(depth: 1)) }?.code == .limitExceeded)
+        #expect(try list.unarchived(limits: PropertyListLimits(depth: 2)).count == 2)
+    }
+
+    @Test("reads what Foundation's archiver writes, typed values and all")
+    func foundation() throws {
+        let data = try NSKeyedArchiver.archivedData(
+            withRootObject: [
+                "array": [1, 2.5, "x"] as [Any], "date": Date(timeIntervalSinceReferenceDate: 12.5),
+                "url": try #require(URL(string: "https://example.org/x")), "data": Data([1, 2]),
+                "uuid": try #require(UUID(uuidString: "71DC068E-3420-45FF-919E-3A267D55EC22")), "null": NSNull(),
+            ] as NSDictionary, requiringSecureCoding: false)
+        let list = try PropertyList(parsing: Array(data))
+        #expect(list.isKeyedArchive)
+        #expect(
+            notation(try list.unarchived()) == """
+                {"array": [1, real 2.5, "x"], "data": <0102>, "date": date 12.5, "null": null, \
+                "url": "https://example.org/x", "uuid": "71DC068E-3420-45FF-919E-3A267D55EC22"}
+                """)
+    }
+}

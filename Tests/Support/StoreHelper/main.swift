@@ -1,0 +1,199 @@
+// A program that the store's tests run as other processes: `StoreHelper COMMAND FILE …`, what it did on standard
+// output, a line at a time, written at once.
+internal import CSystem
+internal import DefaultsStorage
+internal import Glibc
+internal import PropertyLists
+
+func say(_ text: String) {
+    let line = Array((text + "\n").utf8)
+    _ = line.withUnsafeBytes { write(1, $0.baseAddress, $0.count) }
+}
+
+func openStore(_ file: String, _ durability: DefaultsDurability) throws -> DefaultsStore {
+    var options = DefaultsStore.Options()
+    options.durability = durability
+    options.timeout = .seconds(60)
+    return try DefaultsStore.open(path: file, options: options)
+}
+
+func list(_ value: Int) throws -> PropertyList { try PropertyList(any: value) }
+
+/// Sets keys of its own and adds to a counter that all share; the changes are `count` each.
+func count(_ file: String, name: String, count: Int) throws {
+    let store = try openStore(file, .coalesced)
+    for number in 0..<count {
+        try store.set(list(number), forKey: "\(name)-\(number)")
+        try store.transaction { transaction in
+            let old = try transaction.value(at: ["counter"])?.integer ?? 0
+            try transaction.set(list(Int(old) + 1), at: ["counter"])
+        }
+    }
+    try store.close()
+    say("done")
+}
+
+/// Sets `value` and its square for ever, and says each number once it is on disk.
+func save(_ file: String, from first: Int, padding: Int) throws {
+    let store = try openStore(file, .immediate)
+    let text = try PropertyList(any: String(repeating: "x", count: padding))
+    var number = first
+    while true {
+        try store.transaction { transaction in
+            try transaction.set(list(number), at: ["number"])
+            try transaction.set(list(number * number), at: ["square"])
+            try transaction.set(text, at: ["padding"])
+        }
+        say("\(number)")
+        number += 1
+    }
+}
+
+/// Makes `count` durable sets, whatever fails, and says of each what happened; then reads back what it holds.
+func attempt(_ file: String, count: Int) {
+    do {
+        let store = try openStore(file, .immediate)
+        for number in 1...max(count, 1) {
+            do {
+                try store.set(list(number), forKey: "number")
+                say("ok \(number)")
+            } catch {
+                say("error \(number) \((error as? DefaultsError)?.code as Any)")
+            }
+            let held = try store.value(forKey: "number")?.integer ?? -1
+            if held != number { say("lost \(number)") }
+        }
+        do {
+            try store.close()
+            say("closed")
+        } catch {
+            say("error close")
+        }
+    } catch {
+        say("error open")
+    }
+}
+
+/// Fills the disk and empties it again: the store reports the one and works after the other.
+func fill(_ file: String, filler: String) throws {
+    let store = try openStore(file, .immediate)
+    try store.set(PropertyList(any: String(repeating: "x", count: 20_000)), forKey: "padding")
+    try store.set(list(1), forKey: "number")
+    let before = try contents(file)
+    let block = [UInt8](repeating: 0, count: 4096)
+    let descriptor = open(filler, O_WRONLY | O_CREAT, 0o600)
+    while write(descriptor, block, block.count) > 0 {}
+    close(descriptor)
+    do {
+        try store.set(list(2), forKey: "number")
+        say("written to a full disk")
+    } catch {
+        say("\((error as? DefaultsError)?.code == .noSpace ? "full" : "\(error)")")
+    }
+    say(try store.value(forKey: "number")?.integer == 2 ? "kept" : "lost")
+    say(try contents(file) == before ? "whole" : "damaged")
+    unlink(filler)
+    try store.sync()
+    say("works")
+}
+
+func contents(_ file: String) throws -> [UInt8] {
+    let descriptor = open(file, O_RDONLY)
+    defer { close(descriptor) }
+    var result: [UInt8] = []
+    var block = [UInt8](repeating: 0, count: 65536)
+    while true {
+        let count = read(descriptor, &block, block.count)
+        if count <= 0 { return result }
+        result += block[..<count]
+    }
+}
+
+/// Opens each file that standard input names, reads it and changes it: says what came of it.
+func visit() {
+    while let file = readLine() {
+        do {
+            let store = try openStore(file, .immediate)
+            let keys = try store.keys()
+            try store.set(list(keys.count), forKey: "visited")
+            say("ok \(keys.count)")
+        } catch {
+            say("error \((error as? DefaultsError)?.code as Any)")
+        }
+    }
+}
+
+/// Changes a store before and after a fork, in parent and child.
+func split(_ file: String) throws {
+    let store = try openStore(file, .coalesced)
+    try store.set(list(1), forKey: "before")
+    let child = cs_fork()
+    let name = child == 0 ? "child" : "parent"
+    if try store.value(forKey: "before")?.integer != 1 { say("\(name) lost before") }
+    try store.set(list(2), forKey: name)
+    for _ in 0..<20 {
+        try store.transaction { transaction in
+            let old = try transaction.value(at: ["counter"])?.integer ?? 0
+            try transaction.set(list(Int(old) + 1), at: ["counter"])
+        }
+    }
+    try store.close()
+    if child == 0 { exit(0) }
+    var status: Int32 = 0
+    waitpid(child, &status, 0)
+    say("child \(status)")
+}
+
+/// Holds the store locked until it is killed.
+func hold(_ file: String) throws {
+    let store = try openStore(file, .immediate)
+    let transaction = try store.beginTransaction()
+    try transaction.set(list(1), at: ["never"])
+    say("holding")
+    while true { sleep(1000) }
+}
+
+/// Makes one change and leaves without a word to the store: its exit has to write it.
+func leave(_ file: String) throws {
+    let store = try openStore(file, .coalesced)
+    try store.set(list(42), forKey: "left")
+    exit(0)
+}
+
+/// Says each change of `key` that it sees, until it sees `last`.
+func watch(_ file: String, key: String, last: Int64) throws {
+    let store = try openStore(file, .coalesced)
+    let watch = try store.watch(.value([.key(key)])) { change in
+        say("\(key) \(change.new?.integer ?? -1)")
+        if change.new?.integer == last { exit(0) }
+    }
+    say("watching")
+    var descriptor = pollfd(fd: try store.watchDescriptor(), events: Int16(POLLIN), revents: 0)
+    while true {
+        poll(&descriptor, 1, 10_000)
+        _ = try store.pump()
+    }
+    watch.cancel()
+}
+
+let arguments = CommandLine.arguments
+let file = arguments.count > 2 ? arguments[2] : ""
+func argument(_ index: Int) -> String { arguments.count > index ? arguments[index] : "" }
+umask(0)
+do {
+    switch argument(1) {
+    case "count": try count(file, name: argument(3), count: Int(argument(4)) ?? 0)
+    case "save": try save(file, from: Int(argument(3)) ?? 0, padding: Int(argument(4)) ?? 0)
+    case "attempt": attempt(file, count: Int(argument(3)) ?? 1)
+    case "hold": try hold(file)
+    case "leave": try leave(file)
+    case "watch": try watch(file, key: argument(3), last: Int64(argument(4)) ?? 0)
+    case "fill": try fill(file, filler: argument(3))
+    case "visit": visit()
+    case "split": try split(file)
+    default: say("usage: StoreHelper count|save|attempt|hold|leave|watch FILE …")
+    }
+} catch {
+    say("error \(error)")
+    exit(1)
+}

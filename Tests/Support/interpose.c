@@ -1,0 +1,250 @@
+/*
+ * interpose.c: stands between a program and the system calls that change
+ * files, to make them fail or to write down what they did. Loaded with
+ * LD_PRELOAD; looks only at files below the folder INTERPOSE_FOLDER.
+ *
+ *   INTERPOSE_FAIL=INDEX:ERRNO:HOW  the INDEXth call (from 1) fails with the
+ *       error number; HOW is `once` or `ever` (that call and all later ones).
+ *       ERRNO `short` makes a write write half of what it was given.
+ *   INTERPOSE_COUNT=FILE   the number of calls, written at exit.
+ *   INTERPOSE_RECORD=FILE  each call that succeeded, a line each, with the
+ *       file's inode and, for a write, the bytes in hexadecimal.
+ */
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+static const char *folder;
+static long failing, calls;
+static int failure, for_ever, is_short;
+static int record = -1;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+static void write_count(void) {
+  const char *path = getenv("INTERPOSE_COUNT");
+  if (path == NULL) return;
+  int file = syscall(SYS_openat, AT_FDCWD, path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+  char text[32];
+  int length = snprintf(text, sizeof text, "%ld\n", calls);
+  syscall(SYS_write, file, text, length);
+  syscall(SYS_close, file);
+}
+
+__attribute__((constructor)) static void begin(void) {
+  folder = getenv("INTERPOSE_FOLDER");
+  const char *fail = getenv("INTERPOSE_FAIL");
+  if (fail != NULL) {
+    char kind[16] = "", how[16] = "";
+    sscanf(fail, "%ld:%15[^:]:%15s", &failing, kind, how);
+    is_short = strcmp(kind, "short") == 0;
+    failure = atoi(kind);
+    for_ever = strcmp(how, "ever") == 0;
+  }
+  const char *path = getenv("INTERPOSE_RECORD");
+  if (path != NULL)
+    record = syscall(SYS_openat, AT_FDCWD, path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+  atexit(write_count);
+}
+
+/* The path of a descriptor, or of a name in a folder's descriptor. */
+static int is_ours(int descriptor, const char *name) {
+  char link[64], path[PATH_MAX];
+  if (folder == NULL) return 0;
+  if (name != NULL && name[0] == '/') return strncmp(name, folder, strlen(folder)) == 0;
+  if (descriptor == AT_FDCWD) return 0;
+  snprintf(link, sizeof link, "/proc/self/fd/%d", descriptor);
+  ssize_t length = readlink(link, path, sizeof path - 1);
+  if (length <= 0) return 0;
+  path[length] = 0;
+  return strncmp(path, folder, strlen(folder)) == 0;
+}
+
+/* Counts a call; whether it is one that has to fail. */
+static int must_fail(void) {
+  long number = __atomic_add_fetch(&calls, 1, __ATOMIC_SEQ_CST);
+  return failing > 0 && (number == failing || (for_ever && number > failing));
+}
+
+#define FAIL_IF_TOLD(result)                 \
+  do {                                       \
+    if (must_fail() && !is_short) {          \
+      errno = failure;                       \
+      return result;                         \
+    }                                        \
+  } while (0)
+
+static unsigned long inode_of(int descriptor) {
+  struct stat status;
+  return fstat(descriptor, &status) == 0 ? (unsigned long)status.st_ino : 0;
+}
+
+static unsigned long inode_at(int descriptor, const char *name) {
+  struct stat status;
+  return fstatat(descriptor, name, &status, AT_SYMLINK_NOFOLLOW) == 0 ? (unsigned long)status.st_ino : 0;
+}
+
+static const char *base(const char *path) {
+  const char *slash = strrchr(path, '/');
+  return slash == NULL ? path : slash + 1;
+}
+
+static void note(const char *format, ...) {
+  char line[512];
+  va_list arguments;
+  if (record < 0) return;
+  int saved = errno;
+  va_start(arguments, format);
+  int length = vsnprintf(line, sizeof line, format, arguments);
+  va_end(arguments);
+  pthread_mutex_lock(&lock);
+  syscall(SYS_write, record, line, length);
+  pthread_mutex_unlock(&lock);
+  errno = saved;
+}
+
+static void note_bytes(const char *what, unsigned long inode, long offset, const unsigned char *bytes, size_t count) {
+  if (record < 0) return;
+  int saved = errno;
+  char *line = malloc(count * 2 + 128);
+  int length = sprintf(line, "%s %lu %ld ", what, inode, offset);
+  for (size_t index = 0; index < count; index++) length += sprintf(line + length, "%02x", bytes[index]);
+  line[length++] = '\n';
+  pthread_mutex_lock(&lock);
+  syscall(SYS_write, record, line, length);
+  pthread_mutex_unlock(&lock);
+  free(line);
+  errno = saved;
+}
+
+static int open_file(int descriptor, const char *name, int flags, mode_t mode) {
+  int ours = is_ours(descriptor, name);
+  if (ours) FAIL_IF_TOLD(-1);
+  int is_new = ours && (flags & O_CREAT) && inode_at(descriptor, name) == 0;
+  int file = syscall(SYS_openat, descriptor, name, flags, mode);
+  if (file >= 0 && is_new) note("create %lu %s\n", inode_of(file), base(name));
+  if (file >= 0 && ours && (flags & O_TRUNC)) note("truncate %lu 0\n", inode_of(file));
+  return file;
+}
+
+#define MODE_OF(flags, mode)                             \
+  mode_t mode = 0;                                       \
+  if ((flags) & (O_CREAT | O_TMPFILE)) {                 \
+    va_list arguments;                                   \
+    va_start(arguments, flags);                          \
+    mode = va_arg(arguments, mode_t);                    \
+    va_end(arguments);                                   \
+  }
+
+int open(const char *name, int flags, ...) { MODE_OF(flags, mode) return open_file(AT_FDCWD, name, flags, mode); }
+int open64(const char *name, int flags, ...) { MODE_OF(flags, mode) return open_file(AT_FDCWD, name, flags, mode); }
+int openat(int at, const char *name, int flags, ...) { MODE_OF(flags, mode) return open_file(at, name, flags, mode); }
+int openat64(int at, const char *name, int flags, ...) { MODE_OF(flags, mode) return open_file(at, name, flags, mode); }
+
+ssize_t write(int file, const void *bytes, size_t count) {
+  if (!is_ours(file, NULL)) {
+    ssize_t done = syscall(SYS_write, file, bytes, count);
+    if (file == 1 && done > 0) note_bytes("say", 0, 0, bytes, done);
+    return done;
+  }
+  if (must_fail()) {
+    if (!is_short) {
+      errno = failure;
+      return -1;
+    }
+    if (count > 1) count /= 2;
+  }
+  long offset = syscall(SYS_lseek, file, 0, SEEK_CUR);
+  ssize_t done = syscall(SYS_write, file, bytes, count);
+  if (done > 0) note_bytes("write", inode_of(file), offset, bytes, done);
+  return done;
+}
+
+static ssize_t write_at(int file, const void *bytes, size_t count, off_t offset) {
+  if (is_ours(file, NULL) && must_fail()) {
+    if (!is_short) {
+      errno = failure;
+      return -1;
+    }
+    if (count > 1) count /= 2;
+  }
+  ssize_t done = syscall(SYS_pwrite64, file, bytes, count, offset);
+  if (done > 0 && is_ours(file, NULL)) note_bytes("write", inode_of(file), offset, bytes, done);
+  return done;
+}
+
+ssize_t pwrite(int file, const void *bytes, size_t count, off_t offset) { return write_at(file, bytes, count, offset); }
+ssize_t pwrite64(int file, const void *bytes, size_t count, off64_t offset) { return write_at(file, bytes, count, offset); }
+
+static int synchronize(int file, long call) {
+  if (!is_ours(file, NULL)) return syscall(call, file);
+  FAIL_IF_TOLD(-1);
+  int result = syscall(call, file);
+  struct stat status;
+  if (result == 0 && fstat(file, &status) == 0)
+    note(S_ISDIR(status.st_mode) ? "syncfolder\n" : "sync %lu\n", (unsigned long)status.st_ino);
+  return result;
+}
+
+int fsync(int file) { return synchronize(file, SYS_fsync); }
+int fdatasync(int file) { return synchronize(file, SYS_fdatasync); }
+
+static int truncate_file(int file, off_t size) {
+  if (!is_ours(file, NULL)) return syscall(SYS_ftruncate, file, size);
+  FAIL_IF_TOLD(-1);
+  int result = syscall(SYS_ftruncate, file, size);
+  if (result == 0) note("truncate %lu %ld\n", inode_of(file), (long)size);
+  return result;
+}
+
+int ftruncate(int file, off_t size) { return truncate_file(file, size); }
+int ftruncate64(int file, off64_t size) { return truncate_file(file, size); }
+
+int close(int file) {
+  if (is_ours(file, NULL) && must_fail() && !is_short) {
+    syscall(SYS_close, file);
+    errno = failure;
+    return -1;
+  }
+  return syscall(SYS_close, file);
+}
+
+int renameat(int from, const char *old, int to, const char *new) {
+  int ours = is_ours(to, new);
+  if (ours) FAIL_IF_TOLD(-1);
+  unsigned long inode = ours ? inode_at(from, old) : 0;
+  int result = syscall(SYS_renameat2, from, old, to, new, 0);
+  if (result == 0 && ours) note("rename %lu %s %s\n", inode, base(old), base(new));
+  return result;
+}
+
+int linkat(int from, const char *old, int to, const char *new, int flags) {
+  int ours = is_ours(to, new);
+  if (ours) FAIL_IF_TOLD(-1);
+  int result = syscall(SYS_linkat, from, old, to, new, flags);
+  if (result == 0 && ours) note("link %lu %s\n", inode_at(to, new), base(new));
+  return result;
+}
+
+int unlinkat(int at, const char *name, int flags) {
+  int result = syscall(SYS_unlinkat, at, name, flags);
+  if (result == 0 && is_ours(at, name)) note("unlink 0 %s\n", base(name));
+  return result;
+}
+
+int unlink(const char *name) { return unlinkat(AT_FDCWD, name, 0); }
+
+int flock(int file, int operation) {
+  if (is_ours(file, NULL) && operation != LOCK_UN) FAIL_IF_TOLD(-1);
+  return syscall(SYS_flock, file, operation);
+}

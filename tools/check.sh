@@ -1,0 +1,77 @@
+#!/bin/bash
+# Format, lint, headers under four compilers, exports. Says what it checks.
+set -u
+cd "$(dirname "$0")/.."
+failed=0
+
+step() {
+  local name=$1
+  shift
+  if output=$("$@" 2>&1); then
+    echo "ok - $name"
+  else
+    echo "not ok - $name"
+    printf '%s\n' "$output"
+    failed=1
+  fi
+}
+
+swift_format() {
+  swift format lint --strict --recursive Package.swift Sources Tests Benchmarks
+}
+
+c_format() {
+  if ! command -v clang-format >/dev/null; then
+    echo "clang-format is not installed: C formatting not checked"
+    return 0
+  fi
+  clang-format --dry-run -Werror include/*.h include/*.c lua/*.c lua/module.h Tests/C/*.[ch]
+}
+
+# A header alone, in C and in C++, with every warning.
+header() {
+  local compiler=$1 language=$2 standard=$3
+  for header in include/*.h; do
+    printf '#include "%s"\n' "$(basename "$header")" |
+      "$compiler" -x "$language" -std="$standard" -Iinclude -Wall -Wextra -Wpedantic -Werror \
+        -fsyntax-only - || return 1
+  done
+}
+
+embedded() {
+  python3 tools/embed.py lua/sugar.lua build/sugar.h && cmp lua/sugar.h build/sugar.h
+}
+
+export_list() {
+  cp include/kvcodable.map build/kvcodable.map.old
+  python3 tools/exports.py --write && cmp include/kvcodable.map build/kvcodable.map.old
+}
+
+# What the library needs of the system: nothing of Swift's.
+needed() {
+  objdump -p build/libkvcodable.so | awk '/NEEDED/ { print $2 }' |
+    grep -vE '^(libc|libm|libstdc\+\+|libgcc_s|ld-linux-x86-64|ld-linux-aarch64)\.so' &&
+    return 1
+  return 0
+}
+
+# What can stop a host program has no place in the library.
+no_traps() {
+  ! grep -rnE 'try!| as! |fatalError\(|@_cdecl|unsafeFlags|preconditionFailure\(' Sources Package.swift
+}
+
+mkdir -p build
+step "Swift is formatted" swift_format
+step "C is formatted" c_format
+step "Lua passes luacheck" luacheck -q lua Benchmarks/lua
+for compiler in gcc clang; do
+  step "headers under $compiler" header $compiler c c11
+done
+step "headers under g++" header g++ c++ c++17
+step "headers under clang++" header clang++ c++ c++17
+step "the embedded sugar is lua/sugar.lua" embedded
+step "the export list is the headers'" export_list
+step "headers, export list and library agree" python3 tools/exports.py build/libkvcodable.so
+step "the library needs nothing of Swift's" needed
+step "no forced unwrapping of errors or casts, no unsafe flags" no_traps
+exit $failed
