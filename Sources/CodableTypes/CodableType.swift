@@ -147,7 +147,10 @@ extension CodableType {
         _ value: PropertyList, over stored: PropertyList? = nil, at path: PropertyListPath = [],
         options: EncodeOptions = EncodeOptions()
     ) throws(TypeError) -> Encoded {
-        let stored = options.replaces ? nil : stored
+        let plan = plan
+        var stored = options.replaces ? nil : stored
+        // What is stored matters only where it holds something unknown, or decides whether a default is written.
+        if let known = stored, let plan, plan.tables.defaults.isEmpty, Conformance.isKnown(known, plan) { stored = nil }
         if let plan, isReady(value, plan, over: stored) { return Encoded(list: value, droppedElements: 0) }
         do throws(TypeError) {
             var encoding = Encoding()
@@ -160,7 +163,7 @@ extension CodableType {
 
     /// Whether the value is its own stored form, and nothing of what is stored now has to be kept.
     private func isReady(_ value: PropertyList, _ plan: TypePlan, over stored: PropertyList?) -> Bool {
-        Conformance.isUnchanged(value, plan, .encoding(overStored: stored != nil))
+        Conformance.isUnchanged(value, plan, .encoding(over: stored))
             && stored.map { Conformance.isKnown($0, plan) } ?? true
     }
 }

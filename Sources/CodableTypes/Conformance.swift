@@ -12,7 +12,7 @@ struct Conformance {
     enum Direction {
         case decoding
         /// Over a stored value, or over none.
-        case encoding(overStored: Bool)
+        case encoding(over: PropertyList?)
     }
 
     private let types: UnsafePointer<TypePlan.Node>
@@ -23,11 +23,12 @@ struct Conformance {
     private let bytes: UnsafePointer<UInt8>
     private let document: Document
     private let isEncoding: Bool
-    private let isOverStored: Bool
+    /// What is stored now.
+    private let stored: PropertyList?
 
     /// Whether `list` needs no change.
     static func isUnchanged(_ list: PropertyList, _ plan: TypePlan, _ direction: Direction) -> Bool {
-        walk(list, plan, direction) { $0.holds(plan.root, list.index) }
+        walk(list, plan, direction) { $0.holds(plan.root, list.index, over: $0.stored?.index ?? -1) }
     }
 
     /// Whether the stored value holds nothing that the type does not know, so that nothing has to be kept.
@@ -66,14 +67,15 @@ struct Conformance {
         nodes = document.nodes
         bytes = document.bytes
         switch direction {
-        case .decoding: (isEncoding, isOverStored) = (false, false)
-        case .encoding(let overStored): (isEncoding, isOverStored) = (true, overStored)
+        case .decoding: (isEncoding, stored) = (false, nil)
+        case .encoding(let stored): (isEncoding, self.stored) = (true, stored)
         }
     }
 
     // MARK: - Whether a value needs no change
 
-    private borrowing func holds(_ typeIndex: Int, _ index: Int) -> Bool {
+    /// - Parameter old: the node of the stored value that stands in the same place; -1 for none.
+    private borrowing func holds(_ typeIndex: Int, _ index: Int, over old: Int) -> Bool {
         let type = types[typeIndex]
         let node = nodes[index]
         if type.isOptional, node.kind == .string, node.count == 5, document.isNil(index) { return false }
@@ -86,9 +88,9 @@ struct Conformance {
         case .data: return node.kind == .data && (!type.isLimited || holds(Int64(node.count), type))
         case .uid: return node.kind == .uid
         case .any: return node.kind != .null
-        case .structure: return node.kind == .dictionary && holdsStructure(type.operand, index)
-        case .array: return node.kind == .array && holdsArray(type, index)
-        case .dictionary: return node.kind == .dictionary && holdsDictionary(type, index)
+        case .structure: return node.kind == .dictionary && holdsStructure(type.operand, index, over: old)
+        case .array: return node.kind == .array && holdsArray(type, index, over: old)
+        case .dictionary: return node.kind == .dictionary && holdsDictionary(type, index, over: old)
         case .strings: return node.kind == .string && isRawText(node, type.operand)
         case .integers: return node.kind == .integer && isRawInteger(node, type.operand)
         case .other: return false
@@ -111,16 +113,25 @@ struct Conformance {
         return holds(Int64(count), type)
     }
 
-    private borrowing func holdsArray(_ type: TypePlan.Node, _ index: Int) -> Bool {
+    private borrowing func holdsArray(_ type: TypePlan.Node, _ index: Int, over old: Int) -> Bool {
         let count = Int(nodes[index].count)
         if type.isLimited, !holds(Int64(count), type) { return false }
         if let isUniform = holdsScalars(type.operand, index, count) { return isUniform }
         var position = index &+ 1
+        var place = oldContainer(old, .array, count) &+ 1
         for _ in 0..<count {
-            guard holds(type.operand, position) else { return false }
+            guard holds(type.operand, position, over: place > 0 ? place : -1) else { return false }
             position &+= nodes[position].span
+            if place > 0, let stored { place &+= stored.document.nodes[place].span }
         }
         return true
+    }
+
+    /// The stored container, if it is of the kind and has as many parts; else -1.
+    private borrowing func oldContainer(_ old: Int, _ kind: PropertyListKind, _ count: Int) -> Int {
+        guard old >= 0, let stored else { return -1 }
+        let node = stored.document.nodes[old]
+        return node.kind == kind && Int(node.count) == count ? old : -1
     }
 
     /// Arrays of plain scalars, where a look at each kind says it all; nil for other arrays.
@@ -141,15 +152,23 @@ struct Conformance {
         return true
     }
 
-    private borrowing func holdsDictionary(_ type: TypePlan.Node, _ index: Int) -> Bool {
+    private borrowing func holdsDictionary(_ type: TypePlan.Node, _ index: Int, over old: Int) -> Bool {
         for slot in document.keys(ofDictionaryAt: index) {
-            guard holds(type.operand, index &+ nodes[slot].distance) else { return false }
+            let place = type.keepsUnknown ? oldValue(old, document.buffer(of: nodes[slot])) : -1
+            guard holds(type.operand, index &+ nodes[slot].distance, over: place) else { return false }
         }
         return true
     }
 
+    /// The node of the stored dictionary's value for the key; -1 where there is none.
+    private borrowing func oldValue(_ old: Int, _ key: UnsafeBufferPointer<UInt8>) -> Int {
+        guard old >= 0, let stored, stored.document.nodes[old].kind == .dictionary else { return -1 }
+        let (slot, found) = stored.document.search(key, inDictionaryAt: old)
+        return found ? old &+ stored.document.nodes[slot].distance : -1
+    }
+
     /// Keys and fields are both in the order of their bytes: one pass over the two. A key that is no field's ends it.
-    private borrowing func holdsStructure(_ structureIndex: Int, _ index: Int) -> Bool {
+    private borrowing func holdsStructure(_ structureIndex: Int, _ index: Int, over old: Int) -> Bool {
         let structure = plan.tables.structures[structureIndex]
         guard structure.isPlain else { return false }
         let keys = document.keys(ofDictionaryAt: index)
@@ -157,14 +176,22 @@ struct Conformance {
         for fieldIndex in structure.first..<(structure.first &+ structure.count) {
             let field = fields[fieldIndex]
             guard slot < keys.upperBound, isKey(nodes[slot], of: field) else {
-                guard mayLack(field) else { return false }
+                guard mayLack(field, over: old) else { return false }
                 continue
             }
             let value = index &+ nodes[slot].distance
-            guard holds(Int(field.node), value), !isDefault(value, field) else { return false }
+            // Only a struct inside, and a field with a default, look at what is stored.
+            let needsOld = old >= 0 && (field.defaultIndex >= 0 || types[Int(field.node)].keepsUnknown)
+            let place = needsOld ? oldValue(old, key(of: field)) : -1
+            guard holds(Int(field.node), value, over: place) else { return false }
+            if place < 0, isDefault(value, field) { return false }
             slot &+= 1
         }
         return slot == keys.upperBound
+    }
+
+    private borrowing func key(of field: TypePlan.Field) -> UnsafeBufferPointer<UInt8> {
+        UnsafeBufferPointer(start: text + Int(field.keyStart), count: Int(field.keyCount))
     }
 
     @inline(__always)
@@ -182,9 +209,9 @@ struct Conformance {
     }
 
     /// Whether nothing is to be filled in or written where the field is absent.
-    private borrowing func mayLack(_ field: TypePlan.Field) -> Bool {
-        if field.defaultIndex >= 0 { return isEncoding && !isOverStored }
-        return field.isOptional
+    private borrowing func mayLack(_ field: TypePlan.Field, over old: Int) -> Bool {
+        guard field.defaultIndex >= 0 else { return field.isOptional }
+        return isEncoding && oldValue(old, key(of: field)) < 0
     }
 
     /// Whether encoding might leave the field out, since its value is the default.
