@@ -109,6 +109,7 @@ extension CodableType {
     public func decode(_ stored: PropertyList, at path: PropertyListPath = []) throws(TypeError) -> PropertyList {
         if let plan, Conformance.isUnchanged(stored, plan, .decoding) { return stored }
         do throws(TypeError) {
+            try TypeLimits.check(stored)
             return try Decoding(document: stored.document).decode(stored, as: form)
         } catch {
             throw error.placed(below: path)
@@ -153,6 +154,8 @@ extension CodableType {
         if let known = stored, let plan, plan.tables.defaults.isEmpty, Conformance.isKnown(known, plan) { stored = nil }
         if let plan, isReady(value, plan, over: stored) { return Encoded(list: value, droppedElements: 0) }
         do throws(TypeError) {
+            try TypeLimits.check(value)
+            if let stored { try TypeLimits.check(stored) }
             var encoding = Encoding()
             let list = try encoding.encode(value, over: stored, as: form)
             return Encoded(list: list, droppedElements: encoding.droppedElements)

@@ -4,7 +4,7 @@ internal import PropertyLists
 /// Finds out whether a value is already in the form that decoding or encoding would give it, without making anything.
 ///
 /// It answers no where it does not know: the walks of ``Decoding`` and ``Encoding`` then find out what has to change, or
-/// what is wrong. Recursion is bounded by the depth of the document.
+/// what is wrong. Recursion is bounded by ``TypeLimits``.
 ///
 /// The pointers are those of a plan's tables and of a document, both of which the caller keeps alive; every index into
 /// the plan was made by its compiler, every index into the document comes from a validated layout.
@@ -28,12 +28,12 @@ struct Conformance {
 
     /// Whether `list` needs no change.
     static func isUnchanged(_ list: PropertyList, _ plan: TypePlan, _ direction: Direction) -> Bool {
-        walk(list, plan, direction) { $0.holds(plan.root, list.index, over: $0.stored?.index ?? -1) }
+        walk(list, plan, direction) { $0.holds(plan.root, list.index, over: $0.stored?.index ?? -1, depth: 0) }
     }
 
     /// Whether the stored value holds nothing that the type does not know, so that nothing has to be kept.
     static func isKnown(_ stored: PropertyList, _ plan: TypePlan) -> Bool {
-        walk(stored, plan, .decoding) { $0.knows(plan.root, stored.index) }
+        walk(stored, plan, .decoding) { $0.knows(plan.root, stored.index, depth: 0) }
     }
 
     private static func walk(
@@ -75,9 +75,10 @@ struct Conformance {
     // MARK: - Whether a value needs no change
 
     /// - Parameter old: the node of the stored value that stands in the same place; -1 for none.
-    private borrowing func holds(_ typeIndex: Int, _ index: Int, over old: Int) -> Bool {
+    private borrowing func holds(_ typeIndex: Int, _ index: Int, over old: Int, depth: Int) -> Bool {
         let type = types[typeIndex]
         let node = nodes[index]
+        if depth > TypeLimits.depth { return false }
         if type.isOptional, node.kind == .string, node.count == 5, document.isNil(index) { return false }
         switch type.shape {
         case .string: return node.kind == .string && (!type.isLimited || hasLength(index, type))
@@ -88,9 +89,10 @@ struct Conformance {
         case .data: return node.kind == .data && (!type.isLimited || holds(Int64(node.count), type))
         case .uid: return node.kind == .uid
         case .any: return node.kind != .null
-        case .structure: return node.kind == .dictionary && holdsStructure(type.operand, index, over: old)
-        case .array: return node.kind == .array && holdsArray(type, index, over: old)
-        case .dictionary: return node.kind == .dictionary && holdsDictionary(type, index, over: old)
+        case .structure:
+            return node.kind == .dictionary && holdsStructure(type.operand, index, over: old, depth: depth &+ 1)
+        case .array: return node.kind == .array && holdsArray(type, index, over: old, depth: depth &+ 1)
+        case .dictionary: return node.kind == .dictionary && holdsDictionary(type, index, over: old, depth: depth &+ 1)
         case .strings: return node.kind == .string && isRawText(node, type.operand)
         case .integers: return node.kind == .integer && isRawInteger(node, type.operand)
         case .other: return false
@@ -113,14 +115,14 @@ struct Conformance {
         return holds(Int64(count), type)
     }
 
-    private borrowing func holdsArray(_ type: TypePlan.Node, _ index: Int, over old: Int) -> Bool {
+    private borrowing func holdsArray(_ type: TypePlan.Node, _ index: Int, over old: Int, depth: Int) -> Bool {
         let count = Int(nodes[index].count)
         if type.isLimited, !holds(Int64(count), type) { return false }
         if let isUniform = holdsScalars(type.operand, index, count) { return isUniform }
         var position = index &+ 1
         var place = oldContainer(old, .array, count) &+ 1
         for _ in 0..<count {
-            guard holds(type.operand, position, over: place > 0 ? place : -1) else { return false }
+            guard holds(type.operand, position, over: place > 0 ? place : -1, depth: depth) else { return false }
             position &+= nodes[position].span
             if place > 0, let stored { place &+= stored.document.nodes[place].span }
         }
@@ -152,10 +154,10 @@ struct Conformance {
         return true
     }
 
-    private borrowing func holdsDictionary(_ type: TypePlan.Node, _ index: Int, over old: Int) -> Bool {
+    private borrowing func holdsDictionary(_ type: TypePlan.Node, _ index: Int, over old: Int, depth: Int) -> Bool {
         for slot in document.keys(ofDictionaryAt: index) {
             let place = type.keepsUnknown ? oldValue(old, document.buffer(of: nodes[slot])) : -1
-            guard holds(type.operand, index &+ nodes[slot].distance, over: place) else { return false }
+            guard holds(type.operand, index &+ nodes[slot].distance, over: place, depth: depth) else { return false }
         }
         return true
     }
@@ -168,7 +170,7 @@ struct Conformance {
     }
 
     /// Keys and fields are both in the order of their bytes: one pass over the two. A key that is no field's ends it.
-    private borrowing func holdsStructure(_ structureIndex: Int, _ index: Int, over old: Int) -> Bool {
+    private borrowing func holdsStructure(_ structureIndex: Int, _ index: Int, over old: Int, depth: Int) -> Bool {
         let structure = plan.tables.structures[structureIndex]
         guard structure.isPlain else { return false }
         let keys = document.keys(ofDictionaryAt: index)
@@ -183,7 +185,7 @@ struct Conformance {
             // Only a struct inside, and a field with a default, look at what is stored.
             let needsOld = old >= 0 && (field.defaultIndex >= 0 || types[Int(field.node)].keepsUnknown)
             let place = needsOld ? oldValue(old, key(of: field)) : -1
-            guard holds(Int(field.node), value, over: place) else { return false }
+            guard holds(Int(field.node), value, over: place, depth: depth) else { return false }
             if place < 0, isDefault(value, field) { return false }
             slot &+= 1
         }
@@ -239,35 +241,36 @@ struct Conformance {
 
     // MARK: - Whether a stored value holds nothing unknown
 
-    private borrowing func knows(_ typeIndex: Int, _ index: Int) -> Bool {
+    private borrowing func knows(_ typeIndex: Int, _ index: Int, depth: Int) -> Bool {
         let type = types[typeIndex]
         guard type.keepsUnknown else { return true }
+        if depth > TypeLimits.depth { return false }
         switch (type.shape, nodes[index].kind) {
         case (.other, _): return false
-        case (.structure, .dictionary): return knowsStructure(type.operand, index)
+        case (.structure, .dictionary): return knowsStructure(type.operand, index, depth: depth &+ 1)
         case (.array, .array):
             var position = index &+ 1
             for _ in 0..<nodes[index].count {
-                guard knows(type.operand, position) else { return false }
+                guard knows(type.operand, position, depth: depth &+ 1) else { return false }
                 position &+= nodes[position].span
             }
             return true
         case (.dictionary, .dictionary):
             return document.keys(ofDictionaryAt: index).allSatisfy {
-                knows(type.operand, index &+ nodes[$0].distance)
+                knows(type.operand, index &+ nodes[$0].distance, depth: depth &+ 1)
             }
         default: return true
         }
     }
 
-    private borrowing func knowsStructure(_ structureIndex: Int, _ index: Int) -> Bool {
+    private borrowing func knowsStructure(_ structureIndex: Int, _ index: Int, depth: Int) -> Bool {
         let structure = plan.tables.structures[structureIndex]
         let keys = document.keys(ofDictionaryAt: index)
         var slot = keys.lowerBound
         for fieldIndex in structure.first..<(structure.first &+ structure.count) where slot < keys.upperBound {
             let field = fields[fieldIndex]
             guard isKey(nodes[slot], of: field) else { continue }
-            guard knows(Int(field.node), index &+ nodes[slot].distance) else { return false }
+            guard knows(Int(field.node), index &+ nodes[slot].distance, depth: depth) else { return false }
             slot &+= 1
         }
         return slot == keys.upperBound
