@@ -78,6 +78,22 @@ extension CodableType.Form {
     }
 }
 
+extension CodableType {
+    /// Whether the type takes a keyed archive for a value of its own: Data and Any do.
+    public var takesArchives: Bool { form.takesArchives }
+}
+
+extension CodableType.Form {
+    fileprivate var takesArchives: Bool {
+        switch self {
+        case .any: true
+        case .scalar(let scalar): scalar.kind == .data
+        case .optional(let wrapped), .defaulted(let wrapped, _): wrapped.takesArchives
+        default: false
+        }
+    }
+}
+
 extension CodableType: CustomStringConvertible {
     /// The type as an expression of the type language; a declared type by its name.
     public var description: String { form.description }

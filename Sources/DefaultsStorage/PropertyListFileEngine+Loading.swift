@@ -105,8 +105,10 @@ extension PropertyListFileEngine {
                 self.format = format
                 return .replaced(list)
             }
-            return try quarantine(damaged, backup)
+            return try quarantine(backup)
         } catch {
+            // Whoever has the lock may be recovering it.
+            if error.code == .timedOut { throw error }
             return try openReadOnly(error, backup, damaged)
         }
     }
@@ -116,13 +118,10 @@ extension PropertyListFileEngine {
         return list
     }
 
-    private func quarantine(_ damaged: FileStamp, _ backup: PropertyList) throws(DefaultsError) -> EngineState {
+    private func quarantine(_ backup: PropertyList) throws(DefaultsError) -> EngineState {
         let name = try freeQuarantineName()
-        try folder.rename(folder.fileName, to: name)
-        try folder.descriptor.synchronize()
-        hasLoaded = true
-        stamp = nil
-        stampIsRecent = false
+        // A second name first, and the backup over the first: at no time is there no file, which would mean empty.
+        try folder.link(folder.fileName, to: name)
         // The backup that is being used must not be replaced by what it is about to restore.
         hasBackup = true
         try write(backup)

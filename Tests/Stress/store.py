@@ -255,6 +255,37 @@ class Proofs:
             raise Broken(f"took {slowest * 1000:.0f} ms")
         return f"at most {slowest * 1000:.0f} ms after the writer's exit"
 
+    # -- UserDefaults beside the store -----------------------------------------
+
+    def neighbour(self, folder):
+        """Foundation's UserDefaults on the same file: both end with their own last values."""
+        program = os.path.join(os.path.dirname(self.helper), "UserDefaultsHelper")
+        if not os.path.exists(program):
+            return "NOT RUN: UserDefaultsHelper is not built"
+        path = f"{folder}/org.shared.plist"
+        count = self.size(10, 200)
+        neighbour = subprocess.Popen([program, "org.shared", str(count)], stdout=subprocess.PIPE, text=True,
+                                     env={**os.environ, "XDG_CONFIG_HOME": folder})
+        ours, rounds = 0, 0
+        while neighbour.poll() is None:
+            ours += 1
+            if f"ok {1}" not in self.run("attempt", path, 1).stdout:
+                raise Broken("a set failed beside UserDefaults")
+            result = self.run("mark", path, f"mark-{ours}")
+            if result.stdout != "marked\n":
+                raise Broken(f"{result.stdout} {result.stderr}")
+            rounds += 1
+            time.sleep(0.01)
+        if neighbour.returncode != 0:
+            raise Broken(f"UserDefaults failed: {neighbour.returncode}")
+        if glob.glob(folder + "/*.corrupt-*"):
+            raise Broken("a half-written file was taken for a damaged one")
+        found = read_store(path)
+        if found.get("neighbour") != count:
+            raise Broken(f"UserDefaults wrote {count}, {found.get('neighbour')} is stored")
+        lost = [f"mark-{n}" for n in range(1, ours + 1) if f"mark-{n}" not in found]
+        return f"{rounds} sets of ours, {count} of UserDefaults, which overwrote {len(lost)} of ours"
+
     # -- hostile files --------------------------------------------------------
 
     def hostile(self, folder):
@@ -381,7 +412,7 @@ class Crashes:
             raise Broken(f"{self.engine}: {self.acknowledged} was acknowledged, {number} is left after power loss")
 
 
-ROWS = ("kill", "faults", "power", "updates", "disk", "fork", "watch", "hostile")
+ROWS = ("kill", "faults", "power", "updates", "disk", "fork", "watch", "neighbour", "hostile")
 
 
 def main():

@@ -144,6 +144,12 @@ func split(_ file: String) throws {
     say("child \(status)")
 }
 
+/// Sets one key, durably.
+func mark(_ file: String, key: String) throws {
+    try openStore(file, .immediate).set(list(1), forKey: key)
+    say("marked")
+}
+
 /// Holds the store locked until it is killed.
 func hold(_ file: String) throws {
     let store = try openStore(file, .immediate)
@@ -188,6 +194,7 @@ do {
     case "hold": try hold(file)
     case "leave": try leave(file)
     case "watch": try watch(file, key: argument(3), last: Int64(argument(4)) ?? 0)
+    case "mark": try mark(file, key: argument(3))
     case "fill": try fill(file, filler: argument(3))
     case "visit": visit()
     case "split": try split(file)
