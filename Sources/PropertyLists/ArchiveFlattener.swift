@@ -10,7 +10,7 @@ struct ArchiveFlattener<Output: ArchiveOutput & ~Copyable>: ~Copyable {
 
     let archive: KeyedArchive
     private let options: KeyedArchiveOptions
-    private let limits: PropertyListLimits
+    let limits: PropertyListLimits
     var output: Output
     private var isOpen: [Bool]
     private var classes: [UInt32: KnownClass] = [:]

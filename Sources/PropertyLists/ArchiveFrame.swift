@@ -94,6 +94,10 @@ extension ArchiveFlattener where Output: ~Copyable {
             guard let number = times?.integer, number >= 0 else {
                 throw unexpected("a count", "NS.count\(next)", times)
             }
+            let budget = limits.nodeBudget(for: archive.nodeCount)
+            guard number <= budget else {
+                throw error(.limitExceeded, "Shared objects grow to more than \(budget) nodes")
+            }
             (next, left) = (next + 1, number)
         }
         let name = "NS.object\(next - 1)"
