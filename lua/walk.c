@@ -22,15 +22,17 @@ typedef struct Walk {
   const char *found;
 } Walk;
 
-static int fail(Walk *walk, const Frame *place, kv_status status,
-                const char *message, const char *found);
+__attribute__((cold, noinline)) static int fail(Walk *walk, const Frame *place,
+                                                kv_status status,
+                                                const char *message,
+                                                const char *found);
 static inline int write_value(Walk *walk, int index, Frame *frame);
 
 /* ---- Buffers */
 
 static inline int reserve(kvl_buffer *buffer, size_t extra, size_t size) {
-  return buffer->capacity - buffer->count >= extra ||
-         kvl_grow(buffer, extra, size);
+  if (buffer->capacity - buffer->count >= extra) return 1;
+  return kvl_grow(buffer, extra, size);
 }
 
 static inline int append_node(kvl_buffer *buffer, uint32_t head, uint32_t count,
@@ -69,13 +71,14 @@ static inline int append_bytes(Walk *walk, kvl_buffer *nodes, uint32_t head,
                                const char *bytes, size_t length,
                                const Frame *frame) {
   kvl_buffer *text = &walk->state->bytes;
+  size_t offset = text->count;
   if (length > UINT32_MAX)
     return fail(walk, frame, KV_LIMIT_EXCEEDED, "a string is too long", NULL);
   if (!reserve(text, length, 1) ||
-      !append_node(nodes, head, (uint32_t)length, text->count))
+      !append_node(nodes, head, (uint32_t)length, offset))
     return fail(walk, frame, KV_LIMIT_EXCEEDED, "not enough memory", NULL);
-  copy_bytes((char *)text->data + text->count, bytes, length);
-  text->count += length;
+  copy_bytes((char *)text->data + offset, bytes, length);
+  text->count = offset + length;
   return 1;
 }
 

@@ -83,29 +83,35 @@ private struct KeySorting {
     let order: UnsafeMutablePointer<KeyOrder>
     let scratch: UnsafeMutablePointer<kv_node>
 
+    /// Sorts words of a prefix whose last five bits make room for the slot: a comparison and a move are one
+    /// instruction each, and keys whose words agree in the rest keep their order until ties are looked at.
     @inline(__always) func sortFew() -> Int {
-        var isSorted = true
-        var last: UInt64 = 0
-        for slot in 0..<count {
-            let entry = KeyOrder(prefix: text.prefix(of: keys[slot], from: 0), slot: slot)
-            if slot > 0, entry.prefix <= last { isSorted = false }
-            last = entry.prefix
-            insert(entry, at: slot)
+        withUnsafeTemporaryAllocation(of: UInt64.self, capacity: Self.small) { words in
+            guard let words = words.baseAddress else { return count }
+            let mask = UInt64(Self.small &- 1)
+            var isSorted = true
+            for slot in 0..<count {
+                let prefix = text.prefix(of: keys[slot], from: 0) & ~mask
+                let word = prefix | UInt64(truncatingIfNeeded: slot)
+                if slot > 0, prefix <= words[slot &- 1] | mask { isSorted = false }
+                var place = slot
+                while place > 0, words[place &- 1] > word {
+                    (words + place).initialize(to: words[place &- 1])
+                    place &-= 1
+                }
+                (words + place).initialize(to: word)
+            }
+            if isSorted { return count }
+            var hasTies = false
+            for position in 0..<count {
+                let word = words[position]
+                if position > 0, order[position &- 1].prefix == word & ~mask { hasTies = true }
+                let entry = KeyOrder(prefix: word & ~mask, slot: Int(truncatingIfNeeded: word & mask))
+                (order + position).initialize(to: entry)
+            }
+            if hasTies { sortTies() }
+            return place()
         }
-        return isSorted ? count : place()
-    }
-
-    /// Moves what is greater out of the way; equal keys keep their order.
-    @inline(__always) private func insert(_ entry: KeyOrder, at end: Int) {
-        var slot = end
-        while slot > 0 {
-            let before = order[slot &- 1]
-            if before.prefix < entry.prefix { break }
-            if before.prefix == entry.prefix, text.compare(keys[before.slot], keys[entry.slot]) <= 0 { break }
-            (order + slot).initialize(to: before)
-            slot &-= 1
-        }
-        (order + slot).initialize(to: entry)
     }
 
     /// Brings the keys into their order. Of equal keys, which stand together, the last stays.
