@@ -206,10 +206,12 @@ extension Domain {
         let base = base
         try rebase(changes, tell) { key throws(PropertyListError) in base[utf8: key] }
         if let frozen {
-            try rebase(frozen, { _, _ in }) { key throws(PropertyListError) in base[utf8: key] }
+            try rebase(frozen, tellNobody) { key throws(PropertyListError) in base[utf8: key] }
         }
         try rebaseDelta()
     }
+
+    private func tellNobody(_ path: PropertyListPath, _ error: PropertyListError) {}
 
     private func tell(_ path: PropertyListPath, _ error: PropertyListError) {
         inbox.append(.conflict(DefaultsError(.pathMismatch, error.message, at: path, file: file)))
