@@ -12,11 +12,14 @@ public struct CodableType: Sendable, Equatable {
     let form: Form
     /// Keeps alive what names inside the type refer to; only on types that a registry gave.
     let table: TypeTable?
+    private let plans = TypePlanCache()
 
     init(_ form: Form, in table: TypeTable? = nil) {
         self.form = form
         self.table = table
     }
+
+    private var plan: TypePlan? { plans.plan(of: form, in: table) }
 
     indirect enum Form: Sendable, Equatable {
         case scalar(ScalarType)
@@ -29,6 +32,8 @@ public struct CodableType: Sendable, Equatable {
         case defaulted(Form, PropertyList)
         case structure(StructureType)
         case enumeration(EnumerationType)
+        /// A registered Swift type, whose own code decodes and encodes its values.
+        case swift(SwiftType)
         /// A declared type, by name: how a struct contains itself.
         case reference(TypeReference)
     }
@@ -39,6 +44,37 @@ public struct CodableType: Sendable, Equatable {
     public var defaultValue: PropertyList? {
         guard case .defaulted(_, let value) = form else { return nil }
         return value
+    }
+}
+
+extension CodableType.Form {
+    /// A name and the struct of that name are equal: which of the two stands in a declaration depends on the order.
+    static func == (left: CodableType.Form, right: CodableType.Form) -> Bool {
+        switch (left, right) {
+        case (.scalar(let left), .scalar(let right)): left == right
+        case (.any, .any): true
+        case (.array(let left, let leftLength), .array(let right, let rightLength)):
+            leftLength == rightLength && left == right
+        case (.dictionary(let left), .dictionary(let right)), (.optional(let left), .optional(let right)): left == right
+        case (.defaulted(let left, let leftValue), .defaulted(let right, let rightValue)):
+            leftValue == rightValue && left == right
+        case (.structure(let left), .structure(let right)): left == right
+        case (.enumeration(let left), .enumeration(let right)): left == right
+        case (.swift(let left), .swift(let right)): left == right
+        case (.reference(let reference), let other), (let other, .reference(let reference)):
+            reference.name == other.declaredName
+        default: false
+        }
+    }
+
+    private var declaredName: String? {
+        switch self {
+        case .structure(let structure): structure.name
+        case .enumeration(let enumeration): enumeration.name
+        case .swift(let type): type.name
+        case .reference(let reference): reference.name
+        default: nil
+        }
     }
 }
 
@@ -74,6 +110,7 @@ extension CodableType.Form: CustomStringConvertible {
         case .defaulted(let wrapped, _): wrapped.description
         case .structure(let structure): structure.name
         case .enumeration(let enumeration): enumeration.name
+        case .swift(let type): type.name
         case .reference(let reference): reference.name
         }
     }
@@ -86,7 +123,9 @@ extension CodableType {
     /// - Parameter path: where the value stands, for errors.
     /// - Throws: ``TypeError`` with the path of the first value that is not of the type.
     public func decode(_ stored: PropertyList, at path: PropertyListPath = []) throws(TypeError) -> PropertyList {
+        if let plan, Conformance.isUnchanged(stored, plan, .decoding) { return stored }
         do throws(TypeError) {
+            try TypeLimits.check(stored)
             return try Decoding(document: stored.document).decode(stored, as: form)
         } catch {
             throw error.placed(below: path)
@@ -125,12 +164,25 @@ extension CodableType {
         _ value: PropertyList, over stored: PropertyList? = nil, at path: PropertyListPath = [],
         options: EncodeOptions = EncodeOptions()
     ) throws(TypeError) -> Encoded {
+        let plan = plan
+        var stored = options.replaces ? nil : stored
+        // What is stored matters only where it holds something unknown, or decides whether a default is written.
+        if let known = stored, let plan, plan.tables.defaults.isEmpty, Conformance.isKnown(known, plan) { stored = nil }
+        if let plan, isReady(value, plan, over: stored) { return Encoded(list: value, droppedElements: 0) }
         do throws(TypeError) {
+            try TypeLimits.check(value)
+            if let stored { try TypeLimits.check(stored) }
             var encoding = Encoding()
-            let list = try encoding.encode(value, over: options.replaces ? nil : stored, as: form)
+            let list = try encoding.encode(value, over: stored, as: form)
             return Encoded(list: list, droppedElements: encoding.droppedElements)
         } catch {
             throw error.placed(below: path)
         }
+    }
+
+    /// Whether the value is its own stored form, and nothing of what is stored now has to be kept.
+    private func isReady(_ value: PropertyList, _ plan: TypePlan, over stored: PropertyList?) -> Bool {
+        Conformance.isUnchanged(value, plan, .encoding(over: stored))
+            && stored.map { Conformance.isKnown($0, plan) } ?? true
     }
 }

@@ -9,6 +9,7 @@ struct Decoding {
     let document: Document
 
     func decode(_ stored: PropertyList, as form: CodableType.Form) throws(TypeError) -> PropertyList {
+        if case .swift(let type) = form { return try type.decode(stored) }
         if try isSame(stored.index, form) { return stored }
         var builder = PropertyListBuilder(limits: PropertyListLimits(depth: PropertyListLimits.maximumDepth))
         try write(stored.index, form, to: &builder)
@@ -32,6 +33,7 @@ struct Decoding {
         case .enumeration(let enumeration):
             guard case .same = try enumeration.form(of: value(index)) else { return false }
             return true
+        case .swift(let type): return try type.decode(value(index)) == value(index)
         case .reference(let reference): return try isSame(index, try reference.resolved())
         }
     }
@@ -52,9 +54,8 @@ struct Decoding {
     }
 
     private func expect(_ kind: PropertyListKind, _ index: Int) throws(TypeError) {
-        let found = document.nodes[index].kind
-        guard found != kind else { return }
-        throw .mismatch(kind == .array ? "Array<Any>" : "Dictionary<String, Any>", found)
+        guard document.nodes[index].kind != kind else { return }
+        throw .mismatch(kind == .array ? "Array<Any>" : "Dictionary<String, Any>", value(index))
     }
 
     private func isSameArray(
@@ -90,19 +91,21 @@ struct Decoding {
         return isAllSame
     }
 
+    /// In the order of declaration, so that of several faults the one is told that Swift would tell.
     private func isSameStructure(_ index: Int, _ structure: StructureType) throws(TypeError) -> Bool {
         try expect(.dictionary, index)
         var known = 0
         var isAllSame = structure.keepsNames
-        try document.match(structure.stored, withDictionaryAt: index) { field, key throws(TypeError) in
-            guard let key, !(field.isOptional && isNil(index + key.distance)) else {
+        for field in structure.fields where !field.isTransient {
+            let found = value(index)[field.key]
+            guard let found, !(field.isOptional && isNil(found.index)) else {
                 if !field.mayBeAbsent { throw .missingField(field.key) }
-                if field.defaultValue != nil || key != nil { isAllSame = false }
-                return
+                if field.defaultValue != nil || found != nil { isAllSame = false }
+                continue
             }
             known += 1
             do throws(TypeError) {
-                if !(try isSame(index + key.distance, field.type)) { isAllSame = false }
+                if !(try isSame(found.index, field.type)) { isAllSame = false }
             } catch {
                 throw error.placed(at: .key(field.key))
             }
@@ -132,6 +135,7 @@ struct Decoding {
         case .defaulted(let wrapped, _): try write(index, wrapped, to: &builder)
         case .structure(let structure): try writeStructure(index, structure, to: &builder)
         case .enumeration(let enumeration): try builder.add(try enumeration.form(of: value(index)), of: value(index))
+        case .swift(let type): try builder.add(.same, of: try type.decode(value(index)))
         case .reference(let reference): try write(index, try reference.resolved(), to: &builder)
         }
     }
@@ -184,31 +188,5 @@ extension Document {
         let node = nodes[index]
         if node.kind == .null { return true }
         return node.kind == .string && node.count == 5 && buffer(of: node).elementsEqual("$null".utf8)
-    }
-
-    /// Calls `body` with each of a struct's fields and the dictionary's key for it, or nil where there is none.
-    ///
-    /// Both are in the order of their bytes, so that one pass over the two is enough.
-    @inline(__always)
-    func match(
-        _ fields: [(field: StructureType.Field, key: [UInt8])], withDictionaryAt index: Int,
-        _ body: (borrowing StructureType.Field, kv_node?) throws(TypeError) -> Void
-    ) throws(TypeError) {
-        let slots = keys(ofDictionaryAt: index)
-        var slot = slots.lowerBound
-        for (field, name) in fields {
-            var found: kv_node?
-            while slot < slots.upperBound {
-                let key = nodes[slot]
-                let order = name.withUnsafeBufferPointer { compareBytes(buffer(of: key), $0) }
-                if order > 0 { break }
-                slot += 1
-                if order == 0 {
-                    found = key
-                    break
-                }
-            }
-            try body(field, found)
-        }
     }
 }

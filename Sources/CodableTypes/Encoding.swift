@@ -11,6 +11,11 @@ struct Encoding {
     mutating func encode(
         _ value: PropertyList, over stored: PropertyList?, as form: CodableType.Form
     ) throws(TypeError) -> PropertyList {
+        if case .swift(let type) = form {
+            let encoded = try type.encode(value, over: stored)
+            droppedElements = encoded.droppedElements
+            return encoded.list
+        }
         if try isSame(value, over: stored, form) { return value }
         var builder = PropertyListBuilder(limits: PropertyListLimits(depth: PropertyListLimits.maximumDepth))
         try write(value, over: stored, form, to: &builder)
@@ -28,7 +33,7 @@ struct Encoding {
             guard case .same = try scalar.form(of: value) else { return false }
             return true
         case .any:
-            if value.isNull { throw .mismatch("Any", .null) }
+            if value.isNull { throw .mismatch("Any", value) }
             return true
         case .array(let element, let length): return try isSameArray(value, over: stored, element, length)
         case .dictionary(let element): return try isSameDictionary(value, over: stored, element)
@@ -39,6 +44,9 @@ struct Encoding {
         case .enumeration(let enumeration):
             guard case .same = try enumeration.form(of: value) else { return false }
             return true
+        case .swift(let type):
+            _ = try type.encode(value, over: nil)
+            return false
         case .reference(let reference): return try isSame(value, over: stored, try reference.resolved())
         }
     }
@@ -48,7 +56,7 @@ struct Encoding {
     ) throws(TypeError) -> Bool {
         // An empty table of Lua is a dictionary, as long as nothing says that it is an array.
         if value.kind == .dictionary, value.count == 0 { return false }
-        guard value.kind == .array else { throw .mismatch("Array<Any>", value.kind) }
+        guard value.kind == .array else { throw .mismatch("Array<Any>", value) }
         if let length { try checkLength(value.count, length, "elements") }
         // Elements that keep something of their own have to be matched: that is the second walk's work.
         var isAllSame = stored?.kind != .array || !element.keepsUnknown
@@ -65,7 +73,7 @@ struct Encoding {
     private func isSameDictionary(
         _ value: PropertyList, over stored: PropertyList?, _ element: CodableType.Form
     ) throws(TypeError) -> Bool {
-        guard value.kind == .dictionary else { throw .mismatch("Dictionary<String, Any>", value.kind) }
+        guard value.kind == .dictionary else { throw .mismatch("Dictionary<String, Any>", value) }
         var isAllSame = true
         let keepsUnknown = element.keepsUnknown
         for (key, inner) in value.entries {
@@ -81,19 +89,21 @@ struct Encoding {
     private func isSameStructure(
         _ value: PropertyList, over stored: PropertyList?, _ structure: StructureType
     ) throws(TypeError) -> Bool {
-        guard value.kind == .dictionary else { throw .mismatch("Dictionary<String, Any>", value.kind) }
-        let document = value.document
+        guard value.kind == .dictionary else { throw .mismatch("Dictionary<String, Any>", value) }
         var known = 0
         var isAllSame = structure.keepsNames
-        try document.match(structure.named, withDictionaryAt: value.index) { field, key throws(TypeError) in
-            if key != nil { known += 1 }
-            if field.isTransient { return }
-            guard let key, !(field.isOptional && document.isNil(value.index + key.distance)) else {
-                if !field.mayBeAbsent { throw .missingField(field.name) }
-                if key != nil || stored?[field.key] != nil { isAllSame = false }
-                return
+        for field in structure.fields {
+            let given = value[field.name]
+            if given != nil { known += 1 }
+            if field.isTransient { continue }
+            guard let inner = given, !(field.isOptional && inner.document.isNil(inner.index)) else {
+                if !field.mayBeAbsent {
+                    try checkNames(of: value, structure)
+                    throw .missingField(field.name)
+                }
+                if given != nil || stored?[field.key] != nil { isAllSame = false }
+                continue
             }
-            let inner = PropertyList(document: document, index: value.index + key.distance)
             let old = stored?[field.key]
             do throws(TypeError) {
                 if !(try isSame(inner, over: old, field.type)) { isAllSame = false }
@@ -102,14 +112,15 @@ struct Encoding {
             }
             if old == nil, let defaultValue = field.defaultValue, inner.means(defaultValue) { isAllSame = false }
         }
-        guard known == value.count else { throw unknownField(of: structure, in: value) }
+        if known < value.count { try checkNames(of: value, structure) }
         return isAllSame && !hasUnknown(stored, structure)
     }
 
-    private func unknownField(of structure: StructureType, in value: PropertyList) -> TypeError {
-        let given = value.keys.first { structure.field(named: $0) == nil } ?? ""
+    /// A key that no field has is a misspelling, or would be lost.
+    private func checkNames(of value: PropertyList, _ structure: StructureType) throws(TypeError) {
+        guard let given = value.keys.first(where: { structure.field(named: $0) == nil }) else { return }
         let meant = closest(to: given, among: structure.fields.map(\.name)).map { "; did you mean \($0)?" }
-        return TypeError(.unknownField, "\(structure.name) has no field \(given)", meant ?? "")
+        throw TypeError(.unknownField, structure.name, " has no field \(given)" + (meant ?? ""))
     }
 
     /// Whether the stored dictionary has keys that the struct does not know.
@@ -142,6 +153,10 @@ struct Encoding {
         case .defaulted(let wrapped, _): try write(value, over: stored, wrapped, to: &builder)
         case .structure(let structure): try writeStructure(value, over: stored, structure, to: &builder)
         case .enumeration(let enumeration): try builder.add(try enumeration.form(of: value), of: value)
+        case .swift(let type):
+            let encoded = try type.encode(value, over: stored)
+            droppedElements += encoded.droppedElements
+            try builder.add(.same, of: encoded.list)
         case .reference(let reference): try write(value, over: stored, try reference.resolved(), to: &builder)
         }
     }
@@ -222,7 +237,7 @@ extension CodableType.Form {
         case .scalar, .any, .enumeration: false
         case .array(let inner, _), .dictionary(let inner), .optional(let inner), .defaulted(let inner, _):
             inner.keepsUnknown
-        case .structure, .reference: true
+        case .structure, .swift, .reference: true
         }
     }
 }

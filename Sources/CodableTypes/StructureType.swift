@@ -32,8 +32,6 @@ final class StructureType: Sendable, Equatable {
     let fields: [Field]
     /// The fields that are stored, in the order of their keys' bytes, and each one's key as bytes.
     let stored: [(field: Field, key: [UInt8])]
-    /// All fields in the order of their names' bytes.
-    let named: [(field: Field, key: [UInt8])]
     /// Whether a value in which every field is there has the same keys in both forms.
     let keepsNames: Bool
 
@@ -41,9 +39,9 @@ final class StructureType: Sendable, Equatable {
         self.name = name
         self.fields = fields
         stored = Self.sorted(fields.filter { !$0.isTransient }.map { ($0, Array($0.key.utf8)) })
-        named = Self.sorted(fields.map { ($0, Array($0.name.utf8)) })
         keepsNames = fields.allSatisfy { $0.name == $0.key && !$0.isTransient }
-        if let name = Self.repeated(named.map(\.key)) {
+        let names = Self.sorted(fields.map { ($0, Array($0.name.utf8)) }).map(\.1)
+        if let name = Self.repeated(names) {
             throw TypeError(.description, "Struct \(self.name) declares two fields \(name)")
         }
         if let key = Self.repeated(stored.map(\.key)) {
@@ -102,17 +100,12 @@ final class EnumerationType: Sendable, Equatable {
         } else if cases.contains(where: { $0.rawValue == value }) {
             return form
         }
-        let found = isInteger ? "\(value.number ?? 0)" : "\"\(value.string ?? "")\""
-        throw TypeError(.mismatch, "Expected \(expectation)", ", found \(isInteger ? wholeNumber(value) : found)")
+        // Swift's own words for a raw value that no case has.
+        let raw = isInteger ? "Int value \(wholeNumber(value))" : "String value \(value.string ?? "")"
+        throw TypeError(.mismatch, "Cannot initialize \(name) from invalid \(raw)")
     }
 
     private func wholeNumber(_ value: PropertyList) -> String {
-        value.integer.map(String.init) ?? value.unsigned.map(String.init) ?? "\(value.number ?? 0)"
-    }
-
-    private var expectation: String {
-        let values = cases.map { $0.rawValue.string ?? $0.rawValue.integer.map(String.init) ?? "" }
-        guard let last = values.last, values.count > 1 else { return values.first ?? "" }
-        return values.dropLast().joined(separator: ", ") + " or " + last
+        (value.integer ?? value.real.flatMap { Int64(exactly: $0) }).map(String.init) ?? ""
     }
 }

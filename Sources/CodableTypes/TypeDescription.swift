@@ -162,6 +162,9 @@ struct TypeDescription {
         _ description: PropertyList, at path: PropertyListPath
     ) throws(TypeError) -> CodableType.Form {
         let name = try named(description, at: path)
+        // The name of a struct around this one means that one: how a struct contains itself.
+        if table.isAnnounced(name) { return .reference(table.reference(to: name)) }
+        table.announce(name)
         var fields: [StructureType.Field] = []
         for (index, field) in try elements("fields", of: description, at: path).enumerated() {
             fields.append(try self.field(field, at: path.appending(["fields", .index(index)])))

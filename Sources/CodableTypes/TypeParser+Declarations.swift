@@ -15,15 +15,21 @@ extension TypeParser {
         allowsUnknownNames = true
         // Enums first: a literal may name a case of one that stands further down.
         var first = self
-        while try first.scanner.isAtName() { _ = try first.declaration(isDraft: true) }
+        first.skipsUnknownWords = true
+        while try first.isAtDeclaration() { _ = try first.declaration(isDraft: true) }
         var forms: [CodableType.Form] = []
-        while try scanner.isAtName() { forms.append(try declaration(isDraft: false)) }
+        while try isAtDeclaration() { forms.append(try declaration(isDraft: false)) }
         guard scanner.isAtEnd else { throw scanner.error("struct or enum") }
         return forms
     }
 
+    private mutating func isAtDeclaration() throws(TypeError) -> Bool {
+        while try scanner.skip(";") {}
+        return try scanner.isAtName()
+    }
+
     private mutating func declaration(isDraft: Bool) throws(TypeError) -> CodableType.Form {
-        let start = scanner.position
+        let start = try scanner.start()
         switch try scanner.name("struct or enum") {
         case "struct":
             let (name, form) = try structure(isDraft: isDraft)
@@ -53,8 +59,8 @@ extension TypeParser {
             return try body()
         } catch {
             var error = error
+            if !error.isAboutType { error = TypeError(.syntax, error.message(firstIndex: 0)) }
             error.location = error.location ?? scanner.location(of: place)
-            if !error.isAboutType { error.code = .syntax }
             throw error
         }
     }
@@ -62,15 +68,14 @@ extension TypeParser {
     // MARK: - Structs
 
     private mutating func structure(isDraft: Bool) throws(TypeError) -> (String, CodableType.Form) {
-        let start = scanner.position
+        let start = try scanner.start()
         let name = try scanner.name("the struct's name")
+        table.announce(name)
         try scanner.expect("{")
         var fields: [StructureType.Field] = []
         while !(try scanner.skip("}")) {
             fields.append(try field(isDraft: isDraft))
-            let sawLineEnd = try scanner.skipBlanks()
-            let sawMark = try scanner.skip(";")
-            guard sawMark || sawLineEnd || scanner.isAt("}") else { throw scanner.error("\";\" or \"}\"") }
+            try endEntry(";")
         }
         let form = try located(at: start) { () throws(TypeError) in
             CodableType.Form.structure(try StructureType(name: name, fields: fields))
@@ -78,8 +83,15 @@ extension TypeParser {
         return (name, form)
     }
 
+    /// An entry ends with the mark, the end of its line or the closing brace.
+    private mutating func endEntry(_ mark: Character) throws(TypeError) {
+        let sawLineEnd = try scanner.skipBlanks()
+        let sawMark = try scanner.skip(mark)
+        guard sawMark || sawLineEnd || scanner.isAt("}") else { throw scanner.error("\"\(mark)\" or \"}\"") }
+    }
+
     private mutating func field(isDraft: Bool) throws(TypeError) -> StructureType.Field {
-        let name = try scanner.name("a field's name or \"}\"")
+        let name = try scanner.quotableName("a field's name or \"}\"")
         try scanner.expect(":")
         let form = try type()
         var key: String?
@@ -89,7 +101,7 @@ extension TypeParser {
             if try isAtOnSameLine("@"), try scanner.skip("@") {
                 try attribute(&key, &isTransient)
             } else if defaultValue == nil, try isAtOnSameLine("="), try scanner.skip("=") {
-                let place = scanner.position
+                let place = try scanner.start()
                 let literal = try self.literal(of: form)
                 if !isDraft {
                     defaultValue = try located(at: place) { () throws(TypeError) in try form.normalized(literal) }
@@ -110,12 +122,11 @@ extension TypeParser {
     }
 
     private mutating func attribute(_ key: inout String?, _ isTransient: inout Bool) throws(TypeError) {
-        let start = scanner.position
+        let start = try scanner.start()
         switch try scanner.name("key or transient") {
         case "key":
             try scanner.expect("(")
-            try scanner.skipBlanks()
-            key = scanner.isAt("\"") ? try scanner.string() : try scanner.name("a key")
+            key = try scanner.quotableName("a key")
             try scanner.expect(")")
         case "transient": isTransient = true
         default: throw scanner.error("key or transient", at: start)
@@ -125,11 +136,11 @@ extension TypeParser {
     // MARK: - Enums
 
     private mutating func enumeration() throws(TypeError) -> (String, CodableType.Form) {
-        let start = scanner.position
+        let start = try scanner.start()
         let name = try scanner.name("the enum's name")
         var isInteger = false
         if try scanner.skip(":") {
-            let place = scanner.position
+            let place = try scanner.start()
             let raw = try scanner.name("String or Int")
             guard raw == "String" || raw == "Int" else { throw scanner.error("String or Int", at: place) }
             isInteger = raw == "Int"
@@ -138,9 +149,7 @@ extension TypeParser {
         var cases: [EnumerationType.Case] = []
         while !(try scanner.skip("}")) {
             cases.append(try enumerationCase(isInteger, after: cases.last))
-            let sawMark = try scanner.skip(",")
-            try scanner.skipBlanks()
-            guard sawMark || scanner.isAt("}") else { throw scanner.error("\",\" or \"}\"") }
+            try endEntry(",")
         }
         let form = try located(at: start) { () throws(TypeError) in
             CodableType.Form.enumeration(try EnumerationType(name: name, isInteger: isInteger, cases: cases))
@@ -152,9 +161,9 @@ extension TypeParser {
     private mutating func enumerationCase(
         _ isInteger: Bool, after previous: EnumerationType.Case?
     ) throws(TypeError) -> EnumerationType.Case {
-        let name = try scanner.name("a case or \"}\"")
+        let name = try scanner.quotableName("a case or \"}\"")
         if try scanner.skip("=") {
-            let place = scanner.position
+            let place = try scanner.start()
             let value = try literal(of: .scalar(ScalarType(kind: isInteger ? .int : .string)))
             guard isInteger ? value.integer != nil : value.string != nil else {
                 throw scanner.error(isInteger ? "an integer" : "a string", at: place)

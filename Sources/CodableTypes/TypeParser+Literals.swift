@@ -1,3 +1,4 @@
+internal import FoundationEssentials
 internal import PropertyLists
 
 /// Literals: numbers, `true`, `false`, `"text"`, `[1, 2]`, `["key": 1]`, `[:]`, and an enum's case by its name.
@@ -27,7 +28,7 @@ extension TypeParser {
     }
 
     private mutating func writeNumber(to builder: inout PropertyListBuilder) throws(TypeError) {
-        let start = scanner.position
+        let start = try scanner.start()
         let text = try scanner.number()
         if let integer = Int64(text) {
             try builder.adding { builder throws(PropertyListError) in try builder.append(integer: integer) }
@@ -43,17 +44,67 @@ extension TypeParser {
     private mutating func writeWord(
         of form: CodableType.Form, to builder: inout PropertyListBuilder
     ) throws(TypeError) {
-        let start = scanner.position
+        let start = try scanner.start()
+        _ = try scanner.skip(".")
         let word = try scanner.name("a value")
+        if try writeConstant(word, to: &builder) { return }
         if word == "true" || word == "false" {
             try builder.adding { builder throws(PropertyListError) in try builder.append(boolean: word == "true") }
         } else if let enumeration = form.enumeration,
             let found = enumeration.cases.first(where: { $0.name == word })
         {
             try builder.add(.same, of: found.rawValue)
+        } else if skipsUnknownWords {
+            try builder.adding { builder throws(PropertyListError) in try builder.appendNull() }
         } else {
             throw scanner.error("a value of \(form)", at: start)
         }
+    }
+
+    /// What is written with a word in front; false where the word says nothing by itself.
+    private mutating func writeConstant(
+        _ word: String, to builder: inout PropertyListBuilder
+    ) throws(TypeError) -> Bool {
+        switch word {
+        case "inf": try builder.adding { builder throws(PropertyListError) in try builder.append(real: .infinity) }
+        case "nan": try builder.adding { builder throws(PropertyListError) in try builder.append(real: .nan) }
+        case "date" where scanner.isAt("("):
+            let seconds = try date()
+            try builder.adding { builder throws(PropertyListError) in try builder.append(date: seconds) }
+        case "data" where scanner.isAt("("):
+            let bytes = try data()
+            try builder.adding { builder throws(PropertyListError) in try builder.append(data: bytes) }
+        case "uid" where scanner.isAt("("):
+            try scanner.expect("(")
+            let start = try scanner.start()
+            guard let number = UInt32(try scanner.number()) else { throw scanner.error("32 bits", at: start) }
+            try scanner.expect(")")
+            try builder.adding { builder throws(PropertyListError) in try builder.append(uid: number) }
+        default: return false
+        }
+        return true
+    }
+
+    /// `date("2026-11-21T08:00:00Z")`, or in seconds since 2001.
+    private mutating func date() throws(TypeError) -> Double {
+        try scanner.expect("(")
+        let start = try scanner.start()
+        let isText = scanner.isAt("\"")
+        let text = isText ? try scanner.string() : try scanner.number()
+        let date = isText ? (try? Date(text, strategy: .iso8601))?.timeIntervalSinceReferenceDate : Double(text)
+        guard let date else { throw scanner.error("a date such as \"2026-11-21T08:00:00Z\"", at: start) }
+        try scanner.expect(")")
+        return date
+    }
+
+    /// `data("48656c6c6f")`: bytes in hexadecimal.
+    private mutating func data() throws(TypeError) -> [UInt8] {
+        try scanner.expect("(")
+        let start = try scanner.start()
+        let digits = try scanner.string().compactMap(\.hexDigitValue)
+        guard digits.count.isMultiple(of: 2) else { throw scanner.error("pairs of hexadecimal digits", at: start) }
+        try scanner.expect(")")
+        return stride(from: 0, to: digits.count, by: 2).map { UInt8(digits[$0] << 4 | digits[$0 + 1]) }
     }
 
     private mutating func writeContainer(

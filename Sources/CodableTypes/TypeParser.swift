@@ -41,7 +41,7 @@ struct TypeParser {
     }
 
     private mutating func bracketed() throws(TypeError) -> CodableType.Form {
-        let start = scanner.position
+        let start = try scanner.start()
         let element = try type()
         if try scanner.skip(":") {
             guard case .scalar(let key) = element, key == ScalarType(kind: .string) else {
@@ -56,19 +56,24 @@ struct TypeParser {
     }
 
     private mutating func named() throws(TypeError) -> CodableType.Form {
-        let start = scanner.position
+        let start = try scanner.start()
         let name = try scanner.name("a type")
         if name == "Any" { return .any }
         if let kind = ScalarType.Kind(rawValue: name) { return .scalar(try limited(kind)) }
         if let known = table.form(named: name) { return known }
         guard allowsUnknownNames else {
-            throw TypeError(.unknownType, "No type is named \(name)", location: scanner.location(of: start))
+            let names = table.allNames + ScalarType.Kind.allCases.map(\.rawValue)
+            let meant = closest(to: name, among: names).map { "; did you mean \($0)?" } ?? ""
+            throw TypeError(.unknownType, "No type is named \(name)", meant, location: scanner.location(of: start))
         }
         return .reference(table.reference(to: name))
     }
 
     /// Whether a name may be declared later: in declarations.
     var allowsUnknownNames = false
+
+    /// Whether a word that means no value is passed over: the case of an enum that is not declared yet.
+    var skipsUnknownWords = false
 
     // MARK: - Limits
 

@@ -97,8 +97,13 @@ final class TypeTable: @unchecked Sendable {
     private let lock = TypeLock()
     private var forms: [String: CodableType.Form] = [:]
     private var references: [TypeReference] = []
+    private var announced: Set<String> = []
     private let outer: TypeTable?
     private let redeclaration: TypeRegistry.Redeclaration
+    private var changes = 0
+
+    /// Another number after each change of what a name means.
+    var generation: Int { lock.withLock { changes } }
 
     init(_ redeclaration: TypeRegistry.Redeclaration) {
         self.redeclaration = redeclaration
@@ -112,8 +117,25 @@ final class TypeTable: @unchecked Sendable {
     }
 
     func form(named name: String) -> CodableType.Form? {
-        lock.withLock { forms[name] } ?? outer?.form(named: name)
+        let (own, hides) = lock.withLock { (forms[name], announced.contains(name)) }
+        return own ?? (hides ? nil : outer?.form(named: name))
     }
+
+    /// Says that a draft is about to declare the name, which means nothing else in it from now on.
+    func announce(_ name: String) {
+        lock.withLock { _ = announced.insert(name) }
+    }
+
+    /// Whether the name was announced and is not declared yet.
+    func isAnnounced(_ name: String) -> Bool {
+        lock.withLock { announced.contains(name) && forms[name] == nil }
+    }
+
+    /// Every type that has a name here.
+    var named: [String: CodableType.Form] { lock.withLock { forms } }
+
+    /// The names that mean something, sorted.
+    var allNames: [String] { (named.keys + (outer?.allNames ?? [])).sorted() }
 
     /// A name that may be declared later.
     func reference(to name: String) -> TypeReference {
@@ -127,13 +149,17 @@ final class TypeTable: @unchecked Sendable {
         if redeclaration == .rejected, let known = lock.withLock({ forms[name] }), known != form {
             throw TypeError(.redeclared, "\(name) already means another type")
         }
-        lock.withLock { forms[name] = form }
+        lock.withLock {
+            if let known = forms[name], known != form { changes += 1 }
+            forms[name] = form
+        }
     }
 
     /// Takes over what a draft declared, once every name in it means something.
     func adopt(_ draft: TypeTable) throws(TypeError) {
         let (forms, references) = draft.lock.withLock { (draft.forms, draft.references) }
         for reference in references { _ = try reference.resolved() }
+        for (_, form) in forms.sorted(by: { $0.key < $1.key }) { try Containment.check(form) }
         for (name, form) in forms { try declare(name, form) }
         for reference in references { reference.move(to: self) }
     }
