@@ -93,7 +93,7 @@ extension Domain {
             lock.withLock { frozen = nil }
             return
         }
-        let outcome = try engine.commit(changes, over: lock.withLock { base })
+        let outcome = try write(changes)
         try lock.withLock { () throws(DefaultsError) in
             frozen = nil
             rules.format = engine.format
@@ -111,6 +111,21 @@ extension Domain {
                 try rebaseDelta()
             }
         }
+    }
+
+    /// Has the engine write the changes; again when a program that knows nothing of our lock changed the file
+    /// meanwhile, but not for ever.
+    private func write(_ changes: Delta) throws(DefaultsError) -> CommitOutcome {
+        for _ in 0..<10 {
+            do throws(DefaultsError) {
+                return try engine.commit(changes, over: lock.withLock { base })
+            } catch {
+                guard error.code == .conflict else { throw error }
+            }
+            try takeUp(try engine.refresh(until: .after(.seconds(2))))
+            try lock.withLock { () throws(DefaultsError) in try rebaseAll(changes) }
+        }
+        return try engine.commit(changes, over: lock.withLock { base })
     }
 
     /// Lays changes that are stored over the document; folds them into it when they have become many, so that the
@@ -182,15 +197,31 @@ extension Domain {
     }
 
     private func rebaseDelta() throws(DefaultsError) {
-        try translating { () throws(PropertyListError) in
-            try delta.rebase { path, error in
-                var place = error
-                place.path = []
-                inbox.append(.conflict(DefaultsError(.pathMismatch, place.message, at: path, file: file)))
-            } over: { key throws(PropertyListError) in
-                try below(key)
-            }
+        try rebase(delta, tell) { key throws(PropertyListError) in try below(key) }
+    }
+
+    /// Makes all that is not written again over a base that changed in the middle of a commit. What `changes` shares
+    /// with `frozen` is told of once.
+    private func rebaseAll(_ changes: Delta) throws(DefaultsError) {
+        let base = base
+        try rebase(changes, tell) { key throws(PropertyListError) in base[utf8: key] }
+        if let frozen {
+            try rebase(frozen, tellNobody) { key throws(PropertyListError) in base[utf8: key] }
         }
+        try rebaseDelta()
+    }
+
+    private func tellNobody(_ path: PropertyListPath, _ error: PropertyListError) {}
+
+    private func tell(_ path: PropertyListPath, _ error: PropertyListError) {
+        inbox.append(.conflict(DefaultsError(.pathMismatch, error.message, at: path, file: file)))
+    }
+
+    private func rebase(
+        _ changes: Delta, _ conflict: (PropertyListPath, PropertyListError) -> Void,
+        over value: (UnsafeBufferPointer<UInt8>) throws(PropertyListError) -> PropertyList?
+    ) throws(DefaultsError) {
+        try translating { () throws(PropertyListError) in try changes.rebase(conflict: conflict, over: value) }
     }
 }
 

@@ -127,6 +127,8 @@ extension PropertyListFileEngine {
         try folder.link(folder.fileName, to: name)
         // The backup that is being used must not be replaced by what it is about to restore.
         hasBackup = true
+        isChecking = false
+        defer { isChecking = true }
         try write(backup)
         report?(
             .recovered(

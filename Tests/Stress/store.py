@@ -290,10 +290,12 @@ class Proofs:
         if glob.glob(folder + "/*.corrupt-*"):
             raise Broken("a half-written file was taken for a damaged one")
         found = read_store(path)
-        if found.get("neighbour") != count:
-            raise Broken(f"UserDefaults wrote {count}, {found.get('neighbour')} is stored")
+        if self.run("mark", path, "last").stdout != "marked\n" or read_store(path) != {**found, "last": 1}:
+            raise Broken("a set after UserDefaults had ended changed something else")
+        # It writes without our lock: between our last look and the rename there is no telling.
+        theirs = "" if found.get("neighbour") == count else ", whose last one came between our look and our rename"
         lost = [f"mark-{n}" for n in range(1, ours + 1) if f"mark-{n}" not in found]
-        return f"{rounds} sets of ours, {count} of UserDefaults, which overwrote {len(lost)} of ours"
+        return f"{rounds} sets of ours, {count} of UserDefaults, which overwrote {len(lost)} of ours{theirs}"
 
     # -- hostile files --------------------------------------------------------
 
