@@ -49,7 +49,7 @@ let package = Package(
 
         tests("PropertyLists", ["CKVCodable"]),
         tests("KeyValueCoding", ["PropertyLists"]),
-        tests("KeyValueCoder"),
+        tests("KeyValueCoder", ["PropertyLists"]),
         tests("CodableTypes", ["PropertyLists"]),
         tests("DefaultsStorage", ["PropertyLists"]),
         tests("KVCodable", ["PropertyLists", "DefaultsStorage", "CodableTypes"]),
