@@ -77,9 +77,10 @@ extension DecodingNode {
     /// A dictionary with keys of any kind, where the value is a dictionary; nil where it has to be read flat.
     final func decodeKeyed<T>(_ type: T.Type) throws -> T? {
         guard let dictionary = type as? any ReadableDictionary.Type, openEntries() else { return nil }
-        return try dictionary.read(names, key: { try self.key($0, $1) }) { type, name in
-            try self.decode(type, at: .named(name), NameKey(name))
-        } as? T
+        let entries = try dictionary.read(
+            names, key: { try self.key($0, $1) },
+            value: { type, name in try self.decode(type, at: .named(name), NameKey(name)) })
+        return entries as? T
     }
 
     /// A key from its text, or from the integer that it spells.

@@ -41,7 +41,9 @@ struct Shape<Value: Codable & Equatable> {
         guard let list = try encoder.encodeToPropertyList(value) else { throw WrongShape() }
         let json = try JSONDecoder().decode(Value.self, from: JSONEncoder().encode(value))
         let plist = try PropertyListDecoder().decode(Value.self, from: PropertyListEncoder().encode(value))
-        var results = [try decoder.decode(Value.self, from: any), try decoder.decode(Value.self, from: list), json, plist]
+        var results = [
+            try decoder.decode(Value.self, from: any), try decoder.decode(Value.self, from: list), json, plist,
+        ]
         if let encodeByHand, let decodeByHand {
             results.append(try decodeByHand(any))
             guard try PropertyList(any: encodeByHand(value)) == list else { throw WrongShape() }

@@ -35,7 +35,8 @@ if arguments.first == "count" {
     ).run()
     try Shape("100,000 of Int16", (0..<100_000).map { Int16(truncatingIfNeeded: $0) }, operations: 100_000).run()
     try Shape(
-        "1,000 dictionaries of 5", (0..<1000).map { row in
+        "1,000 dictionaries of 5",
+        (0..<1000).map { row in
             Dictionary(uniqueKeysWithValues: (0..<5).map { ("column \($0)", row * $0) })
         }, operations: 1000
     ).run()
