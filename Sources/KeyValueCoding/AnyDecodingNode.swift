@@ -8,7 +8,7 @@ final class AnyDecodingNode: DecodingNode {
 
     init(_ context: DecodingContext, _ value: Any) {
         // What `encode` gives is an Optional, and often comes back as it is.
-        self.value = (value as? any OptionalValue)?.wrapped ?? value
+        self.value = type(of: value) == Any?.self ? flattened(value) ?? value : value
         super.init(context)
     }
 

@@ -16,6 +16,7 @@ extension DecodingNode {
     ) throws -> T {
         let child = try child(at: slot, key)
         defer { release(child) }
+        if context.mayBeDictionary(type), let value = try child.decodeKeyed(type) { return value }
         return try T(from: child)
     }
 
