@@ -120,7 +120,9 @@ extension CodableType {
     /// The program form of a stored value: checked, keys renamed to fields, defaults filled in, unknown keys left out,
     /// numbers in the kind of the type. The value itself where its two forms are the same.
     ///
-    /// - Parameter path: where the value stands, for errors.
+    /// - Parameters:
+    ///   - stored: the value in stored form.
+    ///   - path: where the value stands, for errors.
     /// - Throws: ``TypeError`` with the path of the first value that is not of the type.
     public func decode(_ stored: PropertyList, at path: PropertyListPath = []) throws(TypeError) -> PropertyList {
         if let plan, Conformance.isUnchanged(stored, plan, .decoding) { return stored }
@@ -156,8 +158,10 @@ extension CodableType {
     /// field with its default value is written only where the stored value has its key.
     ///
     /// - Parameters:
+    ///   - value: the value in program form.
     ///   - stored: the value that is stored now, in stored form; nil for none.
     ///   - path: where the value stands, for errors.
+    ///   - options: whether what the type does not know goes.
     /// - Throws: ``TypeError`` with the path of the first value that is not of the type, or of a field that the type
     ///   does not declare.
     public func encode(

@@ -66,7 +66,7 @@ extension DefaultsStore {
     /// The value at `path`, from the first layer that has its top-level key; nil when it is absent.
     ///
     /// The empty path gives the whole effective dictionary. The value may keep a large document alive: a program that
-    /// holds on to a small part takes its ``PropertyList/compacted()`` copy.
+    /// holds on to a small part takes its `compacted()` copy.
     public func value(at path: PropertyListPath) throws(DefaultsError) -> PropertyList? {
         guard let first = path.steps.first else { return try snapshot() }
         guard case .key(let key) = first else { return nil }

@@ -16,7 +16,7 @@ extension PropertyListStorage {
     /// The value at `path` as `type` shows it: checked, keys renamed to fields, defaults filled in; nil when it is
     /// absent and the type has no default of its own.
     ///
-    /// - Throws: ``TypeError`` with the path of what is not of the type; `DefaultsError` from the store.
+    /// - Throws: `TypeError` with the path of what is not of the type; `DefaultsError` from the store.
     public func value(at path: PropertyListPath, as type: CodableType) throws -> PropertyList? {
         guard let stored = try value(at: path) else { return type.defaultValue }
         return try type.read(stored, at: path)
@@ -26,7 +26,7 @@ extension PropertyListStorage {
     /// unless `options` say that it is replaced.
     ///
     /// - Returns: how many unknown parts of the stored value could not be matched with the new one, and went.
-    /// - Throws: ``TypeError`` with the path of what is not of the type; `DefaultsError` from the store. Nothing is
+    /// - Throws: `TypeError` with the path of what is not of the type; `DefaultsError` from the store. Nothing is
     ///   changed then.
     @discardableResult
     public func set(
@@ -46,7 +46,7 @@ extension CodableType {
     /// The value that is stored, as the type shows it. A keyed archive that an older program stored is flattened, but
     /// for Data and Any, which take it as it is.
     ///
-    /// - Throws: ``TypeError`` with the path of what is not of the type; `PropertyListError` for a damaged archive.
+    /// - Throws: `TypeError` with the path of what is not of the type; `PropertyListError` for a damaged archive.
     public func read(
         _ stored: PropertyList, at path: PropertyListPath = [], limits: PropertyListLimits = PropertyListLimits()
     ) throws -> PropertyList {

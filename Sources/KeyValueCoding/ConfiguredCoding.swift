@@ -27,7 +27,7 @@ private struct Configured<T: EncodableWithConfiguration>: Encodable {
 }
 
 extension KeyValueDecoder {
-    /// Reads a value of a type that is decoded with a configuration; else as ``decode(_:from:)``.
+    /// Reads a value of a type that is decoded with a configuration; else as `decode(_:from:)`.
     public func decode<T: DecodableWithConfiguration>(
         _ type: T.Type = T.self, from value: Any, configuration: T.DecodingConfiguration
     ) throws -> T {
