@@ -1,3 +1,4 @@
+internal import CodableTypes
 public import DefaultsStorage
 internal import FoundationEssentials
 public import KeyValueCoding
@@ -27,7 +28,7 @@ extension DefaultsStore {
     /// Sets a key to a value of a Swift type, stored as what a person can read: dictionaries, arrays and scalars.
     ///
     /// What the type does not know stays: keys of the stored dictionaries that neither decoding the old value asked
-    /// for nor encoding the new one wrote are kept, also in elements of arrays; see ``KeyMerge``. A nil is a removal.
+    /// for nor encoding the new one wrote are kept, also in elements of arrays; as `KnownKeyMerge` of CodableTypes matches them. A nil is a removal.
     ///
     /// - Throws: `EncodingError` with the path of what cannot be encoded; ``DefaultsError`` of the store.
     public func encode<Value: Codable>(
@@ -97,20 +98,17 @@ extension DefaultsStore {
     private static func merge<Value: Codable>(
         _ old: PropertyList, _ new: PropertyList, _ type: Value.Type, _ encoder: KeyValueEncoder
     ) throws -> PropertyList {
-        guard case .useDefaultKeys = encoder.keyEncodingStrategy, let name = CodingUserInfoKey.keyRecorder else {
+        guard case .useDefaultKeys = encoder.keyEncodingStrategy else {
             // With converted keys it cannot be told which stored key was asked for.
             return new
         }
-        let recorder = KeyRecorder()
+        let record = KeyRecord()
         var decoder = KeyValueDecoder()
         decoder.userInfo = encoder.userInfo
-        decoder.userInfo[name] = recorder
         // What was there may be of another type: then it is replaced.
-        guard !Recorded<Value>.isLeaf, let known = try? decoder.decode(Recorded<Value>.self, from: old) else {
-            return new
-        }
-        let merge = KeyMerge(recorder: recorder)
-        return try merge.merged(old, known: try tree(known.value, encoder) ?? new, new)
+        guard let known = try? decoder.decode(Value.self, from: old, recording: record) else { return new }
+        var merge = KnownKeyMerge()
+        return try merge.merge(new, over: old, oldForm: try tree(known, encoder), known: record)
     }
 }
 
