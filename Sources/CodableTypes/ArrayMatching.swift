@@ -89,16 +89,23 @@ struct ArrayMatching {
 
     /// Elements that stand elsewhere now.
     private mutating func matchMoved(_ oldRange: Range<Int>, _ newRange: Range<Int>) {
+        // Each list backwards, so that the element that stands first is taken from the end.
         var places: [Int: [Int]] = [:]
-        for index in oldRange where !isTaken[index] {
+        for index in oldRange.reversed() where !isTaken[index] {
             if let known = known[index] { places[known.fingerprint, default: []].append(index) }
         }
         for newIndex in newRange where matches[newIndex] == nil {
-            let candidates = places[new[newIndex].fingerprint] ?? []
-            if let oldIndex = candidates.first(where: { !isTaken[$0] && known[$0] == new[newIndex] }) {
-                match(oldIndex, newIndex)
-            }
+            take(new[newIndex], from: &places[new[newIndex].fingerprint, default: []]).map { match($0, newIndex) }
         }
+    }
+    /// Takes the first old element that equals the value out of those that share its fingerprint.
+    ///
+    /// A bounded search: many that differ only far inside may share one.
+    private func take(_ value: PropertyList, from candidates: inout [Int]) -> Int? {
+        for place in candidates.indices.suffix(64).reversed() where known[candidates[place]] == value {
+            return candidates.remove(at: place)
+        }
+        return nil
     }
 }
 

@@ -18,7 +18,7 @@ public struct CodableType: Sendable, Equatable {
         self.table = table
     }
 
-    indirect enum Form: Sendable, Equatable {
+    indirect enum Form: Sendable {
         case scalar(ScalarType)
         /// Every value that a file can hold.
         case any
@@ -33,7 +33,9 @@ public struct CodableType: Sendable, Equatable {
         case reference(TypeReference)
     }
 
-    public static func == (left: CodableType, right: CodableType) -> Bool { left.form == right.form }
+    public static func == (left: CodableType, right: CodableType) -> Bool {
+        FormComparison.areEqual(left.form, right.form)
+    }
 
     /// What a value is where nothing is stored; nil for a type without a default.
     public var defaultValue: PropertyList? {

@@ -7,6 +7,11 @@ internal import PropertyLists
 /// where they do, builds the program form. Recursion is bounded by the depth of the document.
 struct Decoding {
     let document: Document
+    private let depth = TypeDepth()
+
+    init(document: Document) {
+        self.document = document
+    }
 
     func decode(_ stored: PropertyList, as form: CodableType.Form) throws(TypeError) -> PropertyList {
         if try isSame(stored.index, form) { return stored }
@@ -23,7 +28,9 @@ struct Decoding {
     private func isSame(_ index: Int, _ form: CodableType.Form) throws(TypeError) -> Bool {
         switch form {
         case .scalar(let scalar): return try isSame(index, scalar)
-        case .any: return document.nodes[index].kind != .null
+        case .any:
+            guard document.nodes[index].kind != .null else { throw .mismatch("Any", .null) }
+            return true
         case .array(let element, let length): return try isSameArray(index, element, length)
         case .dictionary(let element): return try isSameDictionary(index, element)
         case .optional(let wrapped): return isNil(index) ? value(index).isNull : try isSame(index, wrapped)
@@ -61,6 +68,8 @@ struct Decoding {
         _ index: Int, _ element: CodableType.Form, _ length: ClosedRange<Int>?
     ) throws(TypeError) -> Bool {
         try expect(.array, index)
+        try depth.enter()
+        defer { depth.leave() }
         let count = Int(document.nodes[index].count)
         if let length { try checkLength(count, length, "elements") }
         var position = index + 1
@@ -78,6 +87,8 @@ struct Decoding {
 
     private func isSameDictionary(_ index: Int, _ element: CodableType.Form) throws(TypeError) -> Bool {
         try expect(.dictionary, index)
+        try depth.enter()
+        defer { depth.leave() }
         var isAllSame = true
         for slot in document.keys(ofDictionaryAt: index) {
             let key = document.nodes[slot]
@@ -92,6 +103,8 @@ struct Decoding {
 
     private func isSameStructure(_ index: Int, _ structure: StructureType) throws(TypeError) -> Bool {
         try expect(.dictionary, index)
+        try depth.enter()
+        defer { depth.leave() }
         var known = 0
         var isAllSame = structure.keepsNames
         try document.match(structure.stored, withDictionaryAt: index) { field, key throws(TypeError) in
@@ -164,15 +177,19 @@ struct Decoding {
         _ index: Int, _ structure: StructureType, to builder: inout PropertyListBuilder
     ) throws(TypeError) {
         try builder.adding { builder throws(PropertyListError) in try builder.beginDictionary() }
-        for field in structure.fields {
-            let found = field.isTransient ? nil : value(index)[field.key]
-            if let found, !(field.isOptional && isNil(found.index)) {
+        try document.match(structure.stored, withDictionaryAt: index) { field, key throws(TypeError) in
+            if let key, !(field.isOptional && isNil(index + key.distance)) {
                 try builder.adding { builder throws(PropertyListError) in try builder.key(field.name) }
-                try write(found.index, field.type, to: &builder)
+                try write(index + key.distance, field.type, to: &builder)
             } else if let value = field.defaultValue {
                 try builder.adding { builder throws(PropertyListError) in try builder.key(field.name) }
                 try builder.add(.same, of: value)
             }
+        }
+        for field in structure.transientFields {
+            guard let value = field.defaultValue else { continue }
+            try builder.adding { builder throws(PropertyListError) in try builder.key(field.name) }
+            try builder.add(.same, of: value)
         }
         try builder.adding { builder throws(PropertyListError) in try builder.end() }
     }
@@ -184,6 +201,24 @@ extension Document {
         let node = nodes[index]
         if node.kind == .null { return true }
         return node.kind == .string && node.count == 5 && buffer(of: node).elementsEqual("$null".utf8)
+    }
+
+    /// Calls `body` with each key of the dictionary that is no field's.
+    func eachUnknown<Failure: Error>(
+        _ fields: [(field: StructureType.Field, key: [UInt8])], inDictionaryAt index: Int,
+        _ body: (kv_node) throws(Failure) -> Void
+    ) throws(Failure) {
+        var field = 0
+        for slot in keys(ofDictionaryAt: index) {
+            let key = nodes[slot]
+            var order = 1
+            while field < fields.count {
+                order = fields[field].key.withUnsafeBufferPointer { compareBytes($0, buffer(of: key)) }
+                if order >= 0 { break }
+                field += 1
+            }
+            if field == fields.count || order != 0 { try body(key) }
+        }
     }
 
     /// Calls `body` with each of a struct's fields and the dictionary's key for it, or nil where there is none.

@@ -6,7 +6,8 @@ internal import PropertyLists
 /// The same two walks as in ``Decoding``: the first checks the value and finds out whether its stored form is the value
 /// itself; the second builds it. Recursion is bounded by the depth of the document.
 struct Encoding {
-    var droppedElements = 0
+    private(set) var droppedElements = 0
+    private let depth = TypeDepth()
 
     mutating func encode(
         _ value: PropertyList, over stored: PropertyList?, as form: CodableType.Form
@@ -28,7 +29,7 @@ struct Encoding {
             guard case .same = try scalar.form(of: value) else { return false }
             return true
         case .any:
-            if value.isNull { throw .mismatch("Any", .null) }
+            if let null = value.firstNull { throw TypeError.mismatch("Any", .null).placed(below: null) }
             return true
         case .array(let element, let length): return try isSameArray(value, over: stored, element, length)
         case .dictionary(let element): return try isSameDictionary(value, over: stored, element)
@@ -49,6 +50,8 @@ struct Encoding {
         // An empty table of Lua is a dictionary, as long as nothing says that it is an array.
         if value.kind == .dictionary, value.count == 0 { return false }
         guard value.kind == .array else { throw .mismatch("Array<Any>", value.kind) }
+        try depth.enter()
+        defer { depth.leave() }
         if let length { try checkLength(value.count, length, "elements") }
         // Elements that keep something of their own have to be matched: that is the second walk's work.
         var isAllSame = stored?.kind != .array || !element.keepsUnknown
@@ -66,6 +69,8 @@ struct Encoding {
         _ value: PropertyList, over stored: PropertyList?, _ element: CodableType.Form
     ) throws(TypeError) -> Bool {
         guard value.kind == .dictionary else { throw .mismatch("Dictionary<String, Any>", value.kind) }
+        try depth.enter()
+        defer { depth.leave() }
         var isAllSame = true
         let keepsUnknown = element.keepsUnknown
         for (key, inner) in value.entries {
@@ -82,6 +87,8 @@ struct Encoding {
         _ value: PropertyList, over stored: PropertyList?, _ structure: StructureType
     ) throws(TypeError) -> Bool {
         guard value.kind == .dictionary else { throw .mismatch("Dictionary<String, Any>", value.kind) }
+        try depth.enter()
+        defer { depth.leave() }
         let document = value.document
         var known = 0
         var isAllSame = structure.keepsNames
@@ -107,7 +114,8 @@ struct Encoding {
     }
 
     private func unknownField(of structure: StructureType, in value: PropertyList) -> TypeError {
-        let given = value.keys.first { structure.field(named: $0) == nil } ?? ""
+        let names = Set(structure.named.map(\.key))
+        let given = value.keys.first { !names.contains(Array($0.utf8)) } ?? ""
         let meant = closest(to: given, among: structure.fields.map(\.name)).map { "; did you mean \($0)?" }
         return TypeError(.unknownField, "\(structure.name) has no field \(given)", meant ?? "")
     }
@@ -115,11 +123,9 @@ struct Encoding {
     /// Whether the stored dictionary has keys that the struct does not know.
     private func hasUnknown(_ stored: PropertyList?, _ structure: StructureType) -> Bool {
         guard let stored, stored.kind == .dictionary else { return false }
-        var known = 0
-        for (_, key) in structure.stored {
-            if key.withUnsafeBufferPointer({ stored[utf8: $0] }) != nil { known += 1 }
-        }
-        return known < stored.count
+        var hasUnknown = false
+        stored.document.eachUnknown(structure.stored, inDictionaryAt: stored.index) { _ in hasUnknown = true }
+        return hasUnknown
     }
 
     // MARK: - Building: only of what was checked
@@ -186,13 +192,19 @@ struct Encoding {
             try write(inner, over: stored?[field.key], field.type, to: &builder)
         }
         if let stored, stored.kind == .dictionary {
-            for (key, old) in stored.entries where !structure.stored.contains(where: { $0.key.elementsEqual(key.utf8) })
-            {
-                try builder.adding { builder throws(PropertyListError) in try builder.key(key) }
-                try builder.add(.same, of: old)
-            }
+            try writeUnknown(of: stored, structure, to: &builder)
         }
         try builder.adding { builder throws(PropertyListError) in try builder.end() }
+    }
+
+    private func writeUnknown(
+        of stored: PropertyList, _ structure: StructureType, to builder: inout PropertyListBuilder
+    ) throws(TypeError) {
+        let document = stored.document
+        try document.eachUnknown(structure.stored, inDictionaryAt: stored.index) { key throws(TypeError) in
+            try builder.add(key: document.buffer(of: key))
+            try builder.add(.same, of: PropertyList(document: document, index: stored.index + key.distance))
+        }
     }
 
     /// The value to write for a field, in program form; nil where its key is left out. A default is written only where
@@ -212,6 +224,24 @@ extension PropertyList {
     /// Whether this is `other`, or an empty table of Lua where `other` is an empty array.
     fileprivate func means(_ other: PropertyList) -> Bool {
         self == other || (kind == .dictionary && other.kind == .array && count == 0 && other.count == 0)
+    }
+}
+
+extension PropertyList {
+    /// Where the first null stands; nil where there is none, as in everything that a file holds.
+    fileprivate var firstNull: PropertyListPath? {
+        if isNull { return [] }
+        let nodes = document.nodes
+        guard (index..<(index + node.span)).contains(where: { nodes[$0].head == PropertyListKind.null.rawValue }) else {
+            return nil
+        }
+        for (number, element) in elements.enumerated() {
+            if let path = element.firstNull { return PropertyListPath([.index(number)]).appending(path) }
+        }
+        for (key, value) in entries {
+            if let path = value.firstNull { return PropertyListPath([.key(key)]).appending(path) }
+        }
+        return nil
     }
 }
 

@@ -98,10 +98,8 @@ struct TypeDescription {
         do throws(TypeError) {
             return try body()
         } catch {
-            var error = error
             // A default that is not of its type is a fault of the description.
-            if !error.isAboutType { error.code = .description }
-            throw error.placed(below: path)
+            throw error.inType(.description).placed(below: path)
         }
     }
 
@@ -179,15 +177,21 @@ struct TypeDescription {
         let name = try text("name", of: description, at: path)
         let type = try part("type", of: description, at: path)
         var defaultValue: PropertyList?
+        var pending: StructureType.PendingDefault?
         if let value = description["default"] {
-            defaultValue = try placed(at: path.appending(.key("default"))) { () throws(TypeError) in
-                try type.normalized(value).compacted()
+            let place = path.appending(.key("default"))
+            if type.holdsStructures {
+                pending = StructureType.PendingDefault(value: value.compacted(), location: nil, path: place)
+            } else {
+                defaultValue = try placed(at: place) { () throws(TypeError) in
+                    try type.normalized(value).compacted()
+                }
             }
         }
         let key = description["key"] == nil ? nil : try text("key", of: description, at: path)
         return StructureType.Field(
             name: name, key: key, type: type, default: defaultValue,
-            isTransient: description["transient"]?.boolean ?? false)
+            isTransient: description["transient"]?.boolean ?? false, pending: pending)
     }
 
     private func enumeration(

@@ -64,6 +64,15 @@ public struct TypeError: Error, Sendable, Hashable {
         return text + " (line \(line), column \(column))"
     }
 
+    /// The error as a fault of a type, where it was one of a value in it, such as a default.
+    func inType(_ code: Code) -> TypeError {
+        guard !isAboutType else { return self }
+        var error = self
+        if self.code == .missingField { error.finding = " " + finding }
+        error.code = code
+        return error
+    }
+
     func placed(at step: PropertyListPath.Step) -> TypeError {
         var error = self
         error.path.steps.insert(step, at: 0)
@@ -83,15 +92,28 @@ extension TypeError: CustomStringConvertible {
 
 extension TypeError {
     static func mismatch(_ expected: String, _ found: PropertyListKind) -> TypeError {
-        TypeError(.mismatch, "Expected \(expected)", ", found \(found)")
+        TypeError(.mismatch, "Expected \(expected)", ", found \(found.typeName)")
     }
 
     /// The words of the coders for a number that does not fit.
     static func notRepresentable(_ kind: PropertyListKind, by type: String) -> TypeError {
-        TypeError(.notRepresentable, "\(kind)", ", cannot be exactly represented by \(type)")
+        TypeError(.notRepresentable, kind.typeName, ", cannot be exactly represented by \(type)")
     }
 
     static func missingField(_ key: String) -> TypeError {
         TypeError(.missingField, "Dictionary does not contain key", key)
+    }
+}
+
+extension PropertyListKind {
+    /// The name that the coders give the kind in their messages.
+    var typeName: String {
+        switch self {
+        case .unsigned: "UInt64"
+        case .uid: "PropertyListUID"
+        case .array: "Array<Any>"
+        case .dictionary: "Dictionary<String, Any>"
+        default: description
+        }
     }
 }

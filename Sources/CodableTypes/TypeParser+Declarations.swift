@@ -13,9 +13,11 @@ extension TypeParser {
     /// Declares everything in the text; gives it in the text's order.
     mutating func declarations() throws(TypeError) -> [CodableType.Form] {
         allowsUnknownNames = true
-        // Enums first: a literal may name a case of one that stands further down.
-        var first = self
+        // A first reading for what literals mean: one may name a case of an enum that stands further down.
+        var first = TypeParser(scanner, TypeTable(over: table))
+        first.allowsUnknownNames = true
         while try first.scanner.isAtName() { _ = try first.declaration(isDraft: true) }
+        sketch = first.table
         var forms: [CodableType.Form] = []
         while try scanner.isAtName() { forms.append(try declaration(isDraft: false)) }
         guard scanner.isAtEnd else { throw scanner.error("struct or enum") }
@@ -23,11 +25,11 @@ extension TypeParser {
     }
 
     private mutating func declaration(isDraft: Bool) throws(TypeError) -> CodableType.Form {
-        let start = scanner.position
+        let start = try scanner.start()
         switch try scanner.name("struct or enum") {
         case "struct":
             let (name, form) = try structure(isDraft: isDraft)
-            if !isDraft { try declare(name, form, at: start) }
+            try declare(name, form, at: start)
             return form
         case "enum":
             let (name, form) = try enumeration()
@@ -52,9 +54,8 @@ extension TypeParser {
         do throws(TypeError) {
             return try body()
         } catch {
-            var error = error
+            var error = error.inType(.syntax)
             error.location = error.location ?? scanner.location(of: place)
-            if !error.isAboutType { error.code = .syntax }
             throw error
         }
     }
@@ -62,7 +63,7 @@ extension TypeParser {
     // MARK: - Structs
 
     private mutating func structure(isDraft: Bool) throws(TypeError) -> (String, CodableType.Form) {
-        let start = scanner.position
+        let start = try scanner.start()
         let name = try scanner.name("the struct's name")
         try scanner.expect("{")
         var fields: [StructureType.Field] = []
@@ -85,13 +86,17 @@ extension TypeParser {
         var key: String?
         var isTransient = false
         var defaultValue: PropertyList?
+        var pending: StructureType.PendingDefault?
         while true {
             if try isAtOnSameLine("@"), try scanner.skip("@") {
                 try attribute(&key, &isTransient)
-            } else if defaultValue == nil, try isAtOnSameLine("="), try scanner.skip("=") {
-                let place = scanner.position
+            } else if defaultValue == nil, pending == nil, try isAtOnSameLine("="), try scanner.skip("=") {
+                let place = try scanner.start()
                 let literal = try self.literal(of: form)
-                if !isDraft {
+                if form.holdsStructures {
+                    pending = StructureType.PendingDefault(
+                        value: literal, location: scanner.location(of: place), path: [])
+                } else if !isDraft {
                     defaultValue = try located(at: place) { () throws(TypeError) in try form.normalized(literal) }
                 }
             } else {
@@ -99,7 +104,8 @@ extension TypeParser {
             }
         }
         return StructureType.Field(
-            name: name, key: key, type: form, default: defaultValue, isTransient: isTransient)
+            name: name, key: key, type: form, default: defaultValue, isTransient: isTransient,
+            pending: isDraft ? nil : pending)
     }
 
     /// Whether the mark comes next: it may also begin the next line, so that long fields can be broken.
@@ -110,7 +116,7 @@ extension TypeParser {
     }
 
     private mutating func attribute(_ key: inout String?, _ isTransient: inout Bool) throws(TypeError) {
-        let start = scanner.position
+        let start = try scanner.start()
         switch try scanner.name("key or transient") {
         case "key":
             try scanner.expect("(")
@@ -125,11 +131,11 @@ extension TypeParser {
     // MARK: - Enums
 
     private mutating func enumeration() throws(TypeError) -> (String, CodableType.Form) {
-        let start = scanner.position
+        let start = try scanner.start()
         let name = try scanner.name("the enum's name")
         var isInteger = false
         if try scanner.skip(":") {
-            let place = scanner.position
+            let place = try scanner.start()
             let raw = try scanner.name("String or Int")
             guard raw == "String" || raw == "Int" else { throw scanner.error("String or Int", at: place) }
             isInteger = raw == "Int"
@@ -154,7 +160,7 @@ extension TypeParser {
     ) throws(TypeError) -> EnumerationType.Case {
         let name = try scanner.name("a case or \"}\"")
         if try scanner.skip("=") {
-            let place = scanner.position
+            let place = try scanner.start()
             let value = try literal(of: .scalar(ScalarType(kind: isInteger ? .int : .string)))
             guard isInteger ? value.integer != nil : value.string != nil else {
                 throw scanner.error(isInteger ? "an integer" : "a string", at: place)
@@ -172,16 +178,10 @@ extension TypeParser {
 }
 
 extension CodableType.Form {
-    /// A default, checked and in the kinds of the type. One whose type is not declared yet stays as it is: it is checked
-    /// when it is used.
+    /// A default, checked and in the kinds of the type.
     func normalized(_ value: PropertyList) throws(TypeError) -> PropertyList {
-        do throws(TypeError) {
-            let stored = try CodableType(self).encode(value).list
-            return try CodableType(self).decode(stored)
-        } catch {
-            if error.code == .unknownType { return value }
-            throw error
-        }
+        let stored = try CodableType(self).encode(value).list
+        return try CodableType(self).decode(stored)
     }
 }
 

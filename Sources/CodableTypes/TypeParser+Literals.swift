@@ -33,7 +33,7 @@ extension TypeParser {
             try builder.adding { builder throws(PropertyListError) in try builder.append(integer: integer) }
         } else if let unsigned = UInt64(text) {
             try builder.adding { builder throws(PropertyListError) in try builder.append(unsigned: unsigned) }
-        } else if let real = Double(text) {
+        } else if let real = Double(text), real.isFinite {
             try builder.adding { builder throws(PropertyListError) in try builder.append(real: real) }
         } else {
             throw scanner.error("a number", at: start)
@@ -47,10 +47,13 @@ extension TypeParser {
         let word = try scanner.name("a value")
         if word == "true" || word == "false" {
             try builder.adding { builder throws(PropertyListError) in try builder.append(boolean: word == "true") }
-        } else if let enumeration = form.enumeration,
+        } else if let enumeration = enumeration(of: form),
             let found = enumeration.cases.first(where: { $0.name == word })
         {
             try builder.add(.same, of: found.rawValue)
+        } else if sketch == nil, allowsUnknownNames {
+            // In the first reading nobody knows yet what the word means.
+            try builder.adding { builder throws(PropertyListError) in try builder.append(string: word) }
         } else {
             throw scanner.error("a value of \(form)", at: start)
         }
@@ -73,7 +76,7 @@ extension TypeParser {
             let key = try scanner.string()
             try scanner.expect(":")
             try builder.adding { builder throws(PropertyListError) in try builder.key(key) }
-            try writeLiteral(of: form.part(key), to: &builder, depth: depth + 1)
+            try writeLiteral(of: part(key, of: form), to: &builder, depth: depth + 1)
         } while try scanner.skip(",")
         try scanner.expect("]")
         try builder.adding { builder throws(PropertyListError) in try builder.end() }
@@ -85,7 +88,7 @@ extension TypeParser {
         try builder.adding { builder throws(PropertyListError) in try builder.beginArray() }
         repeat {
             if try isAtClosingBracket() { break }
-            try writeLiteral(of: form.part(nil), to: &builder, depth: depth + 1)
+            try writeLiteral(of: part(nil, of: form), to: &builder, depth: depth + 1)
         } while try scanner.skip(",")
         try scanner.expect("]")
         try builder.adding { builder throws(PropertyListError) in try builder.end() }
@@ -106,25 +109,32 @@ extension TypeParser {
     }
 }
 
-extension CodableType.Form {
+// MARK: - What literals mean
+
+extension TypeParser {
+    /// What a name means, as far as the text was read.
+    private func resolved(_ reference: TypeReference) -> CodableType.Form? {
+        sketch?.form(named: reference.name) ?? (try? reference.resolved())
+    }
+
     /// The enum that the type is at heart.
-    fileprivate var enumeration: EnumerationType? {
-        switch self {
+    private func enumeration(of form: CodableType.Form) -> EnumerationType? {
+        switch form {
         case .enumeration(let enumeration): enumeration
-        case .optional(let wrapped), .defaulted(let wrapped, _): wrapped.enumeration
-        case .reference(let reference): (try? reference.resolved())?.enumeration
+        case .optional(let wrapped), .defaulted(let wrapped, _): enumeration(of: wrapped)
+        case .reference(let reference): resolved(reference).flatMap { enumeration(of: $0) }
         default: nil
         }
     }
 
     /// The type of an element, or of the value of a key.
-    fileprivate func part(_ key: String?) -> CodableType.Form {
-        switch self {
+    private func part(_ key: String?, of form: CodableType.Form) -> CodableType.Form {
+        switch form {
         case .array(let element, _): element
         case .dictionary(let value): value
-        case .optional(let wrapped), .defaulted(let wrapped, _): wrapped.part(key)
+        case .optional(let wrapped), .defaulted(let wrapped, _): part(key, of: wrapped)
         case .structure(let structure): key.flatMap { structure.field(named: $0)?.type } ?? .any
-        case .reference(let reference): (try? reference.resolved())?.part(key) ?? .any
+        case .reference(let reference): resolved(reference).map { part(key, of: $0) } ?? .any
         default: .any
         }
     }

@@ -13,12 +13,18 @@ struct TypeParser {
     var scanner: TypeScanner
     let table: TypeTable
     private var depth = 0
+    /// Everything that the text declares, as far as a first reading knows it: for the words of literals.
+    var sketch: TypeTable?
 
     /// How deeply expressions and literals may be nested.
     static let maximumDepth = 64
 
     init(_ text: String, _ table: TypeTable) {
-        scanner = TypeScanner(text)
+        self.init(TypeScanner(text), table)
+    }
+
+    init(_ scanner: TypeScanner, _ table: TypeTable) {
+        self.scanner = scanner
         self.table = table
     }
 
@@ -41,7 +47,7 @@ struct TypeParser {
     }
 
     private mutating func bracketed() throws(TypeError) -> CodableType.Form {
-        let start = scanner.position
+        let start = try scanner.start()
         let element = try type()
         if try scanner.skip(":") {
             guard case .scalar(let key) = element, key == ScalarType(kind: .string) else {
@@ -60,7 +66,11 @@ struct TypeParser {
         let name = try scanner.name("a type")
         if name == "Any" { return .any }
         if let kind = ScalarType.Kind(rawValue: name) { return .scalar(try limited(kind)) }
-        if let known = table.form(named: name) { return known }
+        if let known = table.form(named: name) {
+            // Longer chains are linked by name, so that nothing that follows them recurses far.
+            if known.nesting < CodableType.Form.maximumNesting { return known }
+            return .reference(table.reference(to: name))
+        }
         guard allowsUnknownNames else {
             throw TypeError(.unknownType, "No type is named \(name)", location: scanner.location(of: start))
         }
@@ -113,5 +123,28 @@ struct TypeParser {
 }
 
 extension CodableType.Form {
+    /// How many structs may stand in one another without a name between.
+    static let maximumNesting = 64
+
+    /// How many structs stand in one another here.
+    var nesting: Int {
+        switch self {
+        case .scalar, .any, .enumeration, .reference: 0
+        case .array(let inner, _), .dictionary(let inner), .optional(let inner), .defaulted(let inner, _):
+            inner.nesting
+        case .structure(let structure): structure.nesting
+        }
+    }
+
+    /// Whether the type has a struct in it, whose own defaults may not be known yet.
+    var holdsStructures: Bool {
+        switch self {
+        case .scalar, .any, .enumeration: false
+        case .structure, .reference: true
+        case .array(let inner, _), .dictionary(let inner), .optional(let inner), .defaulted(let inner, _):
+            inner.holdsStructures
+        }
+    }
+
     var isOptional: Bool { if case .optional = self { true } else { false } }
 }

@@ -124,17 +124,39 @@ final class TypeTable: @unchecked Sendable {
 
     func declare(_ name: String, _ form: CodableType.Form) throws(TypeError) {
         // What a draft may do to its table's types is decided when it is adopted.
-        if redeclaration == .rejected, let known = lock.withLock({ forms[name] }), known != form {
+        if let known = lock.withLock({ forms[name] }) { try check(name, known, form) }
+        lock.withLock { forms[name] = form }
+    }
+
+    private func check(_ name: String, _ known: CodableType.Form, _ form: CodableType.Form) throws(TypeError) {
+        guard redeclaration == .replaces || FormComparison.areEqual(known, form) else {
             throw TypeError(.redeclared, "\(name) already means another type")
         }
-        lock.withLock { forms[name] = form }
     }
 
     /// Takes over what a draft declared, once every name in it means something.
     func adopt(_ draft: TypeTable) throws(TypeError) {
         let (forms, references) = draft.lock.withLock { (draft.forms, draft.references) }
         for reference in references { _ = try reference.resolved() }
-        for (name, form) in forms { try declare(name, form) }
+        var settling = DefaultSettling()
+        for case .structure(let structure) in forms.values { try settling.settle(structure, depth: 0) }
+        try adopt(forms)
         for reference in references { reference.move(to: self) }
+    }
+
+    /// All of them or, where one may not be declared, none.
+    private func adopt(_ new: [String: CodableType.Form]) throws(TypeError) {
+        let problem = lock.withLock { () -> TypeError? in
+            do throws(TypeError) {
+                for (name, form) in new {
+                    if let known = forms[name] { try check(name, known, form) }
+                }
+            } catch {
+                return error
+            }
+            forms.merge(new) { redeclaration == .replaces ? $1 : $0 }
+            return nil
+        }
+        if let problem { throw problem }
     }
 }

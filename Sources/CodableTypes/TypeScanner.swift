@@ -53,23 +53,29 @@ struct TypeScanner {
         position += 2
     }
 
-    /// Moves over the mark if it is what comes next.
-    mutating func skip(_ mark: Character) throws(TypeError) -> Bool {
+    /// Where the next word or mark begins.
+    mutating func start() throws(TypeError) -> Int {
         try skipBlanks()
-        guard isAt(mark) else { return false }
-        position += 1
-        return true
+        return position
     }
 
-    mutating func expect(_ mark: Character) throws(TypeError) {
-        guard try skip(mark) else { throw error("\"\(mark)\"") }
-    }
-
+    /// Moves over the marks if they are what comes next; else not even over the blanks, for a line's end may matter.
     mutating func skip(_ marks: String) throws(TypeError) -> Bool {
+        let start = position
         try skipBlanks()
-        guard text[position...].starts(with: marks.utf8) else { return false }
+        guard text[position...].starts(with: marks.utf8) else {
+            position = start
+            return false
+        }
         position += marks.utf8.count
         return true
+    }
+
+    mutating func expect(_ mark: String) throws(TypeError) {
+        guard try skip(mark) else {
+            try skipBlanks()
+            throw error("\"\(mark)\"")
+        }
     }
 
     // MARK: - Words
@@ -160,9 +166,9 @@ struct TypeScanner {
         position += 1
         try expect("{")
         let start = position
-        while let byte = current, byte != UInt8(ascii: "}") { position += 1 }
+        while let byte = current, isNameByte(byte) { position += 1 }
         let digits = String(decoding: text[start..<position], as: UTF8.self)
-        guard let value = UInt32(digits, radix: 16), let scalar = Unicode.Scalar(value) else {
+        guard digits.utf8.count <= 8, let value = UInt32(digits, radix: 16), let scalar = Unicode.Scalar(value) else {
             throw error("a Unicode scalar in hexadecimal", at: start)
         }
         try expect("}")
