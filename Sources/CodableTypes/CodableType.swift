@@ -12,6 +12,7 @@ public struct CodableType: Sendable, Equatable {
     let form: Form
     /// Keeps alive what names inside the type refer to; only on types that a registry gave.
     let table: TypeTable?
+    private let cache = TypeProgramCache()
 
     init(_ form: Form, in table: TypeTable? = nil) {
         self.form = form
@@ -72,6 +73,7 @@ extension CodableType {
     /// - Parameter path: where the value stands, for errors.
     /// - Throws: ``TypeError`` with the path of the first value that is not of the type.
     public func decode(_ stored: PropertyList, at path: PropertyListPath = []) throws(TypeError) -> PropertyList {
+        if cache.program(of: form, in: table).accepts(stored) { return stored }
         do throws(TypeError) {
             return try Decoding(document: stored.document).decode(stored, as: form)
         } catch {
@@ -111,12 +113,23 @@ extension CodableType {
         _ value: PropertyList, over stored: PropertyList? = nil, at path: PropertyListPath = [],
         options: EncodeOptions = EncodeOptions()
     ) throws(TypeError) -> Encoded {
+        let stored = options.replaces ? nil : stored
+        if isStoredAsItIs(value, over: stored) { return Encoded(list: value, droppedElements: 0) }
         do throws(TypeError) {
             var encoding = Encoding()
-            let list = try encoding.encode(value, over: options.replaces ? nil : stored, as: form)
+            let list = try encoding.encode(value, over: stored, as: form)
             return Encoded(list: list, droppedElements: encoding.droppedElements)
         } catch {
             throw error.placed(below: path)
         }
+    }
+
+    /// Whether the value is of the type, and stored without a change: because the very same is stored now, or because
+    /// nothing that is stored or left out has a say.
+    private func isStoredAsItIs(_ value: PropertyList, over stored: PropertyList?) -> Bool {
+        let program = cache.program(of: form, in: table)
+        guard program.accepts(value) else { return false }
+        if let stored, form.keepsUnknown { return stored == value }
+        return !program.hasDefaults
     }
 }

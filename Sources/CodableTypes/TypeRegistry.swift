@@ -99,6 +99,10 @@ final class TypeTable: @unchecked Sendable {
     private var references: [TypeReference] = []
     private let outer: TypeTable?
     private let redeclaration: TypeRegistry.Redeclaration
+    private var replacements = 0
+
+    /// Another number where a name may mean something else than before.
+    var generation: Int { redeclaration == .rejected ? 0 : lock.withLock { replacements } }
 
     init(_ redeclaration: TypeRegistry.Redeclaration) {
         self.redeclaration = redeclaration
@@ -154,6 +158,7 @@ final class TypeTable: @unchecked Sendable {
             } catch {
                 return error
             }
+            if redeclaration == .replaces, new.keys.contains(where: { forms[$0] != nil }) { replacements += 1 }
             forms.merge(new) { redeclaration == .replaces ? $1 : $0 }
             return nil
         }

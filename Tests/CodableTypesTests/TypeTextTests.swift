@@ -148,6 +148,12 @@ internal import Testing
         try registry.declare("enum T { b }")
         #expect(try registry.type("T").decode(tree("b")) == tree("b"))
         #expect(try old.decode(tree("a")) == tree("a"))
+        try registry.declare("struct B { a: [L] } struct L { n: Int; l: L? }")
+        let outer = try registry.type("B")
+        let value = try tree(["a": [["n": 1, "l": ["n": 2]]]])
+        #expect(try outer.decode(value) == value)
+        try registry.declare("struct L { s: String }")
+        #expect(typeError { _ = try outer.decode(value) }?.code == .missingField, "a name means what it means now")
     }
 
     @Test("registries know nothing of one another")
