@@ -69,8 +69,17 @@ check: setup-test lib
 	tools/check.sh
 
 bench: lib
-	@tools/require.sh lua-cjson
+	@tools/require.sh lua-cjson libplist-dev libglib2.0-dev libsqlite3-dev
 	Benchmarks/run.sh
+
+fuzz:
+	Tests/Fuzz/run.sh $(SECONDS)
+
+stress: setup-test lib
+	Tests/Stress/run.sh
+
+docs:
+	tools/docs.sh
 
 # ---- Installation
 

@@ -45,7 +45,8 @@ let package = Package(
             name: "KVCodableLua", dependencies: ["CKVCodable", "CLua"], path: "lua",
             exclude: ["spec", "examples", "sugar.lua", "README.md"],
             sources: [
-                "module.c", "walk.c", "build.c", "values.c", "errors.c", "types.c", "codec.c", "store.c",
+                "module.c", "walk.c", "build.c", "values.c", "errors.c", "types.c", "codec.c", "store.c", "whole.c",
+                "watch.c",
             ]),
 
         tests("PropertyLists", ["CKVCodable"]),
@@ -55,7 +56,9 @@ let package = Package(
         .executableTarget(
             name: "StoreHelper", dependencies: ["CSystem", "DefaultsStorage", "PropertyLists"],
             path: "Tests/Support/StoreHelper", swiftSettings: strict),
-        tests("DefaultsStorage", ["PropertyLists", "StoreHelper"]),
+        .executableTarget(
+            name: "UserDefaultsHelper", path: "Tests/Support/UserDefaultsHelper", swiftSettings: strict),
+        tests("DefaultsStorage", ["PropertyLists", "StoreHelper", "UserDefaultsHelper"]),
         tests("KVCodable", ["PropertyLists", "DefaultsStorage", "CodableTypes"]),
     ]
 )

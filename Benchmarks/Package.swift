@@ -12,8 +12,6 @@ let package = Package(
     targets: [
         .systemLibrary(name: "CPlist", pkgConfig: "libplist-2.0", providers: [.apt(["libplist-dev"])]),
         .executableTarget(name: "CoderBenchmarks", dependencies: ours("KeyValueCoder", "PropertyLists")),
-        .executableTarget(name: "StoreBenchmarks", dependencies: ours("KVCodable")),
-        .executableTarget(name: "TypeBenchmarks", dependencies: ours("KVCodable", "PropertyLists")),
         .executableTarget(name: "FormatBenchmarks", dependencies: ["CPlist"] + ours("PropertyLists")),
         .systemLibrary(
             name: "CPeers", pkgConfig: "glib-2.0 sqlite3", providers: [.apt(["libglib2.0-dev", "libsqlite3-dev"])]),

@@ -47,11 +47,17 @@ def busted_counts(output):
     return passed, failures + errors, pending
 
 
+def plain_counts(output):
+    found = re.findall(r"^(\d+) passed, (\d+) failed", output, flags=re.M)
+    return (*map(int, found[-1]), 0) if found else None
+
+
 SUITES = {
     "swift": ([SWIFT, "test", "--xunit-output", str(LOGS / "swift.xml")], swift_counts),
     "c": (["make", "-s", "-C", "Tests/C", "test"], tap_counts),
     "lua": (["busted", "--lua=/usr/bin/lua5.4", "--cpath=build/?.so", "-o", "plainTerminal", "lua/spec"],
             busted_counts),
+    "store": (["python3", "Tests/Stress/store.py"], plain_counts),
     "processes": (["python3", "Tests/processes.py"], tap_counts),
     "examples": (["python3", "Tests/examples.py"], tap_counts),
 }

@@ -371,10 +371,25 @@ typedef enum kv_format {
   KV_FORMAT_JSON = 4
 } kv_format;
 
-/* Gives the tree that the bytes hold, checked against `type` unless that is
- * NULL; `found` is set to their format. KV_MALFORMED with the place. */
-kv_status kv_decode(kv_str bytes, kv_format format, const kv_type *type,
-                    kv_tree **tree, kv_format *found, kv_error **error);
+/* How to read. Set all of it to 0 and `size` to its size; 0 is the default
+ * everywhere. */
+typedef struct kv_decode_options {
+  size_t size;           /* sizeof(kv_decode_options) */
+  kv_format format;      /* what the bytes must be */
+  size_t depth;          /* levels of containers: 512, at most 2048 */
+  size_t expanded_nodes; /* values and keys that shared objects of a binary file
+                            may grow to: 1,000,000 and one for each byte */
+  size_t
+      expanded_bytes; /* bytes that shared strings and data may grow to: 64 MB
+                            and 16 for each byte */
+} kv_decode_options;
+
+/* Gives the tree that the bytes hold, as `type` shows it unless that is NULL;
+ * `found` is set to their format. A keyed archive is flattened where there is a
+ * type, but for Data and Any. KV_MALFORMED with the place. */
+kv_status kv_decode(kv_str bytes, const kv_decode_options *options,
+                    const kv_type *type, kv_tree **tree, kv_format *found,
+                    kv_error **error);
 
 /* Gives the bytes of a tree, which is checked against `type` unless that is
  * NULL. */
@@ -384,10 +399,23 @@ kv_status kv_encode(const kv_tree *tree, kv_format format, const kv_type *type,
 /* The same from and to a file, whole. A written file replaces the old one at
  * once: whoever reads it sees the one or the other. KV_ABSENT when the file to
  * read does not exist. */
-kv_status kv_read_file(kv_str path, kv_format format, const kv_type *type,
-                       kv_tree **tree, kv_format *found, kv_error **error);
+kv_status kv_read_file(kv_str path, const kv_decode_options *options,
+                       const kv_type *type, kv_tree **tree, kv_format *found,
+                       kv_error **error);
 kv_status kv_write_file(kv_str path, kv_format format, const kv_type *type,
                         const kv_tree *tree, kv_error **error);
+
+/* Whether the tree is what NSKeyedArchiver writes, or data with such a file
+ * inside. 1 or 0. */
+int kv_tree_is_archive(const kv_tree *tree);
+
+/* Gives the plain tree of a keyed archive, without its classes. Where
+ * `class_name_key` is not empty, an object of a class of the program's own keeps
+ * its class's name under that key. `options` may be NULL; its format has no
+ * meaning here. */
+kv_status kv_tree_unarchive(const kv_tree *tree, kv_str class_name_key,
+                            const kv_decode_options *options, kv_tree **result,
+                            kv_error **error);
 
 /* ------------------------------------------------------------------------
  * Stores
@@ -404,8 +432,10 @@ typedef enum kv_durability {
 } kv_durability;
 
 typedef enum kv_engine {
-  KV_ENGINE_FILE = 0,  /* a property-list file */
-  KV_ENGINE_MEMORY = 1 /* nothing is kept */
+  KV_ENGINE_AUTOMATIC = 0,     /* SQLite for .sqlite and .db, else a file */
+  KV_ENGINE_MEMORY = 1,        /* nothing is kept */
+  KV_ENGINE_PROPERTY_LIST = 2, /* a property-list file */
+  KV_ENGINE_SQLITE = 3         /* the system's libsqlite3 */
 } kv_engine;
 
 /* How to open a store. Set all of it to 0 and `size` to its size; 0 is the
@@ -417,6 +447,12 @@ typedef struct kv_store_options {
   kv_durability durability;
   kv_engine engine;
   int read_only;
+  double timeout;           /* seconds to wait for somebody else's lock: 10 */
+  const kv_tree *arguments; /* the arguments layer: a dictionary */
+  const kv_str *suites;     /* names of domains that are searched as well */
+  size_t suite_count;
+  kv_str managed_file; /* the administrator's file; empty for the usual one */
+  int without_global_domain;
 } kv_store_options;
 
 /* Gives the store `name`, such as "com.acme.app": the file NAME.plist in
@@ -465,6 +501,68 @@ kv_status kv_store_snapshot(const kv_store *store, kv_tree **snapshot,
 /* Adds values for what is absent; a key given before gets the new value. */
 kv_status kv_store_register(kv_store *store, const kv_tree *defaults,
                             kv_error **error);
+
+/* ---- Layers: what a value is searched in, the first that has its key wins */
+
+typedef enum kv_layer {
+  KV_LAYER_MANAGED = 0,     /* locked by the administrator */
+  KV_LAYER_ARGUMENTS = 1,   /* of the command line */
+  KV_LAYER_APPLICATION = 2, /* the store's own file: what set changes */
+  KV_LAYER_SUITE = 3,       /* an added suite, by its index */
+  KV_LAYER_GLOBAL = 4,      /* what all programs share */
+  KV_LAYER_REGISTERED = 5   /* registered defaults */
+} kv_layer;
+
+/* Gives the dictionary of one layer by itself; an empty one where the store does
+ * not have it. `suite` counts from 0. */
+kv_status kv_store_layer(const kv_store *store, kv_layer layer, size_t suite,
+                         kv_tree **dictionary, kv_error **error);
+
+/* Sets `is_forced` to whether the administrator has set the key. */
+kv_status kv_store_is_forced(const kv_store *store, kv_str key, int *is_forced,
+                             kv_error **error);
+
+/* ---- The getters of UserDefaults, which convert: "YES" and 1 are true, "42" is
+ * 42, 123 is "123"; what is absent or cannot be converted is 0, or KV_ABSENT
+ * for strings. Nothing else here converts. */
+kv_status kv_store_bool_for_key(const kv_store *store, kv_str key, int *value,
+                                kv_error **error);
+kv_status kv_store_integer_for_key(const kv_store *store, kv_str key,
+                                   int64_t *value, kv_error **error);
+kv_status kv_store_double_for_key(const kv_store *store, kv_str key,
+                                  double *value, kv_error **error);
+kv_status kv_store_string_for_key(const kv_store *store, kv_str key,
+                                  kv_bytes *value, kv_error **error);
+
+/* ---- Whole stores */
+
+/* Gives the store's own dictionary as the bytes of a file. */
+kv_status kv_store_export(const kv_store *store, kv_format format,
+                          kv_bytes *bytes, kv_error **error);
+
+/* Sets the entries of a property list of any format, all or none. */
+kv_status kv_store_import(kv_store *store, kv_str bytes, kv_error **error);
+
+/* Replaces what `target` has by what `store` has, whatever their engines. */
+kv_status kv_store_copy(kv_store *store, kv_store *target, kv_error **error);
+
+/* Counts the changes that this process has seen. 0 for NULL. */
+uint64_t kv_store_generation(const kv_store *store);
+
+/* Sets the value if nothing changed since `generation`; KV_CONFLICT when
+ * something has. */
+kv_status kv_store_compare_and_set(kv_store *store, const kv_step *path,
+                                   size_t steps, const kv_tree *value,
+                                   uint64_t generation, kv_error **error);
+
+/* Brings a value that an older program archived into the form of its type, in
+ * one transaction; KV_ABSENT when nothing is there or it is no archive. With
+ * KV_KEEP_OLD the archive is kept, once, beside it: under the key with
+ * ".archive" behind it. */
+kv_status kv_store_migrate_archive(kv_store *store, const kv_step *path,
+                                   size_t steps, const kv_type *type,
+                                   uint32_t flags, kv_error **error);
+#define KV_KEEP_OLD 2u
 
 /* Returns when everything that was set before is on disk. */
 kv_status kv_store_sync(kv_store *store, kv_error **error);
@@ -518,6 +616,60 @@ typedef int (*kv_change)(void *context, const kv_tree *old, kv_tree **changed);
 kv_status kv_store_update(kv_store *store, const kv_step *path, size_t steps,
                           const kv_type *type, kv_change change, void *context,
                           kv_error **error);
+
+/* ---- Watching: what changed, told on the thread that pumps */
+
+typedef enum kv_scope {
+  KV_SCOPE_VALUE = 0, /* the value at the path, as a whole */
+  KV_SCOPE_SUBTREE =
+      1 /* each place below the path; each key where it is empty */
+} kv_scope;
+
+typedef struct kv_watch kv_watch;
+
+/* What is told: the place, the value that was there and the one that is, NULL
+ * for none. All are borrowed for the time of the call. It may set and get, and
+ * cancel watches. */
+typedef void (*kv_watch_handler)(void *context, const kv_step *path,
+                                 size_t steps, const kv_tree *old_value,
+                                 const kv_tree *new_value);
+
+/* Gives a watch: the handler is called by kv_store_pump(), once for each
+ * difference since the last time. It ends with kv_watch_cancel() or the store. */
+kv_status kv_store_watch(kv_store *store, const kv_step *path, size_t steps,
+                         kv_scope scope, kv_watch_handler handler,
+                         void *context, kv_watch **watch, kv_error **error);
+
+/* What happens apart from calls. */
+typedef enum kv_event {
+  KV_EVENT_FLUSH_FAILED = 1,   /* changes were not written; they are kept */
+  KV_EVENT_RECOVERED = 2,      /* a damaged file was put aside for the backup */
+  KV_EVENT_UNRECOVERABLE = 3,  /* the store is read-only now */
+  KV_EVENT_OUTGROWN = 4,       /* too large for a file: use SQLite */
+  KV_EVENT_LOCK_WAITED = 5,    /* somebody else had the store locked */
+  KV_EVENT_GROUP_WRITABLE = 6, /* others may replace the store's files */
+  KV_EVENT_CONFLICT = 7        /* a change fitted no more and was dropped */
+} kv_event;
+
+/* `message` is borrowed for the time of the call. */
+typedef void (*kv_event_handler)(void *context, kv_event event, kv_str message);
+
+/* Gives a watch on the store's events, told by kv_store_pump(). */
+kv_status kv_store_watch_events(kv_store *store, kv_event_handler handler,
+                                void *context, kv_watch **watch,
+                                kv_error **error);
+
+/* Ends the watch. Takes it. */
+void kv_watch_cancel(kv_watch *watch);
+
+/* Sets `descriptor` to one that is readable, for poll(), when pumping may have
+ * something to tell. Borrows: it is the store's until that is closed. */
+kv_status kv_store_watch_descriptor(kv_store *store, int *descriptor,
+                                    kv_error **error);
+
+/* Takes up what others wrote and calls the handlers; `calls` is set to how many.
+ * Never waits. */
+kv_status kv_store_pump(kv_store *store, size_t *calls, kv_error **error);
 
 #ifdef __cplusplus
 }

@@ -44,14 +44,14 @@ extern "C" {
 
 /* The kinds of a value, in a value node's `head`. */
 enum {
-  KV_NODE_NULL = 0,       /* in memory only; no property-list format has one */
-  KV_NODE_BOOLEAN = 1,    /* payload: 0 or 1 */
-  KV_NODE_INTEGER = 2,    /* payload: the bits of an int64_t */
-  KV_NODE_UNSIGNED = 3,   /* payload: a uint64_t above INT64_MAX */
-  KV_NODE_REAL = 4,       /* payload: the bits of a double */
-  KV_NODE_DATE = 5,       /* payload: the bits of a double, seconds since
+  KV_NODE_NULL = 0,     /* in memory only; no property-list format has one */
+  KV_NODE_BOOLEAN = 1,  /* payload: 0 or 1 */
+  KV_NODE_INTEGER = 2,  /* payload: the bits of an int64_t */
+  KV_NODE_UNSIGNED = 3, /* payload: a uint64_t above INT64_MAX */
+  KV_NODE_REAL = 4,     /* payload: the bits of a double */
+  KV_NODE_DATE = 5,     /* payload: the bits of a double, seconds since
                              2001-01-01T00:00:00Z */
-  KV_NODE_UID = 6,        /* payload: a uint32_t, a keyed archive's reference */
+  KV_NODE_UID = 6,      /* payload: a uint32_t, a keyed archive's reference */
   KV_NODE_STRING = 7,
   KV_NODE_DATA = 8,
   KV_NODE_ARRAY = 9,
@@ -83,6 +83,23 @@ typedef struct kv_view {
 } kv_view;
 
 kv_status kv_tree_view(const kv_tree *tree, kv_view *view);
+
+/* As kv_store_set without a type, of a tree that kv_tree_from_nodes would give:
+ * in one call. */
+kv_status kv_store_set_nodes(kv_store *store, const kv_step *path,
+                             size_t path_count, const kv_node *nodes,
+                             size_t node_count, const char *bytes,
+                             size_t byte_count, kv_error **error);
+
+/* What a view borrows from. */
+typedef struct kv_lease kv_lease;
+
+/* As kv_store_get without a type and kv_tree_view of what it gives, in one call.
+ * Gives a lease: the view lasts as long as it. */
+kv_status kv_store_get_view(const kv_store *store, const kv_step *path,
+                            size_t path_count, kv_view *view, kv_lease **lease,
+                            kv_error **error);
+void kv_lease_free(kv_lease *lease);
 
 #ifdef __cplusplus
 }

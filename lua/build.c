@@ -57,56 +57,80 @@ static inline size_t span(const kv_node *node) {
   return node->head >= KV_NODE_ARRAY ? (size_t)node->payload : 1;
 }
 
+static void push_array(Build *build, const kv_node *node, int size) {
+  lua_State *L = build->L;
+  const kv_node *element = node + 1;
+  lua_createtable(L, size, 0);
+  int table = lua_gettop(L);
+  for (lua_Integer i = 1; i <= size; i++) {
+    switch (element->head) { /* what most long arrays are made of */
+      case KV_NODE_INTEGER:
+        lua_pushinteger(L, (lua_Integer)element->payload);
+        element++;
+        break;
+      case KV_NODE_STRING:
+        lua_pushlstring(L, build->bytes + element->payload, element->count);
+        element++;
+        break;
+      default:
+        push_value(build, element);
+        element += span(element);
+    }
+    lua_rawseti(L, table, i);
+  }
+  lua_pushvalue(L, build->array_meta);
+  lua_setmetatable(L, table);
+}
+
 /* Recursion is bounded by the depth of a document. */
 static void push_container(Build *build, const kv_node *node) {
   lua_State *L = build->L;
   luaL_checkstack(L, 4, "the value is too deep");
   int size = node->count > INT32_MAX ? INT32_MAX : (int)node->count;
   if (node->head == KV_NODE_ARRAY) {
-    const kv_node *element = node + 1;
-    lua_createtable(L, size, 0);
-    for (lua_Integer i = 1; i <= size; i++, element += span(element)) {
-      push_value(build, element);
-      lua_rawseti(L, -2, i);
-    }
-    lua_pushvalue(L, build->array_meta);
-    lua_setmetatable(L, -2);
-  } else {
-    const kv_node *key = node + node->payload - node->count;
-    lua_createtable(L, 0, size);
-    for (const kv_node *end = node + node->payload; key < end; key++) {
-      lua_pushlstring(L, build->bytes + key->payload, key->count);
-      push_value(build, node + (key->head & ~KV_NODE_KEY));
-      lua_rawset(L, -3);
-    }
+    push_array(build, node, size);
+    return;
+  }
+  const kv_node *key = node + node->payload - node->count;
+  lua_createtable(L, 0, size);
+  int table = lua_gettop(L);
+  for (const kv_node *end = node + node->payload; key < end; key++) {
+    lua_pushlstring(L, build->bytes + key->payload, key->count);
+    push_value(build, node + (key->head & ~KV_NODE_KEY));
+    lua_rawset(L, table);
   }
 }
 
-void kvl_build(lua_State *L, kvl_state *state, kv_tree *tree) {
-  kv_view view;
-  Build build = {L, 0, NULL};
-  if (kv_tree_view(tree, &view) != KV_OK) {
-    lua_pushnil(L);
-    return;
-  }
-  build.bytes = view.bytes;
-  switch (view.node->head) { /* what Lua pushes without an allocation */
+void kvl_build_view(lua_State *L, kvl_state *state, const kv_view *view,
+                    void *owner, kvl_free free_owner) {
+  Build build = {L, 0, view->bytes};
+  switch (view->node->head) { /* what Lua pushes without an allocation */
     case KV_NODE_BOOLEAN:
     case KV_NODE_INTEGER:
     case KV_NODE_REAL:
-      push_scalar(&build, view.node);
-      kv_tree_free(tree);
+      push_scalar(&build, view->node);
+      free_owner(owner);
       return;
     default:
       break;
   }
   lua_pushnil(L); /* where the value goes, below what is needed to make it */
   int place = lua_gettop(L);
-  size_t slot = kvl_keep_tree(L, state, tree);
+  size_t slot = kvl_keep(L, state, owner, free_owner);
   lua_rawgeti(L, LUA_REGISTRYINDEX, state->array_ref);
-  build.array_meta = lua_gettop(L);
-  push_value(&build, view.node);
+  build.array_meta = place + 1;
+  push_value(&build, view->node);
   lua_replace(L, place);
   kvl_drop(state, slot);
   lua_settop(L, place);
+}
+
+static void free_tree(void *tree) { kv_tree_free((kv_tree *)tree); }
+
+void kvl_build(lua_State *L, kvl_state *state, kv_tree *tree) {
+  kv_view view;
+  if (kv_tree_view(tree, &view) == KV_OK)
+    kvl_build_view(L, state, &view, tree, free_tree);
+  else
+    lua_pushnil(L);
 }

@@ -1,4 +1,6 @@
 /* codec.c: decode, encode, read, write. */
+#include <string.h>
+
 #include "module.h"
 
 kv_format kvl_check_format(lua_State *L, int options) {
@@ -14,6 +16,29 @@ kv_format kvl_check_format(lua_State *L, int options) {
   }
   lua_pop(L, 1);
   return format;
+}
+
+static size_t limit(lua_State *L, int options, const char *name) {
+  lua_getfield(L, options, name);
+  int is_integer = 1;
+  lua_Integer value = lua_isnil(L, -1) ? 0 : lua_tointegerx(L, -1, &is_integer);
+  if (!is_integer || value < 0)
+    luaL_error(L, "expected an integer from 0 as '%s'", name);
+  lua_pop(L, 1);
+  return (size_t)value;
+}
+
+/* How to read: format and limits. Raises. */
+static kv_decode_options check_decode_options(lua_State *L, int index) {
+  kv_decode_options options;
+  memset(&options, 0, sizeof options);
+  options.size = sizeof options;
+  options.format = kvl_check_format(L, index);
+  if (lua_isnoneornil(L, index)) return options;
+  options.depth = limit(L, index, "depth");
+  options.expanded_nodes = limit(L, index, "expanded_nodes");
+  options.expanded_bytes = limit(L, index, "expanded_bytes");
+  return options;
 }
 
 /* Pushes the options' context, or nil; gives where it stands. */
@@ -43,9 +68,9 @@ static int decode(lua_State *L) {
   lua_settop(L, 3);
   bytes.data = luaL_checklstring(L, 1, &bytes.length);
   const kv_type *type = kvl_check_type(L, state, 2);
-  kv_format format = kvl_check_format(L, 3);
+  kv_decode_options options = check_decode_options(L, 3);
   int context = push_context(L, 3);
-  kv_status status = kv_decode(bytes, format, type, &tree, NULL, &error);
+  kv_status status = kv_decode(bytes, &options, type, &tree, NULL, &error);
   return push_decoded(L, state, status, tree, error, 2, context);
 }
 
@@ -58,9 +83,9 @@ static int read_file(lua_State *L) {
   lua_settop(L, 3);
   path.data = luaL_checklstring(L, 1, &path.length);
   const kv_type *type = kvl_check_type(L, state, 2);
-  kv_format format = kvl_check_format(L, 3);
+  kv_decode_options options = check_decode_options(L, 3);
   int context = push_context(L, 3);
-  kv_status status = kv_read_file(path, format, type, &tree, NULL, &error);
+  kv_status status = kv_read_file(path, &options, type, &tree, NULL, &error);
   if (status == KV_ABSENT) {
     lua_pushfstring(L, "Expected a file at %s", path.data);
     kvl_push_failure(L, KV_ABSENT, NULL, 0, lua_tostring(L, -1), "none");
@@ -72,6 +97,12 @@ static int read_file(lua_State *L) {
 static void free_text(void *data) {
   kv_bytes text = {(char *)data, 0};
   kv_bytes_free(&text);
+}
+
+void kvl_push_bytes(lua_State *L, kvl_state *state, kv_bytes *bytes) {
+  size_t slot = kvl_keep(L, state, bytes->data, free_text);
+  lua_pushlstring(L, bytes->data, bytes->length);
+  kvl_drop(state, slot);
 }
 
 /* Replaces the value at `value` by what is stored of it. */
@@ -95,9 +126,7 @@ static int encode(lua_State *L) {
   kv_status status = kv_encode(tree, format, type, &bytes, &error);
   kv_tree_free(tree);
   if (status != KV_OK) return kvl_return_error(L, state, status, error);
-  size_t slot = kvl_keep(L, state, bytes.data, free_text);
-  lua_pushlstring(L, bytes.data, bytes.length);
-  kvl_drop(state, slot);
+  kvl_push_bytes(L, state, &bytes);
   return 1;
 }
 
@@ -120,11 +149,49 @@ static int write_file(lua_State *L) {
   return 1;
 }
 
+/* kv.unarchive(value, type?, options?): the plain value of a keyed archive,
+ * given as a table or data */
+static int unarchive(lua_State *L) {
+  kvl_state *state = kvl_state_of(L);
+  kv_error *error = NULL;
+  kv_tree *plain = NULL, *value = NULL;
+  kv_str key = {NULL, 0};
+  lua_settop(L, 3);
+  luaL_checkany(L, 1);
+  const kv_type *type = kvl_check_type(L, state, 2);
+  kv_decode_options options = check_decode_options(L, 3);
+  int context = push_context(L, 3);
+  if (lua_istable(L, 3) && lua_getfield(L, 3, "class_name_key") != LUA_TNIL)
+    key.data = luaL_checklstring(L, -1, &key.length);
+  kv_tree *tree = kvl_try_tree(L, state, 1);
+  if (!tree) return kvl_return_failure(L);
+  kv_status status = kv_tree_unarchive(tree, key, &options, &plain, &error);
+  kv_tree_free(tree);
+  if (status == KV_OK && type) {
+    status = kv_type_decode(type, plain, &value, &error);
+    kv_tree_free(plain);
+    plain = value;
+  }
+  return push_decoded(L, state, status, plain, error, 2, context);
+}
+
+/* kv.is_archive(value) */
+static int is_archive(lua_State *L) {
+  luaL_checkany(L, 1);
+  kv_tree *tree = kvl_try_tree(L, kvl_state_of(L), 1);
+  int found = kv_tree_is_archive(tree);
+  kv_tree_free(tree);
+  lua_pushboolean(L, found);
+  return 1;
+}
+
 void kvl_open_codec(lua_State *L) {
   static const luaL_Reg functions[] = {{"decode", decode},
                                        {"encode", encode},
                                        {"read", read_file},
                                        {"write", write_file},
+                                       {"unarchive", unarchive},
+                                       {"is_archive", is_archive},
                                        {NULL, NULL}};
   kvl_set_functions(L, functions);
 }

@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "kvcodable_lua.h"
 #include "sugar.h"
@@ -64,6 +65,7 @@ static int state_gc(lua_State *L) {
   kvl_state *state = lua_touserdata(L, 1);
   if (state->kept.count > 0) kvl_drop(state, 0);
   kv_registry_free(state->registry);
+  if (state->epoll > 0) close(state->epoll);
   free(state->nodes.data);
   free(state->keys.data);
   free(state->bytes.data);
@@ -101,6 +103,8 @@ static int open_module(lua_State *L) {
   kvl_open_types(L);
   kvl_open_codec(L);
   kvl_open_store(L);
+  kvl_open_whole(L);
+  kvl_open_watch(L);
   lua_pushfstring(L, "kvcodable %s", kv_version());
   lua_setfield(L, -2, "_VERSION");
   if (luaL_loadbufferx(L, (const char *)sugar, sizeof sugar, "=kvcodable.sugar",

@@ -9,6 +9,8 @@
  *   types.c    type arguments
  *   codec.c    decode, encode, read, write
  *   store.c    stores and transactions
+ *   whole.c    layers, converting getters, whole stores
+ *   watch.c    watches, kv.pump and kv.fd
  *   sugar.lua  types as Lua tables, convenience; embedded as sugar.h
  *
  * Two rules keep a Lua error, which is a longjmp, from losing anything: no Lua
@@ -50,6 +52,7 @@ typedef struct kvl_state {
   const void *type_meta;
   const void *store_meta;
   kv_registry *registry;
+  int epoll; /* what kv.fd() gave; 0 for none */
 } kvl_state;
 
 kvl_state *kvl_state_of(lua_State *L);
@@ -71,6 +74,8 @@ void kvl_push_null(lua_State *L);
 
 /* ---- Walking and building */
 
+typedef void (*kvl_free)(void *object);
+
 /* Writes the Lua value into the state's buffers. Pushes nothing and gives 1, or
  * pushes an error object and gives 0. Calls no metamethod and raises nothing
  * but that error's own lack of memory. */
@@ -86,9 +91,12 @@ kv_tree *kvl_walk_tree(lua_State *L, kvl_state *state, int index);
 /* Pushes the Lua value of a tree. Takes the tree, also when it raises. */
 void kvl_build(lua_State *L, kvl_state *state, kv_tree *tree);
 
-/* ---- Keeping: the state owns what a Lua error would otherwise lose */
+/* Pushes the Lua value of what a view shows. Takes the view's owner, also when
+ * it raises. */
+void kvl_build_view(lua_State *L, kvl_state *state, const kv_view *view,
+                    void *owner, kvl_free free_owner);
 
-typedef void (*kvl_free)(void *object);
+/* ---- Keeping: the state owns what a Lua error would otherwise lose */
 
 typedef struct kvl_kept {
   void *object;
@@ -155,6 +163,20 @@ const kv_type *kvl_check_type(lua_State *L, kvl_state *state, int index);
 void kvl_convert_decoded(lua_State *L, int type, int context);
 void kvl_convert_encoded(lua_State *L, int type, int context);
 
+/* Pushes the bytes as a string. Takes them, also when it raises. */
+void kvl_push_bytes(lua_State *L, kvl_state *state, kv_bytes *bytes);
+
+/* ---- Stores */
+
+/* The open store of the handle at 1, which is no transaction. Raises. */
+kv_store *kvl_check_store(lua_State *L, kvl_state *state);
+
+/* The store of the handle at `index`; NULL where it is closed. */
+kv_store *kvl_store_at(lua_State *L, int index);
+
+/* The whole path of the argument at `index`, below the handle at 1. Raises. */
+void kvl_full_path(lua_State *L, int index, kvl_path *path);
+
 /* The format that options name; the options may be nil or none. Raises. */
 kv_format kvl_check_format(lua_State *L, int options);
 
@@ -163,6 +185,8 @@ kv_format kvl_check_format(lua_State *L, int options);
 void kvl_open_types(lua_State *L);
 void kvl_open_codec(lua_State *L);
 void kvl_open_store(lua_State *L);
+void kvl_open_whole(lua_State *L);
+void kvl_open_watch(lua_State *L);
 
 /* Adds functions that have the state as upvalue 1. */
 void kvl_set_functions(lua_State *L, const luaL_Reg *functions);

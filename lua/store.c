@@ -62,7 +62,8 @@ static void inherit(lua_State *L, int value) {
 
 static void add_step(lua_State *L, int index, kvl_path *path) {
   kv_step *step = &path->steps[path->count];
-  if (path->count == KVL_STEPS) luaL_error(L, "a path has at most %d steps", KVL_STEPS);
+  if (path->count == KVL_STEPS)
+    luaL_error(L, "a path has at most %d steps", KVL_STEPS);
   if (lua_type(L, index) == LUA_TSTRING) {
     step->key.data = lua_tolstring(L, index, &step->key.length);
   } else if (lua_isinteger(L, index) && lua_tointeger(L, index) >= 1) {
@@ -71,7 +72,8 @@ static void add_step(lua_State *L, int index, kvl_path *path) {
     step->index = lua_tointeger(L, index) - 1;
   } else {
     const char *found = luaL_tolstring(L, index, NULL);
-    luaL_error(L, "expected a string or an index from 1 in a path, found %s", found);
+    luaL_error(L, "expected a string or an index from 1 in a path, found %s",
+               found);
   }
   path->count++;
 }
@@ -92,7 +94,7 @@ void kvl_add_path(lua_State *L, int index, kvl_path *path) {
 }
 
 /* The whole path of argument `index` below the handle at 1. */
-static void full_path(lua_State *L, int index, kvl_path *path) {
+void kvl_full_path(lua_State *L, int index, kvl_path *path) {
   path->count = 0;
   if (lua_getiuservalue(L, 1, PREFIX) == LUA_TTABLE)
     kvl_add_path(L, lua_gettop(L), path);
@@ -117,8 +119,29 @@ static kv_status get_tree(Handle *session, const kvl_path *path,
                             tree, error);
 }
 
+static void free_lease(void *lease) { kv_lease_free((kv_lease *)lease); }
+
+/* The most frequent way: a store's value, in one call. */
+static void push_stored(lua_State *L, kvl_state *state, Handle *session,
+                        const kvl_path *path) {
+  kv_error *error = NULL;
+  kv_lease *lease = NULL;
+  kv_view view;
+  kv_status status = kv_store_get_view(session->store, path->steps, path->count,
+                                       &view, &lease, &error);
+  if (status < 0) kvl_raise(L, state, status, error);
+  if (status == KV_ABSENT)
+    lua_pushnil(L);
+  else
+    kvl_build_view(L, state, &view, lease, free_lease);
+}
+
 static void push_value(lua_State *L, kvl_state *state, Handle *session,
                        const kvl_path *path, const kv_type *type) {
+  if (!type && session->store) {
+    push_stored(L, state, session, path);
+    return;
+  }
   kv_error *error = NULL;
   kv_tree *tree = NULL;
   kv_status status = get_tree(session, path, type, &tree, &error);
@@ -136,7 +159,7 @@ static int store_get(lua_State *L) {
   Handle *session = check_session(L, state);
   lua_settop(L, 3);
   const kv_type *type = kvl_check_type(L, state, 3);
-  full_path(L, 2, &path);
+  kvl_full_path(L, 2, &path);
   int context = type ? push_context(L) : 0;
   push_value(L, state, session, &path, type);
   if (type) kvl_convert_decoded(L, 3, context);
@@ -152,10 +175,30 @@ static uint32_t check_flags(lua_State *L, int options) {
   return flags;
 }
 
+/* Stores the tree of the Lua value at `value`. */
+static kv_status put_tree(lua_State *L, kvl_state *state, Handle *session,
+                          const kvl_path *path, int value, const kv_type *type,
+                          uint32_t flags, kv_error **error) {
+  if (!type && session->store) { /* the most frequent way: in one call */
+    if (!kvl_walk(L, state, value)) lua_error(L);
+    return kv_store_set_nodes(session->store, path->steps, path->count,
+                              state->nodes.data, state->nodes.count,
+                              state->bytes.data, state->bytes.count, error);
+  }
+  kv_tree *tree = kvl_walk_tree(L, state, value);
+  kv_status status =
+      session->transaction
+          ? kv_transaction_set(session->transaction, path->steps, path->count,
+                               tree, type, flags, error)
+          : kv_store_set(session->store, path->steps, path->count, tree, type,
+                         flags, error);
+  kv_tree_free(tree);
+  return status;
+}
+
 /* Stores the value at `value` as the type at `type_index` says. */
 static void put_value(lua_State *L, kvl_state *state, Handle *session,
-                      int path_index, int value, int type_index,
-                      int options) {
+                      int path_index, int value, int type_index, int options) {
   kvl_path path;
   kv_error *error = NULL;
   const kv_type *type = kvl_check_type(L, state, type_index);
@@ -166,15 +209,9 @@ static void put_value(lua_State *L, kvl_state *state, Handle *session,
     kvl_convert_encoded(L, type_index, context);
     value = lua_gettop(L);
   }
-  full_path(L, path_index, &path);
-  kv_tree *tree = kvl_walk_tree(L, state, value);
+  kvl_full_path(L, path_index, &path);
   kv_status status =
-      session->transaction
-          ? kv_transaction_set(session->transaction, path.steps, path.count,
-                               tree, type, flags, &error)
-          : kv_store_set(session->store, path.steps, path.count, tree, type,
-                         flags, &error);
-  kv_tree_free(tree);
+      put_tree(L, state, session, &path, value, type, flags, &error);
   if (status != KV_OK) kvl_raise(L, state, status, error);
 }
 
@@ -196,7 +233,7 @@ static int store_remove(lua_State *L) {
   kv_error *error = NULL;
   Handle *session = check_session(L, state);
   lua_settop(L, 2);
-  full_path(L, 2, &path);
+  kvl_full_path(L, 2, &path);
   kv_status status =
       session->transaction
           ? kv_transaction_remove(session->transaction, path.steps, path.count,
@@ -206,8 +243,6 @@ static int store_remove(lua_State *L) {
   lua_pushboolean(L, status == KV_OK);
   return 1;
 }
-
-static void free_tree(void *tree) { kv_tree_free((kv_tree *)tree); }
 
 /* store:keys(): of the dictionary that the handle is rooted at, sorted */
 static int store_keys(lua_State *L) {
@@ -219,10 +254,10 @@ static int store_keys(lua_State *L) {
   Handle *session = check_session(L, state);
   lua_settop(L, 1);
   lua_newtable(L);
-  full_path(L, 2, &path);
+  kvl_full_path(L, 2, &path);
   kv_status status = get_tree(session, &path, NULL, &tree, &error);
   if (status < 0) return kvl_raise(L, state, status, error);
-  size_t slot = kvl_keep(L, state, tree, free_tree);
+  size_t slot = kvl_keep_tree(L, state, tree);
   kv_cursor root = kv_tree_root(tree);
   for (size_t i = 0; kv_cursor_entry(&root, i, &key, NULL) == KV_OK; i++) {
     lua_pushlstring(L, key.data, key.length);
@@ -238,7 +273,7 @@ static int store_at(lua_State *L) {
   kvl_path path;
   Handle *session = check_session(L, state);
   lua_settop(L, 2);
-  full_path(L, 2, &path);
+  kvl_full_path(L, 2, &path);
   Handle *part = new_session(L);
   part->session = session;
   if (lua_getiuservalue(L, 1, SESSION) == LUA_TNIL) {
@@ -325,7 +360,7 @@ static int update_body(lua_State *L) {
   kvl_path path;
   Handle *session = check_session(L, state);
   const kv_type *type = kvl_check_type(L, state, 3);
-  full_path(L, 2, &path);
+  kvl_full_path(L, 2, &path);
   int context = push_context(L);
   push_value(L, state, session, &path, type);
   if (type) kvl_convert_decoded(L, 3, context);
@@ -350,6 +385,18 @@ static int store_update(lua_State *L) {
   return run(L, kvl_state_of(L), update_body);
 }
 
+kv_store *kvl_check_store(lua_State *L, kvl_state *state) {
+  Handle *session = check_session(L, state);
+  if (session->is_transaction)
+    luaL_error(L, "expected a store, found a transaction");
+  return session->store;
+}
+
+kv_store *kvl_store_at(lua_State *L, int index) {
+  Handle *handle = luaL_testudata(L, index, STORE_NAME);
+  return handle ? handle->session->store : NULL;
+}
+
 /* ---- Opening and closing */
 
 static int option(lua_State *L, int options, const char *name,
@@ -367,9 +414,10 @@ static int option(lua_State *L, int options, const char *name,
 }
 
 static void check_options(lua_State *L, int index, kv_store_options *options) {
-  static const char *const durabilities[] = {"coalesced", "immediate",
-                                             "manual", NULL};
-  static const char *const engines[] = {"file", "memory", NULL};
+  static const char *const durabilities[] = {"coalesced", "immediate", "manual",
+                                             NULL};
+  static const char *const engines[] = {"automatic", "memory", "file", "sqlite",
+                                        NULL};
   options->size = sizeof *options;
   if (lua_isnoneornil(L, index)) return;
   luaL_checktype(L, index, LUA_TTABLE);
@@ -379,17 +427,51 @@ static void check_options(lua_State *L, int index, kv_store_options *options) {
   options->engine = (kv_engine)option(L, index, "engine", engines);
   lua_getfield(L, index, "read_only");
   options->read_only = lua_toboolean(L, -1);
-  lua_pop(L, 1);
+  lua_getfield(L, index, "timeout");
+  options->timeout = luaL_optnumber(L, -1, 0);
+  lua_getfield(L, index, "global_domain");
+  options->without_global_domain =
+      lua_isboolean(L, -1) && !lua_toboolean(L, -1);
+  lua_pop(L, 3);
+}
+
+/* Strings that the options name are borrowed: they stay on the stack. */
+static void check_layers(lua_State *L, int index, kv_store_options *options) {
+  if (lua_getfield(L, index, "managed_file") != LUA_TNIL)
+    options->managed_file.data =
+        luaL_checklstring(L, -1, &options->managed_file.length);
+  if (lua_getfield(L, index, "suites") == LUA_TNIL) return;
+  luaL_checktype(L, -1, LUA_TTABLE);
+  int table = lua_gettop(L);
+  size_t count = (size_t)lua_rawlen(L, table);
+  kv_str *suites = lua_newuserdatauv(L, (count + 1) * sizeof *suites, 0);
+  for (size_t i = 0; i < count; i++) {
+    lua_rawgeti(L, table, (lua_Integer)i + 1);
+    suites[i].data = luaL_checklstring(L, -1, &suites[i].length);
+    lua_pop(L, 1); /* the table keeps the string */
+  }
+  options->suites = suites;
+  options->suite_count = count;
 }
 
 typedef kv_status (*Opener)(kv_str, const kv_store_options *, kv_store **,
                             kv_error **);
 
+/* A dictionary of the options at 2, kept; NULL where it is not given. */
+static kv_tree *option_tree(lua_State *L, kvl_state *state, const char *name,
+                            size_t *slot) {
+  if (lua_getfield(L, 2, name) == LUA_TNIL) return NULL;
+  kv_tree *tree = kvl_walk_tree(L, state, lua_gettop(L));
+  *slot = kvl_keep_tree(L, state, tree);
+  return tree;
+}
+
 static int open_with(lua_State *L, Opener opener) {
   kvl_state *state = kvl_state_of(L);
   kv_store_options options;
   kv_error *error = NULL;
-  kv_tree *defaults = NULL;
+  kv_tree *defaults = NULL, *arguments = NULL;
+  size_t defaults_slot = 0, arguments_slot = 0;
   kv_str name;
   memset(&options, 0, sizeof options);
   name.data = luaL_checklstring(L, 1, &name.length);
@@ -399,12 +481,15 @@ static int open_with(lua_State *L, Opener opener) {
   if (lua_istable(L, 2)) {
     lua_getfield(L, 2, "context");
     lua_setiuservalue(L, 3, CONTEXT);
-    if (lua_getfield(L, 2, "defaults") != LUA_TNIL)
-      defaults = kvl_walk_tree(L, state, 4);
+    check_layers(L, 2, &options);
+    defaults = option_tree(L, state, "defaults", &defaults_slot);
+    arguments = option_tree(L, state, "arguments", &arguments_slot);
   }
   options.defaults = defaults;
+  options.arguments = arguments;
   kv_status status = opener(name, &options, &handle->store, &error);
-  kv_tree_free(defaults);
+  if (arguments) kvl_drop(state, arguments_slot);
+  if (defaults) kvl_drop(state, defaults_slot);
   if (status != KV_OK) return kvl_return_error(L, state, status, error);
   lua_settop(L, 3);
   return 1;
@@ -421,7 +506,8 @@ static int store_sync(lua_State *L) {
   kvl_state *state = kvl_state_of(L);
   kv_error *error = NULL;
   Handle *session = check_session(L, state);
-  if (session->is_transaction) return luaL_error(L, "sync inside a transaction");
+  if (session->is_transaction)
+    return luaL_error(L, "sync inside a transaction");
   kv_status status = kv_store_sync(session->store, &error);
   if (status != KV_OK) return kvl_return_error(L, state, status, error);
   lua_pushboolean(L, 1);
@@ -434,7 +520,8 @@ static int store_register(lua_State *L) {
   kv_error *error = NULL;
   Handle *session = check_session(L, state);
   luaL_checktype(L, 2, LUA_TTABLE);
-  if (session->is_transaction) return luaL_error(L, "register inside a transaction");
+  if (session->is_transaction)
+    return luaL_error(L, "register inside a transaction");
   kv_tree *defaults = kvl_walk_tree(L, state, 2);
   kv_status status = kv_store_register(session->store, defaults, &error);
   kv_tree_free(defaults);

@@ -22,19 +22,21 @@ typedef struct Walk {
   const char *found;
 } Walk;
 
-static int fail(Walk *walk, const Frame *place, kv_status status,
-                const char *message, const char *found);
-static int write_value(Walk *walk, int index, Frame *frame);
+__attribute__((cold, noinline)) static int fail(Walk *walk, const Frame *place,
+                                                kv_status status,
+                                                const char *message,
+                                                const char *found);
+static inline int write_value(Walk *walk, int index, Frame *frame);
 
 /* ---- Buffers */
 
 static inline int reserve(kvl_buffer *buffer, size_t extra, size_t size) {
-  return buffer->capacity - buffer->count >= extra ||
-         kvl_grow(buffer, extra, size);
+  if (buffer->capacity - buffer->count >= extra) return 1;
+  return kvl_grow(buffer, extra, size);
 }
 
-static inline int append_node(kvl_buffer *buffer, uint32_t head,
-                              uint32_t count, uint64_t payload) {
+static inline int append_node(kvl_buffer *buffer, uint32_t head, uint32_t count,
+                              uint64_t payload) {
   if (!reserve(buffer, 1, sizeof(kv_node))) return 0;
   kv_node *node = (kv_node *)buffer->data + buffer->count++;
   node->head = head;
@@ -43,18 +45,40 @@ static inline int append_node(kvl_buffer *buffer, uint32_t head,
   return 1;
 }
 
+/* Most strings are short: two moves that may overlap save the call. */
+static inline void copy_bytes(char *target, const char *source, size_t length) {
+  if (length > 16) {
+    memcpy(target, source, length);
+  } else if (length >= 8) {
+    uint64_t first, last;
+    memcpy(&first, source, 8);
+    memcpy(&last, source + length - 8, 8);
+    memcpy(target, &first, 8);
+    memcpy(target + length - 8, &last, 8);
+  } else if (length >= 4) {
+    uint32_t first, last;
+    memcpy(&first, source, 4);
+    memcpy(&last, source + length - 4, 4);
+    memcpy(target, &first, 4);
+    memcpy(target + length - 4, &last, 4);
+  } else {
+    for (size_t i = 0; i < length; i++) target[i] = source[i];
+  }
+}
+
 /* Copies the bytes and appends a node that refers to them. */
 static inline int append_bytes(Walk *walk, kvl_buffer *nodes, uint32_t head,
                                const char *bytes, size_t length,
                                const Frame *frame) {
   kvl_buffer *text = &walk->state->bytes;
+  size_t offset = text->count;
   if (length > UINT32_MAX)
     return fail(walk, frame, KV_LIMIT_EXCEEDED, "a string is too long", NULL);
   if (!reserve(text, length, 1) ||
-      !append_node(nodes, head, (uint32_t)length, text->count))
+      !append_node(nodes, head, (uint32_t)length, offset))
     return fail(walk, frame, KV_LIMIT_EXCEEDED, "not enough memory", NULL);
-  memcpy((char *)text->data + text->count, bytes, length);
-  text->count += length;
+  copy_bytes((char *)text->data + offset, bytes, length);
+  text->count = offset + length;
   return 1;
 }
 
@@ -103,13 +127,14 @@ static int write_array(Walk *walk, int table, Frame *frame) {
   lua_State *L = walk->L;
   size_t header = begin(walk->state, KV_NODE_ARRAY);
   lua_Integer count = 0;
+  int value = lua_gettop(L);
   int in_order = 1;
   if (header == SIZE_MAX)
     return fail(walk, frame, KV_LIMIT_EXCEEDED, "not enough memory", NULL);
   do {
     frame->index = ++count;
-    if (lua_isinteger(L, -2) && lua_tointeger(L, -2) == count) {
-      if (!write_value(walk, lua_gettop(L), frame)) return 0;
+    if (lua_isinteger(L, value - 1) && lua_tointeger(L, value - 1) == count) {
+      if (!write_value(walk, value, frame)) return 0;
     } else {
       in_order = 0;
       break;
@@ -138,7 +163,7 @@ static int write_array(Walk *walk, int table, Frame *frame) {
     for (count--; count < length; count++) {
       frame->index = count + 1;
       lua_rawgeti(L, table, count + 1);
-      if (!write_value(walk, lua_gettop(L), frame)) return 0;
+      if (!write_value(walk, value - 1, frame)) return 0;
       lua_pop(L, 1);
     }
   }
@@ -152,23 +177,24 @@ static int write_array(Walk *walk, int table, Frame *frame) {
 static int write_dictionary(Walk *walk, int table, Frame *frame) {
   lua_State *L = walk->L;
   kvl_state *state = walk->state;
+  int value = lua_gettop(L);
   size_t header = begin(state, KV_NODE_DICTIONARY);
   size_t first = state->keys.count;
   if (header == SIZE_MAX)
     return fail(walk, frame, KV_LIMIT_EXCEEDED, "not enough memory", NULL);
   do {
-    if (lua_type(L, -2) != LUA_TSTRING)
+    if (lua_type(L, value - 1) != LUA_TSTRING)
       return fail(walk, frame->outer, KV_INVALID_VALUE,
                   "Expected string keys in a dictionary",
                   lua_typename(L, lua_type(L, -2)));
-    frame->key = lua_tolstring(L, -2, &frame->key_length);
+    frame->key = lua_tolstring(L, value - 1, &frame->key_length);
     size_t distance = state->nodes.count - header;
     if (distance >= KV_NODE_KEY)
       return fail(walk, frame, KV_LIMIT_EXCEEDED, "too many values", NULL);
     if (!append_bytes(walk, &state->keys, KV_NODE_KEY | (uint32_t)distance,
                       frame->key, frame->key_length, frame))
       return 0;
-    if (!write_value(walk, lua_gettop(L), frame)) return 0;
+    if (!write_value(walk, value, frame)) return 0;
     lua_pop(L, 1);
   } while (lua_next(L, table));
   size_t count = state->keys.count - first;
@@ -238,8 +264,7 @@ static int write_userdata(Walk *walk, int index, const Frame *frame) {
     case KVL_DATE:
       return scalar(walk, KV_NODE_DATE, bits, frame);
     case KVL_UINT64:
-      return scalar(walk,
-                    bits > INT64_MAX ? KV_NODE_UNSIGNED : KV_NODE_INTEGER,
+      return scalar(walk, bits > INT64_MAX ? KV_NODE_UNSIGNED : KV_NODE_INTEGER,
                     bits, frame);
     case KVL_UID:
       return scalar(walk, KV_NODE_UID, bits, frame);
@@ -254,7 +279,7 @@ static int write_userdata(Walk *walk, int index, const Frame *frame) {
   }
 }
 
-static int write_number(Walk *walk, int index, const Frame *frame) {
+static inline int write_number(Walk *walk, int index, const Frame *frame) {
   union {
     lua_Number real;
     uint64_t bits;
@@ -266,7 +291,7 @@ static int write_number(Walk *walk, int index, const Frame *frame) {
   return scalar(walk, KV_NODE_REAL, number.bits, frame);
 }
 
-static int write_value(Walk *walk, int index, Frame *frame) {
+static inline int write_value(Walk *walk, int index, Frame *frame) {
   lua_State *L = walk->L;
   int type = lua_type(L, index);
   switch (type) {
@@ -307,10 +332,9 @@ kv_tree *kvl_try_tree(lua_State *L, kvl_state *state, int index) {
   kv_error *error = NULL;
   kv_tree *tree = NULL;
   if (!kvl_walk(L, state, index)) return NULL;
-  kv_status status =
-      kv_tree_from_nodes((kv_node *)state->nodes.data, state->nodes.count,
-                         (char *)state->bytes.data, state->bytes.count, &tree,
-                         &error);
+  kv_status status = kv_tree_from_nodes(
+      (kv_node *)state->nodes.data, state->nodes.count,
+      (char *)state->bytes.data, state->bytes.count, &tree, &error);
   if (status != KV_OK) kvl_push_error(L, state, status, error);
   return tree;
 }

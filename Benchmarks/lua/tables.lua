@@ -21,6 +21,13 @@ local function array(count, make)
   return result
 end
 
+local Record = kv.struct "Record" {
+  id = kv.int, name = kv.string, active = kv.bool, score = kv.double,
+  email = kv.string, count = kv.int, ratio = kv.double,
+  city = kv.string, zip = kv.string, visits = kv.int,
+}
+
+-- Name, value, how often it is set and read in a round, and its type.
 local shapes = {
   { "one 10-field record", record(1), 20000 },
   { "1,000 records", array(1000, record), 20 },
@@ -33,6 +40,8 @@ local shapes = {
     for i = 1, 10000 do result["key" .. i] = i end
     return result
   end)(), 20 },
+  { "one record, typed", record(1), 5000, Record },
+  { "1,000 records, typed", array(1000, record), 10, kv.array_of(Record) },
 }
 
 local function equal(a, b)
@@ -67,10 +76,10 @@ local results = {}
 print(("%-22s %10s %10s %8s %8s %8s"):format("set + get", "floor", "ours",
   "ratio", "target", "cjson"))
 for _, shape in ipairs(shapes) do
-  local name, value, count = table.unpack(shape)
+  local name, value, count, as = table.unpack(shape)
   local function ours()
-    store:set("value", value)
-    return store:get "value"
+    store:set(name, value, as)
+    return store:get(name, as)
   end
   local function floor() return copy(value) end
   local function json() return cjson.decode(cjson.encode(value)) end
@@ -86,7 +95,8 @@ for _, shape in ipairs(shapes) do
   end
   local result = {
     name = name, floor = median(floors), ours = median(times),
-    ratio = median(ratios), cjson = median(json_ratios), target = 1.3,
+    ratio = median(ratios), cjson = median(json_ratios),
+    target = as and 2 or 1.3,
   }
   results[#results + 1] = result
   print(("%-22s %8.2fus %8.2fus %8.2f %8.1f %8.2f %s"):format(name,

@@ -9,6 +9,8 @@ internal import PropertyLists
 struct ArrayMatching {
     /// For each new element the old one, in stored form.
     private(set) var matches: [PropertyList?]
+    /// For each new element the index of the old one.
+    private(set) var sources: [Int?]
     /// Old elements that held unknown keys and were matched by no new element.
     private(set) var dropped = 0
 
@@ -19,9 +21,16 @@ struct ArrayMatching {
     private var isTaken: [Bool]
 
     init(old: [PropertyList], new: [PropertyList], _ element: CodableType.Form) {
+        self.init(
+            old: old, new: new, known: old.map { try? Decoding(document: $0.document).decode($0, as: element) })
+    }
+
+    /// - Parameter known: the old elements in the form of the new ones.
+    init(old: [PropertyList], new: [PropertyList], known: [PropertyList?]) {
         self.old = old
         self.new = new
-        known = old.map { try? Decoding(document: $0.document).decode($0, as: element) }
+        self.known = known
+        sources = Array(repeating: nil, count: new.count)
         matches = Array(repeating: nil, count: new.count)
         isTaken = Array(repeating: false, count: old.count)
         let prefix = matchPrefix()
@@ -35,6 +44,7 @@ struct ArrayMatching {
 
     private mutating func match(_ oldIndex: Int, _ newIndex: Int) {
         matches[newIndex] = old[oldIndex]
+        sources[newIndex] = oldIndex
         isTaken[oldIndex] = true
     }
 
@@ -79,33 +89,26 @@ struct ArrayMatching {
         matchMoved(oldRange, newRange)
     }
 
-    /// Elements that were changed in place: runs of the same length, element by element.
+    /// Elements that were changed in place: as many old ones as new ones, in order.
     private mutating func matchRun(_ oldRange: Range<Int>, _ newRange: Range<Int>) {
         guard oldRange.count == newRange.count else { return }
-        for (oldIndex, newIndex) in zip(oldRange, newRange) where !isTaken[oldIndex] && matches[newIndex] == nil {
-            match(oldIndex, newIndex)
-        }
+        let oldFree = oldRange.filter { !isTaken[$0] }
+        let newFree = newRange.filter { sources[$0] == nil }
+        for (oldIndex, newIndex) in zip(oldFree, newFree) { match(oldIndex, newIndex) }
     }
 
     /// Elements that stand elsewhere now.
     private mutating func matchMoved(_ oldRange: Range<Int>, _ newRange: Range<Int>) {
-        // Each list backwards, so that the element that stands first is taken from the end.
         var places: [Int: [Int]] = [:]
-        for index in oldRange.reversed() where !isTaken[index] {
+        for index in oldRange where !isTaken[index] {
             if let known = known[index] { places[known.fingerprint, default: []].append(index) }
         }
         for newIndex in newRange where matches[newIndex] == nil {
-            take(new[newIndex], from: &places[new[newIndex].fingerprint, default: []]).map { match($0, newIndex) }
+            let candidates = places[new[newIndex].fingerprint] ?? []
+            if let oldIndex = candidates.first(where: { !isTaken[$0] && known[$0] == new[newIndex] }) {
+                match(oldIndex, newIndex)
+            }
         }
-    }
-    /// Takes the first old element that equals the value out of those that share its fingerprint.
-    ///
-    /// A bounded search: many that differ only far inside may share one.
-    private func take(_ value: PropertyList, from candidates: inout [Int]) -> Int? {
-        for place in candidates.indices.suffix(64).reversed() where known[candidates[place]] == value {
-            return candidates.remove(at: place)
-        }
-        return nil
     }
 }
 

@@ -12,14 +12,16 @@ public struct CodableType: Sendable, Equatable {
     let form: Form
     /// Keeps alive what names inside the type refer to; only on types that a registry gave.
     let table: TypeTable?
-    private let cache = TypeProgramCache()
+    private let plans = TypePlanCache()
 
     init(_ form: Form, in table: TypeTable? = nil) {
         self.form = form
         self.table = table
     }
 
-    indirect enum Form: Sendable {
+    private var plan: TypePlan? { plans.plan(of: form, in: table) }
+
+    indirect enum Form: Sendable, Equatable {
         case scalar(ScalarType)
         /// Every value that a file can hold.
         case any
@@ -30,18 +32,65 @@ public struct CodableType: Sendable, Equatable {
         case defaulted(Form, PropertyList)
         case structure(StructureType)
         case enumeration(EnumerationType)
+        /// A registered Swift type, whose own code decodes and encodes its values.
+        case swift(SwiftType)
         /// A declared type, by name: how a struct contains itself.
         case reference(TypeReference)
     }
 
-    public static func == (left: CodableType, right: CodableType) -> Bool {
-        FormComparison.areEqual(left.form, right.form)
-    }
+    public static func == (left: CodableType, right: CodableType) -> Bool { left.form == right.form }
 
     /// What a value is where nothing is stored; nil for a type without a default.
     public var defaultValue: PropertyList? {
         guard case .defaulted(_, let value) = form else { return nil }
         return value
+    }
+}
+
+extension CodableType.Form {
+    /// A name and the struct of that name are equal: which of the two stands in a declaration depends on the order.
+    static func == (left: CodableType.Form, right: CodableType.Form) -> Bool {
+        switch (left, right) {
+        case (.scalar(let left), .scalar(let right)): left == right
+        case (.any, .any): true
+        case (.array(let left, let leftLength), .array(let right, let rightLength)):
+            leftLength == rightLength && left == right
+        case (.dictionary(let left), .dictionary(let right)), (.optional(let left), .optional(let right)): left == right
+        case (.defaulted(let left, let leftValue), .defaulted(let right, let rightValue)):
+            leftValue == rightValue && left == right
+        case (.structure(let left), .structure(let right)): left == right
+        case (.enumeration(let left), .enumeration(let right)): left == right
+        case (.swift(let left), .swift(let right)): left == right
+        case (.reference(let reference), let other), (let other, .reference(let reference)):
+            reference.name == other.declaredName
+        default: false
+        }
+    }
+
+    private var declaredName: String? {
+        switch self {
+        case .structure(let structure): structure.name
+        case .enumeration(let enumeration): enumeration.name
+        case .swift(let type): type.name
+        case .reference(let reference): reference.name
+        default: nil
+        }
+    }
+}
+
+extension CodableType {
+    /// Whether the type takes a keyed archive for a value of its own: Data and Any do.
+    public var takesArchives: Bool { form.takesArchives }
+}
+
+extension CodableType.Form {
+    fileprivate var takesArchives: Bool {
+        switch self {
+        case .any: true
+        case .scalar(let scalar): scalar.kind == .data
+        case .optional(let wrapped), .defaulted(let wrapped, _): wrapped.takesArchives
+        default: false
+        }
     }
 }
 
@@ -61,6 +110,7 @@ extension CodableType.Form: CustomStringConvertible {
         case .defaulted(let wrapped, _): wrapped.description
         case .structure(let structure): structure.name
         case .enumeration(let enumeration): enumeration.name
+        case .swift(let type): type.name
         case .reference(let reference): reference.name
         }
     }
@@ -70,11 +120,14 @@ extension CodableType {
     /// The program form of a stored value: checked, keys renamed to fields, defaults filled in, unknown keys left out,
     /// numbers in the kind of the type. The value itself where its two forms are the same.
     ///
-    /// - Parameter path: where the value stands, for errors.
+    /// - Parameters:
+    ///   - stored: the value in stored form.
+    ///   - path: where the value stands, for errors.
     /// - Throws: ``TypeError`` with the path of the first value that is not of the type.
     public func decode(_ stored: PropertyList, at path: PropertyListPath = []) throws(TypeError) -> PropertyList {
-        if cache.program(of: form, in: table).accepts(stored) { return stored }
+        if let plan, Conformance.isUnchanged(stored, plan, .decoding) { return stored }
         do throws(TypeError) {
+            try TypeLimits.check(stored)
             return try Decoding(document: stored.document).decode(stored, as: form)
         } catch {
             throw error.placed(below: path)
@@ -105,17 +158,24 @@ extension CodableType {
     /// field with its default value is written only where the stored value has its key.
     ///
     /// - Parameters:
+    ///   - value: the value in program form.
     ///   - stored: the value that is stored now, in stored form; nil for none.
     ///   - path: where the value stands, for errors.
+    ///   - options: whether what the type does not know goes.
     /// - Throws: ``TypeError`` with the path of the first value that is not of the type, or of a field that the type
     ///   does not declare.
     public func encode(
         _ value: PropertyList, over stored: PropertyList? = nil, at path: PropertyListPath = [],
         options: EncodeOptions = EncodeOptions()
     ) throws(TypeError) -> Encoded {
-        let stored = options.replaces ? nil : stored
-        if isStoredAsItIs(value, over: stored) { return Encoded(list: value, droppedElements: 0) }
+        let plan = plan
+        var stored = options.replaces ? nil : stored
+        // What is stored matters only where it holds something unknown, or decides whether a default is written.
+        if let known = stored, let plan, plan.tables.defaults.isEmpty, Conformance.isKnown(known, plan) { stored = nil }
+        if let plan, isReady(value, plan, over: stored) { return Encoded(list: value, droppedElements: 0) }
         do throws(TypeError) {
+            try TypeLimits.check(value)
+            if let stored { try TypeLimits.check(stored) }
             var encoding = Encoding()
             let list = try encoding.encode(value, over: stored, as: form)
             return Encoded(list: list, droppedElements: encoding.droppedElements)
@@ -124,12 +184,9 @@ extension CodableType {
         }
     }
 
-    /// Whether the value is of the type, and stored without a change: because the very same is stored now, or because
-    /// nothing that is stored or left out has a say.
-    private func isStoredAsItIs(_ value: PropertyList, over stored: PropertyList?) -> Bool {
-        let program = cache.program(of: form, in: table)
-        guard program.accepts(value) else { return false }
-        if let stored, form.keepsUnknown { return stored == value }
-        return !program.hasDefaults
+    /// Whether the value is its own stored form, and nothing of what is stored now has to be kept.
+    private func isReady(_ value: PropertyList, _ plan: TypePlan, over stored: PropertyList?) -> Bool {
+        Conformance.isUnchanged(value, plan, .encoding(over: stored))
+            && stored.map { Conformance.isKnown($0, plan) } ?? true
     }
 }

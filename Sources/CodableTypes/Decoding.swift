@@ -7,13 +7,9 @@ internal import PropertyLists
 /// where they do, builds the program form. Recursion is bounded by the depth of the document.
 struct Decoding {
     let document: Document
-    private let depth = TypeDepth()
-
-    init(document: Document) {
-        self.document = document
-    }
 
     func decode(_ stored: PropertyList, as form: CodableType.Form) throws(TypeError) -> PropertyList {
+        if case .swift(let type) = form { return try type.decode(stored) }
         if try isSame(stored.index, form) { return stored }
         var builder = PropertyListBuilder(limits: PropertyListLimits(depth: PropertyListLimits.maximumDepth))
         try write(stored.index, form, to: &builder)
@@ -28,9 +24,7 @@ struct Decoding {
     private func isSame(_ index: Int, _ form: CodableType.Form) throws(TypeError) -> Bool {
         switch form {
         case .scalar(let scalar): return try isSame(index, scalar)
-        case .any:
-            guard document.nodes[index].kind != .null else { throw .mismatch("Any", .null) }
-            return true
+        case .any: return document.nodes[index].kind != .null
         case .array(let element, let length): return try isSameArray(index, element, length)
         case .dictionary(let element): return try isSameDictionary(index, element)
         case .optional(let wrapped): return isNil(index) ? value(index).isNull : try isSame(index, wrapped)
@@ -39,6 +33,7 @@ struct Decoding {
         case .enumeration(let enumeration):
             guard case .same = try enumeration.form(of: value(index)) else { return false }
             return true
+        case .swift(let type): return try type.decode(value(index)) == value(index)
         case .reference(let reference): return try isSame(index, try reference.resolved())
         }
     }
@@ -59,17 +54,14 @@ struct Decoding {
     }
 
     private func expect(_ kind: PropertyListKind, _ index: Int) throws(TypeError) {
-        let found = document.nodes[index].kind
-        guard found != kind else { return }
-        throw .mismatch(kind == .array ? "Array<Any>" : "Dictionary<String, Any>", found)
+        guard document.nodes[index].kind != kind else { return }
+        throw .mismatch(kind == .array ? "Array<Any>" : "Dictionary<String, Any>", value(index))
     }
 
     private func isSameArray(
         _ index: Int, _ element: CodableType.Form, _ length: ClosedRange<Int>?
     ) throws(TypeError) -> Bool {
         try expect(.array, index)
-        try depth.enter()
-        defer { depth.leave() }
         let count = Int(document.nodes[index].count)
         if let length { try checkLength(count, length, "elements") }
         var position = index + 1
@@ -87,8 +79,6 @@ struct Decoding {
 
     private func isSameDictionary(_ index: Int, _ element: CodableType.Form) throws(TypeError) -> Bool {
         try expect(.dictionary, index)
-        try depth.enter()
-        defer { depth.leave() }
         var isAllSame = true
         for slot in document.keys(ofDictionaryAt: index) {
             let key = document.nodes[slot]
@@ -101,21 +91,21 @@ struct Decoding {
         return isAllSame
     }
 
+    /// In the order of declaration, so that of several faults the one is told that Swift would tell.
     private func isSameStructure(_ index: Int, _ structure: StructureType) throws(TypeError) -> Bool {
         try expect(.dictionary, index)
-        try depth.enter()
-        defer { depth.leave() }
         var known = 0
         var isAllSame = structure.keepsNames
-        try document.match(structure.stored, withDictionaryAt: index) { field, key throws(TypeError) in
-            guard let key, !(field.isOptional && isNil(index + key.distance)) else {
+        for field in structure.fields where !field.isTransient {
+            let found = value(index)[field.key]
+            guard let found, !(field.isOptional && isNil(found.index)) else {
                 if !field.mayBeAbsent { throw .missingField(field.key) }
-                if field.defaultValue != nil || key != nil { isAllSame = false }
-                return
+                if field.defaultValue != nil || found != nil { isAllSame = false }
+                continue
             }
             known += 1
             do throws(TypeError) {
-                if !(try isSame(index + key.distance, field.type)) { isAllSame = false }
+                if !(try isSame(found.index, field.type)) { isAllSame = false }
             } catch {
                 throw error.placed(at: .key(field.key))
             }
@@ -145,6 +135,7 @@ struct Decoding {
         case .defaulted(let wrapped, _): try write(index, wrapped, to: &builder)
         case .structure(let structure): try writeStructure(index, structure, to: &builder)
         case .enumeration(let enumeration): try builder.add(try enumeration.form(of: value(index)), of: value(index))
+        case .swift(let type): try builder.add(.same, of: try type.decode(value(index)))
         case .reference(let reference): try write(index, try reference.resolved(), to: &builder)
         }
     }
@@ -177,19 +168,15 @@ struct Decoding {
         _ index: Int, _ structure: StructureType, to builder: inout PropertyListBuilder
     ) throws(TypeError) {
         try builder.adding { builder throws(PropertyListError) in try builder.beginDictionary() }
-        try document.match(structure.stored, withDictionaryAt: index) { field, key throws(TypeError) in
-            if let key, !(field.isOptional && isNil(index + key.distance)) {
+        for field in structure.fields {
+            let found = field.isTransient ? nil : value(index)[field.key]
+            if let found, !(field.isOptional && isNil(found.index)) {
                 try builder.adding { builder throws(PropertyListError) in try builder.key(field.name) }
-                try write(index + key.distance, field.type, to: &builder)
+                try write(found.index, field.type, to: &builder)
             } else if let value = field.defaultValue {
                 try builder.adding { builder throws(PropertyListError) in try builder.key(field.name) }
                 try builder.add(.same, of: value)
             }
-        }
-        for field in structure.transientFields {
-            guard let value = field.defaultValue else { continue }
-            try builder.adding { builder throws(PropertyListError) in try builder.key(field.name) }
-            try builder.add(.same, of: value)
         }
         try builder.adding { builder throws(PropertyListError) in try builder.end() }
     }
@@ -201,49 +188,5 @@ extension Document {
         let node = nodes[index]
         if node.kind == .null { return true }
         return node.kind == .string && node.count == 5 && buffer(of: node).elementsEqual("$null".utf8)
-    }
-
-    /// Calls `body` with each key of the dictionary that is no field's.
-    func eachUnknown<Failure: Error>(
-        _ fields: [(field: StructureType.Field, key: [UInt8])], inDictionaryAt index: Int,
-        _ body: (kv_node) throws(Failure) -> Void
-    ) throws(Failure) {
-        var field = 0
-        for slot in keys(ofDictionaryAt: index) {
-            let key = nodes[slot]
-            var order = 1
-            while field < fields.count {
-                order = fields[field].key.withUnsafeBufferPointer { compareBytes($0, buffer(of: key)) }
-                if order >= 0 { break }
-                field += 1
-            }
-            if field == fields.count || order != 0 { try body(key) }
-        }
-    }
-
-    /// Calls `body` with each of a struct's fields and the dictionary's key for it, or nil where there is none.
-    ///
-    /// Both are in the order of their bytes, so that one pass over the two is enough.
-    @inline(__always)
-    func match(
-        _ fields: [(field: StructureType.Field, key: [UInt8])], withDictionaryAt index: Int,
-        _ body: (borrowing StructureType.Field, kv_node?) throws(TypeError) -> Void
-    ) throws(TypeError) {
-        let slots = keys(ofDictionaryAt: index)
-        var slot = slots.lowerBound
-        for (field, name) in fields {
-            var found: kv_node?
-            while slot < slots.upperBound {
-                let key = nodes[slot]
-                let order = name.withUnsafeBufferPointer { compareBytes(buffer(of: key), $0) }
-                if order > 0 { break }
-                slot += 1
-                if order == 0 {
-                    found = key
-                    break
-                }
-            }
-            try body(field, found)
-        }
     }
 }

@@ -6,12 +6,16 @@ internal import PropertyLists
 /// The same two walks as in ``Decoding``: the first checks the value and finds out whether its stored form is the value
 /// itself; the second builds it. Recursion is bounded by the depth of the document.
 struct Encoding {
-    private(set) var droppedElements = 0
-    private let depth = TypeDepth()
+    var droppedElements = 0
 
     mutating func encode(
         _ value: PropertyList, over stored: PropertyList?, as form: CodableType.Form
     ) throws(TypeError) -> PropertyList {
+        if case .swift(let type) = form {
+            let encoded = try type.encode(value, over: stored)
+            droppedElements = encoded.droppedElements
+            return encoded.list
+        }
         if try isSame(value, over: stored, form) { return value }
         var builder = PropertyListBuilder(limits: PropertyListLimits(depth: PropertyListLimits.maximumDepth))
         try write(value, over: stored, form, to: &builder)
@@ -29,7 +33,7 @@ struct Encoding {
             guard case .same = try scalar.form(of: value) else { return false }
             return true
         case .any:
-            if let null = value.firstNull { throw TypeError.mismatch("Any", .null).placed(below: null) }
+            if value.isNull { throw .mismatch("Any", value) }
             return true
         case .array(let element, let length): return try isSameArray(value, over: stored, element, length)
         case .dictionary(let element): return try isSameDictionary(value, over: stored, element)
@@ -40,6 +44,9 @@ struct Encoding {
         case .enumeration(let enumeration):
             guard case .same = try enumeration.form(of: value) else { return false }
             return true
+        case .swift(let type):
+            _ = try type.encode(value, over: nil)
+            return false
         case .reference(let reference): return try isSame(value, over: stored, try reference.resolved())
         }
     }
@@ -49,9 +56,7 @@ struct Encoding {
     ) throws(TypeError) -> Bool {
         // An empty table of Lua is a dictionary, as long as nothing says that it is an array.
         if value.kind == .dictionary, value.count == 0 { return false }
-        guard value.kind == .array else { throw .mismatch("Array<Any>", value.kind) }
-        try depth.enter()
-        defer { depth.leave() }
+        guard value.kind == .array else { throw .mismatch("Array<Any>", value) }
         if let length { try checkLength(value.count, length, "elements") }
         // Elements that keep something of their own have to be matched: that is the second walk's work.
         var isAllSame = stored?.kind != .array || !element.keepsUnknown
@@ -68,9 +73,7 @@ struct Encoding {
     private func isSameDictionary(
         _ value: PropertyList, over stored: PropertyList?, _ element: CodableType.Form
     ) throws(TypeError) -> Bool {
-        guard value.kind == .dictionary else { throw .mismatch("Dictionary<String, Any>", value.kind) }
-        try depth.enter()
-        defer { depth.leave() }
+        guard value.kind == .dictionary else { throw .mismatch("Dictionary<String, Any>", value) }
         var isAllSame = true
         let keepsUnknown = element.keepsUnknown
         for (key, inner) in value.entries {
@@ -86,21 +89,21 @@ struct Encoding {
     private func isSameStructure(
         _ value: PropertyList, over stored: PropertyList?, _ structure: StructureType
     ) throws(TypeError) -> Bool {
-        guard value.kind == .dictionary else { throw .mismatch("Dictionary<String, Any>", value.kind) }
-        try depth.enter()
-        defer { depth.leave() }
-        let document = value.document
+        guard value.kind == .dictionary else { throw .mismatch("Dictionary<String, Any>", value) }
         var known = 0
         var isAllSame = structure.keepsNames
-        try document.match(structure.named, withDictionaryAt: value.index) { field, key throws(TypeError) in
-            if key != nil { known += 1 }
-            if field.isTransient { return }
-            guard let key, !(field.isOptional && document.isNil(value.index + key.distance)) else {
-                if !field.mayBeAbsent { throw .missingField(field.name) }
-                if key != nil || stored?[field.key] != nil { isAllSame = false }
-                return
+        for field in structure.fields {
+            let given = value[field.name]
+            if given != nil { known += 1 }
+            if field.isTransient { continue }
+            guard let inner = given, !(field.isOptional && inner.document.isNil(inner.index)) else {
+                if !field.mayBeAbsent {
+                    try checkNames(of: value, structure)
+                    throw .missingField(field.name)
+                }
+                if given != nil || stored?[field.key] != nil { isAllSame = false }
+                continue
             }
-            let inner = PropertyList(document: document, index: value.index + key.distance)
             let old = stored?[field.key]
             do throws(TypeError) {
                 if !(try isSame(inner, over: old, field.type)) { isAllSame = false }
@@ -109,23 +112,25 @@ struct Encoding {
             }
             if old == nil, let defaultValue = field.defaultValue, inner.means(defaultValue) { isAllSame = false }
         }
-        guard known == value.count else { throw unknownField(of: structure, in: value) }
+        if known < value.count { try checkNames(of: value, structure) }
         return isAllSame && !hasUnknown(stored, structure)
     }
 
-    private func unknownField(of structure: StructureType, in value: PropertyList) -> TypeError {
-        let names = Set(structure.named.map(\.key))
-        let given = value.keys.first { !names.contains(Array($0.utf8)) } ?? ""
+    /// A key that no field has is a misspelling, or would be lost.
+    private func checkNames(of value: PropertyList, _ structure: StructureType) throws(TypeError) {
+        guard let given = value.keys.first(where: { structure.field(named: $0) == nil }) else { return }
         let meant = closest(to: given, among: structure.fields.map(\.name)).map { "; did you mean \($0)?" }
-        return TypeError(.unknownField, "\(structure.name) has no field \(given)", meant ?? "")
+        throw TypeError(.unknownField, structure.name, " has no field \(given)" + (meant ?? ""))
     }
 
     /// Whether the stored dictionary has keys that the struct does not know.
     private func hasUnknown(_ stored: PropertyList?, _ structure: StructureType) -> Bool {
         guard let stored, stored.kind == .dictionary else { return false }
-        var hasUnknown = false
-        stored.document.eachUnknown(structure.stored, inDictionaryAt: stored.index) { _ in hasUnknown = true }
-        return hasUnknown
+        var known = 0
+        for (_, key) in structure.stored {
+            if key.withUnsafeBufferPointer({ stored[utf8: $0] }) != nil { known += 1 }
+        }
+        return known < stored.count
     }
 
     // MARK: - Building: only of what was checked
@@ -148,6 +153,10 @@ struct Encoding {
         case .defaulted(let wrapped, _): try write(value, over: stored, wrapped, to: &builder)
         case .structure(let structure): try writeStructure(value, over: stored, structure, to: &builder)
         case .enumeration(let enumeration): try builder.add(try enumeration.form(of: value), of: value)
+        case .swift(let type):
+            let encoded = try type.encode(value, over: stored)
+            droppedElements += encoded.droppedElements
+            try builder.add(.same, of: encoded.list)
         case .reference(let reference): try write(value, over: stored, try reference.resolved(), to: &builder)
         }
     }
@@ -192,19 +201,13 @@ struct Encoding {
             try write(inner, over: stored?[field.key], field.type, to: &builder)
         }
         if let stored, stored.kind == .dictionary {
-            try writeUnknown(of: stored, structure, to: &builder)
+            for (key, old) in stored.entries where !structure.stored.contains(where: { $0.key.elementsEqual(key.utf8) })
+            {
+                try builder.adding { builder throws(PropertyListError) in try builder.key(key) }
+                try builder.add(.same, of: old)
+            }
         }
         try builder.adding { builder throws(PropertyListError) in try builder.end() }
-    }
-
-    private func writeUnknown(
-        of stored: PropertyList, _ structure: StructureType, to builder: inout PropertyListBuilder
-    ) throws(TypeError) {
-        let document = stored.document
-        try document.eachUnknown(structure.stored, inDictionaryAt: stored.index) { key throws(TypeError) in
-            try builder.add(key: document.buffer(of: key))
-            try builder.add(.same, of: PropertyList(document: document, index: stored.index + key.distance))
-        }
     }
 
     /// The value to write for a field, in program form; nil where its key is left out. A default is written only where
@@ -227,24 +230,6 @@ extension PropertyList {
     }
 }
 
-extension PropertyList {
-    /// Where the first null stands; nil where there is none, as in everything that a file holds.
-    fileprivate var firstNull: PropertyListPath? {
-        if isNull { return [] }
-        let nodes = document.nodes
-        guard (index..<(index + node.span)).contains(where: { nodes[$0].head == PropertyListKind.null.rawValue }) else {
-            return nil
-        }
-        for (number, element) in elements.enumerated() {
-            if let path = element.firstNull { return PropertyListPath([.index(number)]).appending(path) }
-        }
-        for (key, value) in entries {
-            if let path = value.firstNull { return PropertyListPath([.key(key)]).appending(path) }
-        }
-        return nil
-    }
-}
-
 extension CodableType.Form {
     /// Whether a stored value of the type may hold what the type does not know, or what decides what is written.
     var keepsUnknown: Bool {
@@ -252,7 +237,7 @@ extension CodableType.Form {
         case .scalar, .any, .enumeration: false
         case .array(let inner, _), .dictionary(let inner), .optional(let inner), .defaulted(let inner, _):
             inner.keepsUnknown
-        case .structure, .reference: true
+        case .structure, .swift, .reference: true
         }
     }
 }

@@ -1,5 +1,6 @@
 internal import CKVCodable
 internal import FoundationEssentials
+internal import KeyValueCoding
 internal import PropertyLists
 
 /// A built-in type without parts, with the limits that a declaration may set.
@@ -11,11 +12,13 @@ struct ScalarType: Sendable, Hashable {
         case int16 = "Int16"
         case int32 = "Int32"
         case int64 = "Int64"
+        case int128 = "Int128"
         case uint = "UInt"
         case uint8 = "UInt8"
         case uint16 = "UInt16"
         case uint32 = "UInt32"
         case uint64 = "UInt64"
+        case uint128 = "UInt128"
         case float = "Float"
         case double = "Double"
         case decimal = "Decimal"
@@ -51,14 +54,15 @@ extension ScalarType: CustomStringConvertible {
 }
 
 extension ScalarType.Kind {
-    /// The whole numbers that an integer type holds; nil for other types.
+    /// The whole numbers that an integer type holds, as far as a file can; nil for other types.
     var bounds: (low: Int64, high: UInt64)? {
         switch self {
         case .int, .int64: (.min, UInt64(Int64.max))
         case .int8: (Int64(Int8.min), UInt64(Int8.max))
         case .int16: (Int64(Int16.min), UInt64(Int16.max))
         case .int32: (Int64(Int32.min), UInt64(Int32.max))
-        case .uint, .uint64: (0, .max)
+        case .int128: (.min, .max)
+        case .uint, .uint64, .uint128: (0, .max)
         case .uint8: (0, UInt64(UInt8.max))
         case .uint16: (0, UInt64(UInt16.max))
         case .uint32: (0, UInt64(UInt32.max))
@@ -74,6 +78,10 @@ enum ScalarForm {
     case unsigned(UInt64)
     case real(Double)
     case string(String)
+    /// An array of the first elements of one, each in a form of its own.
+    indirect case parts([ScalarForm], PropertyList)
+
+    var isSame: Bool { if case .same = self { true } else { false } }
 }
 
 extension ScalarType {
@@ -95,7 +103,7 @@ extension ScalarType {
     }
 
     private func expect(_ kind: PropertyListKind, _ value: PropertyList) throws(TypeError) -> ScalarForm {
-        guard value.kind == kind else { throw .mismatch(self.kind.rawValue, value.kind) }
+        guard value.kind == kind else { throw .mismatch(self.kind.rawValue, value) }
         return .same
     }
 
@@ -120,7 +128,7 @@ extension ScalarType {
             try check(nil, whole, .real)
             return .unsigned(whole)
         default:
-            throw .mismatch("BinaryInteger", value.kind)
+            throw .mismatch("BinaryInteger", value)
         }
     }
 
@@ -139,8 +147,9 @@ extension ScalarType {
     }
 
     private func real(_ value: PropertyList) throws(TypeError) -> ScalarForm {
-        guard let number = value.number else { throw .mismatch(kind.rawValue, value.kind) }
+        guard let number = value.number else { throw .mismatch(kind.rawValue, value) }
         let rounded = kind == .float ? Double(Float(number)) : number
+        guard rounded.isFinite || !number.isFinite else { throw .notRepresentable(value.kind, by: kind.rawValue) }
         if case .reals(let range) = range, !range.contains(rounded) {
             throw TypeError(.notRepresentable, "Expected \(range)", ", found \(number)")
         }
@@ -148,42 +157,31 @@ extension ScalarType {
     }
 
     private func decimal(_ value: PropertyList) throws(TypeError) -> ScalarForm {
+        guard let decimal = try decimalNumber(value) else { throw .mismatch("Decimal", value) }
+        let text = decimal.description
+        return value.string == text ? .same : .string(text)
+    }
+
+    /// The number of a string or a number; integers exactly, binary fractions by the shortest digits that name them.
+    private func decimalNumber(_ value: PropertyList) throws(TypeError) -> Decimal? {
         switch value.kind {
-        case .string:
-            guard let text = value.string, isDecimal(text), Decimal(string: text) != nil else {
-                throw TypeError(.mismatch, "Expected Decimal", ", found \"\(value.string ?? "")\"")
-            }
-            return .same
-        case .integer, .unsigned:
-            return .string(value.integer.map(String.init) ?? value.unsigned.map(String.init) ?? "")
+        case .string: return value.string.flatMap { DecimalDigits.number($0) }
+        case .integer: return value.integer.map { Decimal($0) }
+        case .unsigned: return value.unsigned.map { Decimal($0) }
         case .real:
-            guard let number = value.real, number.isFinite, let decimal = Decimal(string: number.description) else {
+            guard let number = value.real, !number.isNaN else { return .nan }
+            guard let decimal = DecimalDigits.number(number.description) else {
                 throw .notRepresentable(.real, by: "Decimal")
             }
-            return .string(decimal.description)
-        default:
-            throw .mismatch("Decimal", value.kind)
+            return decimal
+        default: return nil
         }
     }
-
-    /// Digits with a sign, a point and an exponent; `Decimal(string:)` alone accepts what merely begins so.
-    private func isDecimal(_ text: String) -> Bool {
-        let body = text.utf8.drop { $0 == UInt8(ascii: "-") || $0 == UInt8(ascii: "+") }
-        guard text.utf8.count - body.count <= 1, body.first.map(isDigit) == true else { return false }
-        let parts = body.split(maxSplits: 1, omittingEmptySubsequences: false) { $0 | 0x20 == UInt8(ascii: "e") }
-        let mantissa = parts[0].split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
-        guard mantissa.count <= 2, mantissa.allSatisfy({ !$0.isEmpty && $0.allSatisfy(isDigit) }) else { return false }
-        guard parts.count == 2 else { return true }
-        let exponent = parts[1].drop { $0 == UInt8(ascii: "-") || $0 == UInt8(ascii: "+") }
-        return !exponent.isEmpty && parts[1].count - exponent.count <= 1 && exponent.allSatisfy(isDigit)
-    }
-
-    private func isDigit(_ byte: UInt8) -> Bool { byte >= UInt8(ascii: "0") && byte <= UInt8(ascii: "9") }
 
     // MARK: - Text and bytes
 
     private func text(_ value: PropertyList) throws(TypeError) -> ScalarForm {
-        guard value.kind == .string else { throw .mismatch("String", value.kind) }
+        guard value.kind == .string else { throw .mismatch("String", value) }
         if let length {
             // A byte that continues no sequence begins a character.
             let count = value.document.buffer(of: value.node).count { $0 & 0xC0 != 0x80 }
@@ -193,34 +191,40 @@ extension ScalarType {
     }
 
     private func bytes(_ value: PropertyList) throws(TypeError) -> ScalarForm {
-        guard value.kind == .data else { throw .mismatch("Data", value.kind) }
+        guard value.kind == .data else { throw .mismatch("Data", value) }
         if let length { try checkLength(value.count, length, "bytes") }
         return .same
     }
 
     private func url(_ value: PropertyList) throws(TypeError) -> ScalarForm {
-        guard value.kind == .string else { throw .mismatch("URL", value.kind) }
-        guard let text = value.string, !text.isEmpty, URL(string: text) != nil else {
-            throw TypeError(.mismatch, "Expected URL", ", found \"\(value.string ?? "")\"")
-        }
-        return .same
+        guard value.kind == .string else { throw .mismatch("URL", value) }
+        guard let text = value.string, !text.isEmpty, let url = URL(string: text) else { throw .mismatch("URL", value) }
+        return url.absoluteString == text ? .same : .string(url.absoluteString)
     }
 
     private func uuid(_ value: PropertyList) throws(TypeError) -> ScalarForm {
-        guard value.kind == .string else { throw .mismatch("UUID", value.kind) }
+        guard value.kind == .string else { throw .mismatch("String", value) }
         guard let text = value.string, let uuid = UUID(uuidString: text) else {
-            throw TypeError(.mismatch, "Expected UUID", ", found \"\(value.string ?? "")\"")
+            // Foundation's own words.
+            throw TypeError(.mismatch, "Attempted to decode UUID from invalid UUID string")
         }
         return uuid.uuidString == text ? .same : .string(uuid.uuidString)
     }
 
-    /// Two whole numbers, as Duration's own Codable writes it.
+    /// Two whole numbers, as Duration's own Codable writes it. What stands behind them is not read.
     private func duration(_ value: PropertyList) throws(TypeError) -> ScalarForm {
-        guard value.kind == .array, value.count == 2 else { throw .mismatch("Duration", value.kind) }
-        for (index, part) in value.elements.enumerated() where part.kind != .integer && part.kind != .unsigned {
-            throw TypeError.mismatch("BinaryInteger", part.kind).placed(at: .index(index))
+        guard value.kind == .array else { throw .mismatch("Array<Any>", value) }
+        var parts: [ScalarForm] = []
+        for (index, kind) in [Kind.int64, .uint64].enumerated() {
+            guard let part = value[index] else { throw .missingElement(index) }
+            do throws(TypeError) {
+                parts.append(try ScalarType(kind: kind).integer(part))
+            } catch {
+                throw error.placed(at: .index(index))
+            }
         }
-        return .same
+        if value.count == 2, parts.allSatisfy({ $0.isSame }) { return .same }
+        return .parts(parts, value)
     }
 }
 

@@ -98,8 +98,10 @@ struct TypeDescription {
         do throws(TypeError) {
             return try body()
         } catch {
+            var error = error
             // A default that is not of its type is a fault of the description.
-            throw error.inType(.description).placed(below: path)
+            if !error.isAboutType { error.code = .description }
+            throw error.placed(below: path)
         }
     }
 
@@ -160,6 +162,9 @@ struct TypeDescription {
         _ description: PropertyList, at path: PropertyListPath
     ) throws(TypeError) -> CodableType.Form {
         let name = try named(description, at: path)
+        // The name of a struct around this one means that one: how a struct contains itself.
+        if table.isAnnounced(name) { return .reference(table.reference(to: name)) }
+        table.announce(name)
         var fields: [StructureType.Field] = []
         for (index, field) in try elements("fields", of: description, at: path).enumerated() {
             fields.append(try self.field(field, at: path.appending(["fields", .index(index)])))
@@ -177,21 +182,15 @@ struct TypeDescription {
         let name = try text("name", of: description, at: path)
         let type = try part("type", of: description, at: path)
         var defaultValue: PropertyList?
-        var pending: StructureType.PendingDefault?
         if let value = description["default"] {
-            let place = path.appending(.key("default"))
-            if type.holdsStructures {
-                pending = StructureType.PendingDefault(value: value.compacted(), location: nil, path: place)
-            } else {
-                defaultValue = try placed(at: place) { () throws(TypeError) in
-                    try type.normalized(value).compacted()
-                }
+            defaultValue = try placed(at: path.appending(.key("default"))) { () throws(TypeError) in
+                try type.normalized(value).compacted()
             }
         }
         let key = description["key"] == nil ? nil : try text("key", of: description, at: path)
         return StructureType.Field(
             name: name, key: key, type: type, default: defaultValue,
-            isTransient: description["transient"]?.boolean ?? false, pending: pending)
+            isTransient: description["transient"]?.boolean ?? false)
     }
 
     private func enumeration(

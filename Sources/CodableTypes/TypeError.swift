@@ -7,7 +7,8 @@ public struct TypeError: Error, Sendable, Hashable {
         case mismatch
         /// A number that the type cannot hold exactly, or outside its range.
         case notRepresentable
-        /// A struct's field is neither there nor optional, and has no default. The path is the struct's.
+        /// A struct's field is neither there nor optional, and has no default, or an array is too short for its type. The
+        /// path is the struct's or the array's.
         case missingField
         /// A value has a field that its struct does not declare. The path is the struct's.
         case unknownField
@@ -56,7 +57,8 @@ public struct TypeError: Error, Sendable, Hashable {
         let text: String
         if code == .missingField {
             // The words of the coders, which name the missing key's own place.
-            text = subject + " " + (place.isEmpty ? finding : place + "." + finding)
+            let step = finding.hasPrefix("[") ? index(from: firstIndex) : place.isEmpty ? finding : "." + finding
+            text = subject + " " + place + step
         } else {
             text = subject + (place.isEmpty ? "" : " at " + place) + finding
         }
@@ -64,13 +66,10 @@ public struct TypeError: Error, Sendable, Hashable {
         return text + " (line \(line), column \(column))"
     }
 
-    /// The error as a fault of a type, where it was one of a value in it, such as a default.
-    func inType(_ code: Code) -> TypeError {
-        guard !isAboutType else { return self }
-        var error = self
-        if self.code == .missingField { error.finding = " " + finding }
-        error.code = code
-        return error
+    /// The finding of a missing element, an index in brackets.
+    private func index(from firstIndex: Int) -> String {
+        let index = Int(finding.dropFirst().dropLast()) ?? 0
+        return "[\(index.addingReportingOverflow(firstIndex).partialValue)]"
     }
 
     func placed(at step: PropertyListPath.Step) -> TypeError {
@@ -91,23 +90,28 @@ extension TypeError: CustomStringConvertible {
 }
 
 extension TypeError {
-    static func mismatch(_ expected: String, _ found: PropertyListKind) -> TypeError {
-        TypeError(.mismatch, "Expected \(expected)", ", found \(found.typeName)")
+    static func mismatch(_ expected: String, _ value: PropertyList) -> TypeError {
+        let found = value.document.isNil(value.index) ? "nil" : value.kind.foundName
+        return TypeError(.mismatch, "Expected \(expected)", ", found \(found)")
     }
 
     /// The words of the coders for a number that does not fit.
     static func notRepresentable(_ kind: PropertyListKind, by type: String) -> TypeError {
-        TypeError(.notRepresentable, kind.typeName, ", cannot be exactly represented by \(type)")
+        TypeError(.notRepresentable, kind.foundName, ", cannot be exactly represented by \(type)")
     }
 
     static func missingField(_ key: String) -> TypeError {
         TypeError(.missingField, "Dictionary does not contain key", key)
     }
+
+    static func missingElement(_ index: Int) -> TypeError {
+        TypeError(.missingField, "Array does not contain index", "[\(index)]")
+    }
 }
 
 extension PropertyListKind {
-    /// The name that the coders give the kind in their messages.
-    var typeName: String {
+    /// The name that the coders' messages give to a value of this kind.
+    var foundName: String {
         switch self {
         case .unsigned: "UInt64"
         case .uid: "PropertyListUID"

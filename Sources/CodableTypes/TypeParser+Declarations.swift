@@ -13,15 +13,19 @@ extension TypeParser {
     /// Declares everything in the text; gives it in the text's order.
     mutating func declarations() throws(TypeError) -> [CodableType.Form] {
         allowsUnknownNames = true
-        // A first reading for what literals mean: one may name a case of an enum that stands further down.
-        var first = TypeParser(scanner, TypeTable(over: table))
-        first.allowsUnknownNames = true
-        while try first.scanner.isAtName() { _ = try first.declaration(isDraft: true) }
-        sketch = first.table
+        // Enums first: a literal may name a case of one that stands further down.
+        var first = self
+        first.skipsUnknownWords = true
+        while try first.isAtDeclaration() { _ = try first.declaration(isDraft: true) }
         var forms: [CodableType.Form] = []
-        while try scanner.isAtName() { forms.append(try declaration(isDraft: false)) }
+        while try isAtDeclaration() { forms.append(try declaration(isDraft: false)) }
         guard scanner.isAtEnd else { throw scanner.error("struct or enum") }
         return forms
+    }
+
+    private mutating func isAtDeclaration() throws(TypeError) -> Bool {
+        while try scanner.skip(";") {}
+        return try scanner.isAtName()
     }
 
     private mutating func declaration(isDraft: Bool) throws(TypeError) -> CodableType.Form {
@@ -29,7 +33,7 @@ extension TypeParser {
         switch try scanner.name("struct or enum") {
         case "struct":
             let (name, form) = try structure(isDraft: isDraft)
-            try declare(name, form, at: start)
+            if !isDraft { try declare(name, form, at: start) }
             return form
         case "enum":
             let (name, form) = try enumeration()
@@ -54,7 +58,8 @@ extension TypeParser {
         do throws(TypeError) {
             return try body()
         } catch {
-            var error = error.inType(.syntax)
+            var error = error
+            if !error.isAboutType { error = TypeError(.syntax, error.message(firstIndex: 0)) }
             error.location = error.location ?? scanner.location(of: place)
             throw error
         }
@@ -65,13 +70,12 @@ extension TypeParser {
     private mutating func structure(isDraft: Bool) throws(TypeError) -> (String, CodableType.Form) {
         let start = try scanner.start()
         let name = try scanner.name("the struct's name")
+        table.announce(name)
         try scanner.expect("{")
         var fields: [StructureType.Field] = []
         while !(try scanner.skip("}")) {
             fields.append(try field(isDraft: isDraft))
-            let sawLineEnd = try scanner.skipBlanks()
-            let sawMark = try scanner.skip(";")
-            guard sawMark || sawLineEnd || scanner.isAt("}") else { throw scanner.error("\";\" or \"}\"") }
+            try endEntry(";")
         }
         let form = try located(at: start) { () throws(TypeError) in
             CodableType.Form.structure(try StructureType(name: name, fields: fields))
@@ -79,24 +83,27 @@ extension TypeParser {
         return (name, form)
     }
 
+    /// An entry ends with the mark, the end of its line or the closing brace.
+    private mutating func endEntry(_ mark: Character) throws(TypeError) {
+        let sawLineEnd = try scanner.skipBlanks()
+        let sawMark = try scanner.skip(mark)
+        guard sawMark || sawLineEnd || scanner.isAt("}") else { throw scanner.error("\"\(mark)\" or \"}\"") }
+    }
+
     private mutating func field(isDraft: Bool) throws(TypeError) -> StructureType.Field {
-        let name = try scanner.name("a field's name or \"}\"")
+        let name = try scanner.quotableName("a field's name or \"}\"")
         try scanner.expect(":")
         let form = try type()
         var key: String?
         var isTransient = false
         var defaultValue: PropertyList?
-        var pending: StructureType.PendingDefault?
         while true {
             if try isAtOnSameLine("@"), try scanner.skip("@") {
                 try attribute(&key, &isTransient)
-            } else if defaultValue == nil, pending == nil, try isAtOnSameLine("="), try scanner.skip("=") {
+            } else if defaultValue == nil, try isAtOnSameLine("="), try scanner.skip("=") {
                 let place = try scanner.start()
                 let literal = try self.literal(of: form)
-                if form.holdsStructures {
-                    pending = StructureType.PendingDefault(
-                        value: literal, location: scanner.location(of: place), path: [])
-                } else if !isDraft {
+                if !isDraft {
                     defaultValue = try located(at: place) { () throws(TypeError) in try form.normalized(literal) }
                 }
             } else {
@@ -104,8 +111,7 @@ extension TypeParser {
             }
         }
         return StructureType.Field(
-            name: name, key: key, type: form, default: defaultValue, isTransient: isTransient,
-            pending: isDraft ? nil : pending)
+            name: name, key: key, type: form, default: defaultValue, isTransient: isTransient)
     }
 
     /// Whether the mark comes next: it may also begin the next line, so that long fields can be broken.
@@ -120,8 +126,7 @@ extension TypeParser {
         switch try scanner.name("key or transient") {
         case "key":
             try scanner.expect("(")
-            try scanner.skipBlanks()
-            key = scanner.isAt("\"") ? try scanner.string() : try scanner.name("a key")
+            key = try scanner.quotableName("a key")
             try scanner.expect(")")
         case "transient": isTransient = true
         default: throw scanner.error("key or transient", at: start)
@@ -144,9 +149,7 @@ extension TypeParser {
         var cases: [EnumerationType.Case] = []
         while !(try scanner.skip("}")) {
             cases.append(try enumerationCase(isInteger, after: cases.last))
-            let sawMark = try scanner.skip(",")
-            try scanner.skipBlanks()
-            guard sawMark || scanner.isAt("}") else { throw scanner.error("\",\" or \"}\"") }
+            try endEntry(",")
         }
         let form = try located(at: start) { () throws(TypeError) in
             CodableType.Form.enumeration(try EnumerationType(name: name, isInteger: isInteger, cases: cases))
@@ -158,7 +161,7 @@ extension TypeParser {
     private mutating func enumerationCase(
         _ isInteger: Bool, after previous: EnumerationType.Case?
     ) throws(TypeError) -> EnumerationType.Case {
-        let name = try scanner.name("a case or \"}\"")
+        let name = try scanner.quotableName("a case or \"}\"")
         if try scanner.skip("=") {
             let place = try scanner.start()
             let value = try literal(of: .scalar(ScalarType(kind: isInteger ? .int : .string)))
@@ -178,10 +181,16 @@ extension TypeParser {
 }
 
 extension CodableType.Form {
-    /// A default, checked and in the kinds of the type.
+    /// A default, checked and in the kinds of the type. One whose type is not declared yet stays as it is: it is checked
+    /// when it is used.
     func normalized(_ value: PropertyList) throws(TypeError) -> PropertyList {
-        let stored = try CodableType(self).encode(value).list
-        return try CodableType(self).decode(stored)
+        do throws(TypeError) {
+            let stored = try CodableType(self).encode(value).list
+            return try CodableType(self).decode(stored)
+        } catch {
+            if error.code == .unknownType { return value }
+            throw error
+        }
     }
 }
 

@@ -1,3 +1,4 @@
+internal import FoundationEssentials
 internal import PropertyLists
 
 /// Literals: numbers, `true`, `false`, `"text"`, `[1, 2]`, `["key": 1]`, `[:]`, and an enum's case by its name.
@@ -27,13 +28,13 @@ extension TypeParser {
     }
 
     private mutating func writeNumber(to builder: inout PropertyListBuilder) throws(TypeError) {
-        let start = scanner.position
+        let start = try scanner.start()
         let text = try scanner.number()
         if let integer = Int64(text) {
             try builder.adding { builder throws(PropertyListError) in try builder.append(integer: integer) }
         } else if let unsigned = UInt64(text) {
             try builder.adding { builder throws(PropertyListError) in try builder.append(unsigned: unsigned) }
-        } else if let real = Double(text), real.isFinite {
+        } else if let real = Double(text) {
             try builder.adding { builder throws(PropertyListError) in try builder.append(real: real) }
         } else {
             throw scanner.error("a number", at: start)
@@ -43,20 +44,67 @@ extension TypeParser {
     private mutating func writeWord(
         of form: CodableType.Form, to builder: inout PropertyListBuilder
     ) throws(TypeError) {
-        let start = scanner.position
+        let start = try scanner.start()
+        _ = try scanner.skip(".")
         let word = try scanner.name("a value")
+        if try writeConstant(word, to: &builder) { return }
         if word == "true" || word == "false" {
             try builder.adding { builder throws(PropertyListError) in try builder.append(boolean: word == "true") }
-        } else if let enumeration = enumeration(of: form),
+        } else if let enumeration = form.enumeration,
             let found = enumeration.cases.first(where: { $0.name == word })
         {
             try builder.add(.same, of: found.rawValue)
-        } else if sketch == nil, allowsUnknownNames {
-            // In the first reading nobody knows yet what the word means.
-            try builder.adding { builder throws(PropertyListError) in try builder.append(string: word) }
+        } else if skipsUnknownWords {
+            try builder.adding { builder throws(PropertyListError) in try builder.appendNull() }
         } else {
             throw scanner.error("a value of \(form)", at: start)
         }
+    }
+
+    /// What is written with a word in front; false where the word says nothing by itself.
+    private mutating func writeConstant(
+        _ word: String, to builder: inout PropertyListBuilder
+    ) throws(TypeError) -> Bool {
+        switch word {
+        case "inf": try builder.adding { builder throws(PropertyListError) in try builder.append(real: .infinity) }
+        case "nan": try builder.adding { builder throws(PropertyListError) in try builder.append(real: .nan) }
+        case "date" where scanner.isAt("("):
+            let seconds = try date()
+            try builder.adding { builder throws(PropertyListError) in try builder.append(date: seconds) }
+        case "data" where scanner.isAt("("):
+            let bytes = try data()
+            try builder.adding { builder throws(PropertyListError) in try builder.append(data: bytes) }
+        case "uid" where scanner.isAt("("):
+            try scanner.expect("(")
+            let start = try scanner.start()
+            guard let number = UInt32(try scanner.number()) else { throw scanner.error("32 bits", at: start) }
+            try scanner.expect(")")
+            try builder.adding { builder throws(PropertyListError) in try builder.append(uid: number) }
+        default: return false
+        }
+        return true
+    }
+
+    /// `date("2026-11-21T08:00:00Z")`, or in seconds since 2001.
+    private mutating func date() throws(TypeError) -> Double {
+        try scanner.expect("(")
+        let start = try scanner.start()
+        let isText = scanner.isAt("\"")
+        let text = isText ? try scanner.string() : try scanner.number()
+        let date = isText ? (try? Date(text, strategy: .iso8601))?.timeIntervalSinceReferenceDate : Double(text)
+        guard let date else { throw scanner.error("a date such as \"2026-11-21T08:00:00Z\"", at: start) }
+        try scanner.expect(")")
+        return date
+    }
+
+    /// `data("48656c6c6f")`: bytes in hexadecimal.
+    private mutating func data() throws(TypeError) -> [UInt8] {
+        try scanner.expect("(")
+        let start = try scanner.start()
+        let digits = try scanner.string().compactMap(\.hexDigitValue)
+        guard digits.count.isMultiple(of: 2) else { throw scanner.error("pairs of hexadecimal digits", at: start) }
+        try scanner.expect(")")
+        return stride(from: 0, to: digits.count, by: 2).map { UInt8(digits[$0] << 4 | digits[$0 + 1]) }
     }
 
     private mutating func writeContainer(
@@ -76,7 +124,7 @@ extension TypeParser {
             let key = try scanner.string()
             try scanner.expect(":")
             try builder.adding { builder throws(PropertyListError) in try builder.key(key) }
-            try writeLiteral(of: part(key, of: form), to: &builder, depth: depth + 1)
+            try writeLiteral(of: form.part(key), to: &builder, depth: depth + 1)
         } while try scanner.skip(",")
         try scanner.expect("]")
         try builder.adding { builder throws(PropertyListError) in try builder.end() }
@@ -88,7 +136,7 @@ extension TypeParser {
         try builder.adding { builder throws(PropertyListError) in try builder.beginArray() }
         repeat {
             if try isAtClosingBracket() { break }
-            try writeLiteral(of: part(nil, of: form), to: &builder, depth: depth + 1)
+            try writeLiteral(of: form.part(nil), to: &builder, depth: depth + 1)
         } while try scanner.skip(",")
         try scanner.expect("]")
         try builder.adding { builder throws(PropertyListError) in try builder.end() }
@@ -109,32 +157,25 @@ extension TypeParser {
     }
 }
 
-// MARK: - What literals mean
-
-extension TypeParser {
-    /// What a name means, as far as the text was read.
-    private func resolved(_ reference: TypeReference) -> CodableType.Form? {
-        sketch?.form(named: reference.name) ?? (try? reference.resolved())
-    }
-
+extension CodableType.Form {
     /// The enum that the type is at heart.
-    private func enumeration(of form: CodableType.Form) -> EnumerationType? {
-        switch form {
+    fileprivate var enumeration: EnumerationType? {
+        switch self {
         case .enumeration(let enumeration): enumeration
-        case .optional(let wrapped), .defaulted(let wrapped, _): enumeration(of: wrapped)
-        case .reference(let reference): resolved(reference).flatMap { enumeration(of: $0) }
+        case .optional(let wrapped), .defaulted(let wrapped, _): wrapped.enumeration
+        case .reference(let reference): (try? reference.resolved())?.enumeration
         default: nil
         }
     }
 
     /// The type of an element, or of the value of a key.
-    private func part(_ key: String?, of form: CodableType.Form) -> CodableType.Form {
-        switch form {
+    fileprivate func part(_ key: String?) -> CodableType.Form {
+        switch self {
         case .array(let element, _): element
         case .dictionary(let value): value
-        case .optional(let wrapped), .defaulted(let wrapped, _): part(key, of: wrapped)
+        case .optional(let wrapped), .defaulted(let wrapped, _): wrapped.part(key)
         case .structure(let structure): key.flatMap { structure.field(named: $0)?.type } ?? .any
-        case .reference(let reference): resolved(reference).map { part(key, of: $0) } ?? .any
+        case .reference(let reference): (try? reference.resolved())?.part(key) ?? .any
         default: .any
         }
     }

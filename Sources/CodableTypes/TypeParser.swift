@@ -13,18 +13,12 @@ struct TypeParser {
     var scanner: TypeScanner
     let table: TypeTable
     private var depth = 0
-    /// Everything that the text declares, as far as a first reading knows it: for the words of literals.
-    var sketch: TypeTable?
 
     /// How deeply expressions and literals may be nested.
     static let maximumDepth = 64
 
     init(_ text: String, _ table: TypeTable) {
-        self.init(TypeScanner(text), table)
-    }
-
-    init(_ scanner: TypeScanner, _ table: TypeTable) {
-        self.scanner = scanner
+        scanner = TypeScanner(text)
         self.table = table
     }
 
@@ -62,23 +56,24 @@ struct TypeParser {
     }
 
     private mutating func named() throws(TypeError) -> CodableType.Form {
-        let start = scanner.position
+        let start = try scanner.start()
         let name = try scanner.name("a type")
         if name == "Any" { return .any }
         if let kind = ScalarType.Kind(rawValue: name) { return .scalar(try limited(kind)) }
-        if let known = table.form(named: name) {
-            // Longer chains are linked by name, so that nothing that follows them recurses far.
-            if known.nesting < CodableType.Form.maximumNesting { return known }
-            return .reference(table.reference(to: name))
-        }
+        if let known = table.form(named: name) { return known }
         guard allowsUnknownNames else {
-            throw TypeError(.unknownType, "No type is named \(name)", location: scanner.location(of: start))
+            let names = table.allNames + ScalarType.Kind.allCases.map(\.rawValue)
+            let meant = closest(to: name, among: names).map { "; did you mean \($0)?" } ?? ""
+            throw TypeError(.unknownType, "No type is named \(name)", meant, location: scanner.location(of: start))
         }
         return .reference(table.reference(to: name))
     }
 
     /// Whether a name may be declared later: in declarations.
     var allowsUnknownNames = false
+
+    /// Whether a word that means no value is passed over: the case of an enum that is not declared yet.
+    var skipsUnknownWords = false
 
     // MARK: - Limits
 
@@ -123,28 +118,5 @@ struct TypeParser {
 }
 
 extension CodableType.Form {
-    /// How many structs may stand in one another without a name between.
-    static let maximumNesting = 64
-
-    /// How many structs stand in one another here.
-    var nesting: Int {
-        switch self {
-        case .scalar, .any, .enumeration, .reference: 0
-        case .array(let inner, _), .dictionary(let inner), .optional(let inner), .defaulted(let inner, _):
-            inner.nesting
-        case .structure(let structure): structure.nesting
-        }
-    }
-
-    /// Whether the type has a struct in it, whose own defaults may not be known yet.
-    var holdsStructures: Bool {
-        switch self {
-        case .scalar, .any, .enumeration: false
-        case .structure, .reference: true
-        case .array(let inner, _), .dictionary(let inner), .optional(let inner), .defaulted(let inner, _):
-            inner.holdsStructures
-        }
-    }
-
     var isOptional: Bool { if case .optional = self { true } else { false } }
 }

@@ -97,12 +97,13 @@ final class TypeTable: @unchecked Sendable {
     private let lock = TypeLock()
     private var forms: [String: CodableType.Form] = [:]
     private var references: [TypeReference] = []
+    private var announced: Set<String> = []
     private let outer: TypeTable?
     private let redeclaration: TypeRegistry.Redeclaration
-    private var replacements = 0
+    private var changes = 0
 
-    /// Another number where a name may mean something else than before.
-    var generation: Int { redeclaration == .rejected ? 0 : lock.withLock { replacements } }
+    /// Another number after each change of what a name means.
+    var generation: Int { lock.withLock { changes } }
 
     init(_ redeclaration: TypeRegistry.Redeclaration) {
         self.redeclaration = redeclaration
@@ -116,8 +117,25 @@ final class TypeTable: @unchecked Sendable {
     }
 
     func form(named name: String) -> CodableType.Form? {
-        lock.withLock { forms[name] } ?? outer?.form(named: name)
+        let (own, hides) = lock.withLock { (forms[name], announced.contains(name)) }
+        return own ?? (hides ? nil : outer?.form(named: name))
     }
+
+    /// Says that a draft is about to declare the name, which means nothing else in it from now on.
+    func announce(_ name: String) {
+        lock.withLock { _ = announced.insert(name) }
+    }
+
+    /// Whether the name was announced and is not declared yet.
+    func isAnnounced(_ name: String) -> Bool {
+        lock.withLock { announced.contains(name) && forms[name] == nil }
+    }
+
+    /// Every type that has a name here.
+    var named: [String: CodableType.Form] { lock.withLock { forms } }
+
+    /// The names that mean something, sorted.
+    var allNames: [String] { (named.keys + (outer?.allNames ?? [])).sorted() }
 
     /// A name that may be declared later.
     func reference(to name: String) -> TypeReference {
@@ -128,13 +146,12 @@ final class TypeTable: @unchecked Sendable {
 
     func declare(_ name: String, _ form: CodableType.Form) throws(TypeError) {
         // What a draft may do to its table's types is decided when it is adopted.
-        if let known = lock.withLock({ forms[name] }) { try check(name, known, form) }
-        lock.withLock { forms[name] = form }
-    }
-
-    private func check(_ name: String, _ known: CodableType.Form, _ form: CodableType.Form) throws(TypeError) {
-        guard redeclaration == .replaces || FormComparison.areEqual(known, form) else {
+        if redeclaration == .rejected, let known = lock.withLock({ forms[name] }), known != form {
             throw TypeError(.redeclared, "\(name) already means another type")
+        }
+        lock.withLock {
+            if let known = forms[name], known != form { changes += 1 }
+            forms[name] = form
         }
     }
 
@@ -142,26 +159,8 @@ final class TypeTable: @unchecked Sendable {
     func adopt(_ draft: TypeTable) throws(TypeError) {
         let (forms, references) = draft.lock.withLock { (draft.forms, draft.references) }
         for reference in references { _ = try reference.resolved() }
-        var settling = DefaultSettling()
-        for case .structure(let structure) in forms.values { try settling.settle(structure, depth: 0) }
-        try adopt(forms)
+        for (_, form) in forms.sorted(by: { $0.key < $1.key }) { try Containment.check(form) }
+        for (name, form) in forms { try declare(name, form) }
         for reference in references { reference.move(to: self) }
-    }
-
-    /// All of them or, where one may not be declared, none.
-    private func adopt(_ new: [String: CodableType.Form]) throws(TypeError) {
-        let problem = lock.withLock { () -> TypeError? in
-            do throws(TypeError) {
-                for (name, form) in new {
-                    if let known = forms[name] { try check(name, known, form) }
-                }
-            } catch {
-                return error
-            }
-            if redeclaration == .replaces, new.keys.contains(where: { forms[$0] != nil }) { replacements += 1 }
-            forms.merge(new) { redeclaration == .replaces ? $1 : $0 }
-            return nil
-        }
-        if let problem { throw problem }
     }
 }

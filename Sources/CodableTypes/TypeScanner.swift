@@ -45,21 +45,38 @@ struct TypeScanner {
         return sawLineEnd
     }
 
+    /// Comments nest, as in Swift.
     private mutating func skipComment() throws(TypeError) {
         let start = position
-        position += 2
-        while current != nil, !(isAt("*") && byte(1) == UInt8(ascii: "/")) { position += 1 }
-        guard current != nil else { throw error("an end of the comment", at: start) }
-        position += 2
+        var depth = 0
+        repeat {
+            let opens = isAt("/") && byte(1) == UInt8(ascii: "*")
+            let closes = isAt("*") && byte(1) == UInt8(ascii: "/")
+            if opens { depth += 1 } else if closes { depth -= 1 }
+            position += opens || closes ? 2 : 1
+        } while depth > 0 && current != nil
+        guard depth == 0 else { throw error("an end of the comment", at: start) }
     }
 
-    /// Where the next word or mark begins.
-    mutating func start() throws(TypeError) -> Int {
+    /// Moves over the mark if it is what comes next; else nowhere, so that a line's end is still seen.
+    mutating func skip(_ mark: Character) throws(TypeError) -> Bool {
+        let start = position
         try skipBlanks()
-        return position
+        guard isAt(mark) else {
+            position = start
+            return false
+        }
+        position += 1
+        return true
     }
 
-    /// Moves over the marks if they are what comes next; else not even over the blanks, for a line's end may matter.
+    mutating func expect(_ mark: Character) throws(TypeError) {
+        guard try skip(mark) else {
+            try skipBlanks()
+            throw error("\"\(mark)\"")
+        }
+    }
+
     mutating func skip(_ marks: String) throws(TypeError) -> Bool {
         let start = position
         try skipBlanks()
@@ -71,11 +88,10 @@ struct TypeScanner {
         return true
     }
 
-    mutating func expect(_ mark: String) throws(TypeError) {
-        guard try skip(mark) else {
-            try skipBlanks()
-            throw error("\"\(mark)\"")
-        }
+    /// Where the next word or mark begins.
+    mutating func start() throws(TypeError) -> Int {
+        try skipBlanks()
+        return position
     }
 
     // MARK: - Words
@@ -87,6 +103,12 @@ struct TypeScanner {
         while let byte = current, isNameByte(byte), !(position == start && isDigit(byte)) { position += 1 }
         guard position > start else { throw error(what) }
         return String(decoding: text[start..<position], as: UTF8.self)
+    }
+
+    /// A name, in double quotes where it is no word.
+    mutating func quotableName(_ what: String) throws(TypeError) -> String {
+        try skipBlanks()
+        return isAt("\"") ? try string() : try name(what)
     }
 
     /// Whether a word comes next.
@@ -166,9 +188,9 @@ struct TypeScanner {
         position += 1
         try expect("{")
         let start = position
-        while let byte = current, isNameByte(byte) { position += 1 }
+        while let byte = current, byte != UInt8(ascii: "}") { position += 1 }
         let digits = String(decoding: text[start..<position], as: UTF8.self)
-        guard digits.utf8.count <= 8, let value = UInt32(digits, radix: 16), let scalar = Unicode.Scalar(value) else {
+        guard let value = UInt32(digits, radix: 16), let scalar = Unicode.Scalar(value) else {
             throw error("a Unicode scalar in hexadecimal", at: start)
         }
         try expect("}")

@@ -2,7 +2,7 @@ internal import CSystem
 internal import Glibc
 
 /// A point in time on the clock that nobody sets.
-struct Deadline: Sendable {
+struct Deadline: Sendable, Comparable {
     private var nanoseconds: Int64
 
     /// The time `interval` from now; an interval below 0 has passed already.
@@ -25,8 +25,10 @@ struct Deadline: Sendable {
         Glibc.timespec(tv_sec: Int(nanoseconds / 1_000_000_000), tv_nsec: Int(nanoseconds % 1_000_000_000))
     }
 
+    static func < (left: Deadline, right: Deadline) -> Bool { left.nanoseconds < right.nanoseconds }
+
     static func earlier(_ left: Deadline, _ right: Deadline) -> Deadline {
-        left.nanoseconds <= right.nanoseconds ? left : right
+        min(left, right)
     }
 
     /// Sleeps for `interval`, but not past the deadline.

@@ -78,7 +78,12 @@ extension DefaultsStore {
             let engine = try engine(folder, options)
             return try Domain(engine, file: folder.path, until: .after(options.timeout))
         }
-        try domain.refresh(until: .after(options.timeout))
+        do throws(DefaultsError) {
+            try domain.refresh(until: .after(.zero))
+        } catch {
+            // Another thread is busy with the domain, and has it up to date.
+            guard error.code == .timedOut else { throw error }
+        }
         return domain
     }
 

@@ -71,7 +71,7 @@ extension DefaultsStore {
     public func pump() throws(DefaultsError) -> Int {
         try checkOpen()
         guard let list = domain.lock.withLock({ state.watches }) else { return 0 }
-        if list.takeWakeUp() { try refresh() }
+        if list.takeWakeUp() { try lookWithoutWaiting(list) }
         let events = domain.lock.withLock { domain.inbox.drain(list.identity) }
         var calls = 0
         for event in events {
@@ -84,6 +84,16 @@ extension DefaultsStore {
             calls += watch.tell(of: try value(of: scope))
         }
         return calls
+    }
+
+    /// Takes up what others wrote, unless somebody is busy with it: then the next pump looks again.
+    private func lookWithoutWaiting(_ list: WatchList) throws(DefaultsError) {
+        do throws(DefaultsError) {
+            try refresh(until: .after(.zero))
+        } catch {
+            list.lookAgain()
+            guard error.code == .timedOut else { throw error }
+        }
     }
 
     private var allGenerations: [UInt64] {

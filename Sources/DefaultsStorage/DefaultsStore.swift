@@ -66,7 +66,7 @@ extension DefaultsStore {
     /// The value at `path`, from the first layer that has its top-level key; nil when it is absent.
     ///
     /// The empty path gives the whole effective dictionary. The value may keep a large document alive: a program that
-    /// holds on to a small part takes its ``PropertyList/compacted()`` copy.
+    /// holds on to a small part takes its `compacted()` copy.
     public func value(at path: PropertyListPath) throws(DefaultsError) -> PropertyList? {
         guard let first = path.steps.first else { return try snapshot() }
         guard case .key(let key) = first else { return nil }
@@ -288,16 +288,19 @@ extension DefaultsStore {
     /// Takes up what other processes wrote, in every layer.
     public func refresh() throws(DefaultsError) {
         try checkOpen()
-        let deadline = self.deadline
+        try refresh(until: deadline)
+    }
+
+    func refresh(until deadline: Deadline) throws(DefaultsError) {
         try domain.refresh(until: deadline)
         for layer in layers.domains { try layer.refresh(until: deadline) }
     }
 
-    /// Closes the handle, once; its other calls fail from then on. The last handle on a file that does not want manual
-    /// durability writes what is left.
+    /// Closes the handle, once; its other calls fail from then on. What is left in memory is written, whatever the
+    /// durability.
     ///
-    /// - Throws: what writing reports. The handle is closed all the same; what could not be written is tried again as
-    ///   long as the process lives.
+    /// - Throws: what writing reports. The handle is closed all the same; with coalesced durability what could not be
+    ///   written is tried again as long as the process lives.
     public func close() throws(DefaultsError) {
         let isFirst = domain.lock.withLock {
             defer { state.isClosed = true }

@@ -31,7 +31,8 @@ enum DeltaEntry {
 ///
 /// `@unchecked Sendable`: changed only under the lock of its domain and, once frozen, no more.
 final class Delta: @unchecked Sendable {
-    fileprivate(set) var entries = KeyTable<DeltaEntry>()
+    /// No access overlaps another, since all are made under the lock: the run-time check would find nothing.
+    @exclusivity(unchecked) fileprivate(set) var entries = KeyTable<DeltaEntry>()
 
     var isEmpty: Bool { entries.isEmpty }
 

@@ -8,8 +8,13 @@ extension Domain {
         // Inside a transaction, its commit is what writes.
         if lock.withLock({ (delta.isEmpty && frozen == nil) || isInTransaction }) { return }
         try begin(until: deadline)
-        defer { end() }
-        try commit(nil)
+        do throws(DefaultsError) {
+            try commit(nil)
+        } catch {
+            end(.failed)
+            throw error
+        }
+        end()
     }
 
     /// Looks whether others changed what is stored, and takes it up.
@@ -88,7 +93,7 @@ extension Domain {
             lock.withLock { frozen = nil }
             return
         }
-        let outcome = try engine.commit(changes, over: lock.withLock { base })
+        let outcome = try write(changes)
         try lock.withLock { () throws(DefaultsError) in
             frozen = nil
             rules.format = engine.format
@@ -108,6 +113,21 @@ extension Domain {
         }
     }
 
+    /// Has the engine write the changes; again when a program that knows nothing of our lock changed the file
+    /// meanwhile, but not for ever.
+    private func write(_ changes: Delta) throws(DefaultsError) -> CommitOutcome {
+        for _ in 0..<10 {
+            do throws(DefaultsError) {
+                return try engine.commit(changes, over: lock.withLock { base })
+            } catch {
+                guard error.code == .conflict else { throw error }
+            }
+            try takeUp(try engine.refresh(until: .after(.seconds(2))))
+            try lock.withLock { () throws(DefaultsError) in try rebaseAll(changes) }
+        }
+        return try engine.commit(changes, over: lock.withLock { base })
+    }
+
     /// Lays changes that are stored over the document; folds them into it when they have become many, so that the
     /// cost of a change does not grow with the store.
     private func settle(_ changes: Delta) throws(PropertyListError) {
@@ -120,8 +140,14 @@ extension Domain {
         }
     }
 
+    /// How what `begin` began came to its end.
+    enum Ending {
+        case regular
+        case failed
+    }
+
     /// Gives back what `begin` took; changes that were not written are to be written again.
-    func end() {
+    func end(_ ending: Ending = .regular) {
         let isLeft = lock.withLock {
             if let frozen {
                 delta.absorb(below: frozen)
@@ -131,15 +157,16 @@ extension Domain {
         }
         engine.unlock()
         gate.release()
-        if isLeft { scheduleAgain() }
+        if isLeft { scheduleAgain(ending) }
     }
 
-    private func scheduleAgain() {
+    private func scheduleAgain(_ ending: Ending) {
         let isNew = lock.withLock {
             defer { isScheduled = true }
             return !isScheduled
         }
-        if isNew { Flusher.shared.schedule(self) }
+        guard isNew else { return }
+        if ending == .failed { Flusher.shared.scheduleRetry(self) } else { Flusher.shared.schedule(self) }
     }
 
     /// Takes up what the engine found, with the gate held, and makes the changes that wait for their flush again.
@@ -170,15 +197,31 @@ extension Domain {
     }
 
     private func rebaseDelta() throws(DefaultsError) {
-        try translating { () throws(PropertyListError) in
-            try delta.rebase { path, error in
-                var place = error
-                place.path = []
-                inbox.append(.conflict(DefaultsError(.pathMismatch, place.message, at: path, file: file)))
-            } over: { key throws(PropertyListError) in
-                try below(key)
-            }
+        try rebase(delta, tell) { key throws(PropertyListError) in try below(key) }
+    }
+
+    /// Makes all that is not written again over a base that changed in the middle of a commit. What `changes` shares
+    /// with `frozen` is told of once.
+    private func rebaseAll(_ changes: Delta) throws(DefaultsError) {
+        let base = base
+        try rebase(changes, tell) { key throws(PropertyListError) in base[utf8: key] }
+        if let frozen {
+            try rebase(frozen, tellNobody) { key throws(PropertyListError) in base[utf8: key] }
         }
+        try rebaseDelta()
+    }
+
+    private func tellNobody(_ path: PropertyListPath, _ error: PropertyListError) {}
+
+    private func tell(_ path: PropertyListPath, _ error: PropertyListError) {
+        inbox.append(.conflict(DefaultsError(.pathMismatch, error.message, at: path, file: file)))
+    }
+
+    private func rebase(
+        _ changes: Delta, _ conflict: (PropertyListPath, PropertyListError) -> Void,
+        over value: (UnsafeBufferPointer<UInt8>) throws(PropertyListError) -> PropertyList?
+    ) throws(DefaultsError) {
+        try translating { () throws(PropertyListError) in try changes.rebase(conflict: conflict, over: value) }
     }
 }
 
@@ -209,11 +252,17 @@ extension Domain {
             return transaction.depth == 0
         }
         guard isOutermost else { return }
-        defer { finish() }
         guard !transaction.isBroken else {
+            finish()
             throw DefaultsError(.rolledBack, "A transaction inside this one was rolled back", file: file)
         }
-        try commit(transaction.delta)
+        do throws(DefaultsError) {
+            try commit(transaction.delta)
+        } catch {
+            finish(.failed)
+            throw error
+        }
+        finish()
     }
 
     /// Ends a transaction without its changes; those around it cannot be committed any more.
@@ -227,9 +276,14 @@ extension Domain {
         if isOutermost { finish() }
     }
 
-    private func finish() {
+    private func finish(_ ending: Ending = .regular) {
         lock.withLock { open = nil }
-        end()
+        end(ending)
+    }
+
+    /// Ends the calling thread's transaction without its changes, however deep it is.
+    func abandonTransaction() {
+        if lock.withLock({ isInTransaction }) { finish() }
     }
 
     /// Runs `body` in a transaction.

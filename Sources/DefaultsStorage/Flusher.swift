@@ -27,9 +27,18 @@ final class Flusher: @unchecked Sendable {
     /// Has the domain written soon. A domain is kept alive until it is.
     func schedule(_ domain: Domain) { schedule(domain, after: Self.delay) }
 
+    /// Has the domain written in a while, after it could not be.
+    func scheduleRetry(_ domain: Domain) { schedule(domain, after: Self.retryDelay) }
+
     private func schedule(_ domain: Domain, after delay: Duration) {
+        let due = Deadline.after(delay)
         lock.withLock {
-            tasks.append(Task(domain: domain, due: .after(delay)))
+            // One task for each domain, at the earlier of its times.
+            if let index = tasks.firstIndex(where: { $0.domain === domain }) {
+                tasks[index].due = .earlier(tasks[index].due, due)
+            } else {
+                tasks.append(Task(domain: domain, due: due))
+            }
             if !hasThread { start() }
             if !hasExitHandler {
                 hasExitHandler = true
@@ -73,15 +82,16 @@ final class Flusher: @unchecked Sendable {
         lock.lock()
         defer { lock.unlock() }
         while true {
-            guard let first = tasks.first else {
+            guard let index = tasks.indices.min(by: { tasks[$0].due < tasks[$1].due }) else {
                 awake.wait(lock)
                 continue
             }
-            if first.due.hasPassed {
-                current = first.domain
-                return tasks.removeFirst().domain
+            if tasks[index].due.hasPassed {
+                let domain = tasks.remove(at: index).domain
+                current = domain
+                return domain
             }
-            _ = awake.wait(lock, until: first.due)
+            _ = awake.wait(lock, until: tasks[index].due)
         }
     }
 
@@ -99,12 +109,16 @@ final class Flusher: @unchecked Sendable {
         // A store that may not be written is not tried again and again; a full disk is.
         if domain.lock.withLock({ domain.refusal != nil }) { return }
         domain.lock.withLock { domain.isScheduled = true }
-        schedule(domain, after: Self.retryDelay)
+        scheduleRetry(domain)
     }
 
     private func flushAtExit() {
         let domains = lock.withLock { tasks.map(\.domain) + (current.map { [$0] } ?? []) }
-        for domain in domains { try? domain.flush(until: .after(.seconds(2))) }
+        for domain in domains {
+            // A program that leaves in the middle of a transaction has not committed it.
+            domain.abandonTransaction()
+            try? domain.flush(until: .after(.seconds(2)))
+        }
     }
 
     /// In a child process: the thread is gone, and what waits belongs to the parent.

@@ -5,7 +5,10 @@ public import PropertyLists
 public enum PropertyListFile {
     /// The value in the file and the format that it was found in; nil when there is no file.
     ///
-    /// - Parameter format: what the file must be; nil to find it from the content.
+    /// - Parameters:
+    ///   - path: the file.
+    ///   - format: what the file must be; nil to find it from the content.
+    ///   - limits: what the value may grow to.
     /// - Throws: ``DefaultsError`` when the file cannot be read; `PropertyListError` with the place when its bytes are
     ///   no property list.
     public static func read(

@@ -45,7 +45,10 @@ extension PropertyListFileEngine {
             guard case .damaged(let error, let stamp) = reading, stamp.age >= 0, stamp.age < 1_000_000_000 else {
                 return reading
             }
-            guard !deadline.hasPassed else { throw error }
+            guard !deadline.hasPassed else {
+                throw DefaultsError(
+                    .timedOut, "Another program is writing the file: \(error.message)", file: error.file)
+            }
             deadline.sleep(.milliseconds(10))
         }
     }
@@ -105,8 +108,10 @@ extension PropertyListFileEngine {
                 self.format = format
                 return .replaced(list)
             }
-            return try quarantine(damaged, backup)
+            return try quarantine(backup)
         } catch {
+            // Whoever has the lock may be recovering it.
+            if error.code == .timedOut { throw error }
             return try openReadOnly(error, backup, damaged)
         }
     }
@@ -116,15 +121,14 @@ extension PropertyListFileEngine {
         return list
     }
 
-    private func quarantine(_ damaged: FileStamp, _ backup: PropertyList) throws(DefaultsError) -> EngineState {
+    private func quarantine(_ backup: PropertyList) throws(DefaultsError) -> EngineState {
         let name = try freeQuarantineName()
-        try folder.rename(folder.fileName, to: name)
-        try folder.descriptor.synchronize()
-        hasLoaded = true
-        stamp = nil
-        stampIsRecent = false
+        // A second name first, and the backup over the first: at no time is there no file, which would mean empty.
+        try folder.link(folder.fileName, to: name)
         // The backup that is being used must not be replaced by what it is about to restore.
         hasBackup = true
+        isChecking = false
+        defer { isChecking = true }
         try write(backup)
         report?(
             .recovered(

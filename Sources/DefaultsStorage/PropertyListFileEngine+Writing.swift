@@ -11,6 +11,7 @@ extension PropertyListFileEngine {
         let name = "." + folder.fileName + "." + randomName() + ".tmp"
         do throws(DefaultsError) {
             let stamp = try writeTemporary(name, bytes, like: old)
+            try checkUnchanged()
             keepBackup(of: old)
             try folder.rename(name, to: folder.fileName)
             try folder.descriptor.synchronize()
@@ -20,6 +21,15 @@ extension PropertyListFileEngine {
         } catch {
             folder.unlink(name)
             throw error
+        }
+    }
+
+    /// A last look before the old file goes: a program that writes in place, without our lock, may have written it
+    /// while the new one was being made.
+    private func checkUnchanged() throws(DefaultsError) {
+        guard isChecking else { return }
+        guard try folder.status(of: folder.fileName).map({ FileStamp($0) }) == stamp else {
+            throw DefaultsError(.conflict, "The file changed while it was being replaced", file: folder.path)
         }
     }
 

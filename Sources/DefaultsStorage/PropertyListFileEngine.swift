@@ -24,6 +24,8 @@ final class PropertyListFileEngine: StorageEngine, @unchecked Sendable {
     private var fileLock: FileDescriptor?
     private var hasSwept = false
     var hasBackup = false
+    /// Whether a file that changed since it was loaded is kept from being replaced; not while it is recovered.
+    var isChecking = true
     var hasOutgrown = false
 
     init(_ folder: StoreFolder, format: PropertyListFormat, isReadOnly: Bool) throws(DefaultsError) {

@@ -30,6 +30,7 @@ struct ValueRules: Sendable {
     /// A quick look that may take a fit value for an unfit one, but not the other way.
     private func looksUnfit(_ value: PropertyList) -> Bool {
         let document = value.document
+        if let facts = document.facts, isFit(facts) { return false }
         let isXML = format == .xml
         for position in value.index..<(value.index + value.node.span) {
             let node = document.nodes[position]
@@ -48,6 +49,18 @@ struct ValueRules: Sendable {
             }
         }
         return false
+    }
+}
+
+extension ValueRules {
+    /// Whether no value of such a document could be unfit.
+    private func isFit(_ facts: DocumentFacts) -> Bool {
+        if facts.hasUIDLikeDictionary || facts.contains(.null) || facts.contains(.date) { return false }
+        switch format {
+        case .xml: return facts.isPlainText
+        case .json: return !facts.contains(.data) && !facts.contains(.real) && !facts.contains(.uid)
+        default: return true
+        }
     }
 }
 

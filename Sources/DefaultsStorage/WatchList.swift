@@ -83,6 +83,8 @@ final class WatchList: @unchecked Sendable {
     private var nextNumber = 0
     private var generations: [UInt64] = []
     private var isPolling = false
+    /// Whether a look was put off.
+    private var mustLook = false
     /// The process that the descriptors belong to: a child has to make its own.
     private var process = getpid()
 
@@ -153,7 +155,8 @@ final class WatchList: @unchecked Sendable {
         lock.withLock {
             if process != getpid() { return remakeInChild() }
             var buffer = [UInt8](repeating: 0, count: 16384)
-            var isOurs = false
+            var isOurs = mustLook
+            mustLook = false
             while true {
                 let length = read(wakeDescriptor, &buffer, buffer.count)
                 guard length > 0 else { return isOurs }
@@ -161,6 +164,9 @@ final class WatchList: @unchecked Sendable {
             }
         }
     }
+
+    /// Has the next wake-up say yes, whatever happened.
+    func lookAgain() { lock.withLock { mustLook = true } }
 
     /// Whether an inotify event is about one of the files, or says that events were lost.
     private func mentionsStore(_ events: ArraySlice<UInt8>) -> Bool {

@@ -11,7 +11,7 @@ public import DefaultsStorage
 ///
 /// A property cannot throw: when the stored value does not fit the type, or the store cannot be read, the property has
 /// its default, and a set that fails changes nothing; `$volume.error()` says what was wrong. Use
-/// ``DefaultsStorage/DefaultsStore/decode(_:forKey:decoder:)`` and its kin where errors matter.
+/// `decode(_:forKey:decoder:)` and its kin where errors matter.
 @propertyWrapper public struct Default<Value: Codable & Sendable>: Sendable {
     public let key: String
     public let defaultValue: Value

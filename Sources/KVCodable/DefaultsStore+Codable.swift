@@ -70,6 +70,25 @@ extension DefaultsStore {
         }
     }
 
+    /// Stores a value that an older program archived, as a whole or as data, in its Codable form, in a transaction.
+    ///
+    /// - Parameter oldKey: where the archive is kept, once: a value that is there already stays. nil for nowhere.
+    /// - Returns: whether there was an archive; false, and nothing changed, for a value that has been migrated already.
+    /// - Throws: `DecodingError` for an archive that does not fit the type, ``PropertyLists/PropertyListError`` for a
+    ///   damaged one; the archive stays then.
+    @discardableResult
+    public func migrateArchive<Value: Codable>(
+        _ type: Value.Type, forKey key: String, keepingOldAs oldKey: String? = nil
+    ) throws -> Bool {
+        try transaction { _ in
+            guard let old = try value(forKey: key), old.isKeyedArchive else { return false }
+            guard let value = try decode(type, forKey: key) else { return false }
+            if let oldKey, try self.value(forKey: oldKey) == nil { try set(old, forKey: oldKey) }
+            try encode(value, forKey: key)
+            return true
+        }
+    }
+
     private static func tree<Value: Encodable>(_ value: Value, _ encoder: KeyValueEncoder) throws -> PropertyList? {
         if (value as? any OptionalValue)?.isNil == true { return nil }
         return try encoder.encodeToPropertyList(value)

@@ -16,31 +16,66 @@ extension PropertyListStorage {
     /// The value at `path` as `type` shows it: checked, keys renamed to fields, defaults filled in; nil when it is
     /// absent and the type has no default of its own.
     ///
-    /// - Throws: ``TypeError`` with the path of what is not of the type; `DefaultsError` from the store.
+    /// - Throws: `TypeError` with the path of what is not of the type; `DefaultsError` from the store.
     public func value(at path: PropertyListPath, as type: CodableType) throws -> PropertyList? {
         guard let stored = try value(at: path) else { return type.defaultValue }
-        return try type.decode(stored, at: path)
+        return try type.read(stored, at: path)
     }
 
     /// Sets the value at `path`, given as `type` shows it. What the type does not know of the stored value is kept,
     /// unless `options` say that it is replaced.
     ///
     /// - Returns: how many unknown parts of the stored value could not be matched with the new one, and went.
-    /// - Throws: ``TypeError`` with the path of what is not of the type; `DefaultsError` from the store. Nothing is
+    /// - Throws: `TypeError` with the path of what is not of the type; `DefaultsError` from the store. Nothing is
     ///   changed then.
     @discardableResult
     public func set(
         _ value: PropertyList, at path: PropertyListPath, as type: CodableType,
         options: CodableType.EncodeOptions = CodableType.EncodeOptions()
     ) throws -> Int {
-        let stored = options.replaces ? nil : try self.value(at: path)
+        var stored = options.replaces ? nil : try self.value(at: path)
+        // Of an older program's archive nothing is kept: the value is in the type's own form from now on.
+        if let old = stored, old.isKeyedArchive, !type.takesArchives { stored = nil }
         let encoded = try type.encode(value, over: stored, at: path, options: options)
         try set(encoded.list, at: path)
         return encoded.droppedElements
     }
 }
 
+extension CodableType {
+    /// The value that is stored, as the type shows it. A keyed archive that an older program stored is flattened, but
+    /// for Data and Any, which take it as it is.
+    ///
+    /// - Throws: `TypeError` with the path of what is not of the type; `PropertyListError` for a damaged archive.
+    public func read(
+        _ stored: PropertyList, at path: PropertyListPath = [], limits: PropertyListLimits = PropertyListLimits()
+    ) throws -> PropertyList {
+        let isArchive = !takesArchives && stored.isKeyedArchive
+        return try decode(isArchive ? try stored.unarchived(limits: limits) : stored, at: path)
+    }
+}
+
 extension DefaultsStore {
+    /// Brings a value that an older program archived with NSKeyedArchiver into the form of its type, in one
+    /// transaction.
+    ///
+    /// - Parameter keepingOld: whether the archive is kept, once, beside the value: under its key with `.archive` behind
+    ///   it. The path must end with a key then.
+    /// - Returns: whether there was an archive.
+    /// - Throws: what a damaged archive, one that does not fit the type, or the store reports. Nothing is changed then.
+    @discardableResult
+    public func migrateArchive(
+        at path: PropertyListPath, to type: CodableType, keepingOld: Bool = false
+    ) throws -> Bool {
+        try transaction { transaction in
+            guard let archive = try transaction.value(at: path), archive.isKeyedArchive else { return false }
+            let value = try type.decode(try archive.unarchived(), at: path)
+            if keepingOld { try transaction.keep(archive, beside: path) }
+            try transaction.set(try type.encode(value, at: path).list, at: path)
+            return true
+        }
+    }
+
     /// Reads, changes and sets the value at `path` as one transaction: nobody else changes it in between.
     ///
     /// - Parameter change: given the value as `type` shows it, or nil, gives the new one; nil changes nothing.
@@ -54,5 +89,15 @@ extension DefaultsStore {
             guard let new = try change(old) else { return }
             if let type { try transaction.set(new, at: path, as: type) } else { try transaction.set(new, at: path) }
         }
+    }
+}
+
+extension DefaultsTransaction {
+    fileprivate func keep(_ archive: PropertyList, beside path: PropertyListPath) throws(DefaultsError) {
+        guard case .key(let key)? = path.steps.last else {
+            throw DefaultsError(.misuse, "Expected a key, to keep the archive beside it", at: path)
+        }
+        let place = PropertyListPath(path.steps.dropLast() + [.key(key + ".archive")])
+        if try value(at: place) == nil { try set(archive, at: place) }
     }
 }

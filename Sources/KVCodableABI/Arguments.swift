@@ -39,3 +39,20 @@ func path(_ steps: UnsafePointer<kv_step>?, _ count: Int) throws(Failure) -> Pro
     }
     return PropertyListPath(result)
 }
+
+/// A program's option struct, of which only the first `size` bytes exist: a program built with an older header gives
+/// fewer than this library knows; the rest is 0.
+func sized<Options: BitwiseCopyable>(
+    _ given: UnsafePointer<Options>, _ size: Int
+) throws(Failure) -> Options {
+    let known = MemoryLayout<Options>.size
+    guard size >= MemoryLayout<Int>.size, size <= known else {
+        throw .invalidArgument("Expected options with a size up to \(known), found \(size)")
+    }
+    return withUnsafeTemporaryAllocation(of: Options.self, capacity: 1) { copy in
+        let bytes = UnsafeMutableRawBufferPointer(copy)
+        bytes.initializeMemory(as: UInt8.self, repeating: 0)
+        bytes.copyMemory(from: UnsafeRawBufferPointer(start: given, count: size))
+        return copy[0]
+    }
+}

@@ -1,6 +1,7 @@
 public import CKVCodable
 internal import CodableTypes
 internal import DefaultsStorage
+internal import KVCodable
 internal import PropertyLists
 
 extension kv_format {
@@ -26,10 +27,27 @@ extension kv_format {
     }
 }
 
+/// How a program wants to read.
+private struct DecodeOptions {
+    var format: PropertyListFormat?
+    var limits = PropertyListLimits()
+
+    init(_ given: UnsafePointer<kv_decode_options>?) throws(Failure) {
+        guard let given else { return }
+        let options = try sized(given, given.pointee.size)
+        format = try options.format.format()
+        if options.depth > 0 { limits.depth = Int(options.depth) }
+        if options.expanded_nodes > 0 { limits.expandedNodes = Int(clamping: options.expanded_nodes) }
+        if options.expanded_bytes > 0 { limits.expandedBytes = Int(clamping: options.expanded_bytes) }
+    }
+}
+
 /// The stored value as the type behind `handle` shows it; the value itself for NULL.
-private func decode(_ list: PropertyList, as handle: OpaquePointer?) throws -> PropertyList {
+private func decode(
+    _ list: PropertyList, as handle: OpaquePointer?, _ limits: PropertyListLimits
+) throws -> PropertyList {
     guard let type = Handle.borrow(handle, as: TypeHandle.self)?.type else { return list }
-    return try type.decode(list)
+    return try type.read(list, limits: limits)
 }
 
 /// The value to store of what the type behind `handle` shows; the value itself for NULL.
@@ -39,12 +57,15 @@ private func encode(_ list: PropertyList, as handle: OpaquePointer?) throws -> P
 }
 
 @c @implementation public func kv_decode(
-    _ bytes: kv_str, _ format: kv_format, _ type: OpaquePointer?, _ tree: UnsafeMutablePointer<OpaquePointer?>?,
-    _ found: UnsafeMutablePointer<kv_format>?, _ error: UnsafeMutablePointer<OpaquePointer?>?
+    _ bytes: kv_str, _ options: UnsafePointer<kv_decode_options>?, _ type: OpaquePointer?,
+    _ tree: UnsafeMutablePointer<OpaquePointer?>?, _ found: UnsafeMutablePointer<kv_format>?,
+    _ error: UnsafeMutablePointer<OpaquePointer?>?
 ) -> kv_status {
     reporting(error) {
-        let parsed = try PropertyList.parse(try bytes.bytes("bytes"), as: try format.format())
-        giveTree(try decode(parsed.list, as: type), tree)
+        let options = try DecodeOptions(options)
+        let parsed = try PropertyList.parse(
+            try bytes.bytes("bytes"), as: options.format, limits: options.limits)
+        giveTree(try decode(parsed.list, as: type, options.limits), tree)
         found?.pointee = kv_format(parsed.format)
         return KV_OK
     }
@@ -62,13 +83,17 @@ private func encode(_ list: PropertyList, as handle: OpaquePointer?) throws -> P
 }
 
 @c @implementation public func kv_read_file(
-    _ path: kv_str, _ format: kv_format, _ type: OpaquePointer?, _ tree: UnsafeMutablePointer<OpaquePointer?>?,
-    _ found: UnsafeMutablePointer<kv_format>?, _ error: UnsafeMutablePointer<OpaquePointer?>?
+    _ path: kv_str, _ options: UnsafePointer<kv_decode_options>?, _ type: OpaquePointer?,
+    _ tree: UnsafeMutablePointer<OpaquePointer?>?, _ found: UnsafeMutablePointer<kv_format>?,
+    _ error: UnsafeMutablePointer<OpaquePointer?>?
 ) -> kv_status {
     reporting(error) {
+        let options = try DecodeOptions(options)
         let path = try path.string("path")
-        guard let read = try PropertyListFile.read(path, as: try format.format()) else { return KV_ABSENT }
-        giveTree(try decode(read.list, as: type), tree)
+        guard let read = try PropertyListFile.read(path, as: options.format, limits: options.limits) else {
+            return KV_ABSENT
+        }
+        giveTree(try decode(read.list, as: type, options.limits), tree)
         found?.pointee = kv_format(read.format)
         return KV_OK
     }
@@ -81,6 +106,23 @@ private func encode(_ list: PropertyList, as handle: OpaquePointer?) throws -> P
     reporting(error) {
         let list = try encode(try KVCodableABI.tree(tree, "tree"), as: type)
         try PropertyListFile.write(list, to: try path.string("path"), as: try format.format() ?? .xml)
+        return KV_OK
+    }
+}
+
+@c @implementation public func kv_tree_is_archive(_ tree: OpaquePointer?) -> Int32 {
+    Handle.borrow(tree, as: TreeHandle.self)?.list.isKeyedArchive == true ? 1 : 0
+}
+
+@c @implementation public func kv_tree_unarchive(
+    _ tree: OpaquePointer?, _ classNameKey: kv_str, _ options: UnsafePointer<kv_decode_options>?,
+    _ result: UnsafeMutablePointer<OpaquePointer?>?, _ error: UnsafeMutablePointer<OpaquePointer?>?
+) -> kv_status {
+    reporting(error) {
+        let list = try KVCodableABI.tree(tree, "tree")
+        let key = try classNameKey.string("class_name_key")
+        let archive = KeyedArchiveOptions(classNameKey: key.isEmpty ? nil : key)
+        giveTree(try list.unarchived(options: archive, limits: try DecodeOptions(options).limits), result)
         return KV_OK
     }
 }

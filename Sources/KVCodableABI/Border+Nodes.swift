@@ -1,4 +1,5 @@
 public import CKVCodable
+internal import DefaultsStorage
 internal import PropertyLists
 
 @c @implementation public func kv_tree_from_nodes(
@@ -27,7 +28,51 @@ func list(
     _ tree: OpaquePointer?, _ view: UnsafeMutablePointer<kv_view>?
 ) -> kv_status {
     guard let list = Handle.borrow(tree, as: TreeHandle.self)?.list else { return KV_INVALID_ARGUMENT }
-    let bytes = UnsafeRawPointer(list.document.bytes).assumingMemoryBound(to: CChar.self)
-    view?.pointee = kv_view(node: list.document.nodes + list.index, bytes: bytes)
+    view?.pointee = kv_view(borrowing: list)
     return KV_OK
+}
+
+extension kv_view {
+    /// Lasts as long as the list's document.
+    @inline(__always) fileprivate init(borrowing list: PropertyList) {
+        let bytes = UnsafeRawPointer(list.document.bytes).assumingMemoryBound(to: CChar.self)
+        self.init(node: list.document.nodes + list.index, bytes: bytes)
+    }
+}
+
+// MARK: - Stores, without a tree in between
+
+@c @implementation public func kv_store_set_nodes(
+    _ store: OpaquePointer?, _ steps: UnsafePointer<kv_step>?, _ count: Int, _ nodes: UnsafePointer<kv_node>?,
+    _ nodeCount: Int, _ bytes: UnsafePointer<CChar>?, _ byteCount: Int,
+    _ error: UnsafeMutablePointer<OpaquePointer?>?
+) -> kv_status {
+    reporting(error) {
+        let store = try require(store, StoreHandle.self, "store").store
+        let value = try list(copying: nodes, nodeCount, bytes, byteCount)
+        if let key = try onlyKey(steps, count) {
+            try store.set(value, forUTF8Key: key)
+        } else {
+            try store.set(value, at: try path(steps, count))
+        }
+        return KV_OK
+    }
+}
+
+@c @implementation public func kv_store_get_view(
+    _ store: OpaquePointer?, _ steps: UnsafePointer<kv_step>?, _ count: Int, _ view: UnsafeMutablePointer<kv_view>?,
+    _ lease: UnsafeMutablePointer<OpaquePointer?>?, _ error: UnsafeMutablePointer<OpaquePointer?>?
+) -> kv_status {
+    reporting(error) {
+        let store = try require(store, StoreHandle.self, "store").store
+        guard let view, let lease else { throw Failure.invalidArgument("view or lease is NULL") }
+        guard let value = try read(store, steps, count) else { return KV_ABSENT }
+        view.pointee = kv_view(borrowing: value)
+        lease.pointee = Handle.give(value.document)
+        return KV_OK
+    }
+}
+
+@c @implementation public func kv_lease_free(_ lease: OpaquePointer?) {
+    Handle.take(lease, as: Document.self)
 }

@@ -6,29 +6,37 @@ internal import PropertyLists
 
 // MARK: - Opening
 
-/// The program's options, of which only the first `size` bytes exist: a program built with an older header gives fewer.
 private func options(
     _ given: UnsafePointer<kv_store_options>?
 ) throws(Failure) -> DefaultsStore.Options {
     var options = DefaultsStore.Options()
     guard let given else { return options }
-    let known = MemoryLayout<kv_store_options>.size
-    let size = given.pointee.size
-    guard size >= MemoryLayout<Int>.size, size <= known else {
-        throw .invalidArgument("Expected options with a size up to \(known), found \(size)")
-    }
-    var copy = kv_store_options()
-    withUnsafeMutableBytes(of: &copy) { $0.copyMemory(from: UnsafeRawBufferPointer(start: given, count: size)) }
+    let copy = try sized(given, given.pointee.size)
     if copy.defaults != nil { options.defaults = try tree(copy.defaults, "defaults") }
+    if copy.arguments != nil { options.arguments = try tree(copy.arguments, "arguments") }
     options.format = try copy.format.format() ?? .xml
     options.isReadOnly = copy.read_only != 0
     options.durability = try durability(copy.durability)
-    switch copy.engine {
-    case KV_ENGINE_FILE: options.engine = .automatic
-    case KV_ENGINE_MEMORY: options.engine = .memory
-    default: throw .invalidArgument("\(copy.engine.rawValue) is no kv_engine")
+    options.engine = try engine(copy.engine)
+    options.searchesGlobalDomain = copy.without_global_domain == 0
+    guard copy.timeout >= 0 else { throw .invalidArgument("Expected a timeout from 0, found \(copy.timeout)") }
+    if copy.timeout > 0 { options.timeout = .seconds(min(copy.timeout, 1e9)) }
+    if copy.managed_file.length > 0 { options.managedFile = try copy.managed_file.string("managed_file") }
+    if copy.suite_count > 0, copy.suites == nil { throw .invalidArgument("suites is NULL") }
+    for suite in UnsafeBufferPointer(start: copy.suites, count: copy.suites == nil ? 0 : copy.suite_count) {
+        options.suites.append(try suite.string("a suite"))
     }
     return options
+}
+
+private func engine(_ value: kv_engine) throws(Failure) -> DefaultsStore.Options.Engine {
+    switch value {
+    case KV_ENGINE_AUTOMATIC: .automatic
+    case KV_ENGINE_MEMORY: .memory
+    case KV_ENGINE_PROPERTY_LIST: .propertyList
+    case KV_ENGINE_SQLITE: .sqlite
+    default: throw .invalidArgument("\(value.rawValue) is no kv_engine")
+    }
 }
 
 private func durability(_ value: kv_durability) throws(Failure) -> DefaultsDurability {
@@ -92,7 +100,7 @@ private func durability(_ value: kv_durability) throws(Failure) -> DefaultsDurab
 private typealias Storage = any PropertyListStorage
 
 /// A path's one key, as its bytes: the most frequent path, for which no String is made.
-private func onlyKey(
+func onlyKey(
     _ steps: UnsafePointer<kv_step>?, _ count: Int
 ) throws(Failure) -> UnsafeBufferPointer<UInt8>? {
     guard count == 1, let key = steps?.pointee.key, key.data != nil else { return nil }
@@ -101,7 +109,7 @@ private func onlyKey(
     return bytes.bindMemory(to: UInt8.self)
 }
 
-private func read(
+func read(
     _ store: DefaultsStore, _ steps: UnsafePointer<kv_step>?, _ count: Int
 ) throws -> PropertyList? {
     if let key = try onlyKey(steps, count) { return try store.value(forUTF8Key: key) }

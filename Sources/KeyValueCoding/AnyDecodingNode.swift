@@ -2,13 +2,13 @@ internal import FoundationEssentials
 
 /// Reads one value from an `Any`.
 final class AnyDecodingNode: DecodingNode {
-    private var value: Any
-    private var entries: [String: Any] = [:]
-    private var elements: [Any] = []
+    @exclusivity(unchecked) private var value: Any
+    @exclusivity(unchecked) private var entries: [String: Any] = [:]
+    @exclusivity(unchecked) private var elements: [Any] = []
 
     init(_ context: DecodingContext, _ value: Any) {
         // What `encode` gives is an Optional, and often comes back as it is.
-        self.value = content(of: value, as: Any?.self).flatMap { $0 } ?? value
+        self.value = type(of: value) == Any?.self ? flattened(value) ?? value : value
         super.init(context)
     }
 
@@ -74,12 +74,12 @@ extension AnyDecodingNode {
     /// The elements of an array that are all of one type.
     @inline(__always) func allElements<S: ScalarValue>(_ type: S.Type, at slot: DecodingSlot) -> [S]? {
         guard let value = any(at: slot) else { return nil }
-        if let elements = content(of: value, as: [S].self) { return elements }
+        if Swift.type(of: value) == [S].self { return value as? [S] }
         guard let elements = listed(value) else { return nil }
         var result: [S] = []
         result.reserveCapacity(elements.count)
         for element in elements {
-            guard let element = content(of: element, as: S.self) else { return nil }
+            guard let element = S(Scalar(in: element)) else { return nil }
             result.append(element)
         }
         return result
@@ -88,10 +88,10 @@ extension AnyDecodingNode {
     /// The entries of a dictionary whose values are all of one type.
     @inline(__always) func allEntries<S: ScalarValue>(_ type: S.Type, at slot: DecodingSlot) -> [String: S]? {
         guard let value = any(at: slot) else { return nil }
-        if let entries = content(of: value, as: [String: S].self) { return entries }
+        if Swift.type(of: value) == [String: S].self { return value as? [String: S] }
         guard let entries = stringKeyed(value) else { return nil }
         return try? entries.mapValues { value throws(OtherType) in
-            guard let value = content(of: value, as: S.self) else { throw OtherType() }
+            guard let value = S(Scalar(in: value)) else { throw OtherType() }
             return value
         }
     }

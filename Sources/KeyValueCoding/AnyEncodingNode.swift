@@ -1,10 +1,10 @@
 /// Writes one value to an `Any`.
 final class AnyEncodingNode: EncodingNode {
-    private var whole: Any = ()
-    private var entries: [String: Any] = [:]
-    private var array: [Any] = []
+    @exclusivity(unchecked) private var whole: Any = ()
+    @exclusivity(unchecked) private var entries: [String: Any] = [:]
+    @exclusivity(unchecked) private var array: [Any] = []
     /// Entries or elements of the last value, as a hint for the next.
-    private var lastCount = 8
+    @exclusivity(unchecked) private var lastCount = 8
 
     override func makeNode() -> EncodingNode { AnyEncodingNode(context) }
 

@@ -89,7 +89,9 @@ private func widened(_ value: Any) -> Scalar? {
 
 /// The dictionary in an `Any`; nil where there is none, or one whose keys are not strings.
 func stringKeyed(_ value: Any) -> [String: Any]? {
-    if let entries = content(of: value, as: [String: Any].self) { return entries }
+    // Not generic over the result: the Optional of a generic type has to be looked up each time.
+    func open<Value>(_ value: Value) -> [String: Any]? { Value.self == [String: Any].self ? exactly(value) : nil }
+    if let entries = open(value) { return entries }
     guard let present = flattened(value) else { return nil }
     if let foreign = present as? any ForeignValue { return foreign.swiftValue as? [String: Any] }
     return present as? [String: Any]
@@ -97,7 +99,8 @@ func stringKeyed(_ value: Any) -> [String: Any]? {
 
 /// The array in an `Any`; nil where there is none.
 func listed(_ value: Any) -> [Any]? {
-    if let elements = content(of: value, as: [Any].self) { return elements }
+    func open<Value>(_ value: Value) -> [Any]? { Value.self == [Any].self ? exactly(value) : nil }
+    if let elements = open(value) { return elements }
     guard let present = flattened(value) else { return nil }
     if let foreign = present as? any ForeignValue { return foreign.swiftValue as? [Any] }
     return present as? [Any]

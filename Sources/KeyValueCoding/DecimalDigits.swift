@@ -1,7 +1,7 @@
-internal import FoundationEssentials
+package import FoundationEssentials
 
 /// A decimal number as its digits, for exact conversion to integers of any width.
-struct DecimalDigits {
+package struct DecimalDigits {
     private(set) var isNegative: Bool
     private var whole: String
     private var fraction: Substring
@@ -50,7 +50,7 @@ struct DecimalDigits {
     }
 
     /// The number that a text spells, the text whole; nil where it is none or a `Decimal` cannot hold all its digits.
-    static func number(_ text: String) -> Decimal? {
+    package static func number(_ text: String) -> Decimal? {
         let digits = text.utf8.filter { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
         guard !digits.isEmpty, text.utf8.allSatisfy(isPart) else { return nil }
         guard let value = Decimal(string: text), !value.isNaN else { return nil }

@@ -14,6 +14,7 @@ final class DecodingContext {
     /// Whether strings are read as values that a property list has no kind for, such as decimal numbers.
     let readsSpelledValues: Bool
     private var converted: [String: String] = [:]
+    @exclusivity(unchecked) private var others: [ObjectIdentifier] = []
 
     /// - Parameter forTree: whether the values come from a property-list tree, where a null is always nil, and
     ///   `"$null"` takes the place of an Optional without a value.
@@ -29,6 +30,18 @@ final class DecodingContext {
         case .sentinel(let text): (sentinel, takesOptionals, isPlaceholder) = (text, forTree, nil)
         case .placeholder(_, let isNull): (sentinel, takesOptionals, isPlaceholder) = (nil, forTree, isNull)
         }
+    }
+
+    /// Whether a type may be a dictionary whose keys are to be read as text. The types that are not are remembered:
+    /// asking a type for a conformance that it lacks costs as much as decoding a number.
+    func mayBeDictionary<T>(_ type: T.Type) -> Bool {
+        let type = ObjectIdentifier(type)
+        for other in others where other == type { return false }
+        guard T.self is any ReadableDictionary.Type else {
+            if others.count < 8 { others.append(type) }
+            return false
+        }
+        return true
     }
 
     /// The snake case form of a property's name.

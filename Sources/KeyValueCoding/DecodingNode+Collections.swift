@@ -1,53 +1,56 @@
 // Arrays and dictionaries of scalars, read as a whole.
 
 extension DecodingNode {
-    /// An array or dictionary of scalars; nil where it has to be read element by element.
-    final func decodeKnownCollection<T>(
+    /// An array or dictionary of scalars, or what else is none itself.
+    final func decodeKnownCollection<T: Decodable>(
         _ type: T.Type, _ known: KnownType, at slot: DecodingSlot, _ key: (any CodingKey)?
-    ) throws -> T? {
+    ) throws -> T {
         switch known {
-        case .bools: try elements(Bool.self, at: slot).map { exactly($0) }
-        case .ints: try elements(Int.self, at: slot).map { exactly($0) }
-        case .int8s: try elements(Int8.self, at: slot).map { exactly($0) }
-        case .int16s: try elements(Int16.self, at: slot).map { exactly($0) }
-        case .int32s: try elements(Int32.self, at: slot).map { exactly($0) }
-        case .int64s: try elements(Int64.self, at: slot).map { exactly($0) }
-        case .uints: try elements(UInt.self, at: slot).map { exactly($0) }
-        case .uint8s: try elements(UInt8.self, at: slot).map { exactly($0) }
-        case .uint16s: try elements(UInt16.self, at: slot).map { exactly($0) }
-        case .uint32s: try elements(UInt32.self, at: slot).map { exactly($0) }
-        case .uint64s: try elements(UInt64.self, at: slot).map { exactly($0) }
-        case .strings: try elements(String.self, at: slot).map { exactly($0) }
-        case .floats where context.passesFloats: try elements(Float.self, at: slot).map { exactly($0) }
-        case .doubles where context.passesFloats: try elements(Double.self, at: slot).map { exactly($0) }
-        case .boolEntries: try entries(Bool.self, at: slot).map { exactly($0) }
-        case .intEntries: try entries(Int.self, at: slot).map { exactly($0) }
-        case .stringEntries: try entries(String.self, at: slot).map { exactly($0) }
-        case .doubleEntries where context.passesFloats: try entries(Double.self, at: slot).map { exactly($0) }
-        default: nil
+        case .bools: exactly(try elements(Bool.self, at: slot, key))
+        case .ints: exactly(try elements(Int.self, at: slot, key))
+        case .int8s: exactly(try elements(Int8.self, at: slot, key))
+        case .int16s: exactly(try elements(Int16.self, at: slot, key))
+        case .int32s: exactly(try elements(Int32.self, at: slot, key))
+        case .int64s: exactly(try elements(Int64.self, at: slot, key))
+        case .uints: exactly(try elements(UInt.self, at: slot, key))
+        case .uint8s: exactly(try elements(UInt8.self, at: slot, key))
+        case .uint16s: exactly(try elements(UInt16.self, at: slot, key))
+        case .uint32s: exactly(try elements(UInt32.self, at: slot, key))
+        case .uint64s: exactly(try elements(UInt64.self, at: slot, key))
+        case .strings: exactly(try elements(String.self, at: slot, key))
+        case .floats where context.passesFloats: exactly(try elements(Float.self, at: slot, key))
+        case .doubles where context.passesFloats: exactly(try elements(Double.self, at: slot, key))
+        case .boolEntries: exactly(try entries(Bool.self, at: slot, key))
+        case .intEntries: exactly(try entries(Int.self, at: slot, key))
+        case .stringEntries: exactly(try entries(String.self, at: slot, key))
+        case .doubleEntries where context.passesFloats: exactly(try entries(Double.self, at: slot, key))
+        default: try decodePlain(type, at: slot, key)
         }
     }
 
-    /// All elements, where each is of the very type; else nil, and the array is read element by element, which knows
-    /// the conversions and the errors.
+    /// All elements at once where each is of the very type; else one by one, which knows conversions and errors.
     @inline(__always) private final func elements<S: ScalarValue>(
-        _ type: S.Type, at slot: DecodingSlot
-    ) throws -> [S]? {
-        switch self {
-        case let node as AnyDecodingNode: node.allElements(type, at: slot)
-        case let node as TreeDecodingNode: node.allElements(type, at: slot)
-        default: nil
-        }
+        _ type: S.Type, at slot: DecodingSlot, _ key: (any CodingKey)?
+    ) throws -> [S] {
+        let elements =
+            switch self {
+            case let node as AnyDecodingNode: node.allElements(type, at: slot)
+            case let node as TreeDecodingNode: node.allElements(type, at: slot)
+            default: [S]?.none
+            }
+        return try elements ?? decodePlain([S].self, at: slot, key)
     }
 
-    /// All entries, where each value is of the very type; else nil.
+    /// All entries at once where each value is of the very type; else one by one.
     @inline(__always) private final func entries<S: ScalarValue>(
-        _ type: S.Type, at slot: DecodingSlot
-    ) throws -> [String: S]? {
-        switch self {
-        case let node as AnyDecodingNode: node.allEntries(type, at: slot)
-        case let node as TreeDecodingNode: node.allEntries(type, at: slot)
-        default: nil
-        }
+        _ type: S.Type, at slot: DecodingSlot, _ key: (any CodingKey)?
+    ) throws -> [String: S] {
+        let entries =
+            switch self {
+            case let node as AnyDecodingNode: node.allEntries(type, at: slot)
+            case let node as TreeDecodingNode: node.allEntries(type, at: slot)
+            default: [String: S]?.none
+            }
+        return try entries ?? decodePlain([String: S].self, at: slot, key)
     }
 }

@@ -16,6 +16,7 @@ extension DecodingNode {
     ) throws -> T {
         let child = try child(at: slot, key)
         defer { release(child) }
+        if context.mayBeDictionary(type), let value = try child.decodeKeyed(type) { return value }
         return try T(from: child)
     }
 
@@ -30,7 +31,7 @@ extension DecodingNode {
         case .date: exactly(try date(at: slot, key))
         case .data: exactly(try data(at: slot, key))
         case .url: exactly(try url(at: slot, key))
-        case .uuid: try uuid(at: slot, key).map { exactly($0) } ?? decodePlain(type, at: slot, key)
+        case .uuid: exactly(try uuid(at: slot, key))
         case .decimal: exactly(try decimal(at: slot, key))
         case .float: exactly(try floating(Float.self, at: slot, key))
         case .int8: exactly(try integer(Int8.self, at: slot, key))
@@ -44,7 +45,7 @@ extension DecodingNode {
         case .uint64: exactly(try integer(UInt64.self, at: slot, key))
         case .int128: exactly(try integer(Int128.self, at: slot, key))
         case .uint128: exactly(try integer(UInt128.self, at: slot, key))
-        default: try decodeKnownCollection(type, known, at: slot, key) ?? decodePlain(type, at: slot, key)
+        default: try decodeKnownCollection(type, known, at: slot, key)
         }
     }
 }
@@ -141,10 +142,12 @@ extension DecodingNode {
         throw mismatch(URL.self, at: slot, key)
     }
 
-    /// Nil where the value is not the text of a UUID: its own `init(from:)` has the words for the error.
-    private final func uuid(at slot: DecodingSlot, _ key: (any CodingKey)?) -> UUID? {
-        guard case .string(let text) = scalar(at: slot) else { return nil }
-        return UUID(uuidString: text)
+    private final func uuid(at slot: DecodingSlot, _ key: (any CodingKey)?) throws -> UUID {
+        // Where the value is not the text of a UUID, its own `init(from:)` has the words for the error.
+        guard case .string(let text) = scalar(at: slot), let value = UUID(uuidString: text) else {
+            return try decodePlain(UUID.self, at: slot, key)
+        }
+        return value
     }
 }
 

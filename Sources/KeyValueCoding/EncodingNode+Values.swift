@@ -22,7 +22,7 @@ extension EncodingNode {
         defer { release(child) }
         begin(child, at: slot)
         do {
-            try value.encode(to: child)
+            if try !child.encodeKeyed(value) { try value.encode(to: child) }
             try end(child, at: slot)
         } catch {
             abandon(child)

@@ -12,7 +12,7 @@ extension KeyValueEncoder {
         let root = TreeEncodingNode(EncodingContext(self))
         defer { root.reset() }
         do {
-            try root.encodeRoot(value) { try value.encode(to: $0) }
+            try root.encodeRoot(value) { if try !root.encodeKeyed(value) { try value.encode(to: $0) } }
             return try root.finish()
         } catch let error as PropertyListError {
             throw EncodingError.invalidValue(value, error.codingContext)

@@ -27,7 +27,7 @@ public struct KeyValueEncoder: Sendable {
     public func encode<T: Encodable>(_ value: T) throws -> Any? {
         let root = AnyEncodingNode(EncodingContext(self))
         defer { root.reset() }
-        try root.encodeRoot(value) { try value.encode(to: $0) }
+        try root.encodeRoot(value) { if try !root.encodeKeyed(value) { try value.encode(to: $0) } }
         return root.take()
     }
 }

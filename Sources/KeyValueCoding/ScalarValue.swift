@@ -3,8 +3,11 @@ internal import FoundationEssentials
 internal import PropertyLists
 
 /// A type that ``Scalar`` has a case for, so that arrays and dictionaries of it are handled as a whole.
-protocol ScalarValue {
+protocol ScalarValue: Codable {
     var scalar: Scalar { get }
+
+    /// The value of a scalar of this very type; nil of every other.
+    init?(_ scalar: Scalar)
 
     /// The value of a node of the type's own kind; nil where it is of another, or the type cannot hold it.
     init?(_ document: Document, at index: Int)
@@ -21,19 +24,103 @@ extension ScalarValue where Self: FixedWidthInteger {
     }
 }
 
-extension Int: ScalarValue { var scalar: Scalar { .int(self) } }
-extension Int8: ScalarValue { var scalar: Scalar { .int8(self) } }
-extension Int16: ScalarValue { var scalar: Scalar { .int16(self) } }
-extension Int32: ScalarValue { var scalar: Scalar { .int32(self) } }
-extension Int64: ScalarValue { var scalar: Scalar { .int64(self) } }
-extension UInt: ScalarValue { var scalar: Scalar { .uint(self) } }
-extension UInt8: ScalarValue { var scalar: Scalar { .uint8(self) } }
-extension UInt16: ScalarValue { var scalar: Scalar { .uint16(self) } }
-extension UInt32: ScalarValue { var scalar: Scalar { .uint32(self) } }
-extension UInt64: ScalarValue { var scalar: Scalar { .uint64(self) } }
+extension Int: ScalarValue {
+    var scalar: Scalar { .int(self) }
+
+    @inline(__always) init?(_ scalar: Scalar) {
+        guard case .int(let value) = scalar else { return nil }
+        self = value
+    }
+}
+
+extension Int8: ScalarValue {
+    var scalar: Scalar { .int8(self) }
+
+    @inline(__always) init?(_ scalar: Scalar) {
+        guard case .int8(let value) = scalar else { return nil }
+        self = value
+    }
+}
+
+extension Int16: ScalarValue {
+    var scalar: Scalar { .int16(self) }
+
+    @inline(__always) init?(_ scalar: Scalar) {
+        guard case .int16(let value) = scalar else { return nil }
+        self = value
+    }
+}
+
+extension Int32: ScalarValue {
+    var scalar: Scalar { .int32(self) }
+
+    @inline(__always) init?(_ scalar: Scalar) {
+        guard case .int32(let value) = scalar else { return nil }
+        self = value
+    }
+}
+
+extension Int64: ScalarValue {
+    var scalar: Scalar { .int64(self) }
+
+    @inline(__always) init?(_ scalar: Scalar) {
+        guard case .int64(let value) = scalar else { return nil }
+        self = value
+    }
+}
+
+extension UInt: ScalarValue {
+    var scalar: Scalar { .uint(self) }
+
+    @inline(__always) init?(_ scalar: Scalar) {
+        guard case .uint(let value) = scalar else { return nil }
+        self = value
+    }
+}
+
+extension UInt8: ScalarValue {
+    var scalar: Scalar { .uint8(self) }
+
+    @inline(__always) init?(_ scalar: Scalar) {
+        guard case .uint8(let value) = scalar else { return nil }
+        self = value
+    }
+}
+
+extension UInt16: ScalarValue {
+    var scalar: Scalar { .uint16(self) }
+
+    @inline(__always) init?(_ scalar: Scalar) {
+        guard case .uint16(let value) = scalar else { return nil }
+        self = value
+    }
+}
+
+extension UInt32: ScalarValue {
+    var scalar: Scalar { .uint32(self) }
+
+    @inline(__always) init?(_ scalar: Scalar) {
+        guard case .uint32(let value) = scalar else { return nil }
+        self = value
+    }
+}
+
+extension UInt64: ScalarValue {
+    var scalar: Scalar { .uint64(self) }
+
+    @inline(__always) init?(_ scalar: Scalar) {
+        guard case .uint64(let value) = scalar else { return nil }
+        self = value
+    }
+}
 
 extension Bool: ScalarValue {
     var scalar: Scalar { .bool(self) }
+
+    @inline(__always) init?(_ scalar: Scalar) {
+        guard case .bool(let value) = scalar else { return nil }
+        self = value
+    }
 
     @inline(__always) init?(_ document: Document, at index: Int) {
         guard document.nodes[index].kind == .boolean else { return nil }
@@ -43,6 +130,11 @@ extension Bool: ScalarValue {
 
 extension Float: ScalarValue {
     var scalar: Scalar { .float(self) }
+
+    @inline(__always) init?(_ scalar: Scalar) {
+        guard case .float(let value) = scalar else { return nil }
+        self = value
+    }
 
     /// A real that a Float cannot hold goes the longer way, which has the words for the error.
     @inline(__always) init?(_ document: Document, at index: Int) {
@@ -55,6 +147,11 @@ extension Float: ScalarValue {
 extension Double: ScalarValue {
     var scalar: Scalar { .double(self) }
 
+    @inline(__always) init?(_ scalar: Scalar) {
+        guard case .double(let value) = scalar else { return nil }
+        self = value
+    }
+
     @inline(__always) init?(_ document: Document, at index: Int) {
         guard document.nodes[index].kind == .real else { return nil }
         self.init(bitPattern: document.nodes[index].payload)
@@ -63,6 +160,11 @@ extension Double: ScalarValue {
 
 extension String: ScalarValue {
     var scalar: Scalar { .string(self) }
+
+    @inline(__always) init?(_ scalar: Scalar) {
+        guard case .string(let value) = scalar else { return nil }
+        self = value
+    }
 
     @inline(__always) init?(_ document: Document, at index: Int) {
         let node = document.nodes[index]

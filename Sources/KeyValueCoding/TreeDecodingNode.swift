@@ -5,10 +5,10 @@ internal import PropertyLists
 /// Reads one value from a property-list tree.
 final class TreeDecodingNode: DecodingNode {
     private let document: Document
-    private var index: Int
+    @exclusivity(unchecked) private var index: Int
     /// The element looked at last and its place, so that walking an array never starts over.
-    private var lastElement = 0
-    private var lastIndex = 0
+    @exclusivity(unchecked) private var lastElement = 0
+    @exclusivity(unchecked) private var lastIndex = 0
 
     convenience init(_ context: DecodingContext, _ list: PropertyList) {
         self.init(context, list.document, list.index)

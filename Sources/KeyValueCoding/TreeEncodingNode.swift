@@ -3,9 +3,9 @@ internal import PropertyLists
 
 /// A document that is being written, and the node whose turn it is.
 final class TreeOutput {
-    var builder = PropertyListBuilder()
+    @exclusivity(unchecked) var builder = PropertyListBuilder()
     /// Not a reference: it is compared, never followed.
-    var writer: ObjectIdentifier?
+    @exclusivity(unchecked) var writer: ObjectIdentifier?
 }
 
 /// Writes one value to a property-list tree.
@@ -13,11 +13,11 @@ final class TreeOutput {
 /// Values go to the document in the order in which they come, without a copy between. What does not come in order (a
 /// nested container beside its parent) is written to a document of its own, which is appended in the end.
 final class TreeEncodingNode: EncodingNode {
-    private var output: TreeOutput
+    @exclusivity(unchecked) private var output: TreeOutput
     /// Where the value goes in the container that is open.
-    private var place = EncodingSlot.whole
+    @exclusivity(unchecked) private var place = EncodingSlot.whole
     /// The state of the document before the value.
-    private var mark = PropertyListBuilder.Mark()
+    @exclusivity(unchecked) private var mark = PropertyListBuilder.Mark()
 
     init(_ context: EncodingContext, _ output: TreeOutput = TreeOutput()) {
         self.output = output

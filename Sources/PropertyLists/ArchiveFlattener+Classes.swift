@@ -1,41 +1,60 @@
 internal import FoundationEssentials
 
-/// The classes of the table that take more than a look at one key.
+/// The parts of objects, and the classes of the table that take more than a look at one of them.
 extension ArchiveFlattener where Output: ~Copyable {
-    /// `NS.object.0`, `NS.object.1` and so on; or `NS.objects`, as newer systems write.
-    mutating func orderedSet(_ object: PropertyList) throws(PropertyListError) {
-        if object["NS.objects"] != nil { return try value(try contents(of: object, "NS.objects")) }
-        try output.beginArray()
-        var index = 0
-        while let element = object["NS.object.\(index)"] {
-            try self.element(element, at: index)
-            index += 1
+    /// The value of a key, with a reference followed; nil where it is absent or nil.
+    func part(_ object: PropertyList, _ key: String) throws(PropertyListError) -> PropertyList? {
+        guard let value = object[key], value.uid != 0 else { return nil }
+        guard let uid = value.uid else { return value }
+        guard let target = archive.object(uid), target.kind != .uid else {
+            throw error(.malformed, "Expected one of \(archive.count) objects as \(key), found UID \(uid)")
         }
-        try output.end()
+        return target
     }
 
-    /// `NS.count` different elements, `NS.object0` and so on, each of them `NS.count0` times.
-    mutating func countedSet(_ object: PropertyList) throws(PropertyListError) {
-        guard let count = try part(object, "NS.count")?.integer, count >= 0 else {
-            throw unexpected("a count", "NS.count", object["NS.count"])
+    /// The array of a key.
+    func contents(of object: PropertyList, _ key: String) throws(PropertyListError) -> PropertyList {
+        let found = try part(object, key)
+        guard let found, found.kind == .array else { throw unexpected("an array", key, found) }
+        return found
+    }
+
+    /// The scalar of a key, which may itself be wrapped in an object of the same class, such as a mutable string.
+    func scalar(
+        of object: PropertyList, _ key: String, _ kind: PropertyListKind
+    ) throws(PropertyListError) -> PropertyList {
+        var found = try part(object, key)
+        if let inner = found, inner.kind == .dictionary {
+            found = try part(inner, kind == .string ? "NS.string" : "NS.data")
         }
-        try output.beginArray()
-        var index = 0
-        for number in 0..<count {
-            guard let element = object["NS.object\(number)"] else {
-                throw unexpected("an object", "NS.object\(number)", nil)
-            }
-            let times = try part(object, "NS.count\(number)")
-            guard let times = times?.integer, times >= 0 else {
-                throw unexpected("a count", "NS.count\(number)", times)
-            }
-            // However large the number is, the budget ends the loop.
-            for _ in 0..<times {
-                try self.element(element, at: index)
-                index += 1
-            }
+        guard let found, found.kind == kind else { throw unexpected("\(kind)", key, found) }
+        return found
+    }
+
+    func unexpected(_ wanted: String, _ key: String, _ found: PropertyList?) -> PropertyListError {
+        error(.malformed, "Expected \(wanted) as \(key), found \(found.map { "\($0.kind)" } ?? "nil")")
+    }
+
+    func pairs(of object: PropertyList) throws(PropertyListError) -> ArchiveFrame.Content {
+        let keys = try contents(of: object, "NS.keys")
+        let values = try contents(of: object, "NS.objects")
+        guard keys.count == values.count else {
+            throw error(.malformed, "Expected as many NS.objects as NS.keys, found \(values.count) and \(keys.count)")
         }
-        try output.end()
+        return .pairs(keys: keys.elements, values: values.elements)
+    }
+
+    /// `NS.object.0`, `NS.object.1` and so on; or `NS.objects`, as newer systems write.
+    func orderedSet(_ object: PropertyList) throws(PropertyListError) -> ArchiveFrame.Content {
+        guard object["NS.objects"] != nil else { return .numbered(object) }
+        return .elements(try contents(of: object, "NS.objects").elements)
+    }
+
+    /// However large a count is, the budget ends the walk.
+    func countedSet(_ object: PropertyList) throws(PropertyListError) -> ArchiveFrame.Content {
+        let count = try part(object, "NS.count")
+        guard let number = count?.integer, number >= 0 else { throw unexpected("a count", "NS.count", count) }
+        return .counted(object, next: 0, count: number, left: 0)
     }
 
     mutating func date(_ object: PropertyList) throws(PropertyListError) {

@@ -80,7 +80,7 @@ extension BinaryReader {
             let seconds = Double(bitPattern: try objects.number(of: marker, size: 8))
             guard seconds.isFinite else {
                 throw PropertyListError(
-                    .invalidValue, "Expected a date, found \(seconds) seconds", location: .offset(marker.offset))
+                    .invalidValue, "Expected a date, found no finite number", location: .offset(marker.offset))
             }
             try builder.append(date: seconds)
         case 0x00:

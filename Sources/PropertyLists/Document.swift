@@ -19,6 +19,8 @@ internal import Darwin
     package let byteCount: Int
     /// How many of the bytes no node uses: what earlier changes left behind.
     package let unusedBytes: Int
+    /// What was found out about the values when they were checked; nil when nobody noted it.
+    package let facts: DocumentFacts?
 
     private let nodeBlock: UnsafeMutableRawPointer?
     private let byteBlock: UnsafeMutableRawPointer?
@@ -30,6 +32,7 @@ internal import Darwin
         nodeCount = nodes.count
         byteCount = bytes.count
         self.unusedBytes = unusedBytes
+        facts = nil
         let nodeMemory = nodes.take()
         let byteMemory = bytes.take()
         nodeBlock = nodeMemory.map { UnsafeMutableRawPointer($0) }
@@ -39,10 +42,11 @@ internal import Darwin
     }
 
     /// Takes one block, `nodeCount` nodes and behind them `byteCount` bytes, made by `malloc`.
-    package init(taking block: UnsafeMutableRawPointer, nodeCount: Int, byteCount: Int) {
+    package init(taking block: UnsafeMutableRawPointer, nodeCount: Int, byteCount: Int, facts: DocumentFacts) {
         self.nodeCount = nodeCount
         self.byteCount = byteCount
         unusedBytes = 0
+        self.facts = facts
         nodeBlock = block
         byteBlock = nil
         nodes = UnsafePointer(block.bindMemory(to: kv_node.self, capacity: nodeCount))

@@ -2,88 +2,213 @@ package import CKVCodable
 
 /// Sorts key nodes by their bytes and drops all but the last of equal ones; gives how many are left.
 ///
-/// The keys come in the order in which they were written, with growing distances; the survivors stand at the front.
-package func sortKeys(_ keys: UnsafeMutableBufferPointer<kv_node>, bytes: UnsafePointer<UInt8>) -> Int {
-    if isStrictlySorted(keys, bytes) { return keys.count }
-    if keys.count <= 16 { insertionSort(keys, bytes) } else { prefixSort(keys, bytes) }
-    return dropEqualKeys(keys, bytes)
-}
-
-private func text(_ key: kv_node, _ bytes: UnsafePointer<UInt8>) -> UnsafeBufferPointer<UInt8> {
-    UnsafeBufferPointer(start: bytes + Int(truncatingIfNeeded: key.payload), count: Int(key.count))
-}
-
-private func compare(_ left: kv_node, _ right: kv_node, _ bytes: UnsafePointer<UInt8>) -> Int {
-    compareBytes(text(left, bytes), text(right, bytes))
-}
-
-private func isStrictlySorted(_ keys: UnsafeMutableBufferPointer<kv_node>, _ bytes: UnsafePointer<UInt8>) -> Bool {
-    for index in stride(from: 1, to: keys.count, by: 1)
-    where compare(keys[index - 1], keys[index], bytes) >= 0 {
-        return false
-    }
-    return true
-}
-
-private func insertionSort(_ keys: UnsafeMutableBufferPointer<kv_node>, _ bytes: UnsafePointer<UInt8>) {
-    for index in stride(from: 1, to: keys.count, by: 1) {
-        let key = keys[index]
-        var slot = index
-        while slot > 0, compare(keys[slot - 1], key, bytes) > 0 {
-            keys[slot] = keys[slot - 1]
-            slot -= 1
+/// The keys come in the order in which they were written; the survivors stand at the front. Every key must lie within
+/// `bytes`.
+package func sortKeys(
+    _ keys: UnsafeMutableBufferPointer<kv_node>, bytes: UnsafeBufferPointer<UInt8>
+) -> Int {
+    guard keys.count > 1, let base = keys.baseAddress else { return keys.count }
+    let text = KeyText(bytes)
+    if keys.count <= KeySorting.small {
+        return withUnsafeTemporaryAllocation(of: KeyOrder.self, capacity: KeySorting.small) { order in
+            withUnsafeTemporaryAllocation(of: kv_node.self, capacity: KeySorting.small) { scratch in
+                guard let order = order.baseAddress, let scratch = scratch.baseAddress else { return keys.count }
+                return KeySorting(keys: base, count: keys.count, text: text, order: order, scratch: scratch).sortFew()
+            }
         }
-        keys[slot] = key
+    }
+    return withUnsafeTemporaryAllocation(of: KeyOrder.self, capacity: keys.count * 2) { order in
+        withUnsafeTemporaryAllocation(of: kv_node.self, capacity: keys.count) { scratch in
+            guard let order = order.baseAddress, let scratch = scratch.baseAddress else { return keys.count }
+            return KeySorting(keys: base, count: keys.count, text: text, order: order, scratch: scratch).sortMany()
+        }
     }
 }
 
-/// Keys often share a beginning (`item-0001`, `item-0002`), which would make comparing whole keys slow: the sort goes
-/// by the eight bytes behind what all keys share, and looks at the rest only where these are equal.
-private func prefixSort(_ keys: UnsafeMutableBufferPointer<kv_node>, _ bytes: UnsafePointer<UInt8>) {
-    let shared = sharedPrefix(keys, bytes)
-    var order = keys.map { (prefix: prefix(text($0, bytes), from: shared), key: $0) }
-    order.sort { left, right in
-        if left.prefix != right.prefix { return left.prefix < right.prefix }
-        let order = compare(left.key, right.key, bytes)
-        return order != 0 ? order < 0 : left.key.distance < right.key.distance
-    }
-    for (slot, entry) in order.enumerated() { keys[slot] = entry.key }
+/// A key's place among the keys as they were written, and eight of its bytes, the first the most significant.
+private struct KeyOrder {
+    var prefix: UInt64
+    var slot: Int
 }
 
-private func sharedPrefix(_ keys: UnsafeMutableBufferPointer<kv_node>, _ bytes: UnsafePointer<UInt8>) -> Int {
-    let first = text(keys[0], bytes)
-    var shared = first.count
-    for key in keys {
-        let other = text(key, bytes)
-        shared = min(shared, other.count)
-        var length = 0
-        while length < shared, first[length] == other[length] { length += 1 }
-        shared = length
-        if shared == 0 { break }
+/// The bytes of keys.
+private struct KeyText {
+    let base: UnsafePointer<UInt8>?
+    let count: Int
+
+    init(_ bytes: UnsafeBufferPointer<UInt8>) {
+        base = bytes.baseAddress
+        count = bytes.count
     }
-    return shared
+
+    @inline(__always) func bytes(of key: kv_node) -> UnsafeBufferPointer<UInt8> {
+        UnsafeBufferPointer(start: base.map { $0 + Int(truncatingIfNeeded: key.payload) }, count: Int(key.count))
+    }
+
+    @inline(never) func compare(_ left: kv_node, _ right: kv_node) -> Int {
+        compareBytes(bytes(of: left), bytes(of: right))
+    }
+
+    /// Eight bytes of a key from `start`, which the key has; missing ones are 0.
+    @inline(__always) func prefix(of key: kv_node, from start: Int) -> UInt64 {
+        let position = Int(truncatingIfNeeded: key.payload) &+ start
+        let length = Int(key.count) &- start
+        guard let base, position &+ 8 <= count else { return slowPrefix(position, length) }
+        let word = UInt64(bigEndian: UnsafeRawPointer(base + position).loadUnaligned(as: UInt64.self))
+        return length >= 8 ? word : word & ~(UInt64.max &>> UInt64(truncatingIfNeeded: length &* 8))
+    }
+
+    /// The same near the end of the block.
+    private func slowPrefix(_ position: Int, _ length: Int) -> UInt64 {
+        var value: UInt64 = 0
+        for index in 0..<8 {
+            value <<= 8
+            if index < length, let base { value |= UInt64(base[position &+ index]) }
+        }
+        return value
+    }
 }
 
-/// Eight bytes from `start`, the first the most significant; missing ones are 0.
-private func prefix(_ text: UnsafeBufferPointer<UInt8>, from start: Int) -> UInt64 {
-    var value: UInt64 = 0
-    if text.count - start >= 8, let base = text.baseAddress {
-        return UInt64(bigEndian: UnsafeRawPointer(base + start).loadUnaligned(as: UInt64.self))
-    }
-    for index in 0..<8 {
-        let position = start + index
-        value = value << 8 | (position < text.count ? UInt64(text[position]) : 0)
-    }
-    return value
-}
+/// Keys are sorted by eight of their bytes, loaded once; the rest is looked at only where these are equal.
+///
+/// Sound because `order` and `scratch` have room for `count` elements (`order` for twice as many in `sortMany`), and
+/// each element is written before it is read.
+private struct KeySorting {
+    /// Up to how many keys are sorted by insertion, on the stack.
+    static let small = 32
 
-/// Equal keys stand together, in the order in which they were written: the last of them stays.
-private func dropEqualKeys(_ keys: UnsafeMutableBufferPointer<kv_node>, _ bytes: UnsafePointer<UInt8>) -> Int {
-    var kept = 0
-    for index in 0..<keys.count {
-        if kept > 0, compare(keys[kept - 1], keys[index], bytes) == 0 { kept -= 1 }
-        keys[kept] = keys[index]
-        kept += 1
+    let keys: UnsafeMutablePointer<kv_node>
+    let count: Int
+    let text: KeyText
+    let order: UnsafeMutablePointer<KeyOrder>
+    let scratch: UnsafeMutablePointer<kv_node>
+
+    /// Sorts words of a prefix whose last five bits make room for the slot: a comparison and a move are one
+    /// instruction each, and keys whose words agree in the rest keep their order until ties are looked at.
+    @inline(__always) func sortFew() -> Int {
+        withUnsafeTemporaryAllocation(of: UInt64.self, capacity: Self.small) { words in
+            guard let words = words.baseAddress else { return count }
+            let mask = UInt64(Self.small &- 1)
+            var isSorted = true
+            for slot in 0..<count {
+                let prefix = text.prefix(of: keys[slot], from: 0) & ~mask
+                let word = prefix | UInt64(truncatingIfNeeded: slot)
+                if slot > 0, prefix <= words[slot &- 1] | mask { isSorted = false }
+                var place = slot
+                while place > 0, words[place &- 1] > word {
+                    (words + place).initialize(to: words[place &- 1])
+                    place &-= 1
+                }
+                (words + place).initialize(to: word)
+            }
+            if isSorted { return count }
+            var hasTies = false
+            for position in 0..<count {
+                let word = words[position]
+                if position > 0, order[position &- 1].prefix == word & ~mask { hasTies = true }
+                let entry = KeyOrder(prefix: word & ~mask, slot: Int(truncatingIfNeeded: word & mask))
+                (order + position).initialize(to: entry)
+            }
+            if hasTies { sortTies() }
+            return place()
+        }
     }
-    return kept
+
+    /// Brings the keys into their order. Of equal keys, which stand together, the last stays.
+    private func place() -> Int {
+        scratch.initialize(from: keys, count: count)
+        var kept = 0
+        var last: UInt64 = 0
+        for position in 0..<count {
+            let entry = order[position]
+            let key = scratch[entry.slot]
+            if kept > 0, entry.prefix == last, text.compare(keys[kept &- 1], key) == 0 { kept &-= 1 }
+            keys[kept] = key
+            last = entry.prefix
+            kept &+= 1
+        }
+        return kept
+    }
+
+    /// Keys often share a beginning (`item-0001`, `item-0002`): the sort goes by the bytes behind it.
+    func sortMany() -> Int {
+        let shared = sharedPrefix()
+        var isSorted = true
+        for slot in 0..<count {
+            let entry = KeyOrder(prefix: text.prefix(of: keys[slot], from: shared), slot: slot)
+            if slot > 0, entry.prefix <= order[slot &- 1].prefix { isSorted = false }
+            (order + slot).initialize(to: entry)
+        }
+        if isSorted { return count }
+        sortByPrefix()
+        sortTies()
+        return place()
+    }
+
+    private func sharedPrefix() -> Int {
+        let first = text.bytes(of: keys[0])
+        var shared = first.count
+        for slot in 1..<count {
+            let other = text.bytes(of: keys[slot])
+            shared = min(shared, other.count)
+            var length = 0
+            while length < shared, first[length] == other[length] { length &+= 1 }
+            shared = length
+            if shared == 0 { break }
+        }
+        return shared
+    }
+
+    /// Sorts by one byte after another from the last, leaving out those in which all keys agree; equal prefixes keep
+    /// their order.
+    private func sortByPrefix() {
+        var source = order
+        var target = order + count
+        var differing: UInt64 = 0
+        for position in 1..<count { differing |= order[position].prefix ^ order[0].prefix }
+        for digit in 0..<8 where differing >> UInt64(digit * 8) & 0xFF != 0 {
+            distribute(source, to: target, by: UInt64(digit * 8))
+            swap(&source, &target)
+        }
+        if source != order { order.update(from: source, count: count) }
+    }
+
+    private func distribute(
+        _ source: UnsafeMutablePointer<KeyOrder>, to target: UnsafeMutablePointer<KeyOrder>, by shift: UInt64
+    ) {
+        withUnsafeTemporaryAllocation(of: UInt32.self, capacity: 256) { starts in
+            starts.initialize(repeating: 0)
+            guard let starts = starts.baseAddress else { return }
+            for position in 0..<count { starts[Int(source[position].prefix &>> shift & 0xFF)] &+= 1 }
+            var sum: UInt32 = 0
+            for digit in 0..<256 {
+                let size = starts[digit]
+                starts[digit] = sum
+                sum &+= size
+            }
+            for position in 0..<count {
+                let entry = source[position]
+                let digit = Int(entry.prefix &>> shift & 0xFF)
+                (target + Int(starts[digit])).initialize(to: entry)
+                starts[digit] &+= 1
+            }
+        }
+    }
+
+    /// Sorts keys of equal prefix by their whole text.
+    private func sortTies() {
+        var start = 0
+        while start < count {
+            var end = start &+ 1
+            while end < count, order[end].prefix == order[start].prefix { end &+= 1 }
+            if end &- start > 1 {
+                var ties = UnsafeMutableBufferPointer(start: order + start, count: end &- start)
+                ties.sort { left, right in
+                    let result = text.compare(keys[left.slot], keys[right.slot])
+                    return result != 0 ? result < 0 : left.slot < right.slot
+                }
+            }
+            start = end
+        }
+    }
 }

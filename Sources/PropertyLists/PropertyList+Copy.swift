@@ -4,6 +4,7 @@ extension PropertyList {
     /// How many containers stand inside one another here; 0 for a scalar. Takes time in proportion to the nodes.
     package var depth: Int {
         guard kind.isContainer else { return 0 }
+        if isWholeDocument, let facts = document.facts { return facts.depth }
         var ends = [Int]()
         var deepest = 0
         var position = index

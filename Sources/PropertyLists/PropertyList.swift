@@ -52,7 +52,7 @@ extension PropertyList {
     public var real: Double? { kind == .real ? Double(bitPattern: node.payload) : nil }
 
     /// A real, or a whole number as the nearest one.
-    public var number: Double? { real ?? integer.map { Double($0) } ?? unsigned.map { Double($0) } }
+    public var number: Double? { real ?? integer.map(Double.init) ?? unsigned.map { Double($0) } }
 
     /// Seconds since 2001-01-01T00:00:00Z.
     public var date: Double? { kind == .date ? Double(bitPattern: node.payload) : nil }

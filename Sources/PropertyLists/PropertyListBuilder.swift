@@ -229,7 +229,7 @@ extension PropertyListBuilder {
         bytes.reserve(1)
         if count > 0, let stack = keys.base, let text = bytes.base {
             let unsorted = UnsafeMutableBufferPointer(start: stack + first, count: count)
-            let unique = sortKeys(unsorted, bytes: text)
+            let unique = sortKeys(unsorted, bytes: UnsafeBufferPointer(start: text, count: bytes.count))
             hasDuplicates = hasDuplicates || unique < count
             count = unique
             nodes.append(UnsafeBufferPointer(start: stack + first, count: count))

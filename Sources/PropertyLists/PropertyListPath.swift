@@ -28,7 +28,9 @@ public struct PropertyListPath: Sendable, Hashable {
 
     /// The path as messages show it, `window.tags[2]`, with indexes counted from `firstIndex`.
     ///
-    /// - Parameter root: what stands for the value itself, such as `SELF`; empty for nothing.
+    /// - Parameters:
+    ///   - root: what stands for the value itself, such as `SELF`; empty for nothing.
+    ///   - firstIndex: what the indexes of arrays are counted from, for languages that count from 1.
     public func description(root: String, firstIndex: Int = 0) -> String {
         var text = root
         for step in steps {

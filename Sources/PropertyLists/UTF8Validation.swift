@@ -8,6 +8,11 @@ package func firstInvalidUTF8(_ bytes: UnsafeRawBufferPointer) -> Int? {
     guard let base = bytes.baseAddress else { return nil }
     let end = bytes.count
     var position = 0
+    if end < 16 {  // Most strings are short: without the steps below where all of them is ASCII.
+        var union: UInt8 = 0
+        for byte in bytes { union |= byte }
+        if union < 0x80 { return nil }
+    }
     while position < end {
         if end &- position >= 8 {
             let word = (base + position).loadUnaligned(as: UInt64.self)

@@ -197,7 +197,9 @@ extension XMLReader {
     /// What stands at a position, shortened, for a message.
     func tag(at position: Int) -> String {
         var end = position
-        while end < cursor.count, end - position < 40, cursor.base[end] != UInt8(ascii: ">") { end += 1 }
+        while end < cursor.count, end - position < 40, cursor.base[end] != UInt8(ascii: ">"), cursor.base[end] >= 0x20 {
+            end += 1
+        }
         if end < cursor.count, cursor.base[end] == UInt8(ascii: ">") { end += 1 }
         return String(decoding: cursor.slice(position, end), as: UTF8.self)
     }

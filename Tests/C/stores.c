@@ -34,29 +34,31 @@ static void codec(void) {
   kv_format found;
   kv_str data;
   int64_t line, column, offset;
-  CHECK(kv_decode(kv_string(text), KV_FORMAT_ANY, NULL, &tree, &found, NULL) ==
-        KV_OK);
+  kv_decode_options wrong;
+  memset(&wrong, 0, sizeof wrong);
+  wrong.size = sizeof wrong;
+  wrong.format = (kv_format)77;
+  CHECK(kv_decode(kv_string(text), NULL, NULL, &tree, &found, NULL) == KV_OK);
   CHECK(found == KV_FORMAT_XML);
   CHECK(kv_encode(tree, KV_FORMAT_BINARY, NULL, &bytes, NULL) == KV_OK);
   data.data = bytes.data;
   data.length = bytes.length;
-  CHECK(kv_decode(data, KV_FORMAT_ANY, NULL, &same, &found, NULL) == KV_OK);
+  CHECK(kv_decode(data, NULL, NULL, &same, &found, NULL) == KV_OK);
   CHECK(found == KV_FORMAT_BINARY && kv_tree_equal(tree, same));
   data.length--;
-  CHECK(kv_decode(data, KV_FORMAT_BINARY, NULL, NULL, NULL, &error) ==
-        KV_MALFORMED);
+  CHECK(kv_decode(data, NULL, NULL, NULL, NULL, &error) == KV_MALFORMED);
   CHECK(kv_error_offset(error, &offset) == KV_OK);
   kv_error_free(error);
-  CHECK(kv_decode(kv_string("<plist>\n<oops/></plist>"), KV_FORMAT_XML, NULL,
-                  NULL, NULL, &error) == KV_MALFORMED);
+  CHECK(kv_decode(kv_string("<plist>\n<oops/></plist>"), NULL, NULL, NULL, NULL,
+                  &error) == KV_MALFORMED);
   CHECK(kv_error_position(error, &line, &column) == KV_OK && line == 2);
   kv_error_free(error);
-  CHECK(kv_decode(kv_string(text), (kv_format)77, NULL, NULL, NULL, NULL) ==
+  CHECK(kv_decode(kv_string(text), &wrong, NULL, NULL, NULL, NULL) ==
         KV_INVALID_ARGUMENT);
   CHECK(kv_encode(NULL, KV_FORMAT_XML, NULL, &bytes, NULL) ==
         KV_INVALID_ARGUMENT);
-  CHECK(kv_read_file(kv_string("/none/none.plist"), KV_FORMAT_ANY, NULL, NULL,
-                     NULL, NULL) == KV_ABSENT);
+  CHECK(kv_read_file(kv_string("/none/none.plist"), NULL, NULL, NULL, NULL,
+                     NULL) == KV_ABSENT);
   CHECK(kv_write_file(kv_string("/none/none.plist"), KV_FORMAT_XML, NULL, tree,
                       NULL) == KV_IO);
   kv_bytes_free(&bytes);

@@ -1,59 +1,40 @@
-internal import CodableTypes
-internal import PropertyLists
-internal import Testing
+import CodableTypes
+import PropertyLists
+import Testing
 
-/// The tree of a value; nil is null.
-func tree(_ value: Any) throws -> PropertyList { try PropertyList(any: value) }
+/// The tree of an `Any`; nil stands for null.
+func tree(_ value: Any?) throws -> PropertyList {
+    guard let value else {
+        var builder = PropertyListBuilder()
+        try builder.appendNull()
+        return try builder.finish()
+    }
+    return try PropertyList(any: value)
+}
 
-/// The type of an expression over the types of a text.
-func makeType(_ expression: String, _ declarations: String = "") throws -> CodableType {
+/// A registry with the types that most tests use.
+func sampleRegistry() throws -> TypeRegistry {
     let registry = TypeRegistry()
-    try registry.declare(declarations)
-    return try registry.type(expression)
+    try registry.declare(
+        """
+        // What the tests declare.
+        struct Window {
+            width: Int(1...16384)
+            title: String? @key(window_title)
+            tags: [String] = []
+            theme: Theme = dark
+            scratch: Any @transient
+        }
+        enum Theme: String { light, dark }
+        enum Level: Int { low = 0, high = 10 }
+        struct Point { x: Double; y: Double }
+        struct Shape { name: String; points: [Point]; label: Point? }
+        struct Node { value: Int; children: [Node]? }
+        """)
+    return registry
 }
 
-/// The message of the error that `body` throws; nil when it throws none.
-func message(_ body: () throws -> Void) -> String? {
-    do {
-        try body()
-        return nil
-    } catch {
-        return "\(error)"
-    }
-}
-
-/// The error that `body` throws, as a ``TypeError``.
-func typeError(_ body: () throws -> Void) -> TypeError? {
-    do {
-        try body()
-        return nil
-    } catch {
-        return error as? TypeError
-    }
-}
-
-let window = """
-    struct Window {
-        width: Int(1...16384)
-        title: String? @key(window_title)
-        tags: [String] = []
-        theme: Theme = dark
-        draft: Int @transient
-    }
-    enum Theme: String { light, dark }
-    """
-
-/// A value, an expression or a text as a parameter of a test.
-struct Row: CustomTestStringConvertible, @unchecked Sendable {
-    let text: String
-    let given: Any
-    let wanted: Any
-
-    init(_ text: String, _ given: Any, _ wanted: Any) {
-        self.text = text
-        self.given = given
-        self.wanted = wanted
-    }
-
-    var testDescription: String { "\(text): \(given) to \(wanted)" }
+/// The error that `body` throws, which must be a `TypeError`.
+func typeError(_ body: () throws -> Void) throws -> TypeError {
+    try #require(throws: TypeError.self, performing: body)
 }

@@ -1,6 +1,6 @@
-internal import CodableTypes
-internal import PropertyLists
-internal import Testing
+import CodableTypes
+import PropertyLists
+import Testing
 
 @Suite("Types as trees") struct TypeDescriptionTests {
     @Test(
@@ -102,7 +102,7 @@ internal import Testing
         ])
     func refuses(_ row: Row) throws {
         let description = try tree(row.given)
-        let error = typeError { try TypeRegistry().declare(description: description) }
+        let error = caught { try TypeRegistry().declare(description: description) }
         #expect(error?.message(firstIndex: 0) == row.text)
         #expect(error?.isAboutType == true)
         let steps = (row.wanted as? [Any] ?? []).map { step -> PropertyListPath.Step in

@@ -27,5 +27,7 @@ private func isAmbiguous(_ list: PropertyList) -> Bool {
 
 /// Reads a fuzzer's input as one format.
 func read(_ data: UnsafePointer<UInt8>?, _ size: Int, as format: PropertyListFormat?) -> PropertyList? {
-    try? PropertyList(parsing: UnsafeRawBufferPointer(start: data, count: size), as: format)
+    // Shared objects may grow less than they may by default: it is the checks that take long, not the reader.
+    let limits = PropertyListLimits(expandedNodes: 5000)
+    return try? PropertyList(parsing: UnsafeRawBufferPointer(start: data, count: size), as: format, limits: limits)
 }

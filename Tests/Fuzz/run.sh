@@ -29,7 +29,7 @@ done
 status=0
 for target in $targets; do
   echo "== $target"
-  SWIFT_BACKTRACE=enable=no nice "build/fuzz/$target/fuzz" -max_total_time="$seconds" -timeout=5 -rss_limit_mb=1024 \
+  SWIFT_BACKTRACE=enable=no nice "build/fuzz/$target/fuzz" -max_total_time="$seconds" -timeout=30 -rss_limit_mb=1024 \
     -max_len=16384 -print_final_stats=1 -artifact_prefix="build/fuzz/$target/findings/" \
     "build/fuzz/$target/corpus" "build/fuzz/$target/seeds" >"build/fuzz/$target/log" 2>&1 || status=1
   grep -E "stat::number_of_executed_units|SUMMARY|Fatal error" "build/fuzz/$target/log" || true

@@ -95,6 +95,28 @@ private struct Tab: Codable, Equatable, Sendable {
         #expect(try store.decode(Int.self, forKey: "count") == nil)
     }
 
+    @Test("reads an archive of an older program, and stores it in its Codable form, once", arguments: [false, true])
+    func archives(asData: Bool) throws {
+        let uid = { (number: UInt32) in PropertyListUID(number) }
+        let archive = try list([
+            "$archiver": "NSKeyedArchiver", "$version": 100_000, "$top": ["root": uid(1)],
+            "$objects": [
+                "$null", ["$class": uid(3), "name": uid(2)] as [String: Any], "old",
+                ["$classname": "Tab", "$classes": ["Tab", "NSObject"]] as [String: Any],
+            ] as [Any],
+        ])
+        let stored = asData ? try list(Data(archive.serialized(as: .binary))) : archive
+        try store.set(stored, at: ["tab"])
+        #expect(try store.decode(Tab.self, forKey: "tab") == Tab(name: "old"))
+        #expect(try store.migrateArchive(Tab.self, forKey: "tab", keepingOldAs: "tab before"))
+        #expect(try store.value(at: ["tab"]) == list(["name": "old"]))
+        #expect(try store.value(at: ["tab before"]) == stored)
+        #expect(try !store.migrateArchive(Tab.self, forKey: "tab", keepingOldAs: "tab before"))
+        #expect(try store.decode(Tab.self, forKey: "tab") == Tab(name: "old"))
+        try store.set(list(["$archiver": "NSKeyedArchiver", "$objects": ["$null"]]), at: ["broken"])
+        #expect(throws: PropertyListError.self) { try store.migrateArchive(Tab.self, forKey: "broken") }
+    }
+
     @Test("a property has its default while the key is absent, and says what was wrong")
     func wrapper() throws {
         let volume = Default(wrappedValue: 7, "volume", in: store)

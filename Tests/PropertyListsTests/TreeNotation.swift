@@ -19,11 +19,11 @@ func notation(_ list: PropertyList) -> String {
     }
 }
 
-private func decimal(_ value: Double) -> String {
+func decimal(_ value: Double) -> String {
     value.isNaN ? "nan" : String(format: "%.17g", value)
 }
 
-private func quoted(_ text: String) -> String {
+func quoted(_ text: String) -> String {
     var result = "\""
     for scalar in text.unicodeScalars {
         switch scalar {

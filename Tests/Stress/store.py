@@ -210,6 +210,11 @@ class Proofs:
                     raise Broken(f"{engine}: {result.stdout} {result.stderr}")
                 if read_store(f"{mount}/store.{engine}")["number"] != 2:
                     raise Broken(f"{engine}: not written when there was room again")
+                result = self.run("retry", f"{mount}/store.{engine}", f"{mount}/filler")
+                if result.stdout != "patient\n":
+                    raise Broken(f"{engine}: {result.stdout} {result.stderr}")
+                if read_store(f"{mount}/store.{engine}")["number"] != 59:
+                    raise Broken(f"{engine}: what was kept was not written at exit")
         finally:
             subprocess.run(["umount", mount], check=True)
         return "both engines"
@@ -232,6 +237,10 @@ class Proofs:
             self.run("leave", path)
             if read_store(path).get("left") != 42:
                 raise Broken(f"{engine}: nothing was written at exit")
+            os.unlink(path)
+            self.run("leave-inside", path)
+            if read_store(path) != {"left": 42}:
+                raise Broken(f"{engine}: {read_store(path)} after an exit in the middle of a transaction")
         return "both engines"
 
     # -- watching -------------------------------------------------------------
@@ -254,6 +263,39 @@ class Proofs:
         if slowest > 0.2:
             raise Broken(f"took {slowest * 1000:.0f} ms")
         return f"at most {slowest * 1000:.0f} ms after the writer's exit"
+
+    # -- UserDefaults beside the store -----------------------------------------
+
+    def neighbour(self, folder):
+        """Foundation's UserDefaults on the same file: both end with their own last values."""
+        program = os.path.join(os.path.dirname(self.helper), "UserDefaultsHelper")
+        if not os.path.exists(program):
+            return "NOT RUN: UserDefaultsHelper is not built"
+        path = f"{folder}/org.shared.plist"
+        count = self.size(10, 200)
+        neighbour = subprocess.Popen([program, "org.shared", str(count)], stdout=subprocess.PIPE, text=True,
+                                     env={**os.environ, "XDG_CONFIG_HOME": folder})
+        ours, rounds = 0, 0
+        while neighbour.poll() is None:
+            ours += 1
+            if f"ok {1}" not in self.run("attempt", path, 1).stdout:
+                raise Broken("a set failed beside UserDefaults")
+            result = self.run("mark", path, f"mark-{ours}")
+            if result.stdout != "marked\n":
+                raise Broken(f"{result.stdout} {result.stderr}")
+            rounds += 1
+            time.sleep(0.01)
+        if neighbour.returncode != 0:
+            raise Broken(f"UserDefaults failed: {neighbour.returncode}")
+        if glob.glob(folder + "/*.corrupt-*"):
+            raise Broken("a half-written file was taken for a damaged one")
+        found = read_store(path)
+        if self.run("mark", path, "last").stdout != "marked\n" or read_store(path) != {**found, "last": 1}:
+            raise Broken("a set after UserDefaults had ended changed something else")
+        # It writes without our lock: between our last look and the rename there is no telling.
+        theirs = "" if found.get("neighbour") == count else ", whose last one came between our look and our rename"
+        lost = [f"mark-{n}" for n in range(1, ours + 1) if f"mark-{n}" not in found]
+        return f"{rounds} sets of ours, {count} of UserDefaults, which overwrote {len(lost)} of ours{theirs}"
 
     # -- hostile files --------------------------------------------------------
 
@@ -381,7 +423,7 @@ class Crashes:
             raise Broken(f"{self.engine}: {self.acknowledged} was acknowledged, {number} is left after power loss")
 
 
-ROWS = ("kill", "faults", "power", "updates", "disk", "fork", "watch", "hostile")
+ROWS = ("kill", "faults", "power", "updates", "disk", "fork", "watch", "neighbour", "hostile")
 
 
 def main():

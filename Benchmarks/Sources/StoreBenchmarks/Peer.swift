@@ -11,7 +11,6 @@ protocol Peer: AnyObject {
     func set(_ key: String, _ value: String) throws
     /// Returns when what was set is on disk.
     func flush() throws
-    func count() throws -> Int
     /// Runs the sets in one transaction, where there is such a thing; durable on return.
     func transaction(_ body: () throws -> Void) throws
     func close()
@@ -44,7 +43,6 @@ class StorePeer: Peer {
         try store.set(PropertyList(any: value), forKey: key)
     }
     func flush() throws { try store.sync() }
-    func count() throws -> Int { try store.snapshot().count }
     func transaction(_ body: () throws -> Void) throws {
         let transaction = try store.beginTransaction()
         try body()
@@ -73,7 +71,6 @@ final class UserDefaultsPeer: Peer {
     func get(_ key: String) -> String? { defaults.string(forKey: key) }
     func set(_ key: String, _ value: String) { defaults.set(value, forKey: key) }
     func flush() throws { if !defaults.synchronize() { throw PeerError(text: "synchronize") } }
-    func count() -> Int { defaults.dictionaryRepresentation().keys.count { $0.hasPrefix("key-") } }
 }
 
 final class KeyFilePeer: Peer {
@@ -97,12 +94,6 @@ final class KeyFilePeer: Peer {
     }
     func set(_ key: String, _ value: String) { g_key_file_set_string(file, "group", key, value) }
     func flush() throws { if g_key_file_save_to_file(file, path, nil) == 0 { throw PeerError(text: "save") } }
-    func count() -> Int {
-        var length: gsize = 0
-        let keys = g_key_file_get_keys(file, "group", &length, nil)
-        g_strfreev(keys)
-        return Int(length)
-    }
 }
 
 /// A table of key and value, WAL, synchronous FULL, prepared statements: what one would write by hand.
@@ -145,14 +136,6 @@ final class TablePeer: Peer {
     }
 
     func flush() {}
-
-    func count() -> Int {
-        var statement: OpaquePointer?
-        sqlite3_prepare_v2(database, "SELECT count(*) FROM t", -1, &statement, nil)
-        defer { sqlite3_finalize(statement) }
-        sqlite3_step(statement)
-        return Int(sqlite3_column_int64(statement, 0))
-    }
 
     func transaction(_ body: () throws -> Void) throws {
         try run("BEGIN IMMEDIATE")

@@ -6,14 +6,14 @@ import KVCodable
 func time(_ rounds: Int, repetitions: Int = 1, _ body: () throws -> Void) rethrows -> Double {
     var times: [Double] = []
     for _ in 0..<rounds {
-        let start = clock_gettime_nsec()
+        let start = monotonicNanoseconds()
         try body()
-        times.append(Double(clock_gettime_nsec() - start) / Double(repetitions))
+        times.append(Double(monotonicNanoseconds() - start) / Double(repetitions))
     }
     return times.sorted()[rounds / 2]
 }
 
-func clock_gettime_nsec() -> Int64 {
+func monotonicNanoseconds() -> Int64 {
     var now = timespec()
     clock_gettime(CLOCK_MONOTONIC, &now)
     return Int64(now.tv_sec) * 1_000_000_000 + Int64(now.tv_nsec)
@@ -27,10 +27,15 @@ func text(_ nanoseconds: Double) -> String {
     }
 }
 
-let folder = NSTemporaryDirectory() + "kvcodable-benchmark-\(getpid())"
-try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+/// UserDefaults reads the environment as it was when the program began: the program begins again in its own folder.
+let folder = (getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp") + "/kvcodable-benchmark-\(getpid())"
+if getenv("XDG_CONFIG_HOME").map({ String(cString: $0) }) != folder, CommandLine.arguments.count < 4 {
+    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+    setenv("XDG_CONFIG_HOME", folder, 1)
+    var arguments = CommandLine.arguments.map { strdup($0) } + [nil]
+    execv("/proc/self/exe", &arguments)
+}
 defer { try? FileManager.default.removeItem(atPath: folder) }
-setenv("XDG_CONFIG_HOME", folder, 1)
 
 /// A file of `count` keys for the peer, checked to hold them.
 func filled<P: Peer>(_ type: P.Type, _ count: Int) throws -> (peer: P, path: String) {
@@ -42,10 +47,12 @@ func filled<P: Peer>(_ type: P.Type, _ count: Int) throws -> (peer: P, path: Str
         try Data(PropertyList(any: content).serialized(as: .binary)).write(to: URL(fileURLWithPath: file))
     }
     let peer = try P(path: path)
-    if try peer.count() == 0 {
+    if try peer.get("key-0") == nil {
         try peer.transaction { for index in 0..<count { try peer.set("key-\(index)", "the value of \(index)") } }
     }
-    guard try peer.count() == count, try peer.get("key-\(count - 1)") == "the value of \(count - 1)" else {
+    guard try peer.get("key-\(count)") == nil, try peer.get("key-0") == "the value of 0",
+        try peer.get("key-\(count - 1)") == "the value of \(count - 1)"
+    else {
         throw PeerError(text: "\(P.name) does not hold what was set")
     }
     return (peer, path)
@@ -66,7 +73,9 @@ func get<P: Peer>(_ type: P.Type, _ count: Int) throws -> (String, Double) {
     let (peer, _) = try filled(type, count)
     defer { peer.close() }
     let keys = (0..<100).map { "key-\($0 * count / 100)" }
-    return (P.name, try time(5, repetitions: 10_000) { for index in 0..<10_000 { _ = try peer.get(keys[index % 100]) } })
+    return (
+        P.name, try time(5, repetitions: 10_000) { for index in 0..<10_000 { _ = try peer.get(keys[index % 100]) } }
+    )
 }
 
 func set<P: Peer>(_ type: P.Type, _ count: Int, repetitions: Int) throws -> (String, Double) {
@@ -98,19 +107,31 @@ func durable<P: Peer>(_ type: P.Type, _ count: Int) throws -> (String, Double) {
 func transaction<P: Peer>(_ type: P.Type, _ count: Int) throws -> (String, Double) {
     let (peer, _) = try filled(type, count)
     defer { peer.close() }
-    return (P.name, try time(5) {
-        try peer.transaction { for index in 0..<1000 { try peer.set("key-\(index)", "the value of \(index)") } }
-    })
+    return (
+        P.name,
+        try time(5) {
+            try peer.transaction { for index in 0..<1000 { try peer.set("key-\(index)", "the value of \(index)") } }
+        }
+    )
+}
+
+/// A file that nobody has open: an open one would be shared, and nothing loaded.
+func closedFile<P: Peer>(_ type: P.Type, _ count: Int) throws -> String {
+    let (peer, path) = try filled(type, count)
+    peer.close()
+    return path
 }
 
 func load<P: Peer>(_ type: P.Type, _ count: Int) throws -> (String, Double) {
-    let (first, path) = try filled(type, count)
-    first.close()
-    return (P.name, try time(3) {
-        let peer = try P(path: path)
-        guard try peer.get("key-7") == "the value of 7" else { throw PeerError(text: "load") }
-        peer.close()
-    })
+    let path = try closedFile(type, count)
+    return (
+        P.name,
+        try time(3) {
+            let peer = try P(path: path)
+            guard try peer.get("key-7") == "the value of 7" else { throw PeerError(text: "load") }
+            peer.close()
+        }
+    )
 }
 
 /// Peak resident memory in kilobytes of a process that loads `count` keys and makes one durable set.
@@ -134,9 +155,9 @@ func useMemory<P: Peer>(_ type: P.Type, _ path: String) throws {
     try peer.set("key-5", "the value of 5")
     try peer.flush()
     guard try peer.get("key-5") == "the value of 5" else { throw PeerError(text: "memory") }
-    var usage = rusage()
-    getrusage(__rusage_who_t(RUSAGE_SELF.rawValue), &usage)
-    print(usage.ru_maxrss)
+    let status = try String(contentsOfFile: "/proc/self/status", encoding: .utf8)
+    let line = status.split(separator: "\n").first { $0.hasPrefix("VmHWM:") } ?? ""
+    print(line.filter(\.isNumber))
 }
 
 let arguments = CommandLine.arguments
@@ -152,111 +173,82 @@ if arguments.count == 4, arguments[1] == "memory" {
 
 print("Store: strings by key, medians; the ratio is how many times as long the peer takes")
 for count in [10, 1000, 100_000] {
-    row("get, \(count) keys", target: 1e3, [
-        try get(StorePeer.self, count), try get(SQLiteStorePeer.self, count), try get(UserDefaultsPeer.self, count),
-        try get(KeyFilePeer.self, count), try get(TablePeer.self, count),
-    ])
+    row(
+        "get, \(count) keys", target: 1e3,
+        [
+            try get(StorePeer.self, count), try get(SQLiteStorePeer.self, count), try get(UserDefaultsPeer.self, count),
+            try get(KeyFilePeer.self, count), try get(TablePeer.self, count),
+        ])
 }
 for count in [10, 1000, 100_000] {
     // UserDefaults gets fewer repetitions: it would take minutes.
-    row("set, not flushed, \(count) keys", target: 2e3, [
-        try set(StorePeer.self, count, repetitions: 10_000), try set(SQLiteStorePeer.self, count, repetitions: 10_000),
-        try set(UserDefaultsPeer.self, count, repetitions: 100), try set(KeyFilePeer.self, count, repetitions: 10_000),
-    ])
+    row(
+        "set, not flushed, \(count) keys", target: 2e3,
+        [
+            try set(StorePeer.self, count, repetitions: 10_000),
+            try set(SQLiteStorePeer.self, count, repetitions: 10_000),
+            try set(UserDefaultsPeer.self, count, repetitions: 100),
+            try set(KeyFilePeer.self, count, repetitions: 10_000),
+        ])
 }
 for (count, target) in [(1000, 2e6), (10_000, 15e6)] {
-    row("plist, durable set, \(count) keys", target: target, [
-        try durable(StorePeer.self, count), try durable(UserDefaultsPeer.self, count),
-        try durable(KeyFilePeer.self, count),
-    ])
+    row(
+        "plist, durable set, \(count) keys", target: target,
+        [
+            try durable(StorePeer.self, count), try durable(UserDefaultsPeer.self, count),
+            try durable(KeyFilePeer.self, count),
+        ])
 }
 for count in [10, 1000, 10_000, 100_000] {
-    row("SQLite, durable set, \(count) keys", target: 0.3e6, [
-        try durable(SQLiteStorePeer.self, count), try durable(TablePeer.self, count),
-    ])
+    row(
+        "SQLite, durable set, \(count) keys", target: 0.3e6,
+        [
+            try durable(SQLiteStorePeer.self, count), try durable(TablePeer.self, count),
+        ])
 }
-row("transaction of 1,000 sets, 10,000 keys", target: 20e6, [
-    try transaction(StorePeer.self, 10_000), try transaction(SQLiteStorePeer.self, 10_000),
-    try transaction(UserDefaultsPeer.self, 10_000), try transaction(KeyFilePeer.self, 10_000),
-    try transaction(TablePeer.self, 10_000),
-])
+row(
+    "transaction of 1,000 sets, 10,000 keys", target: 20e6,
+    [
+        try transaction(StorePeer.self, 10_000), try transaction(SQLiteStorePeer.self, 10_000),
+        try transaction(UserDefaultsPeer.self, 10_000), try transaction(KeyFilePeer.self, 10_000),
+        try transaction(TablePeer.self, 10_000),
+    ])
 for (count, target) in [(10_000, 5e6), (100_000, 50e6)] {
     // UserDefaults keeps what it loaded: its first load in a process is the only one, and the filling was that.
-    row("load, \(count) keys", target: target, [
-        try load(StorePeer.self, count), try load(SQLiteStorePeer.self, count), try load(KeyFilePeer.self, count),
-    ])
+    row(
+        "load, \(count) keys", target: target,
+        [
+            try load(StorePeer.self, count), try load(SQLiteStorePeer.self, count), try load(KeyFilePeer.self, count),
+        ])
 }
 _ = try durable(UserDefaultsPeer.self, 100_000)
 for name in ["plist", "sqlite"] {
-    let ours = try peakMemory(name, 100_000), theirs = try peakMemory("UserDefaults", 100_000)
+    let ours = try peakMemory(name, 100_000)
+    let theirs = try peakMemory("UserDefaults", 100_000)
     let verdict = ours <= 60 * 1024 ? "met   " : "MISSED"
-    print("\(verdict) peak memory, 100000 keys, \(name): \(Int(ours / 1024)) MB (target 60 MB), UserDefaults \(Int(theirs / 1024)) MB")
+    print(
+        "\(verdict) peak memory, 100000 keys, \(name): \(Int(ours / 1024)) MB (target 60 MB), UserDefaults \(Int(theirs / 1024)) MB"
+    )
 }
 try pathSets()
 
 /// Ten thousand changes inside one value of 10 MB, and the flush.
 func pathSets() throws {
-    let record: [String: Any] = ["name": "some name that is rather long, so that it counts", "a": 1, "b": "more text", "c": 0.5]
+    let record: [String: Any] = [
+        "name": "some name that is rather long, so that it counts", "a": 1, "b": "more text", "c": 0.5,
+    ]
     var options = DefaultsStore.Options()
     options.durability = .manual
-<<<<<<< HEAD
-    let file = "\(folder)/\(count).plist"
-    var dictionary: [String: Any] = [:]
-    for i in 0..<count {
-        dictionary["key-\(i)"] = i % 3 == 0 ? "a value \(i)" as Any : i % 3 == 1 ? i as Any : Double(i) / 3 as Any
-    }
-    try Data(list(dictionary).serialized(as: .xml)).write(to: URL(filePath: file))
-    let load = try median(3) { _ = try DefaultsStore.open(path: file, options: options) }
-    let store = try DefaultsStore.open(path: file, options: options)
-    let n = 100_000
-    let get =
-        try median(5) { for i in 0..<n { if try store.value(forKey: "key-\(i % 10)") == nil { abort() } } } / Double(n)
-    let three = try list(3)
-    let set = try median(5) { for i in 0..<n { try store.set(three, forKey: "key-\(i % 10)") } } / Double(n)
-    let setGet =
-        try median(5) {
-            for i in 0..<n {
-                try store.set(record, forKey: "key-\(i % 10)")
-                _ = try store.value(forKey: "key-\(i % 10)")
-            }
-        } / Double(n)
-    let path: PropertyListPath = ["key-1", "width"]
-    try store.set(record, forKey: "key-1")
-    let setPath = try median(5) { for _ in 0..<n { try store.set(three, at: path) } } / Double(n)
-=======
     let store = try DefaultsStore.open(path: folder + "/big.plist", options: options)
     try store.set(PropertyList(any: [Any](repeating: record, count: 55_000)), forKey: "big")
->>>>>>> store
     try store.sync()
     let size = try FileManager.default.attributesOfItem(atPath: folder + "/big.plist")[.size] as? Int ?? 0
     let figure = try time(1) {
-        for index in 0..<10_000 { try store.set(PropertyList(any: index), at: ["big", .index(index * 7 % 55_000), "a"]) }
+        for index in 0..<10_000 {
+            try store.set(PropertyList(any: index), at: ["big", .index(index * 7 % 55_000), "a"])
+        }
         try store.sync()
     }
-<<<<<<< HEAD
-    let tx = try median(5) {
-        try store.transaction { t in for i in 0..<1000 { try t.set(three, at: [.key("key-\(i)")]) } }
-    }
-    print(
-        "\(count): load \(load/1e6) ms, get \(get) ns, set \(set) ns, set+get record \(setGet) ns, set path \(setPath) ns, durable \(durable/1e6) ms, tx1000 \(tx/1e6) ms"
-    )
-}
-var options = DefaultsStore.Options()
-options.durability = .manual
-let store = try DefaultsStore.open(path: "\(folder)/big.plist", options: options)
-let records = [Any](
-    repeating: ["name": "some name that is rather long", "a": 1, "b": "more text", "c": 0.5] as [String: Any],
-    count: 100_000)
-let big = try list(records)
-try store.set(big, forKey: "big")
-try store.sync()
-let paths = try median(1) {
-    for i in 0..<10_000 { try store.set(list(i), at: ["big", .index(i * 7 % 100_000), "a"]) }
-    try store.sync()
-}
-print("10,000 path sets: \(paths/1e6) ms")
-=======
     guard try store.value(at: ["big", 7, "a"])?.integer == 1 else { throw PeerError(text: "path sets") }
     row("10,000 path sets into \(size / 1_000_000) MB, flushed", target: 1e9, [("", figure)])
 }
->>>>>>> store

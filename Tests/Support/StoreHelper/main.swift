@@ -144,6 +144,12 @@ func split(_ file: String) throws {
     say("child \(status)")
 }
 
+/// Sets one key, durably.
+func mark(_ file: String, key: String) throws {
+    try openStore(file, .immediate).set(list(1), forKey: key)
+    say("marked")
+}
+
 /// Holds the store locked until it is killed.
 func hold(_ file: String) throws {
     let store = try openStore(file, .immediate)
@@ -158,6 +164,44 @@ func leave(_ file: String) throws {
     let store = try openStore(file, .coalesced)
     try store.set(list(42), forKey: "left")
     exit(0)
+}
+
+/// Leaves in the middle of a transaction: what was set before it is written, what it set is not.
+func leaveInside(_ file: String) throws {
+    let store = try openStore(file, .coalesced)
+    try store.set(list(42), forKey: "left")
+    let transaction = try store.beginTransaction()
+    try transaction.set(list(1), at: ["never"])
+    exit(0)
+}
+
+/// Sets with the disk full and durability coalesced: the flush is tried again, but not in a frenzy.
+func retry(_ file: String, filler: String) throws {
+    let store = try openStore(file, .coalesced)
+    try store.set(PropertyList(any: String(repeating: "x", count: 20_000)), forKey: "padding")
+    try store.sync()
+    let failures = Failures()
+    let watch = try store.watchEvents { if case .flushFailed = $0 { failures.count += 1 } }
+    let block = [UInt8](repeating: 0, count: 4096)
+    let descriptor = open(filler, O_WRONLY | O_CREAT, 0o600)
+    while write(descriptor, block, block.count) > 0 {}
+    close(descriptor)
+    var entry = pollfd(fd: try store.watchDescriptor(), events: Int16(POLLIN), revents: 0)
+    for number in 0..<60 {
+        try store.set(list(number), forKey: "number")
+        usleep(50_000)
+        poll(&entry, 1, 0)
+        _ = try store.pump()
+    }
+    say((1...5).contains(failures.count) ? "patient" : "failed \(failures.count) times")
+    unlink(filler)
+    watch.cancel()
+    exit(0)
+}
+
+/// Counted on the thread that pumps.
+final class Failures: @unchecked Sendable {
+    var count = 0
 }
 
 /// Says each change of `key` that it sees, until it sees `last`.
@@ -186,8 +230,11 @@ do {
     case "save": try save(file, from: Int(argument(3)) ?? 0, padding: Int(argument(4)) ?? 0)
     case "attempt": attempt(file, count: Int(argument(3)) ?? 1)
     case "hold": try hold(file)
+    case "leave-inside": try leaveInside(file)
+    case "retry": try retry(file, filler: argument(3))
     case "leave": try leave(file)
     case "watch": try watch(file, key: argument(3), last: Int64(argument(4)) ?? 0)
+    case "mark": try mark(file, key: argument(3))
     case "fill": try fill(file, filler: argument(3))
     case "visit": visit()
     case "split": try split(file)

@@ -1,0 +1,106 @@
+internal import PropertyLists
+
+extension TypeRegistry {
+    /// Annotations of every named type for the Lua language server, so that editors complete fields and check values:
+    /// the text of a file that begins with `---@meta`.
+    ///
+    /// Structs become classes, enums aliases of their raw values; a registered Swift type is told as far as its example
+    /// tells it, and is `table` without one.
+    public var annotations: String {
+        let entries = table.named.sorted { $0.key < $1.key }.map { name, form in annotation(name, form) }
+        return (["---@meta\n"] + entries).joined(separator: "\n")
+    }
+
+    private func annotation(_ name: String, _ form: CodableType.Form) -> String {
+        switch form {
+        case .structure(let structure): return annotation(name, structure)
+        case .enumeration(let enumeration):
+            return "---@alias \(name) \(enumeration.cases.map(\.rawValue.literal).joined(separator: "|"))\n"
+        case .swift(let type):
+            return type.described.map { annotation(name, $0) } ?? "---@alias \(name) table\n"
+        default: return "---@alias \(name) \(form.luaName)\n"
+        }
+    }
+
+    private func annotation(_ name: String, _ structure: StructureType) -> String {
+        let fields = structure.fields.map { field in
+            let mark = field.mayBeAbsent ? "?" : ""
+            let type = field.isOptional ? field.type.wrapped : field.type
+            return "---@field \(luaKey(field.name))\(mark) \(type.luaName)\(note(of: field))\n"
+        }
+        return "---@class (exact) \(name)\n" + fields.joined()
+    }
+
+    private func note(of field: StructureType.Field) -> String {
+        var notes: [String] = []
+        if let value = field.defaultValue { notes.append("default \(value.literal)") }
+        if field.isTransient { notes.append("never stored") }
+        if case .scalar(let scalar) = field.type, scalar.range != nil || scalar.length != nil {
+            notes.append("\(scalar)")
+        }
+        return notes.isEmpty ? "" : " " + notes.joined(separator: "; ")
+    }
+
+    /// A field's name, in brackets where it is no word of Lua.
+    private func luaKey(_ name: String) -> String {
+        let isWord =
+            !name.isEmpty
+            && name.utf8.allSatisfy { byte in
+                byte == UInt8(ascii: "_") || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
+                    || (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte | 0x20)
+            }
+        return isWord && name.first?.isNumber == false ? name : "[\(luaQuoted(name))]"
+    }
+}
+
+/// A text as Lua writes it.
+private func luaQuoted(_ text: String) -> String {
+    var result = "\""
+    for scalar in text.unicodeScalars {
+        switch scalar {
+        case "\"", "\\": result += "\\\(scalar)"
+        case _ where scalar.value < 0x20:
+            result += "\\x" + (scalar.value < 16 ? "0" : "") + String(scalar.value, radix: 16)
+        default: result.unicodeScalars.append(scalar)
+        }
+    }
+    return result + "\""
+}
+
+extension CodableType.Form {
+    fileprivate var wrapped: CodableType.Form {
+        if case .optional(let wrapped) = self { wrapped } else { self }
+    }
+
+    /// The type as the Lua language server knows it.
+    fileprivate var luaName: String {
+        switch self {
+        case .scalar(let scalar): scalar.kind.luaName
+        case .any: "any"
+        case .array(let element, _): element.isOptional ? "(\(element.luaName))[]" : "\(element.luaName)[]"
+        case .dictionary(let value): "table<string, \(value.luaName)>"
+        case .optional(let wrapped): "\(wrapped.luaName)|nil"
+        case .defaulted(let wrapped, _): wrapped.luaName
+        case .structure(let structure): structure.name
+        case .enumeration(let enumeration): enumeration.name
+        case .swift(let type): type.name
+        case .reference(let reference): reference.name
+        }
+    }
+}
+
+extension ScalarType.Kind {
+    fileprivate var luaName: String {
+        switch self {
+        case .bool: "boolean"
+        case .float, .double: "number"
+        case .string, .decimal, .url, .uuid: "string"
+        case .data: "kvcodable.data"
+        case .date: "kvcodable.date"
+        case .uid: "kvcodable.uid"
+        case .duration: "integer[]"
+        case .uint64, .uint, .uint128, .int128: "integer|kvcodable.uint64"
+        default: "integer"
+        }
+    }
+}

@@ -1,0 +1,153 @@
+public import CKVCodable
+internal import CodableTypes
+internal import DefaultsStorage
+internal import KVCodable
+internal import PropertyLists
+
+private func store(_ handle: OpaquePointer?) throws(Failure) -> DefaultsStore {
+    try require(handle, StoreHandle.self, "store").store
+}
+
+// MARK: - Layers
+
+@c @implementation public func kv_store_layer(
+    _ store: OpaquePointer?, _ layer: kv_layer, _ suite: Int, _ dictionary: UnsafeMutablePointer<OpaquePointer?>?,
+    _ error: UnsafeMutablePointer<OpaquePointer?>?
+) -> kv_status {
+    reporting(error) {
+        let store = try KVCodableABI.store(store)
+        let found: DefaultsLayer =
+            switch layer {
+            case KV_LAYER_MANAGED: .managed
+            case KV_LAYER_ARGUMENTS: .arguments
+            case KV_LAYER_APPLICATION: .application
+            case KV_LAYER_SUITE: .suite(suite)
+            case KV_LAYER_GLOBAL: .global
+            case KV_LAYER_REGISTERED: .registered
+            default: throw Failure.invalidArgument("\(layer.rawValue) is no kv_layer")
+            }
+        giveTree(try store.dictionary(of: found), dictionary)
+        return KV_OK
+    }
+}
+
+@c @implementation public func kv_store_is_forced(
+    _ store: OpaquePointer?, _ key: kv_str, _ isForced: UnsafeMutablePointer<Int32>?,
+    _ error: UnsafeMutablePointer<OpaquePointer?>?
+) -> kv_status {
+    reporting(error) {
+        let forced = try KVCodableABI.store(store).isForced(try key.string("key"))
+        isForced?.pointee = forced ? 1 : 0
+        return KV_OK
+    }
+}
+
+// MARK: - Converting getters
+
+@c @implementation public func kv_store_bool_for_key(
+    _ store: OpaquePointer?, _ key: kv_str, _ value: UnsafeMutablePointer<Int32>?,
+    _ error: UnsafeMutablePointer<OpaquePointer?>?
+) -> kv_status {
+    reporting(error) {
+        let found = try KVCodableABI.store(store).bool(forKey: try key.string("key"))
+        value?.pointee = found ? 1 : 0
+        return KV_OK
+    }
+}
+
+@c @implementation public func kv_store_integer_for_key(
+    _ store: OpaquePointer?, _ key: kv_str, _ value: UnsafeMutablePointer<Int64>?,
+    _ error: UnsafeMutablePointer<OpaquePointer?>?
+) -> kv_status {
+    reporting(error) {
+        let found = try KVCodableABI.store(store).integer(forKey: try key.string("key"))
+        value?.pointee = Int64(found)
+        return KV_OK
+    }
+}
+
+@c @implementation public func kv_store_double_for_key(
+    _ store: OpaquePointer?, _ key: kv_str, _ value: UnsafeMutablePointer<Double>?,
+    _ error: UnsafeMutablePointer<OpaquePointer?>?
+) -> kv_status {
+    reporting(error) {
+        let found = try KVCodableABI.store(store).double(forKey: try key.string("key"))
+        value?.pointee = found
+        return KV_OK
+    }
+}
+
+@c @implementation public func kv_store_string_for_key(
+    _ store: OpaquePointer?, _ key: kv_str, _ value: UnsafeMutablePointer<kv_bytes>?,
+    _ error: UnsafeMutablePointer<OpaquePointer?>?
+) -> kv_status {
+    reporting(error) {
+        guard let found = try KVCodableABI.store(store).string(forKey: try key.string("key")) else {
+            return KV_ABSENT
+        }
+        try giveBytes(found.utf8, value)
+        return KV_OK
+    }
+}
+
+// MARK: - Whole stores
+
+@c @implementation public func kv_store_export(
+    _ store: OpaquePointer?, _ format: kv_format, _ bytes: UnsafeMutablePointer<kv_bytes>?,
+    _ error: UnsafeMutablePointer<OpaquePointer?>?
+) -> kv_status {
+    reporting(error) {
+        try giveBytes(try KVCodableABI.store(store).exported(as: try format.format() ?? .xml), bytes)
+        return KV_OK
+    }
+}
+
+@c @implementation public func kv_store_import(
+    _ store: OpaquePointer?, _ bytes: kv_str, _ error: UnsafeMutablePointer<OpaquePointer?>?
+) -> kv_status {
+    reporting(error) {
+        try KVCodableABI.store(store).import(Array(try bytes.bytes("bytes")))
+        return KV_OK
+    }
+}
+
+@c @implementation public func kv_store_copy(
+    _ store: OpaquePointer?, _ target: OpaquePointer?, _ error: UnsafeMutablePointer<OpaquePointer?>?
+) -> kv_status {
+    reporting(error) {
+        let target = try require(target, StoreHandle.self, "target").store
+        try KVCodableABI.store(store).copy(to: target)
+        return KV_OK
+    }
+}
+
+@c @implementation public func kv_store_generation(_ store: OpaquePointer?) -> UInt64 {
+    Handle.borrow(store, as: StoreHandle.self)?.store.generation ?? 0
+}
+
+@c @implementation public func kv_store_compare_and_set(
+    _ store: OpaquePointer?, _ steps: UnsafePointer<kv_step>?, _ count: Int, _ value: OpaquePointer?,
+    _ generation: UInt64, _ error: UnsafeMutablePointer<OpaquePointer?>?
+) -> kv_status {
+    reporting(error) {
+        let store = try KVCodableABI.store(store)
+        try store.set(try tree(value, "value"), at: try path(steps, count), ifGeneration: generation)
+        return KV_OK
+    }
+}
+
+@c @implementation public func kv_store_migrate_archive(
+    _ store: OpaquePointer?, _ steps: UnsafePointer<kv_step>?, _ count: Int, _ type: OpaquePointer?, _ flags: UInt32,
+    _ error: UnsafeMutablePointer<OpaquePointer?>?
+) -> kv_status {
+    reporting(error) {
+        let store = try KVCodableABI.store(store)
+        let type = try require(type, TypeHandle.self, "type").type
+        guard flags & ~UInt32(KV_KEEP_OLD) == 0 else {
+            throw Failure.invalidArgument("\(flags) holds flags that do not exist")
+        }
+        let wasArchive = try store.migrateArchive(
+            at: try path(steps, count), to: type, keepingOld: flags & UInt32(KV_KEEP_OLD) != 0)
+        return wasArchive ? KV_OK : KV_ABSENT
+    }
+}

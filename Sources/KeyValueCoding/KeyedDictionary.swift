@@ -1,0 +1,95 @@
+/// A dictionary, so that one with keys of an enum or the like can be written and read as a dictionary.
+protocol KeyedDictionary {
+    /// The entries with their keys as text; nil where a key codes as neither a string nor an integer.
+    func namedEntries(_ name: (any Encodable) throws -> String?) throws -> [(name: String, value: any Encodable)]?
+}
+
+/// A dictionary type that can be read from a dictionary whatever its keys are.
+protocol ReadableDictionary {
+    /// A dictionary of entries whose keys and values are read by the closures.
+    static func read(
+        _ names: [String], key: (any Decodable.Type, String) throws -> any Decodable,
+        value: (any Decodable.Type, String) throws -> any Decodable
+    ) throws -> Any?
+}
+
+extension Dictionary: KeyedDictionary where Key: Encodable, Value: Encodable {
+    func namedEntries(_ name: (any Encodable) throws -> String?) throws -> [(name: String, value: any Encodable)]? {
+        // What the standard library writes as a dictionary stays with it.
+        if Key.self == String.self || Key.self == Int.self || Key.self is any CodingKeyRepresentable.Type { return nil }
+        var entries: [(name: String, value: any Encodable)] = []
+        entries.reserveCapacity(count)
+        for (key, value) in self {
+            guard let name = try name(key) else { return nil }
+            entries.append((name, value))
+        }
+        return entries
+    }
+}
+
+extension Dictionary: ReadableDictionary where Key: Decodable, Value: Decodable {
+    static func read(
+        _ names: [String], key: (any Decodable.Type, String) throws -> any Decodable,
+        value: (any Decodable.Type, String) throws -> any Decodable
+    ) throws -> Any? {
+        if Key.self == String.self || Key.self == Int.self || Key.self is any CodingKeyRepresentable.Type { return nil }
+        var result: [Key: Value] = [:]
+        result.reserveCapacity(names.count)
+        for name in names {
+            guard let key = try key(Key.self, name) as? Key, let value = try value(Value.self, name) as? Value else {
+                return nil
+            }
+            result[key] = value
+        }
+        return result
+    }
+}
+
+extension EncodingNode {
+    /// Writes a dictionary by the text of its keys, under the strategy; false where it is to be written flat.
+    final func encodeKeyed<T: Encodable>(_ value: T) throws -> Bool {
+        guard case .keyed = context.options.dictionaryKeyEncodingStrategy,
+            let dictionary = value as? any KeyedDictionary,
+            let entries = try dictionary.namedEntries(name(of:))
+        else { return false }
+        let container = KeyedEncodingStore<NameKey>(try keyed(), converts: false)
+        for entry in entries { try container.encode(entry.value, forKey: NameKey(entry.name)) }
+        return true
+    }
+
+    private final func keyed() throws -> EncodingNode {
+        try open(.keyed)
+        shape = .keyed
+        return self
+    }
+
+    /// The text of a key that codes as one string or integer.
+    private final func name(of key: any Encodable) throws -> String? {
+        switch try context.options.encode(key) {
+        case let text as String: text
+        case let number as any FixedWidthInteger: "\(number)"
+        default: nil
+        }
+    }
+}
+
+extension DecodingNode {
+    /// A dictionary with keys of any kind, where the value is a dictionary; nil where it has to be read flat.
+    final func decodeKeyed<T>(_ type: T.Type) throws -> T? {
+        guard let dictionary = type as? any ReadableDictionary.Type, openEntries() else { return nil }
+        let entries = try dictionary.read(
+            names, key: { try self.key($0, $1) },
+            value: { type, name in try self.decode(type, at: .named(name), NameKey(name)) })
+        return entries as? T
+    }
+
+    /// A key from its text, or from the integer that it spells.
+    private final func key(_ type: any Decodable.Type, _ name: String) throws -> any Decodable {
+        if let number = Int(name), let key = try? context.options.decode(type, from: number) { return key }
+        do {
+            return try context.options.decode(type, from: name)
+        } catch {
+            throw corrupted(at: NameKey(name), underlying: error) { "Expected \(type) as the key at \($0)" }
+        }
+    }
+}

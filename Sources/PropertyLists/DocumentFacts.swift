@@ -1,0 +1,42 @@
+/// What holds for all the values of a document, so that nobody has to walk it to find out.
+package struct DocumentFacts: Sendable {
+    /// A bit for each kind that occurs, by its raw value.
+    private(set) var kinds: UInt32 = 0
+    /// How many containers stand inside one another at most.
+    package internal(set) var depth = 0
+    /// Whether all bytes of strings, keys and data are within 0x20...0x7F: ASCII without control characters but DEL.
+    package internal(set) var isPlainText = false
+    /// Whether a dictionary has one key alone and that has six bytes, as `CF$UID`.
+    package internal(set) var hasUIDLikeDictionary = false
+
+    @inline(__always) mutating func note(_ kinds: UInt32) { self.kinds |= kinds }
+
+    package func contains(_ kind: PropertyListKind) -> Bool { kinds & (1 << kind.rawValue) != 0 }
+}
+
+/// What a block of bytes is, found out in one pass.
+struct ByteSurvey {
+    /// Whether all are below 0x80, and so UTF-8 wherever one cuts them.
+    var isASCII: Bool
+    /// Whether, beyond that, none is below 0x20.
+    var isPlain: Bool
+
+    init(_ bytes: UnsafeRawBufferPointer) {
+        var high: UInt64 = 0
+        var low: UInt64 = 0
+        let words = bytes.count / 8
+        for word in 0..<words {
+            let value = bytes.loadUnaligned(fromByteOffset: word &* 8, as: UInt64.self)
+            high |= value
+            // A byte below 0x20 wraps, which sets its high bit; what it borrows can only hide what stands above it.
+            low |= value &- 0x2020_2020_2020_2020
+        }
+        for position in (words * 8)..<bytes.count {
+            let value = UInt64(bytes[position])
+            high |= value
+            low |= value &- 0x20
+        }
+        isASCII = high & 0x8080_8080_8080_8080 == 0
+        isPlain = (high | low) & 0x8080_8080_8080_8080 == 0
+    }
+}

@@ -1,0 +1,207 @@
+internal import CKVCodable
+
+/// Checks a document's layout in one walk, and sorts the keys of its dictionaries.
+///
+/// Sound because nothing is read that was not found to lie within the block: a node below `nodeCount`, a byte that
+/// was claimed.
+struct LayoutCheck {
+    private let nodes: UnsafeMutablePointer<kv_node>
+    private let nodeCount: Int
+    private let bytes: UnsafePointer<UInt8>
+    private let byteCount: Int
+    private let limits: PropertyListLimits
+    /// Bytes that no string, data or key has claimed yet: since no two may share bytes, checking is linear.
+    private var unclaimed: Int
+    /// Whether no string can be anything but UTF-8.
+    private let isASCII: Bool
+    private(set) var facts = DocumentFacts()
+
+    /// - Parameter block: `nodeCount` nodes and behind them `byteCount` bytes.
+    init(block: UnsafeMutableRawPointer, nodeCount: Int, byteCount: Int, limits: PropertyListLimits) {
+        nodes = block.bindMemory(to: kv_node.self, capacity: nodeCount)
+        self.nodeCount = nodeCount
+        let tail = block + nodeCount * MemoryLayout<kv_node>.stride
+        bytes = UnsafePointer(tail.bindMemory(to: UInt8.self, capacity: byteCount))
+        self.byteCount = byteCount
+        self.limits = limits
+        unclaimed = byteCount
+        let survey = ByteSurvey(UnsafeRawBufferPointer(start: tail, count: byteCount))
+        isASCII = survey.isASCII
+        facts.isPlainText = survey.isPlain
+    }
+
+    /// Checks the whole block.
+    mutating func document() throws(PropertyListError) {
+        let end = try value(at: 0, depth: 0)
+        guard end == nodeCount else {
+            throw PropertyListError(.malformed, "Expected \(nodeCount) nodes in the document, found \(end)")
+        }
+    }
+
+    /// Checks the value at `position` and gives the position behind it. Recursion is bounded by the depth limit.
+    @inline(__always)
+    private mutating func value(at position: Int, depth: Int) throws(PropertyListError) -> Int {
+        guard position < nodeCount else { throw malformed("a value is missing") }
+        let node = nodes[position]
+        switch node.head {
+        case PropertyListKind.integer.rawValue, PropertyListKind.real.rawValue: break
+        case PropertyListKind.string.rawValue:
+            try claim(node)
+            if !isASCII { try checkText(node, "a string") }
+        case PropertyListKind.array.rawValue, PropertyListKind.dictionary.rawValue:
+            return try container(at: position, depth: depth)
+        default: try rareScalar(node)
+        }
+        facts.note(1 &<< node.head)
+        return position &+ 1
+    }
+
+    private mutating func rareScalar(_ node: kv_node) throws(PropertyListError) {
+        switch node.head {
+        case PropertyListKind.null.rawValue, PropertyListKind.date.rawValue: break
+        case PropertyListKind.boolean.rawValue:
+            guard node.payload <= 1 else { throw malformed("a boolean is neither 0 nor 1") }
+        case PropertyListKind.unsigned.rawValue:
+            guard node.payload > UInt64(Int64.max) else { throw malformed("an unsigned fits in Int64") }
+        case PropertyListKind.uid.rawValue:
+            guard node.payload <= UInt64(UInt32.max) else { throw malformed("a UID has more than 4 bytes") }
+        case PropertyListKind.data.rawValue: try claim(node)
+        default: throw malformed("\(node.head) is no kind")
+        }
+    }
+
+    // MARK: - Containers
+
+    @inline(never)
+    private mutating func container(at header: Int, depth: Int) throws(PropertyListError) -> Int {
+        guard depth < limits.depth else {
+            throw PropertyListError(.limitExceeded, "Deeper than \(limits.depth) levels")
+        }
+        let node = nodes[header]
+        let count = Int(node.count)
+        guard node.payload <= UInt64(nodeCount &- header) else { throw malformed("a span is too long") }
+        let end = header &+ Int(node.payload)
+        guard count < Int(node.payload) else { throw malformed("a count is larger than its span") }
+        facts.note(1 &<< node.head)
+        if depth >= facts.depth { facts.depth = depth &+ 1 }
+        if node.kind == .array {
+            try elements(of: header, count, until: end, depth: depth &+ 1)
+        } else {
+            try entries(of: header, count, until: end, depth: depth &+ 1)
+        }
+        return end
+    }
+
+    @inline(__always)
+    private mutating func elements(
+        of header: Int, _ count: Int, until end: Int, depth: Int
+    ) throws(PropertyListError) {
+        var position = header &+ 1
+        for index in 0..<count {
+            do throws(PropertyListError) {
+                position = try value(at: position, depth: depth)
+            } catch {
+                throw error.placed(below: .index(index))
+            }
+        }
+        guard position == end else { throw malformed("a span does not fit its values") }
+    }
+
+    @inline(__always)
+    private mutating func entries(
+        of header: Int, _ count: Int, until end: Int, depth: Int
+    ) throws(PropertyListError) {
+        var slot = end &- count
+        var position = header &+ 1
+        var isInOrder = true
+        for _ in 0..<count {
+            // Within the block: the span is. A wrong mark differs too, and is told apart below.
+            isInOrder = isInOrder && nodes[slot].head == UInt32(truncatingIfNeeded: position &- header) | 0x8000_0000
+            do throws(PropertyListError) {
+                position = try value(at: position, depth: depth)
+            } catch {
+                throw error.placed(below: .key(keyText(slot)))
+            }
+            slot &+= 1
+        }
+        guard position == end &- count else { throw malformed("a span does not fit its values") }
+        if count > 0 { try keys((end &- count)..<end, of: header, isInOrder: isInOrder) }
+    }
+
+    @inline(__always)
+    private mutating func keys(
+        _ slots: Range<Int>, of header: Int, isInOrder: Bool
+    ) throws(PropertyListError) {
+        if !isInOrder { try matchDistances(slots, of: header) }
+        for slot in slots {
+            try claim(nodes[slot])
+            if !isASCII { try checkText(nodes[slot], "a key") }
+        }
+        if slots.count == 1 {
+            if nodes[slots.lowerBound].count == 6 { facts.hasUIDLikeDictionary = true }
+            return
+        }
+        let keys = UnsafeMutableBufferPointer(start: nodes + slots.lowerBound, count: slots.count)
+        guard sortKeys(keys, bytes: UnsafeBufferPointer(start: bytes, count: byteCount)) == keys.count else {
+            throw PropertyListError(.invalidValue, "A key stands twice in a dictionary")
+        }
+    }
+
+    /// Each key's distance must lead to a value, and no two to the same.
+    @inline(never)
+    private func matchDistances(_ slots: Range<Int>, of header: Int) throws(PropertyListError) {
+        for slot in slots where !nodes[slot].isKey { throw malformed("a key is missing") }
+        let distances = slots.map { nodes[$0].distance }.sorted()
+        var start = header + 1
+        for distance in distances {
+            guard distance == start - header else { throw malformed("a key leads to no value") }
+            start += nodes[start].span
+        }
+    }
+
+    // MARK: - Bytes
+
+    @inline(__always)
+    private mutating func claim(_ node: kv_node) throws(PropertyListError) {
+        let length = Int(node.count)
+        guard node.payload <= UInt64(byteCount), length <= byteCount &- Int(node.payload), length <= unclaimed else {
+            throw malformed("a string, data or key lies outside the bytes")
+        }
+        unclaimed &-= length
+    }
+
+    @inline(never)
+    private func checkText(_ node: kv_node, _ what: String) throws(PropertyListError) {
+        let start = bytes + Int(truncatingIfNeeded: node.payload)
+        guard let offset = firstInvalidUTF8(UnsafeRawBufferPointer(start: start, count: Int(node.count))) else {
+            return
+        }
+        throw PropertyListError(
+            .invalidValue, "Expected UTF-8 in \(what), found invalid bytes after \(offset); use data for bytes")
+    }
+
+    // MARK: - Errors
+
+    @inline(never)
+    private func malformed(_ message: String) -> PropertyListError {
+        PropertyListError(.malformed, "Not a document: " + message)
+    }
+
+    /// The text of the key at `slot`, as far as it can be read: it may not have been checked yet.
+    private func keyText(_ slot: Int) -> String {
+        guard nodes[slot].payload <= UInt64(byteCount),
+            Int(nodes[slot].count) <= byteCount - Int(nodes[slot].payload)
+        else { return "?" }
+        let start = bytes + Int(nodes[slot].payload)
+        return String(decoding: UnsafeBufferPointer(start: start, count: Int(nodes[slot].count)), as: UTF8.self)
+    }
+}
+
+extension PropertyListError {
+    /// The same error, seen from one step further out.
+    fileprivate func placed(below step: PropertyListPath.Step) -> PropertyListError {
+        var error = self
+        error.path.steps.insert(step, at: 0)
+        return error
+    }
+}

@@ -1,0 +1,74 @@
+import PropertyLists
+import Testing
+
+@testable import CodableTypes
+
+@Suite struct ConformanceTests {
+    static var unchanged: [(String, Any)] {
+        [
+            (
+                "Shape",
+                ["name": "n", "points": [["x": 1.0, "y": 2.0]], "label": ["x": 0.0, "y": 0.0]] as [String: Any]
+            ),
+            ("[Shape]", [["name": "n", "points": [[String: Any]]()] as [String: Any]]),
+            ("[Int]", Array(0..<100)), ("[String: [Double]]", ["a": [1.0], "b": []]), ("Theme", "dark"), ("Level", 10),
+            (
+                "Node",
+                ["value": 1, "children": [["value": 2, "children": [[String: Any]]()] as [String: Any]]]
+                    as [String: Any]
+            ),
+        ]
+    }
+
+    @Test("a value that conforms comes back as the same document, both ways", arguments: unchanged.indices)
+    func sameDocument(_ index: Int) throws {
+        let (name, value) = Self.unchanged[index]
+        let type = try sampleRegistry().type(name)
+        let list = try tree(value)
+        #expect(try type.decode(list).document === list.document)
+        #expect(try type.encode(list).list.document === list.document)
+        let stored = try tree(value)
+        #expect(try type.encode(list, over: stored).list.document === list.document)
+    }
+
+    @Test("a default that is stored already stays, without a new document")
+    func storedDefault() throws {
+        let registry = TypeRegistry()
+        try registry.declare("struct A { x: Int = 1; y: B? }; struct B { z: Int = 2 }")
+        let type = try registry.type("[String: [A]]")
+        let stored = try tree(["k": [["x": 1, "y": ["z": 2]] as [String: Any], ["x": 5, "y": ["z": 3]]]])
+        let value = try tree(["k": [["x": 1, "y": ["z": 2]] as [String: Any], ["x": 6, "y": ["z": 2]]]])
+        #expect(try type.encode(value, over: stored).list.document === value.document)
+        let bare = try tree(["k": [["x": 5], ["x": 6]]])
+        let encoded = try type.encode(value, over: bare).list
+        #expect(encoded == (try tree(["k": [["x": 1, "y": [:]] as [String: Any], ["x": 6, "y": [:]]]])))
+    }
+
+    @Test("a part of a larger document comes back as that part")
+    func part() throws {
+        let type = try sampleRegistry().type("Point")
+        let whole = try tree(["a": ["x": 1.0, "y": 2.0], "b": 1] as [String: Any])
+        let part = try #require(whole["a"])
+        let decoded = try type.decode(part)
+        #expect(decoded.document === whole.document)
+        #expect(decoded == part)
+    }
+
+    @Test("the check agrees with the walks on every row of the other tables", arguments: DecodingTests.accepted)
+    func agrees(_ row: DecodingTests.Row) throws {
+        let type = try sampleRegistry().type(row.type)
+        let stored = try tree(row.stored)
+        let plan = try #require(TypePlanCompiler.plan(of: type.form, generation: 0))
+        let walked = try Decoding(document: stored.document).decode(stored, as: type.form)
+        if Conformance.isUnchanged(stored, plan, .decoding) { #expect(walked == stored) }
+        let encoded = try Encoding.encoded(walked, as: type.form)
+        if Conformance.isUnchanged(walked, plan, .encoding(over: nil)) { #expect(encoded == walked) }
+    }
+}
+
+extension Encoding {
+    fileprivate static func encoded(_ value: PropertyList, as form: CodableType.Form) throws -> PropertyList {
+        var encoding = Encoding()
+        return try encoding.encode(value, over: nil, as: form)
+    }
+}

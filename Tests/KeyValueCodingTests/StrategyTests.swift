@@ -1,0 +1,159 @@
+import FoundationEssentials
+import KeyValueCoding
+import PropertyLists
+import Testing
+
+private enum Level: String, Codable, Sendable { case low, high }
+private enum Rank: Int, Codable, Sendable {
+    case first = 1
+    case second
+}
+private enum Named: String, Codable, CodingKeyRepresentable, Sendable { case one }
+
+private struct Plan: Codable, Equatable, Sendable {
+    var byLevel: [Level: [Int]] = [.low: [1], .high: []]
+    var byRank: [Rank: String] = [.first: "a", .second: "b"]
+    var byName: [Named: Int] = [.one: 1]
+    var byID: [UUID: Int] = [UUID(): 1]
+}
+
+private struct Scaled: CodableWithConfiguration, Equatable {
+    var value: Int
+
+    init(value: Int) { self.value = value }
+    init(from decoder: any Decoder, configuration: Int) throws { value = try Int(from: decoder) * configuration }
+    func encode(to encoder: any Encoder, configuration: Int) throws { try (value / configuration).encode(to: encoder) }
+}
+
+@Suite struct StrategyTests {
+    @Test("dictionaries with keys of an enum are dictionaries under the strategy, and both forms are read")
+    func keysDictionaries() throws {
+        let plan = Plan()
+        let flat = try KeyValueEncoder().encode(plan) as? [String: Any]
+        #expect((flat?["byLevel"] as? [Any])?.count == 4)
+        #expect(try KeyValueDecoder().decode(Plan.self, from: flat as Any) == plan)
+        var encoder = KeyValueEncoder()
+        encoder.dictionaryKeyEncodingStrategy = .keyed
+        let keyed = try encoder.encode(plan)
+        let entries = try #require(keyed as? [String: Any])
+        #expect(isSame(entries["byLevel"], ["low": [1] as [Any], "high": [Any]()] as [String: Any]))
+        #expect(isSame(entries["byRank"], ["1": "a", "2": "b"] as [String: Any]))
+        #expect(try KeyValueDecoder().decode(Plan.self, from: keyed as Any) == plan)
+        let list = try #require(try encoder.encodeToPropertyList(plan))
+        #expect(try list == PropertyList(any: entries))
+        #expect(try KeyValueDecoder().decode(Plan.self, from: list) == plan)
+    }
+
+    @Test("a key that is none of the enum's is an error")
+    func rejectsKey() {
+        let text = failure { try KeyValueDecoder().decode([Level: Int].self, from: ["middle": 1]) }
+        #expect(text == "dataCorrupted SELF.middle: Expected Level as the key at SELF.middle")
+    }
+
+    @Test("a custom key strategy gets the whole path, either way")
+    func convertsKeysByClosure() throws {
+        struct Inner: Codable, Equatable { var leaf = 1 }
+        struct Outer: Codable, Equatable { var inner = [Inner()] }
+        struct Name: CodingKey {
+            var stringValue: String
+            var intValue: Int? { nil }
+            init(stringValue: String) { self.stringValue = stringValue }
+            init?(intValue: Int) { return nil }
+        }
+        var encoder = KeyValueEncoder()
+        encoder.keyEncodingStrategy = .custom { path in
+            Name(stringValue: "\(path.count)\(path.last?.stringValue ?? "")")
+        }
+        let expected: [String: Any] = ["1inner": [["3leaf": 1] as [String: Any]] as [Any]]
+        #expect(isSame(try encoder.encode(Outer()), expected))
+        var decoder = KeyValueDecoder()
+        decoder.keyDecodingStrategy = .custom { path in
+            Name(stringValue: String(path.last?.stringValue.dropFirst() ?? ""))
+        }
+        #expect(try decoder.decode(Outer.self, from: expected) == Outer())
+        #expect(try decoder.decode(Outer.self, from: PropertyList(any: expected)) == Outer())
+    }
+
+    @Test("data follows the strategy, either way")
+    func codesData() throws {
+        let data = Data([1, 255])
+        let forms: [(KeyValueEncoder.DataEncodingStrategy, KeyValueDecoder.DataDecodingStrategy, Any)] = [
+            (.data, .data, data), (.base64, .base64, "Af8="),
+            (.deferredToData, .deferredToData, [UInt8(1), UInt8(255)] as [Any]),
+            (.custom { $0.count }, .custom { Data(repeating: 7, count: $0 as? Int ?? 0) }, 2),
+        ]
+        for (index, (encoding, decoding, expected)) in forms.enumerated() {
+            var encoder = KeyValueEncoder()
+            encoder.dataEncodingStrategy = encoding
+            #expect(isSame(try encoder.encode(["a": data]), ["a": expected]))
+            var decoder = KeyValueDecoder()
+            decoder.dataDecodingStrategy = decoding
+            let result = try decoder.decode([String: Data].self, from: ["a": expected])
+            #expect(result == ["a": index == 3 ? Data([7, 7]) : data])
+        }
+        var decoder = KeyValueDecoder()
+        decoder.dataDecodingStrategy = .base64
+        #expect(
+            failure { try decoder.decode([Data].self, from: ["?"]) }
+                == "dataCorrupted SELF[0]: Data at SELF[0] cannot be decoded. The string is not base64")
+    }
+
+    @Test(
+        "numbers that are not finite follow the strategy, alone and in arrays",
+        arguments: [
+            Double.infinity, -.infinity, .nan,
+        ])
+    func codesNonFinite(value: Double) throws {
+        var encoder = KeyValueEncoder()
+        encoder.nonConformingFloatEncodingStrategy = .throw
+        #expect(
+            failure { try encoder.encode(["a": [value]]) }
+                == "invalidValue SELF.a[0]: Double at SELF.a[0] cannot be encoded. \(value) is not a finite number")
+        encoder.nonConformingFloatEncodingStrategy = .convertToString(
+            positiveInfinity: "+", negativeInfinity: "-", nan: "?")
+        let text = value.isNaN ? "?" : value < 0 ? "-" : "+"
+        #expect(isSame(try encoder.encode([value]), [text] as [Any]))
+        var decoder = KeyValueDecoder()
+        decoder.nonConformingFloatDecodingStrategy = .convertFromString(
+            positiveInfinity: "+", negativeInfinity: "-", nan: "?")
+        #expect(try decoder.decode([Double].self, from: [text]).map { "\($0)" } == ["\(value)"])
+        decoder.nonConformingFloatDecodingStrategy = .throw
+        #expect(
+            failure { try decoder.decode([Float].self, from: [value]) }
+                == "dataCorrupted SELF[0]: Float at SELF[0] cannot be decoded. \(value) is not a finite number")
+    }
+
+    @Test("a type is coded with its configuration")
+    func codesWithConfiguration() throws {
+        let encoded = try KeyValueEncoder().encode(Scaled(value: 6), configuration: 2)
+        #expect(isSame(encoded, 3))
+        #expect(try KeyValueDecoder().decode(Scaled.self, from: 3, configuration: 2) == Scaled(value: 6))
+        let list = try #require(try KeyValueEncoder().encodeToPropertyList(Scaled(value: 6), configuration: 3))
+        #expect(try KeyValueDecoder().decode(Scaled.self, from: list, configuration: 3) == Scaled(value: 6))
+    }
+
+    @Test("one encoder and one decoder serve eight tasks at once")
+    func servesTasks() async throws {
+        var encoder = KeyValueEncoder()
+        encoder.keyEncodingStrategy = .convertToSnakeCase
+        var decoder = KeyValueDecoder()
+        decoder.keyDecodingStrategy = .convertFromSnakeCase
+        let plan = Plan()
+        let results = try await withThrowingTaskGroup(of: Bool.self) { [encoder, decoder] group in
+            for _ in 0..<8 {
+                group.addTask {
+                    for _ in 0..<50 {
+                        let encoded = try encoder.encode(plan) as Any
+                        guard let list = try encoder.encodeToPropertyList(plan),
+                            try decoder.decode(Plan.self, from: encoded) == plan,
+                            try decoder.decode(Plan.self, from: list) == plan
+                        else { return false }
+                    }
+                    return true
+                }
+            }
+            return try await group.reduce(into: []) { $0.append($1) }
+        }
+        #expect(results == [Bool](repeating: true, count: 8))
+    }
+}

@@ -1,0 +1,159 @@
+import Foundation
+import PropertyLists
+import Testing
+
+/// What the walks of the deepest tree must do with; without optimisation frames are several times as large.
+#if DEBUG
+private let stackSize = 8 << 20
+#else
+private let stackSize = 1 << 20
+#endif
+
+@Suite struct LimitTests {
+    /// Nested arrays as text: `open`, `close` and what makes it a file.
+    static func nested(_ depth: Int, _ format: PropertyListFormat) throws -> [UInt8] {
+        switch format {
+        case .xml:
+            Array((String(repeating: "<array>", count: depth) + String(repeating: "</array>", count: depth)).utf8)
+        case .json: Array((String(repeating: "[", count: depth) + String(repeating: "]", count: depth)).utf8)
+        case .openStep: Array((String(repeating: "(", count: depth) + String(repeating: ")", count: depth)).utf8)
+        case .binary: nestedBinary(depth)
+        }
+    }
+
+    /// Each array has 4-byte references, so that object n stands at offset 8 + 5n.
+    private static func nestedBinary(_ depth: Int) -> [UInt8] {
+        func bigEndian(_ number: Int, _ size: Int) -> [UInt8] {
+            (0..<size).reversed().map { UInt8(truncatingIfNeeded: number >> (8 * $0)) }
+        }
+        var file = Array("bplist00".utf8)
+        for level in 1..<depth { file += [0xA1] + bigEndian(level, 4) }
+        file += [0xA0]
+        let table = file.count
+        for level in 0..<depth { file += bigEndian(8 + 5 * level, 4) }
+        return file + [0, 0, 0, 0, 0, 0, 4, 4] + bigEndian(depth, 8) + bigEndian(0, 8) + bigEndian(table, 8)
+    }
+
+    @Test("ends at the depth limit, however deep the file is", arguments: PropertyListFormat.allCases)
+    func depth(_ format: PropertyListFormat) throws {
+        for depth in [513, 10_000, 1_000_000] {
+            let file = try Self.nested(depth, format)
+            let error = propertyListError { _ = try PropertyList(parsing: file, as: format) }
+            #expect(error?.code == .limitExceeded)
+            #expect(error?.path.steps.count == 512)
+        }
+        #expect(try PropertyList(parsing: try Self.nested(512, format), as: format).count == 1)
+        let shallow = PropertyListLimits(depth: 3)
+        #expect(try PropertyList(parsing: try Self.nested(3, format), as: format, limits: shallow).count == 1)
+        #expect(throws: PropertyListError.self) {
+            try PropertyList(parsing: try Self.nested(4, format), as: format, limits: shallow)
+        }
+    }
+
+    @Test("walks the deepest tree there may be on a small stack", arguments: PropertyListFormat.allCases)
+    func stack(_ format: PropertyListFormat) async throws {
+        let file = try Self.nested(PropertyListLimits.maximumDepth, format)
+        let isEqual = await withCheckedContinuation { continuation in
+            let thread = Thread {
+                let limits = PropertyListLimits(depth: PropertyListLimits.maximumDepth)
+                let list = try? PropertyList(parsing: file, as: format, limits: limits)
+                let copies = [PropertyListFormat.xml, .binary, .json].map { copy in
+                    try? list.flatMap {
+                        try PropertyList(parsing: try $0.serialized(as: copy), as: copy, limits: limits)
+                    }
+                }
+                continuation.resume(returning: list != nil && copies.allSatisfy { $0 == list })
+            }
+            thread.stackSize = stackSize
+            thread.start()
+        }
+        #expect(isEqual)
+    }
+
+    @Test("flattens the deepest archive there may be on a small stack")
+    func archiveStack() async throws {
+        #expect(try await deepest(Self.archive(PropertyListLimits.maximumDepth)) == PropertyListLimits.maximumDepth)
+        #expect(try await deepest(Self.archive(PropertyListLimits.maximumDepth + 1)) == 0)
+        #expect(try await deepest(Self.archive(100_000)) == 0)
+    }
+
+    /// How deep the flattened archive is; 0 where it is beyond the limit.
+    private func deepest(_ archive: PropertyList) async -> Int {
+        await withCheckedContinuation { continuation in
+            let thread = Thread {
+                var levels = 0
+                var inner = try? archive.unarchived(limits: PropertyListLimits(depth: PropertyListLimits.maximumDepth))
+                while let list = inner {
+                    levels += 1
+                    inner = list["a"]
+                }
+                continuation.resume(returning: levels)
+            }
+            thread.stackSize = stackSize
+            thread.start()
+        }
+    }
+
+    /// An archive of objects inside one another.
+    private static func archive(_ depth: Int) throws -> PropertyList {
+        var builder = PropertyListBuilder()
+        try builder.beginDictionary()
+        try builder.key("$archiver")
+        try builder.append(string: "NSKeyedArchiver")
+        try builder.key("$version")
+        try builder.append(integer: 100_000)
+        try builder.key("$top")
+        try builder.beginDictionary()
+        try builder.key("root")
+        try builder.append(uid: 1)
+        try builder.end()
+        try builder.key("$objects")
+        try builder.beginArray()
+        try builder.append(string: "$null")
+        for level in 1..<depth {
+            try builder.beginDictionary()
+            try builder.key("a")
+            try builder.append(uid: UInt32(level + 1))
+            try builder.end()
+        }
+        try builder.beginDictionary()
+        try builder.end()
+        try builder.end()
+        try builder.end()
+        return try builder.finish()
+    }
+
+    @Test("reads a string of 30 MB and a dictionary of 300,000 keys in time that grows with the file")
+    func linear() throws {
+        let clock = ContinuousClock()
+        let text = "<string>" + String(repeating: "a&amp;", count: 5_000_000) + "</string>"
+        let bytes = Array(text.utf8)
+        let start = clock.now
+        #expect(try PropertyList(parsing: bytes).count == 10_000_000)
+        #expect(clock.now - start < .seconds(20))
+        var keys = "{"
+        for number in 0..<300_000 { keys += "\"key\((number &* 7919) % 300_000)\":\(number)," }
+        let json = Array((keys.dropLast() + "}").utf8)
+        let second = clock.now
+        let list = try PropertyList(parsing: json, as: .json)
+        #expect(list.count == 300_000)
+        #expect(try PropertyList(parsing: try list.serialized(as: .binary)) == list)
+        #expect(clock.now - second < .seconds(30))
+    }
+
+    @Test("counts shared objects before it makes them, by budgets that can be set")
+    func budgets() throws {
+        // [[1], [1]] is five nodes.
+        let file = try #require(vectors("formats", of: FormatVector.self).first { $0.name == "a shared array" }).bytes
+        #expect(try PropertyList(parsing: file, limits: PropertyListLimits(expandedNodes: 5)).count == 2)
+        let error = propertyListError {
+            _ = try PropertyList(parsing: file, limits: PropertyListLimits(expandedNodes: 4))
+        }
+        #expect(error?.code == .limitExceeded)
+        #expect(error?.message == "Shared objects grow to more than 4 nodes")
+        let long = try #require(
+            vectors("formats", of: FormatVector.self).first { $0.name.hasPrefix("a long string shared") })
+        let larger = PropertyListLimits(expandedBytes: 200 * 200 * 8192)
+        #expect(try PropertyList(parsing: long.bytes, limits: larger).count == 200)
+    }
+}

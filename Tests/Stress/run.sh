@@ -1,0 +1,67 @@
+#!/bin/bash
+# The long proofs: kills, faults, crash states, processes and full disks in full
+# numbers, generated cases, and the sanitizers. Ends with a summary.
+#
+#   run.sh [PART…]     parts: processes store generated thread address lua
+set -u
+cd "$(dirname "$0")/../.."
+mkdir -p build/stress
+passed=0
+failed=0
+summary=()
+
+part() {
+  local name=$1 started=$SECONDS
+  shift
+  if "$@" >"build/stress/$name.log" 2>&1; then
+    passed=$((passed + 1))
+    summary+=("ok   $name ($((SECONDS - started)) s): $(tail -n 1 "build/stress/$name.log")")
+  else
+    failed=$((failed + 1))
+    summary+=("FAIL $name ($((SECONDS - started)) s): see build/stress/$name.log")
+    tail -n 20 "build/stress/$name.log"
+  fi
+  echo "${summary[-1]}"
+}
+
+processes() { python3 Tests/processes.py --kills 1000 --sets 1000; }
+
+store() {
+  swift build --build-tests && python3 Tests/Stress/store.py --full
+}
+
+generated() {
+  KVCODABLE_CASES=100000 KVCODABLE_OPERATIONS=1000000 swift test 2>&1
+}
+
+thread() {
+  swift test --sanitize=thread --scratch-path .build-thread \
+    --filter 'DefaultsStorageTests|KeyValueCodingTests|CodableTypesTests' 2>&1 | tee build/stress/thread.out
+  ! grep -q 'WARNING: ThreadSanitizer' build/stress/thread.out && [ "${PIPESTATUS[0]}" = 0 ]
+}
+
+address() {
+  swift test --sanitize=address --scratch-path .build-address --disable-xctest 2>&1
+}
+
+# The Lua specs with module and library under AddressSanitizer, and the module's
+# C under UndefinedBehaviorSanitizer as well.
+lua() {
+  local target=build/stress/asan
+  mkdir -p $target
+  swift build -c release --product kvcodable --scratch-path .build-asan -Xswiftc -sanitize=address \
+    -Xswiftc -use-ld=lld -Xlinker -soname -Xlinker libkvcodable.so.1 || return 1
+  cp .build-asan/release/libkvcodable.so $target/libkvcodable.so && ln -sf libkvcodable.so $target/libkvcodable.so.1
+  clang -std=c11 -D_POSIX_C_SOURCE=200809L -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=undefined \
+    -shared-libasan -fPIC -Iinclude $(pkg-config --cflags lua5.4) -shared -o $target/kvcodable.so lua/*.c \
+    -L$target -lkvcodable -Wl,-z,nodelete -Wl,-rpath,"$PWD/$target" || return 1
+  ASAN_OPTIONS=detect_leaks=0 LD_PRELOAD=$(clang -print-file-name=libclang_rt.asan-x86_64.so) \
+    lua5.4 -e "package.cpath='$target/?.so;'..package.cpath" /usr/bin/busted --cpath="$target/?.so" lua/spec
+}
+
+for name in "${@:-processes store generated thread address lua}"; do
+  for one in $name; do part "$one" "$one"; done
+done
+printf '%s\n' "${summary[@]}"
+echo "$passed passed, $failed failed"
+[ $failed = 0 ]

@@ -1,0 +1,106 @@
+local kv = require "kvcodable"
+local support = require "lua.spec.support"
+
+-- What NSKeyedArchiver writes for an array of two products.
+local function archive(changes)
+  local product = { ["$classname"] = "Product",
+    ["$classes"] = { "Product", "NSObject" } }
+  local list = { ["$classname"] = "NSArray",
+    ["$classes"] = { "NSArray", "NSObject" } }
+  local value = {
+    ["$archiver"] = "NSKeyedArchiver", ["$version"] = 100000,
+    ["$top"] = { root = kv.uid(1) },
+    ["$objects"] = {
+      "$null",
+      { ["$class"] = kv.uid(5), ["NS.objects"] = { kv.uid(2), kv.uid(3) } },
+      { ["$class"] = kv.uid(4), title = kv.uid(6), price = 2.5, quantity = 3 },
+      { ["$class"] = kv.uid(4), title = kv.uid(6), price = 1.0, quantity = 0 },
+      product, list, "Lamp",
+    },
+  }
+  for key, change in pairs(changes or {}) do value[key] = change end
+  return value
+end
+
+local Product = kv.struct "Product" {
+  title = kv.string, price = kv.double, quantity = kv.int,
+}
+local Products = kv.array_of(Product)
+local expected = {
+  { title = "Lamp", price = 2.5, quantity = 3 },
+  { title = "Lamp", price = 1.0, quantity = 0 },
+}
+
+describe("keyed archives", function()
+  local folder, remove, store
+  before_each(function()
+    folder, remove = support.folder()
+    store = assert(kv.open_file(folder .. "/settings.plist",
+      { format = "binary" }))
+  end)
+  after_each(function()
+    store:close()
+    remove()
+  end)
+
+  it("are read without their classes, as files", function()
+    for _, format in ipairs { "xml", "binary" } do
+      local path = folder .. "/products." .. format
+      assert(kv.write(path, archive(), nil, { format = format }))
+      assert.same(expected, kv.read(path, Products))
+      assert.is_true(kv.is_archive(kv.read(path)))
+    end
+  end)
+
+  it("are read as values and as data, by typed reads alone", function()
+    store:set("products", archive())
+    assert.same(expected, store:get("products", Products))
+    assert.equal("NSKeyedArchiver", store:get("products")["$archiver"])
+    local bytes = assert(kv.encode(archive(), nil, { format = "binary" }))
+    store:set("data", kv.data(bytes))
+    assert.same(expected, store:get("data", Products))
+    assert.equal(kv.data(bytes), store:get("data", kv.data))
+    assert.same(expected, kv.unarchive(kv.data(bytes), Products))
+  end)
+
+  it("become what their type says at the next save", function()
+    store:set("products", archive())
+    store:update("products", Products, function(list) list[1].price = 3.0 end)
+    assert.same({ title = "Lamp", price = 3.0, quantity = 3 },
+      store:get("products")[1])
+    assert.is_nil(store:get("products")["$archiver"])
+  end)
+
+  it("are migrated in one call", function()
+    store:set("products", archive())
+    assert.is_true(store:migrate_archive("products", Products, { keep = true }))
+    assert.same(expected, store:get "products")
+    assert.is_true(kv.is_archive(store:get "products.archive"))
+    assert.is_false(store:migrate_archive("products", Products))
+    assert.is_false(store:migrate_archive("none", Products))
+  end)
+
+  it("that are damaged are errors", function()
+    for name, change in pairs {
+      ["$version"] = 1, ["$archiver"] = "Other",
+      ["$top"] = { root = kv.uid(99) },
+      ["$objects"] = "none" } do
+      store:set("products", archive { [name] = change })
+      local problem = support.failure(store.get, store, "products", Products)
+      assert.is_string(problem.message)
+      local value
+      value, problem = kv.unarchive(archive { [name] = change })
+      assert.is_nil(value)
+      assert.equal("malformed", problem.code)
+    end
+  end)
+
+  it("are read within limits that can be set", function()
+    local deep = ("["):rep(40) .. ("]"):rep(40)
+    assert.is_table(kv.decode(deep))
+    local value, problem = kv.decode(deep, nil, { depth = 39 })
+    assert.is_nil(value)
+    assert.equal("limit_exceeded", problem.code)
+    assert.has_error(function() kv.decode(deep, nil, { depth = "x" }) end)
+  end)
+end)

@@ -1,0 +1,171 @@
+local kv = require "kvcodable"
+local support = require "lua.spec.support"
+
+describe("watches", function()
+  local folder, remove, path, store
+  before_each(function()
+    folder, remove = support.folder()
+    path = folder .. "/settings.plist"
+    store = assert(kv.open_file(path))
+  end)
+  after_each(function()
+    store:close()
+    remove()
+  end)
+
+  it("tell what changed, once, when pumped", function()
+    local told = {}
+    local watch = store:watch("volume", function(key, new, old)
+      told[#told + 1] = { key, new, old }
+    end)
+    assert.equal(0, kv.pump())
+    store:set("volume", 1)
+    store:set("volume", 2)
+    store:set("other", 1)
+    assert.same({}, told)
+    assert.equal(1, kv.pump())
+    assert.same({ { "volume", 2, nil } }, told)
+    store:remove "volume"
+    kv.pump()
+    assert.same({ "volume", nil, 2 }, told[2])
+    watch:cancel()
+    store:set("volume", 3)
+    assert.equal(0, kv.pump())
+  end)
+
+  it("look at a subtree, or at everything", function()
+    local places = {}
+    store:set({ "ui", "window", "width" }, 0)
+    store:watch({ "ui" }, function(place) places[#places + 1] = place end,
+      { subtree = true })
+    store:set({ "ui", "window", "width" }, 1)
+    kv.pump()
+    assert.same({ { "ui", "window", "width" } }, places)
+    local keys = {}
+    store:watch({}, function(key) keys[#keys + 1] = key end)
+    store:set("a", 1)
+    store:set("b", 1)
+    kv.pump()
+    table.sort(keys)
+    assert.same({ "a", "b" }, keys)
+  end)
+
+  it("see what another process wrote, and wake a descriptor", function()
+    local told = 0
+    store:watch("n", function(_, new) told = new end)
+    assert.is_number(kv.fd())
+    store:set("mine", 1)
+    store:sync()
+    local script = folder .. "/other.lua"
+    support.write(script, ([[
+      local kv = require "kvcodable"
+      local store <close> = assert(kv.open_file(%q))
+      store:set("n", 5)
+    ]]):format(path))
+    assert(os.execute(("LUA_CPATH=%q lua5.4 %s"):format(package.cpath, script)))
+    kv.pump()
+    assert.equal(5, told)
+    assert.equal(1, store:get "mine")
+  end)
+
+  it("go on after an error in a function, which pump raises", function()
+    local told = false
+    store:watch("a", function() error("mine", 0) end)
+    store:watch("b", function() told = true end)
+    store:set("a", 1)
+    store:set("b", 1)
+    assert.equal("mine", support.failure(kv.pump))
+    assert.is_true(told)
+    assert.equal(0, kv.pump())
+  end)
+
+  it("may close, set, cancel and pump inside their functions", function()
+    local calls = 0
+    local watch
+    watch = store:watch("a", function(_, new)
+      calls = calls + 1
+      if new < 3 then
+        store:set("a", new + 1)
+        kv.pump()
+      else
+        watch:cancel()
+        store:close()
+      end
+    end)
+    store:set("a", 1)
+    kv.pump()
+    assert.equal(3, calls)
+    assert.equal(0, kv.pump())
+  end)
+
+  it("refuse to yield, with an error", function()
+    store:watch("a", function() coroutine.yield() end)
+    store:set("a", 1)
+    local ok, problem = coroutine.resume(coroutine.create(kv.pump))
+    assert.is_false(ok)
+    assert.matches("yield", tostring(problem), 1, true)
+  end)
+end)
+
+describe("whole stores", function()
+  local folder, remove, path
+  before_each(function()
+    folder, remove = support.folder()
+    path = folder .. "/settings.plist"
+  end)
+  after_each(function() remove() end)
+
+  it("show their layers", function()
+    kv.write(folder .. "/managed.plist", { locked = true })
+    local store <close> = assert(kv.open_file(path, {
+      defaults = { a = 1 }, arguments = { b = 2 },
+      managed_file = folder .. "/managed.plist",
+    }))
+    store:set("c", 3)
+    assert.same({ a = 1, b = 2, c = 3, locked = true }, store:get {})
+    assert.same({ a = 1 }, store:layer "registered")
+    assert.same({ b = 2 }, store:layer "arguments")
+    assert.same({ c = 3 }, store:layer "application")
+    assert.same({ locked = true }, store:layer "managed")
+    assert.is_true(store:is_forced "locked")
+    assert.is_false(store:is_forced "a")
+    assert.equal("forced",
+      support.failure(store.set, store, "locked", false).code)
+    assert.has_error(function() store:layer "none" end)
+  end)
+
+  it("convert only in the getters that say so", function()
+    local store <close> = assert(kv.open_file(path))
+    store:set("yes", "YES")
+    store:set("text", "42")
+    store:set("number", 123)
+    assert.is_true(store:bool_for_key "yes")
+    assert.is_false(store:bool_for_key "none")
+    assert.equal(42, store:integer_for_key "text")
+    assert.equal(42.0, store:double_for_key "text")
+    assert.equal("123", store:string_for_key "number")
+    assert.is_nil(store:string_for_key "none")
+    assert.has_error(function() store:get("text", kv.int) end)
+  end)
+
+  it("are exported, imported and copied into another engine", function()
+    local store <close> = assert(kv.open_file(path))
+    store:set("a", { 1, "two" })
+    assert.same({ a = { 1, "two" } },
+      kv.decode(store:export { format = "binary" }))
+    store:import '{"b": 2}'
+    assert.same({ a = { 1, "two" }, b = 2 }, store:get {})
+    local database <close> = assert(kv.open_file(folder .. "/settings.sqlite"))
+    store:copy_to(database)
+    assert.same({ a = { 1, "two" }, b = 2 }, database:get {})
+  end)
+
+  it("compare and set", function()
+    local store <close> = assert(kv.open_file(path))
+    store:set("a", 1)
+    local generation = store:generation()
+    assert.is_true(store:compare_and_set("a", 2, generation))
+    assert.is_false(store:compare_and_set("a", 3, generation))
+    assert.equal(2, store:get "a")
+  end)
+end)

@@ -1,0 +1,204 @@
+/* whole.c: layers, converting getters, and what is done with whole stores. */
+#include <string.h>
+
+#include "module.h"
+
+static kv_str check_text(lua_State *L, int index) {
+  kv_str text;
+  text.data = luaL_checklstring(L, index, &text.length);
+  return text;
+}
+
+/* store:layer(name, suite?): the dictionary of one layer; suites count from 1 */
+static int store_layer(lua_State *L) {
+  static const char *const names[] = {"managed", "arguments", "application",
+                                      "suite",   "global",    "registered",
+                                      NULL};
+  kvl_state *state = kvl_state_of(L);
+  kv_error *error = NULL;
+  kv_tree *tree = NULL;
+  kv_store *store = kvl_check_store(L, state);
+  int layer = luaL_checkoption(L, 2, NULL, names);
+  lua_Integer suite = luaL_optinteger(L, 3, 1);
+  luaL_argcheck(L, suite >= 1, 3, "suites count from 1");
+  kv_status status =
+      kv_store_layer(store, (kv_layer)layer, (size_t)suite - 1, &tree, &error);
+  if (status != KV_OK) return kvl_raise(L, state, status, error);
+  kvl_build(L, state, tree);
+  return 1;
+}
+
+/* store:is_forced(key) */
+static int store_is_forced(lua_State *L) {
+  kvl_state *state = kvl_state_of(L);
+  kv_error *error = NULL;
+  int is_forced = 0;
+  kv_store *store = kvl_check_store(L, state);
+  kv_status status =
+      kv_store_is_forced(store, check_text(L, 2), &is_forced, &error);
+  if (status != KV_OK) return kvl_raise(L, state, status, error);
+  lua_pushboolean(L, is_forced);
+  return 1;
+}
+
+/* store:bool_for_key(key) */
+static int store_bool(lua_State *L) {
+  kvl_state *state = kvl_state_of(L);
+  kv_error *error = NULL;
+  int value = 0;
+  kv_store *store = kvl_check_store(L, state);
+  kv_status status =
+      kv_store_bool_for_key(store, check_text(L, 2), &value, &error);
+  if (status != KV_OK) return kvl_raise(L, state, status, error);
+  lua_pushboolean(L, value);
+  return 1;
+}
+
+/* store:integer_for_key(key) */
+static int store_integer(lua_State *L) {
+  kvl_state *state = kvl_state_of(L);
+  kv_error *error = NULL;
+  int64_t value = 0;
+  kv_store *store = kvl_check_store(L, state);
+  kv_status status =
+      kv_store_integer_for_key(store, check_text(L, 2), &value, &error);
+  if (status != KV_OK) return kvl_raise(L, state, status, error);
+  lua_pushinteger(L, (lua_Integer)value);
+  return 1;
+}
+
+/* store:double_for_key(key) */
+static int store_double(lua_State *L) {
+  kvl_state *state = kvl_state_of(L);
+  kv_error *error = NULL;
+  double value = 0;
+  kv_store *store = kvl_check_store(L, state);
+  kv_status status =
+      kv_store_double_for_key(store, check_text(L, 2), &value, &error);
+  if (status != KV_OK) return kvl_raise(L, state, status, error);
+  lua_pushnumber(L, value);
+  return 1;
+}
+
+/* store:string_for_key(key) */
+static int store_string(lua_State *L) {
+  kvl_state *state = kvl_state_of(L);
+  kv_error *error = NULL;
+  kv_bytes value = {NULL, 0};
+  kv_store *store = kvl_check_store(L, state);
+  kv_status status =
+      kv_store_string_for_key(store, check_text(L, 2), &value, &error);
+  if (status < 0) return kvl_raise(L, state, status, error);
+  if (status == KV_ABSENT) return 0;
+  kvl_push_bytes(L, state, &value);
+  return 1;
+}
+
+/* store:export(options?): bytes */
+static int store_export(lua_State *L) {
+  kvl_state *state = kvl_state_of(L);
+  kv_error *error = NULL;
+  kv_bytes bytes = {NULL, 0};
+  kv_store *store = kvl_check_store(L, state);
+  kv_format format = kvl_check_format(L, 2);
+  kv_status status = kv_store_export(store, format, &bytes, &error);
+  if (status != KV_OK) return kvl_raise(L, state, status, error);
+  kvl_push_bytes(L, state, &bytes);
+  return 1;
+}
+
+/* store:import(bytes): sets the entries of a property list, all or none */
+static int store_import(lua_State *L) {
+  kvl_state *state = kvl_state_of(L);
+  kv_error *error = NULL;
+  kv_store *store = kvl_check_store(L, state);
+  kv_status status = kv_store_import(store, check_text(L, 2), &error);
+  if (status != KV_OK) return kvl_raise(L, state, status, error);
+  return 0;
+}
+
+/* store:copy_to(other): replaces what the other has */
+static int store_copy(lua_State *L) {
+  kvl_state *state = kvl_state_of(L);
+  kv_error *error = NULL;
+  kv_store *store = kvl_check_store(L, state);
+  luaL_checkudata(L, 2, "kvcodable.store");
+  kv_store *target = kvl_store_at(L, 2);
+  luaL_argcheck(L, target, 2, "expected an open store");
+  kv_status status = kv_store_copy(store, target, &error);
+  if (status != KV_OK) return kvl_raise(L, state, status, error);
+  return 0;
+}
+
+/* store:generation() */
+static int store_generation(lua_State *L) {
+  kv_store *store = kvl_check_store(L, kvl_state_of(L));
+  lua_pushinteger(L, (lua_Integer)kv_store_generation(store));
+  return 1;
+}
+
+/* store:compare_and_set(path, value, generation): false where something has
+ * changed since */
+static int store_compare_and_set(lua_State *L) {
+  kvl_state *state = kvl_state_of(L);
+  kvl_path path;
+  kv_error *error = NULL;
+  kv_store *store = kvl_check_store(L, state);
+  uint64_t generation = (uint64_t)luaL_checkinteger(L, 4);
+  luaL_checkany(L, 3);
+  kvl_full_path(L, 2, &path);
+  kv_tree *tree = kvl_walk_tree(L, state, 3);
+  kv_status status = kv_store_compare_and_set(store, path.steps, path.count,
+                                              tree, generation, &error);
+  kv_tree_free(tree);
+  if (status == KV_CONFLICT) {
+    kv_error_free(error);
+    lua_pushboolean(L, 0);
+    return 1;
+  }
+  if (status != KV_OK) return kvl_raise(L, state, status, error);
+  lua_pushboolean(L, 1);
+  return 1;
+}
+
+/* store:migrate_archive(path, type, options?): whether there was an archive */
+static int store_migrate_archive(lua_State *L) {
+  kvl_state *state = kvl_state_of(L);
+  kvl_path path;
+  kv_error *error = NULL;
+  uint32_t flags = 0;
+  kv_store *store = kvl_check_store(L, state);
+  lua_settop(L, 4);
+  const kv_type *type = kvl_check_type(L, state, 3);
+  luaL_argcheck(L, type, 3, "expected a type");
+  if (lua_istable(L, 4)) {
+    lua_getfield(L, 4, "keep");
+    if (lua_toboolean(L, -1)) flags = KV_KEEP_OLD;
+    lua_pop(L, 1);
+  }
+  kvl_full_path(L, 2, &path);
+  kv_status status = kv_store_migrate_archive(store, path.steps, path.count,
+                                              type, flags, &error);
+  if (status < 0) return kvl_raise(L, state, status, error);
+  lua_pushboolean(L, status == KV_OK);
+  return 1;
+}
+
+void kvl_open_whole(lua_State *L) {
+  static const luaL_Reg methods[] = {{"layer", store_layer},
+                                     {"is_forced", store_is_forced},
+                                     {"bool_for_key", store_bool},
+                                     {"integer_for_key", store_integer},
+                                     {"double_for_key", store_double},
+                                     {"string_for_key", store_string},
+                                     {"export", store_export},
+                                     {"import", store_import},
+                                     {"copy_to", store_copy},
+                                     {"generation", store_generation},
+                                     {"compare_and_set", store_compare_and_set},
+                                     {"migrate_archive", store_migrate_archive},
+                                     {NULL, NULL}};
+  lua_getfield(L, -1, "store_methods");
+  kvl_set_functions(L, methods);
+  lua_pop(L, 1);
+}
