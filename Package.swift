@@ -51,7 +51,7 @@ let package = Package(
 
         tests("PropertyLists", ["CKVCodable"]),
         tests("KeyValueCoding", ["PropertyLists"]),
-        tests("KeyValueCoder"),
+        tests("KeyValueCoder", ["PropertyLists"]),
         tests("CodableTypes", ["PropertyLists"]),
         .executableTarget(
             name: "StoreHelper", dependencies: ["CSystem", "DefaultsStorage", "PropertyLists"],
