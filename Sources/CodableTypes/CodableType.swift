@@ -36,6 +36,9 @@ public struct CodableType: Sendable, Equatable {
         case swift(SwiftType)
         /// A declared type, by name: how a struct contains itself.
         case reference(TypeReference)
+
+        /// A name and the struct of that name are equal: which of the two stands in a declaration depends on the order.
+        static func == (left: Form, right: Form) -> Bool { FormComparison.areEqual(left, right) }
     }
 
     public static func == (left: CodableType, right: CodableType) -> Bool { left.form == right.form }
@@ -44,37 +47,6 @@ public struct CodableType: Sendable, Equatable {
     public var defaultValue: PropertyList? {
         guard case .defaulted(_, let value) = form else { return nil }
         return value
-    }
-}
-
-extension CodableType.Form {
-    /// A name and the struct of that name are equal: which of the two stands in a declaration depends on the order.
-    static func == (left: CodableType.Form, right: CodableType.Form) -> Bool {
-        switch (left, right) {
-        case (.scalar(let left), .scalar(let right)): left == right
-        case (.any, .any): true
-        case (.array(let left, let leftLength), .array(let right, let rightLength)):
-            leftLength == rightLength && left == right
-        case (.dictionary(let left), .dictionary(let right)), (.optional(let left), .optional(let right)): left == right
-        case (.defaulted(let left, let leftValue), .defaulted(let right, let rightValue)):
-            leftValue == rightValue && left == right
-        case (.structure(let left), .structure(let right)): left == right
-        case (.enumeration(let left), .enumeration(let right)): left == right
-        case (.swift(let left), .swift(let right)): left == right
-        case (.reference(let reference), let other), (let other, .reference(let reference)):
-            reference.name == other.declaredName
-        default: false
-        }
-    }
-
-    private var declaredName: String? {
-        switch self {
-        case .structure(let structure): structure.name
-        case .enumeration(let enumeration): enumeration.name
-        case .swift(let type): type.name
-        case .reference(let reference): reference.name
-        default: nil
-        }
     }
 }
 

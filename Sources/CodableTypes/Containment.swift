@@ -1,23 +1,46 @@
 /// Finds structs that no finite value is of: those that contain themselves, by fields that must be there.
-enum Containment {
-    static func check(_ form: CodableType.Form) throws(TypeError) {
-        guard case .structure(let structure) = form else { return }
-        for field in structure.fields where try reaches(structure, from: field) {
-            throw TypeError(
-                .description, "Struct \(structure.name) contains itself: make \(field.name) optional or an array")
+///
+/// A walk that meets each struct once, with a list rather than recursion: chains may be long.
+struct Containment {
+    private enum Mark {
+        /// On the way from the first struct to the one that is looked at.
+        case open
+        case done
+    }
+
+    private var marks: [ObjectIdentifier: Mark] = [:]
+
+    static func check(_ forms: some Sequence<CodableType.Form>) throws(TypeError) {
+        var containment = Containment()
+        for form in forms {
+            guard case .structure(let structure) = form else { continue }
+            try containment.walk(structure)
         }
     }
 
-    /// Whether a value of the field must contain one of the struct. A list rather than recursion: chains may be long.
-    private static func reaches(_ structure: StructureType, from field: StructureType.Field) throws(TypeError) -> Bool {
-        var seen: Set<ObjectIdentifier> = []
-        var pending = [field]
-        while let next = pending.popLast() {
-            guard !next.isTransient, let inner = try part(next.type, next.defaultValue != nil) else { continue }
-            if inner === structure { return true }
-            if seen.insert(ObjectIdentifier(inner)).inserted { pending += inner.fields }
+    private mutating func walk(_ first: StructureType) throws(TypeError) {
+        guard marks[ObjectIdentifier(first)] == nil else { return }
+        marks[ObjectIdentifier(first)] = .open
+        var trail = [(type: first, field: 0)]
+        while let (type, index) = trail.last {
+            guard index < type.fields.count else {
+                marks[ObjectIdentifier(type)] = .done
+                trail.removeLast()
+                continue
+            }
+            trail[trail.count - 1].field += 1
+            let field = type.fields[index]
+            guard !field.isTransient, let inner = try Self.part(field.type, field.defaultValue != nil) else { continue }
+            switch marks[ObjectIdentifier(inner)] {
+            case .done: break
+            case .open:
+                throw TypeError(
+                    .description, "Struct \(type.name) contains itself: make \(field.name) optional or an array")
+            case nil:
+                marks[ObjectIdentifier(inner)] = .open
+                trail.append((inner, 0))
+            }
         }
-        return false
     }
 
     /// The struct that a value of the type is, where it must be there.

@@ -201,8 +201,7 @@ struct Encoding {
             try write(inner, over: stored?[field.key], field.type, to: &builder)
         }
         if let stored, stored.kind == .dictionary {
-            for (key, old) in stored.entries where !structure.stored.contains(where: { $0.key.elementsEqual(key.utf8) })
-            {
+            for (key, old) in stored.entries where !structure.stores(key) {
                 try builder.adding { builder throws(PropertyListError) in try builder.key(key) }
                 try builder.add(.same, of: old)
             }

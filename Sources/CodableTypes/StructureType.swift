@@ -2,7 +2,7 @@ internal import PropertyLists
 
 /// A declared struct. Immutable.
 final class StructureType: Sendable, Equatable {
-    struct Field: Sendable, Equatable {
+    struct Field: Sendable {
         /// What programs and scripts see.
         let name: String
         /// What the file has.
@@ -23,6 +23,12 @@ final class StructureType: Sendable, Equatable {
             isOptional = if case .optional = type { true } else { false }
         }
 
+        /// Whether the fields are the same but for their types.
+        func isSame(as other: Field) -> Bool {
+            name == other.name && key == other.key && isTransient == other.isTransient
+                && isOptional == other.isOptional && defaultValue == other.defaultValue
+        }
+
         /// Whether a value of the struct may lack the field.
         var mayBeAbsent: Bool { isOptional || defaultValue != nil || isTransient }
     }
@@ -32,6 +38,10 @@ final class StructureType: Sendable, Equatable {
     let fields: [Field]
     /// The fields that are stored, in the order of their keys' bytes, and each one's key as bytes.
     let stored: [(field: Field, key: [UInt8])]
+    /// The keys of the fields that are stored, as bytes.
+    private let storedKeys: Set<[UInt8]>
+    /// The places of fields in `fields`, by their names' bytes.
+    private let places: [[UInt8]: Int]
     /// Whether a value in which every field is there has the same keys in both forms.
     let keepsNames: Bool
 
@@ -39,6 +49,8 @@ final class StructureType: Sendable, Equatable {
         self.name = name
         self.fields = fields
         stored = Self.sorted(fields.filter { !$0.isTransient }.map { ($0, Array($0.key.utf8)) })
+        storedKeys = Set(stored.map(\.key))
+        places = Dictionary(fields.enumerated().map { (Array($1.name.utf8), $0) }) { first, _ in first }
         keepsNames = fields.allSatisfy { $0.name == $0.key && !$0.isTransient }
         let names = Self.sorted(fields.map { ($0, Array($0.name.utf8)) }).map(\.1)
         if let name = Self.repeated(names) {
@@ -58,10 +70,13 @@ final class StructureType: Sendable, Equatable {
     }
 
     static func == (left: StructureType, right: StructureType) -> Bool {
-        left === right || left.name == right.name && left.fields == right.fields
+        FormComparison.areEqual(.structure(left), .structure(right))
     }
 
-    func field(named name: String) -> Field? { fields.first { $0.name == name } }
+    func field(named name: String) -> Field? { places[Array(name.utf8)].map { fields[$0] } }
+
+    /// Whether a field is stored under the key.
+    func stores(_ key: String) -> Bool { storedKeys.contains(Array(key.utf8)) }
 }
 
 /// A declared enum: a string or an integer out of a list. Immutable.
@@ -74,17 +89,26 @@ final class EnumerationType: Sendable, Equatable {
     let name: String
     let isInteger: Bool
     let cases: [Case]
+    private let texts: Set<[UInt8]>
+    private let numbers: Set<Int64>
 
     init(name: String, isInteger: Bool, cases: [Case]) throws(TypeError) {
         self.name = name
         self.isInteger = isInteger
         self.cases = cases
         if cases.isEmpty { throw TypeError(.description, "Enum \(name) has no cases") }
-        for (index, one) in cases.enumerated() {
-            for other in cases[..<index] where other.name == one.name || other.rawValue == one.rawValue {
+        var names: Set<[UInt8]> = []
+        var texts: Set<[UInt8]> = []
+        var numbers: Set<Int64> = []
+        for one in cases {
+            let isNew =
+                one.rawValue.string.map { texts.insert(Array($0.utf8)).inserted }
+                ?? one.rawValue.integer.map { numbers.insert($0).inserted } ?? true
+            guard isNew, names.insert(Array(one.name.utf8)).inserted else {
                 throw TypeError(.description, "Enum \(name) declares \(one.name) twice")
             }
         }
+        (self.texts, self.numbers) = (texts, numbers)
     }
 
     static func == (left: EnumerationType, right: EnumerationType) -> Bool {
@@ -96,8 +120,8 @@ final class EnumerationType: Sendable, Equatable {
         let scalar = ScalarType(kind: isInteger ? .int : .string)
         let form = try scalar.form(of: value)
         if case .integer(let number) = form {
-            if cases.contains(where: { $0.rawValue.integer == number }) { return form }
-        } else if cases.contains(where: { $0.rawValue == value }) {
+            if numbers.contains(number) { return form }
+        } else if value.integer.map({ numbers.contains($0) }) ?? texts.contains(Array((value.string ?? "").utf8)) {
             return form
         }
         // Swift's own words for a raw value that no case has.

@@ -159,8 +159,21 @@ final class TypeTable: @unchecked Sendable {
     func adopt(_ draft: TypeTable) throws(TypeError) {
         let (forms, references) = draft.lock.withLock { (draft.forms, draft.references) }
         for reference in references { _ = try reference.resolved() }
-        for (_, form) in forms.sorted(by: { $0.key < $1.key }) { try Containment.check(form) }
-        for (name, form) in forms { try declare(name, form) }
+        try Containment.check(forms.sorted { $0.key < $1.key }.map(\.value))
+        // All or nothing: a name that means something else keeps the others from being declared.
+        let known = lock.withLock { self.forms }
+        var comparison = FormComparison()
+        let changed = forms.keys.sorted().first { name in
+            guard let old = known[name], let new = forms[name] else { return false }
+            return !comparison.areEqual(old, new)
+        }
+        if let changed, redeclaration == .rejected {
+            throw TypeError(.redeclared, "\(changed) already means another type")
+        }
+        lock.withLock {
+            self.forms.merge(forms) { $1 }
+            if changed != nil { changes += 1 }
+        }
         for reference in references { reference.move(to: self) }
     }
 }

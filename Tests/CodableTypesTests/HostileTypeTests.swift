@@ -1,0 +1,93 @@
+import CodableTypes
+import PropertyLists
+import Testing
+
+@Suite("Hostile types") struct HostileTypeTests {
+    @Test(
+        "refuses deep expressions and literals",
+        arguments: [
+            String(repeating: "[", count: 100_000), String(repeating: "[", count: 100_000) + "Int",
+            String(repeating: "[String: ", count: 100_000),
+        ])
+    func refusesDepth(_ text: String) throws {
+        #expect(caught { _ = try TypeRegistry().type(text) }?.subject == "Expected at most 64 levels of types")
+        let literal = String(repeating: "[", count: 100_000)
+        let error = caught { try TypeRegistry().declare("struct A { a: Any = \(literal) }") }
+        #expect(error?.subject == "Expected at most 64 levels of values")
+    }
+
+    @Test("takes many optionals as one")
+    func takesOptionals() throws {
+        #expect(try makeType("Int" + String(repeating: "?", count: 100_000)).description == "Int?")
+    }
+
+    @Test("takes long chains of structs, each in the next, and frees them")
+    func takesChains() throws {
+        let registry = TypeRegistry()
+        var text = "struct A0 { x: Int }\n"
+        for number in 1..<5000 { text += "struct A\(number) { a: A\(number - 1); b: A\(number - 1)? }\n" }
+        try registry.declare(text)
+        try registry.declare(text)
+        let last = try registry.type("A4999")
+        #expect(try last == registry.type("A4999"))
+        #expect(caught { _ = try last.decode(tree(["a": ["a": 1]])) }?.path == ["a", "a"])
+    }
+
+    @Test("takes enums with many cases, and refuses a second one of a name")
+    func takesManyCases() throws {
+        let names = (0..<50_000).map { "c\($0)" }.joined(separator: ", ")
+        let type = try makeType("E", "enum E { \(names) }")
+        #expect(try type.decode(tree("c49999")) == tree("c49999"))
+        #expect(caught { _ = try makeType("E", "enum E { \(names), c7 }") }?.subject == "Enum E declares c7 twice")
+    }
+
+    @Test("takes structs with many fields, and values with many keys")
+    func takesManyFields() throws {
+        let fields = (0..<20_000).map { "f\($0): Int?" }.joined(separator: "; ")
+        let type = try makeType("S", "struct S { \(fields) }")
+        let stored = try tree(Dictionary(uniqueKeysWithValues: (0..<20_000).map { ("u\($0)", $0) }))
+        let known = try tree(Dictionary(uniqueKeysWithValues: (0..<20_000).map { ("f\($0)", $0) }))
+        #expect(try type.encode(known, over: stored).list.count == 40_000)
+        #expect(caught { _ = try type.encode(stored) }?.code == .unknownField)
+    }
+
+    @Test("a name that means nothing is an error wherever it stands", arguments: ["B", "[B]?", "[String: B]"])
+    func refusesUnknownNames(_ expression: String) {
+        let registry = TypeRegistry()
+        #expect(caught { try registry.declare("struct A { a: \(expression) }") }?.code == .unknownType)
+        #expect(caught { _ = try registry.type("A") }?.code == .unknownType)
+    }
+
+    @Test("reads any text without a crash", arguments: 0..<200)
+    func readsRandomText(_ seed: Int) {
+        let words = [
+            "struct", "enum", "A", "Int", "String", "{", "}", "[", "]", ":", ";", ",", "=", "@key", "@transient", "(",
+            ")",
+            "1", "...", "-", "\"a\"", "\"", "\\u{", "?", "\n", "/*", "*/", "//", "true", "\0", "é", "1e9",
+        ]
+        var random = SplitMix(seed: UInt64(seed))
+        for _ in 0..<50 {
+            let count = Int.random(in: 0..<30, using: &random)
+            var text = (0..<count).map { _ in words.randomElement(using: &random) ?? "" }.joined(separator: " ")
+            if Bool.random(using: &random) { text = "struct A { " + text }
+            let registry = TypeRegistry()
+            if let error = caught({ try registry.declare(text) }) { #expect(error.isAboutType) }
+            if let error = caught({ _ = try registry.type(text) }) { #expect(error.isAboutType) }
+        }
+    }
+}
+
+/// Numbers that a seed decides.
+struct SplitMix: RandomNumberGenerator {
+    private var state: UInt64
+
+    init(seed: UInt64) { state = seed }
+
+    mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var mixed = state
+        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+        return mixed ^ (mixed >> 31)
+    }
+}
