@@ -34,8 +34,10 @@ struct Containment {
             switch marks[ObjectIdentifier(inner)] {
             case .done: break
             case .open:
-                throw TypeError(
-                    .description, "Struct \(type.name) contains itself: make \(field.name) optional or an array")
+                // Where the circle begins: the struct that was met again, and the field that led on from it.
+                let start = trail.first { $0.type === inner }
+                let name = start.map { inner.fields[$0.field - 1].name } ?? field.name
+                throw TypeError(.description, "Struct \(inner.name) contains itself: make \(name) optional or an array")
             case nil:
                 marks[ObjectIdentifier(inner)] = .open
                 trail.append((inner, 0))
