@@ -38,10 +38,10 @@ final class Delta: @unchecked Sendable {
     var isEmpty: Bool { entries.isEmpty }
 
     /// The value of `key` where it was set as a whole, which is what most entries are; nil where more is to be looked
-    /// at, or elsewhere.
+    /// at, or elsewhere. Only for a delta that is not frozen.
     @inline(__always)
     func wholeValue(_ key: UnsafeBufferPointer<UInt8>) -> PropertyList? {
-        guard let index = entries.find(key), case .set(let list) = entries[index] else { return nil }
+        guard case .set(let list)? = entries.valueInPlace(key) else { return nil }
         return list
     }
 

@@ -36,7 +36,8 @@ final class Domain: @unchecked Sendable {
     @exclusivity(unchecked) var generation: UInt64 = 1
     @exclusivity(unchecked) var handles = HandleCounts()
     @exclusivity(unchecked) var isScheduled = false
-    @exclusivity(unchecked) var refusal: DefaultsError?
+    @exclusivity(unchecked) var refusal: DefaultsError? { didSet { isRefused = refusal != nil } }
+    @exclusivity(unchecked) private var isRefused = false
     @exclusivity(unchecked) var rules: ValueRules
     @exclusivity(unchecked) var inbox = EventInbox()
     @exclusivity(unchecked) var open: OpenTransaction?
@@ -55,6 +56,7 @@ final class Domain: @unchecked Sendable {
         engine.report = { [weak self] event in self?.tell(event) }
         if case .replaced(let list) = try engine.refresh(until: deadline) { base = list }
         refusal = engine.refusal
+        isRefused = refusal != nil
         rules.format = engine.format
     }
 
@@ -196,7 +198,7 @@ extension Domain {
     ) throws(DefaultsError) -> Bool {
         guard value.isWholeDocument, let facts = value.document.facts, isPlain(key, of: value) else { return false }
         lock.lock()
-        guard !handle.isClosed, refusal == nil, open == nil, rules.isFit(facts) else {
+        guard !handle.isClosed, !isRefused, open == nil, rules.isFit(facts) else {
             lock.unlock()
             return false
         }
