@@ -3,7 +3,7 @@
 
 typedef struct Build {
   lua_State *L;
-  int array_meta; /* stack index of the arrays' metatable */
+  int array_ref; /* the arrays' metatable in the registry */
   const char *bytes;
 } Build;
 
@@ -78,7 +78,7 @@ static void push_array(Build *build, const kv_node *node, int size) {
     }
     lua_rawseti(L, table, i);
   }
-  lua_pushvalue(L, build->array_meta);
+  lua_rawgeti(L, LUA_REGISTRYINDEX, build->array_ref);
   lua_setmetatable(L, table);
 }
 
@@ -103,7 +103,7 @@ static void push_container(Build *build, const kv_node *node) {
 
 void kvl_build_view(lua_State *L, kvl_state *state, const kv_view *view,
                     void *owner, kvl_free free_owner) {
-  Build build = {L, 0, view->bytes};
+  Build build = {L, state->array_ref, view->bytes};
   switch (view->node->head) { /* what Lua pushes without an allocation */
     case KV_NODE_BOOLEAN:
     case KV_NODE_INTEGER:
@@ -114,15 +114,9 @@ void kvl_build_view(lua_State *L, kvl_state *state, const kv_view *view,
     default:
       break;
   }
-  lua_pushnil(L); /* where the value goes, below what is needed to make it */
-  int place = lua_gettop(L);
   size_t slot = kvl_keep(L, state, owner, free_owner);
-  lua_rawgeti(L, LUA_REGISTRYINDEX, state->array_ref);
-  build.array_meta = place + 1;
   push_value(&build, view->node);
-  lua_replace(L, place);
   kvl_drop(state, slot);
-  lua_settop(L, place);
 }
 
 static void free_tree(void *tree) { kv_tree_free((kv_tree *)tree); }

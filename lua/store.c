@@ -15,6 +15,7 @@ typedef struct Handle {
   kv_store *store;             /* NULL once closed, or in a transaction */
   kv_transaction *transaction; /* NULL once over, or in a store */
   int is_transaction;
+  int is_part; /* whether user value 2 is set */
 } Handle;
 
 enum { SESSION = 1, PREFIX = 2, CONTEXT = 3 };
@@ -26,6 +27,7 @@ static Handle *new_session(lua_State *L) {
   handle->store = NULL;
   handle->transaction = NULL;
   handle->is_transaction = 0;
+  handle->is_part = 0;
   luaL_setmetatable(L, STORE_NAME);
   return handle;
 }
@@ -60,13 +62,23 @@ static void inherit(lua_State *L, int value) {
 
 /* ---- Paths */
 
-static void add_step(lua_State *L, int index, kvl_path *path) {
-  kv_step *step = &path->steps[path->count];
+static kv_step *new_step(lua_State *L, kvl_path *path) {
   if (path->count == KVL_STEPS)
     luaL_error(L, "a path has at most %d steps", KVL_STEPS);
+  return &path->steps[path->count++];
+}
+
+/* The value is a string. */
+static void add_key(lua_State *L, int index, kvl_path *path) {
+  kv_step *step = new_step(L, path);
+  step->key.data = lua_tolstring(L, index, &step->key.length);
+}
+
+static void add_step(lua_State *L, int index, kvl_path *path) {
   if (lua_type(L, index) == LUA_TSTRING) {
-    step->key.data = lua_tolstring(L, index, &step->key.length);
+    add_key(L, index, path);
   } else if (lua_isinteger(L, index) && lua_tointeger(L, index) >= 1) {
+    kv_step *step = new_step(L, path);
     step->key.data = NULL;
     step->key.length = 0;
     step->index = lua_tointeger(L, index) - 1;
@@ -75,12 +87,11 @@ static void add_step(lua_State *L, int index, kvl_path *path) {
     luaL_error(L, "expected a string or an index from 1 in a path, found %s",
                found);
   }
-  path->count++;
 }
 
 void kvl_add_path(lua_State *L, int index, kvl_path *path) {
   if (lua_type(L, index) == LUA_TSTRING) {
-    add_step(L, index, path);
+    add_key(L, index, path);
     return;
   }
   if (!lua_istable(L, index))
@@ -95,10 +106,13 @@ void kvl_add_path(lua_State *L, int index, kvl_path *path) {
 
 /* The whole path of argument `index` below the handle at 1. */
 void kvl_full_path(lua_State *L, int index, kvl_path *path) {
+  const Handle *handle = lua_touserdata(L, 1);
   path->count = 0;
-  if (lua_getiuservalue(L, 1, PREFIX) == LUA_TTABLE)
+  if (handle->is_part) {
+    lua_getiuservalue(L, 1, PREFIX);
     kvl_add_path(L, lua_gettop(L), path);
-  lua_pop(L, 1); /* the handle keeps the table */
+    lua_pop(L, 1); /* the handle keeps the table */
+  }
   kvl_add_path(L, index, path);
 }
 
@@ -157,6 +171,11 @@ static int store_get(lua_State *L) {
   kvl_state *state = kvl_state_of(L);
   kvl_path path;
   Handle *session = check_session(L, state);
+  if (lua_isnoneornil(L, 3)) {
+    kvl_full_path(L, 2, &path);
+    push_value(L, state, session, &path, NULL);
+    return 1;
+  }
   lua_settop(L, 3);
   const kv_type *type = kvl_check_type(L, state, 3);
   kvl_full_path(L, 2, &path);
@@ -219,8 +238,7 @@ static void put_value(lua_State *L, kvl_state *state, Handle *session,
 static int store_set(lua_State *L) {
   kvl_state *state = kvl_state_of(L);
   Handle *session = check_session(L, state);
-  lua_settop(L, 5);
-  if (lua_isnil(L, 3))
+  if (lua_isnoneornil(L, 3))
     return luaL_argerror(L, 3, "nil is no value; use remove");
   put_value(L, state, session, 2, 3, 4, 5);
   return 0;
@@ -292,6 +310,7 @@ static int store_at(lua_State *L) {
     lua_rawseti(L, -2, (lua_Integer)i + 1);
   }
   lua_setiuservalue(L, 3, PREFIX);
+  part->is_part = 1;
   return 1;
 }
 
@@ -311,6 +330,7 @@ static int run(lua_State *L, kvl_state *state, lua_CFunction body) {
   } else {
     transaction = new_session(L);
     transaction->is_transaction = 1;
+    transaction->is_part = ((const Handle *)lua_touserdata(L, 1))->is_part;
     lua_pushvalue(L, 1);
     lua_setiuservalue(L, -2, SESSION); /* keeps the store's handle alive */
     inherit(L, PREFIX);

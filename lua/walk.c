@@ -6,7 +6,7 @@
 /* A table on the way to the value being written; they live on the C stack. */
 typedef struct Frame {
   const struct Frame *outer;
-  const void *table;
+  int table;       /* stack index */
   const char *key; /* of a dictionary, or NULL */
   size_t key_length;
   lua_Integer index; /* of an array */
@@ -216,21 +216,21 @@ static int write_empty(Walk *walk, uint32_t kind, const Frame *frame) {
   return 1;
 }
 
-static int is_cycle(const Frame *frame, const void *table) {
+static int is_cycle(lua_State *L, const Frame *frame, int table) {
   for (; frame; frame = frame->outer)
-    if (frame->table == table) return 1;
+    if (lua_rawequal(L, frame->table, table)) return 1;
   return 0;
 }
 
 /* Which container a table is: its tag decides, else its first key. */
 static int write_table(Walk *walk, int index, const Frame *outer) {
   lua_State *L = walk->L;
-  Frame frame = {outer, lua_topointer(L, index), NULL, 0, 0, 0};
+  Frame frame = {outer, index, NULL, 0, 0, 0};
   uint32_t kind = 0;
   frame.depth = outer ? outer->depth + 1 : 1;
   if (frame.depth > KVL_DEPTH)
     return fail(walk, outer, KV_LIMIT_EXCEEDED,
-                is_cycle(outer, frame.table)
+                is_cycle(L, outer, index)
                     ? "Expected a tree, found a table that contains itself"
                     : "Deeper than 512 levels",
                 NULL);
@@ -319,7 +319,7 @@ static inline int write_value(Walk *walk, int index, Frame *frame) {
 int kvl_walk(lua_State *L, kvl_state *state, int index) {
   Walk walk = {L, state, KV_OK, NULL, NULL};
   int top = lua_gettop(L);
-  index = lua_absindex(L, index);
+  if (index < 0) index = lua_absindex(L, index);
   state->nodes.count = state->keys.count = state->bytes.count = 0;
   if (write_value(&walk, index, NULL)) return 1;
   lua_settop(L, top);

@@ -20,6 +20,9 @@ public final class DefaultsStore: @unchecked Sendable {
     let isReadOnly: Bool
     let validation: Options.Validation?
     let state: HandleState
+    /// Whether this handle may set every key to whatever the file can hold, without a word from anybody.
+    private let setsFreely: Bool
+    private let hasUpperLayers: Bool
 
     /// The store's file; nil for a store in memory.
     public var file: String? { domain.file }
@@ -32,6 +35,8 @@ public final class DefaultsStore: @unchecked Sendable {
         isReadOnly = options.isReadOnly
         validation = options.validation
         state = HandleState()
+        setsFreely = !options.isReadOnly && options.validation == nil && layers.managed == nil
+        hasUpperLayers = layers.hasUpper
         if let defaults = options.defaults { state.registered = try Self.dictionary(defaults, "registered defaults") }
         domain.lock.withLock { domain.handles.add(durability) }
     }
@@ -50,9 +55,9 @@ public final class DefaultsStore: @unchecked Sendable {
 
 /// The part of a handle that changes. Guarded by the domain's lock.
 final class HandleState {
-    var registered = emptyDictionary
-    var isClosed = false
-    var watches: WatchList?
+    @exclusivity(unchecked) var registered = emptyDictionary
+    @exclusivity(unchecked) var isClosed = false
+    @exclusivity(unchecked) var watches: WatchList?
 
     @inline(__always)
     func checkOpen() throws(DefaultsError) {
@@ -84,7 +89,7 @@ extension DefaultsStore {
 
     /// As ``value(forKey:)`` without making a String: the way of the borders.
     package func value(forUTF8Key key: UnsafeBufferPointer<UInt8>) throws(DefaultsError) -> PropertyList? {
-        if layers.hasUpper, let value = layers.upper(key) {
+        if hasUpperLayers, let value = layers.upper(key) {
             try domain.lock.withLock { () throws(DefaultsError) in try state.checkOpen() }
             return value
         }
@@ -176,6 +181,7 @@ extension DefaultsStore {
 
     /// As ``set(_:forKey:)`` without making a String: the way of the borders. The bytes must be UTF-8.
     package func set(_ value: PropertyList, forUTF8Key key: UnsafeBufferPointer<UInt8>) throws(DefaultsError) {
+        if setsFreely, try domain.setAtOnce(value, key, state) { return }
         try checkChange(key, nil, value)
         if isUIDMark(key), value.integer != nil {
             throw DefaultsError(.invalidValue, uidMessage, at: [.key(uidKey)])

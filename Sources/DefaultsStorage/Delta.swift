@@ -24,7 +24,8 @@ struct EditedValue {
 enum DeltaEntry {
     case set(PropertyList)
     case removed
-    case edited(EditedValue)
+    /// In a box of its own, so that an entry is small and taking it out costs one reference.
+    indirect case edited(EditedValue)
 }
 
 /// Changes that lie over a document: a map from top-level keys to what was done to them.
@@ -35,6 +36,14 @@ final class Delta: @unchecked Sendable {
     @exclusivity(unchecked) fileprivate(set) var entries = KeyTable<DeltaEntry>()
 
     var isEmpty: Bool { entries.isEmpty }
+
+    /// The value of `key` where it was set as a whole, which is what most entries are; nil where more is to be looked
+    /// at, or elsewhere. Only for a delta that is not frozen.
+    @inline(__always)
+    func wholeValue(_ key: UnsafeBufferPointer<UInt8>) -> PropertyList? {
+        guard case .set(let list)? = entries.valueInPlace(key) else { return nil }
+        return list
+    }
 
     @inline(__always)
     func find(_ key: UnsafeBufferPointer<UInt8>) -> Int? { entries.find(key) }

@@ -17,7 +17,8 @@ public enum DefaultsDurability: Int, Sendable, Hashable, CaseIterable {
 /// A value is looked for in `delta` (what was set since the last flush), `frozen` (what is being written), `settled`
 /// (what is written, but not part of the document yet) and `base`. All four are guarded by `lock`, which is never held
 /// across a system call; engine and transaction by `gate`, taken before `lock`. A frozen or settled delta is not
-/// changed any more but under both. `@unchecked Sendable` rests on these rules.
+/// changed any more but under both. `@unchecked Sendable` rests on these rules; and so does `@exclusivity(unchecked)`,
+/// since under a lock no access overlaps another.
 final class Domain: @unchecked Sendable {
     let engine: any StorageEngine
     let file: String?
@@ -25,17 +26,21 @@ final class Domain: @unchecked Sendable {
     let gate = Gate()
 
     // Guarded by `lock`.
-    var delta = Delta()
-    var frozen: Delta?
-    var settled: Delta?
-    var base: PropertyList
-    var generation: UInt64 = 1
-    var handles = HandleCounts()
-    var isScheduled = false
-    var refusal: DefaultsError?
-    var rules: ValueRules
-    var inbox = EventInbox()
-    var open: OpenTransaction?
+    @exclusivity(unchecked) var delta: Delta { didSet { borrowedDelta = Unmanaged.passUnretained(delta) } }
+    /// `delta` without a reference to it, for uses that begin and end while the lock is held: nobody can replace
+    /// `delta` meanwhile, so it lives as long.
+    @exclusivity(unchecked) private var borrowedDelta: Unmanaged<Delta>
+    @exclusivity(unchecked) var frozen: Delta?
+    @exclusivity(unchecked) var settled: Delta?
+    @exclusivity(unchecked) var base: PropertyList
+    @exclusivity(unchecked) var generation: UInt64 = 1
+    @exclusivity(unchecked) var handles = HandleCounts()
+    @exclusivity(unchecked) var isScheduled = false
+    @exclusivity(unchecked) var refusal: DefaultsError? { didSet { isRefused = refusal != nil } }
+    @exclusivity(unchecked) private var isRefused = false
+    @exclusivity(unchecked) var rules: ValueRules
+    @exclusivity(unchecked) var inbox = EventInbox()
+    @exclusivity(unchecked) var open: OpenTransaction?
 
     // Guarded by `gate`.
     /// Whether the process was forked and has not looked at what is stored since.
@@ -44,11 +49,14 @@ final class Domain: @unchecked Sendable {
     init(_ engine: any StorageEngine, file: String?, until deadline: Deadline) throws(DefaultsError) {
         self.engine = engine
         self.file = file
+        delta = Delta()
+        borrowedDelta = Unmanaged.passUnretained(delta)
         base = emptyDictionary
         rules = ValueRules(format: engine.format)
         engine.report = { [weak self] event in self?.tell(event) }
         if case .replaced(let list) = try engine.refresh(until: deadline) { base = list }
         refusal = engine.refusal
+        isRefused = refusal != nil
         rules.format = engine.format
     }
 
@@ -85,14 +93,34 @@ struct HandleCounts {
 // MARK: - Reading
 
 extension Domain {
-    /// The value of a top-level key, or what stands at `steps` inside it.
-    @inline(__always)
+    /// What stands at `steps` inside the value of a top-level key.
     func value(
-        _ key: UnsafeBufferPointer<UInt8>, _ handle: HandleState, _ steps: ArraySlice<PropertyListPath.Step> = []
+        _ key: UnsafeBufferPointer<UInt8>, _ handle: HandleState, _ steps: ArraySlice<PropertyListPath.Step>
     ) throws(DefaultsError) -> PropertyList? {
         lock.lock()
         defer { lock.unlock() }
         try handle.checkOpen()
+        return try storedValue(key, steps)
+    }
+
+    /// The value of a top-level key, without references to what the lock keeps alive.
+    @inline(__always)
+    func value(_ key: UnsafeBufferPointer<UInt8>, _ handle: HandleState) throws(DefaultsError) -> PropertyList? {
+        lock.lock()
+        if !handle.isClosed, open == nil,
+            let value = borrowedDelta._withUnsafeGuaranteedRef({ $0.wholeValue(key) })
+        {
+            lock.unlock()
+            return value
+        }
+        defer { lock.unlock() }
+        try handle.checkOpen()
+        return try storedValue(key, [])
+    }
+
+    private func storedValue(
+        _ key: UnsafeBufferPointer<UInt8>, _ steps: ArraySlice<PropertyListPath.Step>
+    ) throws(DefaultsError) -> PropertyList? {
         if delta.isEmpty, frozen == nil, settled == nil, open == nil {
             guard let value = base[utf8: key] else { return nil }
             return steps.isEmpty ? value : value.value(at: PropertyListPath(Array(steps)))
@@ -162,8 +190,26 @@ extension Domain {
         case flush
     }
 
-    /// Sets the value of a top-level key.
+    /// Sets the value of a top-level key in one turn of the lock, where a glance shows that nothing speaks against it;
+    /// false, and nothing is changed, where more has to be looked at. Only for a handle whose every key may be set.
     @inline(__always)
+    func setAtOnce(
+        _ value: PropertyList, _ key: UnsafeBufferPointer<UInt8>, _ handle: HandleState
+    ) throws(DefaultsError) -> Bool {
+        guard value.isWholeDocument, let facts = value.document.facts, isPlain(key, of: value) else { return false }
+        lock.lock()
+        guard !handle.isClosed, !isRefused, open == nil, rules.isFit(facts) else {
+            lock.unlock()
+            return false
+        }
+        borrowedDelta._withUnsafeGuaranteedRef { $0.set(value, for: key) }
+        let consequence = noteChange()
+        lock.unlock()
+        if consequence != .none { try carryOut(consequence) }
+        return true
+    }
+
+    /// Sets the value of a top-level key.
     func set(_ value: PropertyList, _ key: UnsafeBufferPointer<UInt8>) throws(DefaultsError) {
         let own = value.isWholeDocument ? value : value.compacted()
         lock.lock()

@@ -53,6 +53,14 @@ struct KeyTable<Value> {
 
     subscript(key: UnsafeBufferPointer<UInt8>) -> Value? { find(key).map { entries[$0].value } }
 
+    /// The value of `key`. Changes nothing: mutating so that a table in an object is read where it stands, where a copy
+    /// would count a reference to each of its buffers.
+    @inline(__always)
+    mutating func valueInPlace(_ key: UnsafeBufferPointer<UInt8>) -> Value? {
+        guard let index = find(key) else { return nil }
+        return entries[index].value
+    }
+
     /// Sets the value of `key`, which may be new.
     mutating func set(_ value: Value, for key: UnsafeBufferPointer<UInt8>) {
         if let index = find(key) {

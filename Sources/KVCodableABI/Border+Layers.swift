@@ -5,7 +5,7 @@ internal import KVCodable
 internal import PropertyLists
 
 private func store(_ handle: OpaquePointer?) throws(Failure) -> DefaultsStore {
-    try require(handle, StoreHandle.self, "store").store
+    try require(handle, DefaultsStore.self, "store")
 }
 
 // MARK: - Layers
@@ -115,14 +115,14 @@ private func store(_ handle: OpaquePointer?) throws(Failure) -> DefaultsStore {
     _ store: OpaquePointer?, _ target: OpaquePointer?, _ error: UnsafeMutablePointer<OpaquePointer?>?
 ) -> kv_status {
     reporting(error) {
-        let target = try require(target, StoreHandle.self, "target").store
+        let target = try require(target, DefaultsStore.self, "target")
         try KVCodableABI.store(store).copy(to: target)
         return KV_OK
     }
 }
 
 @c @implementation public func kv_store_generation(_ store: OpaquePointer?) -> UInt64 {
-    Handle.borrow(store, as: StoreHandle.self)?.store.generation ?? 0
+    Handle.borrow(store, as: DefaultsStore.self)?.generation ?? 0
 }
 
 @c @implementation public func kv_store_compare_and_set(

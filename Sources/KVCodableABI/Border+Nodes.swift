@@ -48,14 +48,15 @@ extension kv_view {
     _ error: UnsafeMutablePointer<OpaquePointer?>?
 ) -> kv_status {
     reporting(error) {
-        let store = try require(store, StoreHandle.self, "store").store
-        let value = try list(copying: nodes, nodeCount, bytes, byteCount)
-        if let key = try onlyKey(steps, count) {
-            try store.set(value, forUTF8Key: key)
-        } else {
-            try store.set(value, at: try path(steps, count))
+        try withRequired(store, DefaultsStore.self, "store") { store in
+            let value = try list(copying: nodes, nodeCount, bytes, byteCount)
+            if let key = try onlyKey(steps, count) {
+                try store.set(value, forUTF8Key: key)
+            } else {
+                try store.set(value, at: try path(steps, count))
+            }
+            return KV_OK
         }
-        return KV_OK
     }
 }
 
@@ -64,12 +65,13 @@ extension kv_view {
     _ lease: UnsafeMutablePointer<OpaquePointer?>?, _ error: UnsafeMutablePointer<OpaquePointer?>?
 ) -> kv_status {
     reporting(error) {
-        let store = try require(store, StoreHandle.self, "store").store
-        guard let view, let lease else { throw Failure.invalidArgument("view or lease is NULL") }
-        guard let value = try read(store, steps, count) else { return KV_ABSENT }
-        view.pointee = kv_view(borrowing: value)
-        lease.pointee = Handle.give(value.document)
-        return KV_OK
+        try withRequired(store, DefaultsStore.self, "store") { store in
+            guard let view, let lease else { throw Failure.invalidArgument("view or lease is NULL") }
+            guard let value = try read(store, steps, count) else { return KV_ABSENT }
+            view.pointee = kv_view(borrowing: value)
+            lease.pointee = Handle.give(value.document)
+            return KV_OK
+        }
     }
 }
 

@@ -55,7 +55,7 @@ private func durability(_ value: kv_durability) throws(Failure) -> DefaultsDurab
     reporting(error) {
         let name = try name.string("name")
         let opened = try DefaultsStore.open(name, options: try KVCodableABI.options(options))
-        store?.pointee = Handle.give(StoreHandle(opened))
+        store?.pointee = Handle.give(opened)
         return KV_OK
     }
 }
@@ -67,7 +67,7 @@ private func durability(_ value: kv_durability) throws(Failure) -> DefaultsDurab
     reporting(error) {
         let path = try path.string("path")
         let opened = try DefaultsStore.open(path: path, options: try KVCodableABI.options(options))
-        store?.pointee = Handle.give(StoreHandle(opened))
+        store?.pointee = Handle.give(opened)
         return KV_OK
     }
 }
@@ -76,7 +76,7 @@ private func durability(_ value: kv_durability) throws(Failure) -> DefaultsDurab
     _ store: OpaquePointer?, _ error: UnsafeMutablePointer<OpaquePointer?>?
 ) -> kv_status {
     reporting(error) {
-        try require(store, StoreHandle.self, "store").store.sync()
+        try require(store, DefaultsStore.self, "store").sync()
         return KV_OK
     }
 }
@@ -85,13 +85,13 @@ private func durability(_ value: kv_durability) throws(Failure) -> DefaultsDurab
     _ store: OpaquePointer?, _ error: UnsafeMutablePointer<OpaquePointer?>?
 ) -> kv_status {
     reporting(error) {
-        try require(store, StoreHandle.self, "store").store.close()
+        try require(store, DefaultsStore.self, "store").close()
         return KV_OK
     }
 }
 
 @c @implementation public func kv_store_free(_ store: OpaquePointer?) {
-    Handle.take(store, as: StoreHandle.self)
+    Handle.take(store, as: DefaultsStore.self)
 }
 
 // MARK: - Values
@@ -145,7 +145,7 @@ private func give(_ value: PropertyList?, _ result: UnsafeMutablePointer<OpaqueP
     _ value: UnsafeMutablePointer<OpaquePointer?>?, _ error: UnsafeMutablePointer<OpaquePointer?>?
 ) -> kv_status {
     reporting(error) {
-        let store = try require(store, StoreHandle.self, "store").store
+        let store = try require(store, DefaultsStore.self, "store")
         if type == nil { return give(try read(store, steps, count), value) }
         return give(try read(store, steps, count, as: type), value)
     }
@@ -156,7 +156,7 @@ private func readScalar<Value>(
     _ error: UnsafeMutablePointer<OpaquePointer?>?, _ expected: String, _ convert: (PropertyList) -> Value?
 ) -> kv_status {
     reporting(error) {
-        let store = try require(store, StoreHandle.self, "store").store
+        let store = try require(store, DefaultsStore.self, "store")
         guard let found = try read(store, steps, count) else { return KV_ABSENT }
         guard let value = convert(found) else {
             var failure = Failure(KV_TYPE_MISMATCH, "")
@@ -196,7 +196,7 @@ private func readScalar<Value>(
     _ type: OpaquePointer?, _ flags: UInt32, _ error: UnsafeMutablePointer<OpaquePointer?>?
 ) -> kv_status {
     reporting(error) {
-        let store = try require(store, StoreHandle.self, "store").store
+        let store = try require(store, DefaultsStore.self, "store")
         let value = try tree(value, "value")
         if type == nil, let key = try onlyKey(steps, count) {
             try store.set(value, forUTF8Key: key)
@@ -212,7 +212,7 @@ private func readScalar<Value>(
     _ error: UnsafeMutablePointer<OpaquePointer?>?
 ) -> kv_status {
     reporting(error) {
-        let store = try require(store, StoreHandle.self, "store").store
+        let store = try require(store, DefaultsStore.self, "store")
         return try store.remove(at: try path(steps, count)) ? KV_OK : KV_ABSENT
     }
 }
@@ -222,7 +222,7 @@ private func readScalar<Value>(
     _ error: UnsafeMutablePointer<OpaquePointer?>?
 ) -> kv_status {
     reporting(error) {
-        let store = try require(store, StoreHandle.self, "store").store
+        let store = try require(store, DefaultsStore.self, "store")
         giveTree(try PropertyList(any: try store.keys()), keys)
         return KV_OK
     }
@@ -233,7 +233,7 @@ private func readScalar<Value>(
     _ error: UnsafeMutablePointer<OpaquePointer?>?
 ) -> kv_status {
     reporting(error) {
-        giveTree(try require(store, StoreHandle.self, "store").store.snapshot(), snapshot)
+        giveTree(try require(store, DefaultsStore.self, "store").snapshot(), snapshot)
         return KV_OK
     }
 }
@@ -242,7 +242,7 @@ private func readScalar<Value>(
     _ store: OpaquePointer?, _ defaults: OpaquePointer?, _ error: UnsafeMutablePointer<OpaquePointer?>?
 ) -> kv_status {
     reporting(error) {
-        try require(store, StoreHandle.self, "store").store.register(try tree(defaults, "defaults"))
+        try require(store, DefaultsStore.self, "store").register(try tree(defaults, "defaults"))
         return KV_OK
     }
 }
@@ -254,7 +254,7 @@ private func readScalar<Value>(
     _ error: UnsafeMutablePointer<OpaquePointer?>?
 ) -> kv_status {
     reporting(error) {
-        let store = try require(store, StoreHandle.self, "store").store
+        let store = try require(store, DefaultsStore.self, "store")
         guard seconds >= 0 else { throw Failure.invalidArgument("Expected seconds from 0, found \(seconds)") }
         guard let transaction else { throw Failure.invalidArgument("transaction is NULL") }
         let timeout: Duration? = seconds > 0 ? .seconds(min(seconds, 1e9)) : nil
@@ -315,7 +315,7 @@ private func readScalar<Value>(
     _ change: kv_change?, _ context: UnsafeMutableRawPointer?, _ error: UnsafeMutablePointer<OpaquePointer?>?
 ) -> kv_status {
     reporting(error) {
-        let store = try require(store, StoreHandle.self, "store").store
+        let store = try require(store, DefaultsStore.self, "store")
         guard let change else { throw Failure.invalidArgument("change is NULL") }
         let type = Handle.borrow(type, as: TypeHandle.self)?.type
         try store.update(at: try path(steps, count), as: type) { old in

@@ -32,7 +32,7 @@ private func lend<Result>(
     _ error: UnsafeMutablePointer<OpaquePointer?>?
 ) -> kv_status {
     reporting(error) {
-        let store = try require(store, StoreHandle.self, "store").store
+        let store = try require(store, DefaultsStore.self, "store")
         guard let handler else { throw Failure.invalidArgument("handler is NULL") }
         guard let watch else { throw Failure.invalidArgument("watch is NULL") }
         let path = try path(steps, count)
@@ -62,7 +62,7 @@ private func scope(_ scope: kv_scope, _ path: PropertyListPath) throws(Failure) 
     _ watch: UnsafeMutablePointer<OpaquePointer?>?, _ error: UnsafeMutablePointer<OpaquePointer?>?
 ) -> kv_status {
     reporting(error) {
-        let store = try require(store, StoreHandle.self, "store").store
+        let store = try require(store, DefaultsStore.self, "store")
         guard let handler else { throw Failure.invalidArgument("handler is NULL") }
         guard let watch else { throw Failure.invalidArgument("watch is NULL") }
         let context = Context(pointer: context)
@@ -100,7 +100,7 @@ private func described(_ event: DefaultsEvent) -> (kv_event, String) {
     _ store: OpaquePointer?, _ descriptor: UnsafeMutablePointer<Int32>?, _ error: UnsafeMutablePointer<OpaquePointer?>?
 ) -> kv_status {
     reporting(error) {
-        let found = try require(store, StoreHandle.self, "store").store.watchDescriptor()
+        let found = try require(store, DefaultsStore.self, "store").watchDescriptor()
         descriptor?.pointee = found
         return KV_OK
     }
@@ -110,7 +110,7 @@ private func described(_ event: DefaultsEvent) -> (kv_event, String) {
     _ store: OpaquePointer?, _ calls: UnsafeMutablePointer<Int>?, _ error: UnsafeMutablePointer<OpaquePointer?>?
 ) -> kv_status {
     reporting(error) {
-        let count = try require(store, StoreHandle.self, "store").store.pump()
+        let count = try require(store, DefaultsStore.self, "store").pump()
         calls?.pointee = count
         return KV_OK
     }

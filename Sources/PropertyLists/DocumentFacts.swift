@@ -1,7 +1,7 @@
 /// What holds for all the values of a document, so that nobody has to walk it to find out.
-package struct DocumentFacts: Sendable {
+@usableFromInline package struct DocumentFacts: Sendable {
     /// A bit for each kind that occurs, by its raw value.
-    private(set) var kinds: UInt32 = 0
+    @usableFromInline package internal(set) var kinds: UInt32 = 0
     /// How many containers stand inside one another at most.
     package internal(set) var depth = 0
     /// Whether all bytes of strings, keys and data are within 0x20...0x7F: ASCII without control characters but DEL.
@@ -11,7 +11,7 @@ package struct DocumentFacts: Sendable {
 
     @inline(__always) mutating func note(_ kinds: UInt32) { self.kinds |= kinds }
 
-    package func contains(_ kind: PropertyListKind) -> Bool { kinds & (1 << kind.rawValue) != 0 }
+    @inlinable package func contains(_ kind: PropertyListKind) -> Bool { kinds & (1 << kind.rawValue) != 0 }
 }
 
 /// What a block of bytes is, found out in one pass.

@@ -103,13 +103,18 @@ private struct KeySorting {
             }
             if isSorted { return count }
             var hasTies = false
+            for position in 1..<count where words[position] ^ words[position &- 1] <= mask { hasTies = true }
+            if !hasTies {
+                scratch.initialize(from: keys, count: count)
+                for position in 0..<count { keys[position] = scratch[Int(truncatingIfNeeded: words[position] & mask)] }
+                return count
+            }
             for position in 0..<count {
                 let word = words[position]
-                if position > 0, order[position &- 1].prefix == word & ~mask { hasTies = true }
                 let entry = KeyOrder(prefix: word & ~mask, slot: Int(truncatingIfNeeded: word & mask))
                 (order + position).initialize(to: entry)
             }
-            if hasTies { sortTies() }
+            sortTies()
             return place()
         }
     }

@@ -2,16 +2,7 @@ internal import CKVCodable
 internal import DefaultsStorage
 internal import PropertyLists
 
-/// What a `kv_store` points to.
-final class StoreHandle {
-    let store: DefaultsStore
-
-    init(_ store: DefaultsStore) {
-        self.store = store
-    }
-}
-
-/// What a `kv_transaction` points to.
+/// What a `kv_transaction` points to. A `kv_store` points to the `DefaultsStore` itself.
 final class TransactionHandle {
     let transaction: DefaultsTransaction
 
