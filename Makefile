@@ -54,7 +54,7 @@ lua/sugar.h: lua/sugar.lua tools/embed.py
 
 build/kvcodable.so: $(LUA_SOURCES) lua/module.h lua/sugar.h $(wildcard include/*.h) | library setup-lib
 	$(CC) $(CFLAGS_STRICT) -fPIC $$(pkg-config --cflags lua5.4) -shared -o $@ $(LUA_SOURCES) \
-	  -Lbuild -lkvcodable -Wl,-z,nodelete -Wl,-rpath,'$$ORIGIN:$$ORIGIN/../..'
+	  -Lbuild -lkvcodable -Wl,-z,nodelete -Wl,-rpath,'$$ORIGIN:$$ORIGIN/../..:$$ORIGIN/../../..'
 
 # ---- Demonstration and proofs
 
