@@ -119,12 +119,10 @@ void kvl_build_view(lua_State *L, kvl_state *state, const kv_view *view,
   kvl_drop(state, slot);
 }
 
-static void free_tree(void *tree) { kv_tree_free((kv_tree *)tree); }
-
 void kvl_build(lua_State *L, kvl_state *state, kv_tree *tree) {
   kv_view view;
   if (kv_tree_view(tree, &view) == KV_OK)
-    kvl_build_view(L, state, &view, tree, free_tree);
+    kvl_build_view(L, state, &view, tree, kvl_free_tree);
   else
     lua_pushnil(L);
 }

@@ -93,11 +93,6 @@ static void add_step(lua_State *L, const kv_step *step, lua_Integer position) {
 
 static void free_error(void *error) { kv_error_free((kv_error *)error); }
 
-static void free_text(void *data) {
-  kv_bytes text = {(char *)data, 0};
-  kv_bytes_free(&text);
-}
-
 static void add_places(lua_State *L, const kv_error *error) {
   int64_t line, column;
   if (kv_error_position(error, &line, &column) == KV_OK) {
@@ -119,9 +114,7 @@ void kvl_push_error(lua_State *L, kvl_state *state, kv_status status,
   size_t slot = kvl_keep(L, state, error, free_error);
   luaL_checkstack(L, 8, NULL);
   if (kv_error_describe(error, 1, &text) == KV_OK) {
-    size_t text_slot = kvl_keep(L, state, text.data, free_text);
-    lua_pushlstring(L, text.data, text.length);
-    kvl_drop(state, text_slot);
+    kvl_push_bytes(L, state, &text);
   } else {
     lua_pushstring(L, code_name(status));
   }

@@ -55,10 +55,10 @@ void kvl_drop(kvl_state *state, size_t slot) {
   }
 }
 
-static void free_tree(void *tree) { kv_tree_free((kv_tree *)tree); }
+void kvl_free_tree(void *tree) { kv_tree_free((kv_tree *)tree); }
 
 size_t kvl_keep_tree(lua_State *L, kvl_state *state, kv_tree *tree) {
-  return kvl_keep(L, state, tree, free_tree);
+  return kvl_keep(L, state, tree, kvl_free_tree);
 }
 
 static int state_gc(lua_State *L) {

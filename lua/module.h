@@ -108,6 +108,7 @@ typedef struct kvl_kept {
 size_t kvl_keep(lua_State *L, kvl_state *state, void *object,
                 kvl_free free_object);
 void kvl_drop(kvl_state *state, size_t slot);
+void kvl_free_tree(void *tree); /* a kvl_free */
 size_t kvl_keep_tree(lua_State *L, kvl_state *state, kv_tree *tree);
 
 /* Makes room for `extra` elements of `size` bytes; 0 when there is no memory. */
