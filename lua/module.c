@@ -103,6 +103,7 @@ static int open_module(lua_State *L) {
   kvl_open_types(L);
   kvl_open_codec(L);
   kvl_open_store(L);
+  kvl_open_opening(L);
   kvl_open_whole(L);
   kvl_open_watch(L);
   lua_pushfstring(L, "kvcodable %s", kv_version());

@@ -9,6 +9,7 @@
  *   types.c    type arguments
  *   codec.c    decode, encode, read, write
  *   store.c    stores and transactions
+ *   open.c     opening stores
  *   whole.c    layers, converting getters, whole stores
  *   watch.c    watches, kv.pump and kv.fd
  *   sugar.lua  types as Lua tables, convenience; embedded as sugar.h
@@ -169,6 +170,12 @@ void kvl_push_bytes(lua_State *L, kvl_state *state, kv_bytes *bytes);
 
 /* ---- Stores */
 
+/* Pushes a store's handle; gives where the store goes. */
+kv_store **kvl_new_store(lua_State *L);
+
+/* The user value of a handle that is the context for converters. */
+#define KVL_CONTEXT 3
+
 /* The open store of the handle at 1, which is no transaction. Raises. */
 kv_store *kvl_check_store(lua_State *L, kvl_state *state);
 
@@ -186,6 +193,7 @@ kv_format kvl_check_format(lua_State *L, int options);
 void kvl_open_types(lua_State *L);
 void kvl_open_codec(lua_State *L);
 void kvl_open_store(lua_State *L);
+void kvl_open_opening(lua_State *L);
 void kvl_open_whole(lua_State *L);
 void kvl_open_watch(lua_State *L);
 

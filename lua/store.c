@@ -18,7 +18,7 @@ typedef struct Handle {
   int is_part; /* whether user value 2 is set */
 } Handle;
 
-enum { SESSION = 1, PREFIX = 2, CONTEXT = 3 };
+enum { SESSION = 1, PREFIX = 2, CONTEXT = KVL_CONTEXT };
 
 /* Pushes a session's handle. */
 static Handle *new_session(lua_State *L) {
@@ -405,6 +405,8 @@ static int store_update(lua_State *L) {
   return run(L, kvl_state_of(L), update_body);
 }
 
+kv_store **kvl_new_store(lua_State *L) { return &new_session(L)->store; }
+
 kv_store *kvl_check_store(lua_State *L, kvl_state *state) {
   Handle *session = check_session(L, state);
   if (session->is_transaction)
@@ -417,109 +419,7 @@ kv_store *kvl_store_at(lua_State *L, int index) {
   return handle ? handle->session->store : NULL;
 }
 
-/* ---- Opening and closing */
-
-static int option(lua_State *L, int options, const char *name,
-                  const char *const *values) {
-  int value = 0;
-  if (lua_getfield(L, options, name) != LUA_TNIL) {
-    const char *text = lua_tostring(L, -1);
-    while (values[value] && (!text || strcmp(values[value], text) != 0))
-      value++;
-    if (!values[value])
-      luaL_error(L, "bad option '%s': %s", name, luaL_tolstring(L, -1, NULL));
-  }
-  lua_pop(L, 1);
-  return value;
-}
-
-static void check_options(lua_State *L, int index, kv_store_options *options) {
-  static const char *const durabilities[] = {"coalesced", "immediate", "manual",
-                                             NULL};
-  static const char *const engines[] = {"automatic", "memory", "file", "sqlite",
-                                        NULL};
-  options->size = sizeof *options;
-  if (lua_isnoneornil(L, index)) return;
-  luaL_checktype(L, index, LUA_TTABLE);
-  options->format = kvl_check_format(L, index);
-  options->durability =
-      (kv_durability)option(L, index, "durability", durabilities);
-  options->engine = (kv_engine)option(L, index, "engine", engines);
-  lua_getfield(L, index, "read_only");
-  options->read_only = lua_toboolean(L, -1);
-  lua_getfield(L, index, "timeout");
-  options->timeout = luaL_optnumber(L, -1, 0);
-  lua_getfield(L, index, "global_domain");
-  options->without_global_domain =
-      lua_isboolean(L, -1) && !lua_toboolean(L, -1);
-  lua_pop(L, 3);
-}
-
-/* Strings that the options name are borrowed: they stay on the stack. */
-static void check_layers(lua_State *L, int index, kv_store_options *options) {
-  if (lua_getfield(L, index, "managed_file") != LUA_TNIL)
-    options->managed_file.data =
-        luaL_checklstring(L, -1, &options->managed_file.length);
-  if (lua_getfield(L, index, "suites") == LUA_TNIL) return;
-  luaL_checktype(L, -1, LUA_TTABLE);
-  int table = lua_gettop(L);
-  size_t count = (size_t)lua_rawlen(L, table);
-  kv_str *suites = lua_newuserdatauv(L, (count + 1) * sizeof *suites, 0);
-  for (size_t i = 0; i < count; i++) {
-    lua_rawgeti(L, table, (lua_Integer)i + 1);
-    suites[i].data = luaL_checklstring(L, -1, &suites[i].length);
-    lua_pop(L, 1); /* the table keeps the string */
-  }
-  options->suites = suites;
-  options->suite_count = count;
-}
-
-typedef kv_status (*Opener)(kv_str, const kv_store_options *, kv_store **,
-                            kv_error **);
-
-/* A dictionary of the options at 2, kept; NULL where it is not given. */
-static kv_tree *option_tree(lua_State *L, kvl_state *state, const char *name,
-                            size_t *slot) {
-  if (lua_getfield(L, 2, name) == LUA_TNIL) return NULL;
-  kv_tree *tree = kvl_walk_tree(L, state, lua_gettop(L));
-  *slot = kvl_keep_tree(L, state, tree);
-  return tree;
-}
-
-static int open_with(lua_State *L, Opener opener) {
-  kvl_state *state = kvl_state_of(L);
-  kv_store_options options;
-  kv_error *error = NULL;
-  kv_tree *defaults = NULL, *arguments = NULL;
-  size_t defaults_slot = 0, arguments_slot = 0;
-  kv_str name;
-  memset(&options, 0, sizeof options);
-  name.data = luaL_checklstring(L, 1, &name.length);
-  lua_settop(L, 2);
-  check_options(L, 2, &options);
-  Handle *handle = new_session(L);
-  if (lua_istable(L, 2)) {
-    lua_getfield(L, 2, "context");
-    lua_setiuservalue(L, 3, CONTEXT);
-    check_layers(L, 2, &options);
-    defaults = option_tree(L, state, "defaults", &defaults_slot);
-    arguments = option_tree(L, state, "arguments", &arguments_slot);
-  }
-  options.defaults = defaults;
-  options.arguments = arguments;
-  kv_status status = opener(name, &options, &handle->store, &error);
-  if (arguments) kvl_drop(state, arguments_slot);
-  if (defaults) kvl_drop(state, defaults_slot);
-  if (status != KV_OK) return kvl_return_error(L, state, status, error);
-  lua_settop(L, 3);
-  return 1;
-}
-
-/* kv.open(name, options?) */
-static int open_name(lua_State *L) { return open_with(L, kv_store_open); }
-
-/* kv.open_file(path, options?) */
-static int open_file(lua_State *L) { return open_with(L, kv_store_open_file); }
+/* ---- Closing */
 
 /* store:sync() */
 static int store_sync(lua_State *L) {
@@ -617,13 +517,10 @@ void kvl_open_store(lua_State *L) {
                                      {"__gc", store_gc},
                                      {"__tostring", store_tostring},
                                      {NULL, NULL}};
-  static const luaL_Reg functions[] = {
-      {"open", open_name}, {"open_file", open_file}, {NULL, NULL}};
   luaL_newmetatable(L, STORE_NAME);
   kvl_state_of(L)->store_meta = lua_topointer(L, -1);
   kvl_set_functions(L, methods);
   lua_pushvalue(L, -1);
   lua_setfield(L, -2, "__index");
   lua_setfield(L, -2, "store_methods"); /* for the sugar, which removes it */
-  kvl_set_functions(L, functions);
 }
