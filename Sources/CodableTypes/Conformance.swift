@@ -59,6 +59,7 @@ struct Conformance: ~Copyable {
     private borrowing func holds(_ typeIndex: Int, _ index: Int, over old: Int, depth: Int) -> Bool {
         let type = types + typeIndex
         let node = nodes[index]
+        if node.head == type.pointee.plainHead { return true }
         if type.pointee.isOptional, node.kind == .string, node.count == 5, document.isNil(index) { return false }
         switch type.pointee.shape {
         case .string: return node.kind == .string && (!type.pointee.isLimited || hasLength(index, type.pointee))
@@ -110,9 +111,8 @@ struct Conformance: ~Copyable {
         let count = Int(nodes[index].count)
         if type.isLimited, !holds(Int64(count), type) { return false }
         let element = Int(type.operand)
-        if let kind = types[element].plainKind {
-            return (index &+ 1..<index &+ 1 &+ count).allSatisfy { nodes[$0].head == kind.rawValue }
-        }
+        let head = types[element].plainHead
+        if head != .max { return (index &+ 1..<index &+ 1 &+ count).allSatisfy { nodes[$0].head == head } }
         var position = index &+ 1
         var place = oldContainer(old, .array, count) &+ 1
         for _ in 0..<count {
@@ -159,6 +159,10 @@ struct Conformance: ~Copyable {
                 continue
             }
             let value = index &+ nodes[slot].distance
+            if nodes[value].head == field.pointee.plainHead, !isEncoding || field.pointee.defaultIndex < 0 {
+                slot &+= 1
+                continue
+            }
             // Only a struct inside, and a field with a default, look at what is stored.
             let node = Int(field.pointee.node)
             let needsOld = old >= 0 && (field.pointee.defaultIndex >= 0 || types[node].keepsUnknown)
@@ -182,16 +186,7 @@ struct Conformance: ~Copyable {
 
     @inline(__always)
     private borrowing func isKey(_ key: kv_node, _ text: TypePlan.Text) -> Bool {
-        guard Int32(truncatingIfNeeded: key.count) == text.count else { return false }
-        let left = bytes + Int(truncatingIfNeeded: key.payload)
-        let right = plan.text + Int(text.start)
-        var offset = 0
-        let count = Int(text.count)
-        while offset < count {
-            if left[offset] != right[offset] { return false }
-            offset &+= 1
-        }
-        return true
+        plan.isKey(key, text, bytes)
     }
 
     /// Whether nothing is to be filled in or written where the field is absent.
@@ -255,12 +250,12 @@ struct Conformance: ~Copyable {
 }
 
 extension TypePlan.Node {
-    /// The kind that every value of the type has, and whose every value is of the type; nil where it takes more than the
-    /// kind to tell.
+    /// The kind whose every value is of the type; nil where it takes more than the kind to tell.
     var plainKind: PropertyListKind? {
-        guard !isOptional, !isLimited else { return nil }
+        guard !isLimited else { return nil }
         switch shape {
-        case .string: return .string
+        // One of the strings stands for nil.
+        case .string where !isOptional: return .string
         case .real: return .real
         case .boolean: return .boolean
         case .date: return .date
@@ -271,6 +266,13 @@ extension TypePlan.Node {
 }
 
 extension TypePlan {
+    /// Whether a key node of a document with these bytes is the text.
+    @inline(__always)
+    func isKey(_ key: kv_node, _ part: Text, _ bytes: UnsafePointer<UInt8>) -> Bool {
+        guard Int32(truncatingIfNeeded: key.count) == part.count else { return false }
+        return hasSameBytes(bytes + Int(truncatingIfNeeded: key.payload), text + Int(part.start), Int(part.count))
+    }
+
     /// Whether an enum has a case with the raw text.
     func hasRawText(_ raw: UnsafeBufferPointer<UInt8>, _ type: Node) -> Bool {
         let range = enumerations[Int(type.operand)]
@@ -301,6 +303,26 @@ extension TypePlan {
         }
         return nil
     }
+}
+
+/// Whether two texts of the same length are equal: in words that overlap, since keys are short.
+@inline(__always)
+private func hasSameBytes(_ left: UnsafePointer<UInt8>, _ right: UnsafePointer<UInt8>, _ count: Int) -> Bool {
+    let (left, right) = (UnsafeRawPointer(left), UnsafeRawPointer(right))
+    func isSame<Word: FixedWidthInteger & BitwiseCopyable>(_ offset: Int, _: Word.Type) -> Bool {
+        left.loadUnaligned(fromByteOffset: offset, as: Word.self)
+            == right.loadUnaligned(fromByteOffset: offset, as: Word.self)
+    }
+    if count >= 8 {
+        var offset = 0
+        while offset < count &- 8 {
+            guard isSame(offset, UInt64.self) else { return false }
+            offset &+= 8
+        }
+        return isSame(count &- 8, UInt64.self)
+    }
+    if count >= 4 { return isSame(0, UInt32.self) && isSame(count &- 4, UInt32.self) }
+    return (0..<count).allSatisfy { isSame($0, UInt8.self) }
 }
 
 extension Document {

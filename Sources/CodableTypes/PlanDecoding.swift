@@ -130,29 +130,25 @@ struct PlanDecoding: ~Copyable {
 
     private mutating func writeStructure(_ structureIndex: Int, _ index: Int, depth: Int) -> Bool {
         let structure = plan.structures[structureIndex]
+        let shift = output.shift(of: structure.names, structureIndex, plan)
         let header = output.begin(.dictionary)
         let first = places.count
         places.reserve(structure.total)
-        for _ in 0..<structure.total { places.append(0) }
+        places.count = first &+ structure.total
         let keys = document.keys(ofDictionaryAt: index)
         var slot = keys.lowerBound
         for number in 0..<structure.total {
             let field = plan.fields + (structure.first &+ number)
             let found = number < structure.count && find(field.pointee.key, &slot, keys.upperBound)
             let place = output.nodes.count &- header
-            if found, !(field.pointee.isOptional && document.isNil(index &+ nodes[slot].distance)) {
-                let value = index &+ nodes[slot].distance
-                guard write(Int(field.pointee.node), value, depth: depth) else { return false }
-            } else if field.pointee.defaultIndex >= 0 {
-                output.add(plan.defaults[Int(field.pointee.defaultIndex)])
-            } else if field.pointee.isOptional || number >= structure.count {
-                continue
-            } else {
+            guard found ? writeField(field, index &+ nodes[slot].distance, shift, depth) : fill(field, shift) else {
                 return false
             }
-            places[first &+ Int(field.pointee.rank)] = Int32(truncatingIfNeeded: place)
+            // Nothing was written where the place is still the same.
+            let isThere = output.nodes.count &- header > place
+            places[first &+ Int(field.pointee.rank)] = isThere ? Int32(truncatingIfNeeded: place) : 0
         }
-        writeNames(structureIndex, structure, from: first, header)
+        writeNames(structure, shift, from: first, header)
         places.count = first
         return true
     }
@@ -161,27 +157,57 @@ struct PlanDecoding: ~Copyable {
     @inline(__always)
     private borrowing func find(_ key: TypePlan.Text, _ slot: inout Int, _ end: Int) -> Bool {
         while slot < end {
-            let order = compareBytes(document.buffer(of: nodes[slot]), plan.bytes(key))
-            if order >= 0 { return order == 0 }
+            if plan.isKey(nodes[slot], key, document.bytes) { return true }
+            if compareBytes(document.buffer(of: nodes[slot]), plan.bytes(key)) > 0 { return false }
             slot &+= 1
         }
         return false
     }
 
+    @inline(__always)
+    private mutating func writeField(
+        _ field: UnsafePointer<TypePlan.Field>, _ value: Int, _ shift: Int, _ depth: Int
+    ) -> Bool {
+        let node = nodes[value]
+        if node.head == field.pointee.plainHead {
+            output.add(node, of: document)
+            return true
+        }
+        if field.pointee.isOptional, document.isNil(value) { return fill(field, shift) }
+        return write(Int(field.pointee.node), value, depth: depth)
+    }
+
+    /// Writes the default of a field that is not there; false where it must be.
+    @inline(__always)
+    private mutating func fill(_ field: UnsafePointer<TypePlan.Field>, _ shift: Int) -> Bool {
+        guard field.pointee.defaultIndex >= 0 else { return field.pointee.isOptional || field.pointee.isTransient }
+        var node = field.pointee.scalarDefault
+        if node.kind == .null {
+            output.add(plan.defaults[Int(field.pointee.defaultIndex)])
+        } else {
+            if node.hasBytes { node.payload &+= UInt64(truncatingIfNeeded: shift) }
+            output.nodes.append(node)
+        }
+        return true
+    }
+
     /// Closes a struct with the names of the fields that have a value.
-    private mutating func writeNames(
-        _ structureIndex: Int, _ structure: TypePlan.Structure, from first: Int, _ header: Int
-    ) {
-        let shift = output.shift(of: structure.names, structureIndex, plan)
+    @inline(__always)
+    private mutating func writeNames(_ structure: TypePlan.Structure, _ shift: Int, from first: Int, _ header: Int) {
+        output.nodes.reserve(structure.total)
+        guard let base = output.nodes.base, let places = places.base else { return output.end(header, count: 0) }
+        let keys = base + output.nodes.count
+        let names = plan.names + structure.first
         var count = 0
-        for rank in 0..<structure.total where places[first &+ rank] > 0 {
-            let name = plan.fields[structure.first &+ Int(plan.ranks[structure.first &+ rank])].name
-            var key = kv_node(
-                kind: .null, count: Int(name.count), payload: UInt64(truncatingIfNeeded: shift &+ Int(name.start)))
-            key.distance = Int(places[first &+ rank])
-            output.nodes.append(key)
+        for rank in 0..<structure.total {
+            let place = places[first &+ rank]
+            if place == 0 { continue }
+            keys[count] = kv_node(
+                head: 0x8000_0000 | UInt32(truncatingIfNeeded: place), count: names[rank].count,
+                payload: names[rank].payload &+ UInt64(truncatingIfNeeded: shift))
             count &+= 1
         }
+        output.nodes.count &+= count
         output.end(header, count: count)
     }
 

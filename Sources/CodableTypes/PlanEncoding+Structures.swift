@@ -68,9 +68,8 @@ extension PlanEncoding {
         var slot = slots.lowerBound
         given.reserve(structure.total)
         for rank in 0..<structure.total {
-            let field = plan.fields[structure.first &+ Int(plan.ranks[structure.first &+ rank])]
-            guard slot < slots.upperBound, compareBytes(document.buffer(of: nodes[slot]), plan.bytes(field.name)) == 0
-            else {
+            let name = plan.names[structure.first &+ rank]
+            guard slot < slots.upperBound, compareBytes(document.buffer(of: nodes[slot]), plan.bytes(name)) == 0 else {
                 given.append(-1)
                 continue
             }

@@ -1,3 +1,4 @@
+internal import CKVCodable
 internal import PropertyLists
 internal import Synchronization
 
@@ -29,6 +30,8 @@ final class TypePlan: @unchecked Sendable {
         var keepsUnknown = false
         /// Whether not every value of the shape is of the type.
         var isLimited = false
+        /// The head of a node that by it alone is a value of the type, in both forms; none has this one.
+        var plainHead = UInt32.max
         /// The node of the element or value; the index of the struct, enum or Swift type.
         var operand: Int32 = 0
         /// The scalar type that converts what is not of the shape; -1 for none.
@@ -50,14 +53,17 @@ final class TypePlan: @unchecked Sendable {
     struct Field: BitwiseCopyable, Sendable {
         /// What the file has.
         var key: Text
-        /// What programs see.
-        var name: Text
         var node: Int32
         /// The field's place in the order of names.
         var rank: Int32
         /// The index of the default; -1 for none.
         var defaultIndex: Int32 = -1
         var isOptional: Bool
+        var isTransient: Bool
+        /// The `plainHead` of its node.
+        var plainHead = UInt32.max
+        /// The default's node where it is no container: its bytes are a part of `text`.
+        var scalarDefault: kv_node
     }
 
     /// A struct's fields: those that are stored, in the order of their keys' bytes, and behind them the transient ones.
@@ -69,7 +75,7 @@ final class TypePlan: @unchecked Sendable {
         var total = 0
         /// Whether names and keys are the same, and nothing is transient.
         var isPlain = true
-        /// All keys, and all names, one behind the other.
+        /// All keys, one behind the other; and all names, with the bytes of defaults.
         var keys = Text(start: 0, count: 0)
         var names = Text(start: 0, count: 0)
     }
@@ -90,8 +96,8 @@ final class TypePlan: @unchecked Sendable {
     struct Tables: Sendable {
         var nodes: [Node] = []
         var fields: [Field] = []
-        /// For each struct, from its first field on: the places of its fields, in the order of their names' bytes.
-        var ranks: [Int32] = []
+        /// For each struct, from its first field on: the names of its fields as key nodes, in the order of their bytes.
+        var names: [kv_node] = []
         var structures: [Structure] = []
         var cases: [Case] = []
         var variants: [Range] = []
@@ -108,7 +114,7 @@ final class TypePlan: @unchecked Sendable {
 
     let nodes: UnsafePointer<Node>
     let fields: UnsafePointer<Field>
-    let ranks: UnsafePointer<Int32>
+    let names: UnsafePointer<kv_node>
     let structures: UnsafePointer<Structure>
     let structureCount: Int
     let cases: UnsafePointer<Case>
@@ -131,7 +137,7 @@ final class TypePlan: @unchecked Sendable {
     init(_ tables: Tables, root: Int, generation: Int) {
         nodes = Self.table(tables.nodes)
         fields = Self.table(tables.fields)
-        ranks = Self.table(tables.ranks)
+        names = Self.table(tables.names)
         structures = Self.table(tables.structures)
         structureCount = tables.structures.count
         cases = Self.table(tables.cases)
@@ -149,7 +155,7 @@ final class TypePlan: @unchecked Sendable {
     deinit {
         nodes.deallocate()
         fields.deallocate()
-        ranks.deallocate()
+        names.deallocate()
         structures.deallocate()
         cases.deallocate()
         variants.deallocate()
@@ -168,6 +174,12 @@ final class TypePlan: @unchecked Sendable {
 
     /// Whether what is decoded depends on the stored value alone: no code of a program runs.
     var isPure: Bool { swiftTypes.isEmpty }
+
+    /// The bytes of one of `names`.
+    @inline(__always)
+    func bytes(_ name: kv_node) -> UnsafeBufferPointer<UInt8> {
+        UnsafeBufferPointer(start: text + Int(truncatingIfNeeded: name.payload), count: Int(name.count))
+    }
 
     @inline(__always)
     func bytes(_ part: Text) -> UnsafeBufferPointer<UInt8> {

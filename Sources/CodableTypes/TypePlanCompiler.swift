@@ -1,3 +1,4 @@
+internal import CKVCodable
 internal import PropertyLists
 
 /// Makes a type's plan. Each declared struct becomes one entry, however often it occurs.
@@ -16,7 +17,11 @@ struct TypePlanCompiler {
         return TypePlan(compiler.tables, root: Int(root), generation: generation)
     }
 
-    private mutating func add(_ node: TypePlan.Node) -> Int32 { Self.append(node, to: &tables.nodes) }
+    private mutating func add(_ node: TypePlan.Node) -> Int32 {
+        var node = node
+        node.plainHead = node.plainKind?.rawValue ?? .max
+        return Self.append(node, to: &tables.nodes)
+    }
 
     /// The place of the new element. A type's text would have to be gigabytes long for more than 32 bits hold.
     private static func append<Element>(_ element: Element, to table: inout [Element]) -> Int32 {
@@ -123,26 +128,45 @@ struct TypePlanCompiler {
         var structure = TypePlan.Structure(
             first: tables.fields.count, count: type.stored.count, total: all.count, isPlain: type.keepsNames)
         structure.keys = text(all.flatMap(\.key))
-        structure.names = text(all.flatMap { Array($0.field.name.utf8) })
-        var (key, name) = (structure.keys.start, structure.names.start)
+        var key = structure.keys.start
         var fields: [TypePlan.Field] = []
         for (field, bytes) in all {
+            let text = TypePlan.Text(start: key, count: Int32(truncatingIfNeeded: bytes.count))
             fields.append(
                 TypePlan.Field(
-                    key: TypePlan.Text(start: key, count: Int32(truncatingIfNeeded: bytes.count)),
-                    name: TypePlan.Text(start: name, count: Int32(truncatingIfNeeded: field.name.utf8.count)),
-                    node: add(try node(field.type)), rank: 0,
+                    key: text, node: add(try node(field.type)), rank: 0,
                     defaultIndex: field.defaultValue.map { Self.append($0, to: &tables.defaults) } ?? -1,
-                    isOptional: field.isOptional))
-            key += fields[fields.count - 1].key.count
-            name += fields[fields.count - 1].name.count
+                    isOptional: field.isOptional, isTransient: field.isTransient, scalarDefault: kv_node(kind: .null)))
+            fields[fields.count - 1].plainHead = tables.nodes[tables.nodes.count - 1].plainHead
+            key += text.count
         }
-        let order = all.indices.map { ($0, Array(all[$0].field.name.utf8)) }
-            .sorted { $0.1.lexicographicallyPrecedes($1.1) }.map { Int32(truncatingIfNeeded: $0.0) }
-        for (rank, place) in order.enumerated() { fields[Int(place)].rank = Int32(truncatingIfNeeded: rank) }
+        structure.names = addNames(all.map(\.field), to: &fields)
         tables.fields += fields
-        tables.ranks += order
         tables.structures[index] = structure
+    }
+
+    /// Writes the names in the order of their bytes, and the bytes of scalar defaults; gives the text of all.
+    private mutating func addNames(
+        _ types: [StructureType.Field], to fields: inout [TypePlan.Field]
+    ) -> TypePlan.Text {
+        let start = tables.text.count
+        let order = types.indices.map { ($0, Array(types[$0].name.utf8)) }
+            .sorted { $0.1.lexicographicallyPrecedes($1.1) }
+        for (rank, (place, name)) in order.enumerated() {
+            fields[place].rank = Int32(truncatingIfNeeded: rank)
+            tables.names.append(
+                kv_node(kind: .null, count: name.count, payload: UInt64(truncatingIfNeeded: tables.text.count)))
+            tables.text += name
+        }
+        for (place, type) in types.enumerated() {
+            guard let value = type.defaultValue, !value.kind.isContainer else { continue }
+            fields[place].scalarDefault = value.node
+            guard value.node.hasBytes else { continue }
+            fields[place].scalarDefault.payload = UInt64(truncatingIfNeeded: tables.text.count)
+            tables.text += value.document.buffer(of: value.node)
+        }
+        return TypePlan.Text(
+            start: Int32(truncatingIfNeeded: start), count: Int32(truncatingIfNeeded: tables.text.count - start))
     }
 
     // MARK: - Enums

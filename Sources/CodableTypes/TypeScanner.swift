@@ -240,13 +240,14 @@ struct TypeScanner {
 
     private func found(at place: Int) -> String {
         guard place < text.count else { return "the end" }
-        var ahead = self
-        ahead.position = place
         var end = place + 1
-        if (try? ahead.isAtNumber()) == true, (try? ahead.number()) != nil {
-            end = ahead.position
-        } else if isNameByte(text[place]) {
-            while end < text.count, isNameByte(text[end]) { end += 1 }
+        if isNameByte(text[place]) {
+            let isNumber = isDigit(text[place])
+            // A number's point belongs to it, two of them are a mark.
+            func isPoint(_ place: Int) -> Bool {
+                isNumber && text[place] == UInt8(ascii: ".") && place + 1 < text.count && isDigit(text[place + 1])
+            }
+            while end < text.count, isNameByte(text[end]) || isPoint(end) { end += 1 }
         }
         return "\"" + String(decoding: text[place..<end], as: UTF8.self) + "\""
     }

@@ -38,14 +38,14 @@ package final class DocumentMemo: Sendable {
     }
 
     private let table: Mutex<Table>
-    /// How many nodes all findings may keep: twice as many as the document has.
+    /// How many nodes all findings may keep: four times as many as the document has.
     private let budget: Int
 
     fileprivate init(nodeCount: Int) {
         var places = 1
         while places < 256, places * 64 <= nodeCount { places *= 2 }
         table = Mutex(Table(entries: Array(repeating: Entry(), count: places)))
-        budget = nodeCount.multipliedReportingOverflow(by: 2).partialValue
+        budget = nodeCount.multipliedReportingOverflow(by: 4).partialValue
     }
 
     private static func place(_ question: UInt64, _ index: Int, of count: Int) -> Int {
