@@ -52,7 +52,7 @@ library:
 lua/sugar.h: lua/sugar.lua tools/embed.py
 	python3 tools/embed.py lua/sugar.lua $@
 
-build/kvcodable.so: $(LUA_SOURCES) lua/module.h lua/sugar.h $(wildcard include/*.h) | library setup-lib
+build/kvcodable.so: $(LUA_SOURCES) $(wildcard lua/*.h) lua/sugar.h $(wildcard include/*.h) | library setup-lib
 	$(CC) $(CFLAGS_STRICT) -fPIC $$(pkg-config --cflags lua5.4) -shared -o $@ $(LUA_SOURCES) \
 	  -Lbuild -lkvcodable -Wl,-z,nodelete -Wl,-rpath,'$$ORIGIN:$$ORIGIN/../..:$$ORIGIN/../../..'
 

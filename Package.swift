@@ -45,8 +45,8 @@ let package = Package(
             name: "KVCodableLua", dependencies: ["CKVCodable", "CLua"], path: "lua",
             exclude: ["spec", "examples", "sugar.lua", "README.md"],
             sources: [
-                "module.c", "walk.c", "build.c", "values.c", "errors.c", "types.c", "codec.c", "store.c", "open.c",
-                "whole.c", "watch.c",
+                "module.c", "walk.c", "build.c", "values.c", "date.c", "errors.c", "types.c", "codec.c", "path.c",
+                "session.c", "store.c", "transaction.c", "open.c", "whole.c", "notes.c", "watch.c",
             ]),
 
         tests("PropertyLists", ["CKVCodable"]),

@@ -72,7 +72,7 @@ void kvl_open_errors(lua_State *L) {
   lua_pop(L, 1);
 }
 
-/* The message is on top: becomes the error object, on top with its path. */
+/* The message is on top: becomes the error object, on top. */
 static void begin_object(lua_State *L, kv_status status) {
   lua_createtable(L, 0, 6);
   lua_insert(L, -2);
@@ -80,15 +80,6 @@ static void begin_object(lua_State *L, kv_status status) {
   lua_pushstring(L, code_name(status));
   lua_setfield(L, -2, "code");
   luaL_setmetatable(L, ERROR_NAME);
-  lua_newtable(L);
-}
-
-static void add_step(lua_State *L, const kv_step *step, lua_Integer position) {
-  if (step->key.data)
-    lua_pushlstring(L, step->key.data, step->key.length);
-  else
-    lua_pushinteger(L, (lua_Integer)step->index + 1);
-  lua_rawseti(L, -2, position);
 }
 
 static void free_error(void *error) { kv_error_free((kv_error *)error); }
@@ -119,8 +110,11 @@ void kvl_push_error(lua_State *L, kvl_state *state, kv_status status,
     lua_pushstring(L, code_name(status));
   }
   begin_object(L, status);
-  for (size_t i = 0; kv_error_path_step(error, i, &step) == KV_OK; i++)
-    add_step(L, &step, (lua_Integer)i + 1);
+  lua_newtable(L);
+  for (size_t i = 0; kv_error_path_step(error, i, &step) == KV_OK; i++) {
+    kvl_push_step(L, &step);
+    lua_rawseti(L, -2, (lua_Integer)i + 1);
+  }
   lua_setfield(L, -2, "path");
   add_places(L, error);
   kvl_drop(state, slot);
@@ -173,6 +167,6 @@ void kvl_push_failure(lua_State *L, kv_status status, const kv_step *steps,
   }
   luaL_pushresult(&text);
   begin_object(L, status);
-  for (size_t i = 0; i < count; i++) add_step(L, &steps[i], (lua_Integer)i + 1);
+  kvl_push_steps(L, steps, count);
   lua_setfield(L, -2, "path");
 }

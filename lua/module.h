@@ -4,13 +4,18 @@
  *   module.c   opens the module
  *   walk.c     Lua value -> document
  *   build.c    document -> Lua value
- *   values.c   date, data, uint64, uid, null; tags of arrays and dictionaries
+ *   values.c   data, uint64, uid, null; tags of arrays and dictionaries
+ *   date.c     dates
  *   errors.c   the error object
  *   types.c    type arguments
  *   codec.c    decode, encode, read, write
- *   store.c    stores and transactions
+ *   path.c     the paths that scripts give and get
+ *   session.c  the life of handles (session.h)
+ *   store.c    the methods of stores and transactions
+ *   transaction.c  transactions and updates
  *   open.c     opening stores
  *   whole.c    layers, converting getters, whole stores
+ *   notes.c    what watches have to tell, noted in C memory (notes.h)
  *   watch.c    watches, kv.pump and kv.fd
  *   sugar.lua  types as Lua tables, convenience; embedded as sugar.h
  *
@@ -66,6 +71,12 @@ void kvl_open_values(lua_State *L, kvl_state *state);
 
 /* Which of the kinds above the value is, or -1. */
 int kvl_value_kind(lua_State *L, kvl_state *state, int index);
+
+#define KVL_DATE_NAME "kvcodable.date"
+extern const luaL_Reg kvl_date_methods[];
+
+/* kv.date(unix) or kv.date "2026-11-21T08:00:00Z"; self is argument 1 */
+int kvl_new_date(lua_State *L);
 
 void kvl_push_date(lua_State *L, double seconds_since_2001);
 void kvl_push_data(lua_State *L, const char *bytes, size_t length);
@@ -153,6 +164,13 @@ typedef struct kvl_path {
  * of indexes from 1. Borrows from the Lua values. Raises. */
 void kvl_add_path(lua_State *L, int index, kvl_path *path);
 
+/* The whole path of the argument at `index`, below the handle at 1. Raises. */
+void kvl_full_path(lua_State *L, int index, kvl_path *path);
+
+/* Pushes a key, or an index from 1; a table of them. */
+void kvl_push_step(lua_State *L, const kv_step *step);
+void kvl_push_steps(lua_State *L, const kv_step *steps, size_t count);
+
 /* ---- Types */
 
 /* The type at `index`: NULL for nil or none; a type of the module, or an
@@ -173,17 +191,14 @@ void kvl_push_bytes(lua_State *L, kvl_state *state, kv_bytes *bytes);
 /* Pushes a store's handle; gives where the store goes. */
 kv_store **kvl_new_store(lua_State *L);
 
-/* The user value of a handle that is the context for converters. */
-#define KVL_CONTEXT 3
+/* Takes what is on top as the context for the converters of a handle. */
+void kvl_set_context(lua_State *L, int handle);
 
 /* The open store of the handle at 1, which is no transaction. Raises. */
 kv_store *kvl_check_store(lua_State *L, kvl_state *state);
 
 /* The store of the handle at `index`; NULL where it is closed. */
 kv_store *kvl_store_at(lua_State *L, int index);
-
-/* The whole path of the argument at `index`, below the handle at 1. Raises. */
-void kvl_full_path(lua_State *L, int index, kvl_path *path);
 
 /* The format that options name; the options may be nil or none. Raises. */
 kv_format kvl_check_format(lua_State *L, int options);

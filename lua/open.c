@@ -84,7 +84,7 @@ static int open_with(lua_State *L, Opener opener) {
   kv_store **store = kvl_new_store(L);
   if (lua_istable(L, 2)) {
     lua_getfield(L, 2, "context");
-    lua_setiuservalue(L, 3, KVL_CONTEXT);
+    kvl_set_context(L, 3);
     check_layers(L, 2, &options);
     defaults = option_tree(L, state, "defaults", &defaults_slot);
     arguments = option_tree(L, state, "arguments", &arguments_slot);

@@ -1,107 +1,20 @@
-/* watch.c: watches. The library's handlers only queue, in C memory; kv.pump()
- * calls the Lua functions afterwards, so that no Lua error crosses Swift. */
+/* watch.c: watches. The library's handlers only take notes; kv.pump() calls the
+ * Lua functions afterwards, so that no Lua error crosses Swift. */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <unistd.h>
 
-#include "module.h"
+#include "notes.h"
 
 #define WATCH_NAME "kvcodable.watch"
-#define NOTE_NAME "kvcodable.note"
-
-/* Something to tell: a change, or an event where `event` is not 0. */
-typedef struct Note {
-  kv_event event;
-  size_t steps;
-  kv_str *keys;     /* of each step; NULL data for an index */
-  int64_t *indexes; /* of each step */
-  char *text;       /* the keys' bytes, or the event's message */
-  size_t length;    /* of the message */
-  kv_tree *old_value;
-  kv_tree *new_value;
-} Note;
 
 /* User value 1 is the function, 2 the store's handle. */
 typedef struct Watch {
   kv_watch *watch;
-  kvl_buffer notes; /* Note */
-  int lost; /* there was no memory to note something: told by an error */
+  kvl_notes notes;
 } Watch;
 
 static const char watches_key; /* of the registry: the set of live watches */
-
-/* ---- Noting, with Swift on the stack: nothing of Lua may be called */
-
-static void free_note(Note *note) {
-  free(note->keys);
-  free(note->indexes);
-  free(note->text);
-  kv_tree_free(note->old_value);
-  kv_tree_free(note->new_value);
-}
-
-static kv_tree *copy_tree(const kv_tree *tree) {
-  kv_tree *copy = NULL;
-  kv_cursor root = kv_tree_root(tree);
-  if (tree) kv_cursor_copy(&root, &copy);
-  return copy;
-}
-
-static int copy_path(Note *note, const kv_step *path, size_t steps) {
-  size_t length = 0, used = 0;
-  for (size_t i = 0; i < steps; i++) length += path[i].key.length;
-  note->steps = steps;
-  note->keys = calloc(steps + 1, sizeof *note->keys);
-  note->indexes = calloc(steps + 1, sizeof *note->indexes);
-  note->text = malloc(length + 1);
-  if (!note->keys || !note->indexes || !note->text) return 0;
-  for (size_t i = 0; i < steps; i++) {
-    note->indexes[i] = path[i].index;
-    if (!path[i].key.data) continue;
-    memcpy(note->text + used, path[i].key.data, path[i].key.length);
-    note->keys[i].data = note->text + used;
-    note->keys[i].length = path[i].key.length;
-    used += path[i].key.length;
-  }
-  return 1;
-}
-
-static Note *new_note(Watch *watch) {
-  kvl_buffer *notes = &watch->notes;
-  if (notes->count == notes->capacity && !kvl_grow(notes, 1, sizeof(Note))) {
-    watch->lost = 1;
-    return NULL;
-  }
-  Note *note = (Note *)notes->data + notes->count++;
-  memset(note, 0, sizeof *note);
-  return note;
-}
-
-static void note_change(void *context, const kv_step *path, size_t steps,
-                        const kv_tree *old_value, const kv_tree *new_value) {
-  Watch *watch = context;
-  Note *note = new_note(watch);
-  if (!note) return;
-  if (!copy_path(note, path, steps)) {
-    watch->lost = 1;
-    free_note(note);
-    watch->notes.count--;
-    return;
-  }
-  note->old_value = copy_tree(old_value);
-  note->new_value = copy_tree(new_value);
-}
-
-static void note_event(void *context, kv_event event, kv_str message) {
-  Note *note = new_note(context);
-  if (!note) return;
-  note->event = event;
-  note->text = malloc(message.length + 1);
-  if (!note->text) return; /* the event is told without its message */
-  memcpy(note->text, message.data, message.length);
-  note->length = message.length;
-}
 
 /* ---- Watches */
 
@@ -131,10 +44,8 @@ static int watch_cancel(lua_State *L) {
 static int watch_gc(lua_State *L) {
   Watch *watch = luaL_checkudata(L, 1, WATCH_NAME);
   kv_watch_cancel(watch->watch);
-  for (size_t i = 0; i < watch->notes.count; i++)
-    free_note((Note *)watch->notes.data + i);
-  free(watch->notes.data);
-  memset(watch, 0, sizeof *watch);
+  watch->watch = NULL;
+  kvl_free_notes(&watch->notes);
   return 0;
 }
 
@@ -184,8 +95,9 @@ static int store_watch(lua_State *L) {
   kvl_full_path(L, 2, &path);
   if (path.count == 0) scope = KV_SCOPE_SUBTREE;
   Watch *watch = new_watch(L);
-  kv_status status = kv_store_watch(store, path.steps, path.count, scope,
-                                    note_change, watch, &watch->watch, &error);
+  kv_status status =
+      kv_store_watch(store, path.steps, path.count, scope, kvl_note_change,
+                     &watch->notes, &watch->watch, &error);
   if (status != KV_OK) return kvl_raise(L, state, status, error);
   return finish_watch(L, state, store, 3);
 }
@@ -198,27 +110,19 @@ static int store_events(lua_State *L) {
   luaL_checktype(L, 2, LUA_TFUNCTION);
   lua_settop(L, 2);
   Watch *watch = new_watch(L);
-  kv_status status =
-      kv_store_watch_events(store, note_event, watch, &watch->watch, &error);
+  kv_status status = kv_store_watch_events(store, kvl_note_event, &watch->notes,
+                                           &watch->watch, &error);
   if (status != KV_OK) return kvl_raise(L, state, status, error);
   return finish_watch(L, state, store, 2);
 }
 
 /* ---- Telling */
 
-static void push_place(lua_State *L, const Note *note) {
-  if (note->steps == 1 && note->keys[0].data) {
-    lua_pushlstring(L, note->keys[0].data, note->keys[0].length);
-    return;
-  }
-  lua_createtable(L, (int)note->steps, 0);
-  for (size_t i = 0; i < note->steps; i++) {
-    if (note->keys[i].data)
-      lua_pushlstring(L, note->keys[i].data, note->keys[i].length);
-    else
-      lua_pushinteger(L, (lua_Integer)note->indexes[i] + 1);
-    lua_rawseti(L, -2, (lua_Integer)i + 1);
-  }
+static void push_place(lua_State *L, const kvl_note *note) {
+  if (note->count == 1 && note->steps[0].key.data)
+    kvl_push_step(L, note->steps);
+  else
+    kvl_push_steps(L, note->steps, note->count);
 }
 
 static void push_tree(lua_State *L, kvl_state *state, kv_tree **tree) {
@@ -250,31 +154,11 @@ static const char *event_name(kv_event event) {
   return "unknown";
 }
 
-static int box_gc(lua_State *L) {
-  Note *note = luaL_checkudata(L, 1, NOTE_NAME);
-  free_note(note);
-  memset(note, 0, sizeof *note);
-  return 0;
-}
-
-/* Takes the watch's first note into a userdata on top, which owns it: the
- * function that is told may pump, and change the queue. */
-static Note *box_first(lua_State *L, Watch *watch) {
-  Note *box = lua_newuserdatauv(L, sizeof *box, 0);
-  memset(box, 0, sizeof *box);
-  luaL_setmetatable(L, NOTE_NAME);
-  if (watch->notes.count == 0) return NULL;
-  Note *notes = watch->notes.data;
-  *box = notes[0];
-  watch->notes.count--;
-  memmove(notes, notes + 1, watch->notes.count * sizeof(Note));
-  return box;
-}
-
 /* tell(watch): calls the function with the watch's first note */
 static int tell(lua_State *L) {
   kvl_state *state = kvl_state_of(L);
-  Note *note = box_first(L, lua_touserdata(L, 1));
+  Watch *watch = lua_touserdata(L, 1);
+  kvl_note *note = kvl_take_note(L, &watch->notes);
   if (!note) return 0;
   lua_getiuservalue(L, 1, 1);
   if (note->event) {
@@ -295,8 +179,8 @@ static int tell(lua_State *L) {
 static lua_Integer tell_all(lua_State *L, int index, int error) {
   Watch *watch = lua_touserdata(L, index);
   lua_Integer calls = 0;
-  for (size_t left = watch->notes.count;
-       left > 0 && watch->watch && watch->notes.count > 0; left--) {
+  for (size_t left = watch->notes.queue.count;
+       left > 0 && watch->watch && watch->notes.queue.count > 0; left--) {
     lua_pushvalue(L, lua_upvalueindex(1));
     lua_pushcclosure(L, tell, 1);
     lua_pushvalue(L, index);
@@ -343,8 +227,8 @@ static int pump(lua_State *L) {
     lua_rawgeti(L, 2, i);
     calls += tell_all(L, 3, 1);
     Watch *watch = lua_touserdata(L, 3);
-    if (watch->lost) {
-      watch->lost = 0;
+    if (watch->notes.lost) {
+      watch->notes.lost = 0;
       return luaL_error(L, "not enough memory for a change that was watched");
     }
     lua_settop(L, 2);
@@ -389,10 +273,7 @@ void kvl_open_watch(lua_State *L) {
   lua_pushvalue(L, -1);
   lua_setfield(L, -2, "__index");
   lua_pop(L, 1);
-  luaL_newmetatable(L, NOTE_NAME);
-  lua_pushcfunction(L, box_gc);
-  lua_setfield(L, -2, "__gc");
-  lua_pop(L, 1);
+  kvl_open_notes(L);
   lua_newtable(L);
   lua_rawsetp(L, LUA_REGISTRYINDEX, &watches_key);
   kvl_set_functions(L, functions);

@@ -1,6 +1,4 @@
 /* whole.c: layers, converting getters, and what is done with whole stores. */
-#include <string.h>
-
 #include "module.h"
 
 static kv_str check_text(lua_State *L, int index) {
@@ -184,8 +182,36 @@ static int store_migrate_archive(lua_State *L) {
   return 1;
 }
 
+/* ---- Closing */
+
+/* store:sync() */
+static int store_sync(lua_State *L) {
+  kvl_state *state = kvl_state_of(L);
+  kv_error *error = NULL;
+  kv_store *store = kvl_check_store(L, state);
+  kv_status status = kv_store_sync(store, &error);
+  if (status != KV_OK) return kvl_return_error(L, state, status, error);
+  lua_pushboolean(L, 1);
+  return 1;
+}
+
+/* store:register(defaults) */
+static int store_register(lua_State *L) {
+  kvl_state *state = kvl_state_of(L);
+  kv_error *error = NULL;
+  kv_store *store = kvl_check_store(L, state);
+  luaL_checktype(L, 2, LUA_TTABLE);
+  kv_tree *defaults = kvl_walk_tree(L, state, 2);
+  kv_status status = kv_store_register(store, defaults, &error);
+  kv_tree_free(defaults);
+  if (status != KV_OK) return kvl_raise(L, state, status, error);
+  return 0;
+}
+
 void kvl_open_whole(lua_State *L) {
-  static const luaL_Reg methods[] = {{"layer", store_layer},
+  static const luaL_Reg methods[] = {{"sync", store_sync},
+                                     {"register", store_register},
+                                     {"layer", store_layer},
                                      {"is_forced", store_is_forced},
                                      {"bool_for_key", store_bool},
                                      {"integer_for_key", store_integer},
