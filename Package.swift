@@ -46,7 +46,7 @@ let package = Package(
             exclude: ["spec", "examples", "sugar.lua", "README.md"],
             sources: [
                 "module.c", "walk.c", "build.c", "values.c", "date.c", "errors.c", "types.c", "codec.c", "path.c",
-                "session.c", "store.c", "transaction.c", "open.c", "whole.c", "notes.c", "watch.c",
+                "session.c", "store.c", "transaction.c", "open.c", "whole.c", "notes.c", "watch.c", "host.c",
             ]),
 
         tests("PropertyLists", ["CKVCodable"]),

@@ -76,9 +76,9 @@ static int read_with(lua_State *L, Reader reader) {
   kv_str source;
   lua_settop(L, 3);
   source.data = luaL_checklstring(L, 1, &source.length);
-  const kv_type *type = kvl_check_type(L, state, 2);
   kv_decode_options options = check_decode_options(L, 3);
   int context = push_context(L, 3);
+  const kv_type *type = kvl_check_type(L, state, 2); /* after all Lua calls */
   kv_status status = reader(source, &options, type, &tree, NULL, &error);
   if (status == KV_ABSENT) return no_file(L, source.data);
   return push_decoded(L, state, status, tree, error, 2, context);
@@ -88,7 +88,10 @@ static int read_with(lua_State *L, Reader reader) {
 static int decode(lua_State *L) { return read_with(L, kv_decode); }
 
 /* kv.read(path, type?, options?) */
-static int read_file(lua_State *L) { return read_with(L, kv_read_file); }
+static int read_file(lua_State *L) {
+  if (kvl_is_forbidden(L, kvl_state_of(L), KV_LUA_NO_FILES)) return 2;
+  return read_with(L, kv_read_file);
+}
 
 static void free_text(void *data) {
   kv_bytes text = {(char *)data, 0};
@@ -138,6 +141,7 @@ static int write_file(lua_State *L) {
   const kv_type *type;
   kv_format format;
   kv_str path;
+  if (kvl_is_forbidden(L, state, KV_LUA_NO_FILES | KV_LUA_READ_ONLY)) return 2;
   lua_settop(L, 4);
   path.data = luaL_checklstring(L, 1, &path.length);
   kv_tree *tree = to_stored(L, state, 2, &type, &format);
@@ -158,11 +162,11 @@ static int unarchive(lua_State *L) {
   kv_str key = {NULL, 0};
   lua_settop(L, 3);
   luaL_checkany(L, 1);
-  const kv_type *type = kvl_check_type(L, state, 2);
   kv_decode_options options = check_decode_options(L, 3);
   int context = push_context(L, 3);
   if (lua_istable(L, 3) && lua_getfield(L, 3, "class_name_key") != LUA_TNIL)
     key.data = luaL_checklstring(L, -1, &key.length);
+  const kv_type *type = kvl_check_type(L, state, 2);
   kv_tree *tree = kvl_try_tree(L, state, 1);
   if (!tree) return kvl_return_failure(L);
   kv_status status = kv_tree_unarchive(tree, key, &options, &plain, &error);

@@ -1,4 +1,6 @@
 /* errors.c: the error object. */
+#include <string.h>
+
 #include "module.h"
 
 #define ERROR_NAME "kvcodable.error"
@@ -63,6 +65,26 @@ static const char *code_name(kv_status status) {
 static int error_tostring(lua_State *L) {
   lua_getfield(L, 1, "message");
   return 1;
+}
+
+int kvl_is_error(lua_State *L, int index) {
+  if (!lua_istable(L, index) || !lua_getmetatable(L, index)) return 0;
+  luaL_getmetatable(L, ERROR_NAME);
+  int is_error = lua_rawequal(L, -1, -2);
+  lua_pop(L, 2);
+  return is_error;
+}
+
+kv_status kvl_error_status(lua_State *L, int index) {
+  kv_status status = KV_MISUSE;
+  lua_pushliteral(L, "code");
+  if (lua_rawget(L, index) == LUA_TSTRING)
+    for (int code = -1; strcmp(code_name((kv_status)code), "unknown") != 0;
+         code--)
+      if (strcmp(code_name((kv_status)code), lua_tostring(L, -1)) == 0)
+        status = (kv_status)code;
+  lua_pop(L, 1);
+  return status;
 }
 
 void kvl_open_errors(lua_State *L) {
@@ -151,22 +173,45 @@ static void add_path_text(luaL_Buffer *text, const kv_step *steps,
   }
 }
 
-void kvl_push_failure(lua_State *L, kv_status status, const kv_step *steps,
-                      size_t count, const char *expected, const char *found) {
+typedef struct Failure {
+  kv_status status;
+  const kv_step *steps;
+  size_t count;
+  const char *expected;
+  const char *found;
+} Failure;
+
+static int build_failure(lua_State *L) {
+  const Failure *failure = lua_touserdata(L, 1);
   luaL_Buffer text;
-  luaL_checkstack(L, 8, NULL);
   luaL_buffinit(L, &text);
-  luaL_addstring(&text, expected);
-  if (count > 0 && count < 64) {
+  luaL_addstring(&text, failure->expected);
+  if (failure->count > 0 && failure->count < 64) {
     luaL_addstring(&text, " at ");
-    add_path_text(&text, steps, count);
+    add_path_text(&text, failure->steps, failure->count);
   }
-  if (found) {
+  if (failure->found) {
     luaL_addstring(&text, ", found ");
-    luaL_addstring(&text, found);
+    luaL_addstring(&text, failure->found);
   }
   luaL_pushresult(&text);
-  begin_object(L, status);
-  kvl_push_steps(L, steps, count);
+  begin_object(L, failure->status);
+  kvl_push_steps(L, failure->steps, failure->count);
   lua_setfield(L, -2, "path");
+  return 1;
+}
+
+/* Without the collector: the steps borrow from the script's tables and from the
+ * state's buffers, which a finalizer could change. */
+void kvl_push_failure(lua_State *L, kv_status status, const kv_step *steps,
+                      size_t count, const char *expected, const char *found) {
+  Failure failure = {status, steps, count, expected, found};
+  luaL_checkstack(L, 8, NULL);
+  int is_running = lua_gc(L, LUA_GCISRUNNING) == 1;
+  if (is_running) lua_gc(L, LUA_GCSTOP);
+  lua_pushcfunction(L, build_failure);
+  lua_pushlightuserdata(L, &failure);
+  int outcome = lua_pcall(L, 1, 1, 0);
+  if (is_running) lua_gc(L, LUA_GCRESTART);
+  if (outcome != LUA_OK) lua_error(L);
 }

@@ -105,8 +105,7 @@ void kvl_free_notes(kvl_notes *notes) {
 }
 
 void kvl_open_notes(lua_State *L) {
-  luaL_newmetatable(L, NOTE_NAME);
-  lua_pushcfunction(L, note_gc);
-  lua_setfield(L, -2, "__gc");
+  static const luaL_Reg methods[] = {{"__gc", note_gc}, {NULL, NULL}};
+  kvl_new_class(L, NOTE_NAME, methods);
   lua_pop(L, 1);
 }

@@ -47,11 +47,12 @@ void kvl_add_path(lua_State *L, int index, kvl_path *path) {
 
 void kvl_full_path(lua_State *L, int index, kvl_path *path) {
   const kvl_handle *handle = lua_touserdata(L, 1);
-  path->count = 0;
+  path->count = path->root = 0;
   if (handle->is_part) {
     lua_getiuservalue(L, 1, KVL_PREFIX);
     kvl_add_path(L, lua_gettop(L), path);
     lua_pop(L, 1); /* the handle keeps the table */
+    path->root = path->count;
   }
   kvl_add_path(L, index, path);
 }

@@ -8,6 +8,7 @@ kvl_handle *kvl_new_handle(lua_State *L) {
   handle->transaction = NULL;
   handle->is_transaction = 0;
   handle->is_part = 0;
+  handle->owns_session = 0;
   luaL_setmetatable(L, KVL_STORE_NAME);
   return handle;
 }
@@ -24,6 +25,22 @@ void kvl_refuse_handle(lua_State *L) {
 void kvl_inherit(lua_State *L, int value) {
   lua_getiuservalue(L, 1, value);
   lua_setiuservalue(L, -2, value);
+}
+
+kvl_handle *kvl_push_part(lua_State *L, const kv_step *steps, size_t count) {
+  kvl_handle *handle = lua_touserdata(L, 1);
+  kvl_handle *part = kvl_new_handle(L);
+  part->session = handle->session;
+  if (lua_getiuservalue(L, 1, KVL_SESSION) == LUA_TNIL) {
+    lua_pop(L, 1);
+    lua_pushvalue(L, 1); /* the handle at 1 is the session */
+  }
+  lua_setiuservalue(L, -2, KVL_SESSION);
+  kvl_inherit(L, KVL_CONTEXT);
+  kvl_push_steps(L, steps, count);
+  lua_setiuservalue(L, -2, KVL_PREFIX);
+  part->is_part = 1;
+  return part;
 }
 
 int kvl_push_context(lua_State *L) {
@@ -46,6 +63,13 @@ kv_store *kvl_check_store(lua_State *L, kvl_state *state) {
   return session->store;
 }
 
+kv_store *kvl_check_whole(lua_State *L, kvl_state *state) {
+  kv_store *store = kvl_check_store(L, state);
+  if (((const kvl_handle *)lua_touserdata(L, 1))->is_part)
+    luaL_error(L, "expected a whole store, found a handle on a part");
+  return store;
+}
+
 kv_store *kvl_store_at(lua_State *L, int index) {
   kvl_handle *handle = luaL_testudata(L, index, KVL_STORE_NAME);
   return handle ? handle->session->store : NULL;
@@ -56,6 +80,7 @@ kv_store *kvl_store_at(lua_State *L, int index) {
 /* Closes what the handle at 1 owns: a part owns nothing. */
 static kv_status close_handle(lua_State *L, kv_error **error) {
   kvl_handle *handle = luaL_checkudata(L, 1, KVL_STORE_NAME);
+  if (handle->owns_session) handle = handle->session;
   kv_store *store = handle->store;
   if (!store) return KV_OK;
   kv_status status = kv_store_close(store, error);
@@ -112,5 +137,5 @@ void kvl_add_closing(lua_State *L) {
                                      {"__gc", store_gc},
                                      {"__tostring", store_tostring},
                                      {NULL, NULL}};
-  kvl_set_functions(L, methods);
+  kvl_add_methods(L, methods);
 }

@@ -18,7 +18,8 @@ typedef struct kvl_handle {
   kv_store *store;             /* NULL once closed, or in a transaction */
   kv_transaction *transaction; /* NULL once over, or in a store */
   int is_transaction;
-  int is_part; /* whether user value KVL_PREFIX is set */
+  int is_part;      /* whether user value KVL_PREFIX is set */
+  int owns_session; /* a part that closes its session: what a host pushed */
 } kvl_handle;
 
 /* User values of a handle: what keeps its session alive; the path of a part;
@@ -31,20 +32,27 @@ kvl_handle *kvl_new_handle(lua_State *L);
 /* Raises: what is at 1 is no handle, or its session is over. */
 void kvl_refuse_handle(lua_State *L);
 
+/* The handle at `index`, or NULL. Raises nothing. */
+static inline kvl_handle *kvl_handle_at(lua_State *L, const kvl_state *state,
+                                        int index) {
+  if (lua_type(L, index) != LUA_TUSERDATA || !lua_getmetatable(L, index))
+    return NULL;
+  const void *meta = lua_topointer(L, -1);
+  lua_pop(L, 1);
+  return meta == state->store_meta ? lua_touserdata(L, index) : NULL;
+}
+
 /* The session of the handle at 1; raises unless it is open. */
 static inline kvl_handle *kvl_check_session(lua_State *L, kvl_state *state) {
-  kvl_handle *handle = lua_touserdata(L, 1);
-  if (handle && lua_getmetatable(L, 1)) {
-    const void *meta = lua_topointer(L, -1);
-    lua_pop(L, 1);
-    if (meta == state->store_meta) {
-      kvl_handle *session = handle->session;
-      if (session->store || session->transaction) return session;
-    }
-  }
+  kvl_handle *handle = kvl_handle_at(L, state, 1);
+  if (handle && (handle->session->store || handle->session->transaction))
+    return handle->session;
   kvl_refuse_handle(L);
   return NULL;
 }
+
+/* Pushes a handle rooted at the path, below the session of the handle at 1. */
+kvl_handle *kvl_push_part(lua_State *L, const kv_step *steps, size_t count);
 
 /* Copies a user value of the handle at 1 to the handle on top. */
 void kvl_inherit(lua_State *L, int value);

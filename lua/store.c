@@ -166,24 +166,26 @@ static int store_keys(lua_State *L) {
   return 1;
 }
 
+/* Replaces a path's table by a copy, which no finalizer can change. */
+static void anchor_path(lua_State *L, int index) {
+  if (!lua_istable(L, index)) return;
+  lua_Integer count = (lua_Integer)lua_rawlen(L, index);
+  lua_newtable(L);
+  for (lua_Integer i = 1; i <= count; i++) {
+    lua_rawgeti(L, index, i);
+    lua_rawseti(L, -2, i);
+  }
+  lua_replace(L, index);
+}
+
 /* store:at(path): a handle on a part, with the same methods */
 static int store_at(lua_State *L) {
-  kvl_state *state = kvl_state_of(L);
   kvl_path path;
-  kvl_handle *session = kvl_check_session(L, state);
+  kvl_check_session(L, kvl_state_of(L));
   lua_settop(L, 2);
+  anchor_path(L, 2);
   kvl_full_path(L, 2, &path);
-  kvl_handle *part = kvl_new_handle(L);
-  part->session = session;
-  if (lua_getiuservalue(L, 1, KVL_SESSION) == LUA_TNIL) {
-    lua_pop(L, 1);
-    lua_pushvalue(L, 1); /* the handle at 1 is the session */
-  }
-  lua_setiuservalue(L, 3, KVL_SESSION);
-  kvl_inherit(L, KVL_CONTEXT);
-  kvl_push_steps(L, path.steps, path.count);
-  lua_setiuservalue(L, 3, KVL_PREFIX);
-  part->is_part = 1;
+  kvl_push_part(L, path.steps, path.count);
   return 1;
 }
 
@@ -191,12 +193,9 @@ void kvl_open_store(lua_State *L) {
   static const luaL_Reg methods[] = {
       {"get", store_get},   {"set", store_set}, {"remove", store_remove},
       {"keys", store_keys}, {"at", store_at},   {NULL, NULL}};
-  luaL_newmetatable(L, KVL_STORE_NAME);
+  kvl_new_class(L, KVL_STORE_NAME, methods);
   kvl_state_of(L)->store_meta = lua_topointer(L, -1);
-  kvl_set_functions(L, methods);
   kvl_add_closing(L);
   kvl_add_transactions(L);
-  lua_pushvalue(L, -1);
-  lua_setfield(L, -2, "__index");
-  lua_setfield(L, -2, "store_methods"); /* for the sugar, which removes it */
+  lua_setfield(L, -2, "store"); /* for the sugar, which removes it */
 }

@@ -46,8 +46,7 @@ static int run(lua_State *L, kvl_state *state, lua_CFunction body) {
   else
     transaction = begin(L, state, session);
   int first = lua_gettop(L); /* the transaction, to stay below the results */
-  lua_pushvalue(L, lua_upvalueindex(1));
-  lua_pushcclosure(L, body, 1);
+  kvl_push_function(L, body);
   lua_pushvalue(L, first);
   for (int i = 2; i <= arguments; i++) lua_pushvalue(L, i);
   if (transaction)
@@ -106,5 +105,5 @@ void kvl_add_transactions(lua_State *L) {
   static const luaL_Reg methods[] = {{"transaction", store_transaction},
                                      {"update", store_update},
                                      {NULL, NULL}};
-  kvl_set_functions(L, methods);
+  kvl_add_methods(L, methods);
 }

@@ -252,11 +252,8 @@ static const void *open_tag(lua_State *L, const char *name) {
 
 void kvl_open_values(lua_State *L, kvl_state *state) {
   for (int kind = KVL_DATE; kind <= KVL_NULL; kind++) {
-    luaL_newmetatable(L, names[kind]);
+    kvl_new_class(L, names[kind], methods[kind]);
     state->value_meta[kind] = lua_topointer(L, -1);
-    luaL_setfuncs(L, methods[kind], 0);
-    lua_pushvalue(L, -1);
-    lua_setfield(L, -2, "__index");
     lua_pop(L, 1);
   }
   luaL_setfuncs(L, makers, 0);

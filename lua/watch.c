@@ -12,6 +12,7 @@
 typedef struct Watch {
   kv_watch *watch;
   kvl_notes notes;
+  size_t root; /* how many steps of a place are the handle's own */
 } Watch;
 
 static const char watches_key; /* of the registry: the set of live watches */
@@ -92,9 +93,9 @@ static int store_watch(lua_State *L) {
     if (lua_toboolean(L, -1)) scope = KV_SCOPE_SUBTREE;
     lua_pop(L, 1);
   }
+  Watch *watch = new_watch(L);
   kvl_full_path(L, 2, &path);
   if (path.count == 0) scope = KV_SCOPE_SUBTREE;
-  Watch *watch = new_watch(L);
   kv_status status =
       kv_store_watch(store, path.steps, path.count, scope, kvl_note_change,
                      &watch->notes, &watch->watch, &error);
@@ -106,7 +107,7 @@ static int store_watch(lua_State *L) {
 static int store_events(lua_State *L) {
   kvl_state *state = kvl_state_of(L);
   kv_error *error = NULL;
-  kv_store *store = kvl_check_store(L, state);
+  kv_store *store = kvl_check_whole(L, state);
   luaL_checktype(L, 2, LUA_TFUNCTION);
   lua_settop(L, 2);
   Watch *watch = new_watch(L);
@@ -118,11 +119,14 @@ static int store_events(lua_State *L) {
 
 /* ---- Telling */
 
-static void push_place(lua_State *L, const kvl_note *note) {
-  if (note->count == 1 && note->steps[0].key.data)
-    kvl_push_step(L, note->steps);
+/* The place below the handle that the watch was made with. */
+static void push_place(lua_State *L, const kvl_note *note, size_t root) {
+  if (root > note->count) root = note->count;
+  const kv_step *steps = note->steps + root;
+  if (note->count - root == 1 && steps->key.data)
+    kvl_push_step(L, steps);
   else
-    kvl_push_steps(L, note->steps, note->count);
+    kvl_push_steps(L, steps, note->count - root);
 }
 
 static void push_tree(lua_State *L, kvl_state *state, kv_tree **tree) {
@@ -166,12 +170,20 @@ static int tell(lua_State *L) {
     lua_pushlstring(L, note->text ? note->text : "", note->length);
     lua_call(L, 2, 0);
   } else {
-    push_place(L, note);
+    push_place(L, note, watch->root);
     push_tree(L, state, &note->new_value);
     push_tree(L, state, &note->old_value);
     lua_call(L, 3, 0);
   }
   return 0;
+}
+
+/* The error on top goes to `error`, if it is the first. */
+static void keep_first(lua_State *L, int error) {
+  if (lua_isnil(L, error))
+    lua_replace(L, error);
+  else
+    lua_pop(L, 1);
 }
 
 /* Tells everything that the watch at `index` has noted; an error of its
@@ -181,15 +193,11 @@ static lua_Integer tell_all(lua_State *L, int index, int error) {
   lua_Integer calls = 0;
   for (size_t left = watch->notes.queue.count;
        left > 0 && watch->watch && watch->notes.queue.count > 0; left--) {
-    lua_pushvalue(L, lua_upvalueindex(1));
-    lua_pushcclosure(L, tell, 1);
+    kvl_push_function(L, tell);
     lua_pushvalue(L, index);
     calls++;
     if (lua_pcall(L, 1, 0, 0) == LUA_OK) continue;
-    if (lua_isnil(L, error))
-      lua_replace(L, error);
-    else
-      lua_pop(L, 1);
+    keep_first(L, error);
   }
   return calls;
 }
@@ -207,20 +215,26 @@ static lua_Integer list_watches(lua_State *L) {
   return count;
 }
 
-/* kv.pump(): calls the functions of watches; how many calls that were */
-static int pump(lua_State *L) {
-  kvl_state *state = kvl_state_of(L);
+/* Has the store of the watch on top look for changes. */
+static void look(lua_State *L, kvl_state *state, int first_error) {
   kv_error *error = NULL;
+  lua_getiuservalue(L, -1, 2);
+  kv_store *store = kvl_store_at(L, lua_gettop(L));
+  kv_status status = store ? kv_store_pump(store, NULL, &error) : KV_OK;
+  lua_pop(L, 1);
+  if (status >= 0) return;
+  kvl_push_error(L, state, status, error);
+  keep_first(L, first_error);
+}
+
+lua_Integer kvl_pump(lua_State *L, kvl_state *state) {
   lua_Integer calls = 0;
   lua_settop(L, 0);
   lua_pushnil(L); /* 1: the first error */
   lua_Integer count = list_watches(L);
   for (lua_Integer i = 1; i <= count; i++) {
     lua_rawgeti(L, 2, i);
-    lua_getiuservalue(L, 3, 2);
-    kv_store *store = kvl_store_at(L, 4);
-    kv_status status = store ? kv_store_pump(store, NULL, &error) : KV_OK;
-    if (status < 0) return kvl_raise(L, state, status, error);
+    look(L, state, 1);
     lua_settop(L, 2);
   }
   for (lua_Integer i = 1; i <= count; i++) {
@@ -229,15 +243,20 @@ static int pump(lua_State *L) {
     Watch *watch = lua_touserdata(L, 3);
     if (watch->notes.lost) {
       watch->notes.lost = 0;
-      return luaL_error(L, "not enough memory for a change that was watched");
+      luaL_error(L, "not enough memory for a change that was watched");
     }
     lua_settop(L, 2);
   }
   if (!lua_isnil(L, 1)) {
     lua_pushvalue(L, 1);
-    return lua_error(L);
+    lua_error(L);
   }
-  lua_pushinteger(L, calls);
+  return calls;
+}
+
+/* kv.pump(): calls the functions of watches; how many calls that were */
+static int pump(lua_State *L) {
+  lua_pushinteger(L, kvl_pump(L, kvl_state_of(L)));
   return 1;
 }
 
@@ -268,16 +287,13 @@ void kvl_open_watch(lua_State *L) {
       {"pump", pump}, {"fd", fd}, {NULL, NULL}};
   static const luaL_Reg store_functions[] = {
       {"watch", store_watch}, {"events", store_events}, {NULL, NULL}};
-  luaL_newmetatable(L, WATCH_NAME);
-  luaL_setfuncs(L, methods, 0);
-  lua_pushvalue(L, -1);
-  lua_setfield(L, -2, "__index");
+  kvl_new_class(L, WATCH_NAME, methods);
   lua_pop(L, 1);
   kvl_open_notes(L);
   lua_newtable(L);
   lua_rawsetp(L, LUA_REGISTRYINDEX, &watches_key);
   kvl_set_functions(L, functions);
-  lua_getfield(L, -1, "store_methods");
-  kvl_set_functions(L, store_functions);
+  lua_getfield(L, -1, "store");
+  kvl_add_methods(L, store_functions);
   lua_pop(L, 1);
 }
