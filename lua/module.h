@@ -228,6 +228,9 @@ kv_store *kvl_store_at(lua_State *L, int index);
 /* The format that options name; the options may be nil or none. Raises. */
 kv_format kvl_check_format(lua_State *L, int options);
 
+/* Forgets the watches of stores that are closed. */
+void kvl_end_watches(lua_State *L);
+
 /* Calls the functions of watches; gives how many calls that were. Raises the
  * first error of theirs, when all were called. */
 lua_Integer kvl_pump(lua_State *L, kvl_state *state);

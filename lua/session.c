@@ -87,6 +87,7 @@ static kv_status close_handle(lua_State *L, kv_error **error) {
   if (status == KV_OK) {
     handle->store = NULL;
     kv_store_free(store);
+    kvl_end_watches(L);
   }
   return status;
 }

@@ -42,6 +42,25 @@ static int watch_cancel(lua_State *L) {
   return 0;
 }
 
+/* Assigning nil to what is there is allowed while a table is traversed. */
+void kvl_end_watches(lua_State *L) {
+  luaL_checkstack(L, 6, NULL);
+  push_watches(L);
+  for (lua_pushnil(L); lua_next(L, -2); lua_pop(L, 1)) {
+    Watch *watch = lua_touserdata(L, -2);
+    lua_getiuservalue(L, -2, 2);
+    int is_over = !kvl_store_at(L, lua_gettop(L));
+    lua_pop(L, 1);
+    if (!is_over) continue;
+    kv_watch_cancel(watch->watch);
+    watch->watch = NULL;
+    lua_pushvalue(L, -2);
+    lua_pushnil(L);
+    lua_rawset(L, -5);
+  }
+  lua_pop(L, 1);
+}
+
 static int watch_gc(lua_State *L) {
   Watch *watch = luaL_checkudata(L, 1, WATCH_NAME);
   kv_watch_cancel(watch->watch);
@@ -95,7 +114,8 @@ static int store_watch(lua_State *L) {
   }
   Watch *watch = new_watch(L);
   kvl_full_path(L, 2, &path);
-  if (path.count == 0) scope = KV_SCOPE_SUBTREE;
+  if (path.count == path.root) scope = KV_SCOPE_SUBTREE;
+  watch->root = path.root;
   kv_status status =
       kv_store_watch(store, path.steps, path.count, scope, kvl_note_change,
                      &watch->notes, &watch->watch, &error);

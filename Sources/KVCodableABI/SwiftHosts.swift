@@ -1,4 +1,4 @@
-internal import CKVCodable
+public import CKVCodable
 public import CodableTypes
 public import DefaultsStorage
 public import PropertyLists
@@ -23,6 +23,16 @@ extension PropertyList {
     /// The value of a `kv_tree`, which is taken; nil for NULL.
     public static func taking(cHandle handle: OpaquePointer?) -> PropertyList? {
         Handle.take(handle, as: TreeHandle.self)?.list
+    }
+}
+
+extension PropertyListPath {
+    /// The path as functions of C take it: a pointer to its steps and their number, for the time of the call.
+    public func withCSteps<Result>(_ body: (UnsafePointer<kv_step>?, Int) throws -> Result) rethrows -> Result {
+        let texts = steps.map(ErrorHandle.Step.init)
+        return try withExtendedLifetime(texts) {
+            try texts.map(\.borrowed).withUnsafeBufferPointer { try body($0.baseAddress, $0.count) }
+        }
     }
 }
 
