@@ -49,8 +49,8 @@ library:
 	@cmp -s .build-static/release/libkvcodable.so build/libkvcodable.so || cp .build-static/release/libkvcodable.so build/
 	@ln -sf libkvcodable.so build/libkvcodable.so.1
 
-lua/sugar.h: lua/sugar.lua tools/embed.py
-	python3 tools/embed.py lua/sugar.lua $@
+lua/sugar.h: lua/types.lua lua/sugar.lua tools/embed.py
+	python3 tools/embed.py lua/types.lua lua/sugar.lua $@
 
 build/kvcodable.so: $(LUA_SOURCES) $(wildcard lua/*.h) lua/sugar.h $(wildcard include/*.h) | library setup-lib
 	$(CC) $(CFLAGS_STRICT) -fPIC $$(pkg-config --cflags lua5.4) -shared -o $@ $(LUA_SOURCES) \
