@@ -35,7 +35,7 @@ extension PropertyListStorage {
     ) throws -> Int {
         var stored = options.replaces ? nil : try self.value(at: path)
         // Of an older program's archive nothing is kept: the value is in the type's own form from now on.
-        if let old = stored, old.isKeyedArchive, !type.takesArchives { stored = nil }
+        if let old = stored, type.mayUnarchive(old), old.isKeyedArchive { stored = nil }
         let encoded = try type.encode(value, over: stored, at: path, options: options)
         try set(encoded.list, at: path)
         return encoded.droppedElements
@@ -43,6 +43,9 @@ extension PropertyListStorage {
 }
 
 extension CodableType {
+    /// Whether a stored value is to be flattened if it is an archive. What is known to be of the type is none.
+    fileprivate func mayUnarchive(_ stored: PropertyList) -> Bool { !isConfirmed(stored) && !takesArchives }
+
     /// The value that is stored, as the type shows it. A keyed archive that an older program stored is flattened, but
     /// for Data and Any, which take it as it is.
     ///
@@ -50,7 +53,7 @@ extension CodableType {
     public func read(
         _ stored: PropertyList, at path: PropertyListPath = [], limits: PropertyListLimits = PropertyListLimits()
     ) throws -> PropertyList {
-        let isArchive = !takesArchives && stored.isKeyedArchive
+        let isArchive = mayUnarchive(stored) && stored.isKeyedArchive
         return try decode(isArchive ? try stored.unarchived(limits: limits) : stored, at: path)
     }
 }
