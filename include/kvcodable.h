@@ -438,6 +438,13 @@ typedef enum kv_engine {
   KV_ENGINE_SQLITE = 3         /* the system's libsqlite3 */
 } kv_engine;
 
+/* The program's own check of a change: the place, and the value that it would
+ * have, NULL where it is removed; both are borrowed for the time of the call.
+ * Return 0 to accept it; any other number refuses it with KV_REFUSED. Called on
+ * the thread that changes; it must not use the store. */
+typedef int (*kv_check)(void *context, const kv_step *path, size_t steps,
+                        const kv_tree *value);
+
 /* How to open a store. Set all of it to 0 and `size` to its size; 0 is the
  * default everywhere. */
 typedef struct kv_store_options {
@@ -453,6 +460,8 @@ typedef struct kv_store_options {
   size_t suite_count;
   kv_str managed_file; /* the administrator's file; empty for the usual one */
   int without_global_domain;
+  kv_check check; /* called before each change; NULL for none */
+  void *check_context;
 } kv_store_options;
 
 /* Gives the store `name`, such as "com.acme.app": the file NAME.plist in
