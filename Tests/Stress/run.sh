@@ -2,7 +2,7 @@
 # The long proofs: kills, faults, crash states, processes and full disks in full
 # numbers, generated cases, and the sanitizers. Ends with a summary.
 #
-#   run.sh [PART…]     parts: processes store generated thread address lua c
+#   run.sh [PART…]     parts: processes store generated thread address lua c package
 set -u
 cd "$(dirname "$0")/../.."
 mkdir -p build/stress
@@ -62,7 +62,10 @@ lua() {
 # The C programs under AddressSanitizer and UndefinedBehaviorSanitizer.
 c() { make lib && make -s -C Tests/C sanitized; }
 
-for name in "${@:-processes store generated thread address lua c}"; do
+# A package that depends on a clone of this one by URL and tag.
+package() { python3 Tests/packages.py --tag; }
+
+for name in "${@:-processes store generated thread address lua c package}"; do
   for one in $name; do part "$one" "$one"; done
 done
 printf '%s\n' "${summary[@]}"
