@@ -6,7 +6,8 @@
 
 A program that was built against the recorded contract runs with this one as long as every recorded line still holds.
 New lines may be added; an options struct, which begins with its size, may grow at its end. Anything else breaks
-programs: it needs a higher KV_ABI_VERSION (KV_NODES_VERSION for kvcodable_nodes.h).
+programs: it needs a higher KV_ABI_VERSION, for kvcodable_nodes.h a higher
+KV_NODES_VERSION.
 """
 import re
 import subprocess
@@ -17,14 +18,15 @@ from pathlib import Path
 import header
 
 RECORD = header.INCLUDE / "contract.txt"
-VERSIONS = {"kvcodable.h": "KV_ABI_VERSION", "kvcodable_nodes.h": "KV_NODES_VERSION"}
+VERSIONS = {"kvcodable.h": "KV_ABI_VERSION", "kvcodable_lua.h": "KV_ABI_VERSION",
+            "kvcodable_nodes.h": "KV_NODES_VERSION"}
 
 
 def measuring_program(name):
     """A C program that prints each constant's value and each struct's layout."""
     lines = [f'#include "{name}"', "#include <stdio.h>", "int main(void) {"]
     constants = [one for group in header.enums([name]).values() for one in group] + header.flags([name])
-    for constant in constants:
+    for constant in dict.fromkeys([*constants, VERSIONS[name]]):
         lines.append(f'printf("{constant} = %lld\\n", (long long)({constant}));')
     for struct, members in header.structs([name]).items():
         lines.append(f'printf("{struct} %zu:", sizeof({struct}));')

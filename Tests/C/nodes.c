@@ -54,7 +54,15 @@ static void leases(void) {
   kv_lease_free(lease);
 }
 
+static void errors(void) {
+  kv_step path[2] = {kv_key("tags"), kv_index(2)};
+  kv_error *error = kv_error_new(KV_REFUSED, kv_string("No"), path, 2);
+  CHECK(text_equals(kv_error_path(error), "tags[2]"));
+  CHECK(error_says(error, KV_REFUSED, "No"));
+}
+
 int main(void) {
+  errors();
   copies();
   views();
   leases();

@@ -20,7 +20,7 @@ GOOD = {
     "const kv_error*": "g.problem", "kv_error*": "NULL", "kv_error**": "&g.error",
     "const kv_tree*": "g.tree", "kv_tree*": "NULL", "kv_tree**": "&g.out_tree",
     "const kv_cursor*": "&g.cursor", "kv_cursor*": "&g.out_cursor",
-    "kv_builder*": "g.builder", "kv_registry*": "g.registry",
+    "kv_builder*": "g.builder", "kv_registry*": "g.registry", "const kv_registry*": "g.registry",
     "const kv_type*": "g.type", "kv_type*": "NULL", "kv_type**": "&g.out_type",
     "const kv_store*": "g.store", "kv_store*": "g.store", "kv_store**": "&g.out_store",
     "const kv_transaction*": "transaction()", "kv_transaction*": "transaction()",
@@ -34,7 +34,7 @@ GOOD = {
     "void*": "&g", "int*": "&g.out_int", "int32_t*": "&g.out_int", "int64_t*": "&g.out_integer",
     "uint32_t*": "&g.out_small", "uint64_t*": "&g.out_unsigned", "double*": "&g.out_real", "size_t*": "&g.out_size",
     "int": "1", "int64_t": "0", "uint32_t": "0", "uint64_t": "0", "double": "0",
-    "kv_format": "KV_FORMAT_ANY", "kv_layer": "KV_LAYER_APPLICATION", "kv_scope": "KV_SCOPE_VALUE",
+    "kv_status": "KV_IO", "kv_format": "KV_FORMAT_ANY", "kv_layer": "KV_LAYER_APPLICATION", "kv_scope": "KV_SCOPE_VALUE",
 }
 # Sizes and values that go by the parameter's name.
 NAMED = {"steps": "1", "path_count": "1", "node_count": "g.node_count", "byte_count": "g.byte_count", "index": "0",
@@ -96,7 +96,9 @@ def outrageous(parameter):
 
 def call(function, place, value):
     values = [value if index == place else good(function, one) for index, one in enumerate(function.parameters)]
-    return f"{function.name}({', '.join(values)})"
+    result = f"{function.name}({', '.join(values)})"
+    is_given = function.result.endswith("*") and not function.result.startswith("const")
+    return f"{function.result[:-1]}_free({result})" if is_given else result
 
 
 def rows():

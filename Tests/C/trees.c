@@ -125,6 +125,34 @@ static void build_from_cursor(const kv_tree *tree) {
   kv_tree_free(expected);
 }
 
+/* Calls in an order that makes no sense, each on a builder of its own. */
+static void misuse(void) {
+  kv_builder *builder = kv_builder_new();
+  kv_tree *tree = NULL;
+  int levels = 0;
+  CHECK(kv_builder_finish(builder, &tree, NULL) == KV_MISUSE);
+  CHECK(kv_builder_key(builder, kv_string("a"), NULL) == KV_MISUSE);
+  kv_builder_free(builder);
+  builder = kv_builder_new();
+  CHECK(kv_builder_begin_dictionary(builder, NULL) == KV_OK);
+  CHECK(kv_builder_integer(builder, 1, NULL) == KV_MISUSE);
+  kv_builder_free(builder);
+  builder = kv_builder_new();
+  CHECK(kv_builder_begin_dictionary(builder, NULL) == KV_OK);
+  CHECK(kv_builder_key(builder, kv_string("a"), NULL) == KV_OK);
+  CHECK(kv_builder_key(builder, kv_string("b"), NULL) == KV_MISUSE);
+  kv_builder_free(builder);
+  builder = kv_builder_new();
+  CHECK(kv_builder_begin_array(builder, NULL) == KV_OK);
+  CHECK(kv_builder_finish(builder, &tree, NULL) == KV_MISUSE);
+  kv_builder_free(builder);
+  builder = kv_builder_new();
+  while (kv_builder_begin_array(builder, NULL) == KV_OK) levels++;
+  CHECK(levels == 512);
+  CHECK(tree == NULL);
+  kv_builder_free(builder);
+}
+
 int main(void) {
   kv_tree *tree = sample();
   CHECK(tree != NULL);
@@ -132,6 +160,7 @@ int main(void) {
   set_and_remove(tree);
   build_from_cursor(tree);
   reject_bad_text();
+  misuse();
   kv_tree_free(tree);
   return finish_checks();
 }
