@@ -36,6 +36,7 @@ final class Domain: @unchecked Sendable {
     @exclusivity(unchecked) var generation: UInt64 = 1
     @exclusivity(unchecked) var handles = HandleCounts()
     @exclusivity(unchecked) var isScheduled = false
+    @exclusivity(unchecked) var synchronization = DefaultsStore.Options.Synchronization.normal
     @exclusivity(unchecked) var refusal: DefaultsError? { didSet { isRefused = refusal != nil } }
     @exclusivity(unchecked) private var isRefused = false
     @exclusivity(unchecked) var rules: ValueRules
@@ -71,6 +72,8 @@ final class OpenTransaction {
     var depth = 1
     /// Whether one of them was rolled back, or the process was forked: nothing of it can be committed.
     var isBroken = false
+    /// Whether it brings the store to another version: the program's check waits until it is there.
+    var isMigration = false
 }
 
 /// How many handles want which durability.
@@ -169,6 +172,9 @@ extension Domain {
     /// Whether the calling thread has a transaction open; with the lock held.
     var isInTransaction: Bool { open.map { pthread_equal($0.thread, pthread_self()) != 0 } ?? false }
 
+    /// Whether the calling thread's transaction is a migration; with the lock held.
+    var isMigrating: Bool { open?.isMigration == true && isInTransaction }
+
     func translating<Result>(
         _ body: () throws(PropertyListError) -> Result
     ) throws(DefaultsError) -> Result {
@@ -203,7 +209,7 @@ extension Domain {
             return false
         }
         borrowedDelta._withUnsafeGuaranteedRef { $0.set(value, for: key) }
-        let consequence = noteChange()
+        let consequence = noteChange(of: key)
         lock.unlock()
         if consequence != .none { try carryOut(consequence) }
         return true
@@ -218,7 +224,7 @@ extension Domain {
             throw refusal
         }
         target.set(own, for: key)
-        let consequence = noteChange()
+        let consequence = noteChange(of: key)
         lock.unlock()
         try carryOut(consequence)
     }
@@ -258,7 +264,7 @@ extension Domain {
             isThere = isBelow(key)
         }
         if isThere { target.remove(key) }
-        let consequence = isThere ? noteChange() : .none
+        let consequence = isThere ? noteChange(of: key) : .none
         lock.unlock()
         try carryOut(consequence)
         return isThere
@@ -292,7 +298,7 @@ extension Domain {
             let target = self.target
             if let lower, try lookUp(key, [], in: target) == nil { target.set(lower, for: key) }
             do throws(PropertyListError) {
-                return try body(target) ? noteChange() : nil
+                return try body(target) ? noteChange(of: key) : nil
             } catch {
                 let prefix = PropertyListPath([.key(String(decoding: key, as: UTF8.self))])
                 throw DefaultsError(error, below: prefix)
@@ -305,9 +311,9 @@ extension Domain {
 
     /// Counts a change and says what has to follow, with the lock held.
     @inline(__always)
-    private func noteChange() -> Consequence {
+    private func noteChange(of key: UnsafeBufferPointer<UInt8>) -> Consequence {
         generation &+= 1
-        inbox.noteChange()
+        inbox.noteChange(of: key)
         if open != nil, target !== delta { return .none }
         switch handles.durability {
         case .manual: return .none
