@@ -110,11 +110,16 @@ extension Domain {
     @inline(__always)
     func value(_ key: UnsafeBufferPointer<UInt8>, _ handle: HandleState) throws(DefaultsError) -> PropertyList? {
         lock.lock()
-        if !handle.isClosed, open == nil,
-            let value = borrowedDelta._withUnsafeGuaranteedRef({ $0.wholeValue(key) })
-        {
-            lock.unlock()
-            return value
+        if !handle.isClosed, open == nil {
+            if let value = borrowedDelta._withUnsafeGuaranteedRef({ $0.wholeValue(key) }) {
+                lock.unlock()
+                return value
+            }
+            if frozen == nil, settled == nil, borrowedDelta._withUnsafeGuaranteedRef({ $0.isEmpty }) {
+                let value = base[utf8: key]
+                lock.unlock()
+                return value
+            }
         }
         defer { lock.unlock() }
         try handle.checkOpen()

@@ -157,18 +157,20 @@ private func readScalar<Value>(
     _ error: UnsafeMutablePointer<OpaquePointer?>?, _ expected: String, _ convert: (PropertyList) -> Value?
 ) -> kv_status {
     reporting(error) {
-        let store = try require(store, DefaultsStore.self, "store")
-        guard let found = try read(store, steps, count) else { return KV_ABSENT }
-        guard let value = convert(found) else {
-            var failure = Failure(KV_TYPE_MISMATCH, "")
-            let path = try path(steps, count)
-            failure.path = path
-            failure.text = { path.placed(in: "Expected \(expected), found \(found.kind)", firstIndex: $0) }
-            throw failure
+        try withRequired(store, DefaultsStore.self, "store") { store in
+            guard let found = try read(store, steps, count) else { return KV_ABSENT }
+            guard let value = convert(found) else { throw mismatch(found.kind, expected, try path(steps, count)) }
+            result?.pointee = value
+            return KV_OK
         }
-        result?.pointee = value
-        return KV_OK
     }
+}
+
+private func mismatch(_ found: PropertyListKind, _ expected: String, _ path: PropertyListPath) -> Failure {
+    var failure = Failure(KV_TYPE_MISMATCH, "")
+    failure.path = path
+    failure.text = { path.placed(in: "Expected \(expected), found \(found)", firstIndex: $0) }
+    return failure
 }
 
 @c @implementation public func kv_store_get_boolean(
