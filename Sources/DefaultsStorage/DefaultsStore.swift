@@ -100,6 +100,12 @@ extension DefaultsStore {
         return try lower(key)
     }
 
+    /// Shows `body` the value of a top-level key, in the least time; false, and nothing is shown, where the value has
+    /// to be looked for in another way. `body` must not use the store.
+    package func lendValue(forUTF8Key key: UnsafeBufferPointer<UInt8>, _ body: (PropertyList) -> Void) -> Bool {
+        !hasUpperLayers && domain.lendValue(key, state, body)
+    }
+
     func value(
         forUTF8Key key: UnsafeBufferPointer<UInt8>, _ steps: ArraySlice<PropertyListPath.Step>
     ) throws(DefaultsError) -> PropertyList? {

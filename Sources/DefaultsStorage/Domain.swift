@@ -32,7 +32,11 @@ final class Domain: @unchecked Sendable {
     @exclusivity(unchecked) private var borrowedDelta: Unmanaged<Delta>
     @exclusivity(unchecked) var frozen: Delta?
     @exclusivity(unchecked) var settled: Delta?
-    @exclusivity(unchecked) var base: PropertyList
+    @exclusivity(unchecked) var base: PropertyList {
+        didSet { borrowedBase = Unmanaged.passUnretained(base.document) }
+    }
+    /// As `borrowedDelta`, for the document of `base`.
+    @exclusivity(unchecked) private var borrowedBase: Unmanaged<Document>
     @exclusivity(unchecked) var generation: UInt64 = 1
     @exclusivity(unchecked) var handles = HandleCounts()
     @exclusivity(unchecked) var isScheduled = false
@@ -53,9 +57,12 @@ final class Domain: @unchecked Sendable {
         delta = Delta()
         borrowedDelta = Unmanaged.passUnretained(delta)
         base = emptyDictionary
+        borrowedBase = Unmanaged.passUnretained(base.document)
         rules = ValueRules(format: engine.format)
         engine.report = { [weak self] event in self?.tell(event) }
         if case .replaced(let list) = try engine.refresh(until: deadline) { base = list }
+        // Observers do not run in an initialiser.
+        borrowedBase = Unmanaged.passUnretained(base.document)
         refusal = engine.refusal
         isRefused = refusal != nil
         rules.format = engine.format
@@ -115,7 +122,7 @@ extension Domain {
                 lock.unlock()
                 return value
             }
-            if frozen == nil, settled == nil, borrowedDelta._withUnsafeGuaranteedRef({ $0.isEmpty }) {
+            if isSettled {
                 let value = base[utf8: key]
                 lock.unlock()
                 return value
@@ -124,6 +131,29 @@ extension Domain {
         defer { lock.unlock() }
         try handle.checkOpen()
         return try storedValue(key, [])
+    }
+
+    /// Shows `body` the value of a top-level key where it stands in the document, with the lock held and no reference
+    /// counted; false, and nothing is shown, where more has to be looked at.
+    func lendValue(
+        _ key: UnsafeBufferPointer<UInt8>, _ handle: HandleState, _ body: (PropertyList) -> Void
+    ) -> Bool {
+        lock.lock()
+        defer { lock.unlock() }
+        guard !handle.isClosed, isSettled else { return false }
+        let root = base.index
+        return borrowedBase._withUnsafeGuaranteedRef { document in
+            let list = PropertyList(document: document, index: root)
+            guard let index = list.index(ofUTF8Key: key) else { return false }
+            body(PropertyList(document: document, index: index))
+            return true
+        }
+    }
+
+    /// Whether the document is all there is; with the lock held.
+    @inline(__always)
+    private var isSettled: Bool {
+        open == nil && frozen == nil && settled == nil && borrowedDelta._withUnsafeGuaranteedRef { $0.isEmpty }
     }
 
     private func storedValue(

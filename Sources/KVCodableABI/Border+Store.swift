@@ -158,6 +158,13 @@ private func readScalar<Value>(
 ) -> kv_status {
     reporting(error) {
         try withRequired(store, DefaultsStore.self, "store") { store in
+            if let key = try onlyKey(steps, count) {
+                var value: Value?
+                if store.lendValue(forUTF8Key: key, { value = convert($0) }), let value {
+                    result?.pointee = value
+                    return KV_OK
+                }
+            }
             guard let found = try read(store, steps, count) else { return KV_ABSENT }
             guard let value = convert(found) else { throw mismatch(found.kind, expected, try path(steps, count)) }
             result?.pointee = value
