@@ -15,10 +15,9 @@ struct BinaryReader<Output: ReaderOutput & ~Copyable>: ~Copyable {
     /// Whether the whole file is known to be sound.
     private var isChecked = false
 
-    private init(_ objects: BinaryObjects, _ output: consuming Output, isCounted: Bool = false) {
+    private init(_ objects: BinaryObjects, _ output: consuming Output) {
         self.objects = objects
         self.output = output
-        self.isCounted = isCounted
     }
 }
 
@@ -39,7 +38,7 @@ extension BinaryReader<PropertyListBuilder> {
     ) throws(PropertyListError) -> PropertyList {
         let objects = try BinaryObjects(of: file)
         var reader = BinaryReader(objects, PropertyListBuilder(limits: limits))
-        if file.count > ReaderCheck.largestUnchecked { try reader.check() }
+        if file.count > limits.uncheckedFile { try reader.check() }
         try reader.read()
         return try reader.output.finish()
     }
@@ -62,8 +61,7 @@ extension BinaryReader where Output: ~Copyable {
     private mutating func check() throws(PropertyListError) {
         guard !isChecked else { return }
         isChecked = true
-        try count()
-        var reader = BinaryReader<ReaderCheck>(objects, ReaderCheck(limits: output.limits), isCounted: true)
+        var reader = BinaryReader<ReaderCheck>(objects, ReaderCheck(limits: output.limits))
         try reader.read()
     }
 
@@ -168,7 +166,7 @@ extension BinaryReader where Output: ~Copyable {
     ///
     /// Unshared objects take no more than half as much again as the file (UTF-16 that becomes UTF-8).
     @inline(__always) mutating func admit(_ length: Int) throws(PropertyListError) {
-        if length > objects.fileSize &* 2 &- output.bytes.count { try count() }
+        if length > objects.fileSize &* 2 &- output.textSize { try count() }
     }
 }
 
@@ -176,7 +174,7 @@ extension BinaryObjects.Marker {
     var hexadecimal: String { "0x" + String(byte, radix: 16, uppercase: true) }
 }
 
-extension GrowableBuffer where Element == UInt64 {
+extension GrowableBuffer where Element: FixedWidthInteger {
     mutating func appendZeros(_ count: Int) {
         reserve(count)
         guard let base else { return }

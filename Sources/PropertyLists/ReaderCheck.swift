@@ -1,13 +1,9 @@
 /// Takes the steps of a reader and keeps only the path, so that the fault of a damaged file is found in little memory.
 ///
-/// A reader goes through a file larger than ``largestUnchecked`` with this before it writes, and through a smaller one
-/// as soon as it has written more than ``mostUnchecked``, so that what turns out to be damaged never takes much more
+/// A reader goes through a file larger than ``PropertyListLimits/uncheckedFile`` with this before it writes, and through a smaller one
+/// as soon as it has written more than ``PropertyListLimits/uncheckedTree``, so that what turns out to be damaged never takes much more
 /// memory than the file. It accepts everything that a builder accepts, and gives the same errors.
 struct ReaderCheck: ReaderOutput, ~Copyable {
-    /// The largest file that is read without a check, in bytes.
-    static let largestUnchecked = 16 << 20
-    /// The most that is written without a check, in bytes.
-    static let mostUnchecked = 36 << 20
     /// The longest text that is looked at as a whole, in bytes.
     static let longestText = 4 << 20
 
@@ -22,6 +18,7 @@ struct ReaderCheck: ReaderOutput, ~Copyable {
     let limits: PropertyListLimits
     var bytes = GrowableBuffer<UInt8>()
     private(set) var isCut = false
+    private(set) var textSize = 0
     private var frames = GrowableBuffer<Frame>()
     /// The latest key of each open dictionary, one behind the other.
     private var keys = GrowableBuffer<UInt8>()
@@ -34,6 +31,7 @@ struct ReaderCheck: ReaderOutput, ~Copyable {
 
     mutating func store(_ piece: UnsafeBufferPointer<UInt8>, of start: Int) {
         if bytes.count &- start &+ piece.count > Self.longestText {
+            textSize &+= bytes.count &- start &+ piece.count
             isCut = true
             bytes.count = start
         } else {
@@ -44,8 +42,7 @@ struct ReaderCheck: ReaderOutput, ~Copyable {
     mutating func append(scalar kind: PropertyListKind, _ payload: UInt64) throws(PropertyListError) { admit() }
 
     mutating func append(storedFrom start: Int, as kind: PropertyListKind) throws(PropertyListError) {
-        bytes.count = start
-        isCut = false
+        forget(from: start)
         admit()
     }
 
@@ -56,6 +53,11 @@ struct ReaderCheck: ReaderOutput, ~Copyable {
             keys.count = frames[top].key
             keys.append(UnsafeBufferPointer(rebasing: bytes.contents[start...]))
         }
+        forget(from: start)
+    }
+
+    private mutating func forget(from start: Int) {
+        textSize &+= bytes.count &- start
         bytes.count = start
         isCut = false
     }

@@ -6,6 +6,8 @@ internal import CKVCodable
 protocol ReaderOutput: ~Copyable {
     var limits: PropertyListLimits { get }
     var bytes: GrowableBuffer<UInt8> { get set }
+    /// Bytes of all text and data so far.
+    var textSize: Int { get }
     /// Whether more is kept than a file that turns out to be damaged should cost.
     var isLarge: Bool { get }
     /// Whether the text that was stored last is cut short, and says nothing.
@@ -42,8 +44,10 @@ extension ReaderOutput where Self: ~Copyable {
 extension PropertyListBuilder: ReaderOutput {
     /// A key that is not placed yet takes three times its own size more while it is sorted.
     @inline(__always) var isLarge: Bool {
-        (nodes.count &+ 4 &* keys.count) &* 16 &+ bytes.count > ReaderCheck.mostUnchecked
+        (nodes.count &+ 4 &* keys.count) &* 16 &+ bytes.count > limits.uncheckedTree
     }
+
+    @inline(__always) var textSize: Int { bytes.count }
 
     @inline(__always) var isCut: Bool { false }
 

@@ -19,7 +19,7 @@ extension TextSyntax {
     /// The property list that a text, valid UTF-8, holds.
     static func read(_ cursor: TextCursor, limits: PropertyListLimits) throws(PropertyListError) -> PropertyList {
         var reader = TextReader<Self, PropertyListBuilder>(cursor, PropertyListBuilder(limits: limits))
-        if cursor.count > ReaderCheck.largestUnchecked { try reader.check() }
+        if cursor.count > limits.uncheckedFile { try reader.check() }
         try reader.read()
         return try reader.output.finish()
     }

@@ -177,17 +177,30 @@ extension TextReader where Syntax == XMLSyntax, Output: ~Copyable {
     private mutating func data() throws(PropertyListError) {
         let position = cursor.position - "<data".utf8.count
         let start = output.bytes.count
+        var element = cursor.slice(position, position)
         if try !tagEnd() {
+            let first = cursor.position
             try text()
+            element = cursor.slice(first, cursor.position)
             try close("data")
         }
-        if let base = output.bytes.base, !output.isCut {
-            let text = UnsafeMutableBufferPointer(start: base + start, count: output.bytes.count - start)
-            guard let count = Base64.decode(inPlace: text) else {
-                throw malformed("Expected base64, found something else", at: position)
-            }
-            output.bytes.count = start + count
+        guard decodeBase64(from: start, of: element) else {
+            throw malformed("Expected base64, found something else", at: position)
         }
         try output.append(storedFrom: start, as: .data)
+    }
+
+    /// Decodes the text stored from `start` on in its place. A check that does not hold all of it looks at the element
+    /// itself, where that has nothing but base64 in it.
+    private mutating func decodeBase64(from start: Int, of element: UnsafeBufferPointer<UInt8>) -> Bool {
+        if output.isCut {
+            let isPlain = !element.contains { $0 == UInt8(ascii: "<") || $0 == UInt8(ascii: "&") }
+            return !isPlain || Base64.isValid(element)
+        }
+        guard let base = output.bytes.base else { return true }
+        let text = UnsafeMutableBufferPointer(start: base + start, count: output.bytes.count - start)
+        guard let count = Base64.decode(inPlace: text) else { return false }
+        output.bytes.count = start + count
+        return true
     }
 }

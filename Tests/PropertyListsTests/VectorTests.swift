@@ -63,6 +63,19 @@ func vectors<Row: Decodable>(_ name: String, of type: Row.Type = Row.self) -> [R
         }
     }
 
+    @Test("comes to the same where the file is checked first", arguments: vectors("formats", of: FormatVector.self))
+    func readsChecked(_ vector: FormatVector) throws {
+        let format = try #require(vector.known)
+        var limits = PropertyListLimits()
+        limits.uncheckedFile = 0
+        var list: PropertyList?
+        let checked = propertyListError {
+            list = try PropertyList(parsing: vector.bytes, as: format, limits: limits)
+        }
+        #expect(checked == propertyListError { _ = try PropertyList(parsing: vector.bytes, as: format) })
+        #expect(list.map(notation) == vector.tree)
+    }
+
     private func check(_ found: PropertyListError, _ vector: FormatVector) {
         guard let expected = vector.error else {
             Issue.record("Expected \(vector.tree ?? ""), found: \(found)")
