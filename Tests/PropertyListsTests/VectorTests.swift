@@ -51,8 +51,11 @@ func vectors<Row: Decodable>(_ name: String, of type: Row.Type = Row.self) -> [R
     return rows
 }
 
+/// The rows of every format, and those that JSON has a file of its own for.
+let formatVectors: [FormatVector] = vectors("formats") + vectors("json")
+
 @Suite struct VectorTests {
-    @Test("gives what the vectors say", arguments: vectors("formats", of: FormatVector.self))
+    @Test("gives what the vectors say", arguments: formatVectors)
     func reads(_ vector: FormatVector) throws {
         let format = try #require(vector.known)
         do throws(PropertyListError) {
@@ -63,7 +66,7 @@ func vectors<Row: Decodable>(_ name: String, of type: Row.Type = Row.self) -> [R
         }
     }
 
-    @Test("comes to the same where the file is checked first", arguments: vectors("formats", of: FormatVector.self))
+    @Test("comes to the same where the file is checked first", arguments: formatVectors)
     func readsChecked(_ vector: FormatVector) throws {
         let format = try #require(vector.known)
         var limits = PropertyListLimits()
