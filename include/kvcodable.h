@@ -483,6 +483,8 @@ typedef struct kv_store_options {
   size_t suite_count;
   kv_str managed_file; /* the administrator's file; empty for the usual one */
   int without_global_domain;
+  int sqlite_normal; /* SQLite's synchronous=NORMAL: a power failure may take
+                        the last commits back, whole */
   kv_check check; /* called before each change; NULL for none */
   void *check_context;
 } kv_store_options;
@@ -526,6 +528,13 @@ kv_status kv_store_get_real(const kv_store *store, const kv_step *path,
 kv_status kv_store_set(kv_store *store, const kv_step *path, size_t steps,
                        const kv_tree *value, const kv_type *type,
                        uint32_t flags, kv_error **error);
+
+/* The same with a type, which may not be NULL; `dropped` is set to how many
+ * elements of stored arrays held what the type does not know, could not be
+ * matched with a new element, and went with it. */
+kv_status kv_store_set_typed(kv_store *store, const kv_step *path, size_t steps,
+                             const kv_tree *value, const kv_type *type,
+                             uint32_t flags, size_t *dropped, kv_error **error);
 
 /* Removes the value; KV_ABSENT when there was none. */
 kv_status kv_store_remove(kv_store *store, const kv_step *path, size_t steps,
@@ -636,6 +645,11 @@ kv_status kv_transaction_set(kv_transaction *transaction, const kv_step *path,
                              size_t steps, const kv_tree *value,
                              const kv_type *type, uint32_t flags,
                              kv_error **error);
+kv_status kv_transaction_set_typed(kv_transaction *transaction,
+                                   const kv_step *path, size_t steps,
+                                   const kv_tree *value, const kv_type *type,
+                                   uint32_t flags, size_t *dropped,
+                                   kv_error **error);
 kv_status kv_transaction_remove(kv_transaction *transaction,
                                 const kv_step *path, size_t steps,
                                 kv_error **error);
@@ -657,6 +671,34 @@ typedef int (*kv_change)(void *context, const kv_tree *old, kv_tree **changed);
 kv_status kv_store_update(kv_store *store, const kv_step *path, size_t steps,
                           const kv_type *type, kv_change change, void *context,
                           kv_error **error);
+
+/* ---- Migrations: bringing an older program's store up to date
+ *
+ *   int64_t found;
+ *   if (kv_store_version(store, &found, NULL) == KV_OK && found < 2) {
+ *     kv_store_begin(store, 0, &transaction, NULL);
+ *     if (kv_transaction_migrate(transaction, 2, &found, NULL) == KV_OK) {
+ *       if (found < 1) ... what version 1 changed, on the transaction
+ *       if (found < 2) ... what version 2 changed
+ *       kv_transaction_commit(transaction, NULL);
+ *     } else {
+ *       kv_transaction_rollback(transaction);
+ *     }
+ *   }
+ */
+
+/* Sets `version` to the version of what is stored: 0 where no migration has been
+ * made yet. It stands in the store under the key "KVStoreVersion". */
+kv_status kv_store_version(const kv_store *store, int64_t *version,
+                           kv_error **error);
+
+/* Makes the transaction the one that brings the store to `version`, from 1: its
+ * commit writes the version with the changes. `found` is set to the version that
+ * there was, and the file is kept as it was under its name and ".v<found>".
+ * KV_ABSENT when the store has the version: another process was faster, and
+ * nothing is to be done. KV_MIGRATION when it has a newer one. */
+kv_status kv_transaction_migrate(kv_transaction *transaction, int64_t version,
+                                 int64_t *found, kv_error **error);
 
 /* ---- Watching: what changed, told on the thread that pumps */
 
