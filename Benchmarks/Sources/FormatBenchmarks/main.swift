@@ -44,7 +44,7 @@ func compare(_ format: PropertyListFormat, records: Int, _ onlyOurs: Bool) throw
 func report(_ format: PropertyListFormat, _ bytes: Int, _ figures: [(String, Times)]) {
     let isFull = abs(bytes - 10_000_000) < 1_000_000
     let scale = isFull ? 1e7 / Double(bytes) : 1
-    let size = isFull ? "" : ", \(bytes / 1000) KB"
+    let size = isFull ? "" : bytes < 10_000 ? ", \(bytes) bytes" : ", \(bytes / 1000) KB"
     row("\(format) parse" + size, "ms", figures.map { ($0, $1.parse * scale) })
     row("\(format) write" + size, "ms", figures.map { ($0, $1.write * scale) })
 }
