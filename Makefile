@@ -52,9 +52,12 @@ library:
 lua/sugar.h: lua/sugar.lua tools/embed.py
 	python3 tools/embed.py lua/sugar.lua $@
 
-build/kvcodable.so: $(LUA_SOURCES) lua/module.h lua/sugar.h $(wildcard include/*.h) | library setup-lib
+build/kvcodable.so: $(LUA_SOURCES) $(wildcard lua/*.h) lua/sugar.h $(wildcard include/*.h) | library setup-lib
 	$(CC) $(CFLAGS_STRICT) -fPIC $$(pkg-config --cflags lua5.4) -shared -o $@ $(LUA_SOURCES) \
-	  -Lbuild -lkvcodable -Wl,-z,nodelete -Wl,-rpath,'$$ORIGIN:$$ORIGIN/../..:$$ORIGIN/../../..'
+	  -Lbuild -lkvcodable -Wl,-soname,libkvcodable_lua.so.1 -Wl,-z,nodelete \
+	  -Wl,-rpath,'$$ORIGIN:$$ORIGIN/../..:$$ORIGIN/../../..'
+	@ln -sf kvcodable.so build/libkvcodable_lua.so.1
+	@ln -sf kvcodable.so build/libkvcodable_lua.so
 
 # ---- Demonstration and proofs
 
@@ -81,7 +84,8 @@ stress: setup-test lib
 docs:
 	tools/docs.sh
 
-# ---- Installation
+# ---- Installation. The Lua module is one file, a library for hosts and, through a
+# link, what require finds: whoever loads it, it is in a process once.
 
 LIBDIR = $(PREFIX)/lib
 INCLUDEDIR = $(PREFIX)/include
@@ -93,9 +97,14 @@ install: lib
 	ln -sf libkvcodable.so.$(VERSION) $(DESTDIR)$(LIBDIR)/libkvcodable.so.1
 	ln -sf libkvcodable.so.1 $(DESTDIR)$(LIBDIR)/libkvcodable.so
 	install -m 644 include/kvcodable.h include/kvcodable_nodes.h include/kvcodable_lua.h $(DESTDIR)$(INCLUDEDIR)
-	install -m 755 build/kvcodable.so $(DESTDIR)$(LUA_CMOD)
-	sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@VERSION@|$(VERSION)|' include/kvcodable.pc.in \
-	  > $(DESTDIR)$(LIBDIR)/pkgconfig/kvcodable.pc
+	install -m 755 build/kvcodable.so $(DESTDIR)$(LIBDIR)/libkvcodable_lua.so.$(VERSION)
+	ln -sf libkvcodable_lua.so.$(VERSION) $(DESTDIR)$(LIBDIR)/libkvcodable_lua.so.1
+	ln -sf libkvcodable_lua.so.1 $(DESTDIR)$(LIBDIR)/libkvcodable_lua.so
+	ln -srf $(DESTDIR)$(LIBDIR)/libkvcodable_lua.so.$(VERSION) $(DESTDIR)$(LUA_CMOD)/kvcodable.so
+	for name in kvcodable kvcodable-lua; do \
+	  sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@VERSION@|$(VERSION)|' include/$$name.pc.in \
+	    > $(DESTDIR)$(LIBDIR)/pkgconfig/$$name.pc; \
+	done
 
 clean:
 	rm -rf build .build .build-*

@@ -318,6 +318,10 @@ typedef struct kv_registry kv_registry;
 /* Gives a registry of its own, with the built-in types. NULL where `flags` has
  * other flags. */
 kv_registry *kv_registry_new(uint32_t flags);
+
+/* The same, of a registry that knows the types of `outer` too, which may be
+ * NULL: its own take their place, and are not seen there. */
+kv_registry *kv_registry_new_over(const kv_registry *outer, uint32_t flags);
 void kv_registry_free(kv_registry *registry);
 
 /* Declares structs and enums from text:
@@ -466,6 +470,15 @@ kv_status kv_store_open(kv_str name, const kv_store_options *options,
 /* Gives the store in the file `path`. */
 kv_status kv_store_open_file(kv_str path, const kv_store_options *options,
                              kv_store **store, kv_error **error);
+
+/* Flag: the handle may only read. */
+#define KV_READ_ONLY_HANDLE 4u
+
+/* Gives another handle on the same store, with the same layers and options, and
+ * watches of its own: closing one of the two leaves the other open. For handing
+ * a store to a part of the program that closes what it has. */
+kv_status kv_store_share(const kv_store *store, uint32_t flags,
+                         kv_store **handle, kv_error **error);
 
 /* Gives the value at the path, as its type shows it unless `type` is NULL.
  * KV_ABSENT when there is none and the type has no default. */

@@ -101,6 +101,11 @@ kv_status kv_store_get_view(const kv_store *store, const kv_step *path,
                             kv_error **error);
 void kv_lease_free(kv_lease *lease);
 
+/* Gives an error, for code that reports in the library's way. NULL where the
+ * message or a key is not UTF-8. */
+kv_error *kv_error_new(kv_status status, kv_str message, const kv_step *path,
+                       size_t path_count);
+
 #ifdef __cplusplus
 }
 #endif

@@ -2,15 +2,22 @@
  * module.h: what the files of the Lua module share.
  *
  *   module.c   opens the module
+ *   host.c     what programs that embed Lua call
  *   walk.c     Lua value -> document
  *   build.c    document -> Lua value
- *   values.c   date, data, uint64, uid, null; tags of arrays and dictionaries
+ *   values.c   data, uint64, uid, null; tags of arrays and dictionaries
+ *   date.c     dates
  *   errors.c   the error object
  *   types.c    type arguments
  *   codec.c    decode, encode, read, write
- *   store.c    stores and transactions
+ *   path.c     the paths that scripts give and get
+ *   session.c  the life of handles (session.h)
+ *   store.c    the methods of stores and transactions
+ *   transaction.c  transactions and updates
+ *   migrate.c  versions of what is stored
  *   open.c     opening stores
  *   whole.c    layers, converting getters, whole stores
+ *   notes.c    what watches have to tell, noted in C memory (notes.h)
  *   watch.c    watches, kv.pump and kv.fd
  *   sugar.lua  types as Lua tables, convenience; embedded as sugar.h
  *
@@ -26,6 +33,7 @@
 #include <stddef.h>
 
 #include "kvcodable.h"
+#include "kvcodable_lua.h"
 #include "kvcodable_nodes.h"
 
 #define KVL_DEPTH 512
@@ -53,10 +61,24 @@ typedef struct kvl_state {
   const void *type_meta;
   const void *store_meta;
   kv_registry *registry;
-  int epoll; /* what kv.fd() gave; 0 for none */
+  uint32_t policy; /* what the host forbids: KV_LUA_... */
+  int epoll;       /* what kv.fd() gave; 0 for none */
+  int is_over;     /* the Lua state is being closed */
 } kvl_state;
 
+/* The state of the function that runs. Raises in a finalizer that outlives it. */
 kvl_state *kvl_state_of(lua_State *L);
+
+/* The state, or NULL where the module is not open. Raises nothing. */
+kvl_state *kvl_find_state(lua_State *L);
+
+/* Pushes the module's table; the options count where it is opened first. */
+void kvl_open_module(lua_State *L, const kv_lua_options *options);
+
+#define KVL_POLICIES (KV_LUA_NO_STORES | KV_LUA_NO_FILES | KV_LUA_READ_ONLY)
+
+/* Whether the host forbids one of these: then nil and the error are on top. */
+int kvl_is_forbidden(lua_State *L, const kvl_state *state, uint32_t policy);
 
 /* ---- Values */
 
@@ -66,6 +88,12 @@ void kvl_open_values(lua_State *L, kvl_state *state);
 
 /* Which of the kinds above the value is, or -1. */
 int kvl_value_kind(lua_State *L, kvl_state *state, int index);
+
+#define KVL_DATE_NAME "kvcodable.date"
+extern const luaL_Reg kvl_date_methods[];
+
+/* kv.date(unix) or kv.date "2026-11-21T08:00:00Z"; self is argument 1 */
+int kvl_new_date(lua_State *L);
 
 void kvl_push_date(lua_State *L, double seconds_since_2001);
 void kvl_push_data(lua_State *L, const char *bytes, size_t length);
@@ -137,6 +165,11 @@ int kvl_return_failure(lua_State *L);
 int kvl_return_error(lua_State *L, kvl_state *state, kv_status status,
                      kv_error *error);
 
+/* Whether an error object of this module is at `index`, and its status. Raise
+ * nothing but a lack of memory. */
+int kvl_is_error(lua_State *L, int index);
+kv_status kvl_error_status(lua_State *L, int index);
+
 void kvl_open_errors(lua_State *L);
 
 /* ---- Arguments */
@@ -146,12 +179,20 @@ void kvl_open_errors(lua_State *L);
 
 typedef struct kvl_path {
   size_t count;
+  size_t root; /* how many steps are the handle's own */
   kv_step steps[KVL_STEPS];
 } kvl_path;
 
 /* Adds the steps of the value at `index`: a string, or a table of strings and
  * of indexes from 1. Borrows from the Lua values. Raises. */
 void kvl_add_path(lua_State *L, int index, kvl_path *path);
+
+/* The whole path of the argument at `index`, below the handle at 1. Raises. */
+void kvl_full_path(lua_State *L, int index, kvl_path *path);
+
+/* Pushes a key, or an index from 1; a table of them. */
+void kvl_push_step(lua_State *L, const kv_step *step);
+void kvl_push_steps(lua_State *L, const kv_step *steps, size_t count);
 
 /* ---- Types */
 
@@ -173,20 +214,27 @@ void kvl_push_bytes(lua_State *L, kvl_state *state, kv_bytes *bytes);
 /* Pushes a store's handle; gives where the store goes. */
 kv_store **kvl_new_store(lua_State *L);
 
-/* The user value of a handle that is the context for converters. */
-#define KVL_CONTEXT 3
+/* Takes what is on top as the context for the converters of a handle. */
+void kvl_set_context(lua_State *L, int handle);
 
 /* The open store of the handle at 1, which is no transaction. Raises. */
 kv_store *kvl_check_store(lua_State *L, kvl_state *state);
 
+/* The same of a handle that is no part. Raises. */
+kv_store *kvl_check_whole(lua_State *L, kvl_state *state);
+
 /* The store of the handle at `index`; NULL where it is closed. */
 kv_store *kvl_store_at(lua_State *L, int index);
 
-/* The whole path of the argument at `index`, below the handle at 1. Raises. */
-void kvl_full_path(lua_State *L, int index, kvl_path *path);
-
 /* The format that options name; the options may be nil or none. Raises. */
 kv_format kvl_check_format(lua_State *L, int options);
+
+/* Forgets the watches of stores that are closed. */
+void kvl_end_watches(lua_State *L);
+
+/* Calls the functions of watches; gives how many calls that were. Raises the
+ * first error of theirs, when all were called. */
+lua_Integer kvl_pump(lua_State *L, kvl_state *state);
 
 /* ---- Parts of the module: each adds its functions to the table on top */
 
@@ -197,7 +245,17 @@ void kvl_open_opening(lua_State *L);
 void kvl_open_whole(lua_State *L);
 void kvl_open_watch(lua_State *L);
 
+/* Pushes a function that has the state as upvalue 1. */
+void kvl_push_function(lua_State *L, lua_CFunction function);
+
 /* Adds functions that have the state as upvalue 1. */
 void kvl_set_functions(lua_State *L, const luaL_Reg *functions);
+
+/* Pushes the metatable of a new kind of userdata, which scripts cannot reach:
+ * neither its metamethods nor the table of its methods. */
+void kvl_new_class(lua_State *L, const char *name, const luaL_Reg *functions);
+
+/* Adds methods, and metamethods, to the class whose metatable is on top. */
+void kvl_add_methods(lua_State *L, const luaL_Reg *functions);
 
 #endif

@@ -25,7 +25,7 @@ c_format() {
     echo "clang-format is not installed: C formatting not checked"
     return 0
   fi
-  clang-format --dry-run -Werror include/*.h include/*.c lua/*.c lua/module.h Tests/C/*.[ch]
+  clang-format --dry-run -Werror include/*.h include/*.c lua/*.c lua/{module,session,notes}.h lua/examples/hosts/*.c Tests/C/*.[ch]
 }
 
 # A header alone, in C and in C++, with every warning.

@@ -21,6 +21,12 @@ public final class TypeRegistry: Sendable {
         table = TypeTable(redeclaration)
     }
 
+    /// A registry that also knows the types of `outer`, as they are at the time; its own take their place. What is
+    /// declared here is not seen there.
+    public init(over outer: TypeRegistry, redeclaration: Redeclaration = .rejected) {
+        table = TypeTable(over: outer.table, redeclaration)
+    }
+
     /// The registry of programs that need only one.
     public static let `default` = TypeRegistry()
 
@@ -103,17 +109,17 @@ final class TypeTable: @unchecked Sendable {
     private var changes = 0
 
     /// Another number after each change of what a name means.
-    var generation: Int { lock.withLock { changes } }
+    var generation: Int { lock.withLock { changes } &+ (outer?.generation ?? 0) }
 
     init(_ redeclaration: TypeRegistry.Redeclaration) {
         self.redeclaration = redeclaration
         outer = nil
     }
 
-    /// A draft, which sees the types of `outer`.
-    init(over outer: TypeTable) {
+    /// A table, or a draft of one, that sees the types of `outer`.
+    init(over outer: TypeTable, _ redeclaration: TypeRegistry.Redeclaration = .rejected) {
         self.outer = outer
-        redeclaration = .rejected
+        self.redeclaration = redeclaration
     }
 
     func form(named name: String) -> CodableType.Form? {
