@@ -33,9 +33,7 @@ extension PropertyListStorage {
         _ value: PropertyList, at path: PropertyListPath, as type: CodableType,
         options: CodableType.EncodeOptions = CodableType.EncodeOptions()
     ) throws -> Int {
-        var stored = options.replaces ? nil : try self.value(at: path)
-        // Of an older program's archive nothing is kept: the value is in the type's own form from now on.
-        if let old = stored, type.mayUnarchive(old), old.isKeyedArchive { stored = nil }
+        let stored = type.mergeable(options.replaces ? nil : try self.value(at: path))
         let encoded = try type.encode(value, over: stored, at: path, options: options)
         try set(encoded.list, at: path)
         return encoded.droppedElements
@@ -44,7 +42,14 @@ extension PropertyListStorage {
 
 extension CodableType {
     /// Whether a stored value is to be flattened if it is an archive. What is known to be of the type is none.
-    fileprivate func mayUnarchive(_ stored: PropertyList) -> Bool { !isConfirmed(stored) && !takesArchives }
+    private func mayUnarchive(_ stored: PropertyList) -> Bool { !isConfirmed(stored) && !takesArchives }
+
+    /// What is stored, as far as a set keeps parts of it. Of an older program's archive nothing is kept: the value is in
+    /// the type's own form from now on.
+    fileprivate func mergeable(_ stored: PropertyList?) -> PropertyList? {
+        guard let stored, mayUnarchive(stored), stored.isKeyedArchive else { return stored }
+        return nil
+    }
 
     /// The value that is stored, as the type shows it. A keyed archive that an older program stored is flattened, but
     /// for Data and Any, which take it as it is.
@@ -59,6 +64,29 @@ extension CodableType {
 }
 
 extension DefaultsStore {
+    /// As ``PropertyListStorage/value(at:as:)`` for a top-level key, without making a path: the way of the borders.
+    package func value(forUTF8Key key: UnsafeBufferPointer<UInt8>, as type: CodableType) throws -> PropertyList? {
+        guard let stored = try value(forUTF8Key: key) else { return type.defaultValue }
+        do {
+            return try type.read(stored)
+        } catch {
+            return try type.read(stored, at: [.key(String(decoding: key, as: UTF8.self))])
+        }
+    }
+
+    /// As ``PropertyListStorage/set(_:at:as:options:)`` for a top-level key, without making a path.
+    package func set(
+        _ value: PropertyList, forUTF8Key key: UnsafeBufferPointer<UInt8>, as type: CodableType,
+        options: CodableType.EncodeOptions
+    ) throws {
+        let stored = type.mergeable(options.replaces ? nil : try self.value(forUTF8Key: key))
+        guard let encoded = try? type.encode(value, over: stored, options: options) else {
+            let path: PropertyListPath = [.key(String(decoding: key, as: UTF8.self))]
+            return try set(type.encode(value, over: stored, at: path, options: options).list, at: path)
+        }
+        try set(encoded.list, forUTF8Key: key)
+    }
+
     /// Brings a value that an older program archived with NSKeyedArchiver into the form of its type, in one
     /// transaction.
     ///
@@ -82,15 +110,19 @@ extension DefaultsStore {
     /// Reads, changes and sets the value at `path` as one transaction: nobody else changes it in between.
     ///
     /// - Parameter change: given the value as `type` shows it, or nil, gives the new one; nil changes nothing.
+    /// - Returns: how many unknown parts of the stored value could not be matched with the new one, and went.
     /// - Throws: what `change` throws, and what reading and setting do. Nothing is changed then.
+    @discardableResult
     public func update(
         at path: PropertyListPath, as type: CodableType? = nil,
         _ change: (PropertyList?) throws -> PropertyList?
-    ) throws {
+    ) throws -> Int {
         try transaction { transaction in
             let old = try type.map { try transaction.value(at: path, as: $0) } ?? transaction.value(at: path)
-            guard let new = try change(old) else { return }
-            if let type { try transaction.set(new, at: path, as: type) } else { try transaction.set(new, at: path) }
+            guard let new = try change(old) else { return 0 }
+            if let type { return try transaction.set(new, at: path, as: type) }
+            try transaction.set(new, at: path)
+            return 0
         }
     }
 }
