@@ -104,7 +104,7 @@ private enum Route: Codable {
         let described = try registry()
         #expect(
             try described.type("Temperature").declaration
-                == "struct Temperature {\n    degrees: Double @key(celsius)\n}\n")
+                == "struct Temperature {\n    degrees: Double @key(celsius)\n}")
         #expect(described.annotations.contains("---@class (exact) Temperature\n---@field degrees number\n"))
         let opaque = try registry(example: nil)
         #expect(try opaque.type("Temperature").declaration == nil)
