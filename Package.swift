@@ -46,7 +46,8 @@ let package = Package(
             exclude: ["spec", "examples", "sugar.lua", "kvcodable-scm-1.rockspec", "README.md"],
             sources: [
                 "module.c", "walk.c", "build.c", "values.c", "date.c", "errors.c", "types.c", "codec.c", "path.c",
-                "session.c", "store.c", "transaction.c", "open.c", "whole.c", "notes.c", "watch.c", "host.c",
+                "session.c", "shapes.c", "store.c", "transaction.c", "open.c", "whole.c", "notes.c", "watch.c",
+                "host.c",
             ]),
 
         tests("PropertyLists", ["CKVCodable"]),
