@@ -121,6 +121,9 @@ extern const luaL_Reg kvl_date_methods[];
 /* kv.date(unix) or kv.date "2026-11-21T08:00:00Z"; self is argument 1 */
 int kvl_new_date(lua_State *L);
 
+/* A text argument without NUL. Raises. */
+const char *kvl_check_word(lua_State *L, int index);
+
 void kvl_push_date(lua_State *L, double seconds_since_2001);
 void kvl_push_data(lua_State *L, const char *bytes, size_t length);
 void kvl_push_uint64(lua_State *L, uint64_t value);
