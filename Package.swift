@@ -1,5 +1,5 @@
 // swift-tools-version: 6.3
-// The rooms and their imports are described in README.md, "The house".
+// The rooms and their imports are described in docs/architecture.md.
 import PackageDescription
 
 let strict: [SwiftSetting] = [
@@ -49,7 +49,8 @@ let package = Package(
             ],
             sources: [
                 "module.c", "walk.c", "build.c", "values.c", "date.c", "errors.c", "types.c", "codec.c", "path.c",
-                "session.c", "shapes.c", "store.c", "transaction.c", "open.c", "whole.c", "notes.c", "watch.c",
+                "session.c", "shapes.c", "store.c", "transaction.c", "migrate.c", "open.c", "whole.c", "notes.c",
+                "watch.c",
                 "host.c",
             ]),
 

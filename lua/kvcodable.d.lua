@@ -46,6 +46,7 @@ local kv = {}
 ---@field defaults? table values for what is absent
 ---@field format? "xml"|"binary" of a new file
 ---@field durability? "coalesced"|"immediate"|"manual"
+---@field synchronous? "full"|"normal" of SQLite
 ---@field engine? "automatic"|"file"|"sqlite"|"memory"
 ---@field read_only? boolean
 ---@field timeout? number seconds to wait for somebody else's lock
@@ -160,7 +161,7 @@ function Store:get(path, type) end
 ---@param value kvcodable.Value
 ---@param type? kvcodable.AnyType
 ---@param options? kvcodable.SetOptions
----@return integer? dropped
+---@return integer? dropped with a type: array elements that could not be matched
 function Store:set(path, value, type, options) end
 
 ---Gets, changes and sets in one transaction.
@@ -189,6 +190,15 @@ function Store:at(path) end
 ---@param body fun(tx: kvcodable.Store): T
 ---@return T
 function Store:transaction(body) end
+
+---Runs the steps whose versions the store has not seen, in one transaction.
+---@param steps (fun(tx: kvcodable.Store))[] the keys are versions, from 1
+---@return boolean migrated
+function Store:migrate(steps) end
+
+---The version of what is stored, 0 at first.
+---@return integer
+function Store:version() end
 
 ---@param defaults table values for what is absent
 function Store:register(defaults) end
