@@ -77,3 +77,17 @@ describe("the annotations for editors", function()
     assert.is_true(checked > 50)
   end)
 end)
+
+describe("the reference", function()
+  it("has an example of every function", function()
+    local code = {}
+    for block in support.contents "lua/README.md":gmatch "```lua\n(.-)```" do
+      code[#code + 1] = block
+    end
+    code = table.concat(code)
+    for _, name in ipairs(exported()) do
+      local called = name:match "%.(.*)"
+      assert.truthy(code:find("[.:]" .. called .. "[%s(\"']"), name)
+    end
+  end)
+end)
