@@ -7,7 +7,7 @@ import shutil
 import tempfile
 from pathlib import Path
 
-from tap import ROOT, check, environment, finish, run
+from tap import ROOT, check, environment, finish, run, version
 
 ENVIRONMENT = environment(LUA_CPATH=f"{ROOT}/build/?.so;;")
 
@@ -91,6 +91,12 @@ def commands():
         check(not problems, f"{name} names what there is", "\n".join(problems))
 
 
+def versions():
+    check(f'from: "{version()}"' in (ROOT / "README.md").read_text(), "the README names the version")
+    headings = re.findall(r"^## (\S+)", (ROOT / "CHANGELOG.md").read_text(), flags=re.M)
+    check(headings[:1] == [version()], "the changelog begins with the version")
+
+
 def links():
     for page in PAGES:
         targets = re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", page.read_text())
@@ -107,6 +113,7 @@ def main():
         c_snippets(folder)
         commands()
         links()
+        versions()
     finally:
         shutil.rmtree(folder)
     finish()
