@@ -103,7 +103,9 @@ install: lib
 	ln -sf libkvcodable_lua.so.1 $(DESTDIR)$(LIBDIR)/libkvcodable_lua.so
 	ln -srf $(DESTDIR)$(LIBDIR)/libkvcodable_lua.so.$(VERSION) $(DESTDIR)$(LUA_CMOD)/kvcodable.so
 	for name in kvcodable kvcodable-lua; do \
-	  sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@VERSION@|$(VERSION)|' include/$$name.pc.in \
+	  sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@VERSION@|$(VERSION)|' \
+	    -e 's|@LIBDIR@|$(LIBDIR:$(PREFIX)/%=$${prefix}/%)|' \
+	    -e 's|@INCLUDEDIR@|$(INCLUDEDIR:$(PREFIX)/%=$${prefix}/%)|' include/$$name.pc.in \
 	    > $(DESTDIR)$(LIBDIR)/pkgconfig/$$name.pc; \
 	done
 
