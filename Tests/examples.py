@@ -153,6 +153,15 @@ def commands():
         check(not problems, f"{name} names what there is", "\n".join(problems))
 
 
+def paths():
+    """What the pages name between backquotes as a file or folder of ours is there."""
+    for page in PAGES:
+        text = re.sub(r"^```.*?^```", "", page.read_text(), flags=re.M | re.S)
+        words = [word for code in re.findall(r"`([^`\n]+)`", text) for word in code.split()]
+        lost = [word for word in words if not is_there(word.strip(",:;"))]
+        check(not lost, f"{page.relative_to(ROOT)}: names files that are there", ", ".join(lost))
+
+
 def versions():
     check(f'from: "{version()}"' in (ROOT / "README.md").read_text(), "the README names the version")
     headings = re.findall(r"^## (\S+)", (ROOT / "CHANGELOG.md").read_text(), flags=re.M)
@@ -179,6 +188,7 @@ def main():
         c_snippets(folder)
         commands()
         links()
+        paths()
         versions()
     finally:
         shutil.rmtree(folder)
