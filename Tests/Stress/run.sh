@@ -2,7 +2,7 @@
 # The long proofs: kills, faults, crash states, processes and full disks in full
 # numbers, generated cases, and the sanitizers. Ends with a summary.
 #
-#   run.sh [PART…]     parts: processes store generated thread address lua c package
+#   run.sh [PART…]     parts: processes store crowd generated thread address lua c package
 set -u
 cd "$(dirname "$0")/../.."
 mkdir -p build/stress
@@ -30,6 +30,8 @@ store() {
   swift build --build-tests && python3 Tests/Stress/store.py --full
 }
 
+crowd() { python3 Tests/crowd.py --seconds 60; }
+
 generated() {
   KVCODABLE_CASES=100000 KVCODABLE_OPERATIONS=1000000 swift test 2>&1
 }
@@ -54,9 +56,11 @@ lua() {
   cp .build-asan/release/libkvcodable.so $target/libkvcodable.so && ln -sf libkvcodable.so $target/libkvcodable.so.1
   clang -std=c11 -D_POSIX_C_SOURCE=200809L -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=undefined \
     -shared-libasan -fPIC -Iinclude $(pkg-config --cflags lua5.4) -shared -o $target/kvcodable.so lua/*.c \
-    -L$target -lkvcodable -Wl,-z,nodelete -Wl,-rpath,"$PWD/$target" || return 1
+    -L$target -lkvcodable -Wl,-soname,libkvcodable_lua.so.1 -Wl,-z,nodelete -Wl,-rpath,"$PWD/$target" || return 1
   ASAN_OPTIONS=detect_leaks=0 LD_PRELOAD=$(clang -print-file-name=libclang_rt.asan-x86_64.so) \
-    lua5.4 -e "package.cpath='$target/?.so;'..package.cpath" /usr/bin/busted --cpath="$target/?.so" lua/spec
+    lua5.4 -e "package.cpath='$target/?.so;'..package.cpath" /usr/bin/busted --cpath="$target/?.so" lua/spec &&
+    ln -sf kvcodable.so $target/libkvcodable_lua.so.1 && ln -sf kvcodable.so $target/libkvcodable_lua.so &&
+    make -s -C Tests/C lua-sanitized ASAN="$PWD/$target" && make -s -C Tests/C lua-valgrind
 }
 
 # The C programs under AddressSanitizer and UndefinedBehaviorSanitizer.
@@ -65,7 +69,7 @@ c() { make lib && make -s -C Tests/C sanitized; }
 # A package that depends on a clone of this one by URL and tag.
 package() { python3 Tests/packages.py --tag; }
 
-for name in "${@:-processes store generated thread address lua c package}"; do
+for name in "${@:-processes store crowd generated thread address lua c package}"; do
   for one in $name; do part "$one" "$one"; done
 done
 printf '%s\n' "${summary[@]}"
