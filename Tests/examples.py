@@ -8,7 +8,7 @@ import shutil
 import tempfile
 from pathlib import Path
 
-from tap import ROOT, check, environment, finish, run
+from tap import ROOT, check, environment, finish, run, version
 
 ENVIRONMENT = environment(LUA_CPATH=f"{ROOT}/build/?.so;;")
 
@@ -153,6 +153,21 @@ def commands():
         check(not problems, f"{name} names what there is", "\n".join(problems))
 
 
+def paths():
+    """What the pages name between backquotes as a file or folder of ours is there."""
+    for page in PAGES:
+        text = re.sub(r"^```.*?^```", "", page.read_text(), flags=re.M | re.S)
+        words = [word for code in re.findall(r"`([^`\n]+)`", text) for word in code.split()]
+        lost = [word for word in words if not is_there(word.strip(",:;"))]
+        check(not lost, f"{page.relative_to(ROOT)}: names files that are there", ", ".join(lost))
+
+
+def versions():
+    check(f'from: "{version()}"' in (ROOT / "README.md").read_text(), "the README names the version")
+    headings = re.findall(r"^## (\S+)", (ROOT / "CHANGELOG.md").read_text(), flags=re.M)
+    check(headings[:1] == [version()], "the changelog begins with the version")
+
+
 def links():
     for page in PAGES:
         targets = re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", page.read_text())
@@ -173,6 +188,8 @@ def main():
         c_snippets(folder)
         commands()
         links()
+        paths()
+        versions()
     finally:
         shutil.rmtree(folder)
     finish()

@@ -2,7 +2,7 @@
 # The long proofs: kills, faults, crash states, processes and full disks in full
 # numbers, generated cases, and the sanitizers. Ends with a summary.
 #
-#   run.sh [PART…]     parts: processes store generated thread address lua c package
+#   run.sh [PART…]     parts: processes store crowd generated thread address lua c package
 set -u
 cd "$(dirname "$0")/../.."
 mkdir -p build/stress
@@ -29,6 +29,8 @@ processes() { python3 Tests/processes.py --kills 1000 --sets 1000; }
 store() {
   swift build --build-tests && python3 Tests/Stress/store.py --full
 }
+
+crowd() { python3 Tests/crowd.py --seconds 60; }
 
 generated() {
   KVCODABLE_CASES=100000 KVCODABLE_OPERATIONS=1000000 swift test 2>&1
@@ -67,7 +69,7 @@ c() { make lib && make -s -C Tests/C sanitized; }
 # A package that depends on a clone of this one by URL and tag.
 package() { python3 Tests/packages.py --tag; }
 
-for name in "${@:-processes store generated thread address lua c package}"; do
+for name in "${@:-processes store crowd generated thread address lua c package}"; do
   for one in $name; do part "$one" "$one"; done
 done
 printf '%s\n' "${summary[@]}"
