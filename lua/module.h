@@ -3,7 +3,7 @@
  *
  *   module.c   opens the module
  *   host.c     what programs that embed Lua call
- *   walk.c     Lua value -> document
+ *   walk.c     Lua value -> document, with what it writes with in walk.h
  *   build.c    document -> Lua value
  *   shapes.c   the keys of dictionaries that come again and again
  *   values.c   data, uint64, uid, null; tags of arrays and dictionaries
