@@ -112,7 +112,8 @@ def lua_snippets(folder):
         script.write_text(code)
         good, output = run("lua5.4", script, cwd=folder,
                            env={**ENVIRONMENT, "XDG_CONFIG_HOME": str(folder / "config")})
-        check(good, f"{name} runs", output)
+        promised = re.findall(r"--> (.*)$", code, flags=re.M)
+        check(good and (not promised or output.splitlines() == promised), f"{name} runs, and prints what it says", output)
 
 
 def c_snippets(folder):
