@@ -61,5 +61,8 @@ let package = Package(
             name: "UserDefaultsHelper", path: "Tests/Support/UserDefaultsHelper", swiftSettings: strict),
         tests("DefaultsStorage", ["PropertyLists", "StoreHelper", "UserDefaultsHelper"]),
         tests("KVCodable", ["PropertyLists", "DefaultsStorage", "CodableTypes"]),
+        .testTarget(
+            name: "StoryTests", dependencies: ["KVCodable", "KeyValueCoder", "KeyValueCoding", "PropertyLists"],
+            swiftSettings: strict),
     ]
 )

@@ -31,7 +31,7 @@ func measure<P: Peer>(
     let tree = try P.parse(file, format)
     let written = try P.write(tree, format)
     let list = try Ours.parse(file, format)
-    guard try Ours.parse(written, format) == list else { throw Mismatch(description: "\(P.name) differs") }
+    guard try Ours.parse(Data(written), format) == list else { throw Mismatch(description: "\(P.name) differs") }
     let scale = 1 / Double(repeats)
     return Times(
         parse: try best(of: parseRuns) { for _ in 0..<repeats { _ = try P.parse(file, format) } } * scale,

@@ -4,55 +4,51 @@
 /// quotes of either kind or without where it has only letters, digits and `_ $ / : . -`. In quotes, `\ooo` is a
 /// character of the NeXTSTEP encoding and `\Uhhhh`, one to four digits, one of UTF-16. An entry `key;` without a value has the key as its
 /// value. GNUstep's typed values (`<*I5>`) are none of this format, and an error.
-struct OpenStepReader: ~Copyable {
-    var cursor: TextCursor
-    var builder: PropertyListBuilder
-    private var isDictionary = false
-    private var outer = GrowableBuffer<Bool>()
+struct OpenStepSyntax: TextSyntax {
     /// Whether the dictionary at the root has no braces.
-    private var isStringsFile = false
+    fileprivate var isStringsFile = false
 
-    static func read(_ cursor: TextCursor, limits: PropertyListLimits) throws(PropertyListError) -> PropertyList {
-        var reader = OpenStepReader(cursor: cursor, builder: PropertyListBuilder(limits: limits))
-        do throws(PropertyListError) {
-            try reader.document()
-            return try reader.builder.finish()
-        } catch {
-            throw error.located(in: reader.builder, reader.cursor)
-        }
-    }
-
-    private init(cursor: TextCursor, builder: consuming PropertyListBuilder) {
-        self.cursor = cursor
-        self.builder = builder
-    }
-
-    private mutating func document() throws(PropertyListError) {
-        try skipBlank()
-        if try beginsStringsFile() {
-            isStringsFile = true
-            try open(isDictionary: true)
+    static func begin<Output: ReaderOutput & ~Copyable>(
+        _ reader: inout TextReader<Self, Output>
+    ) throws(PropertyListError) {
+        try reader.skipBlank()
+        if try reader.beginsStringsFile() {
+            reader.syntax.isStringsFile = true
+            try reader.open(isDictionary: true)
         } else {
-            try value()
+            try reader.value()
         }
-        while outer.count > 0 { try item() }
-        try skipBlank()
-        guard cursor.position == cursor.count else { throw unexpected("the end") }
     }
 
+    static func item<Output: ReaderOutput & ~Copyable>(
+        _ reader: inout TextReader<Self, Output>
+    ) throws(PropertyListError) {
+        try reader.skipBlank()
+        if reader.isDictionary { try reader.entry() } else { try reader.element() }
+    }
+
+    static func end<Output: ReaderOutput & ~Copyable>(
+        _ reader: inout TextReader<Self, Output>
+    ) throws(PropertyListError) {
+        try reader.skipBlank()
+        guard reader.cursor.position == reader.cursor.count else { throw reader.unexpected("the end") }
+    }
+}
+
+extension TextReader where Syntax == OpenStepSyntax, Output: ~Copyable {
     /// Whether a string and `=` or `;` stand here.
-    private mutating func beginsStringsFile() throws(PropertyListError) -> Bool {
-        let start = (cursor.position, builder.bytes.count)
+    fileprivate mutating func beginsStringsFile() throws(PropertyListError) -> Bool {
+        let start = (cursor.position, output.bytes.count)
         guard let first = cursor.current, isQuote(first) || isUnquoted(first) else { return false }
         try text()
         try skipBlank()
         let next = cursor.current
-        (cursor.position, builder.bytes.count) = start
+        (cursor.position, output.bytes.count) = start
         return next == UInt8(ascii: "=") || next == UInt8(ascii: ";")
     }
 
     /// Steps over whitespace and comments.
-    private mutating func skipBlank() throws(PropertyListError) {
+    fileprivate mutating func skipBlank() throws(PropertyListError) {
         while true {
             cursor.skip { isWhitespace($0) || $0 == 0x0B || $0 == 0x0C }
             // U+2028 and U+2029, the separators of lines and paragraphs.
@@ -61,28 +57,22 @@ struct OpenStepReader: ~Copyable {
             if cursor.consume("//") {
                 cursor.skip { $0 != 0x0A && $0 != 0x0D }
             } else if cursor.consume("/*") {
-                guard cursor.skip(behind: "*/") else { throw cursor.malformed("Expected */, found the end", at: start) }
+                guard cursor.skip(behind: "*/") else { throw malformed("Expected */, found the end", at: start) }
             } else {
                 return
             }
         }
     }
 
-    /// What comes next in the container that is open: an element, an entry, or its end.
-    private mutating func item() throws(PropertyListError) {
-        try skipBlank()
-        if isDictionary { try entry() } else { try element() }
-    }
-
-    private mutating func entry() throws(PropertyListError) {
-        if isStringsFile && outer.count == 1 {
-            if cursor.position == cursor.count { return try close() }
+    fileprivate mutating func entry() throws(PropertyListError) {
+        if syntax.isStringsFile && depth == 1 {
+            if cursor.position == cursor.count { return try endContainer() }
         } else if cursor.consume("}") {
-            return try close()
+            return try endContainer()
         }
-        let start = builder.bytes.count
+        let start = output.bytes.count
         try text("a key or }")
-        try builder.appendKey(storedFrom: start)
+        try output.appendKey(storedFrom: start)
         try skipBlank()
         if cursor.current == UInt8(ascii: ";") {
             try repeatKey(from: start)
@@ -96,18 +86,18 @@ struct OpenStepReader: ~Copyable {
 
     /// Appends the key's text once more, as its value.
     private mutating func repeatKey(from start: Int) throws(PropertyListError) {
-        let end = builder.bytes.count
-        builder.bytes.reserve(end - start)
-        builder.bytes.append(UnsafeBufferPointer(rebasing: builder.bytes.contents[start..<end]))
-        try builder.append(storedFrom: end, as: .string)
+        let end = output.bytes.count
+        output.bytes.reserve(end - start)
+        output.bytes.append(UnsafeBufferPointer(rebasing: output.bytes.contents[start..<end]))
+        try output.append(storedFrom: end, as: .string)
     }
 
-    private mutating func element() throws(PropertyListError) {
-        if cursor.consume(")") { return try close() }
+    fileprivate mutating func element() throws(PropertyListError) {
+        if cursor.consume(")") { return try endContainer() }
         try value()
     }
 
-    private mutating func value() throws(PropertyListError) {
+    fileprivate mutating func value() throws(PropertyListError) {
         switch cursor.current {
         case UInt8(ascii: "{"):
             cursor.position += 1
@@ -119,29 +109,21 @@ struct OpenStepReader: ~Copyable {
             try data()
             try endValue()
         default:
-            let start = builder.bytes.count
+            let start = output.bytes.count
             try text("a value")
-            try builder.append(storedFrom: start, as: .string)
+            try output.append(storedFrom: start, as: .string)
             try endValue()
         }
     }
 
-    private mutating func open(isDictionary isInner: Bool) throws(PropertyListError) {
-        if isInner { try builder.beginDictionary() } else { try builder.beginArray() }
-        outer.append(isDictionary)
-        isDictionary = isInner
-    }
-
-    private mutating func close() throws(PropertyListError) {
-        try builder.end()
-        isDictionary = outer[outer.count - 1]
-        outer.count -= 1
+    private mutating func endContainer() throws(PropertyListError) {
+        try close()
         try endValue()
     }
 
     /// Steps over what separates a value from the next: `;` behind an entry, and `,` behind an element but the last.
     private mutating func endValue() throws(PropertyListError) {
-        guard outer.count > 0 else { return }
+        guard depth > 0 else { return }
         try skipBlank()
         if isDictionary {
             guard cursor.consume(";") else { throw unexpected(";") }
@@ -149,31 +131,28 @@ struct OpenStepReader: ~Copyable {
             guard cursor.current == UInt8(ascii: ")") else { throw unexpected(", or )") }
         }
     }
-
-    private func unexpected(_ wanted: String) -> PropertyListError {
-        cursor.malformed("Expected \(wanted), found \(cursor.found(at: cursor.position))")
-    }
 }
 
 // MARK: - Strings and data
 
-extension OpenStepReader {
-    /// Appends the string that begins here to the builder's bytes.
+extension TextReader where Syntax == OpenStepSyntax, Output: ~Copyable {
+    /// Appends the string that begins here to the output's bytes.
     private mutating func text(_ wanted: String = "a string") throws(PropertyListError) {
         guard let first = cursor.current, isQuote(first) || isUnquoted(first) else { throw unexpected(wanted) }
         let start = cursor.position
         guard isQuote(first) else {
             cursor.skip(while: isUnquoted)
-            builder.bytes.append(cursor.slice(start, cursor.position))
+            output.store(cursor.slice(start, cursor.position), of: output.bytes.count)
             return
         }
+        let stored = output.bytes.count
         cursor.position += 1
         while true {
             let piece = cursor.position
             cursor.skip { $0 != first && $0 != UInt8(ascii: "\\") }
-            builder.bytes.append(cursor.slice(piece, cursor.position))
+            output.store(cursor.slice(piece, cursor.position), of: stored)
             guard let byte = cursor.current, cursor.byte(1) != nil || byte == first else {
-                throw cursor.malformed("Expected a closing quote, found the end", at: start)
+                throw malformed("Expected a closing quote, found the end", at: start)
             }
             cursor.position += 1
             if byte == first { return }
@@ -188,23 +167,23 @@ extension OpenStepReader {
         switch byte {
         case UInt8(ascii: "0")...UInt8(ascii: "7"):
             guard let scalar = octalScalar() else {
-                throw cursor.malformed("Expected a character of the NeXTSTEP encoding, found none", at: position)
+                throw malformed("Expected a character of the NeXTSTEP encoding, found none", at: position)
             }
-            return builder.bytes.append(scalar)
-        case UInt8(ascii: "a"): builder.bytes.append(0x07)
-        case UInt8(ascii: "b"): builder.bytes.append(0x08)
-        case UInt8(ascii: "f"): builder.bytes.append(0x0C)
-        case UInt8(ascii: "n"): builder.bytes.append(0x0A)
-        case UInt8(ascii: "r"): builder.bytes.append(0x0D)
-        case UInt8(ascii: "t"): builder.bytes.append(0x09)
-        case UInt8(ascii: "v"): builder.bytes.append(0x0B)
+            return output.bytes.append(scalar)
+        case UInt8(ascii: "a"): output.bytes.append(0x07)
+        case UInt8(ascii: "b"): output.bytes.append(0x08)
+        case UInt8(ascii: "f"): output.bytes.append(0x0C)
+        case UInt8(ascii: "n"): output.bytes.append(0x0A)
+        case UInt8(ascii: "r"): output.bytes.append(0x0D)
+        case UInt8(ascii: "t"): output.bytes.append(0x09)
+        case UInt8(ascii: "v"): output.bytes.append(0x0B)
         case UInt8(ascii: "U"):
             cursor.position += 1
             guard let scalar = cursor.escapedScalar(shortest: 1) else {
-                throw cursor.malformed("Expected one to four hexadecimal digits of a character", at: position)
+                throw malformed("Expected one to four hexadecimal digits of a character", at: position)
             }
-            return builder.bytes.append(scalar)
-        default: builder.bytes.append(byte)
+            return output.bytes.append(scalar)
+        default: output.bytes.append(byte)
         }
         cursor.position += 1
     }
@@ -222,11 +201,11 @@ extension OpenStepReader {
 
     private mutating func data() throws(PropertyListError) {
         let position = cursor.position
-        let start = builder.bytes.count
+        let start = output.bytes.count
         cursor.position += 1
         while true {
             try skipBlank()
-            guard let byte = cursor.current else { throw cursor.malformed("Expected >, found the end", at: position) }
+            guard let byte = cursor.current else { throw malformed("Expected >, found the end", at: position) }
             if byte == UInt8(ascii: ">") { break }
             guard let high = hexadecimalValue(byte) else { throw unexpected("a hexadecimal digit or >") }
             cursor.position += 1
@@ -234,10 +213,11 @@ extension OpenStepReader {
                 throw unexpected("a second hexadecimal digit")
             }
             cursor.position += 1
-            builder.bytes.append(high << 4 | low)
+            output.bytes.append(high << 4 | low)
+            output.store(UnsafeBufferPointer(start: nil, count: 0), of: start)
         }
         cursor.position += 1
-        try builder.append(storedFrom: start, as: .data)
+        try output.append(storedFrom: start, as: .data)
     }
 }
 

@@ -4,44 +4,38 @@
 /// is an error, as is one beyond the range of a Double; of equal keys the last wins; null is read, and stands in memory
 /// only; strings must be Unicode, so that an escaped lone surrogate is an error. Comments, trailing commas and other
 /// extensions are none of JSON.
-struct JSONReader: ~Copyable {
-    var cursor: TextCursor
-    var builder: PropertyListBuilder
-    /// Whether the container that is open is a dictionary, and the same for those around it.
-    private var isDictionary = false
-    private var outer = GrowableBuffer<Bool>()
+struct JSONSyntax: TextSyntax {
     /// Whether nothing of the container that is open has been read yet.
-    private var isFirst = false
+    fileprivate var isFirst = false
 
-    static func read(_ cursor: TextCursor, limits: PropertyListLimits) throws(PropertyListError) -> PropertyList {
-        var reader = JSONReader(cursor: cursor, builder: PropertyListBuilder(limits: limits))
-        do throws(PropertyListError) {
-            try reader.document()
-            return try reader.builder.finish()
-        } catch {
-            throw error.located(in: reader.builder, reader.cursor)
-        }
+    static func begin<Output: ReaderOutput & ~Copyable>(
+        _ reader: inout TextReader<Self, Output>
+    ) throws(PropertyListError) {
+        reader.cursor.skipWhitespace()
+        try reader.value()
     }
 
-    private init(cursor: TextCursor, builder: consuming PropertyListBuilder) {
-        self.cursor = cursor
-        self.builder = builder
+    @inline(__always) static func item<Output: ReaderOutput & ~Copyable>(
+        _ reader: inout TextReader<Self, Output>
+    ) throws(PropertyListError) {
+        try reader.item()
     }
 
-    private mutating func document() throws(PropertyListError) {
-        cursor.skipWhitespace()
-        try value()
-        while outer.count > 0 { try item() }
-        cursor.skipWhitespace()
-        guard cursor.position == cursor.count else { throw unexpected("the end") }
+    static func end<Output: ReaderOutput & ~Copyable>(
+        _ reader: inout TextReader<Self, Output>
+    ) throws(PropertyListError) {
+        reader.cursor.skipWhitespace()
+        guard reader.cursor.position == reader.cursor.count else { throw reader.unexpected("the end") }
     }
+}
 
+extension TextReader where Syntax == JSONSyntax, Output: ~Copyable {
     /// What comes next in the container that is open: an element, an entry, or its end.
-    @inline(__always) private mutating func item() throws(PropertyListError) {
+    @inline(__always) fileprivate mutating func item() throws(PropertyListError) {
         cursor.skipWhitespace()
-        if cursor.current == (isDictionary ? UInt8(ascii: "}") : UInt8(ascii: "]")) { return try close() }
-        if isFirst {
-            isFirst = false
+        if cursor.current == (isDictionary ? UInt8(ascii: "}") : UInt8(ascii: "]")) { return try endContainer() }
+        if syntax.isFirst {
+            syntax.isFirst = false
         } else {
             guard cursor.consume(",") else { throw unexpected(isDictionary ? ", or }" : ", or ]") }
             cursor.skipWhitespace()
@@ -55,63 +49,55 @@ struct JSONReader: ~Copyable {
 
     private mutating func key() throws(PropertyListError) {
         guard cursor.current == UInt8(ascii: "\"") else { throw unexpected("a key in quotes") }
-        let start = builder.bytes.count
+        let start = output.bytes.count
         try text()
-        try builder.appendKey(storedFrom: start)
+        try output.appendKey(storedFrom: start)
         cursor.skipWhitespace()
         guard cursor.consume(":") else { throw unexpected(":") }
     }
 
-    private mutating func open(isDictionary isInner: Bool) throws(PropertyListError) {
-        if isInner { try builder.beginDictionary() } else { try builder.beginArray() }
-        cursor.position += 1
-        outer.append(isDictionary)
-        isDictionary = isInner
-        isFirst = true
-    }
-
-    private mutating func close() throws(PropertyListError) {
-        cursor.position += 1
-        try builder.end()
-        isDictionary = outer[outer.count - 1]
-        outer.count -= 1
-        isFirst = false
-    }
-
-    @inline(__always) private mutating func value() throws(PropertyListError) {
+    @inline(__always) fileprivate mutating func value() throws(PropertyListError) {
         guard let first = cursor.current else { throw unexpected("a value") }
         switch first {
         case UInt8(ascii: "\""):
-            let start = builder.bytes.count
+            let start = output.bytes.count
             try text()
-            try builder.append(storedFrom: start, as: .string)
-        case UInt8(ascii: "{"): try open(isDictionary: true)
-        case UInt8(ascii: "["): try open(isDictionary: false)
+            try output.append(storedFrom: start, as: .string)
+        case UInt8(ascii: "{"): try beginContainer(isDictionary: true)
+        case UInt8(ascii: "["): try beginContainer(isDictionary: false)
         case UInt8(ascii: "-"), UInt8(ascii: "0")...UInt8(ascii: "9"): try number()
         default: try word()
         }
     }
 
+    private mutating func beginContainer(isDictionary: Bool) throws(PropertyListError) {
+        try open(isDictionary: isDictionary)
+        cursor.position += 1
+        syntax.isFirst = true
+    }
+
+    private mutating func endContainer() throws(PropertyListError) {
+        cursor.position += 1
+        try close()
+        syntax.isFirst = false
+    }
+
     private mutating func word() throws(PropertyListError) {
         if cursor.consume("true") {
-            try builder.append(boolean: true)
+            try output.append(scalar: .boolean, 1)
         } else if cursor.consume("false") {
-            try builder.append(boolean: false)
+            try output.append(scalar: .boolean, 0)
         } else if cursor.consume("null") {
-            try builder.appendNull()
+            try output.append(scalar: .null, 0)
         } else {
             throw unexpected("a value")
         }
-    }
-
-    private func unexpected(_ wanted: String) -> PropertyListError {
-        cursor.malformed("Expected \(wanted), found \(cursor.found(at: cursor.position))")
     }
 }
 
 // MARK: - Numbers
 
-extension JSONReader {
+extension TextReader where Syntax == JSONSyntax, Output: ~Copyable {
     private mutating func number() throws(PropertyListError) {
         let start = cursor.position
         if cursor.current == UInt8(ascii: "-") { cursor.position += 1 }
@@ -120,7 +106,7 @@ extension JSONReader {
         let digits = cursor.position - first
         guard digits > 0 else { throw unexpected("a digit") }
         guard digits == 1 || cursor.base[first] != UInt8(ascii: "0") else {
-            throw cursor.malformed("Expected a number without leading zeros, found 0", at: first)
+            throw malformed("Expected a number without leading zeros, found 0", at: first)
         }
         let isReal = try fraction()
         let text = cursor.slice(start, cursor.position)
@@ -146,16 +132,14 @@ extension JSONReader {
     private mutating func integer(
         _ text: UnsafeBufferPointer<UInt8>, at start: Int
     ) throws(PropertyListError) {
-        switch IntegerText(text, allowsHexadecimal: false) {
-        case .integer(let value): try builder.append(integer: value)
-        case .unsigned(let value): try builder.append(unsigned: value)
-        default: throw outOfRange("an integer of 64 bits", text, at: start)
+        guard let number = IntegerText(text, allowsHexadecimal: false), try output.append(number) else {
+            throw outOfRange("an integer of 64 bits", text, at: start)
         }
     }
 
     private mutating func real(_ text: UnsafeBufferPointer<UInt8>, at start: Int) throws(PropertyListError) {
         guard let value = realNumber(text), value.isFinite else { throw outOfRange("a Double", text, at: start) }
-        try builder.append(real: value)
+        try output.append(scalar: .real, value.bitPattern)
     }
 
     private func outOfRange(
@@ -169,16 +153,17 @@ extension JSONReader {
 
 // MARK: - Strings
 
-extension JSONReader {
-    /// Appends the text in quotes that begins here to the builder's bytes.
+extension TextReader where Syntax == JSONSyntax, Output: ~Copyable {
+    /// Appends the text in quotes that begins here to the output's bytes.
     @inline(__always) private mutating func text() throws(PropertyListError) {
         let start = cursor.position
+        let first = output.bytes.count
         cursor.position &+= 1
         while true {
             let piece = cursor.position
             cursor.position = cursor.endOfPlainJSON()
-            builder.bytes.append(cursor.slice(piece, cursor.position))
-            guard let byte = cursor.current else { throw cursor.malformed("Expected \", found the end", at: start) }
+            output.store(cursor.slice(piece, cursor.position), of: first)
+            guard let byte = cursor.current else { throw malformed("Expected \", found the end", at: start) }
             if byte == UInt8(ascii: "\"") { break }
             guard byte == UInt8(ascii: "\\") else {
                 throw unexpected("an escaped control character")
@@ -190,21 +175,21 @@ extension JSONReader {
 
     private mutating func escape() throws(PropertyListError) {
         let position = cursor.position
-        guard let byte = cursor.byte(1) else { throw cursor.malformed("Expected an escape, found the end") }
+        guard let byte = cursor.byte(1) else { throw malformed("Expected an escape, found the end") }
         cursor.position += 2
         switch byte {
-        case UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "/"): builder.bytes.append(byte)
-        case UInt8(ascii: "b"): builder.bytes.append(0x08)
-        case UInt8(ascii: "f"): builder.bytes.append(0x0C)
-        case UInt8(ascii: "n"): builder.bytes.append(0x0A)
-        case UInt8(ascii: "r"): builder.bytes.append(0x0D)
-        case UInt8(ascii: "t"): builder.bytes.append(0x09)
+        case UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "/"): output.bytes.append(byte)
+        case UInt8(ascii: "b"): output.bytes.append(0x08)
+        case UInt8(ascii: "f"): output.bytes.append(0x0C)
+        case UInt8(ascii: "n"): output.bytes.append(0x0A)
+        case UInt8(ascii: "r"): output.bytes.append(0x0D)
+        case UInt8(ascii: "t"): output.bytes.append(0x09)
         case UInt8(ascii: "u"):
             guard let scalar = cursor.escapedScalar(shortest: 4) else {
-                throw cursor.malformed("Expected four hexadecimal digits of a character", at: position)
+                throw malformed("Expected four hexadecimal digits of a character", at: position)
             }
-            builder.bytes.append(scalar)
-        default: throw cursor.malformed("Expected an escape, found \\\(cursor.found(at: position + 1))", at: position)
+            output.bytes.append(scalar)
+        default: throw malformed("Expected an escape, found \\\(cursor.found(at: position + 1))", at: position)
         }
     }
 }

@@ -4,47 +4,33 @@ internal import CKVCodable
 ///
 /// JSON has no date, data or UID, and no number that is not finite: each is an error with its path. A real keeps its
 /// point, `1.0`, so that it is read as a real again.
-struct JSONWriter: ~Copyable {
-    private var output: GrowableBuffer<UInt8>
-    private var walk: TreeWalk
-    private let document: Document
-    private var needsComma = false
+struct JSONLayout: TextLayout {
+    fileprivate var needsComma = false
 
-    static func write(_ list: PropertyList, to output: inout GrowableBuffer<UInt8>) throws(PropertyListError) {
-        var writer = JSONWriter(list, output)
-        output = GrowableBuffer()
-        try writer.write()
-        output = writer.takeOutput()
-    }
+    static func write(_ writer: inout TextWriter<Self>) throws(PropertyListError) { try writer.write() }
+}
 
-    private init(_ list: PropertyList, _ output: consuming GrowableBuffer<UInt8>) {
-        self.output = output
-        walk = TreeWalk(of: list)
-        document = list.document
-    }
-
-    private consuming func takeOutput() -> GrowableBuffer<UInt8> { output }
-
-    private mutating func write() throws(PropertyListError) {
+extension TextWriter<JSONLayout> {
+    fileprivate mutating func write() throws(PropertyListError) {
         while let event = walk.next() {
             switch event {
             case .value(let node):
                 beginValue()
                 try value(node)
-                needsComma = true
+                layout.needsComma = true
             case .begin(let node):
                 beginValue()
                 output.append(node.kind == .array ? UInt8(ascii: "[") : UInt8(ascii: "{"))
-                needsComma = false
+                layout.needsComma = false
             case .end(let kind):
                 output.append(kind == .array ? UInt8(ascii: "]") : UInt8(ascii: "}"))
-                needsComma = true
+                layout.needsComma = true
             }
         }
     }
 
     @inline(__always) private mutating func beginValue() {
-        if needsComma { output.append(UInt8(ascii: ",")) }
+        if layout.needsComma { output.append(UInt8(ascii: ",")) }
         guard let key = walk.key else { return }
         text(document.buffer(of: key))
         output.append(UInt8(ascii: ":"))
@@ -100,6 +86,6 @@ struct JSONWriter: ~Copyable {
     }
 
     private func error(_ found: String) -> PropertyListError {
-        PropertyListError(.invalidValue, "Expected a value that JSON can hold, found \(found)", at: walk.path)
+        unwritable("Expected a value that JSON can hold, found \(found)")
     }
 }

@@ -5,60 +5,56 @@
 /// are skipped. A root element without `<plist>` around it is read too, as Foundation does.
 ///
 /// Text is kept as it stands: a return stays a return, which XML parsers would make a newline, since Apple's readers
-/// and writers keep it. The processing instruction that ``XMLWriter`` puts behind a date with a fraction of a second is
+/// and writers keep it. The processing instruction that ``XMLLayout`` puts behind a date with a fraction of a second is
 /// understood, others are skipped.
-struct XMLReader: ~Copyable {
-    var cursor: TextCursor
-    var builder: PropertyListBuilder
-    /// Whether the container that is open is a dictionary, and the same for those around it.
-    var isDictionary = false
-    var outer = GrowableBuffer<Bool>()
+struct XMLSyntax: TextSyntax {
+    /// Whether the value stands in a `<plist>`.
+    fileprivate var isWrapped = false
 
-    static func read(_ cursor: TextCursor, limits: PropertyListLimits) throws(PropertyListError) -> PropertyList {
-        var reader = XMLReader(cursor: cursor, builder: PropertyListBuilder(limits: limits))
-        do throws(PropertyListError) {
-            try reader.document()
-            return try reader.builder.finish()
-        } catch {
-            throw error.located(in: reader.builder, reader.cursor)
+    static func begin<Output: ReaderOutput & ~Copyable>(
+        _ reader: inout TextReader<Self, Output>
+    ) throws(PropertyListError) {
+        if let zero = reader.cursor.slice(0, reader.cursor.count).firstIndex(of: 0) {
+            throw reader.malformed("Expected XML, found a zero byte", at: zero)
         }
+        try reader.declaration()
+        try reader.skipMarkup(allowsDocumentType: true)
+        reader.syntax.isWrapped = try reader.openRoot()
+        try reader.skipMarkup()
+        guard reader.cursor.byte(1) != UInt8(ascii: "/") else {
+            throw reader.malformed("Expected a value, found none")
+        }
+        try reader.value()
     }
 
-    private init(cursor: TextCursor, builder: consuming PropertyListBuilder) {
-        self.cursor = cursor
-        self.builder = builder
+    @inline(__always) static func item<Output: ReaderOutput & ~Copyable>(
+        _ reader: inout TextReader<Self, Output>
+    ) throws(PropertyListError) {
+        try reader.item()
     }
 
-    func malformed(_ message: String, at position: Int? = nil) -> PropertyListError {
-        cursor.malformed(message, at: position)
+    static func end<Output: ReaderOutput & ~Copyable>(
+        _ reader: inout TextReader<Self, Output>
+    ) throws(PropertyListError) {
+        try reader.skipMarkup()
+        if reader.syntax.isWrapped {
+            guard reader.cursor.position < reader.cursor.count else {
+                throw reader.malformed("Expected </plist>, found the end")
+            }
+            try reader.close("plist")
+        }
+        try reader.skipMarkup()
+        guard reader.cursor.position == reader.cursor.count else {
+            throw reader.malformed("Expected the end, found more")
+        }
     }
 }
 
 // MARK: - The document
 
-extension XMLReader {
-    private mutating func document() throws(PropertyListError) {
-        if let zero = cursor.slice(0, cursor.count).firstIndex(of: 0) {
-            throw malformed("Expected XML, found a zero byte", at: zero)
-        }
-        try declaration()
-        try skipMarkup(allowsDocumentType: true)
-        let isWrapped = try openRoot()
-        try skipMarkup()
-        guard cursor.byte(1) != UInt8(ascii: "/") else { throw malformed("Expected a value, found none") }
-        try value()
-        while outer.count > 0 { try item() }
-        try skipMarkup()
-        if isWrapped {
-            guard cursor.position < cursor.count else { throw malformed("Expected </plist>, found the end") }
-            try close("plist")
-        }
-        try skipMarkup()
-        guard cursor.position == cursor.count else { throw malformed("Expected the end, found more") }
-    }
-
+extension TextReader where Syntax == XMLSyntax, Output: ~Copyable {
     /// The XML declaration, which may name no encoding but the one that the text is in.
-    private mutating func declaration() throws(PropertyListError) {
+    fileprivate mutating func declaration() throws(PropertyListError) {
         guard cursor.isAt("<?xml"), let next = cursor.byte(5), isWhitespace(next) else { return }
         let start = cursor.position
         guard cursor.skip(behind: "?>") else { throw malformed("Expected ?>, found the end") }
@@ -86,7 +82,7 @@ extension XMLReader {
     }
 
     /// Steps over the start tag of `plist`; false where the root element is another.
-    private mutating func openRoot() throws(PropertyListError) -> Bool {
+    fileprivate mutating func openRoot() throws(PropertyListError) -> Bool {
         guard cursor.current == UInt8(ascii: "<") else {
             throw malformed(
                 cursor.current == nil ? "Expected an element, found the end" : "Expected an element, found text")
@@ -151,7 +147,7 @@ extension XMLReader {
 
 // MARK: - Tags
 
-extension XMLReader {
+extension TextReader where Syntax == XMLSyntax, Output: ~Copyable {
     /// The rest of a start tag behind its name; true where the element is empty (`/>`).
     @inline(__always) mutating func tagEnd() throws(PropertyListError) -> Bool {
         if cursor.current == UInt8(ascii: ">") {

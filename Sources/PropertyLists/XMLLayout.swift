@@ -10,27 +10,12 @@ internal import CKVCodable
 ///   nothing.
 /// - A UID is the dictionary `{CF$UID: number}`, as Apple's keyed archives have it.
 /// - A return is written `&#13;`, since an XML parser would make a newline of it.
-struct XMLWriter: ~Copyable {
-    private var output: GrowableBuffer<UInt8>
-    private var walk: TreeWalk
-    private let document: Document
+struct XMLLayout: TextLayout {
+    static func write(_ writer: inout TextWriter<Self>) throws(PropertyListError) { try writer.write() }
+}
 
-    static func write(_ list: PropertyList, to output: inout GrowableBuffer<UInt8>) throws(PropertyListError) {
-        var writer = XMLWriter(list, output)
-        output = GrowableBuffer()
-        try writer.write()
-        output = writer.takeOutput()
-    }
-
-    private init(_ list: PropertyList, _ output: consuming GrowableBuffer<UInt8>) {
-        self.output = output
-        walk = TreeWalk(of: list)
-        document = list.document
-    }
-
-    private consuming func takeOutput() -> GrowableBuffer<UInt8> { output }
-
-    private mutating func write() throws(PropertyListError) {
+extension TextWriter<XMLLayout> {
+    fileprivate mutating func write() throws(PropertyListError) {
         append(
             """
             <?xml version="1.0" encoding="UTF-8"?>
@@ -91,7 +76,7 @@ struct XMLWriter: ~Copyable {
             append("<integer>")
             output.append(decimal: node.payload)
             append("</integer>\n")
-        default: throw error("Expected a value that XML can hold, found nil")
+        default: throw unwritable("Expected a value that XML can hold, found nil")
         }
     }
 
@@ -107,7 +92,8 @@ struct XMLWriter: ~Copyable {
 
     private mutating func date(_ seconds: Double) throws(PropertyListError) {
         guard let date = CalendarDate(secondsSince2001: seconds) else {
-            throw error("Expected a date from year 0 to 9999, found \(seconds) seconds since 2001; binary can hold it")
+            throw unwritable(
+                "Expected a date from year 0 to 9999, found \(seconds) seconds since 2001; binary can hold it")
         }
         append("<date>")
         date.write(to: &output)
@@ -151,7 +137,7 @@ struct XMLWriter: ~Copyable {
 
 // MARK: - Text
 
-extension XMLWriter {
+extension TextWriter<XMLLayout> {
     /// Appends text with what XML cannot have in it replaced, eight bytes at a time where nothing is.
     @inline(__always) private mutating func text(_ text: UnsafeBufferPointer<UInt8>) throws(PropertyListError) {
         guard let base = text.baseAddress else { return }
@@ -205,24 +191,19 @@ extension XMLWriter {
         case 0xEF:
             // Valid UTF-8: two more bytes follow. EF BF BE and EF BF BF are the two noncharacters that XML excludes.
             guard text[position + 1] == 0xBF, text[position + 2] >= 0xBE else { return false }
-            throw error("Expected text that XML can hold, found a noncharacter; binary can hold it")
+            throw unwritable("Expected text that XML can hold, found a noncharacter; binary can hold it")
         case let byte:
             let number = "U+00" + String(byte / 16) + String(byte % 16, radix: 16, uppercase: true)
-            throw error("Expected text that XML can hold, found control character \(number); binary can hold it")
+            throw unwritable("Expected text that XML can hold, found control character \(number); binary can hold it")
         }
         return true
     }
 
     @inline(__always) private mutating func append(_ text: StaticString) {
-        output.append(UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
+        output.append(text: text)
     }
 
     @inline(__always) private mutating func indent(_ depth: Int) {
-        output.reserve(depth)
-        for _ in 0..<depth { output.append(UInt8(ascii: "\t")) }
-    }
-
-    private func error(_ message: String) -> PropertyListError {
-        PropertyListError(.invalidValue, message, at: walk.path)
+        output.append(tabs: depth)
     }
 }

@@ -1,25 +1,26 @@
-extension XMLReader {
-    /// Appends the text up to the next end tag to the builder's bytes, with entities replaced.
+extension TextReader where Syntax == XMLSyntax, Output: ~Copyable {
+    /// Appends the text up to the next end tag to the output's bytes, with entities replaced.
     @inline(__always) mutating func text() throws(PropertyListError) {
+        let first = output.bytes.count
         while true {
             let start = cursor.position
             let end = cursor.endOfPlainText()
-            builder.bytes.append(cursor.slice(start, end))
+            output.store(cursor.slice(start, end), of: first)
             cursor.position = end
             if cursor.byte(1) == UInt8(ascii: "/"), cursor.current == UInt8(ascii: "<") { return }
-            try special()
+            try special(of: first)
         }
     }
 
     /// What interrupts a text: a reference, a CDATA section, a comment, a processing instruction.
-    private mutating func special() throws(PropertyListError) {
+    private mutating func special(of text: Int) throws(PropertyListError) {
         let start = cursor.position
         guard let byte = cursor.current else { throw malformed("Expected an end tag, found the end") }
         if byte == UInt8(ascii: "&") { return try reference() }
         if cursor.consume("<![CDATA[") {
             let first = cursor.position
             guard cursor.skip(behind: "]]>") else { throw malformed("Expected ]]>, found the end", at: start) }
-            builder.bytes.append(cursor.slice(first, cursor.position - 3))
+            output.store(cursor.slice(first, cursor.position - 3), of: text)
         } else if try !skipCommentOrInstruction() {
             throw malformed("Expected an end tag, found \(tag(at: start))")
         }
@@ -29,17 +30,17 @@ extension XMLReader {
         let start = cursor.position
         cursor.position += 1
         if cursor.consume("amp;") {
-            builder.bytes.append(UInt8(ascii: "&"))
+            output.bytes.append(UInt8(ascii: "&"))
         } else if cursor.consume("lt;") {
-            builder.bytes.append(UInt8(ascii: "<"))
+            output.bytes.append(UInt8(ascii: "<"))
         } else if cursor.consume("gt;") {
-            builder.bytes.append(UInt8(ascii: ">"))
+            output.bytes.append(UInt8(ascii: ">"))
         } else if cursor.consume("quot;") {
-            builder.bytes.append(UInt8(ascii: "\""))
+            output.bytes.append(UInt8(ascii: "\""))
         } else if cursor.consume("apos;") {
-            builder.bytes.append(UInt8(ascii: "'"))
+            output.bytes.append(UInt8(ascii: "'"))
         } else if cursor.consume("#"), let scalar = numericReference() {
-            builder.bytes.append(scalar)
+            output.bytes.append(scalar)
         } else {
             throw malformed("Expected one of XML's five entities or a numeric reference", at: start)
         }

@@ -1,6 +1,6 @@
 internal import CKVCodable
 
-extension XMLReader {
+extension TextReader where Syntax == XMLSyntax, Output: ~Copyable {
     /// What comes next in the container that is open: an element, an entry, or its end.
     @inline(__always) mutating func item() throws(PropertyListError) {
         try skipMarkup()
@@ -15,17 +15,14 @@ extension XMLReader {
     private mutating func closeContainer() throws(PropertyListError) {
         if isDictionary {
             try close("dict")
-            if let uid = builder.uidOfOpenDictionary {
-                try builder.endDictionary(asUID: uid)
-            } else {
-                try builder.end()
+            if let uid = output.uidOfOpenDictionary {
+                try output.endDictionary(asUID: uid)
+                return leave()
             }
         } else {
             try close("array")
-            try builder.end()
         }
-        isDictionary = outer[outer.count - 1]
-        outer.count -= 1
+        try close()
     }
 
     private mutating func key() throws(PropertyListError) {
@@ -33,12 +30,12 @@ extension XMLReader {
         guard cursor.consume("<key"), let next = cursor.current, !isNameByte(next) else {
             throw malformed("Expected <key>, found \(found)", at: position)
         }
-        let start = builder.bytes.count
+        let start = output.bytes.count
         if try !tagEnd() {
             try text()
             try close("key")
         }
-        try builder.appendKey(storedFrom: start)
+        try output.appendKey(storedFrom: start)
     }
 
     private var found: String {
@@ -59,11 +56,11 @@ extension XMLReader {
         case UInt8(ascii: "i"):
             if try element("integer") { return try scalar("integer") }
         case UInt8(ascii: "d"):
-            if try element("dict") { return try open(isDictionary: true) }
+            if try element("dict") { return try begin(isDictionary: true) }
             if try element("data") { return try data() }
             if try element("date") { return try scalar("date") }
         case UInt8(ascii: "a"):
-            if try element("array") { return try open(isDictionary: false) }
+            if try element("array") { return try begin(isDictionary: false) }
         case UInt8(ascii: "r"):
             if try element("real") { return try scalar("real") }
         case UInt8(ascii: "t"):
@@ -84,11 +81,9 @@ extension XMLReader {
         return true
     }
 
-    private mutating func open(isDictionary isInner: Bool) throws(PropertyListError) {
-        if isInner { try builder.beginDictionary() } else { try builder.beginArray() }
-        if try tagEnd() { return try builder.end() }
-        outer.append(isDictionary)
-        isDictionary = isInner
+    private mutating func begin(isDictionary: Bool) throws(PropertyListError) {
+        try open(isDictionary: isDictionary)
+        if try tagEnd() { try close() }
     }
 
     private mutating func boolean(_ value: Bool, _ name: StaticString) throws(PropertyListError) {
@@ -96,27 +91,29 @@ extension XMLReader {
             cursor.skipWhitespace()
             try close(name)
         }
-        try builder.append(boolean: value)
+        try output.append(scalar: .boolean, value ? 1 : 0)
     }
 
     @inline(__always) private mutating func string() throws(PropertyListError) {
-        let start = builder.bytes.count
+        let start = output.bytes.count
         if try !tagEnd() {
             try text()
             try close("string")
         }
-        try builder.append(storedFrom: start, as: .string)
+        try output.append(storedFrom: start, as: .string)
     }
 
     /// An integer, real or date: its text is stored like a string's, looked at, and dropped again.
     private mutating func scalar(_ name: StaticString) throws(PropertyListError) {
         let position = cursor.position - name.utf8CodeUnitCount - 1
-        let start = builder.bytes.count
+        let start = output.bytes.count
         if try !tagEnd() {
             try text()
             try close(name)
         }
-        let text = trimmed(builder.bytes.contents, from: start)
+        // A check gives no error about a text that it does not hold.
+        if output.isCut { return try output.append(storedFrom: start, as: .string) }
+        let text = trimmed(output.bytes.contents, from: start)
         do throws(PropertyListError) {
             switch name.utf8Start[0] {
             case UInt8(ascii: "i"): try integer(text)
@@ -128,7 +125,7 @@ extension XMLReader {
             error.location = cursor.location(of: position)
             throw error
         }
-        builder.bytes.count = start
+        output.bytes.count = start
     }
 
     private func trimmed(_ bytes: UnsafeBufferPointer<UInt8>, from start: Int) -> UnsafeBufferPointer<UInt8> {
@@ -139,12 +136,11 @@ extension XMLReader {
     }
 
     private mutating func integer(_ text: UnsafeBufferPointer<UInt8>) throws(PropertyListError) {
-        switch IntegerText(text) {
-        case .integer(let value): try builder.append(integer: value)
-        case .unsigned(let value): try builder.append(unsigned: value)
-        case .tooLarge:
+        guard let number = IntegerText(text) else {
+            throw PropertyListError(.malformed, "Expected an integer, found \(shown(text))")
+        }
+        guard try output.append(number) else {
             throw PropertyListError(.invalidValue, "Expected an integer of 64 bits, found \(shown(text))")
-        case .none: throw PropertyListError(.malformed, "Expected an integer, found \(shown(text))")
         }
     }
 
@@ -152,14 +148,16 @@ extension XMLReader {
         guard let value = realNumber(text) ?? namedReal(text) else {
             throw PropertyListError(.malformed, "Expected a real number, found \(shown(text))")
         }
-        try builder.append(real: value)
+        try output.append(scalar: .real, value.bitPattern)
     }
 
     private mutating func date(_ text: UnsafeBufferPointer<UInt8>) throws(PropertyListError) {
         guard let whole = CalendarDate(text)?.secondsSince2001 else {
             throw PropertyListError(.malformed, "Expected a date such as 2001-01-01T00:00:00Z, found \(shown(text))")
         }
-        try builder.append(date: exactDate() ?? whole, within: whole)
+        // Where somebody changed the element, the instruction counts for nothing.
+        let exact = exactDate().flatMap { $0.rounded(.down) == whole ? $0 : nil }
+        try output.append(scalar: .date, (exact ?? whole).bitPattern)
     }
 
     private func shown(_ text: UnsafeBufferPointer<UInt8>) -> String {
@@ -178,25 +176,31 @@ extension XMLReader {
 
     private mutating func data() throws(PropertyListError) {
         let position = cursor.position - "<data".utf8.count
-        let start = builder.bytes.count
+        let start = output.bytes.count
+        var element = cursor.slice(position, position)
         if try !tagEnd() {
+            let first = cursor.position
             try text()
+            element = cursor.slice(first, cursor.position)
             try close("data")
         }
-        if let base = builder.bytes.base {
-            let text = UnsafeMutableBufferPointer(start: base + start, count: builder.bytes.count - start)
-            guard let count = Base64.decode(inPlace: text) else {
-                throw malformed("Expected base64, found something else", at: position)
-            }
-            builder.bytes.count = start + count
+        guard decodeBase64(from: start, of: element) else {
+            throw malformed("Expected base64, found something else", at: position)
         }
-        try builder.append(storedFrom: start, as: .data)
+        try output.append(storedFrom: start, as: .data)
     }
-}
 
-extension PropertyListBuilder {
-    /// Appends `date` where it lies in the second that begins at `whole`, else `whole`: somebody changed the element.
-    fileprivate mutating func append(date: Double, within whole: Double) throws(PropertyListError) {
-        try append(date: date.rounded(.down) == whole ? date : whole)
+    /// Decodes the text stored from `start` on in its place. A check that does not hold all of it looks at the element
+    /// itself, where that has nothing but base64 in it.
+    private mutating func decodeBase64(from start: Int, of element: UnsafeBufferPointer<UInt8>) -> Bool {
+        if output.isCut {
+            let isPlain = !element.contains { $0 == UInt8(ascii: "<") || $0 == UInt8(ascii: "&") }
+            return !isPlain || Base64.isValid(element)
+        }
+        guard let base = output.bytes.base else { return true }
+        let text = UnsafeMutableBufferPointer(start: base + start, count: output.bytes.count - start)
+        guard let count = Base64.decode(inPlace: text) else { return false }
+        output.bytes.count = start + count
+        return true
     }
 }
