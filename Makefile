@@ -73,7 +73,7 @@ check: setup-test lib
 	tools/check.sh
 
 bench: lib
-	@tools/require.sh lua-cjson libplist-dev libglib2.0-dev libsqlite3-dev
+	@tools/require.sh lua-cjson lua-dkjson libmsgpack-dev libplist-dev libglib2.0-dev libsqlite3-dev
 	Benchmarks/run.sh
 
 fuzz:

@@ -1,5 +1,5 @@
 // swift-tools-version: 6.3
-// The rooms and their imports are described in README.md, "The house".
+// The rooms and their imports are described in docs/architecture.md.
 import PackageDescription
 
 let strict: [SwiftSetting] = [

@@ -35,6 +35,10 @@ def shown(value, unit):
     return f"{value / SCALES[best]:.3g} {best}"
 
 
+def multiple(number):
+    return f"{number:.0f}×" if number >= 10 else f"{number:.1f}×"
+
+
 def rows(part):
     """The rows that a part's program printed, in base units."""
     for line in (BENCH / f"{part}.out").read_text().splitlines():
@@ -84,7 +88,7 @@ def table(part, found):
     width = max(len(row["name"]) for row in found)
     print(f"{'':{width}}  {'target':>13}  {'ours':>9}  {'':7}  peers, and how many times as long they take")
     for row in found:
-        peers = ", ".join(f"{name} {shown(figure, row['unit'])} ({figure / row['ours']:.2g}×)"
+        peers = ", ".join(f"{name} {shown(figure, row['unit'])} ({multiple(figure / row['ours'])})"
                           for name, figure in row["peers"].items())
         print(f"{row['name']:{width}}  {row['wanted']:>13}  {shown(row['ours'], row['unit']):>9}  {verdict(row):7}  {peers}")
 

@@ -17,11 +17,13 @@ swift_benchmark() {
 tables() {
   local flags="-std=c11 -O2 -Wall -Wextra -Werror"
   gcc $flags -fPIC -shared $(pkg-config --cflags lua5.4) -o build/bench/floor.so Benchmarks/lua/floor.c
-  gcc $flags -Iinclude $(pkg-config --cflags glib-2.0) -o build/bench/gets Benchmarks/c/gets.c \
+  gcc $flags -fPIC -shared $(pkg-config --cflags lua5.4 msgpack) -o build/bench/messagepack.so \
+    Benchmarks/lua/messagepack.c $(pkg-config --libs msgpack)
+  gcc $flags -Iinclude $(pkg-config --cflags glib-2.0) -o build/bench/reads Benchmarks/c/reads.c \
     -Lbuild -lkvcodable $(pkg-config --libs glib-2.0) -Wl,-rpath,"$PWD/build"
   export LUA_CPATH="build/?.so;build/bench/?.so;;"
   lua5.4 Benchmarks/lua/tables.lua
-  build/bench/gets
+  build/bench/reads
   python3 Benchmarks/require.py
 }
 

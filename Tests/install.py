@@ -21,7 +21,7 @@ print(kv._VERSION)
 
 
 def staged(stage, prefix):
-    good, output = run("make", "-s", "install", f"DESTDIR={stage}", f"PREFIX={prefix}", cwd=ROOT)
+    good, output = run("make", "-s", "-o", "lib", "install", f"DESTDIR={stage}", f"PREFIX={prefix}", cwd=ROOT)
     check(good, f"make install stages {prefix}", output)
     files = sorted(str(path.relative_to(stage)) for path in stage.rglob("*") if not path.is_dir())
     return files

@@ -485,7 +485,7 @@ typedef struct kv_store_options {
   int without_global_domain;
   int sqlite_normal; /* SQLite's synchronous=NORMAL: a power failure may take
                         the last commits back, whole */
-  kv_check check; /* called before each change; NULL for none */
+  kv_check check;    /* called before each change; NULL for none */
   void *check_context;
 } kv_store_options;
 

@@ -26,7 +26,7 @@ c_format() {
     return 0
   fi
   clang-format --dry-run -Werror include/*.h include/*.c lua/*.c lua/{module,session,notes}.h \
-    lua/examples/hosts/*.c Tests/C/*.[ch] Tests/C/*.cpp Benchmarks/c/*.c
+    lua/examples/hosts/*.c Tests/C/*.[ch] Tests/C/*.cpp Benchmarks/{c,lua}/*.c
 }
 
 # A header alone, in C and in C++, with every warning.

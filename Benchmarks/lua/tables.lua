@@ -6,6 +6,7 @@ local kv = require "kvcodable"
 local copy = require "floor"
 local cjson = require "cjson"
 local dkjson = require "dkjson"
+local messagepack = require "messagepack"
 
 local function record(i)
   return {
@@ -76,6 +77,8 @@ local serializers = {
   { "lua-cjson", function(value) return cjson.decode(cjson.encode(value)) end },
   { "lua-dkjson",
     function(value) return (dkjson.decode(dkjson.encode(value))) end },
+  { "MessagePack",
+    function(value) return messagepack.decode(messagepack.encode(value)) end },
 }
 
 -- Equal but for the kind of number: JSON has one, and lua-cjson 14 digits.

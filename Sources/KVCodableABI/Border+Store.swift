@@ -44,9 +44,10 @@ private let maximumSuites = 1024
 
 /// The program's own check, called before each change.
 private func validation(
-    _ check: @escaping @convention(c) (
-        UnsafeMutableRawPointer?, UnsafePointer<kv_step>?, Int, OpaquePointer?
-    ) -> Int32,
+    _ check:
+        @escaping @convention(c) (
+            UnsafeMutableRawPointer?, UnsafePointer<kv_step>?, Int, OpaquePointer?
+        ) -> Int32,
     _ context: Context
 ) -> DefaultsStore.Options.Validation {
     { path, value in

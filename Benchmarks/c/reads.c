@@ -1,4 +1,4 @@
-/* gets.c: what reading costs in C, beside GKeyFile with the same values. Prints
+/* reads.c: what reading costs in C, beside GKeyFile with the same values. Prints
  * a row for each, the median of rounds (report.py). */
 #define _POSIX_C_SOURCE 200809L
 #include <glib.h>
