@@ -35,13 +35,13 @@ lib: library build/kvcodable.so
 .PHONY: help lib library demo test install check bench fuzz stress docs clean setup-lib setup-test
 
 setup-lib:
-	@tools/require.sh lua5.4 liblua5.4-dev pkg-config
+	@tools/require.sh lua5.4 liblua5.4-dev libsqlite3-dev pkg-config
 
 setup-test: setup-lib
-	@tools/require.sh lua-busted lua-check valgrind
+	@tools/require.sh g++ lua-busted lua-check valgrind
 
 # SwiftPM does not see a changed map: a library older than it goes first.
-library:
+library: setup-lib
 	@mkdir -p build
 	@find .build-static -name libkvcodable.so ! -newer include/kvcodable.map -delete 2>/dev/null || true
 	$(SWIFT) build -c release --product kvcodable --scratch-path .build-static -Xswiftc -static-stdlib $(SWIFT_LINK) \
@@ -54,7 +54,7 @@ lua/sugar.h: lua/sugar.lua tools/embed.py
 	python3 tools/embed.py lua/sugar.lua $@
 
 build/kvcodable.so: $(LUA_SOURCES) $(wildcard lua/*.h) lua/sugar.h $(wildcard include/*.h) | library setup-lib
-	$(CC) $(CFLAGS_STRICT) -fPIC $$(pkg-config --cflags lua5.4) -shared -o $@ $(LUA_SOURCES) \
+	$(CC) $(CFLAGS_STRICT) -fPIC -fno-plt $$(pkg-config --cflags lua5.4) -shared -o $@ $(LUA_SOURCES) \
 	  -Lbuild -lkvcodable -Wl,-soname,libkvcodable_lua.so.1 -Wl,-z,nodelete \
 	  -Wl,-rpath,'$$ORIGIN:$$ORIGIN/../..:$$ORIGIN/../../..'
 	@ln -sf kvcodable.so build/libkvcodable_lua.so.1
@@ -103,7 +103,9 @@ install: lib
 	ln -sf libkvcodable_lua.so.1 $(DESTDIR)$(LIBDIR)/libkvcodable_lua.so
 	ln -srf $(DESTDIR)$(LIBDIR)/libkvcodable_lua.so.$(VERSION) $(DESTDIR)$(LUA_CMOD)/kvcodable.so
 	for name in kvcodable kvcodable-lua; do \
-	  sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@VERSION@|$(VERSION)|' include/$$name.pc.in \
+	  sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@VERSION@|$(VERSION)|' \
+	    -e 's|@LIBDIR@|$(LIBDIR:$(PREFIX)/%=$${prefix}/%)|' \
+	    -e 's|@INCLUDEDIR@|$(INCLUDEDIR:$(PREFIX)/%=$${prefix}/%)|' include/$$name.pc.in \
 	    > $(DESTDIR)$(LIBDIR)/pkgconfig/$$name.pc; \
 	done
 

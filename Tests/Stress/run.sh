@@ -34,7 +34,7 @@ part() {
 
 processes() { make lib && python3 Tests/processes.py --kills 1000 --sets 1000; }
 
-crowd() { make lib && swift build --build-tests && python3 Tests/crowd.py --seconds 30; }
+crowd() { make lib && swift build --build-tests && python3 Tests/crowd.py --seconds 60; }
 
 store() {
   swift build --build-tests && python3 Tests/Stress/store.py --full
@@ -66,9 +66,11 @@ lua() {
   cp .build-asan/release/libkvcodable.so $target/libkvcodable.so && ln -sf libkvcodable.so $target/libkvcodable.so.1
   clang -std=c11 -D_POSIX_C_SOURCE=200809L -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=undefined \
     -shared-libasan -fPIC -Iinclude $(pkg-config --cflags lua5.4) -shared -o $target/kvcodable.so lua/*.c \
-    -L$target -lkvcodable -Wl,-z,nodelete -Wl,-rpath,"$PWD/$target" || return 1
+    -L$target -lkvcodable -Wl,-soname,libkvcodable_lua.so.1 -Wl,-z,nodelete -Wl,-rpath,"$PWD/$target" || return 1
   ASAN_OPTIONS=detect_leaks=0 LD_PRELOAD=$(clang -print-file-name=libclang_rt.asan-x86_64.so) \
-    lua5.4 -e "package.cpath='$target/?.so;'..package.cpath" /usr/bin/busted --cpath="$target/?.so" lua/spec
+    lua5.4 -e "package.cpath='$target/?.so;'..package.cpath" /usr/bin/busted --cpath="$target/?.so" lua/spec &&
+    ln -sf kvcodable.so $target/libkvcodable_lua.so.1 && ln -sf kvcodable.so $target/libkvcodable_lua.so &&
+    make -s -C Tests/C lua-sanitized ASAN="$PWD/$target" && make -s -C Tests/C lua-valgrind
 }
 
 # The C programs under AddressSanitizer and UndefinedBehaviorSanitizer.
