@@ -102,7 +102,8 @@ static void append_scalar(text *out, const kv_cursor *value) {
       kv_cursor_data(value, &bytes);
       append_data(out, bytes);
       return;
-    default: break;
+    default:
+      break;
   }
   append_string(out, number);
 }
@@ -132,7 +133,8 @@ static void append_value(text *out, const kv_cursor *value) {
       }
       append_string(out, "}");
       return;
-    default: append_scalar(out, value);
+    default:
+      append_scalar(out, value);
   }
 }
 
