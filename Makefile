@@ -15,7 +15,7 @@ help:
 	@echo "make test      every suite; ends with 'N passed, N failed'"
 	@echo "make lib       build/libkvcodable.so and the Lua module build/kvcodable.so"
 	@echo "make install   PREFIX=$(PREFIX) DESTDIR="
-	@echo "make check     format, lint, headers, exports"
+	@echo "make check     format, lint, headers, exports, the recorded contract"
 	@echo "make bench     the targets, measured beside peers"
 	@echo "make fuzz      SECONDS=$(SECONDS) for each fuzzer"
 	@echo "make stress    the long proofs: kills, faults, processes, sanitizers"
@@ -46,7 +46,8 @@ library:
 	@find .build-static -name libkvcodable.so ! -newer include/kvcodable.map -delete 2>/dev/null || true
 	$(SWIFT) build -c release --product kvcodable --scratch-path .build-static -Xswiftc -static-stdlib $(SWIFT_LINK) \
 	  2>&1 | tools/quiet.sh
-	@cmp -s .build-static/release/libkvcodable.so build/libkvcodable.so || cp .build-static/release/libkvcodable.so build/
+	@cmp -s .build-static/release/libkvcodable.so build/libkvcodable.so || \
+	  cp --remove-destination .build-static/release/libkvcodable.so build/
 	@ln -sf libkvcodable.so build/libkvcodable.so.1
 
 lua/sugar.h: lua/sugar.lua tools/embed.py
@@ -72,7 +73,7 @@ check: setup-test lib
 	tools/check.sh
 
 bench: lib
-	@tools/require.sh lua-cjson libplist-dev libglib2.0-dev libsqlite3-dev
+	@tools/require.sh lua-cjson lua-dkjson libmsgpack-dev libplist-dev libglib2.0-dev libsqlite3-dev
 	Benchmarks/run.sh
 
 fuzz:

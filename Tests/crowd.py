@@ -15,24 +15,15 @@ import os
 import plistlib
 import sqlite3
 import subprocess
-import sys
 import tempfile
 import time
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
+from tap import ROOT, check, finish
+
 SUPPORT = ROOT / "Tests/Support"
 BINARIES = ROOT / ".build/debug"
 NAMES = ("lua1", "lua2", "c", "swift")
-checks = 0
-failures = 0
-
-
-def check(good, what):
-    global checks, failures
-    checks += 1
-    failures += not good
-    print(f"{'ok' if good else 'not ok'} {checks} - {what}", flush=True)
 
 
 def build(folder):
@@ -189,7 +180,8 @@ def beside_user_defaults(tools, folder, seconds):
                       for state in states(Path(f"{tools}/{name}.log"), name, path.name)), key=lambda state: state[0])
     ours = [index for index, state in enumerate(history) if state[1] != "UserDefaults"]
     sets = sum(own["sum"] for own in notes.values())
-    check(len(ours) >= sets and len(history) - len(ours) == rounds,
+    # UserDefaults sometimes writes more often than it is told to.
+    check(len(ours) >= sets and len(history) - len(ours) >= rounds,
           f"{len(ours)} states of the file are ours, {len(history) - len(ours)} those of UserDefaults")
     lost = overwritten = 0
     for index in range(1, len(history)):
@@ -217,8 +209,7 @@ def main():
         for engine in ("plist", "sqlite"):
             together(tools, Path(folder), engine, options.seconds, options.limit)
         beside_user_defaults(tools, Path(folder), options.seconds)
-    print(f"1..{checks}")
-    sys.exit(1 if failures else 0)
+    finish()
 
 
 main()

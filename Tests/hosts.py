@@ -4,40 +4,14 @@
 A C host and a Swift host each run a script that tries to get out of what it
 was given; the rock is built by luarocks and its module runs specs and states.
 """
-import os
 import re
 import shutil
-import subprocess
-import sys
 import tempfile
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
+from tap import ROOT, SWIFT, check, environment, finish, run, skip
+
 HOSTS = ROOT / "lua/examples/hosts"
-checks = 0
-failures = 0
-
-
-def check(good, what, output=""):
-    global checks, failures
-    checks += 1
-    failures += not good
-    print(f"{'ok' if good else 'not ok'} {checks} - {what}", flush=True)
-    if not good and output:
-        print(output)
-    return good
-
-
-def skip(what):
-    global checks
-    checks += 1
-    print(f"ok {checks} - # SKIP {what}", flush=True)
-
-
-def run(*command, **options):
-    result = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-                            errors="replace", **options)
-    return result.returncode == 0, result.stdout
 
 
 def is_tight(output):
@@ -47,9 +21,8 @@ def is_tight(output):
 
 
 def c_host(folder, stage):
-    environment = {**os.environ, "PKG_CONFIG_PATH": str(stage / "lib/pkgconfig"),
-                   "LD_LIBRARY_PATH": str(stage / "lib")}
-    good, flags = run("pkg-config", "--cflags", "--libs", "kvcodable-lua", "lua5.4", env=environment)
+    installed = environment(PKG_CONFIG_PATH=stage / "lib/pkgconfig", LD_LIBRARY_PATH=stage / "lib")
+    good, flags = run("pkg-config", "--cflags", "--libs", "kvcodable-lua", "lua5.4", env=installed)
     check(good, "pkg-config knows the library for hosts", flags)
     program = folder / "host"
     good, output = run("gcc", "-std=c11", "-Wall", "-Wextra", "-Wpedantic", "-Werror", HOSTS / "host.c", "-o", program,
@@ -57,13 +30,13 @@ def c_host(folder, stage):
     check(good, "the C host builds against the installed library", output)
     home = folder / "c"
     home.mkdir()
-    good, output = run(program, HOSTS / "escape.lua", home, env=environment)
+    good, output = run(program, HOSTS / "escape.lua", home, env=installed)
     check(good and is_tight(output), "a script finds no way out of the C host", output)
 
 
 def swift_host(folder):
     package = ROOT / "build/swift-host"
-    good, output = run(os.environ.get("SWIFT", "swift"), "build", "--package-path", HOSTS / "swift",
+    good, output = run(SWIFT, "build", "--package-path", HOSTS / "swift",
                        "--scratch-path", package)
     if not check(good, "the Swift host builds as a package of its own", output):
         return
@@ -84,7 +57,7 @@ def rock(folder, stage):
     source, tree = folder / "source", folder / "rocks"
     shutil.copytree(ROOT / "lua", source / "lua", ignore=shutil.ignore_patterns("examples", "spec"))
     good, output = run("luarocks", "--lua-version=5.4", "--tree", tree, "make", "lua/kvcodable-scm-1.rockspec",
-                       f"KVCODABLE_DIR={stage}", cwd=source, env={**os.environ, "HOME": str(folder)})
+                       f"KVCODABLE_DIR={stage}", cwd=source, env=environment(HOME=folder))
     check(good, "luarocks makes the rock", output)
     listed = re.findall(r'"lua/(\w+\.c)"', (ROOT / "lua/kvcodable-scm-1.rockspec").read_text())
     check(sorted(listed) == sorted(path.name for path in (ROOT / "lua").glob("*.c")),
@@ -108,8 +81,7 @@ def main():
         swift_host(folder)
     finally:
         shutil.rmtree(folder)
-    print(f"1..{checks}")
-    sys.exit(1 if failures else 0)
+    finish()
 
 
 main()

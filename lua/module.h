@@ -15,6 +15,7 @@
  *   session.c  the life of handles (session.h)
  *   store.c    the methods of stores and transactions
  *   transaction.c  transactions and updates
+ *   migrate.c  versions of what is stored
  *   open.c     opening stores
  *   whole.c    layers, converting getters, whole stores
  *   notes.c    what watches have to tell, noted in C memory (notes.h)

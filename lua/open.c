@@ -29,6 +29,8 @@ static void check_options(lua_State *L, int index, kv_store_options *options) {
   options->durability =
       (kv_durability)option(L, index, "durability", durabilities);
   options->engine = (kv_engine)option(L, index, "engine", engines);
+  static const char *const synchronous[] = {"full", "normal", NULL};
+  options->sqlite_normal = option(L, index, "synchronous", synchronous);
   lua_getfield(L, index, "read_only");
   options->read_only = lua_toboolean(L, -1);
   lua_getfield(L, index, "timeout");

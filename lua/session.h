@@ -65,12 +65,14 @@ void kvl_push_value(lua_State *L, kvl_state *state, kvl_handle *session,
                     const kvl_path *path, const kv_type *type);
 
 /* Stores the value at `value` as the type at `type_index` says, which may be
- * nil. Raises. */
-void kvl_put_value(lua_State *L, kvl_state *state, kvl_handle *session,
-                   int path_index, int value, int type_index, int options);
+ * nil. With a type, pushes how many elements of stored arrays went with what the
+ * type does not know, and gives 1; else gives 0. Raises. */
+int kvl_put_value(lua_State *L, kvl_state *state, kvl_handle *session,
+                  int path_index, int value, int type_index, int options);
 
 /* Parts of the store's methods: each adds them to the table on top. */
 void kvl_add_closing(lua_State *L);
 void kvl_add_transactions(lua_State *L);
+void kvl_add_migrations(lua_State *L);
 
 #endif

@@ -76,28 +76,39 @@ static uint32_t check_flags(lua_State *L, int options) {
 
 /* Stores the tree of the Lua value at `value`. */
 static kv_status put_tree(lua_State *L, kvl_state *state, kvl_handle *session,
-                          const kvl_path *path, int value, const kv_type *type,
-                          uint32_t flags, kv_error **error) {
-  if (!type && session->store) { /* the most frequent way: in one call */
+                          const kvl_path *path, int value, kv_error **error) {
+  if (session->store) { /* the most frequent way: in one call */
     if (!kvl_walk(L, state, value)) lua_error(L);
     return kv_store_set_nodes(session->store, path->steps, path->count,
                               state->nodes.data, state->nodes.count,
                               state->bytes.data, state->bytes.count, error);
   }
   kv_tree *tree = kvl_walk_tree(L, state, value);
+  kv_status status = kv_transaction_set(session->transaction, path->steps,
+                                        path->count, tree, NULL, 0, error);
+  kv_tree_free(tree);
+  return status;
+}
+
+/* The same as the type says. */
+static kv_status put_typed(lua_State *L, kvl_state *state, kvl_handle *session,
+                           const kvl_path *path, int value, const kv_type *type,
+                           uint32_t flags, size_t *dropped, kv_error **error) {
+  kv_tree *tree = kvl_walk_tree(L, state, value);
   kv_status status =
       session->transaction
-          ? kv_transaction_set(session->transaction, path->steps, path->count,
-                               tree, type, flags, error)
-          : kv_store_set(session->store, path->steps, path->count, tree, type,
-                         flags, error);
+          ? kv_transaction_set_typed(session->transaction, path->steps,
+                                     path->count, tree, type, flags, dropped,
+                                     error)
+          : kv_store_set_typed(session->store, path->steps, path->count, tree,
+                               type, flags, dropped, error);
   kv_tree_free(tree);
   return status;
 }
 
 /* Stores the value at `value` as the type at `type_index` says. */
-void kvl_put_value(lua_State *L, kvl_state *state, kvl_handle *session,
-                   int path_index, int value, int type_index, int options) {
+int kvl_put_value(lua_State *L, kvl_state *state, kvl_handle *session,
+                  int path_index, int value, int type_index, int options) {
   kvl_path path;
   kv_error *error = NULL;
   const kv_type *type = kvl_check_type(L, state, type_index);
@@ -110,19 +121,23 @@ void kvl_put_value(lua_State *L, kvl_state *state, kvl_handle *session,
     type = kvl_check_type(L, state, type_index); /* after the last Lua call */
   }
   kvl_full_path(L, path_index, &path);
-  kv_status status =
-      put_tree(L, state, session, &path, value, type, flags, &error);
+  size_t dropped = 0;
+  kv_status status = type ? put_typed(L, state, session, &path, value, type,
+                                      flags, &dropped, &error)
+                          : put_tree(L, state, session, &path, value, &error);
   if (status != KV_OK) kvl_raise(L, state, status, error);
+  if (type) lua_pushinteger(L, (lua_Integer)dropped);
+  return type != NULL;
 }
 
-/* store:set(path, value, type?, options?) */
+/* store:set(path, value, type?, options?): with a type, how many elements of
+ * stored arrays went with what the type does not know */
 static int store_set(lua_State *L) {
   kvl_state *state = kvl_state_of(L);
   kvl_handle *session = kvl_check_session(L, state);
   if (lua_isnoneornil(L, 3))
     return luaL_argerror(L, 3, "nil is no value; use remove");
-  kvl_put_value(L, state, session, 2, 3, 4, 5);
-  return 0;
+  return kvl_put_value(L, state, session, 2, 3, 4, 5);
 }
 
 /* store:remove(path): whether something was there */
@@ -197,5 +212,6 @@ void kvl_open_store(lua_State *L) {
   kvl_state_of(L)->store_meta = lua_topointer(L, -1);
   kvl_add_closing(L);
   kvl_add_transactions(L);
+  kvl_add_migrations(L);
   lua_setfield(L, -2, "store"); /* for the sugar, which removes it */
 }

@@ -86,11 +86,10 @@ static int update_body(lua_State *L) {
   lua_call(L, 1, 1);
   if (lua_isnil(L, -1)) lua_pushvalue(L, value); /* changed in place */
   if (lua_isnil(L, -1)) return 0;
-  kvl_put_value(L, state, session, 2, lua_gettop(L), 3, 5);
-  return 0;
+  return kvl_put_value(L, state, session, 2, lua_gettop(L), 3, 5);
 }
 
-/* store:update(path, type?, function(value) ... end, options?) */
+/* store:update(path, type?, function(value) ... end, options?): as set */
 static int store_update(lua_State *L) {
   if (lua_isfunction(L, 3)) {
     lua_pushnil(L);

@@ -18,6 +18,7 @@ extension DefaultsStore {
         options.validation = validation
         options.defaults = try domain.lock.withLock { () throws(DefaultsError) in
             try state.checkOpen()
+            options.synchronization = domain.synchronization
             return state.registered
         }
         return try DefaultsStore(domain, layers, options)

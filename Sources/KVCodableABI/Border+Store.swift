@@ -23,11 +23,39 @@ private func options(
     guard copy.timeout >= 0 else { throw .invalidArgument("Expected a timeout from 0, found \(copy.timeout)") }
     if copy.timeout > 0 { options.timeout = .seconds(min(copy.timeout, 1e9)) }
     if copy.managed_file.length > 0 { options.managedFile = try copy.managed_file.string("managed_file") }
-    if copy.suite_count > 0, copy.suites == nil { throw .invalidArgument("suites is NULL") }
-    for suite in UnsafeBufferPointer(start: copy.suites, count: copy.suites == nil ? 0 : copy.suite_count) {
-        options.suites.append(try suite.string("a suite"))
-    }
+    options.suites = try suites(copy)
+    if let check = copy.check { options.validation = validation(check, Context(pointer: copy.check_context)) }
     return options
+}
+
+private func suites(_ given: kv_store_options) throws(Failure) -> [String] {
+    guard given.suite_count != 0 else { return [] }
+    guard let suites = given.suites else { throw .invalidArgument("suites is NULL") }
+    guard 1...maximumSuites ~= given.suite_count else {
+        throw .invalidArgument("Expected at most \(maximumSuites) suites, found \(given.suite_count)")
+    }
+    return try UnsafeBufferPointer(start: suites, count: given.suite_count).map { suite throws(Failure) in
+        try suite.string("a suite")
+    }
+}
+
+/// More suites than any program searches.
+private let maximumSuites = 1024
+
+/// The program's own check, called before each change.
+private func validation(
+    _ check:
+        @escaping @convention(c) (
+            UnsafeMutableRawPointer?, UnsafePointer<kv_step>?, Int, OpaquePointer?
+        ) -> Int32,
+    _ context: Context
+) -> DefaultsStore.Options.Validation {
+    { path, value in
+        let value = value.map { Handle.give(TreeHandle($0)) }
+        defer { kv_tree_free(value) }
+        let accepted = lend(path) { check(context.pointer, $0.baseAddress, $0.count, value) }
+        guard accepted == 0 else { throw DefaultsError(.refused, "The program's check refused the value", at: path) }
+    }
 }
 
 private func engine(_ value: kv_engine) throws(Failure) -> DefaultsStore.Options.Engine {

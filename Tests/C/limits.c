@@ -179,18 +179,16 @@ static size_t tree_size(const kv_cursor *value) {
   uint64_t state = 0;
   kv_cursor inner;
   kv_str key;
-  switch (kv_cursor_kind(value)) {
-    case KV_ARRAY:
-      while (kv_cursor_next(value, &state, &inner) == KV_OK)
-        size += tree_size(&inner);
-      return size;
-    case KV_DICTIONARY:
-      for (; kv_cursor_entry(value, index, &key, &inner) == KV_OK; index++)
-        size += 16 + key.length + tree_size(&inner);
-      return size;
-    default:
-      return size + kv_cursor_count(value);
+  if (kv_cursor_kind(value) == KV_DICTIONARY) {
+    for (; kv_cursor_entry(value, index, &key, &inner) == KV_OK; index++)
+      size += 16 + key.length + tree_size(&inner);
+  } else if (kv_cursor_kind(value) == KV_ARRAY) {
+    while (kv_cursor_next(value, &state, &inner) == KV_OK)
+      size += tree_size(&inner);
+  } else {
+    size += kv_cursor_count(value);
   }
+  return size;
 }
 
 /* Records of numbers and strings of their own, and of some that they share. */

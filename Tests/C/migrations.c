@@ -4,12 +4,6 @@
 
 #include "check.h"
 
-static kv_tree *parse(const char *text) {
-  kv_tree *tree = NULL;
-  CHECK(kv_decode(kv_string(text), NULL, NULL, &tree, NULL, NULL) == KV_OK);
-  return tree;
-}
-
 static kv_store *open_file(const char *path, kv_engine engine) {
   kv_store_options options;
   kv_store *store = NULL;

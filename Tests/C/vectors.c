@@ -114,27 +114,24 @@ static void append_value(text *out, const kv_cursor *value) {
   kv_str key;
   uint64_t state = 0;
   size_t index = 0;
-  switch (kv_cursor_kind(value)) {
-    case KV_ARRAY:
-      append_string(out, "[");
-      while (kv_cursor_next(value, &state, &inner) == KV_OK) {
-        if (index++ > 0) append_string(out, ", ");
-        append_value(out, &inner);
-      }
-      append_string(out, "]");
-      return;
-    case KV_DICTIONARY:
-      append_string(out, "{");
-      for (; kv_cursor_entry(value, index, &key, &inner) == KV_OK; index++) {
-        if (index > 0) append_string(out, ", ");
-        append_quoted(out, key);
-        append_string(out, ": ");
-        append_value(out, &inner);
-      }
-      append_string(out, "}");
-      return;
-    default:
-      append_scalar(out, value);
+  if (kv_cursor_kind(value) == KV_ARRAY) {
+    append_string(out, "[");
+    while (kv_cursor_next(value, &state, &inner) == KV_OK) {
+      if (index++ > 0) append_string(out, ", ");
+      append_value(out, &inner);
+    }
+    append_string(out, "]");
+  } else if (kv_cursor_kind(value) == KV_DICTIONARY) {
+    append_string(out, "{");
+    for (; kv_cursor_entry(value, index, &key, &inner) == KV_OK; index++) {
+      if (index > 0) append_string(out, ", ");
+      append_quoted(out, key);
+      append_string(out, ": ");
+      append_value(out, &inner);
+    }
+    append_string(out, "}");
+  } else {
+    append_scalar(out, value);
   }
 }
 
