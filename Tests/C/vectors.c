@@ -102,7 +102,9 @@ static void append_scalar(text *out, const kv_cursor *value) {
       kv_cursor_data(value, &bytes);
       append_data(out, bytes);
       return;
-    default:
+    case KV_NULL:
+    case KV_ARRAY:
+    case KV_DICTIONARY:
       break;
   }
   append_string(out, number);
