@@ -5,11 +5,13 @@ extension DecodingNode: Decoder {
 
     final func container<Key: CodingKey>(keyedBy type: Key.Type) throws -> KeyedDecodingContainer<Key> {
         guard openEntries() else { throw mismatch([String: Any].self, at: .whole, nil) }
+        if DictionaryKeys.type == ObjectIdentifier(type) { try refuseLookAlikes() }
         return KeyedDecodingContainer(KeyedDecodingStore<Key>(self))
     }
 
     final func unkeyedContainer() throws -> any UnkeyedDecodingContainer {
         guard openElements() else { throw mismatch([Any].self, at: .whole, nil) }
+        record?.openElements()
         return UnkeyedDecodingStore(self)
     }
 

@@ -12,11 +12,14 @@ struct KeyedDecodingStore<Key: CodingKey>: KeyedDecodingContainerProtocol {
 
     var codingPath: [any CodingKey] { node.codingPath }
 
-    var allKeys: [Key] { node.names.compactMap { names.key(for: $0, in: node) } }
+    var allKeys: [Key] {
+        node.record?.asksAll = true
+        return node.names.compactMap { names.key(for: $0, in: node) }
+    }
 
     @inline(__always) func slot(_ key: Key) -> DecodingSlot {
-        if case .asTheyAre = names { return .named(key.stringValue) }
-        return .named(names.name(of: key, in: node))
+        if case .asTheyAre = names, node.record == nil { return .named(key.stringValue) }
+        return .named(node.noted(names.name(of: key, in: node)))
     }
 
     func contains(_ key: Key) -> Bool {
@@ -62,7 +65,7 @@ struct KeyedDecodingStore<Key: CodingKey>: KeyedDecodingContainerProtocol {
 
     /// The superclass's part: under "super", or this dictionary itself, as other coders write it flat.
     func superDecoder() throws -> any Decoder {
-        let slot = DecodingSlot.named(names.name(of: NameKey.superclass, in: node))
+        let slot = DecodingSlot.named(node.noted(names.name(of: NameKey.superclass, in: node)))
         if case .absent = node.scalar(at: slot) { return try node.nested(at: .whole, nil) }
         return try node.nested(at: slot, NameKey.superclass)
     }

@@ -101,6 +101,21 @@ final class TreeDecodingNode: DecodingNode {
 
     override var names: [String] { PropertyList(document: document, index: index).keys }
 
+    override var lookAlikes: (String, String)? {
+        guard node.kind == .dictionary else { return nil }
+        let keys = document.keys(ofDictionaryAt: index)
+        // Letters of ASCII alone have one form each.
+        guard keys.contains(where: { document.buffer(of: document.nodes[$0]).contains { $0 >= 0x80 } }) else {
+            return nil
+        }
+        var names: [String: String] = [:]
+        for slot in keys {
+            let name = String(decoding: document.buffer(of: document.nodes[slot]), as: UTF8.self)
+            if let other = names.updateValue(name, forKey: name) { return (other, name) }
+        }
+        return nil
+    }
+
     override func hand(_ child: DecodingNode, valueAt slot: DecodingSlot) -> Bool {
         guard let child = child as? TreeDecodingNode, let place = find(slot) else { return false }
         child.index = place
