@@ -78,11 +78,16 @@ extension AnyDecodingNode {
         guard let elements = listed(value) else { return nil }
         var result: [S] = []
         result.reserveCapacity(elements.count)
-        for element in elements {
-            guard let element = S(Scalar(in: element)) else { return nil }
-            result.append(element)
+        let areAll = elements.withUnsafeBufferPointer { elements in
+            for index in elements.indices {
+                guard let element = sameType(type, elements[index]) ?? S(Scalar(in: elements[index])) else {
+                    return false
+                }
+                result.append(element)
+            }
+            return true
         }
-        return result
+        return areAll ? result : nil
     }
 
     /// The entries of a dictionary whose values are all of one type.
@@ -91,10 +96,16 @@ extension AnyDecodingNode {
         if Swift.type(of: value) == [String: S].self { return value as? [String: S] }
         guard let entries = stringKeyed(value) else { return nil }
         return try? entries.mapValues { value throws(OtherType) in
-            guard let value = S(Scalar(in: value)) else { throw OtherType() }
+            guard let value = sameType(type, value) ?? S(Scalar(in: value)) else { throw OtherType() }
             return value
         }
     }
+}
+
+/// The value in an `Any` if it is of this very type.
+@inline(__always) private func sameType<S: ScalarValue>(_ type: S.Type, _ value: Any) -> S? {
+    func open<Value>(_ value: Value) -> S? { Value.self == S.self ? exactly(value, as: S.self) : nil }
+    return open(value)
 }
 
 /// Ends the walk over a dictionary at a value of another type.

@@ -24,8 +24,12 @@ extension DecodingNode {
 
     /// Decodes this node's value by the type's own code.
     @inline(__always) final func decodeOwn<T: Decodable>(_ type: T.Type) throws -> T {
-        if context.mayBeDictionary(type), let value = try decodeKeyed(type) { return value }
-        return try T(from: self)
+        context.mayBeDictionary(type) ? try decodeDictionary(type) : try T(from: self)
+    }
+
+    /// Apart from the rest: the Optional of a generic type has to be looked up each time.
+    @inline(never) private final func decodeDictionary<T: Decodable>(_ type: T.Type) throws -> T {
+        try decodeKeyed(type) ?? T(from: self)
     }
 
     private final func decodeKnown<T: Decodable>(

@@ -1,5 +1,5 @@
 /// Decodes the entries of a dictionary.
-struct KeyedDecodingStore<Key: CodingKey>: KeyedDecodingContainerProtocol {
+struct KeyedDecodingStore<Key: CodingKey>: NodeDecodingContainer {
     let node: DecodingNode
     let names: DecodingNames
 

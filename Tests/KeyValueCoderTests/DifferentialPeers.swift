@@ -4,7 +4,7 @@ import PropertyLists
 import Testing
 
 /// One of Foundation's pairs of coders, and ours under the strategies that make the same of dates, data and nil.
-protocol Peer {
+protocol Peer: SendableMetatype {
     static var encoder: KeyValueEncoder { get }
     static var decoder: KeyValueDecoder { get }
 
@@ -16,8 +16,6 @@ protocol Peer {
     static func read<T: Decodable>(_ type: T.Type, from form: Form) throws -> T
     /// What ours reads, in each of its ways.
     static func readByUs<T: Decodable>(_ type: T.Type, from form: Form) -> [Result<T, any Error>]
-    /// Why Foundation and we differ about a changed value; nil where we should not.
-    static func reason<T>(_ theirs: Result<T, any Error>, _ ours: Result<T, any Error>) -> String?
 }
 
 /// PropertyListEncoder and PropertyListDecoder, through PropertyListSerialization.
@@ -59,8 +57,6 @@ enum PropertyListPeer: Peer {
             Result { try decoder.decode(type, from: PropertyList(any: form.native)) },
         ]
     }
-
-    static func reason<T>(_ theirs: Result<T, any Error>, _ ours: Result<T, any Error>) -> String? { nil }
 }
 
 /// JSONEncoder and JSONDecoder. Their text is read and written as a tree: JSONSerialization on Linux reads every number
@@ -104,8 +100,6 @@ enum JSONPeer: Peer {
             Result { try treeDecoder.decode(type, from: PropertyList(any: form.asJSON.native)) },
         ]
     }
-
-    static func reason<T>(_ theirs: Result<T, any Error>, _ ours: Result<T, any Error>) -> String? { nil }
 }
 
 extension Peer {
@@ -118,7 +112,9 @@ extension Peer {
             try #require(ours == theirs, "\(type) of seed \(seed)")
             try #require(try read([T].self, from: ours) == value, "\(type) of seed \(seed)")
         }
-        for result in readByUs([T].self, from: theirs) { try #require(try result.get() == value, "\(type) of seed \(seed)") }
+        for result in readByUs([T].self, from: theirs) {
+            try #require(try result.get() == value, "\(type) of seed \(seed)")
+        }
     }
 
     /// Of a value that was changed somewhere, both make the same, or both make an error.
@@ -129,23 +125,17 @@ extension Peer {
         let form = Form.array(elements.map { $0.mutated(&random) })
         let theirs = Result { try read([T].self, from: form) }
         for ours in readByUs([T].self, from: form) {
-            switch (theirs, ours) {
-            case (.success(let theirs), .success(let ours)) where theirs == ours: break
-            case (.failure, .failure): break
-            default:
-                if ProcessInfo.processInfo.environment["DUMP"] != nil { print("DIFF", self, type, seed, short(theirs), "|||", short(ours)); continue }
-                try #require(reason(theirs, ours) != nil, "\(type) of seed \(seed): \(theirs) and \(ours) from \(form)")
-            }
+            let isSame =
+                switch (theirs, ours) {
+                case (.success(let theirs), .success(let ours)): theirs == ours
+                case (.failure(let theirs), .failure(let ours)):
+                    Fault(theirs) == Fault(ours) || Difference(theirs, ours) != nil
+                case (.failure(let theirs), .success): Difference(theirs, nil) != nil
+                case (.success, .failure): false
+                }
+            try #require(isSame, "\(type) of seed \(seed): \(theirs) and \(ours) from \(form)")
         }
     }
 }
 
 private struct Unexpected: Error {}
-func short<T>(_ r: Result<T, any Error>) -> String {
-    switch r { case .success: "OK"
-    case .failure(let e): text { throw e } + " @ " + path(e) }
-}
-func path(_ e: any Error) -> String {
-  switch e { case DecodingError.typeMismatch(_, let c), DecodingError.valueNotFound(_, let c), DecodingError.dataCorrupted(let c), DecodingError.keyNotFound(_, let c): c.codingPath.map { $0.stringValue }.joined(separator: ".")
-  default: "?" }
-}

@@ -42,4 +42,55 @@ struct ComparedType: Sendable, CustomTestStringConvertible {
             try type.compareRead(JSONPeer.self, seed)
         }
     }
+
+    /// What is written otherwise than by Foundation, each with its reason: what both write of `value` in an array.
+    struct WrittenDifference: Sendable, CustomTestStringConvertible {
+        let testDescription: String
+        let theirs: @Sendable () throws -> Form
+        let ours: @Sendable () throws -> [Form]
+        let expected: (theirs: Form?, ours: [Form?])
+
+        init<T: Encodable & Sendable>(
+            _ reason: String, _ peer: any Peer.Type, _ value: T, _ theirs: Form?, _ ours: Form?...
+        ) {
+            testDescription = reason
+            self.theirs = { try peer.written(value) }
+            self.ours = { try peer.writtenByUs(value) }
+            expected = (theirs, ours)
+        }
+    }
+
+    static let writtenDifferences: [WrittenDifference] = [
+        .init(
+            "a decimal number is one value, not the parts of its memory", PropertyListPeer.self, ["a": Decimal(1)],
+            .dictionary([
+                "a": .dictionary([
+                    "exponent": .integer(0), "length": .integer(1), "isNegative": .bool(false),
+                    "isCompact": .bool(true),
+                    "mantissa": .array([1, 0, 0, 0, 0, 0, 0, 0].map { .integer($0) }),
+                ])
+            ]), .dictionary(["a": .other("Decimal 1")]), .dictionary(["a": .string("1")])),
+        .init(
+            "a decimal number keeps all its digits in an Any, where JSON has a number", JSONPeer.self,
+            ["a": Decimal(string: "0.1")], .dictionary(["a": .real(0.1)]), .dictionary(["a": .other("Decimal 0.1")])),
+        .init(
+            "a URL is one value, not the parts of one", PropertyListPeer.self, ["a": URL(string: "b:c")],
+            .dictionary(["a": .dictionary(["relative": .string("b:c")])]), .dictionary(["a": .other("URL b:c")]),
+            .dictionary(["a": .string("b:c")])),
+        .init(
+            "a URL stays a URL in an Any", JSONPeer.self, ["a": URL(string: "b:c")],
+            .dictionary(["a": .string("b:c")]), .dictionary(["a": .other("URL b:c")])),
+        .init(
+            "a value alone needs no container", PropertyListPeer.self, 1, nil, .integer(1), .integer(1)),
+        .init(
+            "numbers that are not finite pass unless the strategy says otherwise", JSONPeer.self,
+            ["a": Double.infinity],
+            nil, .dictionary(["a": .real(.infinity)])),
+    ]
+
+    @Test("what is written otherwise has its reason", arguments: writtenDifferences)
+    func names(difference: WrittenDifference) throws {
+        #expect((try? difference.theirs()) == difference.expected.theirs)
+        #expect(try difference.ours() == difference.expected.ours)
+    }
 }

@@ -4,7 +4,11 @@ import Foundation
 
 /// Nested containers of both kinds, written to out of order, and super encoders in all of them.
 struct Manual: Specimen {
-    private enum Keys: String, CodingKey { case keyed, unkeyed, own = "super", named, inner, deep, late, two, null }
+    private enum Keys: String, CodingKey {
+        case keyed, unkeyed
+        case own = "super"
+        case named, inner, deep, late, two, null
+    }
 
     var inner: Int
     var late: String
@@ -71,7 +75,8 @@ struct Manual: Specimen {
             try [String](from: container.superDecoder(forKey: .named)) == named,
             try keyed.decode(Int.self, forKey: .inner) == inner
         else {
-            throw DecodingError.dataCorruptedError(forKey: .two, in: container, debugDescription: "not what was written")
+            throw DecodingError.dataCorruptedError(
+                forKey: .two, in: container, debugDescription: "not what was written")
         }
     }
 }

@@ -82,7 +82,10 @@ struct Collections: Specimen {
 
 struct Tables: Specimen {
     enum Level: String, Codable, CaseIterable { case low, mid, high }
-    enum Rank: Int, Codable, CaseIterable { case first = 1, second = 2 }
+    enum Rank: Int, Codable, CaseIterable {
+        case first = 1
+        case second = 2
+    }
     enum Name: String, Codable, CaseIterable, CodingKeyRepresentable { case one, two }
 
     var byText: [String: Double]
@@ -103,7 +106,8 @@ struct Tables: Specimen {
             byName: random.table({ $0.one(of: Name.allCases) }, { $0.flag() }),
             byID: random.table({ $0.id() }, { $0.text() }), byFlag: random.table({ $0.flag() }, { $0.integer() }),
             byReal: random.table({ $0.real() }, { $0.integer() }),
-            nested: random.table({ $0.text() }, { $0.table({ $0.text() }, { $0.table({ $0.integer() }, { $0.flag() }) }) }))
+            nested: random.table(
+                { $0.text() }, { $0.table({ $0.text() }, { $0.table({ $0.integer() }, { $0.flag() }) }) }))
     }
 }
 

@@ -36,8 +36,10 @@ generated() {
 
 thread() {
   swift test --sanitize=thread --scratch-path .build-thread \
-    --filter 'DefaultsStorageTests|KeyValueCodingTests|CodableTypesTests' 2>&1 | tee build/stress/thread.out
-  ! grep -q 'WARNING: ThreadSanitizer' build/stress/thread.out && [ "${PIPESTATUS[0]}" = 0 ]
+    --filter 'DefaultsStorageTests|KeyValueCodingTests|CodableTypesTests' >build/stress/thread.out 2>&1
+  local status=$?
+  cat build/stress/thread.out
+  [ $status = 0 ] && ! grep -q 'WARNING: ThreadSanitizer' build/stress/thread.out
 }
 
 address() {

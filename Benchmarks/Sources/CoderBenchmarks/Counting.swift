@@ -4,15 +4,34 @@ import PropertyLists
 
 /// Single operations for an instruction counter.
 enum Counting {
-    static func run(_ arguments: [String], _ records: [Record]) throws {
+    static func run(_ arguments: [String], _ shape: Shape<[Record]>) throws {
         guard arguments.count == 3, let times = Int(arguments[2]) else { throw WrongShape() }
         switch arguments[0] {
-        case "records": try run(records, arguments[1], times)
+        case "records": try run(shape.value, arguments[1], times)
+        case "by-hand": try runByHand(shape, arguments[1], times)
         case "integers": try run(Array(0..<100_000), arguments[1], times)
         case "doubles": try run((0..<100_000).map { Double($0) * 0.5 }, arguments[1], times)
         case "strings": try run((0..<10_000).map { "string number \($0)" }, arguments[1], times)
         case "pair": try run(Pair(x: 1, name: "one"), arguments[1], times)
         default: throw WrongShape()
+        }
+    }
+
+    /// The same operations on the records, by the hand-written code.
+    private static func runByHand(_ shape: Shape<[Record]>, _ operation: String, _ times: Int) throws {
+        guard let encode = shape.encodeByHand, let decode = shape.decodeByHand, let build = shape.buildByHand,
+            let read = shape.readByHand
+        else { throw WrongShape() }
+        let any = try encode(shape.value)
+        let list = try build(shape.value)
+        for _ in 0..<times {
+            switch operation {
+            case "encode": consume(try encode(shape.value))
+            case "decode": consume(try decode(any))
+            case "build": consume(try build(shape.value))
+            case "read": consume(try read(list))
+            default: throw WrongShape()
+            }
         }
     }
 
