@@ -15,7 +15,7 @@ help:
 	@echo "make test      every suite; ends with 'N passed, N failed'"
 	@echo "make lib       build/libkvcodable.so and the Lua module build/kvcodable.so"
 	@echo "make install   PREFIX=$(PREFIX) DESTDIR="
-	@echo "make check     format, lint, headers, exports"
+	@echo "make check     format, lint, headers, exports, the recorded contract"
 	@echo "make bench     the targets, measured beside peers"
 	@echo "make fuzz      SECONDS=$(SECONDS) for each fuzzer"
 	@echo "make stress    the long proofs: kills, faults, processes, sanitizers"
@@ -46,15 +46,19 @@ library:
 	@find .build-static -name libkvcodable.so ! -newer include/kvcodable.map -delete 2>/dev/null || true
 	$(SWIFT) build -c release --product kvcodable --scratch-path .build-static -Xswiftc -static-stdlib $(SWIFT_LINK) \
 	  2>&1 | tools/quiet.sh
-	@cmp -s .build-static/release/libkvcodable.so build/libkvcodable.so || cp .build-static/release/libkvcodable.so build/
+	@cmp -s .build-static/release/libkvcodable.so build/libkvcodable.so || \
+	  cp --remove-destination .build-static/release/libkvcodable.so build/
 	@ln -sf libkvcodable.so build/libkvcodable.so.1
 
 lua/sugar.h: lua/sugar.lua tools/embed.py
 	python3 tools/embed.py lua/sugar.lua $@
 
-build/kvcodable.so: $(LUA_SOURCES) lua/module.h lua/sugar.h $(wildcard include/*.h) | library setup-lib
+build/kvcodable.so: $(LUA_SOURCES) $(wildcard lua/*.h) lua/sugar.h $(wildcard include/*.h) | library setup-lib
 	$(CC) $(CFLAGS_STRICT) -fPIC $$(pkg-config --cflags lua5.4) -shared -o $@ $(LUA_SOURCES) \
-	  -Lbuild -lkvcodable -Wl,-z,nodelete -Wl,-rpath,'$$ORIGIN:$$ORIGIN/../..:$$ORIGIN/../../..'
+	  -Lbuild -lkvcodable -Wl,-soname,libkvcodable_lua.so.1 -Wl,-z,nodelete \
+	  -Wl,-rpath,'$$ORIGIN:$$ORIGIN/../..:$$ORIGIN/../../..'
+	@ln -sf kvcodable.so build/libkvcodable_lua.so.1
+	@ln -sf kvcodable.so build/libkvcodable_lua.so
 
 # ---- Demonstration and proofs
 
@@ -69,7 +73,7 @@ check: setup-test lib
 	tools/check.sh
 
 bench: lib
-	@tools/require.sh lua-cjson libplist-dev libglib2.0-dev libsqlite3-dev
+	@tools/require.sh lua-cjson lua-dkjson libmsgpack-dev libplist-dev libglib2.0-dev libsqlite3-dev
 	Benchmarks/run.sh
 
 fuzz:
@@ -81,7 +85,8 @@ stress: setup-test lib
 docs:
 	tools/docs.sh
 
-# ---- Installation
+# ---- Installation. The Lua module is one file, a library for hosts and, through a
+# link, what require finds: whoever loads it, it is in a process once.
 
 LIBDIR = $(PREFIX)/lib
 INCLUDEDIR = $(PREFIX)/include
@@ -93,9 +98,14 @@ install: lib
 	ln -sf libkvcodable.so.$(VERSION) $(DESTDIR)$(LIBDIR)/libkvcodable.so.1
 	ln -sf libkvcodable.so.1 $(DESTDIR)$(LIBDIR)/libkvcodable.so
 	install -m 644 include/kvcodable.h include/kvcodable_nodes.h include/kvcodable_lua.h $(DESTDIR)$(INCLUDEDIR)
-	install -m 755 build/kvcodable.so $(DESTDIR)$(LUA_CMOD)
-	sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@VERSION@|$(VERSION)|' include/kvcodable.pc.in \
-	  > $(DESTDIR)$(LIBDIR)/pkgconfig/kvcodable.pc
+	install -m 755 build/kvcodable.so $(DESTDIR)$(LIBDIR)/libkvcodable_lua.so.$(VERSION)
+	ln -sf libkvcodable_lua.so.$(VERSION) $(DESTDIR)$(LIBDIR)/libkvcodable_lua.so.1
+	ln -sf libkvcodable_lua.so.1 $(DESTDIR)$(LIBDIR)/libkvcodable_lua.so
+	ln -srf $(DESTDIR)$(LIBDIR)/libkvcodable_lua.so.$(VERSION) $(DESTDIR)$(LUA_CMOD)/kvcodable.so
+	for name in kvcodable kvcodable-lua; do \
+	  sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@VERSION@|$(VERSION)|' include/$$name.pc.in \
+	    > $(DESTDIR)$(LIBDIR)/pkgconfig/$$name.pc; \
+	done
 
 clean:
 	rm -rf build .build .build-*

@@ -1,5 +1,5 @@
 // swift-tools-version: 6.3
-// The rooms and their imports are described in README.md, "The house".
+// The rooms and their imports are described in docs/architecture.md.
 import PackageDescription
 
 let strict: [SwiftSetting] = [
@@ -43,10 +43,11 @@ let package = Package(
         room("KVCodableABI", ["CKVCodable", "KVCodable", "CodableTypes", "DefaultsStorage", "PropertyLists"]),
         .target(
             name: "KVCodableLua", dependencies: ["CKVCodable", "CLua"], path: "lua",
-            exclude: ["spec", "examples", "sugar.lua", "README.md"],
+            exclude: ["spec", "examples", "sugar.lua", "kvcodable-scm-1.rockspec", "README.md"],
             sources: [
-                "module.c", "walk.c", "build.c", "values.c", "errors.c", "types.c", "codec.c", "store.c", "open.c",
-                "whole.c", "watch.c",
+                "module.c", "walk.c", "build.c", "values.c", "date.c", "errors.c", "types.c", "codec.c", "path.c",
+                "session.c", "store.c", "transaction.c", "migrate.c", "open.c", "whole.c", "notes.c", "watch.c",
+                "host.c",
             ]),
 
         tests("PropertyLists", ["CKVCodable"]),
@@ -63,5 +64,8 @@ let package = Package(
             name: "UserDefaultsHelper", path: "Tests/Support/UserDefaultsHelper", swiftSettings: strict),
         tests("DefaultsStorage", ["PropertyLists", "StoreHelper", "UserDefaultsHelper"]),
         tests("KVCodable", ["PropertyLists", "DefaultsStorage", "CodableTypes"]),
+        .testTarget(
+            name: "StoryTests", dependencies: ["KVCodable", "KeyValueCoder", "KeyValueCoding", "PropertyLists"],
+            swiftSettings: strict),
     ]
 )

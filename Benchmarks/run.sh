@@ -1,9 +1,10 @@
-#!/bin/sh
+#!/bin/bash
 # Runs the benchmarks, each beside named peers in one run; results are checked
-# equal before they are timed.
+# equal before they are timed. What they print stands in build/bench/PART.out;
+# report.py sets it against the targets.
 #
 #   run.sh [PART…]     parts: tables coders formats store
-set -eu
+set -euo pipefail
 cd "$(dirname "$0")/.."
 parts=${*:-tables coders formats store}
 mkdir -p build/bench
@@ -13,17 +14,29 @@ swift_benchmark() {
   ".build-bench/release/$1"
 }
 
+tables() {
+  local flags="-std=c11 -O2 -Wall -Wextra -Werror"
+  gcc $flags -fPIC -shared $(pkg-config --cflags lua5.4) -o build/bench/floor.so Benchmarks/lua/floor.c
+  gcc $flags -fPIC -shared $(pkg-config --cflags lua5.4 msgpack) -o build/bench/messagepack.so \
+    Benchmarks/lua/messagepack.c $(pkg-config --libs msgpack)
+  gcc $flags -Iinclude $(pkg-config --cflags glib-2.0) -o build/bench/reads Benchmarks/c/reads.c \
+    -Lbuild -lkvcodable $(pkg-config --libs glib-2.0) -Wl,-rpath,"$PWD/build"
+  export LUA_CPATH="build/?.so;build/bench/?.so;;"
+  lua5.4 Benchmarks/lua/tables.lua
+  build/bench/reads
+  python3 Benchmarks/require.py
+}
+
+coders() { swift_benchmark CoderBenchmarks; }
+formats() { swift_benchmark FormatBenchmarks; }
+store() { swift_benchmark StoreBenchmarks; }
+
 for part in $parts; do
-  echo "== $part"
   case $part in
-    tables)
-      gcc -std=c11 -O2 -Wall -Wextra -Werror -fPIC -shared $(pkg-config --cflags lua5.4) \
-        -o build/bench/floor.so Benchmarks/lua/floor.c
-      LUA_CPATH="build/?.so;build/bench/?.so;;" lua5.4 Benchmarks/lua/tables.lua
-      ;;
-    coders) swift_benchmark CoderBenchmarks ;;
-    formats) swift_benchmark FormatBenchmarks ;;
-    store) swift_benchmark StoreBenchmarks ;;
+    tables | coders | formats | store) ;;
     *) echo "no part $part" && exit 1 ;;
   esac
+  echo "-- $part"
+  $part | tee "build/bench/$part.out" | sed '/^row/d'
 done
+python3 Benchmarks/report.py $parts

@@ -6,21 +6,17 @@
 Prints TAP. A check counts what is in the file afterwards, as Python's plistlib reads it.
 """
 import argparse
-import os
 import plistlib
 import random
 import signal
 import subprocess
-import sys
 import tempfile
 import time
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
-ENVIRONMENT = {**os.environ, "LUA_CPATH": f"{ROOT}/build/?.so;;"}
-checks = 0
-failures = 0
+from tap import ROOT, check, environment, finish
 
+ENVIRONMENT = environment(LUA_CPATH=f"{ROOT}/build/?.so;;")
 SAVER = """
 local kv = require "kvcodable"
 local store = assert(kv.open_file(arg[1], { durability = "immediate" }))
@@ -46,13 +42,6 @@ for i = 1, tonumber(arg[3]) do
   store:update("counter", kv.int, function(n) return (n or 0) + 1 end)
 end
 """
-
-
-def check(good, what):
-    global checks, failures
-    checks += 1
-    failures += not good
-    print(f"{'ok' if good else 'not ok'} {checks} - {what}", flush=True)
 
 
 def lua(script, *arguments, **options):
@@ -123,8 +112,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         kill_in_the_middle(Path(folder), options.kills)
         write_at_once(Path(folder), options.writers, options.sets)
-    print(f"1..{checks}")
-    sys.exit(1 if failures else 0)
+    finish()
 
 
 main()

@@ -31,7 +31,13 @@
  *              several threads at once, and so may a kv_store; everything else
  *              by one thread at a time.
  *   Callbacks  must return: no longjmp and no C++ exception may leave one.
+ *   Freeing    in any order: what a handle needs of another, it keeps alive.
+ *              Borrowed memory goes with what it is borrowed from.
  *   Memory     When memory runs out, the process is aborted.
+ *   Stability  As long as KV_ABI_VERSION stays, no function, constant or layout
+ *              goes or changes. Functions and constants may be added, and an
+ *              options struct, which begins with its size, may grow at its end:
+ *              a program runs with every later library of its version.
  */
 #ifndef KVCODABLE_H
 #define KVCODABLE_H
@@ -77,7 +83,7 @@ typedef enum kv_status {
   KV_CLOSED = -11,          /* the store is closed, the transaction over */
   KV_CORRUPT = -12,         /* the store's file is damaged */
   KV_MISUSE = -13,          /* calls in an order that makes no sense */
-  KV_UNSUPPORTED = -14,     /* not to be had here, or not for this format */
+  KV_UNSUPPORTED = -14,     /* not to be had here: SQLite, a home folder */
   KV_ACCESS_DENIED = -15,   /* the file's or folder's mode forbids it */
   KV_NO_SPACE = -16,        /* the device is full, or a quota is */
   KV_FORCED = -17,          /* the administrator has set the key */
@@ -137,7 +143,7 @@ typedef struct kv_bytes {
 /* Frees what `bytes` points to and sets it to nothing. */
 void kv_bytes_free(kv_bytes *bytes);
 
-/* KV_INVALID_ARGUMENT for NULL. */
+/* The status of the call that gave the error; KV_INVALID_ARGUMENT for NULL. */
 kv_status kv_error_status(const kv_error *error);
 
 /* The whole message, with the place, such as "Expected String at
@@ -145,7 +151,8 @@ kv_status kv_error_status(const kv_error *error);
  * follows the text. */
 kv_str kv_error_message(const kv_error *error);
 
-/* The same with the indexes of arrays counted from `first_index`. Gives. */
+/* Gives the same with the indexes of arrays counted from `first_index`, for
+ * languages that count from 1. */
 kv_status kv_error_describe(const kv_error *error, int64_t first_index,
                             kv_bytes *message);
 
@@ -167,6 +174,7 @@ kv_status kv_error_position(const kv_error *error, int64_t *line,
  * none. */
 kv_status kv_error_offset(const kv_error *error, int64_t *offset);
 
+/* Frees an error, and what was borrowed from it. */
 void kv_error_free(kv_error *error);
 
 /* ------------------------------------------------------------------------
@@ -190,6 +198,7 @@ typedef enum kv_kind {
   KV_DICTIONARY = 10
 } kv_kind;
 
+/* Frees a tree. Cursors and bytes that were borrowed from it end with it. */
 void kv_tree_free(kv_tree *tree);
 
 /* Whether both are the same value: reals by their bits, integer 1 is not real
@@ -198,7 +207,8 @@ int kv_tree_equal(const kv_tree *left, const kv_tree *right);
 
 /* Gives the tree with `value` at the end of the path, and nothing else
  * changed. A missing key is added, with the dictionaries on the way; an index
- * equal to an array's count appends. */
+ * equal to an array's count appends. KV_PATH_MISMATCH where the path leads
+ * through a scalar, or beyond the end of an array. */
 kv_status kv_tree_set(const kv_tree *tree, const kv_step *path, size_t steps,
                       const kv_tree *value, kv_tree **result, kv_error **error);
 
@@ -219,7 +229,7 @@ typedef struct kv_cursor {
 /* The tree's own value. */
 kv_cursor kv_tree_root(const kv_tree *tree);
 
-/* KV_NULL for a cursor without a tree. */
+/* The kind of the value at the cursor; KV_NULL for a cursor without a tree. */
 kv_kind kv_cursor_kind(const kv_cursor *cursor);
 
 /* Elements of an array, entries of a dictionary, bytes of a string or data;
@@ -267,12 +277,16 @@ kv_status kv_cursor_copy(const kv_cursor *cursor, kv_tree **tree);
  * kv_builder_free(). */
 typedef struct kv_builder kv_builder;
 
-/* Gives. */
+/* Gives a builder with nothing in it. */
 kv_builder *kv_builder_new(void);
+
+/* Frees a builder, and what it was writing. */
 void kv_builder_free(kv_builder *builder);
 
 /* Append a value: at the root, as the next element of the open array, or as the
- * value of the key that was just named. The bytes are copied. */
+ * value of the key that was just named. The bytes are copied. KV_MISUSE where no
+ * value can stand, KV_INVALID_VALUE for a string that is not UTF-8,
+ * KV_LIMIT_EXCEEDED for more or larger values than a tree holds. */
 kv_status kv_builder_null(kv_builder *builder, kv_error **error);
 kv_status kv_builder_boolean(kv_builder *builder, int value, kv_error **error);
 kv_status kv_builder_integer(kv_builder *builder, int64_t value,
@@ -290,13 +304,16 @@ kv_status kv_builder_cursor(kv_builder *builder, const kv_cursor *value,
                             kv_error **error);
 
 /* Open a container; kv_builder_end() closes the one opened last. Of a key that
- * is given twice, the last value stays. */
+ * is given twice, the last value stays. KV_MISUSE for a key outside a dictionary
+ * or behind another key, and for an end without a beginning; KV_LIMIT_EXCEEDED
+ * from 512 levels on. */
 kv_status kv_builder_begin_array(kv_builder *builder, kv_error **error);
 kv_status kv_builder_begin_dictionary(kv_builder *builder, kv_error **error);
 kv_status kv_builder_key(kv_builder *builder, kv_str key, kv_error **error);
 kv_status kv_builder_end(kv_builder *builder, kv_error **error);
 
-/* Gives the tree and leaves the builder empty, ready for another. */
+/* Gives the tree and leaves the builder empty, ready for another. KV_MISUSE
+ * while a container is open, and where there is no value. */
 kv_status kv_builder_finish(kv_builder *builder, kv_tree **tree,
                             kv_error **error);
 
@@ -318,6 +335,10 @@ typedef struct kv_registry kv_registry;
 /* Gives a registry of its own, with the built-in types. NULL where `flags` has
  * other flags. */
 kv_registry *kv_registry_new(uint32_t flags);
+
+/* The same, of a registry that knows the types of `outer` too, which may be
+ * NULL: its own take their place, and are not seen there. */
+kv_registry *kv_registry_new_over(const kv_registry *outer, uint32_t flags);
 void kv_registry_free(kv_registry *registry);
 
 /* Declares structs and enums from text:
@@ -342,6 +363,7 @@ kv_status kv_registry_describe(kv_registry *registry,
                                const kv_tree *description, kv_type **type,
                                kv_error **error);
 
+/* Frees a type. */
 void kv_type_free(kv_type *type);
 
 /* Flags of a typed set: what the type does not know of the old value goes. */
@@ -392,7 +414,8 @@ kv_status kv_decode(kv_str bytes, const kv_decode_options *options,
                     kv_error **error);
 
 /* Gives the bytes of a tree, which is checked against `type` unless that is
- * NULL. */
+ * NULL. KV_INVALID_VALUE, with the path, for what the format does not hold, and
+ * for KV_FORMAT_OPENSTEP, which is only read. */
 kv_status kv_encode(const kv_tree *tree, kv_format format, const kv_type *type,
                     kv_bytes *bytes, kv_error **error);
 
@@ -438,12 +461,19 @@ typedef enum kv_engine {
   KV_ENGINE_SQLITE = 3         /* the system's libsqlite3 */
 } kv_engine;
 
+/* The program's own check of a change: the place, and the value that it would
+ * have, NULL where it is removed; both are borrowed for the time of the call.
+ * Return 0 to accept it; any other number refuses it with KV_REFUSED. Called on
+ * the thread that changes; it must not use the store. */
+typedef int (*kv_check)(void *context, const kv_step *path, size_t steps,
+                        const kv_tree *value);
+
 /* How to open a store. Set all of it to 0 and `size` to its size; 0 is the
  * default everywhere. */
 typedef struct kv_store_options {
   size_t size;             /* sizeof(kv_store_options) */
   const kv_tree *defaults; /* a dictionary of values for what is absent */
-  kv_format format;        /* of a new file: XML (default) or binary */
+  kv_format format;        /* of a new file: XML (default), binary or JSON */
   kv_durability durability;
   kv_engine engine;
   int read_only;
@@ -453,6 +483,10 @@ typedef struct kv_store_options {
   size_t suite_count;
   kv_str managed_file; /* the administrator's file; empty for the usual one */
   int without_global_domain;
+  int sqlite_normal; /* SQLite's synchronous=NORMAL: a power failure may take
+                        the last commits back, whole */
+  kv_check check;    /* called before each change; NULL for none */
+  void *check_context;
 } kv_store_options;
 
 /* Gives the store `name`, such as "com.acme.app": the file NAME.plist in
@@ -464,6 +498,15 @@ kv_status kv_store_open(kv_str name, const kv_store_options *options,
 /* Gives the store in the file `path`. */
 kv_status kv_store_open_file(kv_str path, const kv_store_options *options,
                              kv_store **store, kv_error **error);
+
+/* Flag: the handle may only read. */
+#define KV_READ_ONLY_HANDLE 4u
+
+/* Gives another handle on the same store, with the same layers and options, and
+ * watches of its own: closing one of the two leaves the other open. For handing
+ * a store to a part of the program that closes what it has. */
+kv_status kv_store_share(const kv_store *store, uint32_t flags,
+                         kv_store **handle, kv_error **error);
 
 /* Gives the value at the path, as its type shows it unless `type` is NULL.
  * KV_ABSENT when there is none and the type has no default. */
@@ -485,6 +528,13 @@ kv_status kv_store_get_real(const kv_store *store, const kv_step *path,
 kv_status kv_store_set(kv_store *store, const kv_step *path, size_t steps,
                        const kv_tree *value, const kv_type *type,
                        uint32_t flags, kv_error **error);
+
+/* The same with a type, which may not be NULL; `dropped` is set to how many
+ * elements of stored arrays held what the type does not know, could not be
+ * matched with a new element, and went with it. */
+kv_status kv_store_set_typed(kv_store *store, const kv_step *path, size_t steps,
+                             const kv_tree *value, const kv_type *type,
+                             uint32_t flags, size_t *dropped, kv_error **error);
 
 /* Removes the value; KV_ABSENT when there was none. */
 kv_status kv_store_remove(kv_store *store, const kv_step *path, size_t steps,
@@ -595,6 +645,11 @@ kv_status kv_transaction_set(kv_transaction *transaction, const kv_step *path,
                              size_t steps, const kv_tree *value,
                              const kv_type *type, uint32_t flags,
                              kv_error **error);
+kv_status kv_transaction_set_typed(kv_transaction *transaction,
+                                   const kv_step *path, size_t steps,
+                                   const kv_tree *value, const kv_type *type,
+                                   uint32_t flags, size_t *dropped,
+                                   kv_error **error);
 kv_status kv_transaction_remove(kv_transaction *transaction,
                                 const kv_step *path, size_t steps,
                                 kv_error **error);
@@ -616,6 +671,34 @@ typedef int (*kv_change)(void *context, const kv_tree *old, kv_tree **changed);
 kv_status kv_store_update(kv_store *store, const kv_step *path, size_t steps,
                           const kv_type *type, kv_change change, void *context,
                           kv_error **error);
+
+/* ---- Migrations: bringing an older program's store up to date
+ *
+ *   int64_t found;
+ *   if (kv_store_version(store, &found, NULL) == KV_OK && found < 2) {
+ *     kv_store_begin(store, 0, &transaction, NULL);
+ *     if (kv_transaction_migrate(transaction, 2, &found, NULL) == KV_OK) {
+ *       if (found < 1) ... what version 1 changed, on the transaction
+ *       if (found < 2) ... what version 2 changed
+ *       kv_transaction_commit(transaction, NULL);
+ *     } else {
+ *       kv_transaction_rollback(transaction);
+ *     }
+ *   }
+ */
+
+/* Sets `version` to the version of what is stored: 0 where no migration has been
+ * made yet. It stands in the store under the key "KVStoreVersion". */
+kv_status kv_store_version(const kv_store *store, int64_t *version,
+                           kv_error **error);
+
+/* Makes the transaction the one that brings the store to `version`, from 1: its
+ * commit writes the version with the changes. `found` is set to the version that
+ * there was, and the file is kept as it was under its name and ".v<found>".
+ * KV_ABSENT when the store has the version: another process was faster, and
+ * nothing is to be done. KV_MIGRATION when it has a newer one. */
+kv_status kv_transaction_migrate(kv_transaction *transaction, int64_t version,
+                                 int64_t *found, kv_error **error);
 
 /* ---- Watching: what changed, told on the thread that pumps */
 

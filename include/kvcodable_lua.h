@@ -1,12 +1,115 @@
 /*
- * kvcodable_lua.h: for programs that embed Lua and open the module themselves.
+ * kvcodable_lua.h: for programs that embed Lua 5.4 and hand values and stores
+ * to scripts.
+ *
+ * The functions are part of the Lua module. A C program links the library that
+ * `require "kvcodable"` loads too (pkg-config: kvcodable-lua), and its own Lua;
+ * a Swift package links the product KVCodableLua.
+ *
+ * Conventions, besides those of kvcodable.h:
+ *
+ *   Lua errors  None leaves a function here, luaopen_kvcodable() apart: they
+ *               become a kv_error, also those of scripts and of Lua's memory.
+ *   The stack   A function pushes what its comment says on KV_OK, and else
+ *               leaves the stack as it was. It makes room itself.
+ *   Threads     A Lua state, and what is in it, is used by one thread at a
+ *               time. Several states may be used by several threads at once,
+ *               also with the same stores.
+ *
+ * What scripts reach is what the program gives them. A state without io, os,
+ * package and debug, with `load` for text alone, and with the module opened by
+ * kv_lua_open() under KV_LUA_SANDBOX reaches no file and no store but those that
+ * were pushed. The debug library reaches everything that is in the state.
  */
 #ifndef KVCODABLE_LUA_H
 #define KVCODABLE_LUA_H
 
+#include "kvcodable.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 struct lua_State;
 
-/* The module's opener, a lua_CFunction: for luaL_requiref or package.preload. */
+/* The module's opener, a lua_CFunction: for luaL_requiref or package.preload.
+ * Pushes the module's table, the same one each time. Raises Lua errors. */
 int luaopen_kvcodable(struct lua_State *L);
+
+/* ------------------------------------------------------------------------
+ * Opening, and what scripts may do
+ */
+
+/* Policies, to be combined. What they forbid gives scripts the error
+ * "access_denied", or "read_only". */
+#define KV_LUA_NO_STORES 1u /* no kv.open and kv.open_file */
+#define KV_LUA_NO_FILES 2u  /* no kv.read, kv.write and kv.open_file */
+#define KV_LUA_READ_ONLY 4u /* every store is read-only; no kv.write */
+#define KV_LUA_SANDBOX (KV_LUA_NO_STORES | KV_LUA_NO_FILES)
+
+/* How to open the module. Set all of it to 0 and `size` to its size. */
+typedef struct kv_lua_options {
+  size_t size; /* sizeof(kv_lua_options) */
+  uint32_t policy;
+  kv_registry *registry; /* types that scripts may name; may be freed when the
+                            module is open. What scripts declare is not seen in
+                            it */
+} kv_lua_options;
+
+/* Opens the module in the state, and pushes its table. `require "kvcodable"`
+ * gives the same table, where scripts have require. `options` may be NULL. The
+ * policy lasts as long as the state: KV_MISUSE where the module is open already
+ * and there are options, since a script may have opened it without. */
+kv_status kv_lua_open(struct lua_State *L, const kv_lua_options *options,
+                      kv_error **error);
+
+/* ------------------------------------------------------------------------
+ * Stores. KV_MISUSE where the module is not open.
+ */
+
+/* Pushes a handle of its own on the store, rooted at a path (no steps: at
+ * everything): the script reaches what is below the path, and no file, layer or
+ * event of the store. `flags` is 0 or KV_LUA_READ_ONLY. What the script closes
+ * is its own handle; the store may be closed and freed at any time, and stays
+ * usable for the script, which a host ends by calling the handle's method
+ * close, or by closing the state. */
+kv_status kv_lua_push_store(struct lua_State *L, const kv_store *store,
+                            const kv_step *root, size_t root_count,
+                            uint32_t flags, kv_error **error);
+
+/* Gives another handle on the store of the handle at `index`, the whole store
+ * where the script's handle is rooted at a part; with the handle's right to
+ * change it. KV_TYPE_MISMATCH where no store is there, KV_CLOSED where it is
+ * closed. */
+kv_status kv_lua_to_store(struct lua_State *L, int index, kv_store **store,
+                          kv_error **error);
+
+/* Step `step` of the path that the handle at `index` is rooted at; KV_ABSENT
+ * past the last, and where no handle is there. Borrows the key: it lasts as long
+ * as the handle. */
+kv_status kv_lua_store_root(struct lua_State *L, int index, size_t step,
+                            kv_step *root);
+
+/* ------------------------------------------------------------------------
+ * Values and watches. KV_MISUSE where the module is not open.
+ */
+
+/* Pushes the Lua value of a tree, as store:get gives it. */
+kv_status kv_lua_push_tree(struct lua_State *L, const kv_tree *tree,
+                           kv_error **error);
+
+/* Gives a tree of the Lua value at `index`, as store:set takes it: no metamethod
+ * is called. KV_INVALID_VALUE, with the path, for what no property list holds. */
+kv_status kv_lua_to_tree(struct lua_State *L, int index, kv_tree **tree,
+                         kv_error **error);
+
+/* Calls the functions of the state's watches, as kv.pump(); `calls` is set to
+ * how many, and may be NULL. The first error that one of them raised is
+ * reported when all were called. */
+kv_status kv_lua_pump(struct lua_State *L, size_t *calls, kv_error **error);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

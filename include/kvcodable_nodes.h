@@ -82,6 +82,7 @@ typedef struct kv_view {
   const char *bytes;
 } kv_view;
 
+/* Sets `view` to the tree's own nodes; KV_INVALID_ARGUMENT for NULL. */
 kv_status kv_tree_view(const kv_tree *tree, kv_view *view);
 
 /* As kv_store_set without a type, of a tree that kv_tree_from_nodes would give:
@@ -100,6 +101,11 @@ kv_status kv_store_get_view(const kv_store *store, const kv_step *path,
                             size_t path_count, kv_view *view, kv_lease **lease,
                             kv_error **error);
 void kv_lease_free(kv_lease *lease);
+
+/* Gives an error with this message and path, for code that reports in the
+ * library's way. NULL where the message or a key is not UTF-8. */
+kv_error *kv_error_new(kv_status status, kv_str message, const kv_step *path,
+                       size_t path_count);
 
 #ifdef __cplusplus
 }

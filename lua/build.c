@@ -3,7 +3,7 @@
 
 typedef struct Build {
   lua_State *L;
-  int array_ref; /* the arrays' metatable in the registry */
+  kvl_state *state;
   const char *bytes;
 } Build;
 
@@ -78,20 +78,38 @@ static void push_array(Build *build, const kv_node *node, int size) {
     }
     lua_rawseti(L, table, i);
   }
-  lua_rawgeti(L, LUA_REGISTRYINDEX, build->array_ref);
+  lua_rawgeti(L, LUA_REGISTRYINDEX, build->state->array_ref);
   lua_setmetatable(L, table);
 }
 
-/* Recursion is bounded by the depth of a document. */
-static void push_container(Build *build, const kv_node *node) {
+/* The keys' own strings, held by the shape's table, go into the new one. */
+static void push_shaped(Build *build, const kv_node *node,
+                        const kvl_shape *shape) {
   lua_State *L = build->L;
-  luaL_checkstack(L, 4, "the value is too deep");
-  int size = node->count > INT32_MAX ? INT32_MAX : (int)node->count;
-  if (node->head == KV_NODE_ARRAY) {
-    push_array(build, node, size);
-    return;
-  }
+  int size = (int)node->count;
   const kv_node *key = node + node->payload - node->count;
+  lua_rawgeti(L, LUA_REGISTRYINDEX, shape->anchor);
+  lua_createtable(L, 0, size);
+  int table = lua_gettop(L);
+  for (int i = 1; i <= size; i++, key++) {
+    lua_rawgeti(L, table - 1, i);
+    push_value(build, node + (key->head & ~KV_NODE_KEY));
+    lua_rawset(L, table);
+  }
+  lua_replace(L, table - 1);
+}
+
+static void push_dictionary(Build *build, const kv_node *node, int size) {
+  lua_State *L = build->L;
+  const kv_node *key = node + node->payload - node->count;
+  if (size >= 2 && size <= KVL_SHAPE_KEYS) {
+    const kvl_shape *shape =
+        kvl_shape_of(L, build->state, key, (size_t)size, build->bytes);
+    if (shape) {
+      push_shaped(build, node, shape);
+      return;
+    }
+  }
   lua_createtable(L, 0, size);
   int table = lua_gettop(L);
   for (const kv_node *end = node + node->payload; key < end; key++) {
@@ -101,9 +119,19 @@ static void push_container(Build *build, const kv_node *node) {
   }
 }
 
+/* Recursion is bounded by the depth of a document. */
+static void push_container(Build *build, const kv_node *node) {
+  luaL_checkstack(build->L, 5, "the value is too deep");
+  int size = node->count > INT32_MAX ? INT32_MAX : (int)node->count;
+  if (node->head == KV_NODE_ARRAY)
+    push_array(build, node, size);
+  else
+    push_dictionary(build, node, size);
+}
+
 void kvl_build_view(lua_State *L, kvl_state *state, const kv_view *view,
                     void *owner, kvl_free free_owner) {
-  Build build = {L, state->array_ref, view->bytes};
+  Build build = {L, state, view->bytes};
   switch (view->node->head) { /* what Lua pushes without an allocation */
     case KV_NODE_BOOLEAN:
     case KV_NODE_INTEGER:

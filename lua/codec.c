@@ -59,39 +59,38 @@ static int push_decoded(lua_State *L, kvl_state *state, kv_status status,
   return 1;
 }
 
-/* kv.decode(bytes, type?, options?) */
-static int decode(lua_State *L) {
+static int no_file(lua_State *L, const char *path) {
+  lua_pushfstring(L, "Expected a file at %s", path);
+  kvl_push_failure(L, KV_ABSENT, NULL, 0, lua_tostring(L, -1), "none");
+  return kvl_return_failure(L);
+}
+
+typedef kv_status (*Reader)(kv_str, const kv_decode_options *, const kv_type *,
+                            kv_tree **, kv_format *, kv_error **);
+
+/* The arguments are bytes or a path, a type and options. */
+static int read_with(lua_State *L, Reader reader) {
   kvl_state *state = kvl_state_of(L);
   kv_error *error = NULL;
   kv_tree *tree = NULL;
-  kv_str bytes;
+  kv_str source;
   lua_settop(L, 3);
-  bytes.data = luaL_checklstring(L, 1, &bytes.length);
-  const kv_type *type = kvl_check_type(L, state, 2);
+  source.data = luaL_checklstring(L, 1, &source.length);
   kv_decode_options options = check_decode_options(L, 3);
   int context = push_context(L, 3);
-  kv_status status = kv_decode(bytes, &options, type, &tree, NULL, &error);
+  const kv_type *type = kvl_check_type(L, state, 2); /* after all Lua calls */
+  kv_status status = reader(source, &options, type, &tree, NULL, &error);
+  if (status == KV_ABSENT) return no_file(L, source.data);
   return push_decoded(L, state, status, tree, error, 2, context);
 }
 
+/* kv.decode(bytes, type?, options?) */
+static int decode(lua_State *L) { return read_with(L, kv_decode); }
+
 /* kv.read(path, type?, options?) */
 static int read_file(lua_State *L) {
-  kvl_state *state = kvl_state_of(L);
-  kv_error *error = NULL;
-  kv_tree *tree = NULL;
-  kv_str path;
-  lua_settop(L, 3);
-  path.data = luaL_checklstring(L, 1, &path.length);
-  const kv_type *type = kvl_check_type(L, state, 2);
-  kv_decode_options options = check_decode_options(L, 3);
-  int context = push_context(L, 3);
-  kv_status status = kv_read_file(path, &options, type, &tree, NULL, &error);
-  if (status == KV_ABSENT) {
-    lua_pushfstring(L, "Expected a file at %s", path.data);
-    kvl_push_failure(L, KV_ABSENT, NULL, 0, lua_tostring(L, -1), "none");
-    return kvl_return_failure(L);
-  }
-  return push_decoded(L, state, status, tree, error, 2, context);
+  if (kvl_is_forbidden(L, kvl_state_of(L), KV_LUA_NO_FILES)) return 2;
+  return read_with(L, kv_read_file);
 }
 
 static void free_text(void *data) {
@@ -105,11 +104,17 @@ void kvl_push_bytes(lua_State *L, kvl_state *state, kv_bytes *bytes) {
   kvl_drop(state, slot);
 }
 
-/* Replaces the value at `value` by what is stored of it. */
-static void to_stored(lua_State *L, int value, int type, int context) {
+/* How the value at `value` is to be stored, as the type and the options behind
+ * it say. NULL with the error object on top. */
+static kv_tree *to_stored(lua_State *L, kvl_state *state, int value,
+                          const kv_type **type, kv_format *format) {
+  kvl_check_type(L, state, value + 1);
+  *format = kvl_check_format(L, value + 2);
+  int context = push_context(L, value + 2);
   lua_pushvalue(L, value);
-  kvl_convert_encoded(L, type, context);
-  lua_replace(L, value);
+  kvl_convert_encoded(L, value + 1, context);
+  *type = kvl_check_type(L, state, value + 1); /* after the last Lua call */
+  return kvl_try_tree(L, state, lua_gettop(L));
 }
 
 /* kv.encode(value, type?, options?) */
@@ -117,11 +122,10 @@ static int encode(lua_State *L) {
   kvl_state *state = kvl_state_of(L);
   kv_error *error = NULL;
   kv_bytes bytes = {NULL, 0};
+  const kv_type *type;
+  kv_format format;
   lua_settop(L, 3);
-  const kv_type *type = kvl_check_type(L, state, 2);
-  kv_format format = kvl_check_format(L, 3);
-  to_stored(L, 1, 2, push_context(L, 3));
-  kv_tree *tree = kvl_try_tree(L, state, 1);
+  kv_tree *tree = to_stored(L, state, 1, &type, &format);
   if (!tree) return kvl_return_failure(L);
   kv_status status = kv_encode(tree, format, type, &bytes, &error);
   kv_tree_free(tree);
@@ -134,13 +138,13 @@ static int encode(lua_State *L) {
 static int write_file(lua_State *L) {
   kvl_state *state = kvl_state_of(L);
   kv_error *error = NULL;
+  const kv_type *type;
+  kv_format format;
   kv_str path;
+  if (kvl_is_forbidden(L, state, KV_LUA_NO_FILES | KV_LUA_READ_ONLY)) return 2;
   lua_settop(L, 4);
   path.data = luaL_checklstring(L, 1, &path.length);
-  const kv_type *type = kvl_check_type(L, state, 3);
-  kv_format format = kvl_check_format(L, 4);
-  to_stored(L, 2, 3, push_context(L, 4));
-  kv_tree *tree = kvl_try_tree(L, state, 2);
+  kv_tree *tree = to_stored(L, state, 2, &type, &format);
   if (!tree) return kvl_return_failure(L);
   kv_status status = kv_write_file(path, format, type, tree, &error);
   kv_tree_free(tree);
@@ -158,11 +162,11 @@ static int unarchive(lua_State *L) {
   kv_str key = {NULL, 0};
   lua_settop(L, 3);
   luaL_checkany(L, 1);
-  const kv_type *type = kvl_check_type(L, state, 2);
   kv_decode_options options = check_decode_options(L, 3);
   int context = push_context(L, 3);
   if (lua_istable(L, 3) && lua_getfield(L, 3, "class_name_key") != LUA_TNIL)
     key.data = luaL_checklstring(L, -1, &key.length);
+  const kv_type *type = kvl_check_type(L, state, 2);
   kv_tree *tree = kvl_try_tree(L, state, 1);
   if (!tree) return kvl_return_failure(L);
   kv_status status = kv_tree_unarchive(tree, key, &options, &plain, &error);

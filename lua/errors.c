@@ -1,4 +1,6 @@
 /* errors.c: the error object. */
+#include <string.h>
+
 #include "module.h"
 
 #define ERROR_NAME "kvcodable.error"
@@ -65,6 +67,26 @@ static int error_tostring(lua_State *L) {
   return 1;
 }
 
+int kvl_is_error(lua_State *L, int index) {
+  if (!lua_istable(L, index) || !lua_getmetatable(L, index)) return 0;
+  luaL_getmetatable(L, ERROR_NAME);
+  int is_error = lua_rawequal(L, -1, -2);
+  lua_pop(L, 2);
+  return is_error;
+}
+
+kv_status kvl_error_status(lua_State *L, int index) {
+  kv_status status = KV_MISUSE;
+  lua_pushliteral(L, "code");
+  if (lua_rawget(L, index) == LUA_TSTRING)
+    for (int code = -1; strcmp(code_name((kv_status)code), "unknown") != 0;
+         code--)
+      if (strcmp(code_name((kv_status)code), lua_tostring(L, -1)) == 0)
+        status = (kv_status)code;
+  lua_pop(L, 1);
+  return status;
+}
+
 void kvl_open_errors(lua_State *L) {
   luaL_newmetatable(L, ERROR_NAME);
   lua_pushcfunction(L, error_tostring);
@@ -72,7 +94,7 @@ void kvl_open_errors(lua_State *L) {
   lua_pop(L, 1);
 }
 
-/* The message is on top: becomes the error object, on top with its path. */
+/* The message is on top: becomes the error object, on top. */
 static void begin_object(lua_State *L, kv_status status) {
   lua_createtable(L, 0, 6);
   lua_insert(L, -2);
@@ -80,15 +102,6 @@ static void begin_object(lua_State *L, kv_status status) {
   lua_pushstring(L, code_name(status));
   lua_setfield(L, -2, "code");
   luaL_setmetatable(L, ERROR_NAME);
-  lua_newtable(L);
-}
-
-static void add_step(lua_State *L, const kv_step *step, lua_Integer position) {
-  if (step->key.data)
-    lua_pushlstring(L, step->key.data, step->key.length);
-  else
-    lua_pushinteger(L, (lua_Integer)step->index + 1);
-  lua_rawseti(L, -2, position);
 }
 
 static void free_error(void *error) { kv_error_free((kv_error *)error); }
@@ -119,8 +132,11 @@ void kvl_push_error(lua_State *L, kvl_state *state, kv_status status,
     lua_pushstring(L, code_name(status));
   }
   begin_object(L, status);
-  for (size_t i = 0; kv_error_path_step(error, i, &step) == KV_OK; i++)
-    add_step(L, &step, (lua_Integer)i + 1);
+  lua_newtable(L);
+  for (size_t i = 0; kv_error_path_step(error, i, &step) == KV_OK; i++) {
+    kvl_push_step(L, &step);
+    lua_rawseti(L, -2, (lua_Integer)i + 1);
+  }
   lua_setfield(L, -2, "path");
   add_places(L, error);
   kvl_drop(state, slot);
@@ -157,22 +173,45 @@ static void add_path_text(luaL_Buffer *text, const kv_step *steps,
   }
 }
 
-void kvl_push_failure(lua_State *L, kv_status status, const kv_step *steps,
-                      size_t count, const char *expected, const char *found) {
+typedef struct Failure {
+  kv_status status;
+  const kv_step *steps;
+  size_t count;
+  const char *expected;
+  const char *found;
+} Failure;
+
+static int build_failure(lua_State *L) {
+  const Failure *failure = lua_touserdata(L, 1);
   luaL_Buffer text;
-  luaL_checkstack(L, 8, NULL);
   luaL_buffinit(L, &text);
-  luaL_addstring(&text, expected);
-  if (count > 0 && count < 64) {
+  luaL_addstring(&text, failure->expected);
+  if (failure->count > 0 && failure->count < 64) {
     luaL_addstring(&text, " at ");
-    add_path_text(&text, steps, count);
+    add_path_text(&text, failure->steps, failure->count);
   }
-  if (found) {
+  if (failure->found) {
     luaL_addstring(&text, ", found ");
-    luaL_addstring(&text, found);
+    luaL_addstring(&text, failure->found);
   }
   luaL_pushresult(&text);
-  begin_object(L, status);
-  for (size_t i = 0; i < count; i++) add_step(L, &steps[i], (lua_Integer)i + 1);
+  begin_object(L, failure->status);
+  kvl_push_steps(L, failure->steps, failure->count);
   lua_setfield(L, -2, "path");
+  return 1;
+}
+
+/* Without the collector: the steps borrow from the script's tables and from the
+ * state's buffers, which a finalizer could change. */
+void kvl_push_failure(lua_State *L, kv_status status, const kv_step *steps,
+                      size_t count, const char *expected, const char *found) {
+  Failure failure = {status, steps, count, expected, found};
+  luaL_checkstack(L, 8, NULL);
+  int is_running = lua_gc(L, LUA_GCISRUNNING) == 1;
+  if (is_running) lua_gc(L, LUA_GCSTOP);
+  lua_pushcfunction(L, build_failure);
+  lua_pushlightuserdata(L, &failure);
+  int outcome = lua_pcall(L, 1, 1, 0);
+  if (is_running) lua_gc(L, LUA_GCRESTART);
+  if (outcome != LUA_OK) lua_error(L);
 }

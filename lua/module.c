@@ -10,8 +10,22 @@
 
 #define STATE_NAME "kvcodable.state"
 
+/* Of the registry: the state, and the module's table. The table's key is a text,
+ * so that a second copy of this library in the program finds it too. */
+static const char state_key;
+#define MODULE_NAME "kvcodable.module"
+
 kvl_state *kvl_state_of(lua_State *L) {
-  return lua_touserdata(L, lua_upvalueindex(1));
+  kvl_state *state = lua_touserdata(L, lua_upvalueindex(1));
+  if (state->is_over) luaL_error(L, "the Lua state is being closed");
+  return state;
+}
+
+kvl_state *kvl_find_state(lua_State *L) {
+  lua_rawgetp(L, LUA_REGISTRYINDEX, &state_key);
+  kvl_state *state = lua_touserdata(L, -1);
+  lua_pop(L, 1);
+  return state;
 }
 
 /* ---- Memory that the state owns */
@@ -64,6 +78,7 @@ size_t kvl_keep_tree(lua_State *L, kvl_state *state, kv_tree *tree) {
 static int state_gc(lua_State *L) {
   kvl_state *state = lua_touserdata(L, 1);
   if (state->kept.count > 0) kvl_drop(state, 0);
+  kvl_free_shapes(state);
   kv_registry_free(state->registry);
   if (state->epoll > 0) close(state->epoll);
   free(state->nodes.data);
@@ -72,10 +87,12 @@ static int state_gc(lua_State *L) {
   free(state->steps.data);
   free(state->kept.data);
   memset(state, 0, sizeof *state);
+  state->is_over = 1;
   return 0;
 }
 
-static kvl_state *new_state(lua_State *L) {
+/* Pushes the state. */
+static void new_state(lua_State *L, const kv_lua_options *options) {
   kvl_state *state = lua_newuserdatauv(L, sizeof *state, 0);
   memset(state, 0, sizeof *state);
   if (luaL_newmetatable(L, STATE_NAME)) {
@@ -83,19 +100,62 @@ static kvl_state *new_state(lua_State *L) {
     lua_setfield(L, -2, "__gc");
   }
   lua_setmetatable(L, -2);
-  state->registry = kv_registry_new(KV_REDECLARE);
-  return state;
+  state->registry =
+      kv_registry_new_over(options ? options->registry : NULL, KV_REDECLARE);
+  if (options) state->policy = options->policy;
+}
+
+int kvl_is_forbidden(lua_State *L, const kvl_state *state, uint32_t policy) {
+  uint32_t forbidden = state->policy & policy;
+  if (!forbidden) return 0;
+  if (forbidden == KV_LUA_READ_ONLY)
+    kvl_push_failure(L, KV_READ_ONLY, NULL, 0,
+                     "The host of this script allows no writing", NULL);
+  else
+    kvl_push_failure(
+        L, KV_ACCESS_DENIED, NULL, 0,
+        forbidden & KV_LUA_NO_FILES
+            ? "The host of this script allows no files"
+            : "The host of this script allows no opening of stores",
+        NULL);
+  kvl_return_failure(L);
+  return 1;
 }
 
 /* ---- Opening */
+
+void kvl_push_function(lua_State *L, lua_CFunction function) {
+  lua_rawgetp(L, LUA_REGISTRYINDEX, &state_key);
+  lua_pushcclosure(L, function, 1);
+}
 
 void kvl_set_functions(lua_State *L, const luaL_Reg *functions) {
   lua_pushvalue(L, lua_upvalueindex(1));
   luaL_setfuncs(L, functions, 1);
 }
 
+void kvl_add_methods(lua_State *L, const luaL_Reg *functions) {
+  lua_getfield(L, -1, "__index");
+  for (; functions->name; functions++) {
+    int is_metamethod = strncmp(functions->name, "__", 2) == 0;
+    lua_pushvalue(L, lua_upvalueindex(1));
+    lua_pushcclosure(L, functions->func, 1);
+    lua_setfield(L, is_metamethod ? -3 : -2, functions->name);
+  }
+  lua_pop(L, 1);
+}
+
+void kvl_new_class(lua_State *L, const char *name, const luaL_Reg *functions) {
+  luaL_newmetatable(L, name);
+  lua_newtable(L);
+  lua_setfield(L, -2, "__index");
+  lua_pushboolean(L, 0);
+  lua_setfield(L, -2, "__metatable"); /* what getmetatable gives */
+  kvl_add_methods(L, functions);
+}
+
 /* Makes the module's table; upvalue 1 is the state. */
-static int open_module(lua_State *L) {
+static int make_module(lua_State *L) {
   kvl_state *state = kvl_state_of(L);
   lua_newtable(L);
   kvl_open_errors(L);
@@ -116,14 +176,25 @@ static int open_module(lua_State *L) {
   return 1;
 }
 
-__attribute__((visibility("default"))) int luaopen_kvcodable(lua_State *L) {
+void kvl_open_module(lua_State *L, const kv_lua_options *options) {
   if (kv_abi_version() < KV_ABI_VERSION)
-    return luaL_error(L,
-                      "libkvcodable has version %d of the contract, "
-                      "the module needs %d",
-                      (int)kv_abi_version(), KV_ABI_VERSION);
-  new_state(L);
-  lua_pushcclosure(L, open_module, 1);
+    luaL_error(L,
+               "libkvcodable has version %d of the contract, the module needs "
+               "%d",
+               (int)kv_abi_version(), KV_ABI_VERSION);
+  if (lua_getfield(L, LUA_REGISTRYINDEX, MODULE_NAME) == LUA_TTABLE) return;
+  lua_pop(L, 1);
+  new_state(L, options);
+  lua_pushvalue(L, -1);
+  lua_pushcclosure(L, make_module, 1);
   lua_call(L, 0, 1);
+  lua_pushvalue(L, -1);
+  lua_setfield(L, LUA_REGISTRYINDEX, MODULE_NAME);
+  lua_insert(L, -2);
+  lua_rawsetp(L, LUA_REGISTRYINDEX, &state_key);
+}
+
+__attribute__((visibility("default"))) int luaopen_kvcodable(lua_State *L) {
+  kvl_open_module(L, NULL);
   return 1;
 }

@@ -2,15 +2,23 @@
  * module.h: what the files of the Lua module share.
  *
  *   module.c   opens the module
+ *   host.c     what programs that embed Lua call
  *   walk.c     Lua value -> document
  *   build.c    document -> Lua value
- *   values.c   date, data, uint64, uid, null; tags of arrays and dictionaries
+ *   shapes.c   the keys of dictionaries that come again and again
+ *   values.c   data, uint64, uid, null; tags of arrays and dictionaries
+ *   date.c     dates
  *   errors.c   the error object
  *   types.c    type arguments
  *   codec.c    decode, encode, read, write
- *   store.c    stores and transactions
+ *   path.c     the paths that scripts give and get
+ *   session.c  the life of handles (session.h)
+ *   store.c    the methods of stores and transactions
+ *   transaction.c  transactions and updates
+ *   migrate.c  versions of what is stored
  *   open.c     opening stores
  *   whole.c    layers, converting getters, whole stores
+ *   notes.c    what watches have to tell, noted in C memory (notes.h)
  *   watch.c    watches, kv.pump and kv.fd
  *   sugar.lua  types as Lua tables, convenience; embedded as sugar.h
  *
@@ -26,6 +34,7 @@
 #include <stddef.h>
 
 #include "kvcodable.h"
+#include "kvcodable_lua.h"
 #include "kvcodable_nodes.h"
 
 #define KVL_DEPTH 512
@@ -38,12 +47,38 @@ typedef struct kvl_buffer {
   size_t capacity;
 } kvl_buffer;
 
+/* Up to how many shapes, keys of one, and bytes of its keys. */
+enum { KVL_SHAPES = 16, KVL_SHAPE_KEYS = 32, KVL_SHAPE_TEXT = 512 };
+
+/* A set of keys. Arrays have an element for each, in the order of their bytes
+ * or, where it says so, in that of the table that was last learned from. */
+typedef struct kvl_shape {
+  size_t count;
+  int anchor;          /* in the registry: an array that holds the strings */
+  uintptr_t signature; /* the sum of the texts' addresses */
+  const void *keys[KVL_SHAPE_KEYS];  /* the strings' identities */
+  const char *texts[KVL_SHAPE_KEYS]; /* the strings' own bytes */
+  uint32_t lengths[KVL_SHAPE_KEYS];
+  uint32_t offsets[KVL_SHAPE_KEYS]; /* in `text` */
+  size_t text_length;
+  char text[KVL_SHAPE_TEXT];
+  int is_learned;
+  int missed; /* tables in another order since the last that fitted */
+  int uses;   /* tables in which the walk is now, and which rely on the order */
+  const void *written[KVL_SHAPE_KEYS]; /* table order: identities */
+  uint8_t places[KVL_SHAPE_KEYS];      /* table order: index in `keys` */
+} kvl_shape;
+
 typedef struct kvl_state {
   kvl_buffer nodes; /* the document being written: kv_node */
   kvl_buffer keys;  /* its keys that wait for their dictionary's end: kv_node */
   kvl_buffer bytes; /* its strings and data: char */
   kvl_buffer steps; /* where the last walk failed: kv_step */
   kvl_buffer kept;  /* what the library gave and Lua has not taken: kvl_kept */
+  kvl_shape *shapes[KVL_SHAPES];  /* by the hash of the keys; may be NULL */
+  kvl_shape *written[KVL_SHAPES]; /* the same, by the first key in a table */
+  kvl_shape *shown;               /* what was built last */
+  uint32_t met[KVL_SHAPES];       /* hashes of keys that have no shape yet */
   /* The metatables, as luaL_ref made them. Comparing pointers is the fastest
    * way to tell what a table or userdata is. */
   const void *array_tag;
@@ -53,10 +88,24 @@ typedef struct kvl_state {
   const void *type_meta;
   const void *store_meta;
   kv_registry *registry;
-  int epoll; /* what kv.fd() gave; 0 for none */
+  uint32_t policy; /* what the host forbids: KV_LUA_... */
+  int epoll;       /* what kv.fd() gave; 0 for none */
+  int is_over;     /* the Lua state is being closed */
 } kvl_state;
 
+/* The state of the function that runs. Raises in a finalizer that outlives it. */
 kvl_state *kvl_state_of(lua_State *L);
+
+/* The state, or NULL where the module is not open. Raises nothing. */
+kvl_state *kvl_find_state(lua_State *L);
+
+/* Pushes the module's table; the options count where it is opened first. */
+void kvl_open_module(lua_State *L, const kv_lua_options *options);
+
+#define KVL_POLICIES (KV_LUA_NO_STORES | KV_LUA_NO_FILES | KV_LUA_READ_ONLY)
+
+/* Whether the host forbids one of these: then nil and the error are on top. */
+int kvl_is_forbidden(lua_State *L, const kvl_state *state, uint32_t policy);
 
 /* ---- Values */
 
@@ -66,6 +115,12 @@ void kvl_open_values(lua_State *L, kvl_state *state);
 
 /* Which of the kinds above the value is, or -1. */
 int kvl_value_kind(lua_State *L, kvl_state *state, int index);
+
+#define KVL_DATE_NAME "kvcodable.date"
+extern const luaL_Reg kvl_date_methods[];
+
+/* kv.date(unix) or kv.date "2026-11-21T08:00:00Z"; self is argument 1 */
+int kvl_new_date(lua_State *L);
 
 void kvl_push_date(lua_State *L, double seconds_since_2001);
 void kvl_push_data(lua_State *L, const char *bytes, size_t length);
@@ -96,6 +151,28 @@ void kvl_build(lua_State *L, kvl_state *state, kv_tree *tree);
  * it raises. */
 void kvl_build_view(lua_State *L, kvl_state *state, const kv_view *view,
                     void *owner, kvl_free free_owner);
+
+/* ---- Shapes */
+
+/* The shape of a dictionary that is being built, of its 2 to KVL_SHAPE_KEYS key
+ * nodes; NULL where it has none. Lasts until the next call that can allocate.
+ * May raise for lack of memory. */
+const kvl_shape *kvl_shape_of(lua_State *L, kvl_state *state,
+                              const kv_node *keys, size_t count,
+                              const char *bytes);
+
+/* Where in `written` a shape stands whose tables begin with `key`. */
+static inline size_t kvl_shape_slot(const void *key) {
+  uintptr_t address = (uintptr_t)key >> 4;
+  return (address ^ address >> 4 ^ address >> 9) & (KVL_SHAPES - 1);
+}
+
+/* Learns from the table at `table`, which has `count` string keys, the sum of
+ * whose texts' addresses is `signature`. Allocates nothing. */
+void kvl_learn_shape(lua_State *L, kvl_state *state, int table, size_t count,
+                     uintptr_t signature);
+
+void kvl_free_shapes(kvl_state *state);
 
 /* ---- Keeping: the state owns what a Lua error would otherwise lose */
 
@@ -137,6 +214,11 @@ int kvl_return_failure(lua_State *L);
 int kvl_return_error(lua_State *L, kvl_state *state, kv_status status,
                      kv_error *error);
 
+/* Whether an error object of this module is at `index`, and its status. Raise
+ * nothing but a lack of memory. */
+int kvl_is_error(lua_State *L, int index);
+kv_status kvl_error_status(lua_State *L, int index);
+
 void kvl_open_errors(lua_State *L);
 
 /* ---- Arguments */
@@ -146,12 +228,20 @@ void kvl_open_errors(lua_State *L);
 
 typedef struct kvl_path {
   size_t count;
+  size_t root; /* how many steps are the handle's own */
   kv_step steps[KVL_STEPS];
 } kvl_path;
 
 /* Adds the steps of the value at `index`: a string, or a table of strings and
  * of indexes from 1. Borrows from the Lua values. Raises. */
 void kvl_add_path(lua_State *L, int index, kvl_path *path);
+
+/* The whole path of the argument at `index`, below the handle at 1. Raises. */
+void kvl_full_path(lua_State *L, int index, kvl_path *path);
+
+/* Pushes a key, or an index from 1; a table of them. */
+void kvl_push_step(lua_State *L, const kv_step *step);
+void kvl_push_steps(lua_State *L, const kv_step *steps, size_t count);
 
 /* ---- Types */
 
@@ -173,20 +263,27 @@ void kvl_push_bytes(lua_State *L, kvl_state *state, kv_bytes *bytes);
 /* Pushes a store's handle; gives where the store goes. */
 kv_store **kvl_new_store(lua_State *L);
 
-/* The user value of a handle that is the context for converters. */
-#define KVL_CONTEXT 3
+/* Takes what is on top as the context for the converters of a handle. */
+void kvl_set_context(lua_State *L, int handle);
 
 /* The open store of the handle at 1, which is no transaction. Raises. */
 kv_store *kvl_check_store(lua_State *L, kvl_state *state);
 
+/* The same of a handle that is no part. Raises. */
+kv_store *kvl_check_whole(lua_State *L, kvl_state *state);
+
 /* The store of the handle at `index`; NULL where it is closed. */
 kv_store *kvl_store_at(lua_State *L, int index);
 
-/* The whole path of the argument at `index`, below the handle at 1. Raises. */
-void kvl_full_path(lua_State *L, int index, kvl_path *path);
-
 /* The format that options name; the options may be nil or none. Raises. */
 kv_format kvl_check_format(lua_State *L, int options);
+
+/* Forgets the watches of stores that are closed. */
+void kvl_end_watches(lua_State *L);
+
+/* Calls the functions of watches; gives how many calls that were. Raises the
+ * first error of theirs, when all were called. */
+lua_Integer kvl_pump(lua_State *L, kvl_state *state);
 
 /* ---- Parts of the module: each adds its functions to the table on top */
 
@@ -197,7 +294,17 @@ void kvl_open_opening(lua_State *L);
 void kvl_open_whole(lua_State *L);
 void kvl_open_watch(lua_State *L);
 
+/* Pushes a function that has the state as upvalue 1. */
+void kvl_push_function(lua_State *L, lua_CFunction function);
+
 /* Adds functions that have the state as upvalue 1. */
 void kvl_set_functions(lua_State *L, const luaL_Reg *functions);
+
+/* Pushes the metatable of a new kind of userdata, which scripts cannot reach:
+ * neither its metamethods nor the table of its methods. */
+void kvl_new_class(lua_State *L, const char *name, const luaL_Reg *functions);
+
+/* Adds methods, and metamethods, to the class whose metatable is on top. */
+void kvl_add_methods(lua_State *L, const luaL_Reg *functions);
 
 #endif

@@ -29,6 +29,8 @@ static void check_options(lua_State *L, int index, kv_store_options *options) {
   options->durability =
       (kv_durability)option(L, index, "durability", durabilities);
   options->engine = (kv_engine)option(L, index, "engine", engines);
+  static const char *const synchronous[] = {"full", "normal", NULL};
+  options->sqlite_normal = option(L, index, "synchronous", synchronous);
   lua_getfield(L, index, "read_only");
   options->read_only = lua_toboolean(L, -1);
   lua_getfield(L, index, "timeout");
@@ -70,7 +72,7 @@ static kv_tree *option_tree(lua_State *L, kvl_state *state, const char *name,
   return tree;
 }
 
-static int open_with(lua_State *L, Opener opener) {
+static int open_with(lua_State *L, Opener opener, uint32_t forbidden) {
   kvl_state *state = kvl_state_of(L);
   kv_store_options options;
   kv_error *error = NULL;
@@ -78,13 +80,15 @@ static int open_with(lua_State *L, Opener opener) {
   size_t defaults_slot = 0, arguments_slot = 0;
   kv_str name;
   memset(&options, 0, sizeof options);
+  if (kvl_is_forbidden(L, state, forbidden)) return 2;
   name.data = luaL_checklstring(L, 1, &name.length);
   lua_settop(L, 2);
   check_options(L, 2, &options);
+  if (state->policy & KV_LUA_READ_ONLY) options.read_only = 1;
   kv_store **store = kvl_new_store(L);
   if (lua_istable(L, 2)) {
     lua_getfield(L, 2, "context");
-    lua_setiuservalue(L, 3, KVL_CONTEXT);
+    kvl_set_context(L, 3);
     check_layers(L, 2, &options);
     defaults = option_tree(L, state, "defaults", &defaults_slot);
     arguments = option_tree(L, state, "arguments", &arguments_slot);
@@ -100,10 +104,14 @@ static int open_with(lua_State *L, Opener opener) {
 }
 
 /* kv.open(name, options?) */
-static int open_name(lua_State *L) { return open_with(L, kv_store_open); }
+static int open_name(lua_State *L) {
+  return open_with(L, kv_store_open, KV_LUA_NO_STORES);
+}
 
 /* kv.open_file(path, options?) */
-static int open_file(lua_State *L) { return open_with(L, kv_store_open_file); }
+static int open_file(lua_State *L) {
+  return open_with(L, kv_store_open_file, KV_LUA_NO_STORES | KV_LUA_NO_FILES);
+}
 
 void kvl_open_opening(lua_State *L) {
   static const luaL_Reg functions[] = {

@@ -353,9 +353,8 @@ install(compile, decode, encode)
 
 -- ---- Stores
 
-local Store = kv.store_methods
-kv.store_methods = nil
-Store.store_methods = nil
+local Store = kv.store
+kv.store = nil
 
 --- for key, value in pairs(store)
 function Store:__pairs()

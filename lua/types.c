@@ -68,26 +68,31 @@ static int install(lua_State *L) {
   return 0;
 }
 
-/* The compiled type of the table at `index`, or NULL. */
-static const kv_type *compiled(lua_State *L, int index) {
+/* The compiled type of the table at `index`, or NULL. A script may have found
+ * the key, by next, and put something else there. */
+static const kv_type *compiled(lua_State *L, const kvl_state *state,
+                               int index) {
   const kv_type *type = NULL;
-  if (lua_rawgetp(L, index, &compiled_key) == LUA_TUSERDATA)
-    type = *(kv_type **)lua_touserdata(L, -1);
+  if (lua_rawgetp(L, index, &compiled_key) == LUA_TUSERDATA &&
+      lua_getmetatable(L, -1)) {
+    if (lua_topointer(L, -1) == state->type_meta)
+      type = *(kv_type **)lua_touserdata(L, -2);
+    lua_pop(L, 1);
+  }
   lua_pop(L, 1);
   return type;
 }
 
 const kv_type *kvl_check_type(lua_State *L, kvl_state *state, int index) {
-  (void)state;
   if (lua_isnoneornil(L, index)) return NULL;
   const kv_type *type = NULL;
-  if (lua_istable(L, index)) type = compiled(L, index);
+  if (lua_istable(L, index)) type = compiled(L, state, index);
   if (type) return type;
   lua_rawgetp(L, LUA_REGISTRYINDEX, &compile_function);
   lua_pushvalue(L, index);
   lua_call(L, 1, 1); /* gives the type's table, compiled, or raises */
   lua_replace(L, index);
-  type = lua_istable(L, index) ? compiled(L, index) : NULL;
+  type = lua_istable(L, index) ? compiled(L, state, index) : NULL;
   if (!type) luaL_argerror(L, index, "expected a type");
   return type;
 }
@@ -123,9 +128,9 @@ void kvl_open_types(lua_State *L) {
                                        {"attach", attach},
                                        {"install", install},
                                        {NULL, NULL}};
-  luaL_newmetatable(L, TYPE_NAME);
-  lua_pushcfunction(L, type_gc);
-  lua_setfield(L, -2, "__gc");
+  static const luaL_Reg methods[] = {{"__gc", type_gc}, {NULL, NULL}};
+  kvl_new_class(L, TYPE_NAME, methods);
+  kvl_state_of(L)->type_meta = lua_topointer(L, -1);
   lua_pop(L, 1);
   kvl_set_functions(L, functions);
 }

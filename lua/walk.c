@@ -9,7 +9,8 @@ typedef struct Frame {
   int table;       /* stack index */
   const char *key; /* of a dictionary, or NULL */
   size_t key_length;
-  lua_Integer index; /* of an array */
+  lua_Integer index;   /* of an array */
+  uintptr_t signature; /* of a dictionary: the sum of its keys' addresses */
   int depth;
 } Frame;
 
@@ -27,6 +28,10 @@ __attribute__((cold, noinline)) static int fail(Walk *walk, const Frame *place,
                                                 const char *message,
                                                 const char *found);
 static inline int write_value(Walk *walk, int index, Frame *frame);
+
+static int no_memory(Walk *walk, const Frame *place) {
+  return fail(walk, place, KV_LIMIT_EXCEEDED, "not enough memory", NULL);
+}
 
 /* ---- Buffers */
 
@@ -76,7 +81,7 @@ static inline int append_bytes(Walk *walk, kvl_buffer *nodes, uint32_t head,
     return fail(walk, frame, KV_LIMIT_EXCEEDED, "a string is too long", NULL);
   if (!reserve(text, length, 1) ||
       !append_node(nodes, head, (uint32_t)length, offset))
-    return fail(walk, frame, KV_LIMIT_EXCEEDED, "not enough memory", NULL);
+    return no_memory(walk, frame);
   copy_bytes((char *)text->data + offset, bytes, length);
   text->count = offset + length;
   return 1;
@@ -85,7 +90,7 @@ static inline int append_bytes(Walk *walk, kvl_buffer *nodes, uint32_t head,
 static inline int scalar(Walk *walk, uint32_t kind, uint64_t payload,
                          const Frame *frame) {
   if (append_node(&walk->state->nodes, kind, 0, payload)) return 1;
-  return fail(walk, frame, KV_LIMIT_EXCEEDED, "not enough memory", NULL);
+  return no_memory(walk, frame);
 }
 
 /* Notes what is wrong and where; the frames live only until the walk unwinds.
@@ -129,8 +134,7 @@ static int write_array(Walk *walk, int table, Frame *frame) {
   lua_Integer count = 0;
   int value = lua_gettop(L);
   int in_order = 1;
-  if (header == SIZE_MAX)
-    return fail(walk, frame, KV_LIMIT_EXCEEDED, "not enough memory", NULL);
+  if (header == SIZE_MAX) return no_memory(walk, frame);
   do {
     frame->index = ++count;
     if (lua_isinteger(L, value - 1) && lua_tointeger(L, value - 1) == count) {
@@ -174,20 +178,100 @@ static int write_array(Walk *walk, int table, Frame *frame) {
   return 1;
 }
 
-static int write_dictionary(Walk *walk, int table, Frame *frame) {
+/* As long as the table gives the keys of a shape in the order that was learned,
+ * only the values' places are noted. Gives how many entries that were, with the
+ * first that differs on the stack, if there is one; SIZE_MAX when a value could
+ * not be written. */
+static size_t write_shaped(Walk *walk, int table, Frame *frame,
+                           kvl_shape *shape, size_t header) {
   lua_State *L = walk->L;
   kvl_state *state = walk->state;
   int value = lua_gettop(L);
-  size_t header = begin(state, KV_NODE_DICTIONARY);
-  size_t first = state->keys.count;
-  if (header == SIZE_MAX)
-    return fail(walk, frame, KV_LIMIT_EXCEEDED, "not enough memory", NULL);
+  size_t count = 0;
+  do {
+    if (count == shape->count ||
+        lua_topointer(L, value - 1) != shape->written[count] ||
+        lua_type(L, value - 1) != LUA_TSTRING)
+      return count;
+    size_t place = shape->places[count++];
+    frame->key = shape->texts[place];
+    frame->key_length = shape->lengths[place];
+    size_t distance = state->nodes.count - header;
+    if (distance >= KV_NODE_KEY ||
+        !append_node(&state->keys, KV_NODE_KEY | (uint32_t)distance, 0, 0)) {
+      fail(walk, frame, KV_LIMIT_EXCEEDED, "too many values", NULL);
+      return SIZE_MAX;
+    }
+    if (!write_value(walk, value, frame)) return SIZE_MAX;
+    lua_pop(L, 1);
+  } while (lua_next(L, table));
+  return count;
+}
+
+/* Appends the keys of a shape, whose values have been written. In the order of
+ * their bytes, unless the library would then have to search for the values: it
+ * does in a dictionary of more nodes than a word has bits. */
+static int append_shape(kvl_state *state, const kvl_shape *shape, size_t header,
+                        size_t first) {
+  kvl_buffer *text = &state->bytes;
+  if (!reserve(text, shape->text_length, 1) ||
+      !reserve(&state->nodes, shape->count, sizeof(kv_node)))
+    return 0;
+  int is_sorted = state->nodes.count - header <= 64;
+  const kv_node *held = (const kv_node *)state->keys.data + first;
+  kv_node *keys = (kv_node *)state->nodes.data + state->nodes.count;
+  for (size_t i = 0; i < shape->count; i++) {
+    size_t place = shape->places[i];
+    kv_node *key = keys + (is_sorted ? place : i);
+    key->head = held[i].head;
+    key->count = shape->lengths[place];
+    key->payload = text->count + shape->offsets[place];
+  }
+  memcpy((char *)text->data + text->count, shape->text, shape->text_length);
+  text->count += shape->text_length;
+  state->nodes.count += shape->count;
+  return 1;
+}
+
+/* Gives the keys noted so far their bytes, since what follows is not of the
+ * shape. */
+static int leave_shape(kvl_state *state, const kvl_shape *shape, size_t first,
+                       uintptr_t *signature) {
+  for (size_t i = first; i < state->keys.count; i++) {
+    size_t place = shape->places[i - first];
+    if (!reserve(&state->bytes, shape->lengths[place], 1)) return 0;
+    kv_node *key = (kv_node *)state->keys.data + i;
+    key->count = shape->lengths[place];
+    key->payload = state->bytes.count;
+    copy_bytes((char *)state->bytes.data + state->bytes.count,
+               shape->texts[place], key->count);
+    state->bytes.count += key->count;
+    *signature += (uintptr_t)shape->texts[place];
+  }
+  return 1;
+}
+
+static int append_keys(kvl_state *state, size_t first) {
+  size_t count = state->keys.count - first;
+  if (!reserve(&state->nodes, count, sizeof(kv_node))) return 0;
+  memcpy((kv_node *)state->nodes.data + state->nodes.count,
+         (kv_node *)state->keys.data + first, count * sizeof(kv_node));
+  state->nodes.count += count;
+  return 1;
+}
+
+/* Writes the entry on the stack and those behind it, and holds the keys back. */
+static int write_entries(Walk *walk, int table, Frame *frame, size_t header) {
+  lua_State *L = walk->L;
+  kvl_state *state = walk->state;
+  int value = lua_gettop(L);
   do {
     if (lua_type(L, value - 1) != LUA_TSTRING)
       return fail(walk, frame->outer, KV_INVALID_VALUE,
                   "Expected string keys in a dictionary",
                   lua_typename(L, lua_type(L, -2)));
     frame->key = lua_tolstring(L, value - 1, &frame->key_length);
+    frame->signature += (uintptr_t)frame->key;
     size_t distance = state->nodes.count - header;
     if (distance >= KV_NODE_KEY)
       return fail(walk, frame, KV_LIMIT_EXCEEDED, "too many values", NULL);
@@ -197,12 +281,40 @@ static int write_dictionary(Walk *walk, int table, Frame *frame) {
     if (!write_value(walk, value, frame)) return 0;
     lua_pop(L, 1);
   } while (lua_next(L, table));
+  return 1;
+}
+
+static int write_dictionary(Walk *walk, int table, Frame *frame) {
+  lua_State *L = walk->L;
+  kvl_state *state = walk->state;
+  int value = lua_gettop(L);
+  size_t header = begin(state, KV_NODE_DICTIONARY);
+  size_t first = state->keys.count;
+  size_t shaped = 0;
+  int is_written;
+  if (header == SIZE_MAX) return no_memory(walk, frame);
+  const void *start = lua_topointer(L, value - 1);
+  kvl_shape *shape = state->written[kvl_shape_slot(start)];
+  if (shape && shape->written[0] == start) {
+    shape->uses++;
+    shaped = write_shaped(walk, table, frame, shape, header);
+    shape->uses--;
+    if (shaped == SIZE_MAX) return 0;
+  }
+  int is_over = lua_gettop(L) < value;
+  if (is_over && shaped == shape->count) {
+    shape->missed = 0;
+    is_written = append_shape(state, shape, header, first);
+  } else {
+    if (shaped > 0 && !leave_shape(state, shape, first, &frame->signature))
+      return no_memory(walk, frame);
+    if (!is_over && !write_entries(walk, table, frame, header)) return 0;
+    is_written = append_keys(state, first);
+    kvl_learn_shape(L, state, table, state->keys.count - first,
+                    frame->signature);
+  }
+  if (!is_written) return no_memory(walk, frame);
   size_t count = state->keys.count - first;
-  if (!reserve(&state->nodes, count, sizeof(kv_node)))
-    return fail(walk, frame, KV_LIMIT_EXCEEDED, "not enough memory", NULL);
-  memcpy((kv_node *)state->nodes.data + state->nodes.count,
-         (kv_node *)state->keys.data + first, count * sizeof(kv_node));
-  state->nodes.count += count;
   state->keys.count = first;
   close_container(state, header, count);
   return 1;
@@ -210,8 +322,7 @@ static int write_dictionary(Walk *walk, int table, Frame *frame) {
 
 static int write_empty(Walk *walk, uint32_t kind, const Frame *frame) {
   size_t header = begin(walk->state, kind);
-  if (header == SIZE_MAX)
-    return fail(walk, frame, KV_LIMIT_EXCEEDED, "not enough memory", NULL);
+  if (header == SIZE_MAX) return no_memory(walk, frame);
   close_container(walk->state, header, 0);
   return 1;
 }
@@ -225,7 +336,7 @@ static int is_cycle(lua_State *L, const Frame *frame, int table) {
 /* Which container a table is: its tag decides, else its first key. */
 static int write_table(Walk *walk, int index, const Frame *outer) {
   lua_State *L = walk->L;
-  Frame frame = {outer, index, NULL, 0, 0, 0};
+  Frame frame = {outer, index, NULL, 0, 0, 0, 0};
   uint32_t kind = 0;
   frame.depth = outer ? outer->depth + 1 : 1;
   if (frame.depth > KVL_DEPTH)

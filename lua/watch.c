@@ -1,107 +1,21 @@
-/* watch.c: watches. The library's handlers only queue, in C memory; kv.pump()
- * calls the Lua functions afterwards, so that no Lua error crosses Swift. */
+/* watch.c: watches. The library's handlers only take notes; kv.pump() calls the
+ * Lua functions afterwards, so that no Lua error crosses Swift. */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <unistd.h>
 
-#include "module.h"
+#include "notes.h"
 
 #define WATCH_NAME "kvcodable.watch"
-#define NOTE_NAME "kvcodable.note"
-
-/* Something to tell: a change, or an event where `event` is not 0. */
-typedef struct Note {
-  kv_event event;
-  size_t steps;
-  kv_str *keys;     /* of each step; NULL data for an index */
-  int64_t *indexes; /* of each step */
-  char *text;       /* the keys' bytes, or the event's message */
-  size_t length;    /* of the message */
-  kv_tree *old_value;
-  kv_tree *new_value;
-} Note;
 
 /* User value 1 is the function, 2 the store's handle. */
 typedef struct Watch {
   kv_watch *watch;
-  kvl_buffer notes; /* Note */
-  int lost; /* there was no memory to note something: told by an error */
+  kvl_notes notes;
+  size_t root; /* how many steps of a place are the handle's own */
 } Watch;
 
 static const char watches_key; /* of the registry: the set of live watches */
-
-/* ---- Noting, with Swift on the stack: nothing of Lua may be called */
-
-static void free_note(Note *note) {
-  free(note->keys);
-  free(note->indexes);
-  free(note->text);
-  kv_tree_free(note->old_value);
-  kv_tree_free(note->new_value);
-}
-
-static kv_tree *copy_tree(const kv_tree *tree) {
-  kv_tree *copy = NULL;
-  kv_cursor root = kv_tree_root(tree);
-  if (tree) kv_cursor_copy(&root, &copy);
-  return copy;
-}
-
-static int copy_path(Note *note, const kv_step *path, size_t steps) {
-  size_t length = 0, used = 0;
-  for (size_t i = 0; i < steps; i++) length += path[i].key.length;
-  note->steps = steps;
-  note->keys = calloc(steps + 1, sizeof *note->keys);
-  note->indexes = calloc(steps + 1, sizeof *note->indexes);
-  note->text = malloc(length + 1);
-  if (!note->keys || !note->indexes || !note->text) return 0;
-  for (size_t i = 0; i < steps; i++) {
-    note->indexes[i] = path[i].index;
-    if (!path[i].key.data) continue;
-    memcpy(note->text + used, path[i].key.data, path[i].key.length);
-    note->keys[i].data = note->text + used;
-    note->keys[i].length = path[i].key.length;
-    used += path[i].key.length;
-  }
-  return 1;
-}
-
-static Note *new_note(Watch *watch) {
-  kvl_buffer *notes = &watch->notes;
-  if (notes->count == notes->capacity && !kvl_grow(notes, 1, sizeof(Note))) {
-    watch->lost = 1;
-    return NULL;
-  }
-  Note *note = (Note *)notes->data + notes->count++;
-  memset(note, 0, sizeof *note);
-  return note;
-}
-
-static void note_change(void *context, const kv_step *path, size_t steps,
-                        const kv_tree *old_value, const kv_tree *new_value) {
-  Watch *watch = context;
-  Note *note = new_note(watch);
-  if (!note) return;
-  if (!copy_path(note, path, steps)) {
-    watch->lost = 1;
-    free_note(note);
-    watch->notes.count--;
-    return;
-  }
-  note->old_value = copy_tree(old_value);
-  note->new_value = copy_tree(new_value);
-}
-
-static void note_event(void *context, kv_event event, kv_str message) {
-  Note *note = new_note(context);
-  if (!note) return;
-  note->event = event;
-  note->text = malloc(message.length + 1);
-  if (!note->text) return; /* the event is told without its message */
-  memcpy(note->text, message.data, message.length);
-  note->length = message.length;
-}
 
 /* ---- Watches */
 
@@ -128,13 +42,30 @@ static int watch_cancel(lua_State *L) {
   return 0;
 }
 
+/* Assigning nil to what is there is allowed while a table is traversed. */
+void kvl_end_watches(lua_State *L) {
+  luaL_checkstack(L, 6, NULL);
+  push_watches(L);
+  for (lua_pushnil(L); lua_next(L, -2); lua_pop(L, 1)) {
+    Watch *watch = lua_touserdata(L, -2);
+    lua_getiuservalue(L, -2, 2);
+    int is_over = !kvl_store_at(L, lua_gettop(L));
+    lua_pop(L, 1);
+    if (!is_over) continue;
+    kv_watch_cancel(watch->watch);
+    watch->watch = NULL;
+    lua_pushvalue(L, -2);
+    lua_pushnil(L);
+    lua_rawset(L, -5);
+  }
+  lua_pop(L, 1);
+}
+
 static int watch_gc(lua_State *L) {
   Watch *watch = luaL_checkudata(L, 1, WATCH_NAME);
   kv_watch_cancel(watch->watch);
-  for (size_t i = 0; i < watch->notes.count; i++)
-    free_note((Note *)watch->notes.data + i);
-  free(watch->notes.data);
-  memset(watch, 0, sizeof *watch);
+  watch->watch = NULL;
+  kvl_free_notes(&watch->notes);
   return 0;
 }
 
@@ -181,11 +112,13 @@ static int store_watch(lua_State *L) {
     if (lua_toboolean(L, -1)) scope = KV_SCOPE_SUBTREE;
     lua_pop(L, 1);
   }
-  kvl_full_path(L, 2, &path);
-  if (path.count == 0) scope = KV_SCOPE_SUBTREE;
   Watch *watch = new_watch(L);
-  kv_status status = kv_store_watch(store, path.steps, path.count, scope,
-                                    note_change, watch, &watch->watch, &error);
+  kvl_full_path(L, 2, &path);
+  if (path.count == path.root) scope = KV_SCOPE_SUBTREE;
+  watch->root = path.root;
+  kv_status status =
+      kv_store_watch(store, path.steps, path.count, scope, kvl_note_change,
+                     &watch->notes, &watch->watch, &error);
   if (status != KV_OK) return kvl_raise(L, state, status, error);
   return finish_watch(L, state, store, 3);
 }
@@ -194,31 +127,26 @@ static int store_watch(lua_State *L) {
 static int store_events(lua_State *L) {
   kvl_state *state = kvl_state_of(L);
   kv_error *error = NULL;
-  kv_store *store = kvl_check_store(L, state);
+  kv_store *store = kvl_check_whole(L, state);
   luaL_checktype(L, 2, LUA_TFUNCTION);
   lua_settop(L, 2);
   Watch *watch = new_watch(L);
-  kv_status status =
-      kv_store_watch_events(store, note_event, watch, &watch->watch, &error);
+  kv_status status = kv_store_watch_events(store, kvl_note_event, &watch->notes,
+                                           &watch->watch, &error);
   if (status != KV_OK) return kvl_raise(L, state, status, error);
   return finish_watch(L, state, store, 2);
 }
 
 /* ---- Telling */
 
-static void push_place(lua_State *L, const Note *note) {
-  if (note->steps == 1 && note->keys[0].data) {
-    lua_pushlstring(L, note->keys[0].data, note->keys[0].length);
-    return;
-  }
-  lua_createtable(L, (int)note->steps, 0);
-  for (size_t i = 0; i < note->steps; i++) {
-    if (note->keys[i].data)
-      lua_pushlstring(L, note->keys[i].data, note->keys[i].length);
-    else
-      lua_pushinteger(L, (lua_Integer)note->indexes[i] + 1);
-    lua_rawseti(L, -2, (lua_Integer)i + 1);
-  }
+/* The place below the handle that the watch was made with. */
+static void push_place(lua_State *L, const kvl_note *note, size_t root) {
+  if (root > note->count) root = note->count;
+  const kv_step *steps = note->steps + root;
+  if (note->count - root == 1 && steps->key.data)
+    kvl_push_step(L, steps);
+  else
+    kvl_push_steps(L, steps, note->count - root);
 }
 
 static void push_tree(lua_State *L, kvl_state *state, kv_tree **tree) {
@@ -250,31 +178,11 @@ static const char *event_name(kv_event event) {
   return "unknown";
 }
 
-static int box_gc(lua_State *L) {
-  Note *note = luaL_checkudata(L, 1, NOTE_NAME);
-  free_note(note);
-  memset(note, 0, sizeof *note);
-  return 0;
-}
-
-/* Takes the watch's first note into a userdata on top, which owns it: the
- * function that is told may pump, and change the queue. */
-static Note *box_first(lua_State *L, Watch *watch) {
-  Note *box = lua_newuserdatauv(L, sizeof *box, 0);
-  memset(box, 0, sizeof *box);
-  luaL_setmetatable(L, NOTE_NAME);
-  if (watch->notes.count == 0) return NULL;
-  Note *notes = watch->notes.data;
-  *box = notes[0];
-  watch->notes.count--;
-  memmove(notes, notes + 1, watch->notes.count * sizeof(Note));
-  return box;
-}
-
 /* tell(watch): calls the function with the watch's first note */
 static int tell(lua_State *L) {
   kvl_state *state = kvl_state_of(L);
-  Note *note = box_first(L, lua_touserdata(L, 1));
+  Watch *watch = lua_touserdata(L, 1);
+  kvl_note *note = kvl_take_note(L, &watch->notes);
   if (!note) return 0;
   lua_getiuservalue(L, 1, 1);
   if (note->event) {
@@ -282,7 +190,7 @@ static int tell(lua_State *L) {
     lua_pushlstring(L, note->text ? note->text : "", note->length);
     lua_call(L, 2, 0);
   } else {
-    push_place(L, note);
+    push_place(L, note, watch->root);
     push_tree(L, state, &note->new_value);
     push_tree(L, state, &note->old_value);
     lua_call(L, 3, 0);
@@ -290,22 +198,26 @@ static int tell(lua_State *L) {
   return 0;
 }
 
+/* The error on top goes to `error`, if it is the first. */
+static void keep_first(lua_State *L, int error) {
+  if (lua_isnil(L, error))
+    lua_replace(L, error);
+  else
+    lua_pop(L, 1);
+}
+
 /* Tells everything that the watch at `index` has noted; an error of its
  * function goes to `error`, if it is the first. Gives how many calls it made. */
 static lua_Integer tell_all(lua_State *L, int index, int error) {
   Watch *watch = lua_touserdata(L, index);
   lua_Integer calls = 0;
-  for (size_t left = watch->notes.count;
-       left > 0 && watch->watch && watch->notes.count > 0; left--) {
-    lua_pushvalue(L, lua_upvalueindex(1));
-    lua_pushcclosure(L, tell, 1);
+  for (size_t left = watch->notes.queue.count;
+       left > 0 && watch->watch && watch->notes.queue.count > 0; left--) {
+    kvl_push_function(L, tell);
     lua_pushvalue(L, index);
     calls++;
     if (lua_pcall(L, 1, 0, 0) == LUA_OK) continue;
-    if (lua_isnil(L, error))
-      lua_replace(L, error);
-    else
-      lua_pop(L, 1);
+    keep_first(L, error);
   }
   return calls;
 }
@@ -323,37 +235,48 @@ static lua_Integer list_watches(lua_State *L) {
   return count;
 }
 
-/* kv.pump(): calls the functions of watches; how many calls that were */
-static int pump(lua_State *L) {
-  kvl_state *state = kvl_state_of(L);
+/* Has the store of the watch on top look for changes. */
+static void look(lua_State *L, kvl_state *state, int first_error) {
   kv_error *error = NULL;
+  lua_getiuservalue(L, -1, 2);
+  kv_store *store = kvl_store_at(L, lua_gettop(L));
+  kv_status status = store ? kv_store_pump(store, NULL, &error) : KV_OK;
+  lua_pop(L, 1);
+  if (status >= 0) return;
+  kvl_push_error(L, state, status, error);
+  keep_first(L, first_error);
+}
+
+lua_Integer kvl_pump(lua_State *L, kvl_state *state) {
   lua_Integer calls = 0;
   lua_settop(L, 0);
   lua_pushnil(L); /* 1: the first error */
   lua_Integer count = list_watches(L);
   for (lua_Integer i = 1; i <= count; i++) {
     lua_rawgeti(L, 2, i);
-    lua_getiuservalue(L, 3, 2);
-    kv_store *store = kvl_store_at(L, 4);
-    kv_status status = store ? kv_store_pump(store, NULL, &error) : KV_OK;
-    if (status < 0) return kvl_raise(L, state, status, error);
+    look(L, state, 1);
     lua_settop(L, 2);
   }
   for (lua_Integer i = 1; i <= count; i++) {
     lua_rawgeti(L, 2, i);
     calls += tell_all(L, 3, 1);
     Watch *watch = lua_touserdata(L, 3);
-    if (watch->lost) {
-      watch->lost = 0;
-      return luaL_error(L, "not enough memory for a change that was watched");
+    if (watch->notes.lost) {
+      watch->notes.lost = 0;
+      luaL_error(L, "not enough memory for a change that was watched");
     }
     lua_settop(L, 2);
   }
   if (!lua_isnil(L, 1)) {
     lua_pushvalue(L, 1);
-    return lua_error(L);
+    lua_error(L);
   }
-  lua_pushinteger(L, calls);
+  return calls;
+}
+
+/* kv.pump(): calls the functions of watches; how many calls that were */
+static int pump(lua_State *L) {
+  lua_pushinteger(L, kvl_pump(L, kvl_state_of(L)));
   return 1;
 }
 
@@ -384,19 +307,13 @@ void kvl_open_watch(lua_State *L) {
       {"pump", pump}, {"fd", fd}, {NULL, NULL}};
   static const luaL_Reg store_functions[] = {
       {"watch", store_watch}, {"events", store_events}, {NULL, NULL}};
-  luaL_newmetatable(L, WATCH_NAME);
-  luaL_setfuncs(L, methods, 0);
-  lua_pushvalue(L, -1);
-  lua_setfield(L, -2, "__index");
+  kvl_new_class(L, WATCH_NAME, methods);
   lua_pop(L, 1);
-  luaL_newmetatable(L, NOTE_NAME);
-  lua_pushcfunction(L, box_gc);
-  lua_setfield(L, -2, "__gc");
-  lua_pop(L, 1);
+  kvl_open_notes(L);
   lua_newtable(L);
   lua_rawsetp(L, LUA_REGISTRYINDEX, &watches_key);
   kvl_set_functions(L, functions);
-  lua_getfield(L, -1, "store_methods");
-  kvl_set_functions(L, store_functions);
+  lua_getfield(L, -1, "store");
+  kvl_add_methods(L, store_functions);
   lua_pop(L, 1);
 }

@@ -1,7 +1,5 @@
 /* whole.c: layers, converting getters, and what is done with whole stores. */
-#include <string.h>
-
-#include "module.h"
+#include "session.h"
 
 static kv_str check_text(lua_State *L, int index) {
   kv_str text;
@@ -17,7 +15,7 @@ static int store_layer(lua_State *L) {
   kvl_state *state = kvl_state_of(L);
   kv_error *error = NULL;
   kv_tree *tree = NULL;
-  kv_store *store = kvl_check_store(L, state);
+  kv_store *store = kvl_check_whole(L, state);
   int layer = luaL_checkoption(L, 2, NULL, names);
   lua_Integer suite = luaL_optinteger(L, 3, 1);
   luaL_argcheck(L, suite >= 1, 3, "suites count from 1");
@@ -28,14 +26,17 @@ static int store_layer(lua_State *L) {
   return 1;
 }
 
-/* store:is_forced(key) */
+/* store:is_forced(path) */
 static int store_is_forced(lua_State *L) {
   kvl_state *state = kvl_state_of(L);
+  kvl_path path;
   kv_error *error = NULL;
   int is_forced = 0;
   kv_store *store = kvl_check_store(L, state);
+  kvl_full_path(L, 2, &path);
+  luaL_argcheck(L, path.count > 0, 2, "expected a key");
   kv_status status =
-      kv_store_is_forced(store, check_text(L, 2), &is_forced, &error);
+      kv_store_is_forced(store, path.steps[0].key, &is_forced, &error);
   if (status != KV_OK) return kvl_raise(L, state, status, error);
   lua_pushboolean(L, is_forced);
   return 1;
@@ -46,7 +47,7 @@ static int store_bool(lua_State *L) {
   kvl_state *state = kvl_state_of(L);
   kv_error *error = NULL;
   int value = 0;
-  kv_store *store = kvl_check_store(L, state);
+  kv_store *store = kvl_check_whole(L, state);
   kv_status status =
       kv_store_bool_for_key(store, check_text(L, 2), &value, &error);
   if (status != KV_OK) return kvl_raise(L, state, status, error);
@@ -59,7 +60,7 @@ static int store_integer(lua_State *L) {
   kvl_state *state = kvl_state_of(L);
   kv_error *error = NULL;
   int64_t value = 0;
-  kv_store *store = kvl_check_store(L, state);
+  kv_store *store = kvl_check_whole(L, state);
   kv_status status =
       kv_store_integer_for_key(store, check_text(L, 2), &value, &error);
   if (status != KV_OK) return kvl_raise(L, state, status, error);
@@ -72,7 +73,7 @@ static int store_double(lua_State *L) {
   kvl_state *state = kvl_state_of(L);
   kv_error *error = NULL;
   double value = 0;
-  kv_store *store = kvl_check_store(L, state);
+  kv_store *store = kvl_check_whole(L, state);
   kv_status status =
       kv_store_double_for_key(store, check_text(L, 2), &value, &error);
   if (status != KV_OK) return kvl_raise(L, state, status, error);
@@ -85,7 +86,7 @@ static int store_string(lua_State *L) {
   kvl_state *state = kvl_state_of(L);
   kv_error *error = NULL;
   kv_bytes value = {NULL, 0};
-  kv_store *store = kvl_check_store(L, state);
+  kv_store *store = kvl_check_whole(L, state);
   kv_status status =
       kv_store_string_for_key(store, check_text(L, 2), &value, &error);
   if (status < 0) return kvl_raise(L, state, status, error);
@@ -99,7 +100,7 @@ static int store_export(lua_State *L) {
   kvl_state *state = kvl_state_of(L);
   kv_error *error = NULL;
   kv_bytes bytes = {NULL, 0};
-  kv_store *store = kvl_check_store(L, state);
+  kv_store *store = kvl_check_whole(L, state);
   kv_format format = kvl_check_format(L, 2);
   kv_status status = kv_store_export(store, format, &bytes, &error);
   if (status != KV_OK) return kvl_raise(L, state, status, error);
@@ -111,7 +112,7 @@ static int store_export(lua_State *L) {
 static int store_import(lua_State *L) {
   kvl_state *state = kvl_state_of(L);
   kv_error *error = NULL;
-  kv_store *store = kvl_check_store(L, state);
+  kv_store *store = kvl_check_whole(L, state);
   kv_status status = kv_store_import(store, check_text(L, 2), &error);
   if (status != KV_OK) return kvl_raise(L, state, status, error);
   return 0;
@@ -121,11 +122,11 @@ static int store_import(lua_State *L) {
 static int store_copy(lua_State *L) {
   kvl_state *state = kvl_state_of(L);
   kv_error *error = NULL;
-  kv_store *store = kvl_check_store(L, state);
-  luaL_checkudata(L, 2, "kvcodable.store");
-  kv_store *target = kvl_store_at(L, 2);
-  luaL_argcheck(L, target, 2, "expected an open store");
-  kv_status status = kv_store_copy(store, target, &error);
+  kv_store *store = kvl_check_whole(L, state);
+  const kvl_handle *other = kvl_handle_at(L, state, 2);
+  luaL_argcheck(L, other && !other->is_part && other->store, 2,
+                "expected an open, whole store");
+  kv_status status = kv_store_copy(store, other->store, &error);
   if (status != KV_OK) return kvl_raise(L, state, status, error);
   return 0;
 }
@@ -169,13 +170,13 @@ static int store_migrate_archive(lua_State *L) {
   uint32_t flags = 0;
   kv_store *store = kvl_check_store(L, state);
   lua_settop(L, 4);
-  const kv_type *type = kvl_check_type(L, state, 3);
-  luaL_argcheck(L, type, 3, "expected a type");
   if (lua_istable(L, 4)) {
     lua_getfield(L, 4, "keep");
     if (lua_toboolean(L, -1)) flags = KV_KEEP_OLD;
     lua_pop(L, 1);
   }
+  const kv_type *type = kvl_check_type(L, state, 3);
+  luaL_argcheck(L, type, 3, "expected a type");
   kvl_full_path(L, 2, &path);
   kv_status status = kv_store_migrate_archive(store, path.steps, path.count,
                                               type, flags, &error);
@@ -184,8 +185,36 @@ static int store_migrate_archive(lua_State *L) {
   return 1;
 }
 
+/* ---- Closing */
+
+/* store:sync() */
+static int store_sync(lua_State *L) {
+  kvl_state *state = kvl_state_of(L);
+  kv_error *error = NULL;
+  kv_store *store = kvl_check_store(L, state);
+  kv_status status = kv_store_sync(store, &error);
+  if (status != KV_OK) return kvl_return_error(L, state, status, error);
+  lua_pushboolean(L, 1);
+  return 1;
+}
+
+/* store:register(defaults) */
+static int store_register(lua_State *L) {
+  kvl_state *state = kvl_state_of(L);
+  kv_error *error = NULL;
+  kv_store *store = kvl_check_whole(L, state);
+  luaL_checktype(L, 2, LUA_TTABLE);
+  kv_tree *defaults = kvl_walk_tree(L, state, 2);
+  kv_status status = kv_store_register(store, defaults, &error);
+  kv_tree_free(defaults);
+  if (status != KV_OK) return kvl_raise(L, state, status, error);
+  return 0;
+}
+
 void kvl_open_whole(lua_State *L) {
-  static const luaL_Reg methods[] = {{"layer", store_layer},
+  static const luaL_Reg methods[] = {{"sync", store_sync},
+                                     {"register", store_register},
+                                     {"layer", store_layer},
                                      {"is_forced", store_is_forced},
                                      {"bool_for_key", store_bool},
                                      {"integer_for_key", store_integer},
@@ -198,7 +227,7 @@ void kvl_open_whole(lua_State *L) {
                                      {"compare_and_set", store_compare_and_set},
                                      {"migrate_archive", store_migrate_archive},
                                      {NULL, NULL}};
-  lua_getfield(L, -1, "store_methods");
-  kvl_set_functions(L, methods);
+  lua_getfield(L, -1, "store");
+  kvl_add_methods(L, methods);
   lua_pop(L, 1);
 }

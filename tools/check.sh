@@ -25,7 +25,8 @@ c_format() {
     echo "clang-format is not installed: C formatting not checked"
     return 0
   fi
-  clang-format --dry-run -Werror include/*.h include/*.c lua/*.c lua/module.h Tests/C/*.[ch]
+  clang-format --dry-run -Werror include/*.h include/*.c lua/*.c lua/{module,session,notes}.h \
+    lua/examples/hosts/*.c Tests/C/*.[ch] Tests/C/*.cpp Benchmarks/{c,lua}/*.c
 }
 
 # A header alone, in C and in C++, with every warning.
@@ -71,7 +72,8 @@ step "headers under g++" header g++ c++ c++17
 step "headers under clang++" header clang++ c++ c++17
 step "the embedded sugar is lua/sugar.lua" embedded
 step "the export list is the headers'" export_list
-step "headers, export list and library agree" python3 tools/exports.py build/libkvcodable.so
+step "headers, export list, library and C tests agree" python3 tools/exports.py build/libkvcodable.so
+step "the contract is the recorded one" python3 tools/contract.py
 step "the library needs nothing of Swift's" needed
 step "no forced unwrapping of errors or casts, no unsafe flags" no_traps
 exit $failed

@@ -1,11 +1,12 @@
 -- tables.lua: set and get of a subtree from Lua, against the floor (floor.c)
--- and against lua-cjson's encode and decode, side by side in one run.
---
---   lua5.4 tables.lua [JSON file for the results]
+-- and against serializers' encode and decode, side by side in one run. Prints
+-- a row for each shape (report.py).
 
 local kv = require "kvcodable"
 local copy = require "floor"
 local cjson = require "cjson"
+local dkjson = require "dkjson"
+local messagepack = require "messagepack"
 
 local function record(i)
   return {
@@ -72,43 +73,61 @@ end
 local store = assert(kv.open_file("build/bench-tables.plist",
   { durability = "manual", engine = "memory" }))
 
-local results = {}
-print(("%-22s %10s %10s %8s %8s %8s"):format("set + get", "floor", "ours",
-  "ratio", "target", "cjson"))
-for _, shape in ipairs(shapes) do
+local serializers = {
+  { "lua-cjson", function(value) return cjson.decode(cjson.encode(value)) end },
+  { "lua-dkjson",
+    function(value) return (dkjson.decode(dkjson.encode(value))) end },
+  { "MessagePack",
+    function(value) return messagepack.decode(messagepack.encode(value)) end },
+}
+
+-- Equal but for the kind of number: JSON has one, and lua-cjson 14 digits.
+local function alike(a, b)
+  if type(a) == "number" then return math.abs(a - b) <= 1e-9 * math.abs(a) end
+  if type(a) ~= "table" then return a == b end
+  for key, value in pairs(a) do
+    if not alike(value, b[key]) then return false end
+  end
+  return true
+end
+
+local function measure(shape)
   local name, value, count, as = table.unpack(shape)
   local function ours()
     store:set(name, value, as)
     return store:get(name, as)
   end
   local function floor() return copy(value) end
-  local function json() return cjson.decode(cjson.encode(value)) end
   assert(equal(ours(), value), name)
   assert(equal(floor(), value), name)
-  local ratios, json_ratios, floors, times = {}, {}, {}, {}
-  for round = 1, 9 do
-    local base = time(count, floor)
-    floors[round] = base
-    times[round] = time(count, ours)
-    ratios[round] = times[round] / base
-    json_ratios[round] = time(math.max(count // 4, 1), json) / base
+  local times = { ours = {}, floor = {} }
+  for _, peer in ipairs(serializers) do
+    assert(alike(value, peer[2](value)), peer[1])
+    times[peer[1]] = {}
   end
-  local result = {
-    name = name, floor = median(floors), ours = median(times),
-    ratio = median(ratios), cjson = median(json_ratios),
-    target = as and 2 or 1.3,
-  }
-  results[#results + 1] = result
-  print(("%-22s %8.2fus %8.2fus %8.2f %8.1f %8.2f %s"):format(name,
-    result.floor * 1e6, result.ours * 1e6, result.ratio, result.target,
-    result.cjson, result.ratio <= result.target and "met" or "NOT MET"))
+  for _ = 1, 9 do
+    table.insert(times.floor, time(count, floor))
+    table.insert(times.ours, time(count, ours))
+    for _, peer in ipairs(serializers) do
+      table.insert(times[peer[1]], time(math.max(count // 10, 1),
+        function() return peer[2](value) end))
+    end
+  end
+  local row = { "row", name, "µs", ("%.3f"):format(median(times.ours) * 1e6),
+    ("floor=%.3f"):format(median(times.floor) * 1e6) }
+  for _, peer in ipairs(serializers) do
+    row[#row + 1] = ("%s=%.3f"):format(peer[1], median(times[peer[1]]) * 1e6)
+  end
+  print(table.concat(row, "\t"))
 end
 
+for _, shape in ipairs(shapes) do measure(shape) end
+
 store:set("scalar", 42)
-local scalar = time(200000, function() return store:get "scalar" end)
-local empty = time(200000, function() return store end)
-print(("%-22s %8.0f ns, target 200"):format("get of a scalar",
-  (scalar - empty) * 1e9))
-results[#results + 1] =
-  { name = "get of a scalar", ours = scalar - empty, target = 200e-9 }
-if arg[1] then assert(kv.write(arg[1], results, nil, { format = "json" })) end
+local with, without = {}, {}
+for round = 1, 9 do
+  with[round] = time(200000, function() return store:get "scalar" end)
+  without[round] = time(200000, function() return store end)
+end
+print(("row\ts:get of a scalar from Lua\tns\t%.1f"):format(
+  (median(with) - median(without)) * 1e9))

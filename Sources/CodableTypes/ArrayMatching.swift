@@ -7,50 +7,40 @@ internal import PropertyLists
 /// same where their known parts are equal. Between elements found so, in order, runs of the same length are taken to be
 /// changed in place; what is left of equal elements has moved. Every other old element is gone.
 struct ArrayMatching {
-    /// For each new element the old one, in stored form.
-    private(set) var matches: [PropertyList?]
     /// For each new element the index of the old one.
     private(set) var sources: [Int?]
     /// Old elements that held unknown keys and were matched by no new element.
     private(set) var dropped = 0
 
-    private let old: [PropertyList]
     private let new: [PropertyList]
     /// The old elements in program form; nil for one that is not of the type.
     private let known: [PropertyList?]
     private var isTaken: [Bool]
 
-    init(old: [PropertyList], new: [PropertyList], _ element: CodableType.Form) {
-        self.init(
-            old: old, new: new, known: old.map { try? Decoding(document: $0.document).decode($0, as: element) })
-    }
-
-    /// - Parameter known: the old elements in the form of the new ones.
-    init(old: [PropertyList], new: [PropertyList], known: [PropertyList?]) {
-        self.old = old
+    /// - Parameters:
+    ///   - known: the old elements in the form of the new ones; nil for one that is not of the type.
+    ///   - holdsUnknown: whether an old element holds something that its type does not know.
+    init(
+        old: [PropertyList], new: [PropertyList], known: [PropertyList?], holdsUnknown: (_ index: Int) -> Bool
+    ) {
         self.new = new
         self.known = known
         sources = Array(repeating: nil, count: new.count)
-        matches = Array(repeating: nil, count: new.count)
         isTaken = Array(repeating: false, count: old.count)
         let prefix = matchPrefix()
         let suffix = matchSuffix(above: prefix)
         matchMiddle(prefix..<(old.count - suffix), prefix..<(new.count - suffix))
-        for (index, value) in old.enumerated() where !isTaken[index] {
-            // Unknown parts show in that the two forms differ.
-            if let known = known[index], known != value { dropped += 1 }
-        }
+        for index in old.indices where !isTaken[index] && holdsUnknown(index) { dropped += 1 }
     }
 
     private mutating func match(_ oldIndex: Int, _ newIndex: Int) {
-        matches[newIndex] = old[oldIndex]
         sources[newIndex] = oldIndex
         isTaken[oldIndex] = true
     }
 
     private mutating func matchPrefix() -> Int {
         var length = 0
-        while length < min(old.count, new.count), known[length] == new[length] {
+        while length < min(known.count, new.count), known[length] == new[length] {
             match(length, length)
             length += 1
         }
@@ -59,10 +49,10 @@ struct ArrayMatching {
 
     private mutating func matchSuffix(above prefix: Int) -> Int {
         var length = 0
-        while length < min(old.count, new.count) - prefix,
-            known[old.count - 1 - length] == new[new.count - 1 - length]
+        while length < min(known.count, new.count) - prefix,
+            known[known.count - 1 - length] == new[new.count - 1 - length]
         {
-            match(old.count - 1 - length, new.count - 1 - length)
+            match(known.count - 1 - length, new.count - 1 - length)
             length += 1
         }
         return length
@@ -103,7 +93,7 @@ struct ArrayMatching {
         for index in oldRange where !isTaken[index] {
             if let known = known[index] { places[known.fingerprint, default: []].append(index) }
         }
-        for newIndex in newRange where matches[newIndex] == nil {
+        for newIndex in newRange where sources[newIndex] == nil {
             let candidates = places[new[newIndex].fingerprint] ?? []
             if let oldIndex = candidates.first(where: { !isTaken[$0] && known[$0] == new[newIndex] }) {
                 match(oldIndex, newIndex)

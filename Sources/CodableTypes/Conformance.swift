@@ -3,12 +3,12 @@ internal import PropertyLists
 
 /// Finds out whether a value is already in the form that decoding or encoding would give it, without making anything.
 ///
-/// It answers no where it does not know: the walks of ``Decoding`` and ``Encoding`` then find out what has to change, or
-/// what is wrong. Recursion is bounded by ``TypeLimits``.
+/// It answers no where it does not know: ``PlanDecoding`` and ``PlanEncoding`` then make what is to be made, or find
+/// that something is wrong. Recursion is bounded by ``TypeLimits``.
 ///
 /// The pointers are those of a plan's tables and of a document, both of which the caller keeps alive; every index into
 /// the plan was made by its compiler, every index into the document comes from a validated layout.
-struct Conformance {
+struct Conformance: ~Copyable {
     enum Direction {
         case decoding
         /// Over a stored value, or over none.
@@ -16,8 +16,6 @@ struct Conformance {
     }
 
     private let types: UnsafePointer<TypePlan.Node>
-    private let fields: UnsafePointer<TypePlan.Field>
-    private let text: UnsafePointer<UInt8>
     private let plan: TypePlan
     private let nodes: UnsafePointer<kv_node>
     private let bytes: UnsafePointer<UInt8>
@@ -28,42 +26,23 @@ struct Conformance {
 
     /// Whether `list` needs no change.
     static func isUnchanged(_ list: PropertyList, _ plan: TypePlan, _ direction: Direction) -> Bool {
-        walk(list, plan, direction) { $0.holds(plan.root, list.index, over: $0.stored?.index ?? -1, depth: 0) }
+        let check = Conformance(plan, list.document, direction)
+        return check.holds(plan.root, list.index, over: check.stored?.index ?? -1, depth: 0)
     }
 
     /// Whether the stored value holds nothing that the type does not know, so that nothing has to be kept.
     static func isKnown(_ stored: PropertyList, _ plan: TypePlan) -> Bool {
-        walk(stored, plan, .decoding) { $0.knows(plan.root, stored.index, depth: 0) }
+        isKnown(stored, plan, as: plan.root)
     }
 
-    private static func walk(
-        _ list: PropertyList, _ plan: TypePlan, _ direction: Direction, _ body: (borrowing Conformance) -> Bool
-    ) -> Bool {
-        plan.tables.nodes.withUnsafeBufferPointer { types in
-            plan.tables.fields.withUnsafeBufferPointer { fields in
-                plan.tables.text.withUnsafeBufferPointer { text in
-                    guard let types = types.baseAddress else { return false }
-                    // Empty tables have no address, and are never read.
-                    let noFields = UnsafePointer<TypePlan.Field>(bitPattern: 8).unsafelyUnwrapped
-                    let check = Conformance(
-                        types: types, fields: fields.baseAddress ?? noFields,
-                        text: text.baseAddress ?? list.document.bytes,
-                        plan: plan, list.document, direction)
-                    return withExtendedLifetime(list.document) { body(check) }
-                }
-            }
-        }
+    static func isKnown(_ stored: PropertyList, _ plan: TypePlan, as type: Int) -> Bool {
+        Conformance(plan, stored.document, .decoding).knows(type, stored.index, depth: 0)
     }
 
-    private init(
-        types: UnsafePointer<TypePlan.Node>, fields: UnsafePointer<TypePlan.Field>, text: UnsafePointer<UInt8>,
-        plan: TypePlan, _ document: Document, _ direction: Direction
-    ) {
-        self.types = types
-        self.fields = fields
-        self.text = text
+    private init(_ plan: TypePlan, _ document: Document, _ direction: Direction) {
         self.plan = plan
         self.document = document
+        types = plan.nodes
         nodes = document.nodes
         bytes = document.bytes
         switch direction {
@@ -74,28 +53,41 @@ struct Conformance {
 
     // MARK: - Whether a value needs no change
 
-    /// - Parameter old: the node of the stored value that stands in the same place; -1 for none.
+    /// - Parameters:
+    ///   - old: the node of the stored value that stands in the same place; -1 for none.
+    ///   - depth: how many containers the value is in.
     private borrowing func holds(_ typeIndex: Int, _ index: Int, over old: Int, depth: Int) -> Bool {
-        let type = types[typeIndex]
+        let type = types + typeIndex
         let node = nodes[index]
-        if depth > TypeLimits.depth { return false }
-        if type.isOptional, node.kind == .string, node.count == 5, document.isNil(index) { return false }
-        switch type.shape {
-        case .string: return node.kind == .string && (!type.isLimited || hasLength(index, type))
-        case .integer: return node.kind == .integer && holds(Int64(bitPattern: node.payload), type)
-        case .real: return node.kind == .real && (!type.isLimited || holds(Double(bitPattern: node.payload), type))
+        if node.head == type.pointee.plainHead { return true }
+        if type.pointee.isOptional, node.kind == .string, node.count == 5, document.isNil(index) { return false }
+        switch type.pointee.shape {
+        case .string: return node.kind == .string && (!type.pointee.isLimited || hasLength(index, type.pointee))
+        case .integer: return node.kind == .integer && holds(Int64(bitPattern: node.payload), type.pointee)
+        case .real:
+            return node.kind == .real
+                && (!type.pointee.isLimited || holds(Double(bitPattern: node.payload), type.pointee))
         case .boolean: return node.kind == .boolean
         case .date: return node.kind == .date
-        case .data: return node.kind == .data && (!type.isLimited || holds(Int64(node.count), type))
+        case .data: return node.kind == .data && (!type.pointee.isLimited || holds(Int64(node.count), type.pointee))
         case .uid: return node.kind == .uid
-        case .any: return node.kind != .null
-        case .structure:
-            return node.kind == .dictionary && holdsStructure(type.operand, index, over: old, depth: depth &+ 1)
-        case .array: return node.kind == .array && holdsArray(type, index, over: old, depth: depth &+ 1)
-        case .dictionary: return node.kind == .dictionary && holdsDictionary(type, index, over: old, depth: depth &+ 1)
-        case .strings: return node.kind == .string && isRawText(node, type.operand)
-        case .integers: return node.kind == .integer && isRawInteger(node, type.operand)
-        case .other: return false
+        case .any: return node.kind != .null && document.fits(index, below: depth)
+        case .strings: return node.kind == .string && plan.hasRawText(document.buffer(of: node), type.pointee)
+        case .integers: return node.kind == .integer && plan.hasRawInteger(node, type.pointee)
+        case .structure, .array, .dictionary, .variant:
+            return depth < TypeLimits.depth && holdsContainer(type.pointee, index, over: old, depth: depth &+ 1)
+        case .scalar, .swift: return false
+        }
+    }
+
+    private borrowing func holdsContainer(_ type: TypePlan.Node, _ index: Int, over old: Int, depth: Int) -> Bool {
+        let kind = nodes[index].kind
+        guard type.shape != .array else { return kind == .array && holdsArray(type, index, over: old, depth: depth) }
+        guard kind == .dictionary else { return false }
+        switch type.shape {
+        case .structure: return holdsStructure(Int(type.operand), index, over: old, depth: depth)
+        case .dictionary: return holdsDictionary(type, index, over: old, depth: depth)
+        default: return holdsVariant(type, index, over: old, depth: depth)
         }
     }
 
@@ -118,11 +110,13 @@ struct Conformance {
     private borrowing func holdsArray(_ type: TypePlan.Node, _ index: Int, over old: Int, depth: Int) -> Bool {
         let count = Int(nodes[index].count)
         if type.isLimited, !holds(Int64(count), type) { return false }
-        if let isUniform = holdsScalars(type.operand, index, count) { return isUniform }
+        let element = Int(type.operand)
+        let head = types[element].plainHead
+        if head != .max { return (index &+ 1..<index &+ 1 &+ count).allSatisfy { nodes[$0].head == head } }
         var position = index &+ 1
         var place = oldContainer(old, .array, count) &+ 1
         for _ in 0..<count {
-            guard holds(type.operand, position, over: place > 0 ? place : -1, depth: depth) else { return false }
+            guard holds(element, position, over: place > 0 ? place : -1, depth: depth) else { return false }
             position &+= nodes[position].span
             if place > 0, let stored { place &+= stored.document.nodes[place].span }
         }
@@ -136,107 +130,75 @@ struct Conformance {
         return node.kind == kind && Int(node.count) == count ? old : -1
     }
 
-    /// Arrays of plain scalars, where a look at each kind says it all; nil for other arrays.
-    private borrowing func holdsScalars(_ element: Int, _ index: Int, _ count: Int) -> Bool? {
-        let type = types[element]
-        guard !type.isOptional, !type.isLimited else { return nil }
-        let kind: PropertyListKind
-        switch type.shape {
-        case .string: kind = .string
-        case .real: kind = .real
-        case .boolean: kind = .boolean
-        case .integer where type.low == .min && type.high == .max: kind = .integer
-        default: return nil
-        }
-        for position in (index &+ 1)..<(index &+ 1 &+ count) where nodes[position].head != kind.rawValue {
-            return false
-        }
-        return true
-    }
-
     private borrowing func holdsDictionary(_ type: TypePlan.Node, _ index: Int, over old: Int, depth: Int) -> Bool {
         for slot in document.keys(ofDictionaryAt: index) {
             let place = type.keepsUnknown ? oldValue(old, document.buffer(of: nodes[slot])) : -1
-            guard holds(type.operand, index &+ nodes[slot].distance, over: place, depth: depth) else { return false }
+            guard holds(Int(type.operand), index &+ nodes[slot].distance, over: place, depth: depth) else {
+                return false
+            }
         }
         return true
     }
 
     /// The node of the stored dictionary's value for the key; -1 where there is none.
     private borrowing func oldValue(_ old: Int, _ key: UnsafeBufferPointer<UInt8>) -> Int {
-        guard old >= 0, let stored, stored.document.nodes[old].kind == .dictionary else { return -1 }
-        let (slot, found) = stored.document.search(key, inDictionaryAt: old)
-        return found ? old &+ stored.document.nodes[slot].distance : -1
+        guard old >= 0, let stored else { return -1 }
+        return stored.document.value(of: key, inDictionaryAt: old)
     }
 
     /// Keys and fields are both in the order of their bytes: one pass over the two. A key that is no field's ends it.
     private borrowing func holdsStructure(_ structureIndex: Int, _ index: Int, over old: Int, depth: Int) -> Bool {
-        let structure = plan.tables.structures[structureIndex]
+        let structure = plan.structures[structureIndex]
         guard structure.isPlain else { return false }
         let keys = document.keys(ofDictionaryAt: index)
         var slot = keys.lowerBound
         for fieldIndex in structure.first..<(structure.first &+ structure.count) {
-            let field = fields[fieldIndex]
-            guard slot < keys.upperBound, isKey(nodes[slot], of: field) else {
-                guard mayLack(field, over: old) else { return false }
+            let field = plan.fields + fieldIndex
+            guard slot < keys.upperBound, isKey(nodes[slot], field.pointee.key) else {
+                guard mayLack(field.pointee, over: old) else { return false }
                 continue
             }
             let value = index &+ nodes[slot].distance
+            if nodes[value].head == field.pointee.plainHead, !isEncoding || field.pointee.defaultIndex < 0 {
+                slot &+= 1
+                continue
+            }
             // Only a struct inside, and a field with a default, look at what is stored.
-            let needsOld = old >= 0 && (field.defaultIndex >= 0 || types[Int(field.node)].keepsUnknown)
-            let place = needsOld ? oldValue(old, key(of: field)) : -1
-            guard holds(Int(field.node), value, over: place, depth: depth) else { return false }
-            if place < 0, isDefault(value, field) { return false }
+            let node = Int(field.pointee.node)
+            let needsOld = old >= 0 && (field.pointee.defaultIndex >= 0 || types[node].keepsUnknown)
+            let place = needsOld ? oldValue(old, plan.bytes(field.pointee.key)) : -1
+            guard holds(node, value, over: place, depth: depth) else { return false }
+            if place < 0, isDefault(value, field.pointee) { return false }
             slot &+= 1
         }
         return slot == keys.upperBound
     }
 
-    private borrowing func key(of field: TypePlan.Field) -> UnsafeBufferPointer<UInt8> {
-        UnsafeBufferPointer(start: text + Int(field.keyStart), count: Int(field.keyCount))
+    private borrowing func holdsVariant(_ type: TypePlan.Node, _ index: Int, over old: Int, depth: Int) -> Bool {
+        let keys = document.keys(ofDictionaryAt: index)
+        guard keys.count == 1, depth < TypeLimits.depth else { return false }
+        let key = document.buffer(of: nodes[keys.lowerBound])
+        guard let structure = plan.structure(ofCase: key, type) else { return false }
+        let value = index &+ nodes[keys.lowerBound].distance
+        return nodes[value].kind == .dictionary
+            && holdsStructure(structure, value, over: oldValue(old, key), depth: depth &+ 1)
     }
 
     @inline(__always)
-    private borrowing func isKey(_ key: kv_node, of field: TypePlan.Field) -> Bool {
-        guard Int32(truncatingIfNeeded: key.count) == field.keyCount else { return false }
-        let left = bytes + Int(truncatingIfNeeded: key.payload)
-        let right = text + Int(field.keyStart)
-        var offset = 0
-        let count = Int(field.keyCount)
-        while offset < count {
-            if left[offset] != right[offset] { return false }
-            offset &+= 1
-        }
-        return true
+    private borrowing func isKey(_ key: kv_node, _ text: TypePlan.Text) -> Bool {
+        plan.isKey(key, text, bytes)
     }
 
     /// Whether nothing is to be filled in or written where the field is absent.
     private borrowing func mayLack(_ field: TypePlan.Field, over old: Int) -> Bool {
         guard field.defaultIndex >= 0 else { return field.isOptional }
-        return isEncoding && oldValue(old, key(of: field)) < 0
+        return isEncoding && oldValue(old, plan.bytes(field.key)) < 0
     }
 
     /// Whether encoding might leave the field out, since its value is the default.
     private borrowing func isDefault(_ index: Int, _ field: TypePlan.Field) -> Bool {
         guard isEncoding, field.defaultIndex >= 0 else { return false }
-        return plan.tables.defaults[Int(field.defaultIndex)] == PropertyList(document: document, index: index)
-    }
-
-    private borrowing func isRawText(_ node: kv_node, _ operand: Int) -> Bool {
-        let enumeration = plan.tables.enumerations[operand]
-        let raw = document.buffer(of: node)
-        for index in enumeration.first..<(enumeration.first + enumeration.count) {
-            let one = plan.tables.rawTexts[index]
-            let other = UnsafeBufferPointer(start: text + one.start, count: one.count)
-            if one.count == raw.count, compareBytes(other, raw) == 0 { return true }
-        }
-        return false
-    }
-
-    private borrowing func isRawInteger(_ node: kv_node, _ operand: Int) -> Bool {
-        let enumeration = plan.tables.enumerations[operand]
-        let number = Int64(bitPattern: node.payload)
-        return plan.tables.rawIntegers[enumeration.first..<(enumeration.first + enumeration.count)].contains(number)
+        return plan.defaults[Int(field.defaultIndex)] == PropertyList(document: document, index: index)
     }
 
     // MARK: - Whether a stored value holds nothing unknown
@@ -246,33 +208,141 @@ struct Conformance {
         guard type.keepsUnknown else { return true }
         if depth > TypeLimits.depth { return false }
         switch (type.shape, nodes[index].kind) {
-        case (.other, _): return false
-        case (.structure, .dictionary): return knowsStructure(type.operand, index, depth: depth &+ 1)
+        case (.swift, _): return false
+        case (.structure, .dictionary): return knowsStructure(Int(type.operand), index, depth: depth &+ 1)
+        case (.variant, .dictionary): return knowsVariant(type, index, depth: depth &+ 1)
         case (.array, .array):
             var position = index &+ 1
             for _ in 0..<nodes[index].count {
-                guard knows(type.operand, position, depth: depth &+ 1) else { return false }
+                guard knows(Int(type.operand), position, depth: depth &+ 1) else { return false }
                 position &+= nodes[position].span
             }
             return true
         case (.dictionary, .dictionary):
             return document.keys(ofDictionaryAt: index).allSatisfy {
-                knows(type.operand, index &+ nodes[$0].distance, depth: depth &+ 1)
+                knows(Int(type.operand), index &+ nodes[$0].distance, depth: depth &+ 1)
             }
         default: return true
         }
     }
 
     private borrowing func knowsStructure(_ structureIndex: Int, _ index: Int, depth: Int) -> Bool {
-        let structure = plan.tables.structures[structureIndex]
+        let structure = plan.structures[structureIndex]
         let keys = document.keys(ofDictionaryAt: index)
         var slot = keys.lowerBound
         for fieldIndex in structure.first..<(structure.first &+ structure.count) where slot < keys.upperBound {
-            let field = fields[fieldIndex]
-            guard isKey(nodes[slot], of: field) else { continue }
-            guard knows(Int(field.node), index &+ nodes[slot].distance, depth: depth) else { return false }
+            let field = plan.fields + fieldIndex
+            guard isKey(nodes[slot], field.pointee.key) else { continue }
+            let value = index &+ nodes[slot].distance
+            guard knows(Int(field.pointee.node), value, depth: depth) else { return false }
             slot &+= 1
         }
         return slot == keys.upperBound
+    }
+
+    private borrowing func knowsVariant(_ type: TypePlan.Node, _ index: Int, depth: Int) -> Bool {
+        document.keys(ofDictionaryAt: index).allSatisfy { slot in
+            guard let structure = plan.structure(ofCase: document.buffer(of: nodes[slot]), type) else { return false }
+            let value = index &+ nodes[slot].distance
+            return nodes[value].kind != .dictionary || knowsStructure(structure, value, depth: depth &+ 1)
+        }
+    }
+}
+
+extension TypePlan.Node {
+    /// The kind whose every value is of the type; nil where it takes more than the kind to tell.
+    var plainKind: PropertyListKind? {
+        guard !isLimited else { return nil }
+        switch shape {
+        // One of the strings stands for nil.
+        case .string where !isOptional: return .string
+        case .real: return .real
+        case .boolean: return .boolean
+        case .date: return .date
+        case .integer where low == .min && high == .max: return .integer
+        default: return nil
+        }
+    }
+}
+
+extension TypePlan {
+    /// Whether a key node of a document with these bytes is the text.
+    @inline(__always)
+    func isKey(_ key: kv_node, _ part: Text, _ bytes: UnsafePointer<UInt8>) -> Bool {
+        guard Int32(truncatingIfNeeded: key.count) == part.count else { return false }
+        return hasSameBytes(bytes + Int(truncatingIfNeeded: key.payload), text + Int(part.start), Int(part.count))
+    }
+
+    /// Whether an enum has a case with the raw text.
+    func hasRawText(_ raw: UnsafeBufferPointer<UInt8>, _ type: Node) -> Bool {
+        let range = enumerations[Int(type.operand)]
+        return search(range) { compareBytes(bytes(rawTexts[$0]), raw) } != nil
+    }
+
+    /// Whether an enum has a case with the raw number.
+    func hasRawInteger(_ node: kv_node, _ type: Node) -> Bool {
+        let number = Int64(bitPattern: node.payload)
+        let range = enumerations[Int(type.operand)]
+        return search(range) { rawIntegers[$0] < number ? -1 : rawIntegers[$0] > number ? 1 : 0 } != nil
+    }
+
+    /// The struct of a case's associated values; nil where the enum has no case of the name.
+    func structure(ofCase name: UnsafeBufferPointer<UInt8>, _ type: Node) -> Int? {
+        let found = search(variants[Int(type.operand)]) { compareBytes(bytes(cases[$0].key), name) }
+        return found.map { Int(cases[$0].structure) }
+    }
+
+    @inline(__always)
+    private func search(_ range: Range, _ order: (Int) -> Int) -> Int? {
+        var (low, high) = (range.first, range.first + range.count)
+        while low < high {
+            let middle = low + (high - low) / 2
+            let found = order(middle)
+            if found == 0 { return middle }
+            if found < 0 { low = middle + 1 } else { high = middle }
+        }
+        return nil
+    }
+}
+
+/// Whether two texts of the same length are equal: in words that overlap, since keys are short.
+@inline(__always)
+private func hasSameBytes(_ left: UnsafePointer<UInt8>, _ right: UnsafePointer<UInt8>, _ count: Int) -> Bool {
+    let (left, right) = (UnsafeRawPointer(left), UnsafeRawPointer(right))
+    func isSame<Word: FixedWidthInteger & BitwiseCopyable>(_ offset: Int, _: Word.Type) -> Bool {
+        left.loadUnaligned(fromByteOffset: offset, as: Word.self)
+            == right.loadUnaligned(fromByteOffset: offset, as: Word.self)
+    }
+    if count >= 8 {
+        var offset = 0
+        while offset < count &- 8 {
+            guard isSame(offset, UInt64.self) else { return false }
+            offset &+= 8
+        }
+        return isSame(count &- 8, UInt64.self)
+    }
+    if count >= 4 { return isSame(0, UInt32.self) && isSame(count &- 4, UInt32.self) }
+    return (0..<count).allSatisfy { isSame($0, UInt8.self) }
+}
+
+extension Document {
+    /// Whether the value stands for nil: null in memory, `"$null"` in files.
+    func isNil(_ index: Int) -> Bool {
+        let node = nodes[index]
+        if node.kind == .null { return true }
+        return node.kind == .string && node.count == 5 && buffer(of: node).elementsEqual("$null".utf8)
+    }
+
+    /// Whether a value of any type, inside `depth` containers, keeps within the limit.
+    func fits(_ index: Int, below depth: Int) -> Bool {
+        guard nodes[index].kind.isContainer else { return true }
+        return depth + PropertyList(document: self, index: index).depth <= TypeLimits.depth
+    }
+
+    /// The node of the value of a key; -1 where there is none, or no dictionary.
+    func value(of key: UnsafeBufferPointer<UInt8>, inDictionaryAt header: Int) -> Int {
+        guard nodes[header].kind == .dictionary else { return -1 }
+        let (slot, found) = search(key, inDictionaryAt: header)
+        return found ? header &+ nodes[slot].distance : -1
     }
 }

@@ -10,6 +10,7 @@ struct FormComparison {
 
     private var met: Set<Pair> = []
     private var pending: [(left: StructureType, right: StructureType)] = []
+    private var pendingVariants: [(left: VariantType, right: VariantType)] = []
 
     static func areEqual(_ left: CodableType.Form, _ right: CodableType.Form) -> Bool {
         var comparison = FormComparison()
@@ -22,11 +23,26 @@ struct FormComparison {
     }
 
     private mutating func finish() -> Bool {
-        while let (left, right) = pending.popLast() {
-            guard left.name == right.name, left.fields.count == right.fields.count else { return false }
-            for (left, right) in zip(left.fields, right.fields) {
-                guard left.isSame(as: right), agree(left.type, right.type) else { return false }
-            }
+        repeat {
+            while let (left, right) = pending.popLast() { guard agree(left, right) else { return false } }
+            while let (left, right) = pendingVariants.popLast() { guard agree(left, right) else { return false } }
+        } while !pending.isEmpty
+        return true
+    }
+
+    private mutating func agree(_ left: StructureType, _ right: StructureType) -> Bool {
+        guard left.name == right.name, left.fields.count == right.fields.count else { return false }
+        for (left, right) in zip(left.fields, right.fields) {
+            guard left.isSame(as: right), agree(left.type, right.type) else { return false }
+        }
+        return true
+    }
+
+    private mutating func agree(_ left: VariantType, _ right: VariantType) -> Bool {
+        guard left.name == right.name, left.cases.count == right.cases.count else { return false }
+        for (left, right) in zip(left.cases, right.cases) {
+            guard left.name == right.name else { return false }
+            pending.append((left.values, right.values))
         }
         return true
     }
@@ -47,6 +63,10 @@ struct FormComparison {
             let pair = Pair(left: ObjectIdentifier(left), right: ObjectIdentifier(right))
             if left !== right, met.insert(pair).inserted { pending.append((left, right)) }
             return true
+        case (.variant(let left), .variant(let right)):
+            let pair = Pair(left: ObjectIdentifier(left), right: ObjectIdentifier(right))
+            if left !== right, met.insert(pair).inserted { pendingVariants.append((left, right)) }
+            return true
         case (.enumeration(let left), .enumeration(let right)): return left == right
         case (.swift(let left), .swift(let right)): return left == right
         case (.reference(let reference), let form), (let form, .reference(let reference)):
@@ -61,6 +81,7 @@ extension CodableType.Form {
     fileprivate var declaredName: String? {
         switch self {
         case .structure(let structure): structure.name
+        case .variant(let variant): variant.name
         case .enumeration(let enumeration): enumeration.name
         case .swift(let type): type.name
         case .reference(let reference): reference.name

@@ -65,7 +65,8 @@ package struct KnownKeyMerge {
         }
         let old = Array(stored.elements)
         let forms = Array(oldForm.elements)
-        let matching = ArrayMatching(old: old, new: Array(new.elements), known: forms)
+        // Unknown parts show in that the two forms differ.
+        let matching = ArrayMatching(old: old, new: Array(new.elements), known: forms) { forms[$0] != old[$0] }
         droppedElements += matching.dropped
         try builder.adding { builder throws(PropertyListError) in try builder.beginArray() }
         for (index, value) in new.elements.enumerated() {

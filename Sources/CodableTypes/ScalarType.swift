@@ -31,16 +31,16 @@ struct ScalarType: Sendable, Hashable {
         case uid = "UID"
     }
 
-    /// A range of numbers, both ends included.
+    /// The numbers that are allowed.
     enum Range: Sendable, Hashable {
-        case integers(ClosedRange<Int64>)
-        case reals(ClosedRange<Double>)
+        case integers(TypeBounds<Int128>)
+        case reals(TypeBounds<Double>)
     }
 
     let kind: Kind
     var range: Range?
     /// Characters (Unicode scalars) of a string, bytes of data.
-    var length: ClosedRange<Int>?
+    var length: TypeBounds<Int>?
 }
 
 extension ScalarType: CustomStringConvertible {
@@ -140,8 +140,8 @@ extension ScalarType {
         let isInBounds = unsigned.map { $0 <= bounds.high } ?? signed.map { $0 >= bounds.low } ?? false
         guard isInBounds else { throw .notRepresentable(found, by: kind.rawValue) }
         guard case .integers(let range) = range else { return }
-        guard let signed, range.contains(signed) else {
-            let number = signed.map(String.init) ?? unsigned.map(String.init) ?? ""
+        let number = signed.map { Int128($0) } ?? unsigned.map { Int128($0) } ?? 0
+        guard range.contains(number) else {
             throw TypeError(.notRepresentable, "Expected \(range)", ", found \(number)")
         }
     }
@@ -229,8 +229,8 @@ extension ScalarType {
 }
 
 /// Checks a count of characters, bytes or elements.
-func checkLength(_ count: Int, _ length: ClosedRange<Int>, _ unit: String) throws(TypeError) {
+func checkLength(_ count: Int, _ length: TypeBounds<Int>, _ unit: String) throws(TypeError) {
     guard !length.contains(count) else { return }
-    let wanted = length.lowerBound == length.upperBound ? "\(length.lowerBound)" : "\(length)"
+    let wanted = length.low == length.high ? "\(length.low ?? 0)" : "\(length)"
     throw TypeError(.notRepresentable, "Expected \(wanted) \(unit)", ", found \(count)")
 }

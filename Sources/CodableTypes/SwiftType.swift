@@ -84,9 +84,7 @@ final class SwiftType: Sendable, Equatable {
         guard value.kind == .dictionary, !passed.known.asksAll else { return }
         let known = knownKeys(passed)
         guard let key = value.keys.first(where: { !known.contains($0) }) else { return }
-        let fields = known.map { names[$0] ?? $0 }.sorted()
-        let meant = closest(to: names[key] ?? key, among: fields).map { "; did you mean \($0)?" } ?? ""
-        throw TypeError(.unknownField, name, " has no field \(names[key] ?? key)\(meant)")
+        throw .unknown("field", names[key] ?? key, of: name, among: known.map { names[$0] ?? $0 }.sorted())
     }
 
     /// The dictionary with keys replaced; other values as they are.

@@ -16,6 +16,8 @@ extension TypeRegistry {
         case .structure(let structure): return annotation(name, structure)
         case .enumeration(let enumeration):
             return "---@alias \(name) \(enumeration.cases.map(\.rawValue.literal).joined(separator: "|"))\n"
+        case .variant(let variant):
+            return "---@alias \(name) \(variant.cases.map(shape).joined(separator: "|"))\n"
         case .swift(let type):
             return type.described.map { annotation(name, $0) } ?? "---@alias \(name) table\n"
         default: return "---@alias \(name) \(form.luaName)\n"
@@ -29,6 +31,15 @@ extension TypeRegistry {
             return "---@field \(luaKey(field.name))\(mark) \(type.luaName)\(note(of: field))\n"
         }
         return "---@class (exact) \(name)\n" + fields.joined()
+    }
+
+    /// A case as a table with one field.
+    private func shape(of one: VariantType.Case) -> String {
+        let values = one.values.fields.map { field in
+            let type = field.isOptional ? field.type.wrapped : field.type
+            return "\(luaKey(field.name))\(field.mayBeAbsent ? "?" : ""): \(type.luaName)"
+        }
+        return "{ \(luaKey(one.name)): \(values.isEmpty ? "{}" : "{ \(values.joined(separator: ", ")) }") }"
     }
 
     private func note(of field: StructureType.Field) -> String {
@@ -83,6 +94,7 @@ extension CodableType.Form {
         case .defaulted(let wrapped, _): wrapped.luaName
         case .structure(let structure): structure.name
         case .enumeration(let enumeration): enumeration.name
+        case .variant(let variant): variant.name
         case .swift(let type): type.name
         case .reference(let reference): reference.name
         }

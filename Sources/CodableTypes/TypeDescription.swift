@@ -7,11 +7,15 @@ internal import PropertyLists
 /// |---|---|
 /// | `struct` | `name`; `fields`, an array of dictionaries with `name`, `type`, and where wanted `key`, `default`, `transient` |
 /// | `enum` | `name`; `raw`, "String" or "Int"; `cases`, an array of names, or of arrays of a name and a raw value |
-/// | `array` | `element`; `length`, an array of the lowest and the highest |
+/// | `enum` without `raw` | `name`; `cases`, an array of dictionaries with `name`, and `values`, an array of dictionaries \
+///   with `type`, and where wanted `name` and `default` |
+/// | `array` | `element`; `length`, a range |
 /// | `dictionary` | `value` |
 /// | `optional` | `wrapped` |
 /// | `default` | `wrapped`; `default` |
-/// | a built-in type | `range` or `length`, an array of the lowest and the highest |
+/// | a built-in type | `range` or `length`, a range |
+///
+/// A range is a text, such as `1...10`, `0..<1`, `1...`, or an array of the lowest and the highest.
 struct TypeDescription {
     private let table: TypeTable
 
@@ -41,7 +45,7 @@ struct TypeDescription {
 
     private func expression(_ text: String, at path: PropertyListPath) throws(TypeError) -> CodableType.Form {
         var parser = TypeParser(text, table)
-        parser.allowsUnknownNames = true
+        parser.stage = .part
         do throws(TypeError) {
             return try parser.expression()
         } catch {
@@ -117,29 +121,42 @@ struct TypeDescription {
         scalar.length = try length(of: description, at: path)
         guard let range = description["range"] else { return scalar }
         let place = path.appending(.key("range"))
-        guard range.count == 2, let low = range[0], let high = range[1] else {
-            throw wrong("the lowest and the highest number", range, at: place)
-        }
-        if kind.bounds != nil, let low = low.integer, let high = high.integer, low <= high {
-            scalar.range = .integers(low...high)
-        } else if kind == .double || kind == .float, let low = low.number, let high = high.number, low <= high {
-            scalar.range = .reals(low...high)
-        } else {
-            throw TypeError(.description, "Expected a range that \(name) can have").placed(below: place)
+        scalar.range = try text(of: range, at: place) { (parser) throws(TypeError) in
+            guard kind.mayBeLimited, kind != .string, kind != .data else {
+                throw TypeError(.description, "\(name) has no range")
+            }
+            return try parser.openRange(of: kind)
         }
         return scalar
     }
 
     private func length(
         of description: PropertyList, at path: PropertyListPath
-    ) throws(TypeError) -> ClosedRange<Int>? {
+    ) throws(TypeError) -> TypeBounds<Int>? {
         guard let length = description["length"] else { return nil }
-        guard let low = length[0]?.integer, let high = length[1]?.integer, length.count == 2, low >= 0, low <= high
-        else {
-            throw TypeError(.description, "Expected the lowest and the highest length")
-                .placed(below: path.appending(.key("length")))
+        return try text(of: length, at: path.appending(.key("length"))) { (parser) throws(TypeError) in
+            try parser.openLength()
         }
-        return Int(low)...Int(high)
+    }
+
+    /// Reads a range, from its text or as the text that an array of two numbers is.
+    private func text<Result>(
+        of range: PropertyList, at path: PropertyListPath,
+        _ read: (inout TypeParser) throws(TypeError) -> Result
+    ) throws(TypeError) -> Result {
+        var text = range.string
+        if range.kind == .array, range.count == 2, let low = range[0], let high = range[1], low.number != nil,
+            high.number != nil
+        {
+            text = low.literal + "..." + high.literal
+        }
+        guard let text else { throw wrong("a range such as \"1...10\"", range, at: path) }
+        var parser = TypeParser(text, table)
+        return try placed(at: path) { () throws(TypeError) in
+            let result = try read(&parser)
+            guard try parser.isAtEnd() else { throw parser.scanner.error("the end of the range") }
+            return result
+        }
     }
 
     private func defaulted(
@@ -165,37 +182,66 @@ struct TypeDescription {
         // The name of a struct around this one means that one: how a struct contains itself.
         if table.isAnnounced(name) { return .reference(table.reference(to: name)) }
         table.announce(name)
-        var fields: [StructureType.Field] = []
-        for (index, field) in try elements("fields", of: description, at: path).enumerated() {
-            fields.append(try self.field(field, at: path.appending(["fields", .index(index)])))
-        }
+        let (fields, places) = try fields("fields", of: description, at: path)
         return try placed(at: path) { () throws(TypeError) in
-            let form = CodableType.Form.structure(try StructureType(name: name, fields: fields))
-            try table.declare(name, form)
-            return form
+            let structure = try StructureType(name: name, fields: fields)
+            try table.declare(name, .structure(structure))
+            // Now that the name means something, defaults can be checked that hold values of the struct itself.
+            let settled = CodableType.Form.structure(try settled(structure, places))
+            table.settle(name, settled)
+            return settled
         }
     }
 
-    private func field(
-        _ description: PropertyList, at path: PropertyListPath
-    ) throws(TypeError) -> StructureType.Field {
-        let name = try text("name", of: description, at: path)
-        let type = try part("type", of: description, at: path)
-        var defaultValue: PropertyList?
-        if let value = description["default"] {
-            defaultValue = try placed(at: path.appending(.key("default"))) { () throws(TypeError) in
-                try type.normalized(value).compacted()
+    /// Fields with their defaults as they are given, and where each is described.
+    private func fields(
+        _ key: String, of description: PropertyList, at path: PropertyListPath
+    ) throws(TypeError) -> ([StructureType.Field], [PropertyListPath]) {
+        var fields: [StructureType.Field] = []
+        var places: [PropertyListPath] = []
+        for (index, field) in try elements(key, of: description, at: path).enumerated() {
+            places.append([.key(key), .index(index)])
+            fields.append(try self.field(field, number: index, at: path.appending([.key(key), .index(index)])))
+        }
+        return (fields, places)
+    }
+
+    /// The struct with its defaults checked, and in the form that their types give them.
+    private func settled(
+        _ structure: StructureType, _ places: [PropertyListPath]
+    ) throws(TypeError) -> StructureType {
+        var defaults: [Int: PropertyList] = [:]
+        for (number, field) in structure.fields.enumerated() {
+            guard let value = field.defaultValue else { continue }
+            defaults[number] = try placed(at: places[number].appending(.key("default"))) { () throws(TypeError) in
+                do throws(TypeError) {
+                    return try field.type.normalized(value)
+                } catch {
+                    // Of a struct around this one, which is not finished: checked where the value is used.
+                    if error.code == .unknownType { return value.compacted() }
+                    throw error
+                }
             }
         }
+        return try structure.replacing(defaults: defaults)
+    }
+
+    /// - Parameter number: what an associated value without a name is called by.
+    private func field(
+        _ description: PropertyList, number: Int, at path: PropertyListPath
+    ) throws(TypeError) -> StructureType.Field {
+        let isNamed = path.steps.dropLast().last == .key("fields") || description["name"] != nil
+        let name = try isNamed ? text("name", of: description, at: path) : VariantType.key(ofValue: number)
         let key = description["key"] == nil ? nil : try text("key", of: description, at: path)
         return StructureType.Field(
-            name: name, key: key, type: type, default: defaultValue,
+            name: name, key: key, type: try part("type", of: description, at: path), default: description["default"],
             isTransient: description["transient"]?.boolean ?? false)
     }
 
     private func enumeration(
         _ description: PropertyList, at path: PropertyListPath
     ) throws(TypeError) -> CodableType.Form {
+        guard description["raw"] != nil else { return try variant(description, at: path) }
         let name = try named(description, at: path)
         let raw = try text("raw", of: description, at: path)
         guard raw == "String" || raw == "Int" else {
@@ -222,5 +268,34 @@ struct TypeDescription {
             throw wrong("a name with a raw value of \(raw)", description, at: path)
         }
         return EnumerationType.Case(name: name, rawValue: value.compacted())
+    }
+
+    private func variant(_ description: PropertyList, at path: PropertyListPath) throws(TypeError) -> CodableType.Form {
+        let name = try named(description, at: path)
+        if table.isAnnounced(name) { return .reference(table.reference(to: name)) }
+        table.announce(name)
+        var cases: [(VariantType.Case, [PropertyListPath])] = []
+        for (index, one) in try elements("cases", of: description, at: path).enumerated() {
+            let place = path.appending(["cases", .index(index)])
+            let caseName = try text("name", of: one, at: place)
+            let (fields, places) = one["values"] == nil ? ([], []) : try fields("values", of: one, at: place)
+            let values = try placed(at: place) { () throws(TypeError) in
+                try StructureType(name: "\(name).\(caseName)", fields: fields)
+            }
+            cases.append((VariantType.Case(name: caseName, values: values), places))
+        }
+        return try placed(at: path) { () throws(TypeError) in
+            try table.declare(name, .variant(try VariantType(name: name, cases: cases.map(\.0))))
+            var settled: [VariantType.Case] = []
+            for (index, (one, places)) in cases.enumerated() {
+                let values = try placed(at: ["cases", .index(index)]) { () throws(TypeError) in
+                    try self.settled(one.values, places)
+                }
+                settled.append(VariantType.Case(name: one.name, values: values))
+            }
+            let form = CodableType.Form.variant(try VariantType(name: name, cases: settled))
+            table.settle(name, form)
+            return form
+        }
     }
 }

@@ -10,7 +10,8 @@ public struct TypeError: Error, Sendable, Hashable {
         /// A struct's field is neither there nor optional, and has no default, or an array is too short for its type. The
         /// path is the struct's or the array's.
         case missingField
-        /// A value has a field that its struct does not declare. The path is the struct's.
+        /// A value has a field that its struct does not declare, or a case that its enum does not. The path is the struct's
+        /// or the enum's.
         case unknownField
         /// A type's text is wrong; ``TypeError/location`` says where.
         case syntax
@@ -102,6 +103,12 @@ extension TypeError {
 
     static func missingField(_ key: String) -> TypeError {
         TypeError(.missingField, "Dictionary does not contain key", key)
+    }
+
+    /// A name in a value that its struct or enum does not declare.
+    static func unknown(_ what: String, _ given: String, of type: String, among names: [String]) -> TypeError {
+        let meant = closest(to: given, among: names).map { "; did you mean \($0)?" } ?? ""
+        return TypeError(.unknownField, type, " has no \(what) \(given)\(meant)")
     }
 
     static func missingElement(_ index: Int) -> TypeError {

@@ -3,24 +3,31 @@ internal import PropertyLists
 /// Declarations:
 ///
 /// ```
-/// struct Name { field: type attribute* ("=" literal)?; … }
-/// enum Name: String { one, two = "zwei" }        enum Name: Int { low = 0, high = 10 }
-/// attribute := "@key(" name or string ")" | "@transient"
+/// declaration := "struct" name "{" field* "}" | "indirect"? "enum" name (":" ("String" | "Int"))? "{" case* "}"
+/// field       := name ":" expression (attribute | "=" literal)*
+/// attribute   := "@key(" name ")" | "@transient"
+/// case        := name ("=" literal | "(" value ("," value)* ")")?
+/// value       := (name ":")? expression ("=" literal)?
 /// ```
 ///
-/// A field ends with `;`, a line's end, or the closing brace. Comments are `// …` and `/* … */`.
+/// Names that are no words stand in quotes. A field ends with `;`, a case with `,`, both also with their line or the
+/// closing brace. Comments are `// …` and `/* … */`.
 extension TypeParser {
     /// Declares everything in the text; gives it in the text's order.
+    ///
+    /// Three passes: the types without their defaults, since a default may name a case of an enum that stands further
+    /// down; the types with their defaults as they are written; and each default in the form that its type gives it.
     mutating func declarations() throws(TypeError) -> [CodableType.Form] {
-        allowsUnknownNames = true
-        // Enums first: a literal may name a case of one that stands further down.
         var first = self
-        first.skipsUnknownWords = true
-        while try first.isAtDeclaration() { _ = try first.declaration(isDraft: true) }
-        var forms: [CodableType.Form] = []
-        while try isAtDeclaration() { forms.append(try declaration(isDraft: false)) }
-        guard scanner.isAtEnd else { throw scanner.error("struct or enum") }
-        return forms
+        first.stage = .types
+        while try first.isAtDeclaration() { _ = try first.declaration() }
+        guard first.scanner.isAtEnd else { throw first.scanner.error("struct or enum") }
+        try first.checkNames()
+        stage = .defaults
+        var names: [String] = []
+        while try isAtDeclaration() { names.append(try declaration()) }
+        try settleDefaults()
+        return names.compactMap { table.form(named: $0) }
     }
 
     private mutating func isAtDeclaration() throws(TypeError) -> Bool {
@@ -28,33 +35,40 @@ extension TypeParser {
         return try scanner.isAtName()
     }
 
-    private mutating func declaration(isDraft: Bool) throws(TypeError) -> CodableType.Form {
-        let start = try scanner.start()
-        switch try scanner.name("struct or enum") {
-        case "struct":
-            let (name, form) = try structure(isDraft: isDraft)
-            if !isDraft { try declare(name, form, at: start) }
-            return form
-        case "enum":
-            let (name, form) = try enumeration()
-            try declare(name, form, at: start)
-            return form
-        default:
-            throw scanner.error("struct or enum", at: start)
-        }
+    /// Every name must mean something now.
+    private func checkNames() throws(TypeError) {
+        for (name, place) in unknownNames where table.form(named: name) == nil { throw unknown(name, at: place) }
     }
 
-    private func declare(_ name: String, _ form: CodableType.Form, at place: Int) throws(TypeError) {
-        guard ScalarType.Kind(rawValue: name) == nil, name != "Any" else {
-            throw TypeError(.redeclared, "\(name) is a built-in type", location: scanner.location(of: place))
+    /// Gives the name.
+    private mutating func declaration() throws(TypeError) -> String {
+        let start = try scanner.start()
+        var word = try scanner.name("struct or enum")
+        if word == "indirect" { word = try scanner.name("enum") }
+        guard word == "enum" || word == "struct" && !scanner.isBehind("indirect", from: start) else {
+            throw scanner.error("struct or enum", at: start)
         }
-        try located(at: place) { () throws(TypeError) in try table.declare(name, form) }
+        let place = try scanner.start()
+        let name = try scanner.name(word == "struct" ? "the struct's name" : "the enum's name")
+        guard ScalarType.Kind(rawValue: name) == nil, name != "Any" else {
+            throw TypeError(.redeclared, "\(name) is a built-in type", location: scanner.location(of: start))
+        }
+        table.announce(name)
+        let form = word == "struct" ? try structure(name, at: place) : try enumeration(name, at: place)
+        try located(at: start) { () throws(TypeError) in
+            if stage == .types { return try table.declare(name, form) }
+            // The first pass saw no defaults.
+            if let known = finished[name], known != form {
+                throw TypeError(.redeclared, "\(name) already means another type")
+            }
+            finished[name] = form
+            table.settle(name, form)
+        }
+        return name
     }
 
     /// Runs `body`; an error of it that knows no place gets this one.
-    private func located<Result>(
-        at place: Int, _ body: () throws(TypeError) -> Result
-    ) throws(TypeError) -> Result {
+    func located<Result>(at place: Int, _ body: () throws(TypeError) -> Result) throws(TypeError) -> Result {
         do throws(TypeError) {
             return try body()
         } catch {
@@ -67,20 +81,16 @@ extension TypeParser {
 
     // MARK: - Structs
 
-    private mutating func structure(isDraft: Bool) throws(TypeError) -> (String, CodableType.Form) {
-        let start = try scanner.start()
-        let name = try scanner.name("the struct's name")
-        table.announce(name)
+    private mutating func structure(_ name: String, at place: Int) throws(TypeError) -> CodableType.Form {
         try scanner.expect("{")
         var fields: [StructureType.Field] = []
         while !(try scanner.skip("}")) {
-            fields.append(try field(isDraft: isDraft))
+            fields.append(try field(number: fields.count, of: name))
             try endEntry(";")
         }
-        let form = try located(at: start) { () throws(TypeError) in
-            CodableType.Form.structure(try StructureType(name: name, fields: fields))
+        return try located(at: place) { () throws(TypeError) in
+            .structure(try StructureType(name: name, fields: fields))
         }
-        return (name, form)
     }
 
     /// An entry ends with the mark, the end of its line or the closing brace.
@@ -90,35 +100,35 @@ extension TypeParser {
         guard sawMark || sawLineEnd || scanner.isAt("}") else { throw scanner.error("\"\(mark)\" or \"}\"") }
     }
 
-    private mutating func field(isDraft: Bool) throws(TypeError) -> StructureType.Field {
+    private mutating func field(number: Int, of structure: String) throws(TypeError) -> StructureType.Field {
         let name = try scanner.quotableName("a field's name or \"}\"")
         try scanner.expect(":")
         let form = try type()
         var key: String?
         var isTransient = false
         var defaultValue: PropertyList?
+        // Either may also begin the next line, so that long fields can be broken.
         while true {
-            if try isAtOnSameLine("@"), try scanner.skip("@") {
+            if try scanner.skip("@") {
                 try attribute(&key, &isTransient)
-            } else if defaultValue == nil, try isAtOnSameLine("="), try scanner.skip("=") {
-                let place = try scanner.start()
-                let literal = try self.literal(of: form)
-                if !isDraft {
-                    defaultValue = try located(at: place) { () throws(TypeError) in try form.normalized(literal) }
-                }
+            } else if defaultValue == nil, try scanner.skip("=") {
+                defaultValue = try standard(of: form, DefaultPlace(type: structure, part: nil, field: number))
             } else {
                 break
             }
         }
         return StructureType.Field(
-            name: name, key: key, type: form, default: defaultValue, isTransient: isTransient)
+            name: name, key: key, type: form, default: stage == .types ? nil : defaultValue, isTransient: isTransient)
     }
 
-    /// Whether the mark comes next: it may also begin the next line, so that long fields can be broken.
-    private mutating func isAtOnSameLine(_ mark: Character) throws(TypeError) -> Bool {
-        var ahead = scanner
-        try ahead.skipBlanks()
-        return ahead.isAt(mark)
+    /// The default that comes next, as it is written.
+    private mutating func standard(
+        of form: CodableType.Form, _ place: DefaultPlace
+    ) throws(TypeError) -> PropertyList {
+        let position = try scanner.start()
+        let literal = try literal(of: form)
+        if stage == .defaults { defaults.append((place, position)) }
+        return literal
     }
 
     private mutating func attribute(_ key: inout String?, _ isTransient: inout Bool) throws(TypeError) {
@@ -135,26 +145,21 @@ extension TypeParser {
 
     // MARK: - Enums
 
-    private mutating func enumeration() throws(TypeError) -> (String, CodableType.Form) {
-        let start = try scanner.start()
-        let name = try scanner.name("the enum's name")
-        var isInteger = false
-        if try scanner.skip(":") {
-            let place = try scanner.start()
-            let raw = try scanner.name("String or Int")
-            guard raw == "String" || raw == "Int" else { throw scanner.error("String or Int", at: place) }
-            isInteger = raw == "Int"
-        }
+    /// One with raw values where a raw type is named, else one with associated values, as in Swift.
+    private mutating func enumeration(_ name: String, at place: Int) throws(TypeError) -> CodableType.Form {
+        guard try scanner.skip(":") else { return try variant(name, at: place) }
+        let rawPlace = try scanner.start()
+        let raw = try scanner.name("String or Int")
+        guard raw == "String" || raw == "Int" else { throw scanner.error("String or Int", at: rawPlace) }
         try scanner.expect("{")
         var cases: [EnumerationType.Case] = []
         while !(try scanner.skip("}")) {
-            cases.append(try enumerationCase(isInteger, after: cases.last))
+            cases.append(try enumerationCase(raw == "Int", after: cases.last))
             try endEntry(",")
         }
-        let form = try located(at: start) { () throws(TypeError) in
-            CodableType.Form.enumeration(try EnumerationType(name: name, isInteger: isInteger, cases: cases))
+        return try located(at: place) { () throws(TypeError) in
+            .enumeration(try EnumerationType(name: name, isInteger: raw == "Int", cases: cases))
         }
-        return (name, form)
     }
 
     /// As in Swift, a case without a raw value has its name, or one more than the case before it.
@@ -178,19 +183,57 @@ extension TypeParser {
             } : PropertyList.made { builder throws(PropertyListError) in try builder.append(string: name) }
         return EnumerationType.Case(name: name, rawValue: value)
     }
-}
 
-extension CodableType.Form {
-    /// A default, checked and in the kinds of the type. One whose type is not declared yet stays as it is: it is checked
-    /// when it is used.
-    func normalized(_ value: PropertyList) throws(TypeError) -> PropertyList {
-        do throws(TypeError) {
-            let stored = try CodableType(self).encode(value).list
-            return try CodableType(self).decode(stored)
-        } catch {
-            if error.code == .unknownType { return value }
-            throw error
+    private mutating func variant(_ name: String, at place: Int) throws(TypeError) -> CodableType.Form {
+        try scanner.expect("{")
+        var cases: [VariantType.Case] = []
+        while !(try scanner.skip("}")) {
+            let casePlace = try scanner.start()
+            let caseName = try scanner.quotableName("a case or \"}\"")
+            var fields: [StructureType.Field] = []
+            if try scanner.skip("(") { fields = try associatedValues(ofCase: cases.count, of: name) }
+            let values = try located(at: casePlace) { () throws(TypeError) in
+                try StructureType(name: "\(name).\(caseName)", fields: fields)
+            }
+            cases.append(VariantType.Case(name: caseName, values: values))
+            try endEntry(",")
         }
+        return try located(at: place) { () throws(TypeError) in .variant(try VariantType(name: name, cases: cases)) }
+    }
+
+    /// What stands behind the opening bracket, up to the closing one.
+    private mutating func associatedValues(
+        ofCase number: Int, of type: String
+    ) throws(TypeError) -> [StructureType.Field] {
+        var fields: [StructureType.Field] = []
+        while !(try scanner.skip(")")) {
+            let name = try label() ?? VariantType.key(ofValue: fields.count)
+            let form = try self.type()
+            var defaultValue: PropertyList?
+            if try scanner.skip("=") {
+                let place = DefaultPlace(type: type, part: number, field: fields.count)
+                defaultValue = try standard(of: form, place)
+            }
+            fields.append(
+                StructureType.Field(
+                    name: name, key: nil, type: form, default: stage == .types ? nil : defaultValue,
+                    isTransient: false))
+            try scanner.skipBlanks()
+            if scanner.isAt(")") { continue }
+            guard try scanner.skip(",") else { throw scanner.error("\",\" or \")\"") }
+        }
+        return fields
+    }
+
+    /// A name with a colon behind it; nil where a type comes next.
+    mutating func label() throws(TypeError) -> String? {
+        var ahead = scanner
+        let isAtName = try ahead.isAtName()
+        guard isAtName || ahead.isAt("\"") else { return nil }
+        let name = try ahead.quotableName("a label")
+        guard try ahead.skip(":") else { return nil }
+        scanner = ahead
+        return name
     }
 }
 

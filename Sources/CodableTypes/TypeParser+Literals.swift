@@ -1,12 +1,13 @@
 internal import FoundationEssentials
 internal import PropertyLists
 
-/// Literals: numbers, `true`, `false`, `"text"`, `[1, 2]`, `["key": 1]`, `[:]`, and an enum's case by its name.
+/// Literals: numbers, `true`, `false`, `"text"`, `[1, 2]`, `["key": 1]`, `[:]`, an enum's case by its name, with
+/// associated values behind it.
 extension TypeParser {
     /// The value of the literal that comes next, for a place of the type `form`.
-    mutating func literal(of form: CodableType.Form) throws(TypeError) -> PropertyList {
+    mutating func literal(of form: CodableType.Form, depth: Int = 0) throws(TypeError) -> PropertyList {
         var builder = PropertyListBuilder()
-        try writeLiteral(of: form, to: &builder, depth: 0)
+        try writeLiteral(of: form, to: &builder, depth: depth)
         return try finish(&builder)
     }
 
@@ -23,7 +24,7 @@ extension TypeParser {
         } else if try scanner.skip("[") {
             try writeContainer(of: form, to: &builder, depth: depth)
         } else {
-            try writeWord(of: form, to: &builder)
+            try writeWord(of: form, to: &builder, depth: depth)
         }
     }
 
@@ -34,15 +35,15 @@ extension TypeParser {
             try builder.adding { builder throws(PropertyListError) in try builder.append(integer: integer) }
         } else if let unsigned = UInt64(text) {
             try builder.adding { builder throws(PropertyListError) in try builder.append(unsigned: unsigned) }
-        } else if let real = Double(text) {
+        } else if let real = Double(text), real.isFinite {
             try builder.adding { builder throws(PropertyListError) in try builder.append(real: real) }
         } else {
-            throw scanner.error("a number", at: start)
+            throw scanner.error("a number that Double holds", at: start)
         }
     }
 
     private mutating func writeWord(
-        of form: CodableType.Form, to builder: inout PropertyListBuilder
+        of form: CodableType.Form, to builder: inout PropertyListBuilder, depth: Int
     ) throws(TypeError) {
         let start = try scanner.start()
         _ = try scanner.skip(".")
@@ -50,14 +51,55 @@ extension TypeParser {
         if try writeConstant(word, to: &builder) { return }
         if word == "true" || word == "false" {
             try builder.adding { builder throws(PropertyListError) in try builder.append(boolean: word == "true") }
-        } else if let enumeration = form.enumeration,
+        } else if case .enumeration(let enumeration)? = form.core,
             let found = enumeration.cases.first(where: { $0.name == word })
         {
             try builder.add(.same, of: found.rawValue)
-        } else if skipsUnknownWords {
+        } else if case .variant(let variant)? = form.core, let values = variant.values(ofCase: word) {
+            try writeCase(word, values, to: &builder, depth: depth)
+        } else if stage == .types {
+            // The case of an enum that is not declared yet.
+            if try scanner.skip("(") { try writeArguments(of: nil, to: &builder, depth: depth) }
             try builder.adding { builder throws(PropertyListError) in try builder.appendNull() }
         } else {
             throw scanner.error("a value of \(form)", at: start)
+        }
+    }
+
+    /// `circle(radius: 1)`, in the layout of an enum with associated values.
+    private mutating func writeCase(
+        _ name: String, _ values: StructureType, to builder: inout PropertyListBuilder, depth: Int
+    ) throws(TypeError) {
+        try builder.adding { builder throws(PropertyListError) in
+            try builder.beginDictionary()
+            try builder.key(name)
+            try builder.beginDictionary()
+        }
+        if try scanner.skip("(") { try writeArguments(of: values, to: &builder, depth: depth) }
+        try builder.adding { builder throws(PropertyListError) in
+            try builder.end()
+            try builder.end()
+        }
+    }
+
+    /// What stands behind the opening bracket, up to the closing one; passed over where the case is not known.
+    private mutating func writeArguments(
+        of values: StructureType?, to builder: inout PropertyListBuilder, depth: Int
+    ) throws(TypeError) {
+        var count = 0
+        while !(try scanner.skip(")")) {
+            let name = try label() ?? VariantType.key(ofValue: count)
+            let form = values?.field(named: name)?.type ?? .any
+            if values == nil {
+                _ = try literal(of: form, depth: depth + 1)
+            } else {
+                try builder.adding { builder throws(PropertyListError) in try builder.key(name) }
+                try writeLiteral(of: form, to: &builder, depth: depth + 1)
+            }
+            count += 1
+            try scanner.skipBlanks()
+            if scanner.isAt(")") { continue }
+            guard try scanner.skip(",") else { throw scanner.error("\",\" or \")\"") }
         }
     }
 
@@ -92,7 +134,7 @@ extension TypeParser {
         let isText = scanner.isAt("\"")
         let text = isText ? try scanner.string() : try scanner.number()
         let date = isText ? (try? Date(text, strategy: .iso8601))?.timeIntervalSinceReferenceDate : Double(text)
-        guard let date else { throw scanner.error("a date such as \"2026-11-21T08:00:00Z\"", at: start) }
+        guard let date, date.isFinite else { throw scanner.error("a date such as \"2026-11-21T08:00:00Z\"", at: start) }
         try scanner.expect(")")
         return date
     }
@@ -158,13 +200,12 @@ extension TypeParser {
 }
 
 extension CodableType.Form {
-    /// The enum that the type is at heart.
-    fileprivate var enumeration: EnumerationType? {
+    /// The type without what surrounds it; nil for a name that means nothing.
+    fileprivate var core: CodableType.Form? {
         switch self {
-        case .enumeration(let enumeration): enumeration
-        case .optional(let wrapped), .defaulted(let wrapped, _): wrapped.enumeration
-        case .reference(let reference): (try? reference.resolved())?.enumeration
-        default: nil
+        case .optional(let wrapped), .defaulted(let wrapped, _): wrapped.core
+        case .reference(let reference): (try? reference.resolved())?.core
+        default: self
         }
     }
 
@@ -174,6 +215,7 @@ extension CodableType.Form {
         case .array(let element, _): element
         case .dictionary(let value): value
         case .optional(let wrapped), .defaulted(let wrapped, _): wrapped.part(key)
+        case .variant(let variant): key.flatMap { variant.values(ofCase: $0) }.map { .structure($0) } ?? .any
         case .structure(let structure): key.flatMap { structure.field(named: $0)?.type } ?? .any
         case .reference(let reference): (try? reference.resolved())?.part(key) ?? .any
         default: .any

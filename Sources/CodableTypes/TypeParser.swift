@@ -7,7 +7,8 @@ internal import PropertyLists
 /// primary    := "[" "String" ":" expression "]"
 ///             | "[" expression "]" limits?
 ///             | name limits?
-/// limits     := "(" number "..." number ")" | "(" number ")"
+/// limits     := "(" range ")"
+/// range      := number "..." number | number "..<" number | number "..." | "..." number | "..<" number | number
 /// ```
 struct TypeParser {
     var scanner: TypeScanner
@@ -25,9 +26,13 @@ struct TypeParser {
     /// The whole text as an expression.
     mutating func expression() throws(TypeError) -> CodableType.Form {
         let form = try type()
-        try scanner.skipBlanks()
-        guard scanner.isAtEnd else { throw scanner.error("the end of the type") }
+        guard try isAtEnd() else { throw scanner.error("the end of the type") }
         return form
+    }
+
+    mutating func isAtEnd() throws(TypeError) -> Bool {
+        try scanner.skipBlanks()
+        return scanner.isAtEnd
     }
 
     mutating func type() throws(TypeError) -> CodableType.Form {
@@ -60,60 +65,113 @@ struct TypeParser {
         let name = try scanner.name("a type")
         if name == "Any" { return .any }
         if let kind = ScalarType.Kind(rawValue: name) { return .scalar(try limited(kind)) }
-        if let known = table.form(named: name) { return known }
-        guard allowsUnknownNames else {
-            let names = table.allNames + ScalarType.Kind.allCases.map(\.rawValue)
-            let meant = closest(to: name, among: names).map { "; did you mean \($0)?" } ?? ""
-            throw TypeError(.unknownType, "No type is named \(name)", meant, location: scanner.location(of: start))
-        }
+        if let known = table.form(named: name), !isDeclaring || !table.isBeingDeclared(name) { return known }
+        if stage == .expression { throw unknown(name, at: start) }
+        unknownNames.append((name, start))
         return .reference(table.reference(to: name))
     }
 
-    /// Whether a name may be declared later: in declarations.
-    var allowsUnknownNames = false
+    func unknown(_ name: String, at place: Int) -> TypeError {
+        let names = table.allNames + ScalarType.Kind.allCases.map(\.rawValue)
+        let meant = closest(to: name, among: names).map { "; did you mean \($0)?" } ?? ""
+        return TypeError(.unknownType, "No type is named \(name)", meant, location: scanner.location(of: place))
+    }
 
-    /// Whether a word that means no value is passed over: the case of an enum that is not declared yet.
-    var skipsUnknownWords = false
+    /// What the text is read for.
+    enum Stage {
+        /// An expression, whose names must mean something.
+        case expression
+        /// An expression in a description or the like, whose names may be declared later.
+        case part
+        /// Declarations without their defaults, and with them.
+        case types, defaults
+    }
+
+    var stage = Stage.expression
+
+    /// Whether names of the text's own types stand for what they will mean: they are not finished yet.
+    private var isDeclaring: Bool { stage == .types || stage == .defaults }
+
+    /// Names that meant nothing when they were met, and where they stand.
+    var unknownNames: [(name: String, place: Int)] = []
+
+    /// What was declared so far, with its defaults.
+    var finished: [String: CodableType.Form] = [:]
+
+    /// The defaults that were met, and where they stand.
+    var defaults: [(place: DefaultPlace, position: Int)] = []
 
     // MARK: - Limits
 
     private mutating func limited(_ kind: ScalarType.Kind) throws(TypeError) -> ScalarType {
         var scalar = ScalarType(kind: kind)
         switch kind {
-        case .string, .data:
-            scalar.length = try length()
-        case .float, .double:
-            guard let (low, high) = try limits() else { break }
-            guard let low = Double(low), let high = Double(high), low <= high else { throw wrongRange() }
-            scalar.range = .reals(low...high)
-        case _ where kind.bounds != nil:
-            guard let (low, high) = try limits() else { break }
-            guard let low = Int64(low), let high = Int64(high), low <= high else { throw wrongRange() }
-            scalar.range = .integers(low...high)
-        default:
-            break
+        case .string, .data: scalar.length = try length()
+        case _ where kind.mayBeLimited: scalar.range = try range(of: kind)
+        default: break
         }
         return scalar
     }
 
-    private mutating func length() throws(TypeError) -> ClosedRange<Int>? {
-        guard let (low, high) = try limits() else { return nil }
-        guard let low = Int(low), let high = Int(high), low >= 0, low <= high else { throw wrongRange() }
-        return low...high
-    }
-
-    private mutating func limits() throws(TypeError) -> (String, String)? {
+    /// The limits of numbers; nil where none stand here.
+    mutating func range(of kind: ScalarType.Kind) throws(TypeError) -> ScalarType.Range? {
         guard try scanner.skip("(") else { return nil }
-        let low = try scanner.number()
-        let high = try scanner.skip("...") ? scanner.number() : low
+        let range = try openRange(of: kind)
         try scanner.expect(")")
-        return (low, high)
+        return range
     }
 
-    private func wrongRange() -> TypeError {
-        TypeError(
-            .syntax, "Expected two numbers that the type holds, the lower first",
-            location: scanner.location(of: scanner.position))
+    /// The limits of a length; nil where none stand here.
+    mutating func length() throws(TypeError) -> TypeBounds<Int>? {
+        guard try scanner.skip("(") else { return nil }
+        let length = try openLength()
+        try scanner.expect(")")
+        return length
+    }
+
+    /// Numbers without the brackets around them.
+    mutating func openRange(of kind: ScalarType.Kind) throws(TypeError) -> ScalarType.Range {
+        if kind.bounds == nil {
+            return .reals(try bounds({ (scanner) throws(TypeError) in try scanner.real() }, TypeBounds.init))
+        }
+        return .integers(try bounds({ (scanner) throws(TypeError) in try scanner.whole() }, TypeBounds.whole))
+    }
+
+    /// Lengths without the brackets around them.
+    mutating func openLength() throws(TypeError) -> TypeBounds<Int> {
+        try bounds({ (scanner) throws(TypeError) in try scanner.count() }, TypeBounds.whole)
+    }
+
+    /// `1...10`, `0..<1`, `1...`, `...10`, `..<1`, or one number, which stands for both ends.
+    private mutating func bounds<Bound>(
+        _ number: (inout TypeScanner) throws(TypeError) -> Bound,
+        _ make: (_ low: Bound?, _ high: Bound?, _ isHalfOpen: Bool) -> TypeBounds<Bound>?
+    ) throws(TypeError) -> TypeBounds<Bound> {
+        let start = try scanner.start()
+        let low = try scanner.isAtNumber() ? number(&scanner) : nil
+        let isHalfOpen = try scanner.skip("..<")
+        let isClosed = try scanner.skip("...")
+        var high = low
+        if isHalfOpen || isClosed {
+            let isAtNumber = try scanner.isAtNumber()
+            high = isHalfOpen || isAtNumber ? try number(&scanner) : nil
+        } else if low == nil {
+            throw scanner.error("a range such as 1...10")
+        }
+        guard let bounds = make(low, high, isHalfOpen) else {
+            throw scanner.error("a range with a number in it", at: start)
+        }
+        return bounds
+    }
+}
+
+extension ScalarType.Kind {
+    /// Whether a declaration may say what numbers, or lengths, are allowed.
+    var mayBeLimited: Bool {
+        switch self {
+        case .string, .data, .float, .double: true
+        default: bounds != nil
+        }
     }
 }
 

@@ -1,97 +1,208 @@
+internal import CKVCodable
 internal import PropertyLists
+internal import Synchronization
 
-/// A type as flat tables, whose entries refer to one another by index: what values are checked by where speed counts.
+/// A type as flat tables, whose entries refer to one another by index: what values are checked, decoded and encoded by
+/// where speed counts.
 ///
 /// Walking a document beside these tables takes no reference count, no look-up by name and no lock; a recursive struct
-/// is an index that leads back. Immutable.
-final class TypePlan: Sendable {
+/// is an index that leads back.
+///
+/// `@unchecked Sendable`: nothing changes after `init`, and the memory is freed with the last reference. The indexes into
+/// the tables are made by the compiler alone, which is why they are read without a check.
+final class TypePlan: @unchecked Sendable {
     /// A type: its shape, and where its parts are.
     struct Node: BitwiseCopyable, Sendable {
         enum Shape: UInt8, BitwiseCopyable, Sendable {
             case boolean, integer, real, string, data, date, uid, any
-            case array, dictionary, structure, strings, integers
-            /// Checked by the walk of ``Decoding`` and ``Encoding`` alone.
-            case other
+            case array, dictionary, structure, variant
+            /// Raw values of an enum.
+            case strings, integers
+            /// A scalar that only ``ScalarType`` can check.
+            case scalar
+            /// A registered Swift type.
+            case swift
         }
 
         var shape: Shape
         var isOptional = false
         /// Whether a value of the type may hold keys that the type does not know.
         var keepsUnknown = false
-        /// The element's or value's node; the index of the struct or the enum.
-        var operand = 0
+        /// Whether not every value of the shape is of the type.
+        var isLimited = false
+        /// The head of a node that by it alone is a value of the type, in both forms; none has this one.
+        var plainHead = UInt32.max
+        /// The node of the element or value; the index of the struct, enum or Swift type.
+        var operand: Int32 = 0
+        /// The scalar type that converts what is not of the shape; -1 for none.
+        var converter: Int32 = -1
         /// The integers, or the lengths, that are allowed.
         var low = Int64.min
         var high = Int64.max
         /// The reals that are allowed; nan is only where nothing is said.
         var lowReal = -Double.infinity
         var highReal = Double.infinity
-        var isLimited = false
+    }
+
+    /// A part of `text`.
+    struct Text: BitwiseCopyable, Sendable {
+        var start: Int32
+        var count: Int32
     }
 
     struct Field: BitwiseCopyable, Sendable {
-        var keyStart: Int32
-        var keyCount: Int32
+        /// What the file has.
+        var key: Text
         var node: Int32
-        var isOptional: Bool
+        /// The field's place in the order of names.
+        var rank: Int32
         /// The index of the default; -1 for none.
-        var defaultIndex: Int32
+        var defaultIndex: Int32 = -1
+        var isOptional: Bool
+        var isTransient: Bool
+        /// The `plainHead` of its node.
+        var plainHead = UInt32.max
+        /// The default's node where it is no container: its bytes are a part of `text`.
+        var scalarDefault: kv_node
     }
 
-    /// A struct's stored fields, sorted by the bytes of their keys.
+    /// A struct's fields: those that are stored, in the order of their keys' bytes, and behind them the transient ones.
     struct Structure: BitwiseCopyable, Sendable {
         var first = 0
+        /// How many are stored.
         var count = 0
+        /// How many there are.
+        var total = 0
         /// Whether names and keys are the same, and nothing is transient.
         var isPlain = true
+        /// All keys, one behind the other; and all names, with the bytes of defaults.
+        var keys = Text(start: 0, count: 0)
+        var names = Text(start: 0, count: 0)
     }
 
-    /// An enum's raw values: texts, or numbers.
-    struct Enumeration: BitwiseCopyable, Sendable {
+    /// A case of an enum with associated values.
+    struct Case: BitwiseCopyable, Sendable {
+        var key: Text
+        var structure: Int32
+    }
+
+    /// The cases of an enum, in the order of their names' bytes; or its raw values, in the order of their bytes, or of
+    /// the numbers.
+    struct Range: BitwiseCopyable, Sendable {
         var first: Int
-        var count: Int
-    }
-
-    struct Text: BitwiseCopyable, Sendable {
-        var start: Int
         var count: Int
     }
 
     struct Tables: Sendable {
         var nodes: [Node] = []
         var fields: [Field] = []
+        /// For each struct, from its first field on: the names of its fields as key nodes, in the order of their bytes.
+        var names: [kv_node] = []
         var structures: [Structure] = []
-        var enumerations: [Enumeration] = []
+        var cases: [Case] = []
+        var variants: [Range] = []
         var rawTexts: [Text] = []
         var rawIntegers: [Int64] = []
-        var defaults: [PropertyList] = []
+        var enumerations: [Range] = []
         var text: [UInt8] = []
+        var scalars: [ScalarType] = []
+        var enumerationTypes: [EnumerationType] = []
+        var swiftTypes: [SwiftType] = []
+        /// In program form.
+        var defaults: [PropertyList] = []
     }
 
-    let tables: Tables
+    let nodes: UnsafePointer<Node>
+    let fields: UnsafePointer<Field>
+    let names: UnsafePointer<kv_node>
+    let structures: UnsafePointer<Structure>
+    let structureCount: Int
+    let cases: UnsafePointer<Case>
+    let variants: UnsafePointer<Range>
+    let rawTexts: UnsafePointer<Text>
+    let rawIntegers: UnsafePointer<Int64>
+    let enumerations: UnsafePointer<Range>
+    let text: UnsafePointer<UInt8>
+    let scalars: [ScalarType]
+    let enumerationTypes: [EnumerationType]
+    let swiftTypes: [SwiftType]
+    let defaults: [PropertyList]
     let root: Int
     /// The names that were looked up, as they were then; ``TypeTable/generation`` tells whether they still are.
     let generation: Int
+    /// What to ask a document's memo: what decoding a value gives, and whether the type knows all of it.
+    let decodingQuestion = DocumentMemo.newQuestion()
+    let knowingQuestion = DocumentMemo.newQuestion()
 
     init(_ tables: Tables, root: Int, generation: Int) {
-        self.tables = tables
+        nodes = Self.table(tables.nodes)
+        fields = Self.table(tables.fields)
+        names = Self.table(tables.names)
+        structures = Self.table(tables.structures)
+        structureCount = tables.structures.count
+        cases = Self.table(tables.cases)
+        variants = Self.table(tables.variants)
+        rawTexts = Self.table(tables.rawTexts)
+        rawIntegers = Self.table(tables.rawIntegers)
+        enumerations = Self.table(tables.enumerations)
+        text = Self.table(tables.text)
+        (scalars, enumerationTypes) = (tables.scalars, tables.enumerationTypes)
+        (swiftTypes, defaults) = (tables.swiftTypes, tables.defaults)
         self.root = root
         self.generation = generation
+    }
+
+    deinit {
+        nodes.deallocate()
+        fields.deallocate()
+        names.deallocate()
+        structures.deallocate()
+        cases.deallocate()
+        variants.deallocate()
+        rawTexts.deallocate()
+        rawIntegers.deallocate()
+        enumerations.deallocate()
+        text.deallocate()
+    }
+
+    /// Memory of its own, at an address even where there is nothing.
+    private static func table<Element: BitwiseCopyable>(_ elements: [Element]) -> UnsafePointer<Element> {
+        let memory = UnsafeMutablePointer<Element>.allocate(capacity: max(elements.count, 1))
+        _ = UnsafeMutableBufferPointer(start: memory, count: elements.count).initialize(fromContentsOf: elements)
+        return UnsafePointer(memory)
+    }
+
+    /// Whether what is decoded depends on the stored value alone: no code of a program runs.
+    var isPure: Bool { swiftTypes.isEmpty }
+
+    /// The bytes of one of `names`.
+    @inline(__always)
+    func bytes(_ name: kv_node) -> UnsafeBufferPointer<UInt8> {
+        UnsafeBufferPointer(start: text + Int(truncatingIfNeeded: name.payload), count: Int(name.count))
+    }
+
+    @inline(__always)
+    func bytes(_ part: Text) -> UnsafeBufferPointer<UInt8> {
+        UnsafeBufferPointer(start: text + Int(part.start), count: Int(part.count))
     }
 }
 
 /// The plan of a type, made when it is first needed. Safe to use from several threads.
-final class TypePlanCache: @unchecked Sendable {
-    private let lock = TypeLock()
-    private var plan: TypePlan?
+final class TypePlanCache: Sendable {
+    /// What most types need for all their life: one plan, read without a lock.
+    private let first = AtomicLazyReference<TypePlan>()
+    /// The plan after a name in it got another meaning.
+    private let latest = Mutex<TypePlan?>(nil)
 
-    /// The plan of `form`; nil where a name in it means nothing yet.
-    func plan(of form: CodableType.Form, in table: TypeTable?) -> TypePlan? {
-        lock.withLock {
-            let generation = table?.generation ?? 0
-            if let plan, plan.generation == generation { return plan }
-            plan = TypePlanCompiler.plan(of: form, generation: generation)
-            return plan
-        }
+    /// The plan of `form`.
+    ///
+    /// - Throws: the error of a name that means nothing.
+    func plan(of form: CodableType.Form, in table: TypeTable?) throws(TypeError) -> TypePlan {
+        let generation = table?.generation ?? 0
+        if let plan = first.load(), plan.generation == generation { return plan }
+        if let plan = latest.withLock({ $0 }), plan.generation == generation { return plan }
+        let plan = try TypePlanCompiler.plan(of: form, generation: generation)
+        if first.storeIfNil(plan) !== plan { latest.withLock { $0 = plan } }
+        return plan
     }
 }

@@ -1,27 +1,42 @@
+internal import CKVCodable
 internal import PropertyLists
 
 /// Makes a type's plan. Each declared struct becomes one entry, however often it occurs.
 struct TypePlanCompiler {
     private var tables = TypePlan.Tables()
-    private var structures: [ObjectIdentifier: Int] = [:]
+    private var structures: [ObjectIdentifier: Int32] = [:]
+    private var variants: [ObjectIdentifier: Int32] = [:]
     /// Structs whose fields are still to be compiled: a list rather than recursion, which long chains would exhaust.
-    private var pending: [(type: StructureType, index: Int)] = []
+    private var pending: [(type: StructureType, index: Int32)] = []
 
-    static func plan(of form: CodableType.Form, generation: Int) -> TypePlan? {
+    /// - Throws: the error of a name that means nothing.
+    static func plan(of form: CodableType.Form, generation: Int) throws(TypeError) -> TypePlan {
         var compiler = TypePlanCompiler()
-        do throws(TypeError) {
-            let root = compiler.add(try compiler.node(form))
-            while let (type, index) = compiler.pending.popLast() { try compiler.fill(index, type) }
-            return TypePlan(compiler.tables, root: root, generation: generation)
-        } catch {
-            return nil
-        }
+        let root = compiler.add(try compiler.node(form))
+        while let (type, index) = compiler.pending.popLast() { try compiler.fill(Int(index), type) }
+        return TypePlan(compiler.tables, root: Int(root), generation: generation)
     }
 
-    private mutating func add(_ node: TypePlan.Node) -> Int {
-        tables.nodes.append(node)
-        return tables.nodes.count - 1
+    private mutating func add(_ node: TypePlan.Node) -> Int32 {
+        var node = node
+        node.plainHead = node.plainKind?.rawValue ?? .max
+        return Self.append(node, to: &tables.nodes)
     }
+
+    /// The place of the new element. A type's text would have to be gigabytes long for more than 32 bits hold.
+    private static func append<Element>(_ element: Element, to table: inout [Element]) -> Int32 {
+        table.append(element)
+        return Int32(truncatingIfNeeded: table.count - 1)
+    }
+
+    private mutating func text(_ bytes: [UInt8]) -> TypePlan.Text {
+        tables.text += bytes
+        return TypePlan.Text(
+            start: Int32(truncatingIfNeeded: tables.text.count - bytes.count),
+            count: Int32(truncatingIfNeeded: bytes.count))
+    }
+
+    // MARK: - Types
 
     /// Recursion is bounded by the nesting of type expressions.
     private mutating func node(_ form: CodableType.Form) throws(TypeError) -> TypePlan.Node {
@@ -43,14 +58,17 @@ struct TypePlanCompiler {
         case .defaulted(let wrapped, _): return try node(wrapped)
         case .structure(let structure):
             return TypePlan.Node(shape: .structure, keepsUnknown: true, operand: index(of: structure))
+        case .variant(let variant):
+            return TypePlan.Node(shape: .variant, keepsUnknown: true, operand: index(of: variant))
         case .enumeration(let enumeration): return add(enumeration)
-        case .swift: return TypePlan.Node(shape: .other, keepsUnknown: true)
+        case .swift(let type):
+            return TypePlan.Node(shape: .swift, keepsUnknown: true, operand: Self.append(type, to: &tables.swiftTypes))
         case .reference(let reference): return try node(try reference.resolved())
         }
     }
 
-    private func node(_ scalar: ScalarType) -> TypePlan.Node {
-        var node = TypePlan.Node(shape: .other)
+    private mutating func node(_ scalar: ScalarType) -> TypePlan.Node {
+        var node = TypePlan.Node(shape: .scalar, converter: Self.append(scalar, to: &tables.scalars))
         switch scalar.kind {
         case .bool: node.shape = .boolean
         case .string: node.shape = .string
@@ -66,66 +84,116 @@ struct TypePlanCompiler {
             }
         }
         switch scalar.range {
-        case .integers(let range):
-            (node.low, node.high) = (max(node.low, range.lowerBound), min(node.high, range.upperBound))
-        case .reals(let range):
-            (node.lowReal, node.highReal) = (range.lowerBound, range.upperBound)
-            node.isLimited = true
-        case nil: break
+        case .integers(let range): limit(&node, range)
+        case .reals(let range): limit(&node, range)
+        case nil: limit(&node, scalar.length)
         }
-        limit(&node, scalar.length)
         return node
     }
 
-    private func limit(_ node: inout TypePlan.Node, _ length: ClosedRange<Int>?) {
-        guard let length else { return }
-        node.low = Int64(length.lowerBound)
-        node.high = Int64(length.upperBound)
+    private func limit(_ node: inout TypePlan.Node, _ range: TypeBounds<Int128>) {
+        if let low = range.low { node.low = max(node.low, Int64(clamping: low)) }
+        if let high = range.high { node.high = min(node.high, Int64(clamping: high)) }
+        // Numbers beyond Int64 alone are left to the scalar type: here, none is allowed.
+        if let low = range.low, low > Int64.max { node.high = .min }
+    }
+
+    private func limit(_ node: inout TypePlan.Node, _ range: TypeBounds<Double>) {
+        if let low = range.low { node.lowReal = low }
+        if let high = range.high { node.highReal = range.isHalfOpen ? high.nextDown : high }
         node.isLimited = true
     }
 
-    private mutating func index(of type: StructureType) -> Int {
+    private func limit(_ node: inout TypePlan.Node, _ length: TypeBounds<Int>?) {
+        guard let length else { return }
+        node.low = Int64(length.low ?? 0)
+        node.high = Int64(length.high ?? .max)
+        node.isLimited = true
+    }
+
+    // MARK: - Structs
+
+    private mutating func index(of type: StructureType) -> Int32 {
         let identity = ObjectIdentifier(type)
         if let known = structures[identity] { return known }
-        tables.structures.append(TypePlan.Structure())
-        let index = tables.structures.count - 1
+        let index = Self.append(TypePlan.Structure(), to: &tables.structures)
         structures[identity] = index
         pending.append((type, index))
         return index
     }
 
     private mutating func fill(_ index: Int, _ type: StructureType) throws(TypeError) {
+        let transient = type.fields.filter(\.isTransient).map { (field: $0, key: [UInt8]()) }
+        let all = type.stored + transient
+        var structure = TypePlan.Structure(
+            first: tables.fields.count, count: type.stored.count, total: all.count, isPlain: type.keepsNames)
+        structure.keys = text(all.flatMap(\.key))
+        var key = structure.keys.start
         var fields: [TypePlan.Field] = []
-        for (field, key) in type.stored {
-            let node = add(try node(field.type))
+        for (field, bytes) in all {
+            let text = TypePlan.Text(start: key, count: Int32(truncatingIfNeeded: bytes.count))
             fields.append(
                 TypePlan.Field(
-                    keyStart: Int32(truncatingIfNeeded: tables.text.count),
-                    keyCount: Int32(truncatingIfNeeded: key.count),
-                    node: Int32(truncatingIfNeeded: node), isOptional: field.isOptional, defaultIndex: -1))
-            tables.text += key
-            if let value = field.defaultValue {
-                fields[fields.count - 1].defaultIndex = Int32(truncatingIfNeeded: tables.defaults.count)
-                tables.defaults.append(value)
-            }
+                    key: text, node: add(try node(field.type)), rank: 0,
+                    defaultIndex: field.defaultValue.map { Self.append($0, to: &tables.defaults) } ?? -1,
+                    isOptional: field.isOptional, isTransient: field.isTransient, scalarDefault: kv_node(kind: .null)))
+            fields[fields.count - 1].plainHead = tables.nodes[tables.nodes.count - 1].plainHead
+            key += text.count
         }
-        let first = tables.fields.count
+        structure.names = addNames(all.map(\.field), to: &fields)
         tables.fields += fields
-        tables.structures[index] = TypePlan.Structure(first: first, count: fields.count, isPlain: type.keepsNames)
+        tables.structures[index] = structure
+    }
+
+    /// Writes the names in the order of their bytes, and the bytes of scalar defaults; gives the text of all.
+    private mutating func addNames(
+        _ types: [StructureType.Field], to fields: inout [TypePlan.Field]
+    ) -> TypePlan.Text {
+        let start = tables.text.count
+        let order = types.indices.map { ($0, Array(types[$0].name.utf8)) }
+            .sorted { $0.1.lexicographicallyPrecedes($1.1) }
+        for (rank, (place, name)) in order.enumerated() {
+            fields[place].rank = Int32(truncatingIfNeeded: rank)
+            tables.names.append(
+                kv_node(kind: .null, count: name.count, payload: UInt64(truncatingIfNeeded: tables.text.count)))
+            tables.text += name
+        }
+        for (place, type) in types.enumerated() {
+            guard let value = type.defaultValue, !value.kind.isContainer else { continue }
+            fields[place].scalarDefault = value.node
+            guard value.node.hasBytes else { continue }
+            fields[place].scalarDefault.payload = UInt64(truncatingIfNeeded: tables.text.count)
+            tables.text += value.document.buffer(of: value.node)
+        }
+        return TypePlan.Text(
+            start: Int32(truncatingIfNeeded: start), count: Int32(truncatingIfNeeded: tables.text.count - start))
+    }
+
+    // MARK: - Enums
+
+    private mutating func index(of type: VariantType) -> Int32 {
+        let identity = ObjectIdentifier(type)
+        if let known = variants[identity] { return known }
+        let range = TypePlan.Range(first: tables.cases.count, count: type.sorted.count)
+        for (values, key) in type.sorted {
+            tables.cases.append(TypePlan.Case(key: text(key), structure: index(of: values)))
+        }
+        let index = Self.append(range, to: &tables.variants)
+        variants[identity] = index
+        return index
     }
 
     private mutating func add(_ enumeration: EnumerationType) -> TypePlan.Node {
         let first = enumeration.isInteger ? tables.rawIntegers.count : tables.rawTexts.count
-        for one in enumeration.cases {
-            if let text = one.rawValue.string {
-                tables.rawTexts.append(TypePlan.Text(start: tables.text.count, count: text.utf8.count))
-                tables.text += Array(text.utf8)
-            } else if let number = one.rawValue.integer {
-                tables.rawIntegers.append(number)
-            }
+        if enumeration.isInteger {
+            tables.rawIntegers += enumeration.cases.compactMap(\.rawValue.integer).sorted()
+        } else {
+            let texts = enumeration.cases.map { Array(($0.rawValue.string ?? "").utf8) }
+            for raw in texts.sorted(by: { $0.lexicographicallyPrecedes($1) }) { tables.rawTexts.append(text(raw)) }
         }
-        tables.enumerations.append(TypePlan.Enumeration(first: first, count: enumeration.cases.count))
+        tables.enumerationTypes.append(enumeration)
+        let range = TypePlan.Range(first: first, count: enumeration.cases.count)
         return TypePlan.Node(
-            shape: enumeration.isInteger ? .integers : .strings, operand: tables.enumerations.count - 1)
+            shape: enumeration.isInteger ? .integers : .strings, operand: Self.append(range, to: &tables.enumerations))
     }
 }

@@ -10,6 +10,7 @@ extension CodableType {
         switch form {
         case .structure(let structure): structure.declaration
         case .enumeration(let enumeration): enumeration.declaration
+        case .variant(let variant): variant.declaration
         case .swift(let type): type.described?.declaration
         case .reference(let reference): (try? reference.resolved()).flatMap { CodableType($0, in: table).declaration }
         default: nil
@@ -37,6 +38,19 @@ extension EnumerationType {
             return one.rawValue.string == one.name ? word : "\(word) = \(one.rawValue.literal)"
         }
         return "enum \(name): \(isInteger ? "Int" : "String") { \(list.joined(separator: ", ")) }"
+    }
+}
+
+extension VariantType {
+    var declaration: String {
+        let list = cases.map { one in
+            let values = one.values.fields.enumerated().map { index, field in
+                let label = field.name == VariantType.key(ofValue: index) ? "" : "\(quotedWord(field.name)): "
+                return label + "\(field.type)" + (field.defaultValue.map { " = \($0.literal)" } ?? "")
+            }
+            return quotedWord(one.name) + (values.isEmpty ? "" : "(\(values.joined(separator: ", ")))")
+        }
+        return "enum \(name) { \(list.joined(separator: ", ")) }"
     }
 }
 

@@ -1,4 +1,5 @@
 public import PropertyLists
+internal import Synchronization
 
 /// Declared types by name.
 ///
@@ -19,6 +20,12 @@ public final class TypeRegistry: Sendable {
     /// A registry that knows the built-in types.
     public init(redeclaration: Redeclaration = .rejected) {
         table = TypeTable(redeclaration)
+    }
+
+    /// A registry that also knows the types of `outer`, as they are at the time; its own take their place. What is
+    /// declared here is not seen there.
+    public init(over outer: TypeRegistry, redeclaration: Redeclaration = .rejected) {
+        table = TypeTable(over: outer.table, redeclaration)
     }
 
     /// The registry of programs that need only one.
@@ -100,20 +107,20 @@ final class TypeTable: @unchecked Sendable {
     private var announced: Set<String> = []
     private let outer: TypeTable?
     private let redeclaration: TypeRegistry.Redeclaration
-    private var changes = 0
+    private let changes = Atomic<Int>(0)
 
     /// Another number after each change of what a name means.
-    var generation: Int { lock.withLock { changes } }
+    var generation: Int { changes.load(ordering: .acquiring) &+ (outer?.generation ?? 0) }
 
     init(_ redeclaration: TypeRegistry.Redeclaration) {
         self.redeclaration = redeclaration
         outer = nil
     }
 
-    /// A draft, which sees the types of `outer`.
-    init(over outer: TypeTable) {
+    /// A table, or a draft of one, that sees the types of `outer`.
+    init(over outer: TypeTable, _ redeclaration: TypeRegistry.Redeclaration = .rejected) {
         self.outer = outer
-        redeclaration = .rejected
+        self.redeclaration = redeclaration
     }
 
     func form(named name: String) -> CodableType.Form? {
@@ -150,10 +157,21 @@ final class TypeTable: @unchecked Sendable {
             throw TypeError(.redeclared, "\(name) already means another type")
         }
         lock.withLock {
-            if let known = forms[name], known != form { changes += 1 }
             forms[name] = form
+            changes.add(1, ordering: .releasing)
         }
     }
+
+    /// Gives a name of a draft its final meaning.
+    func settle(_ name: String, _ form: CodableType.Form) {
+        lock.withLock {
+            forms[name] = form
+            changes.add(1, ordering: .releasing)
+        }
+    }
+
+    /// Whether the name is one of those that this draft declares.
+    func isBeingDeclared(_ name: String) -> Bool { lock.withLock { announced.contains(name) } }
 
     /// Takes over what a draft declared, once every name in it means something.
     func adopt(_ draft: TypeTable) throws(TypeError) {
@@ -172,7 +190,7 @@ final class TypeTable: @unchecked Sendable {
         }
         lock.withLock {
             self.forms.merge(forms) { $1 }
-            if changed != nil { changes += 1 }
+            if changed != nil { changes.add(1, ordering: .releasing) }
         }
         for reference in references { reference.move(to: self) }
     }

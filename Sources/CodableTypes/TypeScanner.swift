@@ -21,6 +21,9 @@ struct TypeScanner {
 
     func isAt(_ mark: Character) -> Bool { current != nil && current == mark.asciiValue }
 
+    /// Whether the text from a position on begins with a word.
+    func isBehind(_ word: String, from start: Int) -> Bool { text[start...].starts(with: word.utf8) }
+
     // MARK: - Moving
 
     /// Skips blanks and comments; says whether a line ended on the way.
@@ -132,6 +135,29 @@ struct TypeScanner {
         return isDigit(current) || current == UInt8(ascii: "-")
     }
 
+    /// The text of a number that a Double holds as itself, rounded at most: no infinity.
+    mutating func real() throws(TypeError) -> Double {
+        let start = try start()
+        guard let number = Double(try number()), number.isFinite else {
+            throw error("a number that Double holds", at: start)
+        }
+        return number
+    }
+
+    /// A whole number that some integer type holds.
+    mutating func whole() throws(TypeError) -> Int128 {
+        let start = try start()
+        guard let number = Int128(try number()) else { throw error("a whole number", at: start) }
+        return number
+    }
+
+    /// A whole number that a length can be.
+    mutating func count() throws(TypeError) -> Int {
+        let start = try start()
+        guard let number = Int(try number()), number >= 0 else { throw error("a length", at: start) }
+        return number
+    }
+
     /// The text of a number: a sign, digits, one point with digits behind it, an exponent.
     mutating func number() throws(TypeError) -> String {
         try skipBlanks()
@@ -216,7 +242,12 @@ struct TypeScanner {
         guard place < text.count else { return "the end" }
         var end = place + 1
         if isNameByte(text[place]) {
-            while end < text.count, isNameByte(text[end]) { end += 1 }
+            let isNumber = isDigit(text[place])
+            // A number's point belongs to it, two of them are a mark.
+            func isPoint(_ place: Int) -> Bool {
+                isNumber && text[place] == UInt8(ascii: ".") && place + 1 < text.count && isDigit(text[place + 1])
+            }
+            while end < text.count, isNameByte(text[end]) || isPoint(end) { end += 1 }
         }
         return "\"" + String(decoding: text[place..<end], as: UTF8.self) + "\""
     }

@@ -4,8 +4,9 @@ internal import PropertyLists
 /// A step that brings a store from version `version - 1` to `version`.
 ///
 /// Steps run when the store is opened for writing, in the order of their versions, all in one transaction; the file as
-/// it was is kept as `NAME.v<old version>`. The store's version stands in it under the key
-/// ``DefaultsMigration/versionKey``; a store without one has version 0.
+/// it was is kept as `NAME.v<old version>`. The program's ``DefaultsStore/Options/validation`` sees what they have made
+/// of the store, not what they do on the way. The store's version stands in it under the key ``versionKey``; a store
+/// without one has version 0.
 public struct DefaultsMigration: Sendable {
     /// The version that the step leads to, from 1.
     public var version: Int
@@ -37,29 +38,70 @@ extension DefaultsStore {
     /// Runs the steps that the store has not seen.
     func migrate(_ migrations: [DefaultsMigration]) throws(DefaultsError) {
         let steps = migrations.sorted { $0.version < $1.version }
-        guard let last = steps.last else { return }
-        let found = try version()
-        guard found <= last.version else {
-            throw DefaultsError(
-                .migration, "Expected at most version \(last.version), found \(found): a newer program wrote the store",
-                file: file)
-        }
-        guard found < last.version, !isReadOnly else { return }
+        guard let last = steps.last, try !isCurrent(last.version), !isReadOnly else { return }
         do {
             try transaction { transaction in
-                // Another process may have been faster.
-                let old = try version()
-                try domain.engine.keepCopy(named: "v\(old)")
-                for step in steps where step.version > old {
-                    try step.step(transaction)
-                }
-                let version = try PropertyList(any: max(old, last.version))
-                try transaction.set(version, at: [.key(DefaultsMigration.versionKey)])
+                guard let old = try transaction.beginMigration(to: last.version) else { return }
+                for step in steps where step.version > old { try step.step(transaction) }
             }
         } catch let error as DefaultsError {
             throw error
         } catch {
             throw DefaultsError(.migration, "\(error)", file: file)
+        }
+    }
+
+    /// Whether the store has the version already; an error when it has a newer one.
+    fileprivate func isCurrent(_ version: Int) throws(DefaultsError) -> Bool {
+        let found = try self.version()
+        guard found <= version else {
+            throw DefaultsError(
+                .migration, "Expected at most version \(version), found \(found): a newer program wrote the store",
+                file: file)
+        }
+        return found == version
+    }
+}
+
+extension DefaultsTransaction {
+    /// Makes this transaction the one that brings the store to `version`, which is committed with its changes; the
+    /// file as it was is kept as `NAME.v<old version>`. The program's check of changes waits until the commit, and sees
+    /// what became of each key then.
+    ///
+    /// - Returns: the version that was found; nil, and nothing is to be done, when the store has the version already:
+    ///   another process may have been faster.
+    /// - Throws: ``DefaultsError/Code/migration`` when the store has a newer version, ``DefaultsError/Code/misuse`` for a
+    ///   version below 1.
+    public func beginMigration(to version: Int) throws(DefaultsError) -> Int? {
+        guard version >= 1 else { throw DefaultsError(.misuse, "Expected a version from 1, found \(version)") }
+        try checkUsable()
+        if try store.isCurrent(version) { return nil }
+        let found = try store.version()
+        try store.domain.engine.keepCopy(named: "v\(found)")
+        store.domain.lock.withLock { inner.isMigration = true }
+        let value = try DefaultsError.translating { () throws(PropertyListError) in try PropertyList(any: version) }
+        try set(value, at: [.key(DefaultsMigration.versionKey)])
+        return found
+    }
+
+    /// Has the program's check look at what a migration made of the store.
+    func checkMigrated() throws(DefaultsError) {
+        guard let validation = store.validation else { return }
+        let changed = store.domain.lock.withLock { () -> ChangedKeys? in
+            guard inner.isMigration, inner.depth == 1 else { return nil }
+            inner.isMigration = false
+            var keys = ChangedKeys(most: .max)
+            keys.insert(inner.delta)
+            return keys
+        }
+        for key in changed?.sorted ?? [] where key != DefaultsMigration.versionKey {
+            let path = PropertyListPath([.key(key)])
+            let value = try key.withBytes { bytes throws(DefaultsError) in
+                try store.domain.lock.withLock { () throws(DefaultsError) in
+                    try store.domain.lookUp(bytes.bindMemory(to: UInt8.self), [], in: inner.delta)
+                }
+            }
+            try store.run(validation, path, value)
         }
     }
 }

@@ -13,6 +13,15 @@ extension DefaultsStore {
             case memory
         }
 
+        /// How sure a commit of the SQLite engine is; the other engines know only the first.
+        public enum Synchronization: Sendable, Hashable {
+            /// On disk when it returns.
+            case full
+            /// Safe from the program's death, and never half there, but a power failure may take the last ones back:
+            /// SQLite's `synchronous=NORMAL`.
+            case normal
+        }
+
         /// What the program's check is told: the path that is set and the new value, nil for a removal.
         public typealias Validation = @Sendable (PropertyListPath, PropertyList?) throws -> Void
 
@@ -30,6 +39,8 @@ extension DefaultsStore {
         public var format = PropertyListFormat.xml
         public var durability = DefaultsDurability.coalesced
         public var engine = Engine.automatic
+        /// What a commit of the SQLite engine waits for. Once a handle on the file wanted all, its process's others do, too.
+        public var synchronization = Synchronization.full
         /// Whether the handle only reads.
         public var isReadOnly = false
         /// How long a call may wait for another process or thread that has the store locked.

@@ -49,8 +49,7 @@ extension DefaultsStore {
         _ scope: DefaultsScope, _ handler: @escaping @Sendable (DefaultsChange) -> Void
     ) throws(DefaultsError) -> DefaultsWatch {
         let list = try watches()
-        let seen = try value(of: scope)
-        return DefaultsWatch(list, list.add(Watch(scope: scope, handler: handler, seen: seen)))
+        return DefaultsWatch(list, list.add(Watch(scope, handler, seen: try value(of: scope))))
     }
 
     /// Has `handler` told, by ``pump()``, what happens apart from calls; also what happened before anybody asked.
@@ -58,7 +57,7 @@ extension DefaultsStore {
         _ handler: @escaping @Sendable (DefaultsEvent) -> Void
     ) throws(DefaultsError) -> DefaultsWatch {
         let list = try watches()
-        return DefaultsWatch(list, list.add(Watch(scope: nil, handler: { _ in }, eventHandler: handler)))
+        return DefaultsWatch(list, list.add(Watch(eventHandler: handler)))
     }
 
     /// A descriptor that is readable, for poll and its kin, when ``pump()`` may have something to tell. It belongs to
@@ -67,23 +66,37 @@ extension DefaultsStore {
 
     /// Takes up what others wrote and tells the watches what is different; gives how many handlers were called.
     ///
-    /// Never waits for a program that has the store locked.
+    /// Never waits for a program that has the store locked. Costs what has changed, not what is stored, but for a
+    /// property-list file that somebody else wrote: that is loaded as a whole.
     public func pump() throws(DefaultsError) -> Int {
         try checkOpen()
         guard let list = domain.lock.withLock({ state.watches }) else { return 0 }
         if list.takeWakeUp() { try lookWithoutWaiting(list) }
-        let events = domain.lock.withLock { domain.inbox.drain(list.identity) }
+        let (events, changed) = drain(list.identity)
         var calls = 0
         for event in events {
             for watch in list.watches { calls += watch.tell(event) }
         }
-        let generations = allGenerations
-        guard list.takeGenerations(generations) else { return calls }
-        for watch in list.watches {
-            guard let scope = watch.scope else { continue }
-            calls += watch.tell(of: try value(of: scope))
-        }
+        if changed.isEmpty { return calls }
+        for watch in list.watches { calls += try tell(watch, changed) }
         return calls
+    }
+
+    /// The events of the application's domain, and the changes of every layer.
+    private func drain(_ handle: ObjectIdentifier) -> (events: [DefaultsEvent], keys: ChangedKeys) {
+        var (events, keys) = domain.lock.withLock { domain.inbox.drain(handle) }
+        for layer in layers.domains { keys.formUnion(layer.lock.withLock { layer.inbox.drain(handle) }.keys) }
+        return (events, keys)
+    }
+
+    /// Tells a watch what became of the keys that it looks at; gives how many times its handler was called.
+    private func tell(_ watch: Watch, _ changed: ChangedKeys) throws(DefaultsError) -> Int {
+        guard let scope = watch.scope else { return 0 }
+        guard case .everything = scope else {
+            return scope.isReached(by: changed) ? watch.tell(of: try value(of: scope)) : 0
+        }
+        if changed.isEverything { return try watch.tell(ofAll: try snapshot()) }
+        return try watch.tell(of: changed.sorted) { key throws(DefaultsError) in try value(forUTF8Key: key) }
     }
 
     /// Takes up what others wrote, unless somebody is busy with it: then the next pump looks again.
@@ -96,12 +109,9 @@ extension DefaultsStore {
         }
     }
 
-    private var allGenerations: [UInt64] {
-        ([domain] + layers.domains).map { domain in domain.lock.withLock { domain.generation } }
-    }
-
     private func value(of scope: DefaultsScope) throws(DefaultsError) -> PropertyList? {
         switch scope {
+        // A copy: the rest of a document must not live for as long as the watch.
         case .value(let path), .subtree(let path): try value(at: path)?.compacted()
         case .everything: try snapshot()
         }
@@ -115,20 +125,41 @@ extension DefaultsStore {
             return list
         }
         let new = try WatchList(([domain] + layers.domains).compactMap(\.folder))
-        return domain.lock.withLock {
+        for layer in layers.domains {
+            layer.lock.withLock {
+                layer.inbox.subscribeToChanges(new.identity, descriptor: new.eventDescriptor)
+            }
+        }
+        let list = domain.lock.withLock {
             if let list = state.watches { return list }
             state.watches = new
             domain.inbox.subscribe(new.identity, descriptor: new.eventDescriptor)
             return new
         }
+        if list !== new { unsubscribe(new) }
+        return list
+    }
+
+    private func unsubscribe(_ list: WatchList) {
+        for domain in [domain] + layers.domains { domain.lock.withLock { domain.inbox.unsubscribe(list.identity) } }
     }
 
     func stopWatching() {
-        domain.lock.withLock {
-            guard let list = state.watches else { return }
-            domain.inbox.unsubscribe(list.identity)
-            list.removeAll()
-            state.watches = nil
+        let list = domain.lock.withLock {
+            defer { state.watches = nil }
+            return state.watches
+        }
+        guard let list else { return }
+        unsubscribe(list)
+        list.removeAll()
+    }
+}
+
+extension DefaultsScope {
+    fileprivate func isReached(by changed: ChangedKeys) -> Bool {
+        switch self {
+        case .value(let path), .subtree(let path): changed.mayReach(path)
+        case .everything: true
         }
     }
 }

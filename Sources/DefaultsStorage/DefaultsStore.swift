@@ -38,7 +38,10 @@ public final class DefaultsStore: @unchecked Sendable {
         setsFreely = !options.isReadOnly && options.validation == nil && layers.managed == nil
         hasUpperLayers = layers.hasUpper
         if let defaults = options.defaults { state.registered = try Self.dictionary(defaults, "registered defaults") }
-        domain.lock.withLock { domain.handles.add(durability) }
+        domain.lock.withLock {
+            domain.handles.add(durability)
+            if options.synchronization == .full, !isReadOnly { domain.synchronization = .full }
+        }
     }
 
     deinit { try? close() }
@@ -95,6 +98,12 @@ extension DefaultsStore {
         }
         if let value = try domain.value(key, state) { return value }
         return try lower(key)
+    }
+
+    /// Shows `body` the value of a top-level key, in the least time; false, and nothing is shown, where the value has
+    /// to be looked for in another way. `body` must not use the store.
+    package func lendValue(forUTF8Key key: UnsafeBufferPointer<UInt8>, _ body: (PropertyList) -> Void) -> Bool {
+        !hasUpperLayers && domain.lendValue(key, state, body)
     }
 
     func value(
@@ -232,7 +241,12 @@ extension DefaultsStore {
             return state.registered
         }
         let new = try Self.merged([old, dictionary])
-        domain.lock.withLock { state.registered = new }
+        domain.lock.withLock {
+            state.registered = new
+            for key in dictionary.keys {
+                key.withBytes { domain.inbox.noteChange(of: $0.bindMemory(to: UInt8.self)) }
+            }
+        }
     }
 
     // MARK: - Checks
@@ -242,9 +256,9 @@ extension DefaultsStore {
         _ key: UnsafeBufferPointer<UInt8>, _ path: PropertyListPath?, _ value: PropertyList?
     ) throws(DefaultsError) {
         let place = { path ?? PropertyListPath([.key(String(decoding: key, as: UTF8.self))]) }
-        let rules = try domain.lock.withLock { () throws(DefaultsError) in
+        let (rules, isMigrating) = try domain.lock.withLock { () throws(DefaultsError) in
             try state.checkOpen()
-            return domain.rules
+            return (domain.rules, domain.isMigrating)
         }
         if isReadOnly { throw DefaultsError(.readOnly, "The store was opened read-only", at: place(), file: file) }
         if layers.isForced(key) {
@@ -254,7 +268,7 @@ extension DefaultsStore {
             try rules.check(key: key)
             try rules.check(value, at: place(), depth: path?.steps.count ?? 1)
         }
-        if let validation { try run(validation, place(), value) }
+        if let validation, !isMigrating { try run(validation, place(), value) }
     }
 
     private func check(key: String) throws(DefaultsError) {
@@ -262,7 +276,7 @@ extension DefaultsStore {
         try key.withBytes { bytes throws(DefaultsError) in try rules.check(key: bytes.bindMemory(to: UInt8.self)) }
     }
 
-    private func run(
+    func run(
         _ validation: Options.Validation, _ path: PropertyListPath, _ value: PropertyList?
     ) throws(DefaultsError) {
         do {

@@ -8,8 +8,8 @@ public import PropertyLists
 ///
 /// `@unchecked Sendable`: what changes is guarded by the domain's lock.
 public final class DefaultsTransaction: @unchecked Sendable {
-    private let store: DefaultsStore
-    private let inner: OpenTransaction
+    let store: DefaultsStore
+    let inner: OpenTransaction
     private var isEnded = false
 
     init(_ store: DefaultsStore, _ inner: OpenTransaction) {
@@ -42,6 +42,12 @@ public final class DefaultsTransaction: @unchecked Sendable {
     ///
     /// - Throws: ``DefaultsError``; nothing of the transaction has happened then.
     public func commit() throws(DefaultsError) {
+        do throws(DefaultsError) {
+            try checkMigrated()
+        } catch {
+            rollback()
+            throw error
+        }
         try end()
         try store.domain.commit(inner)
     }
@@ -63,7 +69,7 @@ public final class DefaultsTransaction: @unchecked Sendable {
         }
     }
 
-    private func checkUsable() throws(DefaultsError) {
+    func checkUsable() throws(DefaultsError) {
         try store.domain.lock.withLock { () throws(DefaultsError) in
             guard !isEnded, store.domain.open === inner else {
                 throw DefaultsError(.closed, "The transaction has ended")

@@ -28,7 +28,12 @@ extension Domain {
     private func refreshEngine(until deadline: Deadline) throws(DefaultsError) -> EngineState {
         let state = try engine.refresh(until: deadline)
         // What was inherited from a parent process is what it saw, not what it wrote.
-        if hasForked { lock.withLock { settled = nil } }
+        if hasForked {
+            lock.withLock {
+                if let settled { inbox.noteChanges(of: settled) }
+                settled = nil
+            }
+        }
         hasForked = false
         return state
     }
@@ -66,6 +71,7 @@ extension Domain {
     }
 
     private func lockEngine(until deadline: Deadline) throws(DefaultsError) {
+        engine.synchronization = lock.withLock { synchronization }
         let start = cs_monotonic_nanoseconds()
         if try engine.lock(until: deadline) {
             tell(.lockWaited(nanoseconds: cs_monotonic_nanoseconds() - start))
@@ -107,7 +113,6 @@ extension Domain {
             // What was set meanwhile lies over the transaction's changes now.
             if hasTransaction {
                 generation &+= 1
-                inbox.noteChange()
                 try rebaseDelta()
             }
         }
@@ -172,12 +177,14 @@ extension Domain {
     /// Takes up what the engine found, with the gate held, and makes the changes that wait for their flush again.
     func takeUp(_ state: EngineState) throws(DefaultsError) {
         if case .unchanged = state { return }
+        let differences = differences(state)
         try lock.withLock { () throws(DefaultsError) in
             refusal = engine.refusal
             rules.format = engine.format
             switch state {
             case .unchanged: return
             case .replaced(let list):
+                noteDifferences(differences)
                 base = list
                 settled = nil
             case .changed(let changes):
@@ -188,12 +195,33 @@ extension Domain {
                         delta.set(value.map { .set($0) } ?? .removed, for: utf8)
                     }
                 }
+                inbox.noteChanges(of: delta)
                 try translating { () throws(PropertyListError) in try settle(delta) }
             }
             generation &+= 1
-            inbox.noteChange()
             try rebaseDelta()
         }
+    }
+
+    /// By which keys a document that was loaded anew differs, for who watches; nil when nobody does.
+    ///
+    /// Walks both documents, which the lock is not held for: the base changes only with the gate held.
+    private func differences(_ state: EngineState) -> ChangedKeys? {
+        guard case .replaced(let list) = state,
+            let base = lock.withLock({ inbox.isWatched ? self.base : nil })
+        else { return nil }
+        var result = ChangedKeys()
+        result.insertDifferences(base, list)
+        return result
+    }
+
+    private func noteDifferences(_ differences: ChangedKeys?) {
+        guard inbox.isWatched else { return }
+        var all = differences ?? ChangedKeys()
+        if let settled { all.insert(settled) }
+        // Somebody may have begun to watch since they were looked for.
+        if differences == nil { all.insertEverything() }
+        inbox.noteChanges(of: all)
     }
 
     private func rebaseDelta() throws(DefaultsError) {
@@ -277,7 +305,11 @@ extension Domain {
     }
 
     private func finish(_ ending: Ending = .regular) {
-        lock.withLock { open = nil }
+        lock.withLock {
+            // Also where nothing came of it: a watch may have been told what it had set.
+            if let open { inbox.noteChanges(of: open.delta) }
+            open = nil
+        }
         end(ending)
     }
 

@@ -32,10 +32,15 @@ final class Domain: @unchecked Sendable {
     @exclusivity(unchecked) private var borrowedDelta: Unmanaged<Delta>
     @exclusivity(unchecked) var frozen: Delta?
     @exclusivity(unchecked) var settled: Delta?
-    @exclusivity(unchecked) var base: PropertyList
+    @exclusivity(unchecked) var base: PropertyList {
+        didSet { borrowedBase = Unmanaged.passUnretained(base.document) }
+    }
+    /// As `borrowedDelta`, for the document of `base`.
+    @exclusivity(unchecked) private var borrowedBase: Unmanaged<Document>
     @exclusivity(unchecked) var generation: UInt64 = 1
     @exclusivity(unchecked) var handles = HandleCounts()
     @exclusivity(unchecked) var isScheduled = false
+    @exclusivity(unchecked) var synchronization = DefaultsStore.Options.Synchronization.normal
     @exclusivity(unchecked) var refusal: DefaultsError? { didSet { isRefused = refusal != nil } }
     @exclusivity(unchecked) private var isRefused = false
     @exclusivity(unchecked) var rules: ValueRules
@@ -52,9 +57,12 @@ final class Domain: @unchecked Sendable {
         delta = Delta()
         borrowedDelta = Unmanaged.passUnretained(delta)
         base = emptyDictionary
+        borrowedBase = Unmanaged.passUnretained(base.document)
         rules = ValueRules(format: engine.format)
         engine.report = { [weak self] event in self?.tell(event) }
         if case .replaced(let list) = try engine.refresh(until: deadline) { base = list }
+        // Observers do not run in an initialiser.
+        borrowedBase = Unmanaged.passUnretained(base.document)
         refusal = engine.refusal
         isRefused = refusal != nil
         rules.format = engine.format
@@ -71,6 +79,8 @@ final class OpenTransaction {
     var depth = 1
     /// Whether one of them was rolled back, or the process was forked: nothing of it can be committed.
     var isBroken = false
+    /// Whether it brings the store to another version: the program's check waits until it is there.
+    var isMigration = false
 }
 
 /// How many handles want which durability.
@@ -107,15 +117,43 @@ extension Domain {
     @inline(__always)
     func value(_ key: UnsafeBufferPointer<UInt8>, _ handle: HandleState) throws(DefaultsError) -> PropertyList? {
         lock.lock()
-        if !handle.isClosed, open == nil,
-            let value = borrowedDelta._withUnsafeGuaranteedRef({ $0.wholeValue(key) })
-        {
-            lock.unlock()
-            return value
+        if !handle.isClosed, open == nil {
+            if let value = borrowedDelta._withUnsafeGuaranteedRef({ $0.wholeValue(key) }) {
+                lock.unlock()
+                return value
+            }
+            if isSettled {
+                let value = base[utf8: key]
+                lock.unlock()
+                return value
+            }
         }
         defer { lock.unlock() }
         try handle.checkOpen()
         return try storedValue(key, [])
+    }
+
+    /// Shows `body` the value of a top-level key where it stands in the document, with the lock held and no reference
+    /// counted; false, and nothing is shown, where more has to be looked at.
+    func lendValue(
+        _ key: UnsafeBufferPointer<UInt8>, _ handle: HandleState, _ body: (PropertyList) -> Void
+    ) -> Bool {
+        lock.lock()
+        defer { lock.unlock() }
+        guard !handle.isClosed, isSettled else { return false }
+        let root = base.index
+        return borrowedBase._withUnsafeGuaranteedRef { document in
+            let list = PropertyList(document: document, index: root)
+            guard let index = list.index(ofUTF8Key: key) else { return false }
+            body(PropertyList(document: document, index: index))
+            return true
+        }
+    }
+
+    /// Whether the document is all there is; with the lock held.
+    @inline(__always)
+    private var isSettled: Bool {
+        open == nil && frozen == nil && settled == nil && borrowedDelta._withUnsafeGuaranteedRef { $0.isEmpty }
     }
 
     private func storedValue(
@@ -169,6 +207,9 @@ extension Domain {
     /// Whether the calling thread has a transaction open; with the lock held.
     var isInTransaction: Bool { open.map { pthread_equal($0.thread, pthread_self()) != 0 } ?? false }
 
+    /// Whether the calling thread's transaction is a migration; with the lock held.
+    var isMigrating: Bool { open?.isMigration == true && isInTransaction }
+
     func translating<Result>(
         _ body: () throws(PropertyListError) -> Result
     ) throws(DefaultsError) -> Result {
@@ -203,7 +244,7 @@ extension Domain {
             return false
         }
         borrowedDelta._withUnsafeGuaranteedRef { $0.set(value, for: key) }
-        let consequence = noteChange()
+        let consequence = noteChange(of: key)
         lock.unlock()
         if consequence != .none { try carryOut(consequence) }
         return true
@@ -218,7 +259,7 @@ extension Domain {
             throw refusal
         }
         target.set(own, for: key)
-        let consequence = noteChange()
+        let consequence = noteChange(of: key)
         lock.unlock()
         try carryOut(consequence)
     }
@@ -258,7 +299,7 @@ extension Domain {
             isThere = isBelow(key)
         }
         if isThere { target.remove(key) }
-        let consequence = isThere ? noteChange() : .none
+        let consequence = isThere ? noteChange(of: key) : .none
         lock.unlock()
         try carryOut(consequence)
         return isThere
@@ -292,7 +333,7 @@ extension Domain {
             let target = self.target
             if let lower, try lookUp(key, [], in: target) == nil { target.set(lower, for: key) }
             do throws(PropertyListError) {
-                return try body(target) ? noteChange() : nil
+                return try body(target) ? noteChange(of: key) : nil
             } catch {
                 let prefix = PropertyListPath([.key(String(decoding: key, as: UTF8.self))])
                 throw DefaultsError(error, below: prefix)
@@ -305,9 +346,9 @@ extension Domain {
 
     /// Counts a change and says what has to follow, with the lock held.
     @inline(__always)
-    private func noteChange() -> Consequence {
+    private func noteChange(of key: UnsafeBufferPointer<UInt8>) -> Consequence {
         generation &+= 1
-        inbox.noteChange()
+        inbox.noteChange(of: key)
         if open != nil, target !== delta { return .none }
         switch handles.durability {
         case .manual: return .none

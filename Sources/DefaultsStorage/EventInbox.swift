@@ -1,66 +1,102 @@
 internal import CSystem
 internal import Glibc
 
-/// What waits to be told to a domain's handles: events, and that something changed.
+/// What waits to be told to a domain's handles: events, and which keys have changed.
 ///
 /// Guarded by the domain's lock. Keeps the last 256 events for handles that subscribed.
 struct EventInbox {
     private struct Subscriber {
-        var events: [DefaultsEvent] = []
+        let handle: ObjectIdentifier
+        /// nil for a handle that searches the domain as a layer, and is told of its own domain's events alone.
+        var events: [DefaultsEvent]?
+        var keys = ChangedKeys()
         /// Written to when there is something to pump; below 0 for none.
         var descriptor: Int32
         var isAwake = false
     }
 
-    private var subscribers: [ObjectIdentifier: Subscriber] = [:]
+    private var subscribers: [Subscriber] = []
     /// What happened before anybody asked, such as a recovery at open.
     private var early: [DefaultsEvent] = []
 
+    /// Whether somebody watches for changes.
+    var isWatched: Bool { !subscribers.isEmpty }
+
+    /// Keeps events and changes for a handle.
+    ///
+    /// - Parameter descriptor: written to when there is something to pump; below 0 for none.
     mutating func subscribe(_ handle: ObjectIdentifier, descriptor: Int32) {
-        subscribers[handle] = Subscriber(events: early, descriptor: descriptor)
+        // It may search the same domain as a layer.
+        unsubscribe(handle)
+        subscribers.append(Subscriber(handle: handle, events: early, descriptor: descriptor))
         early = []
     }
 
-    mutating func unsubscribe(_ handle: ObjectIdentifier) { subscribers[handle] = nil }
+    /// Keeps changes for a handle that searches the domain as one of its layers.
+    mutating func subscribeToChanges(_ handle: ObjectIdentifier, descriptor: Int32) {
+        guard !subscribers.contains(where: { $0.handle == handle }) else { return }
+        subscribers.append(Subscriber(handle: handle, events: nil, descriptor: descriptor))
+    }
+
+    mutating func unsubscribe(_ handle: ObjectIdentifier) { subscribers.removeAll { $0.handle == handle } }
 
     mutating func append(_ event: DefaultsEvent) {
-        if subscribers.isEmpty { Self.append(event, to: &early) }
-        for handle in subscribers.keys {
-            Self.append(event, to: &subscribers[handle, default: Subscriber(descriptor: -1)].events)
-            wake(handle)
+        var isKept = false
+        for index in subscribers.indices where subscribers[index].events != nil {
+            Self.append(event, to: &subscribers[index].events)
+            wake(index)
+            isKept = true
         }
+        if isKept { return }
+        if early.count >= 256 { early.removeFirst() }
+        early.append(event)
     }
 
-    private static func append(_ event: DefaultsEvent, to events: inout [DefaultsEvent]) {
-        if events.count >= 256 { events.removeFirst() }
-        events.append(event)
+    private static func append(_ event: DefaultsEvent, to events: inout [DefaultsEvent]?) {
+        if events?.count ?? 0 >= 256 { events?.removeFirst() }
+        events?.append(event)
     }
 
-    /// Wakes who watches for changes.
+    /// Notes that a key may have changed, and wakes who watches for it.
     @inline(__always)
-    mutating func noteChange() {
+    mutating func noteChange(of key: UnsafeBufferPointer<UInt8>) {
         if subscribers.isEmpty { return }
-        for handle in subscribers.keys { wake(handle) }
+        noteEach { $0.insert(key) }
     }
 
-    private mutating func wake(_ handle: ObjectIdentifier) {
-        guard let subscriber = subscribers[handle], !subscriber.isAwake, subscriber.descriptor >= 0 else { return }
-        subscribers[handle]?.isAwake = true
-        var one: UInt64 = 1
-        _ = write(subscriber.descriptor, &one, 8)
+    /// Notes that each key of `delta` may have changed.
+    mutating func noteChanges(of delta: Delta) {
+        if delta.isEmpty { return }
+        noteEach { $0.insert(delta) }
     }
 
-    /// The events since the last time; the handle is asleep afterwards.
-    mutating func drain(_ handle: ObjectIdentifier) -> [DefaultsEvent] {
-        guard var subscriber = subscribers[handle] else { return [] }
-        defer { subscribers[handle] = subscriber }
-        if subscriber.isAwake {
-            var count: UInt64 = 0
-            _ = read(subscriber.descriptor, &count, 8)
+    mutating func noteChanges(of keys: ChangedKeys) {
+        if keys.isEmpty { return }
+        noteEach { $0.formUnion(keys) }
+    }
+
+    private mutating func noteEach(_ change: (inout ChangedKeys) -> Void) {
+        for index in subscribers.indices {
+            change(&subscribers[index].keys)
+            wake(index)
         }
-        subscriber.isAwake = false
-        let events = subscriber.events
-        subscriber.events = []
-        return events
+    }
+
+    private mutating func wake(_ index: Int) {
+        guard !subscribers[index].isAwake, subscribers[index].descriptor >= 0 else { return }
+        subscribers[index].isAwake = true
+        var one: UInt64 = 1
+        _ = write(subscribers[index].descriptor, &one, 8)
+    }
+
+    /// The events and the changed keys since the last time; the handle is asleep afterwards.
+    mutating func drain(_ handle: ObjectIdentifier) -> (events: [DefaultsEvent], keys: ChangedKeys) {
+        guard let index = subscribers.firstIndex(where: { $0.handle == handle }) else { return ([], ChangedKeys()) }
+        subscribers[index].isAwake = false
+        defer {
+            if subscribers[index].events != nil { subscribers[index].events = [] }
+            subscribers[index].keys = ChangedKeys()
+        }
+        return (subscribers[index].events ?? [], subscribers[index].keys)
     }
 }

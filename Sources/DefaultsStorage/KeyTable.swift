@@ -17,6 +17,8 @@ struct KeyTable<Value> {
     private var bytes: [UInt8] = []
     /// Entry numbers plus one; 0 is free. As long as a power of two, at most half full.
     private var slots: [UInt32] = []
+    /// Read once for the table: a look at a global costs a call.
+    private let seed = keySeed
 
     var count: Int { entries.count }
     var isEmpty: Bool { entries.isEmpty }
@@ -24,7 +26,7 @@ struct KeyTable<Value> {
     /// The number of the key's entry.
     func find(_ key: UnsafeBufferPointer<UInt8>) -> Int? {
         guard !entries.isEmpty else { return nil }
-        let hash = keyHash(key)
+        let hash = keyHash(key, seed)
         let mask = slots.count &- 1
         var slot = Int(truncatingIfNeeded: hash) & mask
         while slots[slot] != 0 {
@@ -68,7 +70,7 @@ struct KeyTable<Value> {
             return
         }
         if (entries.count &+ 1) &* 2 > slots.count { grow() }
-        let hash = keyHash(key)
+        let hash = keyHash(key, seed)
         entries.append(Entry(hash: hash, offset: bytes.count, length: key.count, value: value))
         bytes.append(contentsOf: key)
         place(hash, entries.count)
@@ -118,10 +120,10 @@ struct KeyTable<Value> {
 }
 
 /// Differs from run to run, so that nobody can prepare keys that collide.
-private let seed = UInt64.random(in: .min ... .max)
+private let keySeed = UInt64.random(in: .min ... .max)
 
 /// A hash of a key's bytes: eight at a time, each mixed by a multiplication whose two halves are folded.
-func keyHash(_ key: UnsafeBufferPointer<UInt8>) -> UInt64 {
+private func keyHash(_ key: UnsafeBufferPointer<UInt8>, _ seed: UInt64) -> UInt64 {
     var hash = seed ^ UInt64(truncatingIfNeeded: key.count)
     guard let base = key.baseAddress else { return folded(hash) }
     let raw = UnsafeRawPointer(base)
@@ -130,9 +132,13 @@ func keyHash(_ key: UnsafeBufferPointer<UInt8>) -> UInt64 {
         hash = folded(hash ^ raw.loadUnaligned(fromByteOffset: position, as: UInt64.self))
         position &+= 8
     }
+    if position == key.count { return hash }
+    if position > 0 {  // The last eight bytes, some of them for the second time.
+        return folded(hash ^ raw.loadUnaligned(fromByteOffset: key.count &- 8, as: UInt64.self))
+    }
     var rest: UInt64 = 0
     while position < key.count {
-        rest = rest << 8 | UInt64(base[position])
+        rest = rest &<< 8 | UInt64(base[position])
         position &+= 1
     }
     return folded(hash ^ rest)

@@ -39,6 +39,8 @@ public enum PropertyListFile {
         let bytes = try list.serialized(as: format)
         let engine = try PropertyListFileEngine(StoreFolder.open(path), format: format, isReadOnly: false)
         if let refusal = engine.refusal { throw refusal }
+        // The whole content is given: there is nothing of the old file that could be lost.
+        engine.isChecking = false
         _ = try engine.replaceFile(with: bytes)
     }
 }

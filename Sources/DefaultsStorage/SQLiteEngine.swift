@@ -24,6 +24,9 @@ final class SQLiteEngine: StorageEngine, @unchecked Sendable {
     private var isInTransaction = false
     private var versionQuery: OpaquePointer?
     private var upsert: OpaquePointer?
+    var synchronization = DefaultsStore.Options.Synchronization.full
+    /// What the connection was told; nil for nothing yet.
+    private var appliedSynchronization: DefaultsStore.Options.Synchronization?
 
     init(_ folder: StoreFolder, format: PropertyListFormat, isReadOnly: Bool) throws(DefaultsError) {
         self.folder = folder
@@ -53,6 +56,7 @@ final class SQLiteEngine: StorageEngine, @unchecked Sendable {
         upsert = nil
         connection?.close()
         connection = nil
+        appliedSynchronization = nil
     }
 
     /// Closes the connection: a child must not inherit one, since SQLite would take the parent's locks for its own.
@@ -197,7 +201,6 @@ final class SQLiteEngine: StorageEngine, @unchecked Sendable {
         guard try connection.text("PRAGMA journal_mode=WAL") == "wal" else {
             throw DefaultsError(.unavailable, "SQLite cannot write ahead here", file: folder.path)
         }
-        try connection.execute("PRAGMA synchronous=FULL")
         if application == Self.applicationID, tables > 0 { return }
         try connection.execute(
             """
@@ -216,6 +219,7 @@ final class SQLiteEngine: StorageEngine, @unchecked Sendable {
     func lock(until deadline: Deadline) throws(DefaultsError) -> Bool {
         if let refusal { throw refusal }
         let connection = try opened(until: deadline)
+        try synchronize(connection)
         let milliseconds = max(deadline.milliseconds, 1)
         connection.setBusyTimeout(1)
         var waited = false
@@ -232,6 +236,13 @@ final class SQLiteEngine: StorageEngine, @unchecked Sendable {
         connection.setBusyTimeout(5000)
         isInTransaction = true
         return waited
+    }
+
+    /// Tells the connection what its commits wait for, which it has to know before they begin.
+    private func synchronize(_ connection: SQLiteConnection) throws(DefaultsError) {
+        guard appliedSynchronization != synchronization else { return }
+        try connection.execute("PRAGMA synchronous=\(synchronization == .full ? "FULL" : "NORMAL")")
+        appliedSynchronization = synchronization
     }
 
     func unlock() {

@@ -32,6 +32,8 @@ protocol StorageEngine: AnyObject, Sendable {
     var report: (@Sendable (DefaultsEvent) -> Void)? { get set }
     /// Looks whether others changed what is stored. A damaged file is recovered, with the lock taken until `deadline`.
     func refresh(until deadline: Deadline) throws(DefaultsError) -> EngineState
+    /// What commits wait for; of no meaning for an engine that knows only one way.
+    var synchronization: DefaultsStore.Options.Synchronization { get set }
     /// Locks out other processes; says whether it had to wait.
     func lock(until deadline: Deadline) throws(DefaultsError) -> Bool
     func unlock()
@@ -44,6 +46,13 @@ protocol StorageEngine: AnyObject, Sendable {
     func close() throws(DefaultsError)
     /// Keeps what is stored now under the store's name and `suffix`, once, with the lock held.
     func keepCopy(named suffix: String) throws(DefaultsError)
+}
+
+extension StorageEngine {
+    var synchronization: DefaultsStore.Options.Synchronization {
+        get { .full }
+        set {}
+    }
 }
 
 /// Something that happened apart from a call of the program's.

@@ -79,7 +79,7 @@ private func text(_ bytes: UnsafeBufferPointer<UInt8>) -> String { String(decodi
 /// Whether a string holds a character that XML 1.0 cannot (section 2.2): a control other than tab, newline and
 /// return, or U+FFFE or U+FFFF.
 private func hasControl(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool {
-    guard let base = bytes.baseAddress else { return false }
+    guard let base = bytes.baseAddress, !ByteSurvey(UnsafeRawBufferPointer(bytes)).isPlain else { return false }
     var position = 0
     while position < bytes.count {
         let byte = base[position]

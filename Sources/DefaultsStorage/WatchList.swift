@@ -1,71 +1,5 @@
 internal import CSystem
 internal import Glibc
-internal import PropertyLists
-
-/// One watch: what it looks at, whom it tells, and what it has told of.
-///
-/// `@unchecked Sendable`: `seen` is guarded by `lock`.
-final class Watch: @unchecked Sendable {
-    /// nil for a watch for events.
-    let scope: DefaultsScope?
-    private let handler: @Sendable (DefaultsChange) -> Void
-    private let eventHandler: (@Sendable (DefaultsEvent) -> Void)?
-    private let lock = Lock()
-    private var seen: PropertyList?
-
-    init(
-        scope: DefaultsScope?, handler: @escaping @Sendable (DefaultsChange) -> Void,
-        eventHandler: (@Sendable (DefaultsEvent) -> Void)? = nil, seen: PropertyList? = nil
-    ) {
-        self.scope = scope
-        self.handler = handler
-        self.eventHandler = eventHandler
-        self.seen = seen
-    }
-
-    func tell(_ event: DefaultsEvent) -> Int {
-        guard let eventHandler else { return 0 }
-        eventHandler(event)
-        return 1
-    }
-
-    /// Tells the differences between what was seen and `new`.
-    func tell(of new: PropertyList?) -> Int {
-        let old = lock.withLock {
-            defer { seen = new }
-            return seen
-        }
-        guard old != new else { return 0 }
-        var changes: [DefaultsChange] = []
-        switch scope {
-        case .value(let path): changes = [DefaultsChange(path: path, old: old, new: new)]
-        case .subtree(let path): Self.compare(old, new, at: path, into: &changes, depth: .max)
-        case .everything: Self.compare(old, new, at: [], into: &changes, depth: 1)
-        case nil: break
-        }
-        for change in changes { handler(change) }
-        return changes.count
-    }
-
-    /// Notes each place where two values differ, down to `depth` dictionaries inside one another. Recursion is bounded
-    /// by the depth limit of documents.
-    private static func compare(
-        _ old: PropertyList?, _ new: PropertyList?, at path: PropertyListPath, into changes: inout [DefaultsChange],
-        depth: Int
-    ) {
-        guard old != new else { return }
-        guard depth > 0, let old, let new, old.kind == .dictionary, new.kind == .dictionary else {
-            changes.append(DefaultsChange(path: path, old: old, new: new))
-            return
-        }
-        for (key, value) in old.entries {
-            compare(value, new[key], at: path.appending(.key(key)), into: &changes, depth: depth - 1)
-        }
-        for (key, value) in new.entries where old[key] == nil {
-            changes.append(DefaultsChange(path: path.appending(.key(key)), old: nil, new: value))
-        }
-    }
-}
 
 /// The watches of one handle, and the descriptor that wakes who pumps them.
 ///
@@ -81,7 +15,6 @@ final class WatchList: @unchecked Sendable {
     private let lock = Lock()
     private var entries: [Int: Watch] = [:]
     private var nextNumber = 0
-    private var generations: [UInt64] = []
     private var isPolling = false
     /// Whether a look was put off.
     private var mustLook = false
@@ -142,19 +75,12 @@ final class WatchList: @unchecked Sendable {
 
     func removeAll() { lock.withLock { entries = [:] } }
 
-    /// Notes the domains' generations; says whether they are others than the last time.
-    func takeGenerations(_ new: [UInt64]) -> Bool {
-        lock.withLock {
-            defer { generations = new }
-            return generations != new
-        }
-    }
-
     /// Empties the wake-up; says whether one of the stores' files may have changed.
     func takeWakeUp() -> Bool {
         lock.withLock {
             if process != getpid() { return remakeInChild() }
             var buffer = [UInt8](repeating: 0, count: 16384)
+            _ = read(eventDescriptor, &buffer, 8)
             var isOurs = mustLook
             mustLook = false
             while true {

@@ -28,30 +28,40 @@ extension DefaultsStore {
     /// Sets a key to a value of a Swift type, stored as what a person can read: dictionaries, arrays and scalars.
     ///
     /// What the type does not know stays: keys of the stored dictionaries that neither decoding the old value asked
-    /// for nor encoding the new one wrote are kept, also in elements of arrays; as `KnownKeyMerge` of CodableTypes matches them. A nil is a removal.
+    /// for nor encoding the new one wrote are kept, also in elements of arrays; as `KnownKeyMerge` of CodableTypes
+    /// matches them. A nil is a removal.
     ///
+    /// - Returns: how many stored elements with unknown keys could not be matched with a new one, and went.
     /// - Throws: `EncodingError` with the path of what cannot be encoded; ``DefaultsError`` of the store.
+    @discardableResult
     public func encode<Value: Codable>(
         _ value: Value, forKey key: String, encoder: KeyValueEncoder = KeyValueEncoder()
-    ) throws {
+    ) throws -> Int {
         try encode(value, at: [.key(key)], encoder: encoder)
     }
 
     /// Sets what is at a path to a value of a Swift type; as ``encode(_:forKey:encoder:)``.
+    @discardableResult
     public func encode<Value: Codable>(
         _ value: Value, at path: PropertyListPath, encoder: KeyValueEncoder = KeyValueEncoder()
-    ) throws {
+    ) throws -> Int {
         guard let new = try Self.tree(value, encoder) else {
             _ = try remove(at: path)
-            return
+            return 0
         }
         // Read and written in one: another program may be adding keys that the type does not know.
         guard let old = try self.value(at: path), old.kind.isContainer, !old.isKeyedArchive else {
-            return try set(new, at: path)
+            try set(new, at: path)
+            return 0
         }
-        try transaction { transaction in
-            let old = try transaction.value(at: path)
-            try transaction.set(try old.map { try Self.merge($0, new, Value.self, encoder) } ?? new, at: path)
+        return try transaction { transaction in
+            guard let old = try transaction.value(at: path) else {
+                try transaction.set(new, at: path)
+                return 0
+            }
+            let (merged, dropped) = try Self.merge(old, new, Value.self, encoder)
+            try transaction.set(merged, at: path)
+            return dropped
         }
     }
 
@@ -97,18 +107,21 @@ extension DefaultsStore {
 
     private static func merge<Value: Codable>(
         _ old: PropertyList, _ new: PropertyList, _ type: Value.Type, _ encoder: KeyValueEncoder
-    ) throws -> PropertyList {
+    ) throws -> (list: PropertyList, dropped: Int) {
         guard case .useDefaultKeys = encoder.keyEncodingStrategy else {
             // With converted keys it cannot be told which stored key was asked for.
-            return new
+            return (new, 0)
         }
         let record = KeyRecord()
         var decoder = KeyValueDecoder()
         decoder.userInfo = encoder.userInfo
         // What was there may be of another type: then it is replaced.
-        guard let known = try? decoder.decode(Value.self, from: old, recording: record) else { return new }
+        guard let known = try? decoder.decode(Value.self, from: old, recording: record) else {
+            return (new, 0)
+        }
         var merge = KnownKeyMerge()
-        return try merge.merge(new, over: old, oldForm: try tree(known, encoder), known: record)
+        let merged = try merge.merge(new, over: old, oldForm: try tree(known, encoder), known: record)
+        return (merged, merge.droppedElements)
     }
 }
 

@@ -1,2 +1,3 @@
+@_exported public import CodableTypes
 @_exported public import DefaultsStorage
 @_exported public import PropertyLists

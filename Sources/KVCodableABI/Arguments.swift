@@ -9,7 +9,8 @@ extension kv_str {
             guard length == 0 else { throw .invalidArgument("\(name) is NULL with a length of \(length)") }
             return UnsafeRawBufferPointer(start: nil, count: 0)
         }
-        guard length <= Int(Int32.max) * 1024 else { throw .invalidArgument("\(name) has an impossible length") }
+        // A size_t above Int.max arrives as a negative number.
+        guard 0...Int(Int32.max) * 1024 ~= length else { throw .invalidArgument("\(name) has an impossible length") }
         return UnsafeRawBufferPointer(start: data, count: Int(length))
     }
 
@@ -27,9 +28,9 @@ extension kv_str {
 
 /// The path that a C program gave as an array of steps.
 func path(_ steps: UnsafePointer<kv_step>?, _ count: Int) throws(Failure) -> PropertyListPath {
-    guard count > 0 else { return [] }
+    guard count != 0 else { return [] }
     guard let steps else { throw .invalidArgument("path is NULL with \(count) steps") }
-    guard count <= PropertyListLimits.maximumDepth else {
+    guard 1...PropertyListLimits.maximumDepth ~= count else {
         throw Failure(KV_LIMIT_EXCEEDED, "A path of \(count) steps is longer than any tree is deep")
     }
     var result: [PropertyListPath.Step] = []

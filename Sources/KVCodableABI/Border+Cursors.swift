@@ -3,10 +3,19 @@ internal import PropertyLists
 
 /// The value at a cursor; nil for NULL, for a cursor without a tree, and for a place that the tree does not have.
 private func list(_ cursor: UnsafePointer<kv_cursor>?) -> PropertyList? {
-    guard let cursor = cursor?.pointee, let root = Handle.borrow(cursor.tree, as: TreeHandle.self)?.list,
-        cursor.position < UInt64(root.document.nodeCount)
-    else { return nil }
-    return PropertyList(document: root.document, index: Int(cursor.position))
+    lend(cursor, orElse: nil) { $0 }
+}
+
+/// Runs `body` with the value at a cursor, which the tree keeps alive: no reference to it is counted.
+@inline(__always)
+private func lend<Result>(
+    _ cursor: UnsafePointer<kv_cursor>?, orElse none: @autoclosure () -> Result, _ body: (PropertyList) -> Result
+) -> Result {
+    guard let cursor = cursor?.pointee, let tree = cursor.tree else { return none() }
+    return Unmanaged<TreeHandle>.fromOpaque(UnsafeRawPointer(tree))._withUnsafeGuaranteedRef { root in
+        guard cursor.position < UInt64(root.list.document.nodeCount) else { return none() }
+        return body(PropertyList(document: root.list.document, index: Int(cursor.position)))
+    }
 }
 
 private func place(_ list: PropertyList, in tree: OpaquePointer?) -> kv_cursor {
@@ -17,10 +26,11 @@ private func place(_ list: PropertyList, in tree: OpaquePointer?) -> kv_cursor {
 private func read<Value>(
     _ cursor: UnsafePointer<kv_cursor>?, _ value: UnsafeMutablePointer<Value>?, _ read: (PropertyList) -> Value?
 ) -> kv_status {
-    guard let list = list(cursor) else { return KV_INVALID_ARGUMENT }
-    guard let found = read(list) else { return KV_TYPE_MISMATCH }
-    value?.pointee = found
-    return KV_OK
+    lend(cursor, orElse: KV_INVALID_ARGUMENT) { list in
+        guard let found = read(list) else { return KV_TYPE_MISMATCH }
+        value?.pointee = found
+        return KV_OK
+    }
 }
 
 @c @implementation public func kv_tree_root(_ tree: OpaquePointer?) -> kv_cursor {
@@ -29,11 +39,11 @@ private func read<Value>(
 }
 
 @c @implementation public func kv_cursor_kind(_ cursor: UnsafePointer<kv_cursor>?) -> kv_kind {
-    kv_kind(rawValue: list(cursor)?.kind.rawValue ?? 0)
+    kv_kind(rawValue: lend(cursor, orElse: 0) { $0.kind.rawValue })
 }
 
 @c @implementation public func kv_cursor_count(_ cursor: UnsafePointer<kv_cursor>?) -> Int {
-    list(cursor)?.count ?? 0
+    lend(cursor, orElse: 0) { $0.count }
 }
 
 @c @implementation public func kv_cursor_boolean(
@@ -87,10 +97,12 @@ private func read<Value>(
 @c @implementation public func kv_cursor_key(
     _ cursor: UnsafePointer<kv_cursor>?, _ key: kv_str, _ value: UnsafeMutablePointer<kv_cursor>?
 ) -> kv_status {
-    guard let list = list(cursor), let bytes = try? key.bytes("key") else { return KV_INVALID_ARGUMENT }
-    guard let found = list[utf8: bytes.bindMemory(to: UInt8.self)] else { return KV_ABSENT }
-    value?.pointee = place(found, in: cursor?.pointee.tree)
-    return KV_OK
+    lend(cursor, orElse: KV_INVALID_ARGUMENT) { list in
+        guard let bytes = try? key.bytes("key") else { return KV_INVALID_ARGUMENT }
+        guard let index = list.index(ofUTF8Key: bytes.bindMemory(to: UInt8.self)) else { return KV_ABSENT }
+        value?.pointee = kv_cursor(tree: cursor?.pointee.tree, position: UInt64(index))
+        return KV_OK
+    }
 }
 
 @c @implementation public func kv_cursor_path(

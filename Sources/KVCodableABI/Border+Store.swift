@@ -19,14 +19,43 @@ private func options(
     options.durability = try durability(copy.durability)
     options.engine = try engine(copy.engine)
     options.searchesGlobalDomain = copy.without_global_domain == 0
+    if copy.sqlite_normal != 0 { options.synchronization = .normal }
     guard copy.timeout >= 0 else { throw .invalidArgument("Expected a timeout from 0, found \(copy.timeout)") }
     if copy.timeout > 0 { options.timeout = .seconds(min(copy.timeout, 1e9)) }
     if copy.managed_file.length > 0 { options.managedFile = try copy.managed_file.string("managed_file") }
-    if copy.suite_count > 0, copy.suites == nil { throw .invalidArgument("suites is NULL") }
-    for suite in UnsafeBufferPointer(start: copy.suites, count: copy.suites == nil ? 0 : copy.suite_count) {
-        options.suites.append(try suite.string("a suite"))
-    }
+    options.suites = try suites(copy)
+    if let check = copy.check { options.validation = validation(check, Context(pointer: copy.check_context)) }
     return options
+}
+
+private func suites(_ given: kv_store_options) throws(Failure) -> [String] {
+    guard given.suite_count != 0 else { return [] }
+    guard let suites = given.suites else { throw .invalidArgument("suites is NULL") }
+    guard 1...maximumSuites ~= given.suite_count else {
+        throw .invalidArgument("Expected at most \(maximumSuites) suites, found \(given.suite_count)")
+    }
+    return try UnsafeBufferPointer(start: suites, count: given.suite_count).map { suite throws(Failure) in
+        try suite.string("a suite")
+    }
+}
+
+/// More suites than any program searches.
+private let maximumSuites = 1024
+
+/// The program's own check, called before each change.
+private func validation(
+    _ check:
+        @escaping @convention(c) (
+            UnsafeMutableRawPointer?, UnsafePointer<kv_step>?, Int, OpaquePointer?
+        ) -> Int32,
+    _ context: Context
+) -> DefaultsStore.Options.Validation {
+    { path, value in
+        let value = value.map { Handle.give(TreeHandle($0)) }
+        defer { kv_tree_free(value) }
+        let accepted = lend(path) { check(context.pointer, $0.baseAddress, $0.count, value) }
+        guard accepted == 0 else { throw DefaultsError(.refused, "The program's check refused the value", at: path) }
+    }
 }
 
 private func engine(_ value: kv_engine) throws(Failure) -> DefaultsStore.Options.Engine {
@@ -97,7 +126,7 @@ private func durability(_ value: kv_durability) throws(Failure) -> DefaultsDurab
 // MARK: - Values
 
 /// What can be read and written: the store, or a transaction.
-private typealias Storage = any PropertyListStorage
+typealias Storage = any PropertyListStorage
 
 /// A path's one key, as its bytes: the most frequent path, for which no String is made.
 func onlyKey(
@@ -116,7 +145,7 @@ func read(
     return try store.value(at: try path(steps, count))
 }
 
-private func read(
+func read(
     _ storage: Storage, _ steps: UnsafePointer<kv_step>?, _ count: Int, as type: OpaquePointer?
 ) throws -> PropertyList? {
     let path = try path(steps, count)
@@ -124,7 +153,7 @@ private func read(
     return try storage.value(at: path, as: type)
 }
 
-private func write(
+func write(
     _ storage: Storage, _ steps: UnsafePointer<kv_step>?, _ count: Int, _ value: PropertyList, _ type: OpaquePointer?,
     _ flags: UInt32
 ) throws {
@@ -134,7 +163,7 @@ private func write(
 }
 
 /// Gives the value, or says that it is absent.
-private func give(_ value: PropertyList?, _ result: UnsafeMutablePointer<OpaquePointer?>?) -> kv_status {
+func give(_ value: PropertyList?, _ result: UnsafeMutablePointer<OpaquePointer?>?) -> kv_status {
     guard let value else { return KV_ABSENT }
     giveTree(value, result)
     return KV_OK
@@ -156,18 +185,27 @@ private func readScalar<Value>(
     _ error: UnsafeMutablePointer<OpaquePointer?>?, _ expected: String, _ convert: (PropertyList) -> Value?
 ) -> kv_status {
     reporting(error) {
-        let store = try require(store, DefaultsStore.self, "store")
-        guard let found = try read(store, steps, count) else { return KV_ABSENT }
-        guard let value = convert(found) else {
-            var failure = Failure(KV_TYPE_MISMATCH, "")
-            let path = try path(steps, count)
-            failure.path = path
-            failure.text = { path.placed(in: "Expected \(expected), found \(found.kind)", firstIndex: $0) }
-            throw failure
+        try withRequired(store, DefaultsStore.self, "store") { store in
+            if let key = try onlyKey(steps, count) {
+                var value: Value?
+                if store.lendValue(forUTF8Key: key, { value = convert($0) }), let value {
+                    result?.pointee = value
+                    return KV_OK
+                }
+            }
+            guard let found = try read(store, steps, count) else { return KV_ABSENT }
+            guard let value = convert(found) else { throw mismatch(found.kind, expected, try path(steps, count)) }
+            result?.pointee = value
+            return KV_OK
         }
-        result?.pointee = value
-        return KV_OK
     }
+}
+
+private func mismatch(_ found: PropertyListKind, _ expected: String, _ path: PropertyListPath) -> Failure {
+    var failure = Failure(KV_TYPE_MISMATCH, "")
+    failure.path = path
+    failure.text = { path.placed(in: "Expected \(expected), found \(found)", firstIndex: $0) }
+    return failure
 }
 
 @c @implementation public func kv_store_get_boolean(
@@ -207,6 +245,29 @@ private func readScalar<Value>(
     }
 }
 
+/// Gives how many elements went with what their type does not know.
+func writeTyped(
+    _ storage: Storage, _ steps: UnsafePointer<kv_step>?, _ count: Int, _ value: OpaquePointer?,
+    _ type: OpaquePointer?, _ flags: UInt32, _ dropped: UnsafeMutablePointer<Int>?
+) throws -> kv_status {
+    let type = try require(type, TypeHandle.self, "type").type
+    let found = try storage.set(
+        try tree(value, "value"), at: try path(steps, count), as: type, options: try encodeOptions(flags))
+    dropped?.pointee = found
+    return KV_OK
+}
+
+@c @implementation public func kv_store_set_typed(
+    _ store: OpaquePointer?, _ steps: UnsafePointer<kv_step>?, _ count: Int, _ value: OpaquePointer?,
+    _ type: OpaquePointer?, _ flags: UInt32, _ dropped: UnsafeMutablePointer<Int>?,
+    _ error: UnsafeMutablePointer<OpaquePointer?>?
+) -> kv_status {
+    reporting(error) {
+        let store = try require(store, DefaultsStore.self, "store")
+        return try writeTyped(store, steps, count, value, type, flags, dropped)
+    }
+}
+
 @c @implementation public func kv_store_remove(
     _ store: OpaquePointer?, _ steps: UnsafePointer<kv_step>?, _ count: Int,
     _ error: UnsafeMutablePointer<OpaquePointer?>?
@@ -243,90 +304,6 @@ private func readScalar<Value>(
 ) -> kv_status {
     reporting(error) {
         try require(store, DefaultsStore.self, "store").register(try tree(defaults, "defaults"))
-        return KV_OK
-    }
-}
-
-// MARK: - Transactions
-
-@c @implementation public func kv_store_begin(
-    _ store: OpaquePointer?, _ seconds: Double, _ transaction: UnsafeMutablePointer<OpaquePointer?>?,
-    _ error: UnsafeMutablePointer<OpaquePointer?>?
-) -> kv_status {
-    reporting(error) {
-        let store = try require(store, DefaultsStore.self, "store")
-        guard seconds >= 0 else { throw Failure.invalidArgument("Expected seconds from 0, found \(seconds)") }
-        guard let transaction else { throw Failure.invalidArgument("transaction is NULL") }
-        let timeout: Duration? = seconds > 0 ? .seconds(min(seconds, 1e9)) : nil
-        transaction.pointee = Handle.give(TransactionHandle(try store.beginTransaction(timeout: timeout)))
-        return KV_OK
-    }
-}
-
-@c @implementation public func kv_transaction_get(
-    _ transaction: OpaquePointer?, _ steps: UnsafePointer<kv_step>?, _ count: Int, _ type: OpaquePointer?,
-    _ value: UnsafeMutablePointer<OpaquePointer?>?, _ error: UnsafeMutablePointer<OpaquePointer?>?
-) -> kv_status {
-    reporting(error) {
-        let transaction = try require(transaction, TransactionHandle.self, "transaction").transaction
-        return give(try read(transaction, steps, count, as: type), value)
-    }
-}
-
-@c @implementation public func kv_transaction_set(
-    _ transaction: OpaquePointer?, _ steps: UnsafePointer<kv_step>?, _ count: Int, _ value: OpaquePointer?,
-    _ type: OpaquePointer?, _ flags: UInt32, _ error: UnsafeMutablePointer<OpaquePointer?>?
-) -> kv_status {
-    reporting(error) {
-        let transaction = try require(transaction, TransactionHandle.self, "transaction").transaction
-        try write(transaction, steps, count, try tree(value, "value"), type, flags)
-        return KV_OK
-    }
-}
-
-@c @implementation public func kv_transaction_remove(
-    _ transaction: OpaquePointer?, _ steps: UnsafePointer<kv_step>?, _ count: Int,
-    _ error: UnsafeMutablePointer<OpaquePointer?>?
-) -> kv_status {
-    reporting(error) {
-        let transaction = try require(transaction, TransactionHandle.self, "transaction").transaction
-        return try transaction.remove(at: try path(steps, count)) ? KV_OK : KV_ABSENT
-    }
-}
-
-@c @implementation public func kv_transaction_commit(
-    _ transaction: OpaquePointer?, _ error: UnsafeMutablePointer<OpaquePointer?>?
-) -> kv_status {
-    reporting(error) {
-        guard let handle = Handle.take(transaction, as: TransactionHandle.self) else {
-            throw Failure.invalidArgument("transaction is NULL")
-        }
-        try handle.transaction.commit()
-        return KV_OK
-    }
-}
-
-@c @implementation public func kv_transaction_rollback(_ transaction: OpaquePointer?) {
-    Handle.take(transaction, as: TransactionHandle.self)?.transaction.rollback()
-}
-
-@c @implementation public func kv_store_update(
-    _ store: OpaquePointer?, _ steps: UnsafePointer<kv_step>?, _ count: Int, _ type: OpaquePointer?,
-    _ change: kv_change?, _ context: UnsafeMutableRawPointer?, _ error: UnsafeMutablePointer<OpaquePointer?>?
-) -> kv_status {
-    reporting(error) {
-        let store = try require(store, DefaultsStore.self, "store")
-        guard let change else { throw Failure.invalidArgument("change is NULL") }
-        let type = Handle.borrow(type, as: TypeHandle.self)?.type
-        try store.update(at: try path(steps, count), as: type) { old in
-            let handle = old.map { Handle.give(TreeHandle($0)) }
-            defer { kv_tree_free(handle) }
-            var changed: OpaquePointer?
-            let outcome = change(context, handle, &changed)
-            let new = Handle.take(changed, as: TreeHandle.self)?.list
-            guard outcome == 0 else { throw Failure(KV_MISUSE, "The change was refused with \(outcome)") }
-            return new
-        }
         return KV_OK
     }
 }

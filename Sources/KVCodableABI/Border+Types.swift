@@ -12,11 +12,19 @@ final class TypeHandle {
 }
 
 /// What a `kv_registry` points to.
-private final class RegistryHandle {
+final class RegistryHandle {
     let registry: TypeRegistry
 
-    init(_ redeclaration: TypeRegistry.Redeclaration) {
-        registry = TypeRegistry(redeclaration: redeclaration)
+    init(_ registry: TypeRegistry) {
+        self.registry = registry
+    }
+}
+
+private func redeclaration(_ flags: UInt32) -> TypeRegistry.Redeclaration? {
+    switch flags {
+    case 0: .rejected
+    case UInt32(KV_REDECLARE): .replaces
+    default: nil
     }
 }
 
@@ -36,10 +44,13 @@ extension Failure {
 }
 
 @c @implementation public func kv_registry_new(_ flags: UInt32) -> OpaquePointer? {
-    switch flags {
-    case 0: Handle.give(RegistryHandle(.rejected))
-    case UInt32(KV_REDECLARE): Handle.give(RegistryHandle(.replaces))
-    default: nil
+    redeclaration(flags).map { Handle.give(RegistryHandle(TypeRegistry(redeclaration: $0))) }
+}
+
+@c @implementation public func kv_registry_new_over(_ outer: OpaquePointer?, _ flags: UInt32) -> OpaquePointer? {
+    guard let outer = Handle.borrow(outer, as: RegistryHandle.self) else { return kv_registry_new(flags) }
+    return redeclaration(flags).map {
+        Handle.give(RegistryHandle(TypeRegistry(over: outer.registry, redeclaration: $0)))
     }
 }
 

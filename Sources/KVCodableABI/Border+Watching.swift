@@ -12,13 +12,13 @@ private final class WatchHandle {
 }
 
 /// A program's pointer that goes with its handler. `@unchecked Sendable`: the library only hands it back, on the thread
-/// that pumps.
-private struct Context: @unchecked Sendable {
+/// that pumps or changes.
+struct Context: @unchecked Sendable {
     let pointer: UnsafeMutableRawPointer?
 }
 
 /// Lends a path as the header's steps for the time of the call.
-private func lend<Result>(
+func lend<Result>(
     _ path: PropertyListPath, _ body: (UnsafeBufferPointer<kv_step>) -> Result
 ) -> Result {
     let texts = path.steps.map(ErrorHandle.Step.init)

@@ -30,6 +30,21 @@ enum Base64 {
         return finish(text, written, bits, digits, padding)
     }
 
+    /// Whether `decode` would take the text.
+    static func isValid(_ text: UnsafeBufferPointer<UInt8>) -> Bool {
+        var (digits, padding) = (0, 0)
+        for byte in text where !isWhitespace(byte) {
+            if byte == UInt8(ascii: "=") {
+                padding += 1
+            } else if values[Int(byte)] < 64, padding == 0 {
+                digits += 1
+            } else {
+                return false
+            }
+        }
+        return padding <= 2 && (digits + padding) % 4 == 0
+    }
+
     /// Decodes groups of four digits without whitespace between them, as far as they go. Always true.
     @inline(__always) private static func decodeGroups(
         _ text: UnsafeMutableBufferPointer<UInt8>, _ read: inout Int, _ written: inout Int

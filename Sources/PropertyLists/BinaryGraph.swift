@@ -5,6 +5,8 @@
 struct BinaryGraph: ~Copyable {
     /// What an object takes as a tree.
     private struct Size: BitwiseCopyable {
+        static let open = Size(nodes: -1)
+
         var nodes = 0
         var bytes = 0
 
@@ -32,8 +34,8 @@ struct BinaryGraph: ~Copyable {
     private let depth: Int
     private let nodeBudget: Int
     private let byteBudget: Int
-    /// The sizes of the containers seen; one that is still open has none. At most as many as the node budget.
-    private var sizes: [Int: Size?] = [:]
+    /// The size of each object that is a container: of no nodes where it has not been met, ``open`` while it is open.
+    private var sizes = GrowableBuffer<Size>()
     private var frames = GrowableBuffer<Frame>()
 
     /// - Throws: ``PropertyListError/Code/limitExceeded`` when the tree is above the budgets or too deep,
@@ -48,6 +50,8 @@ struct BinaryGraph: ~Copyable {
         depth = limits.depth
         nodeBudget = limits.nodeBudget(for: objects.fileSize)
         byteBudget = limits.byteBudget(for: objects.fileSize)
+        sizes.reserve(objects.trailer.objectCount)
+        for _ in 0..<objects.trailer.objectCount { sizes.append(Size()) }
     }
 
     private mutating func check() throws(PropertyListError) {
@@ -69,12 +73,11 @@ struct BinaryGraph: ~Copyable {
     private mutating func add(_ object: Int) throws(PropertyListError) {
         let marker = try objects.marker(of: object)
         guard marker.isContainer else { return try add(try size(of: marker), at: marker.offset) }
-        if let known = sizes[object] {
-            guard let known else {
-                throw objects.malformed("Expected a tree, found a container that holds itself", at: marker.offset)
-            }
-            return try add(known, at: marker.offset)
+        let known = sizes[object]
+        guard known.nodes >= 0 else {
+            throw objects.malformed("Expected a tree, found a container that holds itself", at: marker.offset)
         }
+        if known.nodes > 0 { return try add(known, at: marker.offset) }
         guard frames.count < depth else {
             throw PropertyListError(
                 .limitExceeded, "Deeper than \(depth) levels", location: .offset(marker.offset))
@@ -82,7 +85,7 @@ struct BinaryGraph: ~Copyable {
         let references = marker.type == 0xD ? 2 : 1
         let unit = references * objects.trailer.referenceSize
         let (start, count) = try objects.content(of: marker, unit: unit)
-        sizes[object] = .some(nil)
+        sizes[object] = .open
         frames.append(
             Frame(object: object, offset: marker.offset, next: start, end: start + count * unit, size: Size(nodes: 1)))
     }

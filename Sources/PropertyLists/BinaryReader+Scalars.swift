@@ -1,4 +1,4 @@
-extension BinaryReader {
+extension BinaryReader where Output: ~Copyable {
     mutating func storeASCII(_ marker: BinaryObjects.Marker) throws(PropertyListError) {
         let (start, count) = try objects.content(of: marker, unit: 1)
         let text = objects.slice(start, count)
@@ -8,13 +8,13 @@ extension BinaryReader {
                 .malformed, "Expected ASCII, found bytes above 127", location: .offset(marker.offset))
         }
         try admit(count)
-        builder.bytes.append(text.bindMemory(to: UInt8.self))
+        output.store(text.bindMemory(to: UInt8.self), of: output.bytes.count)
     }
 
     mutating func storeUTF16(_ marker: BinaryObjects.Marker) throws(PropertyListError) {
         let (start, count) = try objects.content(of: marker, unit: 2)
         try admit(count &* 3)
-        guard builder.bytes.append(utf16: objects.slice(start, count &* 2), isBigEndian: true) else {
+        guard output.bytes.append(utf16: objects.slice(start, count &* 2), isBigEndian: true) else {
             throw PropertyListError(
                 .malformed, "Expected UTF-16, found a lone surrogate", location: .offset(marker.offset))
         }
@@ -23,7 +23,9 @@ extension BinaryReader {
     mutating func data(_ marker: BinaryObjects.Marker) throws(PropertyListError) {
         let (start, count) = try objects.content(of: marker, unit: 1)
         try admit(count)
-        try builder.append(data: objects.slice(start, count))
+        let first = output.bytes.count
+        output.store(objects.slice(start, count).bindMemory(to: UInt8.self), of: first)
+        try output.append(storedFrom: first, as: .data)
     }
 
     /// Integers of 1, 2 and 4 bytes have no sign, those of 8 have one, and of 16 those that fit in 64 bits are taken.
@@ -31,7 +33,7 @@ extension BinaryReader {
         switch marker.byte & 0x0F {
         case 0, 1, 2, 3:
             let number = try objects.number(of: marker, size: 1 << Int(marker.byte & 0x0F))
-            try builder.append(integer: Int64(bitPattern: number))
+            try output.append(scalar: .integer, number)
         case 4: try wideInteger(marker)
         default: throw unknown(marker)
         }
@@ -42,9 +44,9 @@ extension BinaryReader {
         let second = BinaryObjects.Marker(offset: marker.offset + 8, byte: marker.byte)
         let low = try objects.number(of: second, size: 8)
         if high == 0 {
-            try builder.append(unsigned: low)
+            try output.append(scalar: low > UInt64(Int64.max) ? .unsigned : .integer, low)
         } else if high == .max, low > UInt64(Int64.max) {
-            try builder.append(integer: Int64(bitPattern: low))
+            try output.append(scalar: .integer, low)
         } else {
             throw PropertyListError(
                 .invalidValue, "Expected an integer of 64 bits, found a larger one", location: .offset(marker.offset))
@@ -55,8 +57,8 @@ extension BinaryReader {
         switch marker.byte {
         case 0x22:
             let bits = UInt32(truncatingIfNeeded: try objects.number(of: marker, size: 4))
-            try builder.append(real: Double(Float(bitPattern: bits)))
-        case 0x23: try builder.append(real: Double(bitPattern: try objects.number(of: marker, size: 8)))
+            try output.append(scalar: .real, Double(Float(bitPattern: bits)).bitPattern)
+        case 0x23: try output.append(scalar: .real, try objects.number(of: marker, size: 8))
         default: throw unknown(marker)
         }
     }
@@ -69,20 +71,20 @@ extension BinaryReader {
                 .invalidValue, "Expected a UID of at most 4 bytes, found a larger one", location: .offset(marker.offset)
             )
         }
-        try builder.append(uid: uid)
+        try output.append(scalar: .uid, UInt64(uid))
     }
 
     mutating func other(_ marker: BinaryObjects.Marker) throws(PropertyListError) {
         switch marker.byte {
-        case 0x08: try builder.append(boolean: false)
-        case 0x09: try builder.append(boolean: true)
+        case 0x08: try output.append(scalar: .boolean, 0)
+        case 0x09: try output.append(scalar: .boolean, 1)
         case 0x33:
             let seconds = Double(bitPattern: try objects.number(of: marker, size: 8))
             guard seconds.isFinite else {
                 throw PropertyListError(
                     .invalidValue, "Expected a date, found no finite number", location: .offset(marker.offset))
             }
-            try builder.append(date: seconds)
+            try output.append(scalar: .date, seconds.bitPattern)
         case 0x00:
             throw PropertyListError(
                 .invalidValue, "Expected a value, found null", location: .offset(marker.offset))

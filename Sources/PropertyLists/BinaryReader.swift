@@ -4,52 +4,71 @@
 /// errors, and so are a date that is no finite number and a UID above 4 bytes. Fill bytes (0x0F) are met only where a
 /// reference leads to them, which is an error. Objects may be shared; what that makes them grow to is counted before
 /// they are expanded (``BinaryGraph``).
-struct BinaryReader: ~Copyable {
-    /// An array or dictionary that is open.
-    struct Frame: BitwiseCopyable {
-        var object: Int
-        /// Where the next value's reference stands.
-        var next: Int
-        /// Where the references end.
-        var end: Int
-        /// From a value's reference back to its key's; 0 in an array.
-        var keyDistance: Int
-    }
-
+struct BinaryReader<Output: ReaderOutput & ~Copyable>: ~Copyable {
     let objects: BinaryObjects
-    var builder: PropertyListBuilder
-    var frames = GrowableBuffer<Frame>()
+    var output: Output
+    private var frames = GrowableBuffer<BinaryFrame>()
     /// A bit for each object that is a container and has been opened.
-    var opened = GrowableBuffer<UInt64>()
+    private var opened = GrowableBuffer<UInt64>()
     /// Whether the size of the expanded tree is known to be within the budget.
-    var isCounted = false
+    private var isCounted = false
+    /// Whether the whole file is known to be sound.
+    private var isChecked = false
 
+    private init(_ objects: BinaryObjects, _ output: consuming Output) {
+        self.objects = objects
+        self.output = output
+    }
+}
+
+/// An array or dictionary of a binary property list that is open.
+struct BinaryFrame: BitwiseCopyable {
+    var object: Int
+    /// Where the next value's reference stands.
+    var next: Int
+    /// Where the references end.
+    var end: Int
+    /// From a value's reference back to its key's; 0 in an array.
+    var keyDistance: Int
+}
+
+extension BinaryReader<PropertyListBuilder> {
     static func read(
         _ file: UnsafeRawBufferPointer, limits: PropertyListLimits
     ) throws(PropertyListError) -> PropertyList {
-        var reader = BinaryReader(objects: try BinaryObjects(of: file), limits: limits)
-        return try reader.read()
+        let objects = try BinaryObjects(of: file)
+        var reader = BinaryReader(objects, PropertyListBuilder(limits: limits))
+        if file.count > limits.uncheckedFile { try reader.check() }
+        try reader.read()
+        return try reader.output.finish()
     }
+}
 
-    private init(objects: BinaryObjects, limits: PropertyListLimits) {
-        self.objects = objects
-        builder = PropertyListBuilder(limits: limits)
-    }
-
-    private mutating func read() throws(PropertyListError) -> PropertyList {
+extension BinaryReader where Output: ~Copyable {
+    private mutating func read() throws(PropertyListError) {
         do throws(PropertyListError) {
             try value(objects.trailer.topObject)
-            while frames.count > 0 { try step() }
-            return try builder.finish()
+            while frames.count > 0 {
+                try step()
+                if output.isLarge { try check() }
+            }
         } catch {
             throw located(error)
         }
     }
 
+    /// Reads the whole file once without keeping it, so that a fault costs no memory.
+    private mutating func check() throws(PropertyListError) {
+        guard !isChecked else { return }
+        isChecked = true
+        var reader = BinaryReader<ReaderCheck>(objects, ReaderCheck(limits: output.limits))
+        try reader.read()
+    }
+
     /// Adds the path, and the place in the file where the error names none.
     private func located(_ error: PropertyListError) -> PropertyListError {
         var error = error
-        if error.path.isEmpty { error.path = builder.path }
+        if error.path.isEmpty { error.path = output.path }
         if error.location == nil {
             let next = frames.count > 0 ? frames[frames.count - 1].next : BinaryTrailer.headerSize
             error.location = .offset(next)
@@ -61,7 +80,7 @@ struct BinaryReader: ~Copyable {
     @inline(__always) private mutating func step() throws(PropertyListError) {
         let frame = frames[frames.count &- 1]
         if frame.next == frame.end {
-            try builder.end()
+            try output.end()
             frames.count &-= 1
             return
         }
@@ -73,7 +92,7 @@ struct BinaryReader: ~Copyable {
 
     private mutating func key(_ object: Int) throws(PropertyListError) {
         let marker = try objects.marker(of: object)
-        let start = builder.bytes.count
+        let start = output.bytes.count
         switch marker.type {
         case 0x5: try storeASCII(marker)
         case 0x6: try storeUTF16(marker)
@@ -82,7 +101,7 @@ struct BinaryReader: ~Copyable {
                 .invalidValue, "Expected a string as the key, found marker \(marker.hexadecimal)",
                 location: .offset(marker.offset))
         }
-        try builder.appendKey(storedFrom: start)
+        try output.appendKey(storedFrom: start)
     }
 
     @inline(__always) private mutating func value(_ object: Int) throws(PropertyListError) {
@@ -90,15 +109,15 @@ struct BinaryReader: ~Copyable {
         switch marker.type {
         case 0x1: try integer(marker)
         case 0x5:
-            let start = builder.bytes.count
+            let start = output.bytes.count
             try storeASCII(marker)
-            try builder.append(storedFrom: start, as: .string)
+            try output.append(storedFrom: start, as: .string)
         case 0xA, 0xD: try open(object, marker)
         case 0x2: try real(marker)
         case 0x6:
-            let start = builder.bytes.count
+            let start = output.bytes.count
             try storeUTF16(marker)
-            try builder.append(storedFrom: start, as: .string)
+            try output.append(storedFrom: start, as: .string)
         case 0x4: try data(marker)
         case 0x8: try uid(marker)
         default: try other(marker)
@@ -110,11 +129,11 @@ struct BinaryReader: ~Copyable {
         let isDictionary = marker.type == 0xD
         let (start, count) = try objects.content(of: marker, unit: isDictionary ? 2 * size : size)
         if count > 0 { try note(object, marker) }
-        if isDictionary { try builder.beginDictionary() } else { try builder.beginArray() }
-        if count == 0 { return try builder.end() }
+        if isDictionary { try output.beginDictionary() } else { try output.beginArray() }
+        if count == 0 { return try output.end() }
         let keyDistance = isDictionary ? count * size : 0
         frames.append(
-            Frame(
+            BinaryFrame(
                 object: object, next: start + keyDistance, end: start + keyDistance + count * size,
                 keyDistance: keyDistance))
     }
@@ -122,7 +141,7 @@ struct BinaryReader: ~Copyable {
 
 // MARK: - Sharing
 
-extension BinaryReader {
+extension BinaryReader where Output: ~Copyable {
     /// Marks a container as opened; where it has been before, it is in itself or shared.
     private mutating func note(_ object: Int, _ marker: BinaryObjects.Marker) throws(PropertyListError) {
         if opened.count == 0 { opened.appendZeros((objects.trailer.objectCount + 63) / 64) }
@@ -140,14 +159,14 @@ extension BinaryReader {
     mutating func count() throws(PropertyListError) {
         guard !isCounted else { return }
         isCounted = true
-        try BinaryGraph.check(objects, limits: builder.limits)
+        try BinaryGraph.check(objects, limits: output.limits)
     }
 
     /// Makes sure that `length` more bytes of text or data may be stored.
     ///
     /// Unshared objects take no more than half as much again as the file (UTF-16 that becomes UTF-8).
     @inline(__always) mutating func admit(_ length: Int) throws(PropertyListError) {
-        if length > objects.fileSize &* 2 &- builder.bytes.count { try count() }
+        if length > objects.fileSize &* 2 &- output.textSize { try count() }
     }
 }
 
@@ -155,7 +174,7 @@ extension BinaryObjects.Marker {
     var hexadecimal: String { "0x" + String(byte, radix: 16, uppercase: true) }
 }
 
-extension GrowableBuffer where Element == UInt64 {
+extension GrowableBuffer where Element: FixedWidthInteger {
     mutating func appendZeros(_ count: Int) {
         reserve(count)
         guard let base else { return }

@@ -8,13 +8,13 @@ struct BinaryWriter: ~Copyable {
     private let list: PropertyList
     private let document: Document
     /// The object of each node of the value, keys included.
-    private var objects = GrowableBuffer<UInt32>()
+    private var objects: ObjectNumbers
     private var objectCount = 0
     private var output: GrowableBuffer<UInt8>
     /// Where the file begins in the output.
     private let fileStart: Int
     /// Where each object begins in the file.
-    private var offsets = GrowableBuffer<UInt64>()
+    private var offsets = ObjectOffsets()
 
     static func write(_ list: PropertyList, to output: inout GrowableBuffer<UInt8>) throws(PropertyListError) {
         var writer = BinaryWriter(list, output)
@@ -27,6 +27,7 @@ struct BinaryWriter: ~Copyable {
     private init(_ list: PropertyList, _ output: consuming GrowableBuffer<UInt8>) {
         self.list = list
         document = list.document
+        objects = ObjectNumbers(of: list)
         fileStart = output.count
         self.output = output
     }
@@ -37,9 +38,6 @@ struct BinaryWriter: ~Copyable {
 
     /// Gives every node its object: containers one each, equal scalars the same.
     private mutating func number() throws(PropertyListError) {
-        let span = list.node.span
-        objects.reserve(span)
-        objects.count = span
         var scalars = ScalarTable(of: document)
         var walk = TreeWalk(of: list)
         while let event = walk.next() {
@@ -65,16 +63,16 @@ struct BinaryWriter: ~Copyable {
         if first == position {
             numberNext(position)
         } else {
-            objects[position &- list.index] = objects[first &- list.index]
+            objects[position] = objects[first]
         }
     }
 
     @inline(__always) private mutating func numberNext(_ position: Int) {
-        objects[position &- list.index] = UInt32(truncatingIfNeeded: objectCount)
+        objects[position] = UInt32(truncatingIfNeeded: objectCount)
         objectCount &+= 1
     }
 
-    @inline(__always) private func object(at position: Int) -> UInt64 { UInt64(objects[position &- list.index]) }
+    @inline(__always) private func object(at position: Int) -> UInt64 { UInt64(objects[position]) }
 
     // MARK: - Writing
 
@@ -99,10 +97,13 @@ struct BinaryWriter: ~Copyable {
     }
 
     /// Whether the object of a node has not been written yet; it is noted as beginning here.
+    ///
+    /// Asked once for each node, after the object of its container has been written.
     @inline(__always) private mutating func isNext(_ position: Int) -> Bool {
-        guard Int(objects[position &- list.index]) == offsets.count else { return false }
-        offsets.append(UInt64(truncatingIfNeeded: output.count &- fileStart))
-        return true
+        let isNext = Int(objects[position]) == offsets.written
+        if isNext { offsets.append(output.count &- fileStart) }
+        objects.release(position)
+        return isNext
     }
 
     private mutating func write(container node: kv_node, at header: Int, _ size: Int) {
@@ -184,11 +185,11 @@ struct BinaryWriter: ~Copyable {
     private mutating func writeTrailer(_ referenceSize: Int) {
         let table = UInt64(output.count - fileStart)
         let offsetSize = byteWidth(table)
-        for index in 0..<offsets.count { write(number: offsets[index], offsetSize) }
+        while let offset = offsets.removeFirst() { write(number: offset, offsetSize) }
         write(number: 0, 6)
         output.append(UInt8(offsetSize))
         output.append(UInt8(referenceSize))
-        write(number: UInt64(offsets.count), 8)
+        write(number: UInt64(objectCount), 8)
         write(number: 0, 8)
         write(number: table, 8)
     }

@@ -1,4 +1,5 @@
 public import CKVCodable
+internal import Synchronization
 
 #if canImport(Glibc)
 internal import Glibc
@@ -21,6 +22,8 @@ internal import Darwin
     package let unusedBytes: Int
     /// What was found out about the values when they were checked; nil when nobody noted it.
     package let facts: DocumentFacts?
+    /// What others found out about the values; made when the first of it is noted.
+    let memo = AtomicLazyReference<DocumentMemo>()
 
     private let nodeBlock: UnsafeMutableRawPointer?
     private let byteBlock: UnsafeMutableRawPointer?

@@ -15,13 +15,13 @@
 }
 
 /// What a block of bytes is, found out in one pass.
-struct ByteSurvey {
+package struct ByteSurvey {
     /// Whether all are below 0x80, and so UTF-8 wherever one cuts them.
-    var isASCII: Bool
+    package var isASCII: Bool
     /// Whether, beyond that, none is below 0x20.
-    var isPlain: Bool
+    package var isPlain: Bool
 
-    init(_ bytes: UnsafeRawBufferPointer) {
+    package init(_ bytes: UnsafeRawBufferPointer) {
         var high: UInt64 = 0
         var low: UInt64 = 0
         let words = bytes.count / 8

@@ -76,7 +76,23 @@ extension GrowableBuffer where Element == UInt8 {
         }
     }
 
+    /// Inlined, so that the compiler knows the length and moves the text in a few words.
     @inline(__always) mutating func append(text: StaticString) {
-        append(UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
+        reserve(text.utf8CodeUnitCount)
+        guard let base else { return }
+        UnsafeMutableRawPointer(base + count).copyMemory(from: text.utf8Start, byteCount: text.utf8CodeUnitCount)
+        count &+= text.utf8CodeUnitCount
+    }
+
+    /// Appends tabs, eight at a time.
+    @inline(__always) mutating func append(tabs: Int) {
+        reserve(tabs &+ 8)
+        guard let base else { return }
+        var written = 0
+        repeat {
+            UnsafeMutableRawPointer(base + count + written).storeBytes(of: 0x0909_0909_0909_0909, as: UInt64.self)
+            written &+= 8
+        } while written < tabs
+        count &+= tabs
     }
 }

@@ -8,7 +8,7 @@ package func sortKeys(
     _ keys: UnsafeMutableBufferPointer<kv_node>, bytes: UnsafeBufferPointer<UInt8>
 ) -> Int {
     guard keys.count > 1, let base = keys.baseAddress else { return keys.count }
-    let text = KeyText(bytes)
+    let text = KeyText(base: bytes.baseAddress, count: bytes.count)
     if keys.count <= KeySorting.small {
         return withUnsafeTemporaryAllocation(of: KeyOrder.self, capacity: KeySorting.small) { order in
             withUnsafeTemporaryAllocation(of: kv_node.self, capacity: KeySorting.small) { scratch in
@@ -31,15 +31,10 @@ private struct KeyOrder {
     var slot: Int
 }
 
-/// The bytes of keys.
-private struct KeyText {
+/// The bytes that keys lie in.
+struct KeyText {
     let base: UnsafePointer<UInt8>?
     let count: Int
-
-    init(_ bytes: UnsafeBufferPointer<UInt8>) {
-        base = bytes.baseAddress
-        count = bytes.count
-    }
 
     @inline(__always) func bytes(of key: kv_node) -> UnsafeBufferPointer<UInt8> {
         UnsafeBufferPointer(start: base.map { $0 + Int(truncatingIfNeeded: key.payload) }, count: Int(key.count))

@@ -114,9 +114,17 @@ struct LayoutCheck {
         var slot = end &- count
         var position = header &+ 1
         var isInOrder = true
+        // In a dictionary short enough: a bit for the place of each value, and of each that a key leads to.
+        var values: UInt64 = 0
+        var places: UInt64 = 0
+        var marks: UInt32 = 0
         for _ in 0..<count {
-            // Within the block: the span is. A wrong mark differs too, and is told apart below.
-            isInOrder = isInOrder && nodes[slot].head == UInt32(truncatingIfNeeded: position &- header) | 0x8000_0000
+            // Within the block: the span is.
+            let mark = nodes[slot].head ^ 0x8000_0000
+            values |= 1 &<< UInt64(truncatingIfNeeded: position &- header)
+            places |= 1 &<< UInt64(mark)
+            marks |= mark
+            isInOrder = isInOrder && mark == UInt32(truncatingIfNeeded: position &- header)
             do throws(PropertyListError) {
                 position = try value(at: position, depth: depth)
             } catch {
@@ -125,22 +133,31 @@ struct LayoutCheck {
             slot &+= 1
         }
         guard position == end &- count else { throw malformed("a span does not fit its values") }
-        if count > 0 { try keys((end &- count)..<end, of: header, isInOrder: isInOrder) }
+        guard count > 0 else { return }
+        // With as many bits as keys, no two lead to one value.
+        let isMatched = isInOrder || (position &- header <= 64 && marks < 64 && values == places)
+        try keys(position..<end, isMatched ? nil : header)
     }
 
     @inline(__always)
-    private mutating func keys(
-        _ slots: Range<Int>, of header: Int, isInOrder: Bool
-    ) throws(PropertyListError) {
-        if !isInOrder { try matchDistances(slots, of: header) }
+    private mutating func keys(_ slots: Range<Int>, _ unmatched: Int?) throws(PropertyListError) {
+        if let unmatched { try matchDistances(slots, of: unmatched) }
+        var last: UInt64 = 0
+        var isSorted = true
         for slot in slots {
-            try claim(nodes[slot])
-            if !isASCII { try checkText(nodes[slot], "a key") }
+            let key = nodes[slot]
+            try claim(key)
+            if !isASCII { try checkText(key, "a key") }
+            guard isSorted else { continue }
+            let prefix = KeyText(base: bytes, count: byteCount).prefix(of: key, from: 0)
+            isSorted = prefix > last || slot == slots.lowerBound
+            last = prefix
         }
         if slots.count == 1 {
             if nodes[slots.lowerBound].count == 6 { facts.hasUIDLikeDictionary = true }
             return
         }
+        if isSorted { return }
         let keys = UnsafeMutableBufferPointer(start: nodes + slots.lowerBound, count: slots.count)
         guard sortKeys(keys, bytes: UnsafeBufferPointer(start: bytes, count: byteCount)) == keys.count else {
             throw PropertyListError(.invalidValue, "A key stands twice in a dictionary")

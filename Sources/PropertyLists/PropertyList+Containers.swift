@@ -16,10 +16,14 @@ extension PropertyList {
 
     /// The value of the key with these bytes; nil when it is absent or the value is no dictionary.
     package subscript(utf8 key: UnsafeBufferPointer<UInt8>) -> PropertyList? {
+        index(ofUTF8Key: key).map { PropertyList(document: document, index: $0) }
+    }
+
+    /// The node of the key's value; nil when the key is absent or the value is no dictionary.
+    package func index(ofUTF8Key key: UnsafeBufferPointer<UInt8>) -> Int? {
         guard kind == .dictionary else { return nil }
         let (slot, found) = document.search(key, inDictionaryAt: index)
-        guard found else { return nil }
-        return PropertyList(document: document, index: index + document.nodes[slot].distance)
+        return found ? index + document.nodes[slot].distance : nil
     }
 
     /// The elements of an array in order; nothing for other kinds.
@@ -115,15 +119,47 @@ extension Document {
         _ key: UnsafeBufferPointer<UInt8>, inDictionaryAt header: Int
     ) -> (slot: Int, found: Bool) {
         let keys = keys(ofDictionaryAt: header)
+        let wanted = Self.beginning(of: key)
         var low = keys.lowerBound
         var high = keys.upperBound
         while low < high {
-            let middle = low + (high - low) / 2
-            let order = compareBytes(buffer(of: nodes[middle]), key)
+            let middle = (low &+ high) &>> 1
+            let order = order(of: nodes[middle], to: key, wanted)
             if order == 0 { return (middle, true) }
-            if order < 0 { low = middle + 1 } else { high = middle }
+            if order < 0 { low = middle &+ 1 } else { high = middle }
         }
         return (low, false)
+    }
+
+    /// How a key node stands to a key whose beginning is given: most keys differ in it.
+    @inline(__always)
+    private func order(of node: kv_node, to key: UnsafeBufferPointer<UInt8>, _ wanted: UInt64) -> Int {
+        let offset = Int(truncatingIfNeeded: node.payload)
+        guard offset &+ 8 <= byteCount else { return compareBytes(buffer(of: node), key) }
+        let found = Self.masked(UnsafeRawPointer(bytes + offset).loadUnaligned(as: UInt64.self), Int(node.count))
+        if found != wanted { return found < wanted ? -1 : 1 }
+        return compareBytes(buffer(of: node), key)
+    }
+
+    /// The first eight bytes of a key, with zeros behind a shorter one, as a number that orders as the bytes do.
+    private static func beginning(of key: UnsafeBufferPointer<UInt8>) -> UInt64 {
+        let bytes = UnsafeRawBufferPointer(key)
+        if key.count >= 8 { return bytes.loadUnaligned(as: UInt64.self).bigEndian }
+        if key.count >= 4 {
+            // Two words that overlap: what the second repeats of the first is shifted out.
+            let first = bytes.loadUnaligned(as: UInt32.self).bigEndian
+            let last = bytes.loadUnaligned(fromByteOffset: key.count &- 4, as: UInt32.self).bigEndian
+            return UInt64(first) << 32 | UInt64(last << UInt32(8 &* (8 &- key.count)))
+        }
+        var result: UInt64 = 0
+        for (index, byte) in key.enumerated() { result |= UInt64(byte) << UInt64(56 &- 8 &* index) }
+        return result
+    }
+
+    @inline(__always)
+    private static func masked(_ word: UInt64, _ length: Int) -> UInt64 {
+        // A shift by 64 or more gives 0.
+        length >= 8 ? word.bigEndian : word.bigEndian & ~(UInt64.max >> UInt64(8 &* length))
     }
 }
 

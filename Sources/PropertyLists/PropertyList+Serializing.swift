@@ -15,9 +15,9 @@ extension PropertyList {
         as format: PropertyListFormat, to output: inout GrowableBuffer<UInt8>
     ) throws(PropertyListError) {
         switch format {
-        case .xml: try XMLWriter.write(self, to: &output)
+        case .xml: try XMLLayout.write(self, to: &output)
         case .binary: try BinaryWriter.write(self, to: &output)
-        case .json: try JSONWriter.write(self, to: &output)
+        case .json: try JSONLayout.write(self, to: &output)
         case .openStep:
             throw PropertyListError(.invalidValue, "\(format) is not written: choose XML, binary or JSON")
         }

@@ -46,13 +46,3 @@ extension PropertyListBuilder {
         nodes.append(kv_node(kind: .uid, payload: UInt64(uid)))
     }
 }
-
-extension PropertyListError {
-    /// Adds the path of a builder, and the place in a text, where the error names none.
-    func located(in builder: borrowing PropertyListBuilder, _ cursor: TextCursor) -> PropertyListError {
-        var error = self
-        if error.path.isEmpty { error.path = builder.path }
-        if error.location == nil { error.location = cursor.location(of: cursor.position) }
-        return error
-    }
-}

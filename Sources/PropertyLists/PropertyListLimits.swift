@@ -23,6 +23,13 @@ public struct PropertyListLimits: Sendable, Hashable {
     /// for 64 MB plus 16 for each byte of the file.
     public var expandedBytes: Int?
 
+    /// The largest file, in bytes, that is read without a check before it.
+    package var uncheckedFile = 16 << 20
+
+    /// How many bytes a reader writes before it checks the whole file. With what one more value of an unchecked file may
+    /// take, it stays below 64 MB.
+    package var uncheckedTree = 36 << 20
+
     public init(depth: Int = 512, expandedNodes: Int? = nil, expandedBytes: Int? = nil) {
         storedDepth = min(max(depth, 1), Self.maximumDepth)
         self.expandedNodes = expandedNodes

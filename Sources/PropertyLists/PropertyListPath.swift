@@ -28,18 +28,35 @@ public struct PropertyListPath: Sendable, Hashable {
 
     /// The path as messages show it, `window.tags[2]`, with indexes counted from `firstIndex`.
     ///
+    /// A path of more than 24 steps shows the first 12 and the last 12, with their number between them
+    /// (`a.b … 488 steps … c[0]`), and a key of more than 80 characters its beginning and end: what matters in so long
+    /// a path is where it starts and where it ends. ``steps`` has all of it.
+    ///
     /// - Parameters:
     ///   - root: what stands for the value itself, such as `SELF`; empty for nothing.
     ///   - firstIndex: what the indexes of arrays are counted from, for languages that count from 1.
     public func description(root: String, firstIndex: Int = 0) -> String {
+        let shown = 12
+        guard steps.count > 2 * shown else { return Self.text(of: steps[...], behind: root, firstIndex) }
+        return Self.text(of: steps.prefix(shown), behind: root, firstIndex) + " … \(steps.count - 2 * shown) steps … "
+            + Self.text(of: steps.suffix(shown), behind: "", firstIndex)
+    }
+
+    private static func text(of steps: ArraySlice<Step>, behind root: String, _ firstIndex: Int) -> String {
         var text = root
         for step in steps {
             switch step {
-            case .key(let key): text += text.isEmpty ? key : "." + key
+            case .key(let key): text += (text.isEmpty ? "" : ".") + shortened(key)
             case .index(let index): text += "[\(index.addingReportingOverflow(firstIndex).partialValue)]"
             }
         }
         return text
+    }
+
+    private static func shortened(_ key: String) -> String {
+        let shown = 40
+        guard key.utf8.count > 2 * shown, key.unicodeScalars.count > 2 * shown else { return key }
+        return String(key.unicodeScalars.prefix(shown)) + "…" + String(key.unicodeScalars.suffix(shown))
     }
 }
 

@@ -5,17 +5,23 @@ internal import CKVCodable
 /// A search looks at no more than ``longestProbe`` places. Scalars chosen to collide are therefore at worst kept apart,
 /// which costs space in the file and never time; and since nothing is random, equal values still give equal bytes.
 struct ScalarTable: ~Copyable {
-    static let longestProbe = 64
+    static let longestProbe = 128
 
     private let document: Document
-    /// A node and half of its hash in each place; 0 where there is none.
-    private var places = GrowableBuffer<UInt64>()
+    /// The node, counted from 1, in the low bits of each place, as much of its hash as fits above; 0 where there is none.
+    private var places = GrowableBuffer<UInt32>()
+    private let nodeMask: UInt32
     private var mask = 0
     private var count = 0
 
     init(of document: Document) {
         self.document = document
-        resize(to: 256)
+        let nodes = UInt32(truncatingIfNeeded: document.nodeCount)
+        nodeMask = nodes == 0 ? 0 : .max >> UInt32(truncatingIfNeeded: nodes.leadingZeroBitCount)
+        // Growing a large table costs more than a byte for each node does.
+        var size = 256
+        while size < document.nodeCount / 4, document.nodeCount > 1 << 16 { size *= 2 }
+        resize(to: size)
     }
 
     /// The node of the first scalar equal to the one at `position`; that one where it is the first.
@@ -29,8 +35,8 @@ struct ScalarTable: ~Copyable {
                 insert(position, hash, at: place)
                 return position
             }
-            if entry >> 32 == hash >> 32 {
-                let other = Int(entry & 0xFFFF_FFFF) &- 1
+            if (entry ^ UInt32(truncatingIfNeeded: hash >> 32)) & ~nodeMask == 0 {
+                let other = Int(entry & nodeMask) &- 1
                 if isEqual(document.nodes[other], node) { return other }
             }
             place = (place &+ 1) & mask
@@ -44,8 +50,8 @@ struct ScalarTable: ~Copyable {
         if count > mask / 2 { grow() }
     }
 
-    private func entry(_ position: Int, _ hash: UInt64) -> UInt64 {
-        (hash & 0xFFFF_FFFF_0000_0000) | UInt64(truncatingIfNeeded: position &+ 1)
+    private func entry(_ position: Int, _ hash: UInt64) -> UInt32 {
+        (UInt32(truncatingIfNeeded: hash >> 32) & ~nodeMask) | UInt32(truncatingIfNeeded: position &+ 1)
     }
 
     private mutating func resize(to size: Int) {
@@ -54,11 +60,11 @@ struct ScalarTable: ~Copyable {
     }
 
     private mutating func grow() {
-        var old = GrowableBuffer<UInt64>()
+        var old = GrowableBuffer<UInt32>()
         swap(&old, &places)
-        resize(to: old.count * 4)
+        resize(to: old.count * (old.count < 1 << 16 ? 4 : 2))
         for index in 0..<old.count where old[index] != 0 {
-            let position = Int(old[index] & 0xFFFF_FFFF) - 1
+            let position = Int(old[index] & nodeMask) - 1
             let hash = hash(of: document.nodes[position])
             var place = Int(truncatingIfNeeded: hash) & mask
             while places[place] != 0 { place = (place &+ 1) & mask }

@@ -1,27 +1,21 @@
-/* lua_states.c: a host that opens, uses and closes one Lua state after another. */
-#include <lauxlib.h>
-#include <lua.h>
-#include <lualib.h>
+/* lua_states.c: many states, one after another, on several threads, and closed
+ * with everything open. */
+#include <pthread.h>
 
-#include "check.h"
+#include "lua_support.h"
+
+/* ---- One after another */
+
 static const char script[] =
     "local kv = require 'kvcodable'\n"
     "local Window = kv.struct 'Window' { width = kv.int, tags = "
     "kv.array_of(kv.string):default {} }\n"
-    "local s = assert(kv.open_file(..., { engine = 'memory' }))\n"
+    "local s = assert(kv.open_file('memory.plist', { engine = 'memory' }))\n"
     "for i = 1, 20 do\n"
     "  s:set('window', { width = i, tags = { 'a' } }, Window)\n"
     "  assert(s:get('window', Window).width == i)\n"
     "end\n"
-    "return s:get({ 'window', 'width' })\n";
-
-static long resident_kilobytes(void) {
-  long pages = 0, resident = 0;
-  FILE *file = fopen("/proc/self/statm", "r");
-  if (file && fscanf(file, "%ld %ld", &pages, &resident) != 2) resident = 0;
-  if (file) fclose(file);
-  return resident * 4;
-}
+    "return s:get({ 'window', 'width' }) == 20\n";
 
 static int use_state(void) {
   lua_State *L = luaL_newstate();
@@ -31,24 +25,221 @@ static int use_state(void) {
       L, getenv("KVCODABLE_CPATH") ? getenv("KVCODABLE_CPATH") : "build/?.so");
   lua_setfield(L, -2, "cpath");
   lua_pop(L, 1);
-  int good = luaL_loadstring(L, script) == LUA_OK;
-  lua_pushliteral(L, "memory.plist");
-  good = good && lua_pcall(L, 1, 1, 0) == LUA_OK && lua_tointeger(L, -1) == 20;
-  if (!good) printf("# %s\n", lua_tostring(L, -1));
+  int good = holds(L, script);
   lua_close(L);
   return good;
 }
 
-int main(void) {
+static void check_sequence(void) {
   int good = 0;
-  long early = 0;
   for (int i = 0; i < 50; i++) good += use_state();
   CHECK_NAMED(good == 50, "50 states opened and closed one after another");
-  early = resident_kilobytes();
+  long early = resident_kilobytes();
   for (int i = 0; i < 400; i++) good += use_state();
   CHECK_NAMED(good == 450, "400 more states");
   long growth = resident_kilobytes() - early;
   printf("# resident memory grew by %ld KB over 400 states\n", growth);
   CHECK_NAMED(growth < 2048, "what is held does not grow with the states");
+}
+
+/* ---- Scripts that are unloaded and loaded again in one state */
+
+static const char plugin[] =
+    "local kv, host = kv, host\n"
+    "local Theme = kv.enum 'Theme' { 'light', 'dark' }\n"
+    "local Window = kv.struct 'Window' {\n"
+    "  width = kv.int:range(1, 16384), theme = Theme:default 'dark',\n"
+    "  color = kv.array_of(kv.double):optional():convert {\n"
+    "    decode = function(c) return { r = c[1] } end,\n"
+    "    encode = function(c) return { c.r } end } }\n"
+    "local s = host:at 'window'\n"
+    "local told = 0\n"
+    "host:watch('window', function() told = told + 1 end)\n"
+    "host:update('window', Window, function(w)\n"
+    "  w = w or { width = 0, color = { r = 0.5 } }\n"
+    "  w.width = w.width + 1\n"
+    "  return w\n"
+    "end)\n"
+    "kv.pump()\n"
+    "local own = assert(kv.open_file('own', { engine = 'memory' }))\n"
+    "own:set('a', { 1, 2, 3 })\n"
+    "local ownwatch = own:watch('a', print)\n"
+    "pcall(own.set, own, 'a', { print })\n"
+    "pcall(own.set, own, 'a', 'x', kv.int)\n"
+    "if load_number % 2 == 0 then own:close() else ownwatch:cancel() end\n"
+    "return s:get 'width' == load_number and told == 1\n";
+
+/* A plug-in gets globals of its own, which go with it. */
+static int load_plugin(lua_State *L, int number) {
+  luaL_loadstring(L, plugin);
+  lua_newtable(L);
+  lua_pushinteger(L, number);
+  lua_setfield(L, -2, "load_number");
+  lua_newtable(L);
+  lua_pushglobaltable(L);
+  lua_setfield(L, -2, "__index");
+  lua_setmetatable(L, -2);
+  lua_setupvalue(L, -2, 1);
+  int good = lua_pcall(L, 0, 1, 0) == LUA_OK && lua_isboolean(L, -1) &&
+             lua_toboolean(L, -1);
+  if (!good) printf("# load %d: %s\n", number, luaL_tolstring(L, -1, NULL));
+  lua_settop(L, 0);
+  return good;
+}
+
+/* The host closes what it gave; the watches of the script go with it. */
+static int give_again(lua_State *L, kv_store *store) {
+  if (!run_script(L, "if host then host:close() end", 0)) return 0;
+  int good = kv_lua_push_store(L, store, NULL, 0, 0, NULL) == KV_OK;
+  lua_setglobal(L, "host");
+  return good;
+}
+
+static void check_reloading(void) {
+  kv_store *store = new_store("{}");
+  lua_State *L = new_state(0);
+  int good = 0;
+  long early = 0, lua_early = 0;
+  for (int i = 1; i <= 1200; i++) {
+    good += give_again(L, store) && load_plugin(L, i);
+    if (i != 200) continue;
+    lua_gc(L, LUA_GCCOLLECT);
+    early = resident_kilobytes();
+    lua_early = lua_gc(L, LUA_GCCOUNT);
+  }
+  CHECK_NAMED(good == 1200, "a script loaded and unloaded 1,200 times");
+  lua_gc(L, LUA_GCCOLLECT);
+  long growth = resident_kilobytes() - early;
+  long lua_growth = lua_gc(L, LUA_GCCOUNT) - lua_early;
+  printf("# over 1,000 loads the process grew by %ld KB, Lua by %ld KB\n",
+         growth, lua_growth);
+  CHECK_NAMED(growth < 2048 && lua_growth < 64,
+              "what is held does not grow with the loads");
+  lua_close(L);
+  kv_store_free(store);
+}
+
+/* ---- Several threads, one store */
+
+#define THREADS 4
+#define ROUNDS 250
+
+static const char adding[] =
+    "for i = 1, 250 do\n"
+    "  s:update('count', function(n) return (n or 0) + 1 end)\n"
+    "  s:set({ 'own', name }, i)\n"
+    "  assert(s:get({ 'own', name }) == i)\n"
+    "  if i % 50 == 0 then collectgarbage(); kv.pump() end\n"
+    "end\n"
+    "return true\n";
+
+typedef struct Worker {
+  pthread_t thread;
+  kv_store *store;
+  int number;
+  int good;
+} Worker;
+
+static void *work(void *argument) {
+  Worker *worker = argument;
+  lua_State *L = new_state(0);
+  kv_lua_push_store(L, worker->store, NULL, 0, 0, NULL);
+  lua_setglobal(L, "s");
+  lua_pushfstring(L, "thread %d", worker->number);
+  lua_setglobal(L, "name");
+  worker->good = holds(L, "s:watch({ 'own' }, function() end) return true") &&
+                 holds(L, adding);
+  lua_close(L);
+  return NULL;
+}
+
+static void check_threads(void) {
+  Worker workers[THREADS];
+  kv_store *store = new_store("{\"count\": 0, \"own\": {}}");
+  int good = 0;
+  int64_t count = 0;
+  kv_step path = kv_key("count");
+  for (int i = 0; i < THREADS; i++) {
+    workers[i].store = store;
+    workers[i].number = i;
+    pthread_create(&workers[i].thread, NULL, work, &workers[i]);
+  }
+  for (int i = 0; i < THREADS; i++) {
+    pthread_join(workers[i].thread, NULL);
+    good += workers[i].good;
+  }
+  CHECK_NAMED(good == THREADS, "states on four threads share a store");
+  CHECK(kv_store_get_integer(store, &path, 1, &count, NULL) == KV_OK);
+  CHECK_NAMED(count == THREADS * ROUNDS, "and lose no update");
+  kv_store_free(store);
+}
+
+/* ---- Closed with everything open */
+
+/* Closes the state from inside a transaction, as os.exit(code, true) does. */
+static void check_closing(void) {
+  static const char open[] =
+      "stores, watches = {}, {}\n"
+      "for i = 1, 5 do\n"
+      "  stores[i] = assert(kv.open_file('x', { engine = 'memory' }))\n"
+      "  watches[i] = stores[i]:watch({}, print)\n"
+      "  stores[i]:set('a', { i })\n"
+      "end\n"
+      "s:watch({}, print); s:events(print); s:set('left', 'behind')\n"
+      "co = coroutine.create(function()\n"
+      "  local own <close> = kv.open_file('y', { engine = 'memory' })\n"
+      "  coroutine.yield(own:at 'part')\n"
+      "end)\n"
+      "assert(coroutine.resume(co))\n"
+      "finalizer = setmetatable({}, { __gc = function()\n"
+      "  pcall(s.set, s, 'finalizer', 1); pcall(kv.encode, { 1 }) end })\n"
+      "return true\n";
+  kv_store *store = new_store("{\"a\": 1}");
+  kv_step left = kv_key("left");
+  lua_State *L = luaL_newstate();
+  luaL_openlibs(L);
+  /* Finalized after the module, which it calls. */
+  CHECK(run_script(L,
+                   "early = setmetatable({}, { __gc = function()\n"
+                   "  pcall(kv.decode, '[1]'); pcall(s.get, s, 'a')\n"
+                   "  pcall(s.set, s, 'late', { 1 }) end })",
+                   0));
+  kv_lua_open(L, NULL, NULL);
+  lua_setglobal(L, "kv");
+  kv_lua_push_store(L, store, NULL, 0, 0, NULL);
+  lua_setglobal(L, "s");
+  CHECK(holds(L, open));
+  lua_close(L);
+  CHECK_NAMED(kv_store_get(store, &left, 1, NULL, NULL, NULL) == KV_OK,
+              "a state closed with stores, watches and coroutines open");
+  kv_store_free(store);
+}
+
+static int leave(lua_State *L) { return luaL_error(L, "leave"); }
+
+static void check_transaction(void) {
+  kv_store *store = new_store("{\"a\": 1}");
+  kv_step path = kv_key("a");
+  int64_t value = 0;
+  lua_State *L = new_state(0);
+  kv_lua_push_store(L, store, NULL, 0, 0, NULL);
+  lua_setglobal(L, "s");
+  lua_register(L, "leave", leave);
+  CHECK(holds(L,
+              "return not pcall(s.transaction, s, function(tx)\n"
+              "  tx:set('a', 2); kept = tx; leave() end)\n"
+              "  and not pcall(kept.get, kept, 'a')"));
+  CHECK(kv_store_get_integer(store, &path, 1, &value, NULL) == KV_OK &&
+        value == 1);
+  lua_close(L);
+  kv_store_free(store);
+}
+
+int main(void) {
+  check_sequence();
+  check_reloading();
+  check_threads();
+  check_closing();
+  check_transaction();
   return finish_checks();
 }

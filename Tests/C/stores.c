@@ -1,111 +1,16 @@
-/* stores.c: types, codec, stores and transactions; NULL everywhere; and no
- * growth of what is held over many calls. */
+/* stores.c: stores and transactions; and no growth of what is held over many
+ * calls. */
 #define _DEFAULT_SOURCE
+#define _XOPEN_SOURCE 700
 #include <malloc.h>
-#include <unistd.h>
 
 #include "check.h"
-static kv_store *memory_store(void) {
-  kv_store_options options;
-  kv_store *store = NULL;
-  memset(&options, 0, sizeof options);
-  options.size = sizeof options;
-  options.engine = KV_ENGINE_MEMORY;
-  CHECK(kv_store_open_file(kv_string("none.plist"), &options, &store, NULL) ==
-        KV_OK);
-  return store;
-}
-
-static kv_tree *integer(int64_t value) {
-  kv_tree *tree = NULL;
-  kv_builder *builder = kv_builder_new();
-  kv_builder_integer(builder, value, NULL);
-  kv_builder_finish(builder, &tree, NULL);
-  kv_builder_free(builder);
-  return tree;
-}
-
-static void codec(void) {
-  static const char text[] =
-      "<plist><dict><key>width</key><integer>3</integer></dict></plist>";
-  kv_tree *tree = NULL, *same = NULL;
-  kv_bytes bytes;
-  kv_error *error = NULL;
-  kv_format found;
-  kv_str data;
-  int64_t line, column, offset;
-  kv_decode_options wrong;
-  memset(&wrong, 0, sizeof wrong);
-  wrong.size = sizeof wrong;
-  wrong.format = (kv_format)77;
-  CHECK(kv_decode(kv_string(text), NULL, NULL, &tree, &found, NULL) == KV_OK);
-  CHECK(found == KV_FORMAT_XML);
-  CHECK(kv_encode(tree, KV_FORMAT_BINARY, NULL, &bytes, NULL) == KV_OK);
-  data.data = bytes.data;
-  data.length = bytes.length;
-  CHECK(kv_decode(data, NULL, NULL, &same, &found, NULL) == KV_OK);
-  CHECK(found == KV_FORMAT_BINARY && kv_tree_equal(tree, same));
-  data.length--;
-  CHECK(kv_decode(data, NULL, NULL, NULL, NULL, &error) == KV_MALFORMED);
-  CHECK(kv_error_offset(error, &offset) == KV_OK);
-  kv_error_free(error);
-  CHECK(kv_decode(kv_string("<plist>\n<oops/></plist>"), NULL, NULL, NULL, NULL,
-                  &error) == KV_MALFORMED);
-  CHECK(kv_error_position(error, &line, &column) == KV_OK && line == 2);
-  kv_error_free(error);
-  CHECK(kv_decode(kv_string(text), &wrong, NULL, NULL, NULL, NULL) ==
-        KV_INVALID_ARGUMENT);
-  CHECK(kv_encode(NULL, KV_FORMAT_XML, NULL, &bytes, NULL) ==
-        KV_INVALID_ARGUMENT);
-  CHECK(kv_read_file(kv_string("/none/none.plist"), NULL, NULL, NULL, NULL,
-                     NULL) == KV_ABSENT);
-  CHECK(kv_write_file(kv_string("/none/none.plist"), KV_FORMAT_XML, NULL, tree,
-                      NULL) == KV_IO);
-  kv_bytes_free(&bytes);
-  kv_tree_free(tree);
-  kv_tree_free(same);
-}
-
-static void types(void) {
-  kv_registry *registry = kv_registry_new(0);
-  kv_error *error = NULL;
-  kv_type *type = NULL;
-  kv_tree *value = integer(5), *result = NULL;
-  int64_t line, column;
-  CHECK(kv_registry_new(99) == NULL);
-  CHECK(kv_registry_declare(registry, kv_string("struct A {\n a: Strin }"),
-                            &error) == KV_INVALID_TYPE);
-  kv_error_free(error);
-  CHECK(kv_registry_declare(registry, kv_string("struct A {\n a String }"),
-                            &error) == KV_INVALID_TYPE);
-  CHECK(kv_error_position(error, &line, &column) == KV_OK);
-  CHECK(line == 2 && column == 4);
-  kv_error_free(error);
-  CHECK(kv_registry_type(NULL, kv_string("Int(1...4)"), &type, NULL) == KV_OK);
-  CHECK(kv_type_decode(type, value, &result, &error) == KV_TYPE_MISMATCH);
-  CHECK(text_equals(kv_error_message(error), "Expected 1...4, found 5"));
-  kv_error_free(error);
-  kv_type_free(type);
-  CHECK(kv_registry_type(registry, kv_string("Double"), &type, NULL) == KV_OK);
-  CHECK(kv_type_encode(type, value, NULL, 0, &result, NULL) == KV_OK);
-  kv_cursor root = kv_tree_root(result);
-  CHECK(kv_cursor_kind(&root) == KV_REAL);
-  CHECK(kv_type_encode(type, value, NULL, 8, NULL, NULL) ==
-        KV_INVALID_ARGUMENT);
-  kv_type_free(type);
-  CHECK(kv_registry_type(registry, kv_string("Nope"), &type, NULL) ==
-        KV_INVALID_TYPE);
-  CHECK(kv_registry_describe(registry, value, &type, NULL) == KV_INVALID_TYPE);
-  kv_tree_free(value);
-  kv_tree_free(result);
-  kv_registry_free(registry);
-}
 
 static void transactions(void) {
   kv_store *store = memory_store();
   kv_transaction *transaction = NULL;
   kv_step key = kv_key("n");
-  kv_tree *one = integer(1), *two = integer(2), *value = NULL;
+  kv_tree *one = integer_tree(1), *two = integer_tree(2), *value = NULL;
   int64_t number;
   double real;
   int boolean;
@@ -136,47 +41,124 @@ static void transactions(void) {
   kv_store_free(store);
 }
 
-static void survive_null(void) {
-  kv_step key = kv_key("a");
+static kv_status store_error(kv_engine engine, const char *name, kv_str value,
+                             double timeout) {
+  kv_store_options options = store_options(engine);
+  kv_status status;
+  options.managed_file = value;
+  options.timeout = timeout;
+  status = kv_store_open_file(kv_string(in_folder(name)), &options, NULL, NULL);
+  return status;
+}
+
+static void options(void) {
+  kv_store_options options = store_options(KV_ENGINE_MEMORY);
+  kv_str none = {NULL, 0}, bad = {"\xFF", 1};
+  CHECK(store_error(KV_ENGINE_MEMORY, "a.plist", none, 0) == KV_OK);
+  CHECK(store_error((kv_engine)9, "a.plist", none, 0) == KV_INVALID_ARGUMENT);
+  CHECK(store_error(KV_ENGINE_MEMORY, "a.plist", bad, 0) ==
+        KV_INVALID_ARGUMENT);
+  CHECK(store_error(KV_ENGINE_MEMORY, "a.plist", none, -1) ==
+        KV_INVALID_ARGUMENT);
+  options.durability = (kv_durability)9;
+  CHECK(kv_store_open_file(kv_string("a"), &options, NULL, NULL) ==
+        KV_INVALID_ARGUMENT);
+  options = store_options(KV_ENGINE_MEMORY);
+  options.format = (kv_format)9;
+  CHECK(kv_store_open_file(kv_string("a"), &options, NULL, NULL) ==
+        KV_INVALID_ARGUMENT);
+  options.size = 0;
+  CHECK(kv_store_open_file(kv_string("a"), &options, NULL, NULL) ==
+        KV_INVALID_ARGUMENT);
+}
+
+/* What one handle wrote, in a file that the next one opens. */
+static void engines(const char *name) {
+  kv_step path[2] = {kv_key("window"), kv_key("width")};
+  kv_tree *seven = integer_tree(7), *keys = NULL,
+          *expected = parse("[\"window\"]");
+  kv_store *store = NULL;
+  int64_t value = 0;
+  CHECK(kv_store_open_file(kv_string(in_folder(name)), NULL, &store, NULL) ==
+        KV_OK);
+  CHECK(kv_store_set(store, path, 2, seven, NULL, 0, NULL) == KV_OK);
+  CHECK(kv_store_sync(store, NULL) == KV_OK);
+  CHECK(kv_store_close(store, NULL) == KV_OK);
+  CHECK(kv_store_close(store, NULL) == KV_OK);
+  kv_store_free(store);
+  CHECK(kv_store_open_file(kv_string(in_folder(name)), NULL, &store, NULL) ==
+        KV_OK);
+  CHECK(kv_store_get_integer(store, path, 2, &value, NULL) == KV_OK);
+  CHECK_NAMED(value == 7, name);
+  CHECK(kv_store_keys(store, &keys, NULL) == KV_OK);
+  CHECK(kv_tree_equal(keys, expected));
+  kv_tree_free(keys);
+  kv_tree_free(seven);
+  kv_tree_free(expected);
+  kv_store_free(store);
+}
+
+/* What an update's change does goes by `context`. */
+static int change(void *context, const kv_tree *old, kv_tree **changed) {
+  const char *what = context;
+  if (!strcmp(what, "add")) *changed = integer_tree(old ? 2 : 1);
+  return !strcmp(what, "refuse");
+}
+
+static void updates(void) {
   kv_store *store = memory_store();
+  kv_step key = kv_key("n");
+  int64_t value = 0;
   kv_error *error = NULL;
-  kv_store_options options;
-  kv_store_free(NULL);
-  kv_type_free(NULL);
-  kv_registry_free(NULL);
-  kv_transaction_rollback(NULL);
-  memset(&options, 0, sizeof options);
-  CHECK(kv_store_open(kv_string("x"), &options, NULL, NULL) ==
-        KV_INVALID_ARGUMENT);
-  CHECK(kv_store_open(kv_string("../x"), NULL, NULL, &error) ==
-        KV_INVALID_NAME);
-  kv_error_free(error);
-  CHECK(kv_store_get(NULL, &key, 1, NULL, NULL, NULL) == KV_INVALID_ARGUMENT);
-  CHECK(kv_store_get(store, NULL, 1, NULL, NULL, NULL) == KV_INVALID_ARGUMENT);
-  CHECK(kv_store_set(store, &key, 1, NULL, NULL, 0, NULL) ==
-        KV_INVALID_ARGUMENT);
-  CHECK(kv_store_begin(store, 1, NULL, NULL) == KV_INVALID_ARGUMENT);
-  CHECK(kv_store_begin(NULL, 1, NULL, NULL) == KV_INVALID_ARGUMENT);
-  CHECK(kv_transaction_get(NULL, &key, 1, NULL, NULL, NULL) ==
-        KV_INVALID_ARGUMENT);
-  CHECK(kv_transaction_commit(NULL, NULL) == KV_INVALID_ARGUMENT);
-  CHECK(kv_store_update(store, &key, 1, NULL, NULL, NULL, NULL) ==
-        KV_INVALID_ARGUMENT);
-  CHECK(kv_store_keys(NULL, NULL, NULL) == KV_INVALID_ARGUMENT);
-  CHECK(kv_store_snapshot(NULL, NULL, NULL) == KV_INVALID_ARGUMENT);
-  CHECK(kv_store_sync(NULL, NULL) == KV_INVALID_ARGUMENT);
-  CHECK(kv_store_close(NULL, NULL) == KV_INVALID_ARGUMENT);
-  CHECK(kv_registry_declare(NULL, key.key, NULL) == KV_INVALID_ARGUMENT);
-  CHECK(kv_registry_describe(NULL, NULL, NULL, NULL) == KV_INVALID_ARGUMENT);
-  CHECK(kv_type_decode(NULL, NULL, NULL, NULL) == KV_INVALID_ARGUMENT);
-  CHECK(kv_type_encode(NULL, NULL, NULL, 0, NULL, NULL) == KV_INVALID_ARGUMENT);
+  CHECK(kv_store_update(store, &key, 1, NULL, change, (void *)"nothing",
+                        NULL) == KV_OK);
+  CHECK(kv_store_get(store, &key, 1, NULL, NULL, NULL) == KV_ABSENT);
+  CHECK(kv_store_update(store, &key, 1, NULL, change, (void *)"add", NULL) ==
+        KV_OK);
+  CHECK(kv_store_update(store, &key, 1, NULL, change, (void *)"add", NULL) ==
+        KV_OK);
+  CHECK(kv_store_get_integer(store, &key, 1, &value, NULL) == KV_OK);
+  CHECK(value == 2);
+  CHECK(kv_store_update(store, &key, 1, NULL, change, (void *)"refuse",
+                        &error) == KV_MISUSE);
+  CHECK(error_says(error, KV_MISUSE, "The change was refused with 1"));
+  kv_store_free(store);
+}
+
+static int below_ten(void *context, const kv_step *path, size_t steps,
+                     const kv_tree *value) {
+  kv_cursor root = kv_tree_root(value);
+  int64_t number = 0;
+  *(int *)context += 1;
+  return steps == 1 && text_equals(path[0].key, "n") &&
+         kv_cursor_integer(&root, &number) == KV_OK && number >= 10;
+}
+
+static void program_checks(void) {
+  kv_store_options options = store_options(KV_ENGINE_MEMORY);
+  kv_store *store = NULL;
+  kv_step key = kv_key("n");
+  kv_tree *nine = integer_tree(9), *ten = integer_tree(10);
+  kv_error *error = NULL;
+  int calls = 0;
+  options.check = below_ten;
+  options.check_context = &calls;
+  CHECK(kv_store_open_file(kv_string("a"), &options, &store, NULL) == KV_OK);
+  CHECK(kv_store_set(store, &key, 1, nine, NULL, 0, NULL) == KV_OK);
+  CHECK(kv_store_set(store, &key, 1, ten, NULL, 0, &error) == KV_REFUSED);
+  CHECK(error_says(error, KV_REFUSED,
+                   "The program's check refused the value at n"));
+  CHECK(kv_store_remove(store, &key, 1, NULL) == KV_OK);
+  CHECK(calls == 3);
+  kv_tree_free(nine);
+  kv_tree_free(ten);
   kv_store_free(store);
 }
 
 /* One round of everything that gives memory. */
 static void work(kv_store *store, const kv_type *type) {
   kv_step path[2] = {kv_key("window"), kv_key("width")};
-  kv_tree *value = integer(7), *found = NULL;
+  kv_tree *value = integer_tree(7), *found = NULL;
   kv_error *error = NULL;
   kv_store_set(store, path, 2, value, NULL, 0, NULL);
   kv_store_get(store, path, 1, type, &found, NULL);
@@ -207,10 +189,14 @@ static void hold_no_more(void) {
 }
 
 int main(void) {
-  codec();
-  types();
+  make_folder();
+  options();
+  engines("a.plist");
+  engines("a.sqlite");
+  updates();
+  program_checks();
   transactions();
-  survive_null();
   hold_no_more();
+  remove_folder();
   return finish_checks();
 }

@@ -1,10 +1,9 @@
 /* story3.c: part of a preference file, changed from C with the public header
  * alone. The file holds keys of other programs; one of its keys is read as an
  * array of a declared type, changed, and written back. */
-#define _DEFAULT_SOURCE
-#include <unistd.h>
-
+#define _XOPEN_SOURCE 700
 #include "check.h"
+
 static const char original[] = "Tests/Data/com.example.launcher.plist";
 
 /* Copies the preferences to a folder of the test's own. */
@@ -63,31 +62,34 @@ static void check_rest(kv_store *store) {
   kv_tree_free(value);
 }
 
-int main(void) {
-  char folder[] = "/tmp/kvcodable-story3-XXXXXX", path[256], side[300];
-  kv_error *error = NULL;
-  kv_store *store = NULL;
-  kv_tree *list = NULL;
-  kv_type *applications = NULL;
+static kv_type *applications_type(void) {
   kv_registry *registry = kv_registry_new(0);
-  kv_step key = kv_key("Target Applications"), none = kv_key("No Such Key");
-  CHECK(mkdtemp(folder) != NULL);
-  snprintf(path, sizeof path, "%s/preferences.plist", folder);
-  CHECK(copy_file(original, path));
-
+  kv_type *type = NULL;
   CHECK(kv_registry_declare(
             registry,
             kv_string("struct Application { bundleIdentifier: String "
                       "@key(\"Bundle Identifier\") }"),
-            &error) == KV_OK);
-  CHECK(kv_registry_type(registry, kv_string("[Application]"), &applications,
-                         &error) == KV_OK);
-  CHECK(kv_store_open_file(kv_string(path), NULL, &store, &error) == KV_OK);
+            NULL) == KV_OK);
+  CHECK(kv_registry_type(registry, kv_string("[Application]"), &type, NULL) ==
+        KV_OK);
+  kv_registry_free(registry);
+  return type;
+}
 
-  CHECK(kv_store_get(store, &key, 1, applications, &list, &error) == KV_OK);
-  kv_cursor root = kv_tree_root(list), element, value;
+static kv_store *open_preferences(void) {
+  kv_store *store = NULL;
+  CHECK(kv_store_open_file(kv_string(in_folder("preferences.plist")), NULL,
+                           &store, NULL) == KV_OK);
+  return store;
+}
+
+static void read_applications(kv_store *store, const kv_type *type) {
+  kv_step key = kv_key("Target Applications"), none = kv_key("No Such Key");
+  kv_tree *list = NULL;
   uint64_t state = 0;
   kv_str text;
+  CHECK(kv_store_get(store, &key, 1, type, &list, NULL) == KV_OK);
+  kv_cursor root = kv_tree_root(list), element, value;
   CHECK(kv_cursor_count(&root) == 2);
   CHECK(kv_cursor_next(&root, &state, &element) == KV_OK);
   CHECK(kv_cursor_count(&element) == 1);
@@ -96,42 +98,53 @@ int main(void) {
   CHECK(kv_cursor_string(&value, &text) == KV_OK &&
         text_equals(text, "org.example.editor"));
   kv_tree_free(list);
-  CHECK(kv_store_get(store, &none, 1, applications, &list, NULL) == KV_ABSENT);
+  CHECK(kv_store_get(store, &none, 1, type, &list, NULL) == KV_ABSENT);
+}
 
-  CHECK(kv_store_update(store, &key, 1, applications, rename_second,
-                        (void *)"org.example.navigator", &error) == KV_OK);
-  CHECK(kv_store_update(store, &key, 1, applications, set_number, NULL,
-                        &error) == KV_TYPE_MISMATCH);
-  CHECK(text_equals(
-      kv_error_message(error),
+static void change_applications(kv_store *store, const kv_type *type) {
+  kv_step key = kv_key("Target Applications");
+  kv_error *error = NULL;
+  CHECK(kv_store_update(store, &key, 1, type, rename_second,
+                        (void *)"org.example.navigator", NULL) == KV_OK);
+  CHECK(kv_store_update(store, &key, 1, type, set_number, NULL, &error) < 0);
+  CHECK(error_says(
+      error, KV_TYPE_MISMATCH,
       "Expected String at Target Applications[0].bundleIdentifier, found Int"));
-  kv_error_free(error);
   check_rest(store);
-  CHECK(kv_store_close(store, &error) == KV_OK);
-  CHECK(kv_store_get(store, &key, 1, NULL, &list, NULL) == KV_CLOSED);
-  kv_store_free(store);
+}
 
-  CHECK(kv_store_open_file(kv_string(path), NULL, &store, &error) == KV_OK);
-  kv_step renamed[3] = {key, kv_index(1), kv_key("Bundle Identifier")};
-  kv_step hidden[3] = {key, kv_index(1), kv_key("Hidden")};
+/* What another program finds in the file. */
+static void check_file(void) {
+  kv_store *store = open_preferences();
+  kv_step renamed[3] = {kv_key("Target Applications"), kv_index(1),
+                        kv_key("Bundle Identifier")};
+  kv_step hidden[3] = {renamed[0], kv_index(1), kv_key("Hidden")};
+  kv_tree *value = NULL;
+  kv_str text;
   int is_hidden = 0;
-  CHECK(kv_store_get(store, renamed, 3, NULL, &list, NULL) == KV_OK);
-  root = kv_tree_root(list);
+  CHECK(kv_store_get(store, renamed, 3, NULL, &value, NULL) == KV_OK);
+  kv_cursor root = kv_tree_root(value);
   CHECK(kv_cursor_string(&root, &text) == KV_OK &&
         text_equals(text, "org.example.navigator"));
   CHECK(kv_store_get_boolean(store, hidden, 3, &is_hidden, NULL) == KV_OK &&
         is_hidden);
-  kv_tree_free(list);
+  kv_tree_free(value);
   check_rest(store);
   kv_store_free(store);
-  kv_type_free(applications);
-  kv_registry_free(registry);
+}
 
-  unlink(path);
-  snprintf(side, sizeof side, "%s.bak", path);
-  unlink(side);
-  snprintf(side, sizeof side, "%s/.preferences.plist.lock", folder);
-  unlink(side);
-  CHECK(rmdir(folder) == 0);
+int main(void) {
+  kv_type *type = applications_type();
+  kv_store *store;
+  make_folder();
+  CHECK(copy_file(original, in_folder("preferences.plist")));
+  store = open_preferences();
+  read_applications(store, type);
+  change_applications(store, type);
+  CHECK(kv_store_close(store, NULL) == KV_OK);
+  kv_store_free(store);
+  check_file();
+  kv_type_free(type);
+  remove_folder();
   return finish_checks();
 }

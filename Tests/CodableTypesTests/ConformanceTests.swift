@@ -58,17 +58,10 @@ import Testing
     func agrees(_ row: DecodingTests.Row) throws {
         let type = try sampleRegistry().type(row.type)
         let stored = try tree(row.stored)
-        let plan = try #require(TypePlanCompiler.plan(of: type.form, generation: 0))
-        let walked = try Decoding(document: stored.document).decode(stored, as: type.form)
+        let plan = try TypePlanCompiler.plan(of: type.form, generation: 0)
+        let walked = try #require(try PlanDecoding.decoded(stored, plan, as: plan.root))
         if Conformance.isUnchanged(stored, plan, .decoding) { #expect(walked == stored) }
-        let encoded = try Encoding.encoded(walked, as: type.form)
-        if Conformance.isUnchanged(walked, plan, .encoding(over: nil)) { #expect(encoded == walked) }
-    }
-}
-
-extension Encoding {
-    fileprivate static func encoded(_ value: PropertyList, as form: CodableType.Form) throws -> PropertyList {
-        var encoding = Encoding()
-        return try encoding.encode(value, over: nil, as: form)
+        let encoded = try #require(try PlanEncoding.encoded(walked, over: nil, plan, as: plan.root))
+        if Conformance.isUnchanged(walked, plan, .encoding(over: nil)) { #expect(encoded.list == walked) }
     }
 }

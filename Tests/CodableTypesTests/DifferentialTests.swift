@@ -28,6 +28,19 @@ private struct Triple<A: Codable, B: Codable, C: Codable>: Codable {
     var two: C
 }
 
+/// Enums with associated values: labelled, without a label, optional and none.
+private enum Choice<A: Codable, B: Codable>: Codable {
+    case both(first: A, B?)
+    case single(A)
+    case maybe(value: B?)
+    case nothing
+}
+
+private indirect enum Chain<A: Codable>: Codable {
+    case link(A, next: Chain)
+    case end
+}
+
 private typealias Model = Codable & SendableMetatype
 
 /// A type in both worlds, and how to make values of it.
@@ -62,12 +75,14 @@ private struct Generator: RandomNumberGenerator {
     // MARK: - Types
 
     mutating func sample(depth: Int) -> Sample {
-        switch below(depth > 0 ? 16 : 9) {
+        switch below(depth > 0 ? 20 : 9) {
         case 9, 10: return array(sample(depth: depth - 1))
         case 11: return dictionary(sample(depth: depth - 1))
         case 12, 13: return pair(sample(depth: depth - 1), sample(depth: depth - 1))
         case 14: return triple(sample(depth: depth - 1), sample(depth: depth - 1), sample(depth: depth - 1))
         case 15: return optionals(sample(depth: depth - 1))
+        case 16, 17, 18: return choice(sample(depth: depth - 1), sample(depth: depth - 1))
+        case 19: return chain(sample(depth: depth - 1))
         default: return scalar()
         }
     }
@@ -170,6 +185,46 @@ private struct Generator: RandomNumberGenerator {
         }
     }
 
+    private mutating func choice(_ first: Sample, _ second: Sample) -> Sample {
+        func open<A: Model>(_ first: A.Type) -> any Model.Type {
+            func open<B: Model>(_ second: B.Type) -> any Model.Type { Choice<A, B>.self }
+            return open(second.swift)
+        }
+        let name = name()
+        // Swift's words about a raw value or a case name the type.
+        let declaration = """
+            enum \(name) {
+                both(first: \(first.expression), \(second.expression)?), single(\(first.expression))
+                maybe(value: \(second.expression)?), nothing
+            }
+            """
+        return Sample(
+            swift: open(first.swift), expression: name,
+            declarations: first.declarations + second.declarations + [declaration]
+        ) { generator in
+            switch generator.below(5) {
+            case 0: return ["both": ["first": first.value(&generator), "_1": second.value(&generator)]]
+            case 1: return ["both": ["first": first.value(&generator)]]
+            case 2: return ["single": ["_0": first.value(&generator)]]
+            case 3: return ["maybe": ["value": second.value(&generator)]]
+            default: return ["nothing": [String: Any]()]
+            }
+        }
+    }
+
+    private mutating func chain(_ element: Sample) -> Sample {
+        func open<A: Model>(_ element: A.Type) -> any Model.Type { Chain<A>.self }
+        let name = name()
+        let declaration = "indirect enum \(name) { link(\(element.expression), next: \(name)), end }"
+        return Sample(
+            swift: open(element.swift), expression: name, declarations: element.declarations + [declaration]
+        ) { generator in
+            var value: [String: Any] = ["end": [String: Any]()]
+            for _ in 0..<generator.below(3) { value = ["link": ["_0": element.value(&generator), "next": value]] }
+            return value
+        }
+    }
+
     // MARK: - Faults
 
     /// The value with one place changed.
@@ -215,7 +270,7 @@ private enum Outcome: Equatable, CustomStringConvertible {
 
 @Suite struct DifferentialTests {
     private static var count: Int {
-        ProcessInfo.processInfo.environment["KVCODABLE_DIFFERENTIAL_COUNT"].flatMap(Int.init) ?? 2000
+        ProcessInfo.processInfo.environment["KVCODABLE_CASES"].flatMap(Int.init) ?? 2000
     }
 
     private func outcome(_ type: CodableType, _ list: PropertyList) -> Outcome {

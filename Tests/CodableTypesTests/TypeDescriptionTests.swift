@@ -57,11 +57,14 @@ import Testing
                 "Expected a type at element.value, found Bool",
                 ["kind": "array", "element": ["kind": "dictionary", "value": true]], ["element", "value"]),
             Row(
-                "Expected the lowest and the highest length at length", ["kind": "String", "length": [2, 1]], ["length"]
+                "Expected a range with a number in it at length, found \"2\" (line 1, column 1)",
+                ["kind": "String", "length": [2, 1]], ["length"]
             ),
-            Row("Expected a range that Int can have at range", ["kind": "Int", "range": [1.5, 2.5]], ["range"]),
             Row(
-                "Expected the lowest and the highest number at range, found Array", ["kind": "Int", "range": [1]],
+                "Expected a whole number at range, found \"1.5\" (line 1, column 1)",
+                ["kind": "Int", "range": [1.5, 2.5]], ["range"]),
+            Row(
+                "Expected a range such as \"1...10\" at range, found Array", ["kind": "Int", "range": [1]],
                 ["range"]),
             Row(
                 "Expected a name for a type, found \"Int\"",

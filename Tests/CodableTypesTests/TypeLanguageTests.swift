@@ -101,7 +101,7 @@ import Testing
         ("struct A { x: Int; x: Int }", "Struct A declares two fields x (line 1, column 8)"),
         ("struct A { x: Int; y: Int @key(x) }", "Struct A stores two fields under the key x (line 1, column 8)"),
         ("struct A {\n  x: Int = \"a\"\n}", "Expected BinaryInteger, found String (line 2, column 12)"),
-        ("struct A { x: Nope }", "No type is named Nope"),
+        ("struct A { x: Nope }", "No type is named Nope (line 1, column 15)"),
         ("enum E: Double { a }", "Expected String or Int, found \"Double\" (line 1, column 9)"),
         ("enum E: String { a, a }", "Enum E declares a twice (line 1, column 6)"),
         ("struct Int { }", "Int is a built-in type (line 1, column 1)"),

@@ -164,49 +164,6 @@ import Testing
         #expect(try store.value(at: ["a"]) == list(["x": 2, "mine": 1]))
     }
 
-    @Test("migrates step by step, once, and keeps the old file")
-    func migrations() throws {
-        let file = folder.file("a.plist")
-        try Data(list(["name": "x"]).serialized(as: .xml)).write(to: URL(fileURLWithPath: file))
-        let steps = [
-            DefaultsMigration(to: 2) { transaction in
-                let old = try transaction.value(at: ["user"])
-                if let old { try transaction.set(list(["name": old.string ?? ""]), at: ["user"]) }
-            },
-            DefaultsMigration(to: 1) { transaction in
-                if let old = try transaction.value(at: ["name"]) { try transaction.set(old, at: ["user"]) }
-                _ = try transaction.remove(at: ["name"])
-            },
-        ]
-        for _ in 0..<2 {
-            let store = try DefaultsStore.open(path: file, options: options { $0.migrations = steps })
-            #expect(try store.snapshot() == list(["user": ["name": "x"], "KVStoreVersion": 2]))
-            try store.close()
-        }
-        let kept = try [UInt8](Data(contentsOf: URL(fileURLWithPath: file + ".v0")))
-        #expect(try PropertyList.parse(kept).list == list(["name": "x"]))
-        let expected = DefaultsError(
-            .migration, "Expected at most version 1, found 2: a newer program wrote the store", file: file)
-        #expect(throws: expected) {
-            try DefaultsStore.open(path: file, options: options { $0.migrations = [steps[1]] })
-        }
-    }
-
-    @Test("a migration that fails leaves the store as it was")
-    func failedMigration() throws {
-        struct Stop: Error {}
-        let file = folder.file("a.plist")
-        try Data(list(["name": "x"]).serialized(as: .xml)).write(to: URL(fileURLWithPath: file))
-        let step = DefaultsMigration(to: 1) { transaction in
-            try transaction.set(list(1), at: ["half"])
-            throw Stop()
-        }
-        #expect(throws: DefaultsError(.migration, "Stop()", file: file)) {
-            try DefaultsStore.open(path: file, options: options { $0.migrations = [step] })
-        }
-        #expect(try DefaultsStore.open(path: file).snapshot() == list(["name": "x"]))
-    }
-
     @Test("goes from one engine to another and comes back the same")
     func copies() throws {
         let content = try list([
@@ -223,66 +180,5 @@ import Testing
         #expect(try third.snapshot() == content)
         try third.close()
         #expect(try DefaultsStore.open(path: folder.file("c.plist")).snapshot() == content)
-    }
-}
-
-@Suite struct WatchTests {
-    @Test("tells each difference once, with old and new value", arguments: DefaultsStore.Options.Engine.tested)
-    func watches(engine: DefaultsStore.Options.Engine) throws {
-        let folder = try TemporaryFolder()
-        let store = try DefaultsStore.open(path: folder.file("a.plist"), options: options { $0.engine = engine })
-        try store.set(list(["x": 1, "y": ["z": 1]]), at: ["a"])
-        let seen = Box<[String]>([])
-        let note: @Sendable (String) -> @Sendable (DefaultsChange) -> Void = { name in
-            { change in
-                let text = "\(name) \(change.path) \(change.old?.integer ?? -1) \(change.new?.integer ?? -1)"
-                seen.change { $0.append(text) }
-            }
-        }
-        let watches = [
-            try store.watch(.value(["a", "x"]), note("value")), try store.watch(.subtree(["a"]), note("subtree")),
-            try store.watch(.everything, note("everything")),
-        ]
-        #expect(try store.pump() == 0)
-        try store.transaction { transaction in
-            try transaction.set(list(2), at: ["a", "x"])
-            try transaction.set(list(3), at: ["a", "x"])
-            try transaction.set(list(4), at: ["a", "y", "z"])
-            try transaction.set(list(5), at: ["b"])
-        }
-        var descriptor = pollfd(fd: try store.watchDescriptor(), events: Int16(POLLIN), revents: 0)
-        #expect(poll(&descriptor, 1, 5000) == 1)
-        #expect(try store.pump() == 5)
-        #expect(
-            seen.value == [
-                "value a.x 1 3", "subtree a.x 1 3", "subtree a.y.z 1 4", "everything a -1 -1", "everything b -1 5",
-            ])
-        #expect(try store.pump() == 0)
-        for watch in watches { watch.cancel() }
-        try store.set(list(9), at: ["b"])
-        #expect(try store.pump() == 0)
-    }
-
-    @Test("sees what another program does to the file, its removal included")
-    func outside() throws {
-        let folder = try TemporaryFolder()
-        let store = try DefaultsStore.open(path: folder.file("a.plist"))
-        let seen = Box<[Int64]>([])
-        let watch = try store.watch(.value(["a"])) { change in seen.change { $0.append(change.new?.integer ?? -1) } }
-        for number in [1, 2] {
-            try Data(list(["a": number]).serialized(as: .xml)).write(to: URL(fileURLWithPath: folder.file("a.plist")))
-            try pumpUntilCalled(store)
-        }
-        unlink(folder.file("a.plist"))
-        try pumpUntilCalled(store)
-        #expect(seen.value == [1, 2, -1])
-        watch.cancel()
-    }
-
-    private func pumpUntilCalled(_ store: DefaultsStore) throws {
-        var descriptor = pollfd(fd: try store.watchDescriptor(), events: Int16(POLLIN), revents: 0)
-        for _ in 0..<10 {
-            guard poll(&descriptor, 1, 5000) == 1, try store.pump() == 0 else { return }
-        }
     }
 }

@@ -13,6 +13,9 @@ scratch=.build-fuzz
 nice swift build -c release --target PropertyLists --scratch-path $scratch -Xswiftc -sanitize=fuzzer,address
 release=$(swift build -c release --scratch-path $scratch --show-bin-path)
 
+# What the package manager calls the package: targets look into what is package-internal.
+package=$(basename "$PWD" | tr "[:upper:]" "[:lower:]")
+
 seeds() {
   mkdir -p "build/fuzz/$1/seeds"
   python3 Tests/Fuzz/seeds.py "$1" "build/fuzz/$1/seeds"
@@ -22,7 +25,7 @@ for target in $targets; do
   mkdir -p "build/fuzz/$target/corpus" "build/fuzz/$target/findings"
   seeds "$target"
   nice swiftc -O -swift-version 6 -sanitize=fuzzer,address -parse-as-library -use-ld=lld -I "$release/Modules" \
-    -I include -package-name kvcodable "Tests/Fuzz/$target.swift" Tests/Fuzz/Check.swift \
+    -I include -package-name "$package" "Tests/Fuzz/$target.swift" Tests/Fuzz/Check.swift \
     "$release"/PropertyLists.build/*.o -o "build/fuzz/$target/fuzz"
 done
 

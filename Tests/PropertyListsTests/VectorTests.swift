@@ -51,8 +51,11 @@ func vectors<Row: Decodable>(_ name: String, of type: Row.Type = Row.self) -> [R
     return rows
 }
 
+/// The rows of every format, and those that JSON has a file of its own for.
+let formatVectors: [FormatVector] = vectors("formats") + vectors("json")
+
 @Suite struct VectorTests {
-    @Test("gives what the vectors say", arguments: vectors("formats", of: FormatVector.self))
+    @Test("gives what the vectors say", arguments: formatVectors)
     func reads(_ vector: FormatVector) throws {
         let format = try #require(vector.known)
         do throws(PropertyListError) {
@@ -61,6 +64,19 @@ func vectors<Row: Decodable>(_ name: String, of type: Row.Type = Row.self) -> [R
         } catch {
             check(error, vector)
         }
+    }
+
+    @Test("comes to the same where the file is checked first", arguments: formatVectors)
+    func readsChecked(_ vector: FormatVector) throws {
+        let format = try #require(vector.known)
+        var limits = PropertyListLimits()
+        limits.uncheckedFile = 0
+        var list: PropertyList?
+        let checked = propertyListError {
+            list = try PropertyList(parsing: vector.bytes, as: format, limits: limits)
+        }
+        #expect(checked == propertyListError { _ = try PropertyList(parsing: vector.bytes, as: format) })
+        #expect(list.map(notation) == vector.tree)
     }
 
     private func check(_ found: PropertyListError, _ vector: FormatVector) {

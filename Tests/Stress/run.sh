@@ -2,7 +2,7 @@
 # The long proofs: kills, faults, crash states, processes and full disks in full
 # numbers, generated cases, and the sanitizers. Ends with a summary.
 #
-#   run.sh [PART…]     parts: processes store generated thread address lua
+#   run.sh [PART…]     parts: processes store generated thread address lua c package
 set -u
 cd "$(dirname "$0")/../.."
 mkdir -p build/stress
@@ -61,7 +61,13 @@ lua() {
     lua5.4 -e "package.cpath='$target/?.so;'..package.cpath" /usr/bin/busted --cpath="$target/?.so" lua/spec
 }
 
-for name in "${@:-processes store generated thread address lua}"; do
+# The C programs under AddressSanitizer and UndefinedBehaviorSanitizer.
+c() { make lib && make -s -C Tests/C sanitized; }
+
+# A package that depends on a clone of this one by URL and tag.
+package() { python3 Tests/packages.py --tag; }
+
+for name in "${@:-processes store generated thread address lua c package}"; do
   for one in $name; do part "$one" "$one"; done
 done
 printf '%s\n' "${summary[@]}"

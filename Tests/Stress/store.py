@@ -115,10 +115,33 @@ class Proofs:
                 for name, number in ERRORS.items():
                     for how in ("once", "ever"):
                         if engine == "sqlite" and name == "EINTR" and how == "ever":
-                            continue  # SQLite makes an interrupted call again for ever
+                            continue
                         self.fault(f"{folder}/{engine}", engine, index, f"{index}:{number}:{how}", name)
                         runs += 1
+            if engine == "sqlite":
+                runs += self.endless(folder, range(1, total + 1, self.size(12, 1)))
         return f"{runs} runs"
+
+    def endless(self, folder, calls):
+        """SQLite makes a call that a signal interrupted again, for ever: who ends it finds the old or the new."""
+        path = f"{folder}/sqlite/store.sqlite"
+        for index in calls:
+            shutil.rmtree(os.path.dirname(path), ignore_errors=True)
+            os.makedirs(os.path.dirname(path))
+            process = self.start("attempt", path, 3, env={
+                **os.environ, "LD_PRELOAD": self.interposer, "INTERPOSE_FOLDER": os.path.dirname(path),
+                "INTERPOSE_FAIL": f"{index}:4:ever"})
+            try:
+                output, _ = process.communicate(timeout=1)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                output, _ = process.communicate()
+            good = [int(line.split()[1]) for line in output.split("\n") if line.startswith("ok")]
+            number = read_store(path).get("number", 0)
+            if "lost" in output or not max(good, default=0) <= number <= max(good, default=0) + 1:
+                raise Broken(f"sqlite, call {index}, EINTR for ever: {output!r}, but {number} is stored")
+            check_modes(os.path.dirname(path))
+        return len(calls)
 
     def count_calls(self, folder, engine):
         os.makedirs(folder)
@@ -264,38 +287,29 @@ class Proofs:
             raise Broken(f"took {slowest * 1000:.0f} ms")
         return f"at most {slowest * 1000:.0f} ms after the writer's exit"
 
-    # -- UserDefaults beside the store -----------------------------------------
+    # -- cost ------------------------------------------------------------------
 
-    def neighbour(self, folder):
-        """Foundation's UserDefaults on the same file: both end with their own last values."""
-        program = os.path.join(os.path.dirname(self.helper), "UserDefaultsHelper")
-        if not os.path.exists(program):
-            return "NOT RUN: UserDefaultsHelper is not built"
-        path = f"{folder}/org.shared.plist"
-        count = self.size(10, 200)
-        neighbour = subprocess.Popen([program, "org.shared", str(count)], stdout=subprocess.PIPE, text=True,
-                                     env={**os.environ, "XDG_CONFIG_HOME": folder})
-        ours, rounds = 0, 0
-        while neighbour.poll() is None:
-            ours += 1
-            if f"ok {1}" not in self.run("attempt", path, 1).stdout:
-                raise Broken("a set failed beside UserDefaults")
-            result = self.run("mark", path, f"mark-{ours}")
-            if result.stdout != "marked\n":
-                raise Broken(f"{result.stdout} {result.stderr}")
-            rounds += 1
-            time.sleep(0.01)
-        if neighbour.returncode != 0:
-            raise Broken(f"UserDefaults failed: {neighbour.returncode}")
-        if glob.glob(folder + "/*.corrupt-*"):
-            raise Broken("a half-written file was taken for a damaged one")
-        found = read_store(path)
-        if self.run("mark", path, "last").stdout != "marked\n" or read_store(path) != {**found, "last": 1}:
-            raise Broken("a set after UserDefaults had ended changed something else")
-        # It writes without our lock: between our last look and the rename there is no telling.
-        theirs = "" if found.get("neighbour") == count else ", whose last one came between our look and our rename"
-        lost = [f"mark-{n}" for n in range(1, ours + 1) if f"mark-{n}" not in found]
-        return f"{rounds} sets of ours, {count} of UserDefaults, which overwrote {len(lost)} of ours{theirs}"
+    def memory(self, folder):
+        """What a set, a durable set of SQLite and a watch of everything ask memory for does not grow with the store."""
+        library = folder + "/count.so"
+        source = pathlib.Path(__file__).parent.parent / "Support" / "count_allocations.c"
+        subprocess.run(["cc", "-shared", "-fPIC", "-O1", "-o", library, source], check=True)
+        most = {}
+        for engine in ENGINES:
+            small, large = (self.allocations(f"{folder}/{keys}.{engine}", keys, library) for keys in (10, 100_000))
+            if len(small) != (7 if engine == "sqlite" else 5) or small.keys() != large.keys():
+                raise Broken(f"{engine}: {small} {large}")
+            for what, amount in large.items():
+                most[what] = max(most.get(what, 0), amount)
+                if amount > small[what] + 8192:
+                    raise Broken(f"{engine}, {what}: {small[what]} bytes at 10 keys, {amount} at 100,000")
+        return "bytes asked for at 100,000 keys: " + ", ".join(f"{what} {amount}" for what, amount in most.items())
+
+    def allocations(self, path, keys, library):
+        result = self.run("allocations", path, keys, LD_PRELOAD=library)
+        if result.returncode:
+            raise Broken(result.stdout + result.stderr)
+        return {what: int(amount) for what, amount in (line.rsplit(" ", 1) for line in result.stdout.splitlines())}
 
     # -- hostile files --------------------------------------------------------
 
@@ -423,7 +437,7 @@ class Crashes:
             raise Broken(f"{self.engine}: {self.acknowledged} was acknowledged, {number} is left after power loss")
 
 
-ROWS = ("kill", "faults", "power", "updates", "disk", "fork", "watch", "neighbour", "hostile")
+ROWS = ("kill", "faults", "power", "updates", "disk", "fork", "watch", "memory", "hostile")
 
 
 def main():

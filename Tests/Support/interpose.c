@@ -9,6 +9,8 @@
  *   INTERPOSE_COUNT=FILE   the number of calls, written at exit.
  *   INTERPOSE_RECORD=FILE  each call that succeeded, a line each, with the
  *       file's inode and, for a write, the bytes in hexadecimal.
+ *   INTERPOSE_TIMES=1      before each write and rename that is recorded, a
+ *       line `time` with the monotonic clock's nanoseconds.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -23,11 +25,12 @@
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 static const char *folder;
 static long failing, calls;
-static int failure, for_ever, is_short;
+static int failure, for_ever, is_short, has_times;
 static int record = -1;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
@@ -54,6 +57,7 @@ __attribute__((constructor)) static void begin(void) {
   const char *path = getenv("INTERPOSE_RECORD");
   if (path != NULL)
     record = syscall(SYS_openat, AT_FDCWD, path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+  has_times = getenv("INTERPOSE_TIMES") != NULL;
   atexit(write_count);
 }
 
@@ -113,6 +117,13 @@ static void note(const char *format, ...) {
   errno = saved;
 }
 
+static void note_time(void) {
+  struct timespec time;
+  if (!has_times) return;
+  clock_gettime(CLOCK_MONOTONIC, &time);
+  note("time %lld\n", time.tv_sec * 1000000000LL + time.tv_nsec);
+}
+
 static void note_bytes(const char *what, unsigned long inode, long offset, const unsigned char *bytes, size_t count) {
   if (record < 0) return;
   int saved = errno;
@@ -165,6 +176,7 @@ ssize_t write(int file, const void *bytes, size_t count) {
     if (count > 1) count /= 2;
   }
   long offset = syscall(SYS_lseek, file, 0, SEEK_CUR);
+  note_time();
   ssize_t done = syscall(SYS_write, file, bytes, count);
   if (done > 0) note_bytes("write", inode_of(file), offset, bytes, done);
   return done;
@@ -223,6 +235,7 @@ int renameat(int from, const char *old, int to, const char *new) {
   int ours = is_ours(to, new);
   if (ours) FAIL_IF_TOLD(-1);
   unsigned long inode = ours ? inode_at(from, old) : 0;
+  if (ours) note_time();
   int result = syscall(SYS_renameat2, from, old, to, new, 0);
   if (result == 0 && ours) note("rename %lu %s %s\n", inode, base(old), base(new));
   return result;

@@ -22,15 +22,11 @@ struct Measurement {
         return times.map { $0.sorted()[$0.count / 2] }
     }
 
-    /// Prints each way's time, and how many times as long as the first it takes.
+    /// Prints a row of each way's time (report.py); ours is the first.
     static func report(_ title: String, _ ways: [Way], operations: Int, rounds: Int) throws {
-        let medians = try medians(ways, operations: operations, rounds: rounds)
-        print(title)
-        for (way, median) in zip(ways, medians) {
-            let time = String(format: "%12.1f ns", median)
-            let ratio = String(format: "%8.2f x", median / medians[0])
-            print("  \(way.name.padding(toLength: 34, withPad: " ", startingAt: 0))\(time)\(ratio)")
-        }
+        let medians = try medians(ways, operations: operations, rounds: rounds).map { String(format: "%.1f", $0) }
+        let peers = zip(ways, medians).dropFirst().map { "\($0.name)=\($1)" }
+        print((["row", title, "ns", medians[0]] + peers).joined(separator: "\t"))
     }
 }
 

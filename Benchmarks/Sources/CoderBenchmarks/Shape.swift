@@ -59,9 +59,7 @@ struct Shape<Value: Codable & Equatable> {
         let repeated = ways.map { way in
             Measurement.Way(name: way.name) { for _ in 0..<repeats { try way.run() } }
         }
-        try Measurement.report(
-            "\(name): \(title), ns per \(operations == 1 ? "value" : "element")", repeated,
-            operations: operations * repeats, rounds: rounds)
+        try Measurement.report("\(name): \(title)", repeated, operations: operations * repeats, rounds: rounds)
     }
 
     private func encodingToAny() -> [Measurement.Way] {

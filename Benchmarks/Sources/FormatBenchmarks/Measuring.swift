@@ -5,17 +5,17 @@ struct Mismatch: Error, CustomStringConvertible {
     let description: String
 }
 
-/// The best time of some runs, in milliseconds.
-func best<Result>(of runs: Int, _ work: () throws -> Result) rethrows -> Double {
-    var best = Double.infinity
+/// The median time of some runs, in milliseconds.
+func median<Result>(of runs: Int, _ work: () throws -> Result) rethrows -> Double {
+    var times: [Double] = []
     for _ in 0..<runs {
         let start = ContinuousClock.now
         let result = try work()
         let time = ContinuousClock.now - start
         withExtendedLifetime(result) {}
-        best = min(best, Double(time.components.attoseconds) / 1e15 + Double(time.components.seconds) * 1000)
+        times.append(Double(time.components.attoseconds) / 1e15 + Double(time.components.seconds) * 1000)
     }
-    return best
+    return times.sorted()[(runs - 1) / 2]
 }
 
 /// Times of parsing and writing, in milliseconds.
@@ -31,11 +31,11 @@ func measure<P: Peer>(
     let tree = try P.parse(file, format)
     let written = try P.write(tree, format)
     let list = try Ours.parse(file, format)
-    guard try Ours.parse(written, format) == list else { throw Mismatch(description: "\(P.name) differs") }
+    guard try Ours.parse(Data(written), format) == list else { throw Mismatch(description: "\(P.name) differs") }
     let scale = 1 / Double(repeats)
     return Times(
-        parse: try best(of: parseRuns) { for _ in 0..<repeats { _ = try P.parse(file, format) } } * scale,
-        write: try best(of: writeRuns) { for _ in 0..<repeats { _ = try P.write(tree, format) } } * scale)
+        parse: try median(of: parseRuns) { for _ in 0..<repeats { _ = try P.parse(file, format) } } * scale,
+        write: try median(of: writeRuns) { for _ in 0..<repeats { _ = try P.write(tree, format) } } * scale)
 }
 
 /// Python's plistlib in a process of its own; nil where there is none.

@@ -8,8 +8,10 @@ import PropertyLists
 protocol Peer {
     static var name: String { get }
     associatedtype Tree
+    /// The bytes of a file, as the peer gives them.
+    associatedtype File: DataProtocol = Data
     static func parse(_ file: Data, _ format: PropertyListFormat) throws -> Tree
-    static func write(_ tree: Tree, _ format: PropertyListFormat) throws -> Data
+    static func write(_ tree: Tree, _ format: PropertyListFormat) throws -> File
 }
 
 enum Ours: Peer {
@@ -19,9 +21,8 @@ enum Ours: Peer {
         try file.withUnsafeBytes { try PropertyList(parsing: $0, as: format) }
     }
 
-    static func write(_ tree: PropertyList, _ format: PropertyListFormat) throws -> Data {
-        let bytes = try tree.serialized(as: format)
-        return Data(bytes)
+    static func write(_ tree: PropertyList, _ format: PropertyListFormat) throws -> [UInt8] {
+        try tree.serialized(as: format)
     }
 }
 

@@ -23,33 +23,37 @@ func compare(_ format: PropertyListFormat, records: Int, _ onlyOurs: Bool) throw
     let file = Data(try sample(records: records).serialized(as: format))
     let isSmall = file.count < 100_000
     let repeats = isSmall ? 1000 : 1
-    let unit = isSmall ? "µs" : "ms"
-    print("\n\(format), \(decimal(Double(file.count) / 1000)) KB (\(unit), best of runs, and as a multiple of ours)")
-    let ours = try measure(Ours.self, file, format, parseRuns: 7, writeRuns: 7, repeats: repeats)
-    show(Ours.name, ours, ours, isSmall)
-    guard !onlyOurs else { return }
-    show(
-        LibPlist.name, try measure(LibPlist.self, file, format, parseRuns: 5, writeRuns: 2, repeats: repeats), ours,
-        isSmall)
-    show(
-        Serialization.name, try measure(Serialization.self, file, format, parseRuns: 2, writeRuns: 1, repeats: repeats),
-        ours, isSmall)
-    show(
-        Coders.name, try measure(Coders.self, file, format, parseRuns: 1, writeRuns: 1, repeats: repeats), ours, isSmall
-    )
-    guard !isSmall, let python = try measurePython(file, format, runs: 2) else { return }
-    show("Python plistlib", python, ours, isSmall)
+    var figures = [
+        (Ours.name, try measure(Ours.self, file, format, parseRuns: 7, writeRuns: 7, repeats: repeats))
+    ]
+    if !onlyOurs {
+        figures += [
+            (LibPlist.name, try measure(LibPlist.self, file, format, parseRuns: 5, writeRuns: 3, repeats: repeats)),
+            (
+                Serialization.name,
+                try measure(Serialization.self, file, format, parseRuns: 3, writeRuns: 1, repeats: repeats)
+            ),
+            (Coders.name, try measure(Coders.self, file, format, parseRuns: 1, writeRuns: 1, repeats: repeats)),
+        ]
+        if !isSmall, let python = try measurePython(file, format, runs: 2) { figures.append(("plistlib", python)) }
+    }
+    report(format, file.count, figures)
 }
 
-func show(_ name: String, _ times: Times, _ ours: Times, _ isSmall: Bool) {
-    let scale = isSmall ? 1000.0 : 1
-    let label = name.padding(toLength: 40, withPad: " ", startingAt: 0)
-    print(
-        label, "parse", decimal(times.parse * scale), "(\(decimal(times.parse / ours.parse)))",
-        " write", decimal(times.write * scale), "(\(decimal(times.write / ours.write)))")
+/// Prints rows (report.py). What is near 10 MB counts as 10 MB, and is brought to it.
+func report(_ format: PropertyListFormat, _ bytes: Int, _ figures: [(String, Times)]) {
+    let isFull = abs(bytes - 10_000_000) < 1_000_000
+    let scale = isFull ? 1e7 / Double(bytes) : 1
+    let size = isFull ? "" : bytes < 10_000 ? ", \(bytes) bytes" : ", \(bytes / 1000) KB"
+    row("\(format) parse" + size, "ms", figures.map { ($0, $1.parse * scale) })
+    row("\(format) write" + size, "ms", figures.map { ($0, $1.write * scale) })
 }
 
-func decimal(_ value: Double) -> String { String(format: "%.2f", value) }
+/// Prints a row; ours is the first.
+func row(_ name: String, _ unit: String, _ figures: [(String, Double)]) {
+    let peers = figures.dropFirst().map { "\($0)=\($1)" }
+    print((["row", name, unit, "\(figures.first?.1 ?? .nan)"] + peers).joined(separator: "\t"))
+}
 
 // MARK: - Memory, each in a process of its own
 
@@ -68,14 +72,11 @@ func printMemory(format: PropertyListFormat, records: Int) throws {
     let list = try sample(records: records)
     let bytes = try list.serialized(as: format)
     let parsed = try peakMemory { try PropertyList(parsing: bytes, as: format) }
-    let nodes = list.memory
-    print(
-        "\n\(format) memory above the file and the tree, in MB: parse", megabytes(parsed), "of", megabytes(nodes),
-        "in the tree; write \(megabytes(try peakMemory { try list.serialized(as: format) })) of",
-        megabytes(bytes.count), "in the file")
+    let written = try peakMemory { try list.serialized(as: format) }
+    let what = "memory above the file and the tree"
+    row("\(format) parse, \(what)", "MB", [("", Double(parsed - list.memory) / 1e6)])
+    row("\(format) write, \(what)", "MB", [("", Double(written - bytes.count) / 1e6)])
 }
-
-func megabytes(_ bytes: Int) -> String { decimal(Double(bytes) / 1e6) }
 
 extension PropertyList {
     /// Bytes of nodes and text.

@@ -144,12 +144,6 @@ func split(_ file: String) throws {
     say("child \(status)")
 }
 
-/// Sets one key, durably.
-func mark(_ file: String, key: String) throws {
-    try openStore(file, .immediate).set(list(1), forKey: key)
-    say("marked")
-}
-
 /// Holds the store locked until it is killed.
 func hold(_ file: String) throws {
     let store = try openStore(file, .immediate)
@@ -234,10 +228,11 @@ do {
     case "retry": try retry(file, filler: argument(3))
     case "leave": try leave(file)
     case "watch": try watch(file, key: argument(3), last: Int64(argument(4)) ?? 0)
-    case "mark": try mark(file, key: argument(3))
     case "fill": try fill(file, filler: argument(3))
     case "visit": visit()
     case "split": try split(file)
+    case "crowd": try Crowd(file, arguments[3], peers: Array(arguments[4...])).run()
+    case "allocations": try allocations(file, keys: Int(argument(3)) ?? 0)
     default: say("usage: StoreHelper count|save|attempt|hold|leave|watch FILE …")
     }
 } catch {

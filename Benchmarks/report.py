@@ -1,0 +1,178 @@
+#!/usr/bin/env python3
+"""Sets what the benchmarks measured against Benchmarks/targets.json.
+
+    report.py PART…     reads build/bench/PART.out; prints a table for each part and a summary, and writes
+                        build/bench/results.json and build/bench/results.svg
+
+A benchmark prints what it likes, and a line for each row, its fields parted by tabs:
+
+    row  NAME  UNIT  OURS  PEER=FIGURE  PEER=FIGURE …
+
+Units are ns, µs, ms, s, B, KB and MB. Figures are medians. A target is the most that ours may take ({"most": 60,
+"unit": "ns"}) or the most times that it may take as long as a peer ({"ratio": 1.3, "to": "floor"}); a part's "faster
+than" names peers that ours must not be slower than, in every row with a target.
+"""
+import json
+import math
+import os
+import platform
+import sys
+import time
+from html import escape
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+BENCH = ROOT / "build/bench"
+SCALES = {"ns": 1e-9, "µs": 1e-6, "ms": 1e-3, "s": 1, "B": 1, "KB": 1e3, "MB": 1e6}
+TIMES = ("s", "ms", "µs", "ns")
+SIZES = ("MB", "KB", "B")
+
+
+def shown(value, unit):
+    """A figure in base units, in the unit that suits it."""
+    units = TIMES if unit in TIMES else SIZES
+    best = next((one for one in units if abs(value) >= SCALES[one]), units[-1])
+    return f"{value / SCALES[best]:.3g} {best}"
+
+
+def multiple(number):
+    return f"{number:.0f}×" if number >= 10 else f"{number:.1f}×"
+
+
+def rows(part):
+    """The rows that a part's program printed, in base units."""
+    for line in (BENCH / f"{part}.out").read_text().splitlines():
+        if line.startswith("row\t"):
+            _, name, unit, ours, *peers = line.split("\t")
+            peers = dict(peer.rsplit("=", 1) for peer in peers)
+            yield {"part": part, "name": name, "unit": unit, "ours": float(ours) * SCALES[unit],
+                   "peers": {peer: float(figure) * SCALES[unit] for peer, figure in peers.items()}}
+
+
+def limit(target, row):
+    """The most that ours may take, in base units; None where there is no target."""
+    if target is None:
+        return None
+    if "most" in target:
+        return target["most"] * SCALES[target["unit"]]
+    return target["ratio"] * row["peers"][target["to"]]
+
+
+def judge(row, part):
+    target = part["targets"].get(row["name"])
+    row["target"] = limit(target, row)
+    row["wanted"] = "" if target is None else (
+        f"{target['most']} {target['unit']}" if "most" in target else f"{target['ratio']} × {target['to']}")
+    row["misses"] = []
+    if target is None:
+        return row
+    if row["ours"] > row["target"]:
+        row["misses"].append(f"{shown(row['ours'], row['unit'])}, target {row['wanted']}"
+                             + (f" ({row['ours'] / row['peers'][target['to']]:.2f} × now)" if "to" in target else ""))
+    for peer in part.get("faster than", []):
+        if peer in row["peers"] and row["ours"] > row["peers"][peer]:
+            row["misses"].append(f"{shown(row['ours'], row['unit'])}, {peer} {shown(row['peers'][peer], row['unit'])}")
+    return row
+
+
+def verdict(row):
+    if not row["wanted"]:
+        return ""
+    return "NOT MET" if row["misses"] else "met"
+
+
+def table(part, found):
+    print(f"\n== {part['title']}")
+    if "note" in part:
+        print(part["note"])
+    width = max(len(row["name"]) for row in found)
+    print(f"{'':{width}}  {'target':>13}  {'ours':>9}  {'':7}  peers, and how many times as long they take")
+    for row in found:
+        peers = ", ".join(f"{name} {shown(figure, row['unit'])} ({multiple(figure / row['ours'])})"
+                          for name, figure in row["peers"].items())
+        print(f"{row['name']:{width}}  {row['wanted']:>13}  {shown(row['ours'], row['unit']):>9}  {verdict(row):7}  {peers}")
+
+
+def summary(found, parts):
+    measured = {(row["part"], row["name"]) for row in found}
+    missing = [f"{name}: {target}" for name, part in parts.items() for target in part["targets"]
+               if (name, target) not in measured]
+    wanted = [row for row in found if row["wanted"]]
+    missed = [row for row in wanted if row["misses"]]
+    print(f"\n{len(wanted) - len(missed)} of {len(wanted)} targets met")
+    for row in missed:
+        print(f"NOT MET  {row['part']}: {row['name']}: {'; '.join(row['misses'])}")
+    for target in missing:
+        print(f"NOT MEASURED  {target}")
+
+
+def machine():
+    names = [line.split(":")[1].strip() for line in Path("/proc/cpuinfo").read_text().splitlines()
+             if line.startswith("model name")]
+    return {"processor": names[0] if names else platform.machine(), "cores": os.cpu_count(),
+            "load": os.getloadavg()[0], "time": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())}
+
+
+# ---- The plot: each row's figure as a part of its target, on a logarithmic scale
+
+LEFT, WIDTH, LINE = 330, 560, 20
+
+
+def place(ratio):
+    """Where a multiple of the target stands: 1/1000 to 1000 times."""
+    return LEFT + WIDTH * (math.log10(min(max(ratio, 1e-3), 1e3)) + 3) / 6
+
+
+def drawn(row, y):
+    ratio = row["ours"] / row["target"]
+    colour = "#b3261e" if row["misses"] else "#2e7d32"
+    lines = [f'<text x="{LEFT - 8}" y="{y + 4}" text-anchor="end">{escape(row["name"])}</text>',
+             f'<rect x="{LEFT}" y="{y - 5}" width="{place(ratio) - LEFT:.1f}" height="10" fill="{colour}"/>']
+    for peer, figure in row["peers"].items():
+        if peer != "floor":
+            x = place(figure / row["target"])
+            lines.append(f'<circle cx="{x:.1f}" cy="{y}" r="4" fill="#5c6bc0"><title>{escape(peer)} '
+                         f'{shown(figure, row["unit"])}</title></circle>')
+    lines.append(f'<text x="{LEFT + WIDTH + 10}" y="{y + 4}" fill="{colour}">{shown(row["ours"], row["unit"])}, '
+                 f'{verdict(row)}</text>')
+    return lines
+
+
+def plot(found, parts):
+    lines, y = [], 50
+    for name, part in parts.items():
+        own = [row for row in found if row["part"] == name and row["target"]]
+        if not own:
+            continue
+        lines.append(f'<text x="10" y="{y + 4}" font-weight="bold">{escape(part["title"])}</text>')
+        for row in own:
+            y += LINE
+            lines += drawn(row, y)
+        y += 2 * LINE
+    frame = [f'<svg xmlns="http://www.w3.org/2000/svg" width="1080" height="{y}" font-family="sans-serif" font-size="12">',
+             f'<rect width="1080" height="{y}" fill="white"/>',
+             '<text x="10" y="20">Bars: ours, as a part of the target (the line); dots: peers. Logarithmic; to the left '
+             'is faster or smaller.</text>',
+             f'<line x1="{place(1)}" x2="{place(1)}" y1="36" y2="{y - LINE}" stroke="black"/>']
+    return "\n".join(frame + lines + ["</svg>"]) + "\n"
+
+
+def main():
+    targets = json.loads((ROOT / "Benchmarks/targets.json").read_text())
+    parts = {name: targets[name] for name in sys.argv[1:]}
+    found = [judge(row, parts[name]) for name in parts for row in rows(name)]
+    for name, part in parts.items():
+        own = [row for row in found if row["part"] == name]
+        if own:
+            table(part, own)
+    summary(found, parts)
+    for row in found:
+        row["met"] = not row["misses"] if row["wanted"] else None
+        row["ratios"] = {peer: figure / row["ours"] for peer, figure in row["peers"].items()}
+    results = {"machine": machine(), "rows": found}
+    (BENCH / "results.json").write_text(json.dumps(results, indent=1, ensure_ascii=False) + "\n")
+    (BENCH / "results.svg").write_text(plot(found, parts))
+    print("\nbuild/bench/results.json, build/bench/results.svg")
+
+
+main()

@@ -1,0 +1,38 @@
+#!/usr/bin/env python3
+"""What `require "kvcodable"` costs over bare lua5.4, in time and in memory. Prints rows (report.py)."""
+import statistics
+import subprocess
+import time
+
+RUNS = 60
+# The peak of resident memory, as the interpreter itself finds it.
+PEAK = "for line in io.lines '/proc/self/status' do local n = line:match 'VmHWM:%s*(%d+)' if n then print(n) end end"
+
+
+def seconds(script):
+    start = time.perf_counter()
+    subprocess.run(["lua5.4", "-e", script], check=True)
+    return time.perf_counter() - start
+
+
+def peak(script):
+    """Bytes."""
+    output = subprocess.run(["lua5.4", "-e", f"{script} {PEAK}"], check=True, capture_output=True, text=True).stdout
+    return int(output) * 1024
+
+
+def main():
+    scripts = {"bare": "", "ours": "require 'kvcodable'", "cjson": "require 'cjson'"}
+    times, sizes = ({name: [] for name in scripts} for _ in range(2))
+    for _ in range(RUNS):
+        for name, script in scripts.items():
+            times[name].append(seconds(script))
+            sizes[name].append(peak(script))
+    bare, size = statistics.median(times["bare"]), statistics.median(sizes["bare"])
+    over = {name: (statistics.median(times[name]) - bare, statistics.median(sizes[name]) - size) for name in scripts}
+    print(f"row\trequire, over bare lua5.4\tms\t{over['ours'][0] * 1e3:.3f}\trequire of lua-cjson={over['cjson'][0] * 1e3:.3f}")
+    print(f"row\tmemory of require, over bare lua5.4\tMB\t{over['ours'][1] / 1e6:.2f}\t"
+          f"require of lua-cjson={over['cjson'][1] / 1e6:.2f}")
+
+
+main()

@@ -1,0 +1,134 @@
+public import PropertyLists
+
+extension CodableType {
+    /// The program form of a stored value: checked, keys renamed to fields, defaults filled in, unknown keys left out,
+    /// numbers in the kind of the type. The value itself where its two forms are the same.
+    ///
+    /// What comes of a large value is remembered with its document: the same value is checked against the same type once.
+    ///
+    /// - Parameters:
+    ///   - stored: the value in stored form.
+    ///   - path: where the value stands, for errors.
+    /// - Throws: ``TypeError`` with the path of the first value that is not of the type.
+    public func decode(_ stored: PropertyList, at path: PropertyListPath = []) throws(TypeError) -> PropertyList {
+        do throws(TypeError) {
+            if case .swift(let type) = form { return try type.decode(stored) }
+            let plan = try plans.plan(of: form, in: table)
+            let isRemembered = plan.isPure && stored.isWorthRemembering
+            if isRemembered, let finding = stored.document.finding(plan.decodingQuestion, at: stored.index) {
+                if case .becomes(let list) = finding { return list }
+                return stored
+            }
+            let list = try decode(stored, plan)
+            if isRemembered {
+                let finding = list.document === stored.document ? DocumentMemo.Finding.holds : .becomes(list)
+                stored.document.note(finding, plan.decodingQuestion, at: stored.index)
+            }
+            return list
+        } catch {
+            throw error.placed(below: path)
+        }
+    }
+
+    private func decode(_ stored: PropertyList, _ plan: TypePlan) throws(TypeError) -> PropertyList {
+        if Conformance.isUnchanged(stored, plan, .decoding) { return stored }
+        let failure: TypeError?
+        do throws(TypeError) {
+            if let list = try PlanDecoding.decoded(stored, plan, as: plan.root) { return list }
+            failure = nil
+        } catch {
+            failure = error
+        }
+        try DecodingCheck.check(stored, form)
+        throw failure ?? TypeError(.mismatch, "Expected \(form)", ", found more than a document holds")
+    }
+
+    /// How a typed value is stored.
+    public struct EncodeOptions: Sendable, Hashable {
+        /// Whether what the type does not know of the stored value goes.
+        public var replaces: Bool
+
+        public init(replaces: Bool = false) {
+            self.replaces = replaces
+        }
+    }
+
+    /// A value to store.
+    public struct Encoded: Sendable, Equatable {
+        public var list: PropertyList
+        /// Stored elements of arrays that held unknown keys and could not be matched with a new element: their unknown
+        /// keys are lost.
+        public var droppedElements: Int
+    }
+
+    /// The stored form of a value in program form.
+    ///
+    /// What the type does not know of the value that is stored now is kept, through structs, enums with associated
+    /// values, arrays and dictionaries. A field with its default value is written only where the stored value has its key.
+    ///
+    /// - Parameters:
+    ///   - value: the value in program form.
+    ///   - stored: the value that is stored now, in stored form; nil for none.
+    ///   - path: where the value stands, for errors.
+    ///   - options: whether what the type does not know goes.
+    /// - Throws: ``TypeError`` with the path of the first value that is not of the type, or of a field that the type
+    ///   does not declare.
+    public func encode(
+        _ value: PropertyList, over stored: PropertyList? = nil, at path: PropertyListPath = [],
+        options: EncodeOptions = EncodeOptions()
+    ) throws(TypeError) -> Encoded {
+        do throws(TypeError) {
+            let stored = options.replaces ? nil : stored
+            if case .swift(let type) = form { return try type.encode(value, over: stored) }
+            return try encode(value, over: stored, try plans.plan(of: form, in: table))
+        } catch {
+            throw error.placed(below: path)
+        }
+    }
+
+    private func encode(
+        _ value: PropertyList, over stored: PropertyList?, _ plan: TypePlan
+    ) throws(TypeError) -> Encoded {
+        let isKnown = stored.map { plan.knows($0) } ?? true
+        // What is stored matters only where it holds something unknown, or decides whether a default is written.
+        let old = isKnown && plan.defaults.isEmpty ? nil : stored
+        if isKnown, Conformance.isUnchanged(value, plan, .encoding(over: old)) {
+            if plan.defaults.isEmpty { plan.noteUnchanged(value) }
+            return Encoded(list: value, droppedElements: 0)
+        }
+        if let old { try TypeLimits.check(old) }
+        let failure: TypeError?
+        do throws(TypeError) {
+            if let encoded = try PlanEncoding.encoded(value, over: old, plan, as: plan.root) { return encoded }
+            failure = nil
+        } catch {
+            failure = error
+        }
+        try EncodingCheck.check(value, form)
+        throw failure ?? TypeError(.mismatch, "Expected \(form)", ", found more than a document holds")
+    }
+}
+
+extension PropertyList {
+    /// Whether walking the value takes longer than looking up what was found out about it.
+    fileprivate var isWorthRemembering: Bool { node.span >= 64 }
+}
+
+extension TypePlan {
+    /// Whether the stored value holds nothing that the type does not know.
+    fileprivate func knows(_ stored: PropertyList) -> Bool {
+        guard nodes[root].keepsUnknown else { return true }
+        guard stored.isWorthRemembering, isPure else { return Conformance.isKnown(stored, self) }
+        if case .holds? = stored.document.finding(knowingQuestion, at: stored.index) { return true }
+        let isKnown = Conformance.isKnown(stored, self)
+        if isKnown { stored.document.note(.holds, knowingQuestion, at: stored.index) }
+        return isKnown
+    }
+
+    /// Notes that a value, which is both its own program form and its own stored form, is of the type.
+    fileprivate func noteUnchanged(_ value: PropertyList) {
+        guard value.isWorthRemembering, isPure else { return }
+        value.document.note(.holds, decodingQuestion, at: value.index)
+        value.document.note(.holds, knowingQuestion, at: value.index)
+    }
+}

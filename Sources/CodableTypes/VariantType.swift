@@ -1,0 +1,46 @@
+internal import PropertyLists
+
+/// A declared enum whose cases have associated values. Immutable.
+///
+/// A value is what Codable makes of such an enum: a dictionary with one entry, whose key is the case and whose value is
+/// a dictionary of the associated values by their labels, `_0`, `_1` … for those without.
+final class VariantType: Sendable, Equatable {
+    struct Case: Sendable {
+        let name: String
+        /// The associated values as fields.
+        let values: StructureType
+    }
+
+    let name: String
+    /// In the order of their declaration.
+    let cases: [Case]
+    /// The cases in the order of their names' bytes, and each name as bytes.
+    let sorted: [(values: StructureType, key: [UInt8])]
+    private let places: [[UInt8]: Int]
+
+    init(name: String, cases: [Case]) throws(TypeError) {
+        self.name = name
+        self.cases = cases
+        if cases.isEmpty { throw TypeError(.description, "Enum \(name) has no cases") }
+        var places: [[UInt8]: Int] = [:]
+        for (index, one) in cases.enumerated() {
+            guard places.updateValue(index, forKey: Array(one.name.utf8)) == nil else {
+                throw TypeError(.description, "Enum \(name) declares \(one.name) twice")
+            }
+        }
+        self.places = places
+        sorted = cases.map { ($0.values, Array($0.name.utf8)) }.sorted { $0.1.lexicographicallyPrecedes($1.1) }
+    }
+
+    static func == (left: VariantType, right: VariantType) -> Bool {
+        FormComparison.areEqual(.variant(left), .variant(right))
+    }
+
+    func values(ofCase name: String) -> StructureType? { places[Array(name.utf8)].map { cases[$0].values } }
+
+    /// The key of an associated value without a label.
+    static func key(ofValue index: Int) -> String { "_\(index)" }
+
+    /// Swift's own words.
+    static let wrongCount = TypeError(.mismatch, "Invalid number of keys found, expected one")
+}

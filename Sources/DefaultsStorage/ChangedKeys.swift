@@ -1,0 +1,116 @@
+internal import PropertyLists
+
+/// The top-level keys whose values may be others than when somebody looked last.
+struct ChangedKeys {
+    private var keys = KeyTable<Void>()
+    /// Whether any key may be among them.
+    private(set) var isEverything = false
+
+    private let most: Int
+
+    /// - Parameter most: how many keys are remembered; more cost more than to look at all of them.
+    init(most: Int = 65_536) {
+        self.most = most
+    }
+
+    var isEmpty: Bool { keys.isEmpty && !isEverything }
+
+    /// The keys, in the order of their bytes; of no meaning where `isEverything`.
+    var sorted: [String] { keys.sortedIndices().map { keys.key(at: $0) } }
+
+    /// Whether the value at `path` may have changed.
+    func mayReach(_ path: PropertyListPath) -> Bool {
+        guard !isEverything, case .key(let key)? = path.steps.first else { return !isEmpty }
+        return key.withBytes { keys.find($0.bindMemory(to: UInt8.self)) != nil }
+    }
+
+    mutating func insert(_ key: UnsafeBufferPointer<UInt8>) {
+        if isEverything { return }
+        if keys.count < most { keys.set((), for: key) } else { insertEverything() }
+    }
+
+    mutating func insertEverything() {
+        keys = KeyTable()
+        isEverything = true
+    }
+
+    mutating func insert(_ delta: Delta) {
+        for index in 0..<delta.entries.count { delta.entries.withKey(at: index) { insert($0) } }
+    }
+
+    mutating func formUnion(_ other: ChangedKeys) {
+        if other.isEverything { insertEverything() }
+        for index in 0..<other.keys.count { other.keys.withKey(at: index) { insert($0) } }
+    }
+
+    /// The keys by which two dictionaries differ: both are walked once, in the order of their keys.
+    mutating func insertDifferences(_ old: PropertyList, _ new: PropertyList) {
+        if old.document === new.document, old.index == new.index { return }
+        var left = SortedEntries(old)
+        var right = SortedEntries(new)
+        while let key = left.key, let other = right.key {
+            let order = compareBytes(key, other)
+            if order != 0 || left.value != right.value { insert(order > 0 ? other : key) }
+            if order <= 0 { left.advance() }
+            if order >= 0 { right.advance() }
+        }
+        while let key = left.key {
+            insert(key)
+            left.advance()
+        }
+        while let key = right.key {
+            insert(key)
+            right.advance()
+        }
+    }
+}
+
+/// A dictionary's entries, one after the other, their keys as bytes.
+private struct SortedEntries {
+    private let dictionary: PropertyList
+    private var slots: Range<Int>
+
+    init(_ dictionary: PropertyList) {
+        self.dictionary = dictionary
+        slots = dictionary.document.keys(ofDictionaryAt: dictionary.index)
+    }
+
+    var key: UnsafeBufferPointer<UInt8>? {
+        slots.isEmpty ? nil : dictionary.document.buffer(of: dictionary.document.nodes[slots.lowerBound])
+    }
+
+    var value: PropertyList {
+        let distance = dictionary.document.nodes[slots.lowerBound].distance
+        return PropertyList(document: dictionary.document, index: dictionary.index + distance)
+    }
+
+    mutating func advance() { slots = slots.dropFirst() }
+}
+
+/// A dictionary that a watch has told of: the one that was there at first, and what became of it since.
+struct SeenDictionary {
+    private var base: PropertyList
+    private var changes = Delta()
+
+    init(_ base: PropertyList) {
+        self.base = base
+    }
+
+    subscript(key: UnsafeBufferPointer<UInt8>) -> PropertyList? {
+        guard let index = changes.find(key) else { return base[utf8: key] }
+        guard case .set(let value) = changes.entries[index] else { return nil }
+        return value
+    }
+
+    /// The dictionary as a whole, which is put together once for many changes.
+    mutating func whole() throws(PropertyListError) -> PropertyList {
+        base = try changes.applied(to: base)
+        changes = Delta()
+        return base
+    }
+
+    mutating func set(_ value: PropertyList?, for key: UnsafeBufferPointer<UInt8>) throws(PropertyListError) {
+        if let value { changes.set(value.compacted(), for: key) } else { changes.remove(key) }
+        if changes.entries.count > max(64, base.count / 2) { _ = try whole() }
+    }
+}

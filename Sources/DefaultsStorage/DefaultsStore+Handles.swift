@@ -1,0 +1,26 @@
+extension DefaultsStore {
+    /// What another handle on a store may do.
+    public enum Access: Sendable, Hashable {
+        /// The same as the handle it comes from.
+        case same
+        /// Only read.
+        case readOnly
+    }
+
+    /// Another handle on the same store, of the same search list and options, with the defaults that are registered
+    /// now. It has watches of its own, and closing one of the two leaves the other open: for handing a store to a part
+    /// of the program that closes what it has.
+    public func anotherHandle(_ access: Access = .same) throws(DefaultsError) -> DefaultsStore {
+        var options = Options()
+        options.isReadOnly = isReadOnly || access == .readOnly
+        options.timeout = timeout
+        options.durability = durability
+        options.validation = validation
+        options.defaults = try domain.lock.withLock { () throws(DefaultsError) in
+            try state.checkOpen()
+            options.synchronization = domain.synchronization
+            return state.registered
+        }
+        return try DefaultsStore(domain, layers, options)
+    }
+}

@@ -1,0 +1,109 @@
+internal import PropertyLists
+
+/// One watch: what it looks at, whom it tells, and what it has told of.
+///
+/// `@unchecked Sendable`: what was seen is guarded by `lock`.
+final class Watch: @unchecked Sendable {
+    /// nil for a watch for events.
+    let scope: DefaultsScope?
+    private let handler: @Sendable (DefaultsChange) -> Void
+    private let eventHandler: (@Sendable (DefaultsEvent) -> Void)?
+    private let lock = Lock()
+    /// The value of a path; of no meaning for a watch of everything.
+    private var seen: PropertyList?
+    private var seenDictionary: SeenDictionary
+
+    init(_ scope: DefaultsScope, _ handler: @escaping @Sendable (DefaultsChange) -> Void, seen: PropertyList?) {
+        self.scope = scope
+        self.handler = handler
+        eventHandler = nil
+        self.seen = seen
+        seenDictionary = SeenDictionary(scope == .everything ? seen ?? emptyDictionary : emptyDictionary)
+    }
+
+    init(eventHandler: @escaping @Sendable (DefaultsEvent) -> Void) {
+        scope = nil
+        handler = { _ in }
+        self.eventHandler = eventHandler
+        seenDictionary = SeenDictionary(emptyDictionary)
+    }
+
+    func tell(_ event: DefaultsEvent) -> Int {
+        guard let eventHandler else { return 0 }
+        eventHandler(event)
+        return 1
+    }
+
+    /// Tells the differences between the value that was seen and `new`.
+    func tell(of new: PropertyList?) -> Int {
+        let old = lock.withLock {
+            defer { seen = new }
+            return seen
+        }
+        guard old != new else { return 0 }
+        var changes: [DefaultsChange] = []
+        switch scope {
+        case .value(let path): changes = [DefaultsChange(path: path, old: old, new: new)]
+        case .subtree(let path): Self.compare(old, new, at: path, into: &changes)
+        case .everything, nil: break
+        }
+        return tell(changes)
+    }
+
+    /// Tells which of the keys have other values than were seen.
+    func tell(
+        of keys: [String], _ value: (UnsafeBufferPointer<UInt8>) throws(DefaultsError) -> PropertyList?
+    ) throws(DefaultsError) -> Int {
+        var changes: [DefaultsChange] = []
+        for key in keys {
+            let change = try key.withBytes { bytes throws(DefaultsError) in
+                let utf8 = bytes.bindMemory(to: UInt8.self)
+                return try replace(utf8, try value(utf8)).map { (old: $0.old, new: $0.new) }
+            }
+            if let change { changes.append(DefaultsChange(path: [.key(key)], old: change.old, new: change.new)) }
+        }
+        return tell(changes)
+    }
+
+    /// Tells by which keys `new` differs from the dictionary that was seen.
+    func tell(ofAll new: PropertyList) throws(DefaultsError) -> Int {
+        var keys = ChangedKeys(most: .max)
+        try lock.withLock { () throws(DefaultsError) in
+            let old = try DefaultsError.translating { () throws(PropertyListError) in try seenDictionary.whole() }
+            keys.insertDifferences(old, new)
+        }
+        return try tell(of: keys.sorted) { new[utf8: $0] }
+    }
+
+    /// Notes the value of a key; gives both where it is another.
+    private func replace(
+        _ key: UnsafeBufferPointer<UInt8>, _ new: PropertyList?
+    ) throws(DefaultsError) -> (old: PropertyList?, new: PropertyList?)? {
+        try lock.withLock { () throws(DefaultsError) in
+            let old = seenDictionary[key]
+            guard old != new else { return nil }
+            try DefaultsError.translating { () throws(PropertyListError) in try seenDictionary.set(new, for: key) }
+            return (old, new)
+        }
+    }
+
+    private func tell(_ changes: [DefaultsChange]) -> Int {
+        for change in changes { handler(change) }
+        return changes.count
+    }
+
+    /// Notes each place where two values differ. Recursion is bounded by the depth limit of documents.
+    private static func compare(
+        _ old: PropertyList?, _ new: PropertyList?, at path: PropertyListPath, into changes: inout [DefaultsChange]
+    ) {
+        guard old != new else { return }
+        guard let old, let new, old.kind == .dictionary, new.kind == .dictionary else {
+            changes.append(DefaultsChange(path: path, old: old, new: new))
+            return
+        }
+        for (key, value) in old.entries { compare(value, new[key], at: path.appending(.key(key)), into: &changes) }
+        for (key, value) in new.entries where old[key] == nil {
+            changes.append(DefaultsChange(path: path.appending(.key(key)), old: nil, new: value))
+        }
+    }
+}

@@ -1,0 +1,28 @@
+public import CKVCodable
+internal import CodableTypes
+internal import DefaultsStorage
+internal import PropertyLists
+
+@c @implementation public func kv_store_share(
+    _ store: OpaquePointer?, _ flags: UInt32, _ handle: UnsafeMutablePointer<OpaquePointer?>?,
+    _ error: UnsafeMutablePointer<OpaquePointer?>?
+) -> kv_status {
+    reporting(error) {
+        let store = try require(store, DefaultsStore.self, "store")
+        guard flags & ~UInt32(KV_READ_ONLY_HANDLE) == 0 else {
+            throw Failure.invalidArgument("\(flags) holds flags that do not exist")
+        }
+        let shared = try store.anotherHandle(flags == 0 ? .same : .readOnly)
+        handle?.pointee = Handle.give(shared)
+        return KV_OK
+    }
+}
+
+@c @implementation public func kv_error_new(
+    _ status: kv_status, _ message: kv_str, _ steps: UnsafePointer<kv_step>?, _ count: Int
+) -> OpaquePointer? {
+    guard let message = try? message.string("message"), let path = try? path(steps, count) else { return nil }
+    var failure = Failure(status, message)
+    failure.path = path
+    return Handle.give(ErrorHandle(failure))
+}

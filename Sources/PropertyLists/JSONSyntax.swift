@@ -1,0 +1,231 @@
+/// Reads JSON (RFC 8259).
+///
+/// What is decided here beyond it: a number without point and exponent is an integer, and one that 64 bits cannot hold
+/// is an error, as is one beyond the range of a Double; of equal keys the last wins; null is read, and stands in memory
+/// only; strings must be Unicode, so that an escaped lone surrogate is an error. Comments, trailing commas and other
+/// extensions are none of JSON.
+struct JSONSyntax: TextSyntax {
+    /// Whether nothing of the container that is open has been read yet.
+    fileprivate var isFirst = false
+
+    static func begin<Output: ReaderOutput & ~Copyable>(
+        _ reader: inout TextReader<Self, Output>
+    ) throws(PropertyListError) {
+        reader.cursor.skipWhitespace()
+        try reader.value()
+    }
+
+    @inline(__always) static func item<Output: ReaderOutput & ~Copyable>(
+        _ reader: inout TextReader<Self, Output>
+    ) throws(PropertyListError) {
+        try reader.item()
+    }
+
+    static func end<Output: ReaderOutput & ~Copyable>(
+        _ reader: inout TextReader<Self, Output>
+    ) throws(PropertyListError) {
+        reader.cursor.skipWhitespace()
+        guard reader.cursor.position == reader.cursor.count else { throw reader.unexpected("the end") }
+    }
+}
+
+extension TextReader where Syntax == JSONSyntax, Output: ~Copyable {
+    /// What comes next in the container that is open: an element, an entry, or its end.
+    @inline(__always) fileprivate mutating func item() throws(PropertyListError) {
+        cursor.skipWhitespace()
+        if cursor.current == (isDictionary ? UInt8(ascii: "}") : UInt8(ascii: "]")) { return try endContainer() }
+        if syntax.isFirst {
+            syntax.isFirst = false
+        } else {
+            guard cursor.consume(",") else { throw unexpected(isDictionary ? ", or }" : ", or ]") }
+            cursor.skipWhitespace()
+        }
+        if isDictionary {
+            try key()
+            cursor.skipWhitespace()
+        }
+        try value()
+    }
+
+    private mutating func key() throws(PropertyListError) {
+        guard cursor.current == UInt8(ascii: "\"") else { throw unexpected("a key in quotes") }
+        let start = output.bytes.count
+        try text()
+        try output.appendKey(storedFrom: start)
+        cursor.skipWhitespace()
+        guard cursor.consume(":") else { throw unexpected(":") }
+    }
+
+    @inline(__always) fileprivate mutating func value() throws(PropertyListError) {
+        guard let first = cursor.current else { throw unexpected("a value") }
+        switch first {
+        case UInt8(ascii: "\""):
+            let start = output.bytes.count
+            try text()
+            try output.append(storedFrom: start, as: .string)
+        case UInt8(ascii: "{"): try beginContainer(isDictionary: true)
+        case UInt8(ascii: "["): try beginContainer(isDictionary: false)
+        case UInt8(ascii: "-"), UInt8(ascii: "0")...UInt8(ascii: "9"): try number()
+        default: try word()
+        }
+    }
+
+    private mutating func beginContainer(isDictionary: Bool) throws(PropertyListError) {
+        try open(isDictionary: isDictionary)
+        cursor.position += 1
+        syntax.isFirst = true
+    }
+
+    private mutating func endContainer() throws(PropertyListError) {
+        cursor.position += 1
+        try close()
+        syntax.isFirst = false
+    }
+
+    private mutating func word() throws(PropertyListError) {
+        if cursor.consume("true") {
+            try output.append(scalar: .boolean, 1)
+        } else if cursor.consume("false") {
+            try output.append(scalar: .boolean, 0)
+        } else if cursor.consume("null") {
+            try output.append(scalar: .null, 0)
+        } else {
+            throw unexpected("a value")
+        }
+    }
+}
+
+// MARK: - Numbers
+
+extension TextReader where Syntax == JSONSyntax, Output: ~Copyable {
+    private mutating func number() throws(PropertyListError) {
+        let start = cursor.position
+        if cursor.current == UInt8(ascii: "-") { cursor.position += 1 }
+        let first = cursor.position
+        cursor.skip(while: isDigit)
+        let digits = cursor.position - first
+        guard digits > 0 else { throw unexpected("a digit") }
+        guard digits == 1 || cursor.base[first] != UInt8(ascii: "0") else {
+            throw malformed("Expected a number without leading zeros, found 0", at: first)
+        }
+        let isReal = try fraction()
+        let text = cursor.slice(start, cursor.position)
+        if isReal { try real(text, at: start) } else { try integer(text, at: start) }
+    }
+
+    /// Steps over fraction and exponent; whether there was one of them.
+    private mutating func fraction() throws(PropertyListError) -> Bool {
+        var isReal = false
+        if cursor.consume(".") {
+            isReal = true
+            guard let digit = cursor.current, isDigit(digit) else { throw unexpected("a digit") }
+            cursor.skip(while: isDigit)
+        }
+        guard let mark = cursor.current, mark | 0x20 == UInt8(ascii: "e") else { return isReal }
+        cursor.position += 1
+        if cursor.current == UInt8(ascii: "+") || cursor.current == UInt8(ascii: "-") { cursor.position += 1 }
+        guard let digit = cursor.current, isDigit(digit) else { throw unexpected("a digit") }
+        cursor.skip(while: isDigit)
+        return true
+    }
+
+    private mutating func integer(
+        _ text: UnsafeBufferPointer<UInt8>, at start: Int
+    ) throws(PropertyListError) {
+        guard let number = IntegerText(text, allowsHexadecimal: false), try output.append(number) else {
+            throw outOfRange("an integer of 64 bits", text, at: start)
+        }
+    }
+
+    private mutating func real(_ text: UnsafeBufferPointer<UInt8>, at start: Int) throws(PropertyListError) {
+        guard let value = realNumber(text), value.isFinite else { throw outOfRange("a Double", text, at: start) }
+        try output.append(scalar: .real, value.bitPattern)
+    }
+
+    private func outOfRange(
+        _ wanted: String, _ text: UnsafeBufferPointer<UInt8>, at start: Int
+    ) -> PropertyListError {
+        let shown = String(decoding: text.prefix(40), as: UTF8.self) + (text.count > 40 ? "…" : "")
+        return PropertyListError(
+            .invalidValue, "Expected \(wanted), found \(shown)", location: cursor.location(of: start))
+    }
+}
+
+// MARK: - Strings
+
+extension TextReader where Syntax == JSONSyntax, Output: ~Copyable {
+    /// Appends the text in quotes that begins here to the output's bytes.
+    @inline(__always) private mutating func text() throws(PropertyListError) {
+        let start = cursor.position
+        let first = output.bytes.count
+        cursor.position &+= 1
+        while true {
+            let piece = cursor.position
+            cursor.position = cursor.endOfPlainJSON()
+            output.store(cursor.slice(piece, cursor.position), of: first)
+            guard let byte = cursor.current else { throw malformed("Expected \", found the end", at: start) }
+            if byte == UInt8(ascii: "\"") { break }
+            guard byte == UInt8(ascii: "\\") else {
+                throw unexpected("an escaped control character")
+            }
+            try escape()
+        }
+        cursor.position &+= 1
+    }
+
+    private mutating func escape() throws(PropertyListError) {
+        let position = cursor.position
+        guard let byte = cursor.byte(1) else { throw malformed("Expected an escape, found the end") }
+        cursor.position += 2
+        switch byte {
+        case UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "/"): output.bytes.append(byte)
+        case UInt8(ascii: "b"): output.bytes.append(0x08)
+        case UInt8(ascii: "f"): output.bytes.append(0x0C)
+        case UInt8(ascii: "n"): output.bytes.append(0x0A)
+        case UInt8(ascii: "r"): output.bytes.append(0x0D)
+        case UInt8(ascii: "t"): output.bytes.append(0x09)
+        case UInt8(ascii: "u"):
+            guard let scalar = cursor.escapedScalar(shortest: 4) else {
+                throw malformed("Expected four hexadecimal digits of a character", at: position)
+            }
+            output.bytes.append(scalar)
+        default: throw malformed("Expected an escape, found \\\(cursor.found(at: position + 1))", at: position)
+        }
+    }
+}
+
+extension TextCursor {
+    /// The character of `shortest` to four hexadecimal digits, or of two such escapes that are a surrogate pair; nil for
+    /// no character.
+    mutating func escapedScalar(shortest: Int) -> Unicode.Scalar? {
+        guard let unit = hexadecimal(shortest) else { return nil }
+        guard unit & 0xFC00 == 0xD800 else { return Unicode.Scalar(unit) }
+        guard current == UInt8(ascii: "\\"), let mark = byte(1), mark | 0x20 == UInt8(ascii: "u") else { return nil }
+        position += 2
+        guard let second = hexadecimal(shortest), second & 0xFC00 == 0xDC00 else { return nil }
+        return Unicode.Scalar(0x10000 + ((unit & 0x3FF) << 10) + (second & 0x3FF))
+    }
+
+    private mutating func hexadecimal(_ shortest: Int) -> UInt32? {
+        var value: UInt32 = 0
+        for length in 0..<4 {
+            guard let byte = current, let digit = hexadecimalValue(byte) else {
+                return length >= shortest ? value : nil
+            }
+            value = value << 4 | UInt32(digit)
+            position += 1
+        }
+        return value
+    }
+
+    /// Where the next quote, backslash or control character stands, or the end.
+    @inline(__always) fileprivate func endOfPlainJSON() -> Int {
+        var end = position
+        while end < count {
+            let byte = base[end]
+            if byte < 0x20 || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\") { break }
+            end &+= 1
+        }
+        return end
+    }
+}

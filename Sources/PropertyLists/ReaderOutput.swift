@@ -1,0 +1,55 @@
+internal import CKVCodable
+
+/// Where a reader writes: a builder, or a check of the same steps that keeps nothing.
+///
+/// Text is appended to `bytes` in pieces, and then named by where it starts.
+protocol ReaderOutput: ~Copyable {
+    var limits: PropertyListLimits { get }
+    var bytes: GrowableBuffer<UInt8> { get set }
+    /// Bytes of all text and data so far.
+    var textSize: Int { get }
+    /// Whether more is kept than a file that turns out to be damaged should cost.
+    var isLarge: Bool { get }
+    /// Whether the text that was stored last is cut short, and says nothing.
+    var isCut: Bool { get }
+    /// The path of the value that comes next, or came last.
+    var path: PropertyListPath { get }
+
+    /// Appends a piece of the text that starts at `start`.
+    mutating func store(_ piece: UnsafeBufferPointer<UInt8>, of start: Int)
+    mutating func append(scalar kind: PropertyListKind, _ payload: UInt64) throws(PropertyListError)
+    mutating func append(storedFrom start: Int, as kind: PropertyListKind) throws(PropertyListError)
+    mutating func appendKey(storedFrom start: Int) throws(PropertyListError)
+    mutating func beginArray() throws(PropertyListError)
+    mutating func beginDictionary() throws(PropertyListError)
+    mutating func end() throws(PropertyListError)
+
+    /// The number of the UID that the open dictionary stands for; nil when it is another one.
+    var uidOfOpenDictionary: UInt32? { get }
+    mutating func endDictionary(asUID uid: UInt32) throws(PropertyListError)
+}
+
+extension ReaderOutput where Self: ~Copyable {
+    /// An integer where it fits in `Int64`, else an unsigned one.
+    @inline(__always) mutating func append(_ number: IntegerText) throws(PropertyListError) -> Bool {
+        switch number {
+        case .integer(let value): try append(scalar: .integer, UInt64(bitPattern: value))
+        case .unsigned(let value): try append(scalar: value > UInt64(Int64.max) ? .unsigned : .integer, value)
+        default: return false
+        }
+        return true
+    }
+}
+
+extension PropertyListBuilder: ReaderOutput {
+    /// A key that is not placed yet takes three times its own size more while it is sorted.
+    @inline(__always) var isLarge: Bool {
+        (nodes.count &+ 4 &* keys.count) &* 16 &+ bytes.count > limits.uncheckedTree
+    }
+
+    @inline(__always) var textSize: Int { bytes.count }
+
+    @inline(__always) var isCut: Bool { false }
+
+    @inline(__always) mutating func store(_ piece: UnsafeBufferPointer<UInt8>, of start: Int) { bytes.append(piece) }
+}

@@ -1,0 +1,106 @@
+/// The grammar of a text format: what stands around the value, and what may come next inside a container.
+protocol TextSyntax {
+    init()
+    /// Reads all that comes before the content of the root, which stays open where it is a container.
+    static func begin<Output: ReaderOutput & ~Copyable>(
+        _ reader: inout TextReader<Self, Output>
+    ) throws(PropertyListError)
+    /// Reads what comes next in the container that is open: an element, an entry, or its end.
+    static func item<Output: ReaderOutput & ~Copyable>(
+        _ reader: inout TextReader<Self, Output>
+    ) throws(PropertyListError)
+    /// Reads what comes behind the root, up to the end of the text.
+    static func end<Output: ReaderOutput & ~Copyable>(
+        _ reader: inout TextReader<Self, Output>
+    ) throws(PropertyListError)
+}
+
+extension TextSyntax {
+    /// The property list that a text, valid UTF-8, holds.
+    static func read(_ cursor: TextCursor, limits: PropertyListLimits) throws(PropertyListError) -> PropertyList {
+        var reader = TextReader<Self, PropertyListBuilder>(cursor, PropertyListBuilder(limits: limits))
+        if cursor.count > limits.uncheckedFile { try reader.check() }
+        try reader.read()
+        return try reader.output.finish()
+    }
+}
+
+/// Reads a text format, container by container and without recursion, into a builder or a check.
+struct TextReader<Syntax: TextSyntax, Output: ReaderOutput & ~Copyable>: ~Copyable {
+    var cursor: TextCursor
+    var output: Output
+    /// What the grammar keeps for itself.
+    var syntax = Syntax()
+    /// Whether the container that is open is a dictionary, and the same for those around it.
+    private(set) var isDictionary = false
+    private var outer = GrowableBuffer<Bool>()
+    /// Whether the whole text is known to be sound.
+    private var isChecked = false
+
+    init(_ cursor: TextCursor, _ output: consuming Output) {
+        self.cursor = cursor
+        self.output = output
+    }
+}
+
+extension TextReader where Output: ~Copyable {
+    mutating func read() throws(PropertyListError) {
+        do throws(PropertyListError) {
+            try Syntax.begin(&self)
+            while outer.count > 0 {
+                try Syntax.item(&self)
+                if output.isLarge { try check() }
+            }
+            try Syntax.end(&self)
+        } catch {
+            throw located(error)
+        }
+    }
+
+    /// Reads the whole text once without keeping it, so that a fault costs no memory.
+    mutating func check() throws(PropertyListError) {
+        guard !isChecked else { return }
+        isChecked = true
+        var start = cursor
+        start.position = 0
+        var reader = TextReader<Syntax, ReaderCheck>(start, ReaderCheck(limits: output.limits))
+        try reader.read()
+    }
+
+    /// Adds the path, and the place in the text, where the error names none.
+    private func located(_ error: PropertyListError) -> PropertyListError {
+        var error = error
+        if error.path.isEmpty { error.path = output.path }
+        if error.location == nil { error.location = cursor.location(of: cursor.position) }
+        return error
+    }
+
+    /// How many containers are open.
+    var depth: Int { outer.count }
+
+    mutating func open(isDictionary isInner: Bool) throws(PropertyListError) {
+        if isInner { try output.beginDictionary() } else { try output.beginArray() }
+        outer.append(isDictionary)
+        isDictionary = isInner
+    }
+
+    mutating func close() throws(PropertyListError) {
+        try output.end()
+        leave()
+    }
+
+    /// Goes back to the container around the one whose end has been written.
+    mutating func leave() {
+        isDictionary = outer[outer.count - 1]
+        outer.count -= 1
+    }
+
+    func malformed(_ message: String, at position: Int? = nil) -> PropertyListError {
+        cursor.malformed(message, at: position)
+    }
+
+    /// The error that something else stands here.
+    func unexpected(_ wanted: String) -> PropertyListError {
+        malformed("Expected \(wanted), found \(cursor.found(at: cursor.position))")
+    }
+}

@@ -1,0 +1,36 @@
+/// How a text format writes a value.
+protocol TextLayout {
+    init()
+    static func write(_ writer: inout TextWriter<Self>) throws(PropertyListError)
+}
+
+extension TextLayout {
+    static func write(_ list: PropertyList, to output: inout GrowableBuffer<UInt8>) throws(PropertyListError) {
+        var writer = TextWriter<Self>(list, output)
+        output = GrowableBuffer()
+        try write(&writer)
+        output = writer.takeOutput()
+    }
+}
+
+/// Writes a text format, value by value and without recursion.
+struct TextWriter<Layout: TextLayout>: ~Copyable {
+    var output: GrowableBuffer<UInt8>
+    var walk: TreeWalk
+    let document: Document
+    /// What the layout keeps for itself.
+    var layout = Layout()
+
+    fileprivate init(_ list: PropertyList, _ output: consuming GrowableBuffer<UInt8>) {
+        self.output = output
+        walk = TreeWalk(of: list)
+        document = list.document
+    }
+
+    fileprivate consuming func takeOutput() -> GrowableBuffer<UInt8> { output }
+
+    /// The error that the format cannot hold the value that came last.
+    func unwritable(_ message: String) -> PropertyListError {
+        PropertyListError(.invalidValue, message, at: walk.path)
+    }
+}

@@ -1,0 +1,209 @@
+internal import CKVCodable
+
+/// Writes XML in the layout of Apple's writers: header, document type, tabs, base64 in lines.
+///
+/// What is decided here beyond the layout:
+/// - A real is written with the fewest digits that read back to the same number.
+/// - A date is written to the second, as the format asks. Where it has a fraction, the processing instruction
+///   `<?seconds-since-2001 785404800.25?>` follows it: other readers skip it and see the whole second, ours gives the
+///   date back exactly. Where the instruction does not fit the date, because somebody changed that, it counts for
+///   nothing.
+/// - A UID is the dictionary `{CF$UID: number}`, as Apple's keyed archives have it.
+/// - A return is written `&#13;`, since an XML parser would make a newline of it.
+struct XMLLayout: TextLayout {
+    static func write(_ writer: inout TextWriter<Self>) throws(PropertyListError) { try writer.write() }
+}
+
+extension TextWriter<XMLLayout> {
+    fileprivate mutating func write() throws(PropertyListError) {
+        append(
+            """
+            <?xml version="1.0" encoding="UTF-8"?>
+            <!DOCTYPE plist PUBLIC "-//Apple//DTD PLIST 1.0//EN" "http://www.apple.com/DTDs/PropertyList-1.0.dtd">
+            <plist version="1.0">
+
+            """)
+        while let event = walk.next() {
+            switch event {
+            case .value(let node):
+                try key(depth: walk.depth)
+                try value(node)
+            case .begin(let node):
+                try key(depth: walk.depth - 1)
+                indent(walk.depth - 1)
+                append(node.kind == .array ? "<array>\n" : "<dict>\n")
+            case .end(let kind):
+                indent(walk.depth)
+                append(kind == .array ? "</array>\n" : "</dict>\n")
+            }
+        }
+        append("</plist>\n")
+    }
+
+    @inline(__always) private mutating func key(depth: Int) throws(PropertyListError) {
+        guard let key = walk.key else { return }
+        indent(depth)
+        append("<key>")
+        try text(document.buffer(of: key))
+        append("</key>\n")
+    }
+
+    @inline(__always) private mutating func value(_ node: kv_node) throws(PropertyListError) {
+        indent(walk.depth)
+        switch node.kind {
+        case .string:
+            append("<string>")
+            try text(document.buffer(of: node))
+            append("</string>\n")
+        case .integer:
+            append("<integer>")
+            output.append(decimal: Int64(bitPattern: node.payload))
+            append("</integer>\n")
+        case .boolean: append(node.payload != 0 ? "<true/>\n" : "<false/>\n")
+        case .array: append("<array/>\n")
+        case .dictionary: append("<dict/>\n")
+        default: try rareValue(node)
+        }
+    }
+
+    private mutating func rareValue(_ node: kv_node) throws(PropertyListError) {
+        switch node.kind {
+        case .real: real(Double(bitPattern: node.payload))
+        case .date: try date(Double(bitPattern: node.payload))
+        case .data: data(document.buffer(of: node))
+        case .uid: uid(node.payload)
+        case .unsigned:
+            append("<integer>")
+            output.append(decimal: node.payload)
+            append("</integer>\n")
+        default: throw unwritable("Expected a value that XML can hold, found nil")
+        }
+    }
+
+    private mutating func real(_ value: Double) {
+        append("<real>")
+        if value.isFinite {
+            output.append(shortest: value, keepsPoint: false)
+        } else {
+            append(value.isNaN ? "nan" : value < 0 ? "-infinity" : "+infinity")
+        }
+        append("</real>\n")
+    }
+
+    private mutating func date(_ seconds: Double) throws(PropertyListError) {
+        guard let date = CalendarDate(secondsSince2001: seconds) else {
+            throw unwritable(
+                "Expected a date from year 0 to 9999, found \(seconds) seconds since 2001; binary can hold it")
+        }
+        append("<date>")
+        date.write(to: &output)
+        append("</date>")
+        // A fraction, or the sign of zero.
+        if seconds.bitPattern != date.secondsSince2001.bitPattern {
+            append("<?seconds-since-2001 ")
+            output.append(shortest: seconds, keepsPoint: false)
+            append("?>")
+        }
+        append("\n")
+    }
+
+    /// Apple's lines are as much shorter than 76 characters as eight columns for each tab take, down to 12.
+    private mutating func data(_ bytes: UnsafeBufferPointer<UInt8>) {
+        append("<data>\n")
+        let indentation = min(walk.depth, 8)
+        let length = (76 - 8 * indentation + 3) / 4 * 3
+        for start in stride(from: 0, to: bytes.count, by: length) {
+            indent(indentation)
+            Base64.encode(UnsafeBufferPointer(rebasing: bytes[start..<min(start + length, bytes.count)]), to: &output)
+            append("\n")
+        }
+        indent(walk.depth)
+        append("</data>\n")
+    }
+
+    private mutating func uid(_ number: UInt64) {
+        let depth = walk.depth
+        append("<dict>\n")
+        indent(depth + 1)
+        append("<key>CF$UID</key>\n")
+        indent(depth + 1)
+        append("<integer>")
+        output.append(decimal: number)
+        append("</integer>\n")
+        indent(depth)
+        append("</dict>\n")
+    }
+}
+
+// MARK: - Text
+
+extension TextWriter<XMLLayout> {
+    /// Appends text with what XML cannot have in it replaced, eight bytes at a time where nothing is.
+    @inline(__always) private mutating func text(_ text: UnsafeBufferPointer<UInt8>) throws(PropertyListError) {
+        guard let base = text.baseAddress else { return }
+        output.reserve(text.count)
+        var start = 0
+        var position = 0
+        while position < text.count {
+            if text.count &- position >= 8,
+                !needsCare(UnsafeRawPointer(base + position).loadUnaligned(as: UInt64.self))
+            {
+                position &+= 8
+                continue
+            }
+            let byte = base[position]
+            if byte >= 0x20 && byte != UInt8(ascii: "<") && byte != UInt8(ascii: ">") && byte != UInt8(ascii: "&")
+                && byte != 0xEF
+            {
+                position &+= 1
+                continue
+            }
+            output.append(UnsafeBufferPointer(start: base + start, count: position - start))
+            start = position
+            let isReplaced = try replace(text, position)
+            position &+= 1
+            if isReplaced { start = position }
+        }
+        output.append(UnsafeBufferPointer(start: base + start, count: position - start))
+    }
+
+    /// Whether one of eight bytes is a control character, `<`, `>`, `&`, or the first byte of U+FFFE and U+FFFF.
+    @inline(__always) private func needsCare(_ word: UInt64) -> Bool {
+        func zeroBytes(_ word: UInt64) -> UInt64 { (word &- 0x0101_0101_0101_0101) & ~word }
+        let control = (word &- 0x2020_2020_2020_2020) & ~word
+        let less = zeroBytes(word ^ 0x3C3C_3C3C_3C3C_3C3C)
+        let greater = zeroBytes(word ^ 0x3E3E_3E3E_3E3E_3E3E)
+        let ampersand = zeroBytes(word ^ 0x2626_2626_2626_2626)
+        let noncharacter = zeroBytes(word ^ 0xEFEF_EFEF_EFEF_EFEF)
+        return (control | less | greater | ampersand | noncharacter) & 0x8080_8080_8080_8080 != 0
+    }
+
+    /// Appends what stands for a byte that cannot stand for itself; false for one that can.
+    private mutating func replace(
+        _ text: UnsafeBufferPointer<UInt8>, _ position: Int
+    ) throws(PropertyListError) -> Bool {
+        switch text[position] {
+        case UInt8(ascii: "<"): append("&lt;")
+        case UInt8(ascii: ">"): append("&gt;")
+        case UInt8(ascii: "&"): append("&amp;")
+        case 0x0D: append("&#13;")
+        case 0x09, 0x0A: return false
+        case 0xEF:
+            // Valid UTF-8: two more bytes follow. EF BF BE and EF BF BF are the two noncharacters that XML excludes.
+            guard text[position + 1] == 0xBF, text[position + 2] >= 0xBE else { return false }
+            throw unwritable("Expected text that XML can hold, found a noncharacter; binary can hold it")
+        case let byte:
+            let number = "U+00" + String(byte / 16) + String(byte % 16, radix: 16, uppercase: true)
+            throw unwritable("Expected text that XML can hold, found control character \(number); binary can hold it")
+        }
+        return true
+    }
+
+    @inline(__always) private mutating func append(_ text: StaticString) {
+        output.append(text: text)
+    }
+
+    @inline(__always) private mutating func indent(_ depth: Int) {
+        output.append(tabs: depth)
+    }
+}

@@ -1,0 +1,85 @@
+extension TextReader where Syntax == XMLSyntax, Output: ~Copyable {
+    /// Appends the text up to the next end tag to the output's bytes, with entities replaced.
+    @inline(__always) mutating func text() throws(PropertyListError) {
+        let first = output.bytes.count
+        while true {
+            let start = cursor.position
+            let end = cursor.endOfPlainText()
+            output.store(cursor.slice(start, end), of: first)
+            cursor.position = end
+            if cursor.byte(1) == UInt8(ascii: "/"), cursor.current == UInt8(ascii: "<") { return }
+            try special(of: first)
+        }
+    }
+
+    /// What interrupts a text: a reference, a CDATA section, a comment, a processing instruction.
+    private mutating func special(of text: Int) throws(PropertyListError) {
+        let start = cursor.position
+        guard let byte = cursor.current else { throw malformed("Expected an end tag, found the end") }
+        if byte == UInt8(ascii: "&") { return try reference() }
+        if cursor.consume("<![CDATA[") {
+            let first = cursor.position
+            guard cursor.skip(behind: "]]>") else { throw malformed("Expected ]]>, found the end", at: start) }
+            output.store(cursor.slice(first, cursor.position - 3), of: text)
+        } else if try !skipCommentOrInstruction() {
+            throw malformed("Expected an end tag, found \(tag(at: start))")
+        }
+    }
+
+    private mutating func reference() throws(PropertyListError) {
+        let start = cursor.position
+        cursor.position += 1
+        if cursor.consume("amp;") {
+            output.bytes.append(UInt8(ascii: "&"))
+        } else if cursor.consume("lt;") {
+            output.bytes.append(UInt8(ascii: "<"))
+        } else if cursor.consume("gt;") {
+            output.bytes.append(UInt8(ascii: ">"))
+        } else if cursor.consume("quot;") {
+            output.bytes.append(UInt8(ascii: "\""))
+        } else if cursor.consume("apos;") {
+            output.bytes.append(UInt8(ascii: "'"))
+        } else if cursor.consume("#"), let scalar = numericReference() {
+            output.bytes.append(scalar)
+        } else {
+            throw malformed("Expected one of XML's five entities or a numeric reference", at: start)
+        }
+    }
+
+    /// The character of `#38;` or `#x26;`, behind the `#`; nil where there is none.
+    ///
+    /// XML forbids control characters even so; they are taken, since Apple's readers and files have them.
+    private mutating func numericReference() -> Unicode.Scalar? {
+        let radix: UInt32 = cursor.consume("x") ? 16 : 10
+        var value: UInt32 = 0
+        var digits = 0
+        while let byte = cursor.current, let digit = hexadecimalValue(byte), digit < radix {
+            value = value * radix + UInt32(digit)
+            guard value <= 0x10FFFF else { return nil }
+            digits += 1
+            cursor.position += 1
+        }
+        guard digits > 0, cursor.consume(";") else { return nil }
+        return Unicode.Scalar(value)
+    }
+}
+
+extension TextCursor {
+    /// Where the next `<` or `&` stands, or the end.
+    @inline(__always) fileprivate func endOfPlainText() -> Int {
+        var end = position
+        while count &- end >= 8 {
+            let word = UnsafeRawPointer(base + end).loadUnaligned(as: UInt64.self)
+            let found = zeroBytes(word ^ 0x3C3C_3C3C_3C3C_3C3C) | zeroBytes(word ^ 0x2626_2626_2626_2626)
+            if found != 0 { return end &+ UInt64(littleEndian: found).trailingZeroBitCount / 8 }
+            end &+= 8
+        }
+        while end < count, base[end] != UInt8(ascii: "<"), base[end] != UInt8(ascii: "&") { end &+= 1 }
+        return end
+    }
+
+    /// A mark in every byte that is 0; bytes above the first of them may be marked wrongly.
+    @inline(__always) private func zeroBytes(_ word: UInt64) -> UInt64 {
+        (word &- 0x0101_0101_0101_0101) & ~word & 0x8080_8080_8080_8080
+    }
+}

@@ -1,0 +1,206 @@
+/// Reads Apple's XML property lists.
+///
+/// Of XML it knows what a property list needs: elements, comments, processing instructions, CDATA, the five entities
+/// and numeric references. A DTD may be named but holds no declarations, so that there is nothing to expand. Attributes
+/// are skipped. A root element without `<plist>` around it is read too, as Foundation does.
+///
+/// Text is kept as it stands: a return stays a return, which XML parsers would make a newline, since Apple's readers
+/// and writers keep it. The processing instruction that ``XMLLayout`` puts behind a date with a fraction of a second is
+/// understood, others are skipped.
+struct XMLSyntax: TextSyntax {
+    /// Whether the value stands in a `<plist>`.
+    fileprivate var isWrapped = false
+
+    static func begin<Output: ReaderOutput & ~Copyable>(
+        _ reader: inout TextReader<Self, Output>
+    ) throws(PropertyListError) {
+        if let zero = reader.cursor.slice(0, reader.cursor.count).firstIndex(of: 0) {
+            throw reader.malformed("Expected XML, found a zero byte", at: zero)
+        }
+        try reader.declaration()
+        try reader.skipMarkup(allowsDocumentType: true)
+        reader.syntax.isWrapped = try reader.openRoot()
+        try reader.skipMarkup()
+        guard reader.cursor.byte(1) != UInt8(ascii: "/") else {
+            throw reader.malformed("Expected a value, found none")
+        }
+        try reader.value()
+    }
+
+    @inline(__always) static func item<Output: ReaderOutput & ~Copyable>(
+        _ reader: inout TextReader<Self, Output>
+    ) throws(PropertyListError) {
+        try reader.item()
+    }
+
+    static func end<Output: ReaderOutput & ~Copyable>(
+        _ reader: inout TextReader<Self, Output>
+    ) throws(PropertyListError) {
+        try reader.skipMarkup()
+        if reader.syntax.isWrapped {
+            guard reader.cursor.position < reader.cursor.count else {
+                throw reader.malformed("Expected </plist>, found the end")
+            }
+            try reader.close("plist")
+        }
+        try reader.skipMarkup()
+        guard reader.cursor.position == reader.cursor.count else {
+            throw reader.malformed("Expected the end, found more")
+        }
+    }
+}
+
+// MARK: - The document
+
+extension TextReader where Syntax == XMLSyntax, Output: ~Copyable {
+    /// The XML declaration, which may name no encoding but the one that the text is in.
+    fileprivate mutating func declaration() throws(PropertyListError) {
+        guard cursor.isAt("<?xml"), let next = cursor.byte(5), isWhitespace(next) else { return }
+        let start = cursor.position
+        guard cursor.skip(behind: "?>") else { throw malformed("Expected ?>, found the end") }
+        var inside = TextCursor(cursor.slice(start, cursor.position))
+        guard inside.skip(behind: "encoding") else { return }
+        inside.skipWhitespace()
+        guard inside.consume("=") else { return }
+        inside.skipWhitespace()
+        guard let quote = inside.current, quote == UInt8(ascii: "\"") || quote == UInt8(ascii: "'") else { return }
+        inside.position += 1
+        let nameStart = inside.position
+        inside.skip { $0 != quote }
+        try checkEncoding(String(decoding: inside.slice(nameStart, inside.position), as: UTF8.self), at: start)
+    }
+
+    /// Text in UTF-16 and UTF-32 has become UTF-8 by now, and is marked by having been found as such.
+    private func checkEncoding(_ name: String, at position: Int) throws(PropertyListError) {
+        switch name.lowercased() {
+        case "utf-8", "utf8", "us-ascii", "ascii": return
+        case "utf-16", "utf-16le", "utf-16be", "utf-32", "utf-32le", "utf-32be", "utf16", "utf32", "ucs-2", "ucs-4",
+            "unicode", "iso-10646-ucs-2", "iso-10646-ucs-4":
+            return
+        default: throw malformed("Expected UTF-8, UTF-16 or UTF-32, found encoding \(name)", at: position)
+        }
+    }
+
+    /// Steps over the start tag of `plist`; false where the root element is another.
+    fileprivate mutating func openRoot() throws(PropertyListError) -> Bool {
+        guard cursor.current == UInt8(ascii: "<") else {
+            throw malformed(
+                cursor.current == nil ? "Expected an element, found the end" : "Expected an element, found text")
+        }
+        guard cursor.isAt("<plist"), let next = cursor.byte(6), !isNameByte(next) else { return false }
+        cursor.position += 6
+        guard try !tagEnd() else { throw malformed("Expected a value, found <plist/>") }
+        return true
+    }
+
+    /// Steps over whitespace, comments and processing instructions, and over the document type where one may stand.
+    @inline(__always) mutating func skipMarkup(allowsDocumentType: Bool = false) throws(PropertyListError) {
+        while true {
+            cursor.skipWhitespace()
+            guard cursor.current == UInt8(ascii: "<"), let next = cursor.byte(1) else { return }
+            guard next == UInt8(ascii: "!") || next == UInt8(ascii: "?") else { return }
+            if try !skipOneMarkup(allowsDocumentType: allowsDocumentType) { return }
+        }
+    }
+
+    private mutating func skipOneMarkup(allowsDocumentType: Bool) throws(PropertyListError) -> Bool {
+        if cursor.isAt("<!DOCTYPE"), allowsDocumentType {
+            try skipDocumentType()
+            return true
+        }
+        return try skipCommentOrInstruction()
+    }
+
+    /// Steps over a comment or processing instruction; false where neither stands here.
+    mutating func skipCommentOrInstruction() throws(PropertyListError) -> Bool {
+        let start = cursor.position
+        if cursor.consume("<!--") {
+            guard cursor.skip(behind: "-->") else { throw malformed("Expected -->, found the end", at: start) }
+            return true
+        }
+        if cursor.consume("<?") {
+            guard cursor.skip(behind: "?>") else { throw malformed("Expected ?>, found the end", at: start) }
+            return true
+        }
+        return false
+    }
+
+    /// `<!DOCTYPE plist PUBLIC "…" "…">`, whose DTD is never fetched.
+    private mutating func skipDocumentType() throws(PropertyListError) {
+        let start = cursor.position
+        while let byte = cursor.current {
+            cursor.position += 1
+            switch byte {
+            case UInt8(ascii: ">"): return
+            case UInt8(ascii: "["):
+                throw malformed("Expected no declarations in the document type, found some", at: cursor.position - 1)
+            case UInt8(ascii: "\""), UInt8(ascii: "'"):
+                cursor.skip { $0 != byte }
+                cursor.position += 1
+            default: break
+            }
+        }
+        cursor.position = cursor.count
+        throw malformed("Expected the end of the document type, found the end", at: start)
+    }
+}
+
+// MARK: - Tags
+
+extension TextReader where Syntax == XMLSyntax, Output: ~Copyable {
+    /// The rest of a start tag behind its name; true where the element is empty (`/>`).
+    @inline(__always) mutating func tagEnd() throws(PropertyListError) -> Bool {
+        if cursor.current == UInt8(ascii: ">") {
+            cursor.position &+= 1
+            return false
+        }
+        return try attributesEnd()
+    }
+
+    private mutating func attributesEnd() throws(PropertyListError) -> Bool {
+        while let byte = cursor.current {
+            cursor.position += 1
+            switch byte {
+            case UInt8(ascii: ">"): return false
+            case UInt8(ascii: "/"):
+                guard cursor.consume(">") else { throw malformed("Expected > behind /") }
+                return true
+            case UInt8(ascii: "\""), UInt8(ascii: "'"):
+                cursor.skip { $0 != byte }
+                guard cursor.position < cursor.count else { throw malformed("Expected a quote, found the end") }
+                cursor.position += 1
+            case UInt8(ascii: "<"): throw malformed("Expected >, found <", at: cursor.position - 1)
+            default: break
+            }
+        }
+        throw malformed("Expected >, found the end")
+    }
+
+    /// Steps over the end tag of `name`.
+    @inline(__always) mutating func close(_ name: StaticString) throws(PropertyListError) {
+        let start = cursor.position
+        guard cursor.consume("</"), cursor.consume(name) else { throw unclosed(name, at: start) }
+        if cursor.consume(">") { return }
+        cursor.skipWhitespace()
+        guard cursor.consume(">") else { throw unclosed(name, at: start) }
+    }
+
+    private func unclosed(_ name: StaticString, at position: Int) -> PropertyListError {
+        let found = position < cursor.count ? tag(at: position) : "the end"
+        return malformed("Expected </\(name)>, found \(found)", at: position)
+    }
+
+    /// What stands at a position, shortened, for a message.
+    func tag(at position: Int) -> String {
+        var end = position
+        while end < cursor.count, end - position < 40, cursor.base[end] != UInt8(ascii: ">"), cursor.base[end] >= 0x20 {
+            end += 1
+        }
+        if end < cursor.count, cursor.base[end] == UInt8(ascii: ">") { end += 1 }
+        return String(decoding: cursor.slice(position, end), as: UTF8.self)
+    }
+
+    func isNameByte(_ byte: UInt8) -> Bool {
+        !isWhitespace(byte) && byte != UInt8(ascii: ">") && byte != UInt8(ascii: "/")
+    }
+}

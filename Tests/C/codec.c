@@ -1,0 +1,155 @@
+/* codec.c: bytes and files in every format, and keyed archives. */
+#define _XOPEN_SOURCE 700
+#include "check.h"
+
+static void codec(void) {
+  static const char text[] =
+      "<plist><dict><key>width</key><integer>3</integer></dict></plist>";
+  kv_tree *tree = NULL, *same = NULL;
+  kv_bytes bytes;
+  kv_format found;
+  kv_str data;
+  kv_decode_options wrong;
+  memset(&wrong, 0, sizeof wrong);
+  wrong.size = sizeof wrong;
+  wrong.format = (kv_format)77;
+  CHECK(kv_decode(kv_string(text), NULL, NULL, &tree, &found, NULL) == KV_OK);
+  CHECK(found == KV_FORMAT_XML);
+  CHECK(kv_encode(tree, KV_FORMAT_BINARY, NULL, &bytes, NULL) == KV_OK);
+  data.data = bytes.data;
+  data.length = bytes.length;
+  CHECK(kv_decode(data, NULL, NULL, &same, &found, NULL) == KV_OK);
+  CHECK(found == KV_FORMAT_BINARY && kv_tree_equal(tree, same));
+  CHECK(kv_decode(kv_string(text), &wrong, NULL, NULL, NULL, NULL) ==
+        KV_INVALID_ARGUMENT);
+  kv_bytes_free(&bytes);
+  kv_tree_free(tree);
+  kv_tree_free(same);
+}
+
+static void archives(void) {
+  static const char text[] =
+      "<plist><dict><key>$archiver</key><string>NSKeyedArchiver</string>"
+      "<key>$version</key><integer>100000</integer>"
+      "<key>$top</key><dict><key>root</key>"
+      "<dict><key>CF$UID</key><integer>1</integer></dict></dict>"
+      "<key>$objects</key><array><string>$null</string><integer>5</integer>"
+      "</array></dict></plist>";
+  kv_tree *archive = parse(text), *plain = NULL;
+  kv_type *type = NULL;
+  kv_store *store = memory_store();
+  kv_step key = kv_key("n"), kept = kv_key("n.archive");
+  int64_t value = 0;
+  kv_str none = {NULL, 0};
+  CHECK(kv_tree_is_archive(archive) == 1 && kv_tree_is_archive(NULL) == 0);
+  CHECK(kv_tree_unarchive(archive, none, NULL, &plain, NULL) == KV_OK);
+  kv_cursor root = kv_tree_root(plain);
+  CHECK(kv_cursor_integer(&root, &value) == KV_OK && value == 5);
+  CHECK(kv_tree_unarchive(plain, none, NULL, NULL, NULL) == KV_MALFORMED);
+  kv_tree_free(plain);
+  CHECK(kv_registry_type(NULL, kv_string("Int"), &type, NULL) == KV_OK);
+  CHECK(kv_decode(kv_string(text), NULL, type, &plain, NULL, NULL) == KV_OK);
+  kv_tree_free(plain);
+  CHECK(kv_store_set(store, &key, 1, archive, NULL, 0, NULL) == KV_OK);
+  CHECK(kv_store_get(store, &key, 1, type, &plain, NULL) == KV_OK);
+  kv_tree_free(plain);
+  CHECK(kv_store_migrate_archive(store, &key, 1, type, KV_KEEP_OLD, NULL) ==
+        KV_OK);
+  CHECK(kv_store_get_integer(store, &key, 1, &value, NULL) == KV_OK);
+  CHECK(kv_store_get(store, &kept, 1, NULL, &plain, NULL) == KV_OK);
+  CHECK(kv_tree_equal(plain, archive));
+  kv_tree_free(plain);
+  CHECK(kv_store_migrate_archive(store, &key, 1, type, 0, NULL) == KV_ABSENT);
+  CHECK(kv_store_migrate_archive(store, &key, 1, type, 64, NULL) ==
+        KV_INVALID_ARGUMENT);
+  kv_type_free(type);
+  kv_tree_free(archive);
+  kv_store_free(store);
+}
+
+/* The same value in a file of each format that is written. */
+static void files(void) {
+  static const kv_format formats[] = {KV_FORMAT_XML, KV_FORMAT_BINARY,
+                                      KV_FORMAT_JSON};
+  kv_tree *tree = parse("{\"a\": [1, 2.5, true, \"text\"]}");
+  for (int i = 0; i < 3; i++) {
+    kv_str path = kv_string(in_folder("file"));
+    kv_tree *same = NULL;
+    kv_format found = KV_FORMAT_ANY;
+    CHECK(kv_write_file(path, formats[i], NULL, tree, NULL) == KV_OK);
+    CHECK(kv_read_file(path, NULL, NULL, &same, &found, NULL) == KV_OK);
+    CHECK(found == formats[i] && kv_tree_equal(tree, same));
+    kv_tree_free(same);
+  }
+  kv_tree_free(tree);
+}
+
+static void open_step(void) {
+  kv_tree *tree = NULL;
+  kv_format found = KV_FORMAT_ANY;
+  kv_str text = kv_string("{ a = (1, \"two words\"); }");
+  kv_bytes bytes;
+  CHECK(kv_decode(text, NULL, NULL, &tree, &found, NULL) == KV_OK);
+  CHECK(found == KV_FORMAT_OPENSTEP);
+  CHECK(kv_encode(tree, KV_FORMAT_OPENSTEP, NULL, &bytes, NULL) ==
+        KV_INVALID_VALUE);
+  kv_tree_free(tree);
+}
+
+/* A file read and written as a declared type. */
+static void typed_files(void) {
+  kv_registry *registry = kv_registry_new(0);
+  kv_type *type = NULL;
+  kv_tree *tree = NULL;
+  kv_error *error = NULL;
+  kv_str path = kv_string(in_folder("typed.plist"));
+  kv_registry_declare(registry, kv_string("struct A { n: Int @key(\"a b\") }"),
+                      NULL);
+  kv_registry_type(registry, kv_string("A"), &type, NULL);
+  write_file(path.data, "{\"a b\": 4}");
+  CHECK(kv_read_file(path, NULL, type, &tree, NULL, NULL) == KV_OK);
+  kv_cursor root = kv_tree_root(tree), place;
+  CHECK(kv_cursor_key(&root, kv_string("n"), &place) == KV_OK);
+  CHECK(kv_write_file(path, KV_FORMAT_XML, type, tree, NULL) == KV_OK);
+  kv_tree_free(tree);
+  tree = parse("{\"n\": true}");
+  CHECK(kv_write_file(path, KV_FORMAT_XML, type, tree, &error) < 0);
+  CHECK(error_says(error, KV_TYPE_MISMATCH,
+                   "Expected BinaryInteger at n, found Bool"));
+  kv_tree_free(tree);
+  kv_type_free(type);
+  kv_registry_free(registry);
+}
+
+static void limits(void) {
+  kv_decode_options options;
+  memset(&options, 0, sizeof options);
+  options.size = sizeof options;
+  options.depth = 2;
+  CHECK(kv_decode(kv_string("[[1]]"), &options, NULL, NULL, NULL, NULL) ==
+        KV_OK);
+  CHECK(kv_decode(kv_string("[[[1]]]"), &options, NULL, NULL, NULL, NULL) ==
+        KV_LIMIT_EXCEEDED);
+  options.size = 0;
+  CHECK(kv_decode(kv_string("[]"), &options, NULL, NULL, NULL, NULL) ==
+        KV_INVALID_ARGUMENT);
+  options.size = sizeof options + 1;
+  CHECK(kv_decode(kv_string("[]"), &options, NULL, NULL, NULL, NULL) ==
+        KV_INVALID_ARGUMENT);
+  options.size = sizeof(size_t);
+  CHECK_NAMED(kv_decode(kv_string("[[[1]]]"), &options, NULL, NULL, NULL,
+                        NULL) == KV_OK,
+              "options of an older header have what it knew");
+}
+
+int main(void) {
+  make_folder();
+  codec();
+  files();
+  open_step();
+  typed_files();
+  limits();
+  archives();
+  remove_folder();
+  return finish_checks();
+}

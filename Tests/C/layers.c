@@ -1,0 +1,121 @@
+/* layers.c: layers, converting getters, whole stores. */
+#define _XOPEN_SOURCE 700
+#include "check.h"
+
+static kv_store *open_memory(const kv_tree *defaults) {
+  kv_store_options options;
+  kv_store *store = NULL;
+  memset(&options, 0, sizeof options);
+  options.size = sizeof options;
+  options.engine = KV_ENGINE_MEMORY;
+  options.defaults = defaults;
+  options.arguments = defaults;
+  CHECK(kv_store_open_file(kv_string("none.plist"), &options, &store, NULL) ==
+        KV_OK);
+  return store;
+}
+
+static void layers(void) {
+  kv_tree *defaults = parse("{\"a\": \"42\", \"b\": \"YES\"}"), *layer = NULL;
+  kv_store *store = open_memory(defaults), *target = open_memory(NULL);
+  kv_bytes bytes;
+  int64_t integer;
+  double real;
+  int truth;
+  CHECK(kv_store_layer(store, KV_LAYER_REGISTERED, 0, &layer, NULL) == KV_OK);
+  CHECK(kv_tree_equal(layer, defaults));
+  kv_tree_free(layer);
+  CHECK(kv_store_layer(store, KV_LAYER_SUITE, 7, &layer, NULL) == KV_OK);
+  kv_cursor root = kv_tree_root(layer);
+  CHECK(kv_cursor_count(&root) == 0);
+  kv_tree_free(layer);
+  CHECK(kv_store_layer(store, (kv_layer)9, 0, &layer, NULL) ==
+        KV_INVALID_ARGUMENT);
+  CHECK(kv_store_is_forced(store, kv_string("a"), &truth, NULL) == KV_OK);
+  CHECK(truth == 0);
+  CHECK(kv_store_integer_for_key(store, kv_string("a"), &integer, NULL) ==
+            KV_OK &&
+        integer == 42);
+  CHECK(kv_store_double_for_key(store, kv_string("a"), &real, NULL) == KV_OK &&
+        real == 42);
+  CHECK(kv_store_bool_for_key(store, kv_string("b"), &truth, NULL) == KV_OK &&
+        truth == 1);
+  CHECK(kv_store_string_for_key(store, kv_string("a"), &bytes, NULL) == KV_OK);
+  CHECK(strcmp(bytes.data, "42") == 0);
+  kv_bytes_free(&bytes);
+  CHECK(kv_store_string_for_key(store, kv_string("no"), &bytes, NULL) ==
+        KV_ABSENT);
+  CHECK(kv_store_import(store, kv_string("{\"c\": 1}"), NULL) == KV_OK);
+  CHECK(kv_store_import(store, kv_string("[1]"), NULL) == KV_INVALID_VALUE);
+  CHECK(kv_store_copy(store, target, NULL) == KV_OK);
+  kv_step key = kv_key("c");
+  CHECK(kv_store_get_integer(target, &key, 1, &integer, NULL) == KV_OK);
+  CHECK(kv_store_export(target, KV_FORMAT_JSON, &bytes, NULL) == KV_OK);
+  CHECK(strstr(bytes.data, "\"c\"") != NULL);
+  kv_bytes_free(&bytes);
+  uint64_t generation = kv_store_generation(store);
+  CHECK(kv_store_compare_and_set(store, &key, 1, defaults, generation, NULL) ==
+        KV_OK);
+  CHECK(kv_store_compare_and_set(store, &key, 1, defaults, generation, NULL) ==
+        KV_CONFLICT);
+  kv_tree_free(defaults);
+  kv_store_free(store);
+  kv_store_free(target);
+}
+
+static int64_t integer_at(const kv_store *store, const char *name) {
+  kv_step key = kv_key(name);
+  int64_t value = -1;
+  kv_store_get_integer(store, &key, 1, &value, NULL);
+  return value;
+}
+
+/* Every layer holds its own keys and all those of the layers below it. */
+static void search(void) {
+  kv_str suite = kv_string("org.example.suite");
+  kv_tree *arguments = parse("{\"arguments\": 2, \"managed\": 9}");
+  kv_tree *registered = parse("{\"registered\": 6, \"suite\": 9}");
+  kv_store_options options = store_options(KV_ENGINE_PROPERTY_LIST);
+  kv_store *store = NULL;
+  int forced = 0;
+  write_file(in_folder("managed.plist"), "{\"managed\": 1}");
+  write_file(in_folder("org.example.app.plist"), "{\"application\": 3}");
+  write_file(in_folder("org.example.suite.plist"), "{\"suite\": 4}");
+  write_file(in_folder(".GlobalPreferences.plist"), "{\"global\": 5}");
+  options.managed_file = kv_string(in_folder("managed.plist"));
+  options.arguments = arguments;
+  options.defaults = registered;
+  options.suites = &suite;
+  options.suite_count = 1;
+  CHECK(kv_store_open(kv_string("org.example.app"), &options, &store, NULL) ==
+        KV_OK);
+  CHECK(integer_at(store, "managed") == 1);
+  CHECK(integer_at(store, "arguments") == 2);
+  CHECK(integer_at(store, "application") == 3);
+  CHECK(integer_at(store, "suite") == 4);
+  CHECK(integer_at(store, "global") == 5);
+  CHECK(integer_at(store, "registered") == 6);
+  CHECK(kv_store_is_forced(store, kv_string("managed"), &forced, NULL) ==
+            KV_OK &&
+        forced == 1);
+  kv_store_free(store);
+  options.without_global_domain = 1;
+  CHECK(kv_store_open(kv_string("org.example.app"), &options, &store, NULL) ==
+        KV_OK);
+  CHECK(integer_at(store, "global") == -1);
+  kv_store_free(store);
+  options.suite_count = SIZE_MAX;
+  CHECK(kv_store_open(kv_string("org.example.app"), &options, NULL, NULL) ==
+        KV_INVALID_ARGUMENT);
+  kv_tree_free(arguments);
+  kv_tree_free(registered);
+}
+
+int main(void) {
+  make_folder();
+  setenv("XDG_CONFIG_HOME", folder, 1);
+  layers();
+  search();
+  remove_folder();
+  return finish_checks();
+}

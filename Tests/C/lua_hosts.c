@@ -1,0 +1,257 @@
+/* lua_hosts.c: what kvcodable_lua.h offers to programs that embed Lua. */
+#include "lua_support.h"
+
+static int failed_with(kv_status status, kv_status expected, kv_error **error) {
+  int good = status == expected && kv_error_status(*error) == expected &&
+             kv_error_message(*error).length > 0;
+  if (!good) printf("# %d: %s\n", status, kv_error_message(*error).data);
+  kv_error_free(*error);
+  *error = NULL;
+  return good;
+}
+
+static void check_opening(void) {
+  kv_error *error = NULL;
+  kv_lua_options options = {0};
+  lua_State *L = luaL_newstate();
+  luaL_openlibs(L);
+  CHECK(failed_with(kv_lua_open(NULL, NULL, &error), KV_INVALID_ARGUMENT,
+                    &error));
+  CHECK(failed_with(kv_lua_open(L, &options, &error), KV_INVALID_ARGUMENT,
+                    &error));
+  options.size = sizeof options;
+  options.policy = 8;
+  CHECK(failed_with(kv_lua_open(L, &options, &error), KV_INVALID_ARGUMENT,
+                    &error));
+  CHECK(failed_with(kv_lua_pump(L, NULL, &error), KV_MISUSE, &error));
+  CHECK(failed_with(kv_lua_to_tree(L, 1, NULL, &error), KV_MISUSE, &error));
+  CHECK(lua_gettop(L) == 0);
+  options.policy = KV_LUA_SANDBOX;
+  CHECK(kv_lua_open(L, &options, &error) == KV_OK);
+  CHECK(lua_gettop(L) == 1 && lua_istable(L, 1));
+  CHECK(failed_with(kv_lua_open(L, &options, &error), KV_MISUSE, &error));
+  CHECK(kv_lua_open(L, NULL, &error) == KV_OK && lua_rawequal(L, 1, 2));
+  CHECK(holds(L,
+              "package.loaded.kvcodable = nil\n"
+              "package.preload.kvcodable = ...\n"
+              "return true"));
+  lua_pushcfunction(L, luaopen_kvcodable);
+  lua_call(L, 0, 1);
+  CHECK_NAMED(lua_rawequal(L, 1, 3), "a second opening gives the same table");
+  lua_close(L);
+}
+
+static void check_policies(void) {
+  static const char refused[] =
+      "local kv, code = kv, ...\n"
+      "local value, problem = kv.open 'com.example.none'\n"
+      "local file, other = kv.read '/etc/hostname'\n"
+      "return value == nil and problem.code == 'access_denied'\n"
+      "  and file == nil and other.code == 'access_denied'\n";
+  static const char read_only[] =
+      "local s = assert(kv.open_file('x', { engine = 'memory' }))\n"
+      "local ok, problem = pcall(s.set, s, 'a', 1)\n"
+      "local written, other = kv.write('/nowhere/x', 1)\n"
+      "return not ok and problem.code == 'read_only' and not written\n"
+      "  and other.code == 'read_only' and kv.read '/nowhere/x' == nil";
+  lua_State *L = new_state(KV_LUA_SANDBOX);
+  CHECK_NAMED(holds(L, refused), "a sandbox opens and reads nothing");
+  lua_close(L);
+  L = new_state(KV_LUA_READ_ONLY);
+  CHECK_NAMED(holds(L, read_only), "a read-only state changes nothing");
+  lua_close(L);
+  L = new_state(0);
+  CHECK_NAMED(!holds(L, refused), "a state without a policy may open");
+  lua_close(L);
+}
+
+/* The script of the examples finds ways out where a host leaves them open: its
+ * silence elsewhere means something. */
+static void check_escapes(void) {
+  kv_store *store = new_store("{\"secret\": \"keep out\"}");
+  lua_State *L = new_state(0);
+  CHECK(kv_lua_push_store(L, store, NULL, 0, 0, NULL) == KV_OK);
+  lua_pushvalue(L, -1);
+  lua_setglobal(L, "ui");
+  lua_setglobal(L, "mine");
+  lua_pushliteral(L, "/nowhere");
+  lua_setglobal(L, "home");
+  int good = luaL_loadfile(L, "lua/examples/hosts/escape.lua") == LUA_OK &&
+             lua_pcall(L, 0, 2, 0) == LUA_OK;
+  CHECK_NAMED(good, "the escaping script runs in an open state");
+  int found = good ? (int)lua_rawlen(L, -1) : 0;
+  printf("# %d ways out of an open state\n", found);
+  CHECK_NAMED(found > 40, "and finds its ways out");
+  lua_close(L);
+  kv_store_free(store);
+}
+
+static void check_stores(void) {
+  kv_error *error = NULL;
+  kv_step root[] = {kv_key("ui"), kv_index(1)}, step;
+  kv_store *store = new_store("{\"ui\": [0, {\"a\": 1}], \"b\": 2}");
+  kv_store *back = NULL;
+  int64_t number = 0;
+  lua_State *L = new_state(0);
+  CHECK(failed_with(kv_lua_push_store(L, NULL, NULL, 0, 0, &error),
+                    KV_INVALID_ARGUMENT, &error));
+  CHECK(failed_with(kv_lua_push_store(L, store, NULL, 1, 0, &error),
+                    KV_INVALID_ARGUMENT, &error));
+  CHECK(failed_with(kv_lua_push_store(L, store, root, 2, 64, &error),
+                    KV_INVALID_ARGUMENT, &error));
+  CHECK(lua_gettop(L) == 0);
+  CHECK(kv_lua_push_store(L, store, root, 2, 0, &error) == KV_OK);
+  CHECK(kv_lua_store_root(L, -1, 0, &step) == KV_OK &&
+        text_equals(step.key, "ui"));
+  CHECK(kv_lua_store_root(L, 1, 1, &step) == KV_OK && !step.key.data &&
+        step.index == 1);
+  CHECK(kv_lua_store_root(L, 1, 2, &step) == KV_ABSENT);
+  CHECK(kv_lua_to_store(L, -1, &back, &error) == KV_OK);
+  kv_step b = kv_key("b");
+  CHECK(kv_store_get_integer(back, &b, 1, &number, NULL) == KV_OK &&
+        number == 2);
+  lua_setglobal(L, "s");
+  CHECK(holds(L, "s:set('c', 3); return s:get 'a' == 1 and s:get 'b' == nil"));
+  CHECK(kv_store_remove(store, root, 2, NULL) == KV_OK);
+  CHECK(holds(L, "return s:get 'a' == nil"));
+  CHECK(kv_store_close(store, NULL) == KV_OK);
+  kv_store_free(store);
+  CHECK_NAMED(holds(L, "return s:set('a', 4) == nil and s:get 'a' == 4"),
+              "the script's handle outlives the host's");
+  CHECK(holds(L, "s:close(); return not pcall(s.get, s, 'a')"));
+  CHECK_NAMED(kv_store_get_integer(back, &b, 1, &number, NULL) == KV_OK,
+              "what the script closes is its own handle");
+  lua_getglobal(L, "s");
+  kv_store *none = NULL;
+  CHECK(failed_with(kv_lua_to_store(L, -1, &none, &error), KV_CLOSED, &error));
+  lua_pushinteger(L, 1);
+  CHECK(failed_with(kv_lua_to_store(L, -1, &none, &error), KV_TYPE_MISMATCH,
+                    &error));
+  CHECK(!none && lua_gettop(L) == 2);
+  lua_close(L);
+  kv_store_free(back);
+}
+
+static void check_access(void) {
+  kv_store *store = new_store("{\"a\": {\"b\": 1}}"), *back = NULL;
+  kv_step root = kv_key("a");
+  lua_State *L = new_state(0);
+  kv_lua_push_store(L, store, &root, 1, KV_LUA_READ_ONLY, NULL);
+  CHECK(kv_lua_to_store(L, -1, &back, NULL) == KV_OK);
+  lua_setglobal(L, "s");
+  CHECK(kv_store_remove(back, &root, 1, NULL) == KV_READ_ONLY);
+  CHECK(holds(L,
+              "local ok, problem = pcall(s.set, s, 'b', 2)\n"
+              "return not ok and problem.code == 'read_only'"));
+  CHECK(holds(L,
+              "local keys = {}\n"
+              "watch = s:watch({}, function(key) told = key end)\n"
+              "return true"));
+  kv_step path[] = {kv_key("a"), kv_key("b")};
+  kv_tree *two = NULL;
+  kv_builder *builder = kv_builder_new();
+  kv_builder_integer(builder, 2, NULL);
+  kv_builder_finish(builder, &two, NULL);
+  kv_store_set(store, path, 2, two, NULL, 0, NULL);
+  size_t calls = 0;
+  CHECK(kv_lua_pump(L, &calls, NULL) == KV_OK && calls == 1);
+  CHECK_NAMED(holds(L, "return told == 'b'"),
+              "a place is told as the handle's own path");
+  kv_tree_free(two);
+  kv_builder_free(builder);
+  lua_close(L);
+  kv_store_free(back);
+  kv_store_free(store);
+}
+
+static void check_trees(void) {
+  kv_error *error = NULL;
+  kv_tree *tree = NULL, *again = NULL;
+  kv_step step;
+  lua_State *L = new_state(0);
+  CHECK(failed_with(kv_lua_push_tree(L, NULL, &error), KV_INVALID_ARGUMENT,
+                    &error));
+  CHECK(holds(L,
+              "value = { a = { 1, 2.5, 'x' }, d = kv.date(0),\n"
+              "  e = kv.array {} } return true"));
+  lua_getglobal(L, "value");
+  CHECK(kv_lua_to_tree(L, -1, &tree, &error) == KV_OK);
+  CHECK(kv_lua_push_tree(L, tree, &error) == KV_OK && lua_gettop(L) == 2);
+  CHECK(kv_lua_to_tree(L, 2, &again, &error) == KV_OK);
+  CHECK(kv_tree_equal(tree, again));
+  CHECK(kv_lua_to_tree(L, 2, NULL, NULL) == KV_OK);
+  kv_tree_free(tree);
+  kv_tree_free(again);
+  CHECK(run_script(L, "return { list = { 1, { f = print } } }", 1));
+  tree = NULL;
+  CHECK(kv_lua_to_tree(L, -1, &tree, &error) == KV_INVALID_VALUE && !tree);
+  CHECK(text_equals(kv_error_message(error),
+                    "Expected a property-list value at list[2].f, found "
+                    "function"));
+  CHECK(kv_error_path_count(error) == 3);
+  CHECK(kv_error_path_step(error, 1, &step) == KV_OK && !step.key.data &&
+        step.index == 1);
+  kv_error_free(error);
+  lua_close(L);
+}
+
+static void check_pumping(void) {
+  kv_error *error = NULL;
+  size_t calls = 9;
+  kv_store *store = new_store("{}");
+  lua_State *L = new_state(0);
+  kv_lua_push_store(L, store, NULL, 0, 0, NULL);
+  lua_setglobal(L, "s");
+  CHECK(kv_lua_pump(L, &calls, &error) == KV_OK && calls == 0);
+  CHECK(holds(L,
+              "n = 0\n"
+              "s:watch('a', function() n = n + 1; error 'mine' end)\n"
+              "s:watch('a', function() n = n + 1 end)\n"
+              "s:set('a', 1) return true"));
+  lua_pushliteral(L, "below");
+  CHECK(kv_lua_pump(L, &calls, &error) == KV_MISUSE);
+  CHECK(strstr(kv_error_message(error).data, "mine") != NULL);
+  CHECK(lua_gettop(L) == 1);
+  CHECK(holds(L, "return n == 2"));
+  kv_error_free(error);
+  CHECK(kv_lua_pump(L, NULL, NULL) == KV_OK);
+  lua_close(L);
+  kv_store_free(store);
+}
+
+static void check_registry(void) {
+  static const char text[] = "struct Point { x: Int; y: Int = 2 }";
+  kv_lua_options options = {0};
+  kv_type *type = NULL;
+  kv_registry *registry = kv_registry_new(0);
+  kv_registry_declare(registry, kv_string(text), NULL);
+  lua_State *L = luaL_newstate();
+  luaL_openlibs(L);
+  options.size = sizeof options;
+  options.registry = registry;
+  CHECK(kv_lua_open(L, &options, NULL) == KV_OK);
+  lua_setglobal(L, "kv");
+  CHECK(holds(L, "return kv.decode('{\"x\": 1}', 'Point').y == 2"));
+  CHECK(holds(L,
+              "local Local = kv.struct 'Local' { p = 'Point' }\n"
+              "return kv.encode({ p = { x = 1 } }, Local) ~= nil"));
+  CHECK_NAMED(kv_registry_type(registry, kv_string("Local"), &type, NULL) ==
+                  KV_INVALID_TYPE,
+              "what a script declares is not seen in the host's registry");
+  kv_registry_free(registry);
+  CHECK_NAMED(holds(L, "return #kv.decode('[{\"x\": 1}]', '[Point]') == 1"),
+              "the state keeps the types of a registry that is freed");
+  lua_close(L);
+}
+
+int main(void) {
+  check_opening();
+  check_policies();
+  check_escapes();
+  check_stores();
+  check_access();
+  check_trees();
+  check_pumping();
+  check_registry();
+  return finish_checks();
+}

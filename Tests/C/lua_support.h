@@ -1,0 +1,62 @@
+/* lua_support.h: what the tests of Lua hosts share. */
+#ifndef LUA_SUPPORT_H
+#define LUA_SUPPORT_H
+
+#include <kvcodable_lua.h>
+#include <lauxlib.h>
+#include <lua.h>
+#include <lualib.h>
+
+#include "check.h"
+
+/* Runs a chunk with a number of results; on failure says why and gives 0, with
+ * nothing pushed. */
+static inline int run_script(lua_State *L, const char *script, int results) {
+  if (luaL_loadstring(L, script) == LUA_OK &&
+      lua_pcall(L, 0, results, 0) == LUA_OK)
+    return 1;
+  printf("# %s\n", luaL_tolstring(L, -1, NULL));
+  lua_settop(L, -3);
+  return 0;
+}
+
+/* Whether a chunk returns true. */
+static inline int holds(lua_State *L, const char *script) {
+  if (!run_script(L, script, 1)) return 0;
+  int good = lua_toboolean(L, -1);
+  lua_pop(L, 1);
+  return good;
+}
+
+/* A state with all libraries and the module as `kv`. */
+static inline lua_State *new_state(uint32_t policy) {
+  kv_lua_options options = {0};
+  lua_State *L = luaL_newstate();
+  options.size = sizeof options;
+  options.policy = policy;
+  luaL_openlibs(L);
+  if (kv_lua_open(L, &options, NULL) != KV_OK) printf("# not open\n");
+  lua_setglobal(L, "kv");
+  return L;
+}
+
+/* A store in memory with one value, set from JSON. */
+static inline kv_store *new_store(const char *json) {
+  kv_store *store = NULL;
+  kv_store_options options = {0};
+  options.size = sizeof options;
+  options.engine = KV_ENGINE_MEMORY;
+  kv_store_open_file(kv_string("memory.plist"), &options, &store, NULL);
+  kv_store_import(store, kv_string(json), NULL);
+  return store;
+}
+
+static inline long resident_kilobytes(void) {
+  long pages = 0, resident = 0;
+  FILE *file = fopen("/proc/self/statm", "r");
+  if (file && fscanf(file, "%ld %ld", &pages, &resident) != 2) resident = 0;
+  if (file) fclose(file);
+  return resident * 4;
+}
+
+#endif

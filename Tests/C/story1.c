@@ -1,0 +1,118 @@
+/* story1.c: types that a property list cannot hold. A shape is read from a file
+ * as a declared type, its colours become structs of the program, and it is saved
+ * as another file. */
+#define _XOPEN_SOURCE 700
+#include "check.h"
+
+/* Colours are arrays of four numbers in the file: red, green and blue from 0 to
+ * 255, alpha from 0 to 1. */
+struct color {
+  double red, green, blue, alpha;
+};
+
+static const char declaration[] =
+    "struct Shape { width: Double; height: Double; borderWidth: Double;"
+    " cornerRadius: Double; isVisible: Bool;"
+    " backgroundColorValues: [Double]; borderColorValues: [Double];"
+    " patternImageData: Data? }";
+
+/* The field's colour, or `otherwise` where its array has not four numbers. */
+static struct color color_of(const kv_tree *shape, const char *field,
+                             struct color otherwise) {
+  kv_cursor root = kv_tree_root(shape), list, element;
+  uint64_t state = 0;
+  double values[4];
+  if (kv_cursor_key(&root, kv_string(field), &list) != KV_OK ||
+      kv_cursor_count(&list) != 4)
+    return otherwise;
+  for (int i = 0; i < 4; i++)
+    if (kv_cursor_next(&list, &state, &element) != KV_OK ||
+        kv_cursor_real(&element, &values[i]) != KV_OK)
+      return otherwise;
+  return (struct color){values[0] / 255, values[1] / 255, values[2] / 255,
+                        values[3]};
+}
+
+static void add_number(kv_builder *builder, const char *field, double value) {
+  kv_builder_key(builder, kv_string(field), NULL);
+  kv_builder_real(builder, value, NULL);
+}
+
+static void add_color(kv_builder *builder, const char *field,
+                      struct color color) {
+  kv_builder_key(builder, kv_string(field), NULL);
+  kv_builder_begin_array(builder, NULL);
+  kv_builder_real(builder, color.red * 255, NULL);
+  kv_builder_real(builder, color.green * 255, NULL);
+  kv_builder_real(builder, color.blue * 255, NULL);
+  kv_builder_real(builder, color.alpha, NULL);
+  kv_builder_end(builder, NULL);
+}
+
+/* The changed shape; no image leaves its key out. */
+static kv_tree *changed_shape(struct color background, struct color border) {
+  kv_builder *builder = kv_builder_new();
+  kv_tree *tree = NULL;
+  kv_builder_begin_dictionary(builder, NULL);
+  add_number(builder, "width", 300);
+  add_number(builder, "height", 150);
+  add_number(builder, "borderWidth", 2.5);
+  add_number(builder, "cornerRadius", 12);
+  add_color(builder, "backgroundColorValues", background);
+  add_color(builder, "borderColorValues", border);
+  kv_builder_key(builder, kv_string("isVisible"), NULL);
+  kv_builder_boolean(builder, 1, NULL);
+  kv_builder_end(builder, NULL);
+  CHECK(kv_builder_finish(builder, &tree, NULL) == KV_OK);
+  kv_builder_free(builder);
+  return tree;
+}
+
+static void change_shape(const kv_type *type) {
+  const struct color black = {0, 0, 0, 1};
+  kv_str mine = kv_string(in_folder("myShape.plist"));
+  kv_tree *shape = NULL, *changed = NULL, *again = NULL;
+  struct color background, border;
+  CHECK(kv_read_file(kv_string("Tests/Data/DefaultShape.plist"), NULL, type,
+                     &shape, NULL, NULL) == KV_OK);
+  background = color_of(shape, "backgroundColorValues", black);
+  border = color_of(shape, "borderColorValues", black);
+  CHECK(background.red == 1 && background.green == 0.8 &&
+        background.alpha == 1);
+  CHECK_NAMED(border.red == 0 && border.alpha == 1,
+              "an array that has not four numbers leaves the default");
+  background.green = 0;
+  border.blue = 1;
+  changed = changed_shape(background, border);
+  CHECK(kv_write_file(mine, KV_FORMAT_XML, type, changed, NULL) == KV_OK);
+  CHECK(kv_read_file(mine, NULL, type, &again, NULL, NULL) == KV_OK);
+  CHECK(kv_tree_equal(changed, again));
+  kv_tree_free(shape);
+  kv_tree_free(changed);
+  kv_tree_free(again);
+}
+
+static void refuse_wrong_type(const kv_type *type) {
+  kv_tree *wrong = parse("{\"width\": \"wide\"}");
+  kv_error *error = NULL;
+  CHECK(kv_write_file(kv_string(in_folder("wrong.plist")), KV_FORMAT_XML, type,
+                      wrong, &error) == KV_TYPE_MISMATCH);
+  CHECK(error_says(error, KV_TYPE_MISMATCH,
+                   "Expected Double at width, found String"));
+  CHECK(access(in_folder("wrong.plist"), F_OK) != 0);
+  kv_tree_free(wrong);
+}
+
+int main(void) {
+  kv_registry *registry = kv_registry_new(0);
+  kv_type *type = NULL;
+  make_folder();
+  CHECK(kv_registry_declare(registry, kv_string(declaration), NULL) == KV_OK);
+  CHECK(kv_registry_type(registry, kv_string("Shape"), &type, NULL) == KV_OK);
+  change_shape(type);
+  refuse_wrong_type(type);
+  kv_type_free(type);
+  kv_registry_free(registry);
+  remove_folder();
+  return finish_checks();
+}

@@ -1,0 +1,121 @@
+/* types.c: registries, declared and described types, decoding and encoding. */
+#include "check.h"
+
+static void types(void) {
+  kv_registry *registry = kv_registry_new(0);
+  kv_error *error = NULL;
+  kv_type *type = NULL;
+  kv_tree *value = integer_tree(5), *result = NULL;
+  int64_t line, column;
+  CHECK(kv_registry_new(99) == NULL);
+  CHECK(kv_registry_declare(registry, kv_string("struct A {\n a: Strin }"),
+                            &error) == KV_INVALID_TYPE);
+  kv_error_free(error);
+  CHECK(kv_registry_declare(registry, kv_string("struct A {\n a String }"),
+                            &error) == KV_INVALID_TYPE);
+  CHECK(kv_error_position(error, &line, &column) == KV_OK);
+  CHECK(line == 2 && column == 4);
+  kv_error_free(error);
+  CHECK(kv_registry_type(NULL, kv_string("Int(1...4)"), &type, NULL) == KV_OK);
+  CHECK(kv_type_decode(type, value, &result, &error) == KV_TYPE_MISMATCH);
+  CHECK(text_equals(kv_error_message(error), "Expected 1...4, found 5"));
+  kv_error_free(error);
+  kv_type_free(type);
+  CHECK(kv_registry_type(registry, kv_string("Double"), &type, NULL) == KV_OK);
+  CHECK(kv_type_encode(type, value, NULL, 0, &result, NULL) == KV_OK);
+  kv_cursor root = kv_tree_root(result);
+  CHECK(kv_cursor_kind(&root) == KV_REAL);
+  CHECK(kv_type_encode(type, value, NULL, 8, NULL, NULL) ==
+        KV_INVALID_ARGUMENT);
+  kv_type_free(type);
+  CHECK(kv_registry_type(registry, kv_string("Nope"), &type, NULL) ==
+        KV_INVALID_TYPE);
+  CHECK(kv_registry_describe(registry, value, &type, NULL) == KV_INVALID_TYPE);
+  kv_tree_free(value);
+  kv_tree_free(result);
+  kv_registry_free(registry);
+}
+
+static const char window[] =
+    "struct Window { width: Int(1...16384); title: String? "
+    "@key(window_title); tags: [String] = []; theme: Theme = dark }\n"
+    "enum Theme: String { light, dark }";
+
+/* Stored and shown values of a declared struct. */
+static void structs(void) {
+  kv_registry *registry = kv_registry_new(0);
+  kv_type *type = NULL;
+  kv_tree *stored = parse("{\"width\": 3, \"window_title\": \"a\", \"x\": 1}");
+  kv_tree *shown = NULL, *expected = NULL, *back = NULL;
+  CHECK(kv_registry_declare(registry, kv_string(window), NULL) == KV_OK);
+  CHECK(kv_registry_type(registry, kv_string("Window"), &type, NULL) == KV_OK);
+  CHECK(kv_type_decode(type, stored, &shown, NULL) == KV_OK);
+  expected = parse(
+      "{\"width\": 3, \"title\": \"a\", \"tags\": [], \"theme\": \"dark\"}");
+  CHECK_NAMED(kv_tree_equal(shown, expected), "fields, renamed and filled in");
+  CHECK(kv_type_encode(type, shown, stored, 0, &back, NULL) == KV_OK);
+  CHECK_NAMED(kv_tree_equal(back, stored), "what the type does not know stays");
+  kv_tree_free(back);
+  CHECK(kv_type_encode(type, shown, stored, KV_REPLACE, &back, NULL) == KV_OK);
+  kv_cursor root = kv_tree_root(back), place;
+  CHECK(kv_cursor_key(&root, kv_string("x"), &place) == KV_ABSENT);
+  kv_tree_free(back);
+  kv_tree_free(expected);
+  kv_tree_free(shown);
+  kv_tree_free(stored);
+  kv_type_free(type);
+  kv_registry_free(registry);
+}
+
+static void misspelled_fields(void) {
+  kv_registry *registry = kv_registry_new(0);
+  kv_type *type = NULL;
+  kv_tree *wrong = parse("{\"width\": 3, \"widht\": 4}");
+  kv_error *error = NULL;
+  kv_registry_declare(registry, kv_string(window), NULL);
+  kv_registry_type(registry, kv_string("Window"), &type, NULL);
+  CHECK(kv_type_encode(type, wrong, NULL, 0, NULL, &error) < 0);
+  CHECK(error_says(error, KV_TYPE_MISMATCH,
+                   "Window has no field widht; did you mean width?"));
+  kv_tree_free(wrong);
+  kv_type_free(type);
+  kv_registry_free(registry);
+}
+
+static void redeclarations(void) {
+  kv_registry *strict = kv_registry_new(0);
+  kv_registry *scripts = kv_registry_new(KV_REDECLARE);
+  kv_str first = kv_string("struct A { a: Int }");
+  kv_str other = kv_string("struct A { b: Int }");
+  CHECK(kv_registry_declare(strict, first, NULL) == KV_OK);
+  CHECK(kv_registry_declare(strict, first, NULL) == KV_OK);
+  CHECK(kv_registry_declare(strict, other, NULL) == KV_INVALID_TYPE);
+  CHECK(kv_registry_declare(scripts, first, NULL) == KV_OK);
+  CHECK(kv_registry_declare(scripts, other, NULL) == KV_OK);
+  kv_registry_free(strict);
+  kv_registry_free(scripts);
+}
+
+static void descriptions(void) {
+  kv_registry *registry = kv_registry_new(0);
+  kv_tree *description = parse("{\"kind\": \"array\", \"element\": \"Int\"}");
+  kv_tree *list = parse("[1, 2]"), *result = NULL;
+  kv_type *type = NULL;
+  CHECK(kv_registry_describe(registry, description, &type, NULL) == KV_OK);
+  CHECK(kv_type_decode(type, list, &result, NULL) == KV_OK);
+  CHECK(kv_tree_equal(list, result));
+  kv_tree_free(result);
+  kv_tree_free(list);
+  kv_tree_free(description);
+  kv_type_free(type);
+  kv_registry_free(registry);
+}
+
+int main(void) {
+  types();
+  structs();
+  misspelled_fields();
+  redeclarations();
+  descriptions();
+  return finish_checks();
+}

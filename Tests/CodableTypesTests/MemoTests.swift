@@ -1,0 +1,168 @@
+import Foundation
+import PropertyLists
+import Testing
+
+@testable import CodableTypes
+
+@Suite("What was found out once") struct MemoTests {
+    private static let text = """
+        struct Plain { id: Int; name: String }
+        struct Renamed { id: Int @key(i); name: String = "none"; level: Level = high }
+        enum Level: Int { low, high = 10 }
+        """
+
+    private func registry() throws -> TypeRegistry {
+        let registry = TypeRegistry()
+        try registry.declare(Self.text)
+        return registry
+    }
+
+    private func plain(_ count: Int) throws -> PropertyList {
+        try tree((0..<count).map { ["id": $0, "name": "n\($0)"] as [String: Any] })
+    }
+
+    private func renamed(_ count: Int) throws -> PropertyList { try tree((0..<count).map { ["i": $0] }) }
+
+    @Test("a value is checked once against a type, and gives the same document again")
+    func remembers() throws {
+        let registry = try registry()
+        let list = try plain(100)
+        let type = try registry.type("[Plain]")
+        let plan = try type.plans.plan(of: type.form, in: type.table)
+        #expect(list.document.finding(plan.decodingQuestion, at: 0) == nil)
+        #expect(try type.decode(list).document === list.document)
+        #expect(list.document.finding(plan.decodingQuestion, at: 0) != nil)
+        #expect(try type.decode(list).document === list.document)
+
+        let stored = try renamed(100)
+        let other = try registry.type("[Renamed]")
+        let first = try other.decode(stored)
+        #expect(try other.decode(stored).document === first.document)
+        #expect(first[7]?["level"]?.integer == 10)
+    }
+
+    @Test("a set says what a get will find")
+    func set() throws {
+        let type = try registry().type("[Plain]")
+        let list = try plain(100)
+        _ = try type.encode(list)
+        let plan = try type.plans.plan(of: type.form, in: type.table)
+        #expect(list.document.finding(plan.decodingQuestion, at: 0) != nil)
+        #expect(list.document.finding(plan.knowingQuestion, at: 0) != nil)
+    }
+
+    @Test("types of the same name in two registries are told apart")
+    func types() throws {
+        let list = try plain(100)
+        let (one, other) = (try registry().type("[Plain]"), TypeRegistry())
+        try other.declare("struct Plain { id: String; name: String }")
+        _ = try one.decode(list)
+        let error = try typeError { _ = try other.type("[Plain]").decode(list) }
+        #expect(error.path == [0, "id"])
+        #expect(try one.decode(list).document === list.document)
+    }
+
+    @Test("a name that gets another meaning is looked up anew")
+    func redeclared() throws {
+        let registry = TypeRegistry(redeclaration: .replaces)
+        try registry.declare("struct List { all: [Item] }; struct Item { id: Int; name: String }")
+        let type = try registry.type("List")
+        let list = try PropertyList.emptyDictionary.setting(try plain(100), at: ["all"])
+        _ = try type.decode(list)
+        try registry.declare("struct Item { id: String; name: String }")
+        #expect(try typeError { _ = try type.decode(list) }.path == ["all", 0, "id"])
+    }
+
+    @Test("parts of a document are told apart by their places")
+    func parts() throws {
+        let type = try registry().type("[Renamed]")
+        let whole = try PropertyList.emptyDictionary.setting(try renamed(100), at: ["a"])
+            .setting(try renamed(200), at: ["b"])
+        let (a, b) = (try #require(whole["a"]), try #require(whole["b"]))
+        for _ in 0..<3 {
+            #expect(try type.decode(a).count == 100)
+            #expect(try type.decode(b).count == 200)
+        }
+    }
+
+    @Test("what is kept is in proportion to the document, however many types ask")
+    func bounded() throws {
+        let list = try renamed(100)
+        var results: [() -> Bool] = []
+        for number in 0..<500 {
+            let registry = TypeRegistry()
+            try registry.declare("struct R { id: Int @key(i); d: Int = \(number) }")
+            let result = try registry.type("[R]").decode(list)
+            #expect(result[0]?["d"]?.integer == Int64(number))
+            results.append { [weak document = result.document] in document != nil }
+        }
+        // Four times the document's 301 nodes: a result has 501.
+        #expect(results.count { $0() } == 2)
+    }
+
+    @Test("a document goes with its memo")
+    func freed() throws {
+        let type = try registry().type("[Renamed]")
+        var isAlive: (() -> Bool)?
+        do {
+            let list = try renamed(100)
+            let result = try type.decode(list)
+            isAlive = { [weak document = list.document, weak other = result.document] in document != nil || other != nil
+            }
+            #expect(isAlive?() == true)
+        }
+        #expect(isAlive?() == false)
+    }
+
+    @Test("many threads ask at once")
+    func threads() async throws {
+        let registry = try registry()
+        let (plain, renamed) = (try plain(200), try renamed(200))
+        let types = (try registry.type("[Plain]"), try registry.type("[Renamed]"))
+        try await withThrowingTaskGroup(of: Bool.self) { group in
+            for number in 0..<16 {
+                group.addTask {
+                    for _ in 0..<200 {
+                        if number % 2 == 0 {
+                            guard try types.0.decode(plain) == plain else { return false }
+                        } else {
+                            guard try types.1.decode(renamed)[199]?["id"]?.integer == 199 else { return false }
+                        }
+                    }
+                    return true
+                }
+            }
+            for try await isRight in group { #expect(isRight) }
+        }
+    }
+
+    @Test("code of a Swift type runs each time")
+    func swift() throws {
+        let counter = Counter()
+        let registry = TypeRegistry()
+        try registry.register(Counted.self, as: "Counted", userInfo: [Counted.key: counter])
+        let list = try tree(Array(repeating: ["value": 1], count: 100))
+        let type = try registry.type("[Counted]")
+        _ = try type.decode(list)
+        let once = counter.count
+        _ = try type.decode(list)
+        #expect(once == 100 && counter.count == 200)
+    }
+}
+
+private final class Counter: @unchecked Sendable {
+    private let lock = NSLock()
+    private var number = 0
+    var count: Int { lock.withLock { number } }
+    func add() { lock.withLock { number += 1 } }
+}
+
+private struct Counted: Codable {
+    static let key = CodingUserInfoKey(rawValue: "counter").unsafelyUnwrapped
+    var value: Int
+
+    init(from decoder: any Decoder) throws {
+        (decoder.userInfo[Self.key] as? Counter)?.add()
+        value = try decoder.container(keyedBy: CodingKeys.self).decode(Int.self, forKey: .value)
+    }
+}

@@ -1,0 +1,103 @@
+import DefaultsStorage
+import Foundation
+import PropertyLists
+import Testing
+
+@Suite struct MigrationTests {
+    let folder: TemporaryFolder
+
+    init() throws { folder = try TemporaryFolder() }
+
+    @Test("migrates step by step, once, and keeps the old file")
+    func migrations() throws {
+        let file = folder.file("a.plist")
+        try Data(list(["name": "x"]).serialized(as: .xml)).write(to: URL(fileURLWithPath: file))
+        let steps = [
+            DefaultsMigration(to: 2) { transaction in
+                let old = try transaction.value(at: ["user"])
+                if let old { try transaction.set(list(["name": old.string ?? ""]), at: ["user"]) }
+            },
+            DefaultsMigration(to: 1) { transaction in
+                if let old = try transaction.value(at: ["name"]) { try transaction.set(old, at: ["user"]) }
+                _ = try transaction.remove(at: ["name"])
+            },
+        ]
+        for _ in 0..<2 {
+            let store = try DefaultsStore.open(path: file, options: options { $0.migrations = steps })
+            #expect(try store.snapshot() == list(["user": ["name": "x"], "KVStoreVersion": 2]))
+            try store.close()
+        }
+        let kept = try [UInt8](Data(contentsOf: URL(fileURLWithPath: file + ".v0")))
+        #expect(try PropertyList.parse(kept).list == list(["name": "x"]))
+        let expected = DefaultsError(
+            .migration, "Expected at most version 1, found 2: a newer program wrote the store", file: file)
+        #expect(throws: expected) {
+            try DefaultsStore.open(path: file, options: options { $0.migrations = [steps[1]] })
+        }
+    }
+
+    @Test("a migration that fails leaves the store as it was")
+    func failedMigration() throws {
+        struct Stop: Error {}
+        let file = folder.file("a.plist")
+        try Data(list(["name": "x"]).serialized(as: .xml)).write(to: URL(fileURLWithPath: file))
+        let step = DefaultsMigration(to: 1) { transaction in
+            try transaction.set(list(1), at: ["half"])
+            throw Stop()
+        }
+        #expect(throws: DefaultsError(.migration, "Stop()", file: file)) {
+            try DefaultsStore.open(path: file, options: options { $0.migrations = [step] })
+        }
+        #expect(try DefaultsStore.open(path: file).snapshot() == list(["name": "x"]))
+    }
+
+    @Test("the program's check sees what migrations made, not what they did on the way", arguments: [1, 2])
+    func validation(last: Int) throws {
+        struct No: Error, CustomStringConvertible { let description = "no" }
+        let file = folder.file("b.plist")
+        let steps = (1...2).map { version in
+            DefaultsMigration(to: version) { try $0.set(list(version * 10), at: ["a"]) }
+        }
+        let given = options {
+            $0.migrations = Array(steps[..<last])
+            $0.validation = { path, value in if path == ["a"], value?.integer != 20 { throw No() } }
+        }
+        guard last == 2 else {
+            #expect(throws: DefaultsError(.refused, "no", at: ["a"], file: file)) {
+                try DefaultsStore.open(path: file, options: given)
+            }
+            #expect(try DefaultsStore.open(path: file).snapshot().count == 0)
+            return
+        }
+        let store = try DefaultsStore.open(path: file, options: given)
+        #expect(try store.value(at: ["a"])?.integer == 20)
+        #expect(throws: DefaultsError(.refused, "no", at: ["a"], file: file)) { try store.set(list(1), at: ["a"]) }
+    }
+
+    @Test("a transaction becomes a migration, once", arguments: DefaultsStore.Options.Engine.tested)
+    func transaction(engine: DefaultsStore.Options.Engine) throws {
+        let file = folder.file("c.store")
+        let store = try DefaultsStore.open(path: file, options: options { $0.engine = engine })
+        try store.set(list(1), at: ["old"])
+        try store.sync()
+        try store.transaction { transaction in
+            let found = try transaction.beginMigration(to: 3)
+            #expect(found == 0)
+            _ = try transaction.remove(at: ["old"])
+        }
+        #expect(try store.version() == 3)
+        try store.transaction { transaction in
+            let found = try transaction.beginMigration(to: 3)
+            #expect(found == nil)
+        }
+        let tooOld = DefaultsError(
+            .migration, "Expected at most version 2, found 3: a newer program wrote the store", file: store.file)
+        #expect(throws: tooOld) { try store.transaction { _ = try $0.beginMigration(to: 2) } }
+        #expect(throws: DefaultsError(.misuse, "Expected a version from 1, found 0")) {
+            try store.transaction { _ = try $0.beginMigration(to: 0) }
+        }
+        guard engine != .memory else { return }
+        let kept = try DefaultsStore.open(path: file + ".v0", options: options { $0.engine = engine })
+        #expect(try kept.snapshot() == list(["old": 1]))
+    }
+}

@@ -1,0 +1,110 @@
+import DefaultsStorage
+import Foundation
+import PropertyLists
+import Testing
+
+@Suite struct WatchTests {
+    @Test("tells each difference once, with old and new value", arguments: DefaultsStore.Options.Engine.tested)
+    func watches(engine: DefaultsStore.Options.Engine) throws {
+        let folder = try TemporaryFolder()
+        let store = try DefaultsStore.open(path: folder.file("a.plist"), options: options { $0.engine = engine })
+        try store.set(list(["x": 1, "y": ["z": 1]]), at: ["a"])
+        let seen = Box<[String]>([])
+        let note: @Sendable (String) -> @Sendable (DefaultsChange) -> Void = { name in
+            { change in
+                let text = "\(name) \(change.path) \(change.old?.integer ?? -1) \(change.new?.integer ?? -1)"
+                seen.change { $0.append(text) }
+            }
+        }
+        let watches = [
+            try store.watch(.value(["a", "x"]), note("value")), try store.watch(.subtree(["a"]), note("subtree")),
+            try store.watch(.everything, note("everything")),
+        ]
+        #expect(try store.pump() == 0)
+        try store.transaction { transaction in
+            try transaction.set(list(2), at: ["a", "x"])
+            try transaction.set(list(3), at: ["a", "x"])
+            try transaction.set(list(4), at: ["a", "y", "z"])
+            try transaction.set(list(5), at: ["b"])
+        }
+        var descriptor = pollfd(fd: try store.watchDescriptor(), events: Int16(POLLIN), revents: 0)
+        #expect(poll(&descriptor, 1, 5000) == 1)
+        #expect(try store.pump() == 5)
+        #expect(
+            seen.value == [
+                "value a.x 1 3", "subtree a.x 1 3", "subtree a.y.z 1 4", "everything a -1 -1", "everything b -1 5",
+            ])
+        #expect(try store.pump() == 0)
+        for watch in watches { watch.cancel() }
+        try store.set(list(9), at: ["b"])
+        #expect(try store.pump() == 0)
+    }
+
+    @Test("sees what another program does to the file, its removal included")
+    func outside() throws {
+        let folder = try TemporaryFolder()
+        let store = try DefaultsStore.open(path: folder.file("a.plist"))
+        let seen = Box<[Int64]>([])
+        let watch = try store.watch(.value(["a"])) { change in seen.change { $0.append(change.new?.integer ?? -1) } }
+        for number in [1, 2] {
+            try Data(list(["a": number]).serialized(as: .xml)).write(to: URL(fileURLWithPath: folder.file("a.plist")))
+            try pumpUntilCalled(store)
+        }
+        unlink(folder.file("a.plist"))
+        try pumpUntilCalled(store)
+        #expect(seen.value == [1, 2, -1])
+        watch.cancel()
+    }
+
+    private func pumpUntilCalled(_ store: DefaultsStore) throws {
+        var descriptor = pollfd(fd: try store.watchDescriptor(), events: Int16(POLLIN), revents: 0)
+        for _ in 0..<10 {
+            guard poll(&descriptor, 1, 5000) == 1, try store.pump() == 0 else { return }
+        }
+    }
+
+    @Test("tells of layers, registered defaults and what a transaction left behind")
+    func layers() throws {
+        let folder = try TemporaryFolder()
+        let defaults = options { $0.defaults = try? list(["d": 1]) }
+        let managed = folder.file("managed.plist")
+        let store = try DefaultsStore.open(
+            path: folder.file("a.plist"),
+            options: options {
+                $0.defaults = defaults.defaults
+                $0.managedFile = managed
+            })
+        let seen = Box<[String]>([])
+        let watch = try store.watch(.everything) { change in
+            seen.change { $0.append("\(change.path) \(change.old?.integer ?? -1) \(change.new?.integer ?? -1)") }
+        }
+        try store.register(list(["d": 2, "e": 3]))
+        #expect(try store.pump() == 2)
+        let transaction = try store.beginTransaction()
+        try transaction.set(list(4), at: ["d"])
+        #expect(try store.pump() == 1)
+        transaction.rollback()
+        #expect(try store.pump() == 1)
+        try Data(list(["e": 9]).serialized(as: .xml)).write(to: URL(fileURLWithPath: managed))
+        try pumpUntilCalled(store)
+        #expect(seen.value == ["d 1 2", "e -1 3", "d 2 4", "d 4 2", "e 3 9"])
+        watch.cancel()
+    }
+
+    @Test("tells of every key, also when there are more than are remembered", arguments: [100, 70_000])
+    func many(count: Int) throws {
+        let store = try DefaultsStore.open("scratch", options: options { $0.engine = .memory })
+        for number in 0..<count { try store.set(list(number), forKey: "key-\(number)") }
+        let seen = Box<[DefaultsChange]>([])
+        let watch = try store.watch(.everything) { change in seen.change { $0.append(change) } }
+        for number in 0..<count where number % 2 == 0 { _ = try store.remove(at: [.key("key-\(number)")]) }
+        try store.set(list(-1), forKey: "new")
+        #expect(try store.pump() == count / 2 + 1)
+        #expect(seen.value.last?.path == ["new"])
+        #expect(seen.value.dropLast().allSatisfy { $0.new == nil && ($0.old?.integer ?? 1) % 2 == 0 })
+        for number in 0..<count { try store.set(list(number), forKey: "key-\(number)") }
+        #expect(try store.pump() == count / 2)
+        #expect(try store.pump() == 0)
+        watch.cancel()
+    }
+}

@@ -1,0 +1,215 @@
+#!/usr/bin/env python3
+"""Two Lua processes, a C process and a Swift process on one file, and a program with Foundation's UserDefaults beside
+them.
+
+    crowd.py [--seconds N] [--limit MILLISECONDS]
+
+Each sets keys of its own and adds to a counter that all share, and watches the others. Every change has to be seen
+within the limit of its commit, and nothing may be lost. With UserDefaults on the file, which writes in place and
+without a lock, the states that the file went through are put together from recorded system calls: no state that one of
+ours wrote may lack anything of ours that the state before it held, so that whatever is missing was overwritten by
+UserDefaults itself. Prints TAP.
+"""
+import argparse
+import os
+import plistlib
+import sqlite3
+import subprocess
+import tempfile
+import time
+from pathlib import Path
+
+from tap import ROOT, check, finish
+
+SUPPORT = ROOT / "Tests/Support"
+BINARIES = ROOT / ".build/debug"
+NAMES = ("lua1", "lua2", "c", "swift")
+
+
+def build(folder):
+    lua = subprocess.run(["pkg-config", "--cflags", "lua5.4"], stdout=subprocess.PIPE, text=True, check=True)
+    compile_ = ["gcc", "-O1", "-Wall", "-Werror"]
+    subprocess.run([*compile_, "-std=c11", f"-I{ROOT}/include", "-o", f"{folder}/crowd", SUPPORT / "crowd.c",
+                    f"-L{ROOT}/build", "-lkvcodable", f"-Wl,-rpath,{ROOT}/build"], check=True)
+    subprocess.run([*compile_, "-shared", "-fPIC", *lua.stdout.split(), "-o", f"{folder}/clock.so",
+                    SUPPORT / "clock.c"], check=True)
+    subprocess.run(["gcc", "-shared", "-fPIC", "-O1", "-o", f"{folder}/interpose.so", SUPPORT / "interpose.c", "-ldl"],
+                   check=True)
+
+
+def command(name, tools):
+    if name == "c":
+        return [f"{tools}/crowd"]
+    if name == "swift":
+        return [f"{BINARIES}/StoreHelper", "crowd"]
+    return ["lua5.4", str(SUPPORT / "crowd.lua")]
+
+
+def recording(tools, folder, name):
+    return {"LD_PRELOAD": f"{tools}/interpose.so", "INTERPOSE_FOLDER": str(folder), "INTERPOSE_TIMES": "1",
+            "INTERPOSE_RECORD": f"{tools}/{name}.log"}
+
+
+class Crowd:
+    def __init__(self, tools, path, is_recorded=False):
+        self.path = path
+        environment = {**os.environ, "LUA_CPATH": f"{ROOT}/build/?.so;{tools}/?.so;;"}
+        self.processes = {}
+        for name in NAMES:
+            peers = [other for other in NAMES if other != name]
+            own = recording(tools, path.parent, name) if is_recorded else {}
+            self.processes[name] = subprocess.Popen(
+                [*command(name, tools), path, name, *peers], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE, text=True, env={**environment, **own})
+        for name, process in self.processes.items():
+            if process.stdout.readline() != "ready\n":
+                raise RuntimeError(f"{name}: {process.stderr.read()}")
+        for process in self.processes.values():
+            process.stdin.write("go\n")
+            process.stdin.flush()
+
+    def stop(self):
+        """Lets each end; gives what each noted: {name: {"set": {n: time}, "saw": {peer: [(n, time)]}, "sum": n}}"""
+        for process in self.processes.values():
+            process.stdin.write("stop\n")
+            process.stdin.flush()
+        notes = {}
+        for name, process in self.processes.items():
+            output, problem = process.communicate(timeout=120)
+            if process.returncode != 0:
+                raise RuntimeError(f"{name} ended with {process.returncode}: {problem}")
+            found = notes[name] = {"set": {}, "saw": {}, "sum": 0}
+            for line in output.splitlines():
+                words = line.split()
+                if words[0] == "set":
+                    found["set"][int(words[1])] = int(words[2])
+                elif words[0] == "saw":
+                    found["saw"].setdefault(words[1], []).append((int(words[2]), int(words[3])))
+                elif words[0] == "sum":
+                    found["sum"] = int(words[1])
+        return notes
+
+
+def delays(notes):
+    """For each commit and each peer, how long after it the peer saw it or a later one, in milliseconds."""
+    result, unseen = [], 0
+    for name, own in notes.items():
+        for peer in NAMES:
+            if peer == name:
+                continue
+            saw = iter(notes[peer]["saw"].get(name, []))
+            seen, moment = 0, 0
+            for number, committed in sorted(own["set"].items()):
+                while seen < number:
+                    step = next(saw, None)
+                    if step is None:
+                        break
+                    seen, moment = step
+                if seen < number:
+                    unseen += 1
+                else:
+                    result.append(max(0, moment - committed) / 1e6)
+    return sorted(result), unseen
+
+
+def read_file(path):
+    if path.suffix == ".plist":
+        return plistlib.loads(path.read_bytes())
+    with sqlite3.connect(path) as database:
+        rows = database.execute("SELECT key, value FROM defaults WHERE value IS NOT NULL")
+        return {key: plistlib.loads(value) for key, value in rows}
+
+
+def together(tools, folder, engine, seconds, limit):
+    path = folder / f"shared.{engine}"
+    crowd = Crowd(tools, path)
+    time.sleep(seconds)
+    notes = crowd.stop()
+    found, unseen = delays(notes)
+    sets = sum(own["sum"] for own in notes.values())
+    stored = read_file(path)
+    check(min(own["sum"] for own in notes.values()) > 1, f"{engine}: all four write ({sets} transactions)")
+    check(unseen == 0, f"{engine}: each of {len(found)} changes is seen by each of the others ({unseen} unseen)")
+    check(found[-1] <= limit, f"{engine}: within {limit} ms of its commit (slowest {found[-1]:.0f} ms, "
+          f"median {found[len(found) // 2]:.1f} ms)")
+    check(stored.get("counter") == sets, f"{engine}: the counter stands at {stored.get('counter')} of {sets}")
+    lost = [f"{name}-{number % 50}" for name, own in notes.items()
+            for number in range(max(1, own["sum"] - 49), own["sum"] + 1) if stored.get(f"{name}-{number % 50}") != number]
+    check(not lost, f"{engine}: no key is lost {lost[:5]}")
+
+
+# ---- UserDefaults beside them
+
+def states(log, name, store):
+    """What a recorded program made of the store's file: [(time, name, dictionary)]."""
+    contents, result, moment = {}, [], 0
+    lines = log.read_text().splitlines() if log.exists() else []
+    for words in (line.split(" ") for line in lines):
+        if words[0] == "time":
+            moment = int(words[1])
+        elif words[0] == "create" or (words[0] == "truncate" and words[2] == "0"):
+            contents[words[1]] = bytearray()
+        elif words[0] == "write":
+            data, offset = contents.setdefault(words[1], bytearray()), int(words[2])
+            data[offset:] = bytes.fromhex(words[3])
+            if name == "UserDefaults":
+                result.append((moment, name, bytes(data)))
+        elif words[0] == "rename" and words[3] == store:
+            result.append((moment, name, bytes(contents[words[1]])))
+    return [(moment, name, plistlib.loads(data)) for moment, name, data in result]
+
+
+def is_ours(key):
+    return key.rsplit("-", 1)[0] in NAMES
+
+
+def beside_user_defaults(tools, folder, seconds):
+    program = BINARIES / "UserDefaultsHelper"
+    if not program.exists():
+        check(True, "UserDefaults beside them # SKIP UserDefaultsHelper is not built")
+        return
+    path = folder / "org.shared.plist"
+    crowd = Crowd(tools, path, is_recorded=True)
+    neighbour = subprocess.Popen(
+        [program, "org.shared", str(int(seconds * 40))], stdout=subprocess.PIPE, text=True,
+        env={**os.environ, **recording(tools, folder, "UserDefaults"), "XDG_CONFIG_HOME": str(folder)})
+    rounds = len(neighbour.communicate()[0].split())
+    check(neighbour.returncode == 0 and rounds == int(seconds * 40), f"UserDefaults wrote {rounds} times")
+    notes = crowd.stop()
+    history = sorted((state for name in (*NAMES, "UserDefaults")
+                      for state in states(Path(f"{tools}/{name}.log"), name, path.name)), key=lambda state: state[0])
+    ours = [index for index, state in enumerate(history) if state[1] != "UserDefaults"]
+    sets = sum(own["sum"] for own in notes.values())
+    # UserDefaults sometimes writes more often than it is told to.
+    check(len(ours) >= sets and len(history) - len(ours) >= rounds,
+          f"{len(ours)} states of the file are ours, {len(history) - len(ours)} those of UserDefaults")
+    lost = overwritten = 0
+    for index in range(1, len(history)):
+        before, after = history[index - 1][2], history[index][2]
+        gone = [key for key, value in before.items() if is_ours(key) and after.get(key, -1) < value]
+        if history[index][1] == "UserDefaults":
+            overwritten += len(gone)
+        elif gone:
+            lost += len(gone)
+            print(f"# {history[index][1]} wrote {index} without {gone[:3]} of {history[index - 1][1]}")
+    check(lost == 0, f"no state that we wrote lacks what the one before held of ours ({lost} lost; UserDefaults "
+          f"overwrote {overwritten})")
+    check(plistlib.loads(path.read_bytes()) == history[-1][2], "the file is what was written last")
+    damaged = [name.name for name in folder.glob("*.corrupt-*")]
+    check(not damaged, f"no half-written file was taken for a damaged one {damaged}")
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--seconds", type=float, default=2)
+    parser.add_argument("--limit", type=float, default=200)
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as tools, tempfile.TemporaryDirectory() as folder:
+        build(tools)
+        for engine in ("plist", "sqlite"):
+            together(tools, Path(folder), engine, options.seconds, options.limit)
+        beside_user_defaults(tools, Path(folder), options.seconds)
+    finish()
+
+
+main()

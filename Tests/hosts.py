@@ -1,0 +1,87 @@
+#!/usr/bin/env python3
+"""Hosts and the rock, built against an installed library. Prints TAP.
+
+A C host and a Swift host each run a script that tries to get out of what it
+was given; the rock is built by luarocks and its module runs specs and states.
+"""
+import re
+import shutil
+import tempfile
+from pathlib import Path
+
+from tap import ROOT, SWIFT, check, environment, finish, run, skip
+
+HOSTS = ROOT / "lua/examples/hosts"
+
+
+def is_tight(output):
+    """Whether the escaping script tried hard and found no way out."""
+    found = re.search(r"(\d+) tries, (\d+) ways out", output)
+    return found and int(found[1]) > 90 and int(found[2]) == 0
+
+
+def c_host(folder, stage):
+    installed = environment(PKG_CONFIG_PATH=stage / "lib/pkgconfig", LD_LIBRARY_PATH=stage / "lib")
+    good, flags = run("pkg-config", "--cflags", "--libs", "kvcodable-lua", "lua5.4", env=installed)
+    check(good, "pkg-config knows the library for hosts", flags)
+    program = folder / "host"
+    good, output = run("gcc", "-std=c11", "-Wall", "-Wextra", "-Wpedantic", "-Werror", HOSTS / "host.c", "-o", program,
+                       *flags.split())
+    check(good, "the C host builds against the installed library", output)
+    home = folder / "c"
+    home.mkdir()
+    good, output = run(program, HOSTS / "escape.lua", home, env=installed)
+    check(good and is_tight(output), "a script finds no way out of the C host", output)
+
+
+def swift_host(folder):
+    package = ROOT / "build/swift-host"
+    good, output = run(SWIFT, "build", "--package-path", HOSTS / "swift",
+                       "--scratch-path", package)
+    if not check(good, "the Swift host builds as a package of its own", output):
+        return
+    home = folder / "swift"
+    home.mkdir()
+    good, output = run(package / "debug/SwiftHost", HOSTS, home)
+    check(good and is_tight(output), "a script finds no way out of the Swift host", output)
+    check("the program reads Ada King 37" in output, "a script changes a Swift type by its name", output)
+    check("refused\tExpected an age from 0 at plugins.demo.user.age" in output,
+          "the type's own init(from:) refuses what it does not like", output)
+
+
+def rock(folder, stage):
+    if not shutil.which("luarocks"):
+        run(ROOT / "tools/require.sh", "luarocks")
+    if not shutil.which("luarocks"):
+        return skip("luarocks is not installed, and cannot be")
+    source, tree = folder / "source", folder / "rocks"
+    shutil.copytree(ROOT / "lua", source / "lua", ignore=shutil.ignore_patterns("examples", "spec"))
+    good, output = run("luarocks", "--lua-version=5.4", "--tree", tree, "make", "lua/kvcodable-scm-1.rockspec",
+                       f"KVCODABLE_DIR={stage}", cwd=source, env=environment(HOME=folder))
+    check(good, "luarocks makes the rock", output)
+    listed = re.findall(r'"lua/(\w+\.c)"', (ROOT / "lua/kvcodable-scm-1.rockspec").read_text())
+    check(sorted(listed) == sorted(path.name for path in (ROOT / "lua").glob("*.c")),
+          "the rockspec names every source", str(listed))
+    module = tree / "lib/lua/5.4/?.so"
+    good, output = run("busted", "--lua=/usr/bin/lua5.4", f"--cpath={module}", "-o", "plainTerminal",
+                       "lua/spec/values_spec.lua", "lua/spec/store_spec.lua", cwd=ROOT)
+    check(good, "the rock's module passes specs", output)
+    good, output = run("lua5.4", "-e", f"package.cpath = '{module}'; print(require 'kvcodable'._VERSION)")
+    check(good and output.startswith("kvcodable "), "the rock's module finds the library", output)
+
+
+def main():
+    folder = Path(tempfile.mkdtemp())
+    stage = folder / "stage"
+    try:
+        good, output = run("make", "-s", "-o", "lib", "install", f"PREFIX={stage}", cwd=ROOT)
+        check(good, "make install", output)
+        c_host(folder, stage)
+        rock(folder, stage)
+        swift_host(folder)
+    finally:
+        shutil.rmtree(folder)
+    finish()
+
+
+main()

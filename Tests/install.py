@@ -1,0 +1,81 @@
+#!/usr/bin/env python3
+"""Stages an install as a packager does, and uses nothing but what is there. Prints TAP."""
+import re
+import shutil
+import tempfile
+from pathlib import Path
+
+from tap import ROOT, check, environment, finish, run, version
+
+WHERE = """
+local kv = require "kvcodable"
+local s <close> = assert(kv.open_file("none.plist", { engine = "memory" }))
+s:set("width", 640)
+assert(s:get("width", kv.int) == 640)
+for line in io.lines "/proc/self/maps" do
+  local path = line:match "%S*libkvcodable%S*"
+  if path then print(path) break end
+end
+print(kv._VERSION)
+"""
+
+
+def staged(stage, prefix):
+    good, output = run("make", "-s", "-o", "lib", "install", f"DESTDIR={stage}", f"PREFIX={prefix}", cwd=ROOT)
+    check(good, f"make install stages {prefix}", output)
+    files = sorted(str(path.relative_to(stage)) for path in stage.rglob("*") if not path.is_dir())
+    return files
+
+
+def listing(files):
+    """The files as the README lists them: without what differs between machines and versions."""
+    return [re.sub(r"lib/[\w-]+-linux-gnu/", "lib/<triplet>/", name).replace(version(), "<version>") for name in files]
+
+
+def consumer(stage, prefix, folder):
+    """A C program from the staged files alone, with the one line of the README."""
+    packages = f"{stage}{prefix}/lib/pkgconfig"
+    build = environment(PKG_CONFIG_LIBDIR=packages, PKG_CONFIG_SYSROOT_DIR=stage, PKG_CONFIG_PATH=None)
+    good, output = run("pkg-config", "--modversion", "kvcodable", env=build)
+    check(good and output.strip() == version(), "pkg-config knows the version", output)
+    good, output = run("sh", "-c", "cc main.c $(pkg-config --cflags --libs kvcodable) -o consumer", cwd=folder, env=build)
+    check(good, f"a C program builds from {prefix}", output)
+    home = environment(XDG_CONFIG_HOME=folder / "config", LD_LIBRARY_PATH=f"{stage}{prefix}/lib")
+    good, output = run(folder / "consumer", env=home)
+    check(good and output == f"kvcodable {version()}\n", "and runs", output)
+
+
+def lua_module(stage, files, folder):
+    module = next((name for name in files if name.endswith("/kvcodable.so")), "none")
+    script = folder / "where.lua"
+    script.write_text(WHERE)
+    good, output = run("lua5.4", script, cwd=folder,
+                       env=environment(LUA_CPATH=f"{(stage / module).parent}/?.so", LD_LIBRARY_PATH=None))
+    lines = output.splitlines()
+    check(good and lines[0].startswith(str(stage)), "the Lua module finds the library beside it", output)
+    check(good and version() in lines[-1], "and has its version", output)
+
+
+def readme_listing():
+    blocks = re.findall(r"^```text staged\n(.*?)^```", (ROOT / "README.md").read_text(), flags=re.M | re.S)
+    return blocks[0].splitlines() if blocks else []
+
+
+def main():
+    folder = Path(tempfile.mkdtemp()).resolve()
+    try:
+        shutil.copy(ROOT / "Tests/Packages/c/main.c", folder)
+        for number, prefix in enumerate(("/usr", "/opt/kvcodable")):
+            stage = folder / f"stage{number}"
+            files = staged(stage, prefix)
+            if prefix == "/usr":
+                check(listing(files) == readme_listing(), "the README lists what is installed", "\n".join(listing(files)))
+            consumer(stage, prefix, folder)
+            lua_module(stage, files, folder)
+    finally:
+        shutil.rmtree(folder)
+    finish()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,117 @@
+/* A program in C that runs a script which it does not trust: the script may read
+ * one part of the program's settings, change another, and reach nothing else.
+ *
+ *   host SCRIPT.lua FOLDER
+ */
+#include <kvcodable_lua.h>
+#include <lauxlib.h>
+#include <lua.h>
+#include <lualib.h>
+#include <stdio.h>
+
+/* Says what went wrong and frees the error; whether all is well. */
+static int check(kv_status status, kv_error *error) {
+  if (status >= 0) return 1;
+  fprintf(stderr, "%s\n", kv_error_message(error).data);
+  kv_error_free(error);
+  return 0;
+}
+
+static int set_text(kv_store *store, const kv_step *path, size_t steps,
+                    const char *text) {
+  kv_error *error = NULL;
+  kv_tree *tree = NULL;
+  kv_builder *builder = kv_builder_new();
+  kv_builder_string(builder, kv_string(text), NULL);
+  kv_builder_finish(builder, &tree, NULL);
+  kv_status status = kv_store_set(store, path, steps, tree, NULL, 0, &error);
+  kv_tree_free(tree);
+  kv_builder_free(builder);
+  return check(status, error);
+}
+
+/* The libraries that reach nothing outside the state. */
+static void open_libraries(lua_State *L) {
+  static const luaL_Reg safe[] = {
+      {LUA_GNAME, luaopen_base},        {LUA_TABLIBNAME, luaopen_table},
+      {LUA_STRLIBNAME, luaopen_string}, {LUA_MATHLIBNAME, luaopen_math},
+      {LUA_UTF8LIBNAME, luaopen_utf8},  {LUA_COLIBNAME, luaopen_coroutine}};
+  static const char *const unsafe[] = {"dofile", "loadfile", "load"};
+  for (size_t i = 0; i < sizeof safe / sizeof *safe; i++) {
+    luaL_requiref(L, safe[i].name, safe[i].func, 1);
+    lua_pop(L, 1);
+  }
+  for (size_t i = 0; i < sizeof unsafe / sizeof *unsafe; i++) {
+    lua_pushnil(L);
+    lua_setglobal(L, unsafe[i]);
+  }
+}
+
+/* Gives the script the module and two parts of the store. */
+static int give(lua_State *L, const kv_store *store) {
+  kv_lua_options options = {0};
+  kv_error *error = NULL;
+  kv_step ui = kv_key("ui");
+  kv_step mine[] = {kv_key("plugins"), kv_key("demo")};
+  options.size = sizeof options;
+  options.policy = KV_LUA_SANDBOX;
+  if (!check(kv_lua_open(L, &options, &error), error)) return 0;
+  lua_setglobal(L, "kv");
+  if (!check(kv_lua_push_store(L, store, &ui, 1, KV_LUA_READ_ONLY, &error),
+             error))
+    return 0;
+  lua_setglobal(L, "ui");
+  if (!check(kv_lua_push_store(L, store, mine, 2, 0, &error), error)) return 0;
+  lua_setglobal(L, "mine");
+  return 1;
+}
+
+/* Runs the script, which returns a number and a list; whether the list is
+ * empty. */
+static int run(lua_State *L, const char *script, const char *home) {
+  lua_pushstring(L, home);
+  lua_setglobal(L, "home");
+  if (luaL_loadfilex(L, script, "t") != LUA_OK ||
+      lua_pcall(L, 0, 2, 0) != LUA_OK) {
+    fprintf(stderr, "%s\n", luaL_tolstring(L, -1, NULL));
+    return 0;
+  }
+  lua_Unsigned escapes = lua_rawlen(L, -1);
+  for (lua_Unsigned i = 1; i <= escapes; i++) {
+    lua_rawgeti(L, -1, (lua_Integer)i);
+    printf("a way out: %s\n", lua_tostring(L, -1));
+    lua_pop(L, 1);
+  }
+  printf("%d tries, %d ways out\n", (int)lua_tointeger(L, -2), (int)escapes);
+  return escapes == 0;
+}
+
+int main(int count, char **arguments) {
+  if (count < 3) return 2;
+  kv_error *error = NULL;
+  kv_store *store = NULL;
+  kv_step secret = kv_key("secret"), theme[] = {kv_key("ui"), kv_key("theme")};
+  char path[4096];
+  snprintf(path, sizeof path, "%s/host.plist", arguments[2]);
+  if (!check(kv_store_open_file(kv_string(path), NULL, &store, &error), error))
+    return 1;
+  int good = set_text(store, &secret, 1, "keep out") &&
+             set_text(store, theme, 2, "light");
+
+  lua_State *L = luaL_newstate();
+  open_libraries(L);
+  good = good && give(L, store) && run(L, arguments[1], arguments[2]);
+  lua_close(L);
+
+  /* The script closed its handles; the program's is open, and unchanged. */
+  kv_tree *left = NULL;
+  good =
+      good && check(kv_store_get(store, theme, 2, NULL, &left, &error), error);
+  kv_cursor root = kv_tree_root(left);
+  kv_str text = {NULL, 0};
+  good = good && kv_cursor_string(&root, &text) == KV_OK;
+  printf("the theme is still %.*s\n", (int)text.length, text.data);
+  kv_tree_free(left);
+  kv_store_free(store);
+  return good ? 0 : 1;
+}

@@ -1,0 +1,98 @@
+import KVCodable
+import KVCodableABI
+import KVCodableLua
+import LuaLibrary
+
+/// A Lua state for one script, with the libraries that reach nothing outside it.
+final class ScriptState {
+    private let lua: OpaquePointer
+
+    init(types: TypeRegistry) throws {
+        guard let state = luaL_newstate() else { throw ScriptError(message: "not enough memory") }
+        lua = state
+        let libraries: [(String, lua_CFunction)] = [
+            ("_G", luaopen_base), ("table", luaopen_table), ("string", luaopen_string), ("math", luaopen_math),
+            ("utf8", luaopen_utf8), ("coroutine", luaopen_coroutine),
+        ]
+        for (name, open) in libraries {
+            luaL_requiref(lua, name, open, 1)
+            lua_settop(lua, -2)
+        }
+        for name in ["dofile", "loadfile", "load"] {
+            lua_pushnil(lua)
+            lua_setglobal(lua, name)
+        }
+        try openModule(types)
+    }
+
+    deinit { lua_close(lua) }
+
+    private func openModule(_ types: TypeRegistry) throws {
+        let registry = types.makeCHandle()
+        defer { kv_registry_free(registry) }
+        var options = kv_lua_options()
+        options.size = MemoryLayout<kv_lua_options>.size
+        options.policy = KV_LUA_NO_STORES | KV_LUA_NO_FILES
+        options.registry = registry
+        try check { kv_lua_open(lua, &options, &$0) }
+        lua_setglobal(lua, "kv")
+    }
+
+    /// Gives the script a part of a store as a global.
+    func give(_ store: DefaultsStore, at path: PropertyListPath, as name: String, isReadOnly: Bool = false) throws {
+        let handle = store.makeCHandle()
+        defer { kv_store_free(handle) }
+        let flags = isReadOnly ? KV_LUA_READ_ONLY : 0
+        try path.withCSteps { steps, count in
+            try check { kv_lua_push_store(lua, handle, steps, count, flags, &$0) }
+        }
+        lua_setglobal(lua, name)
+    }
+
+    func set(_ text: String, as name: String) {
+        lua_pushstring(lua, text)
+        lua_setglobal(lua, name)
+    }
+
+    /// Runs a script for what it does.
+    func run(_ script: String) throws {
+        try call(script, results: 0)
+    }
+
+    /// Runs the script that tries to get out: how often it tried, and what led out.
+    func runEscapes(_ script: String) throws -> (Int, [String]) {
+        try call(script, results: 2)
+        defer { lua_settop(lua, -3) }
+        let escapes = (0..<lua_rawlen(lua, -1)).map { index in
+            lua_rawgeti(lua, -1, lua_Integer(index) + 1)
+            defer { lua_settop(lua, -2) }
+            return text(at: -1)
+        }
+        return (Int(lua_tointegerx(lua, -2, nil)), escapes)
+    }
+
+    /// Loads text only: what is compiled already could be made to crash Lua.
+    private func call(_ script: String, results: Int32) throws {
+        guard luaL_loadfilex(lua, script, "t") == LUA_OK, lua_pcallk(lua, 0, results, 0, 0, nil) == LUA_OK else {
+            luaL_tolstring(lua, -1, nil)
+            defer { lua_settop(lua, -3) }
+            throw ScriptError(message: text(at: -1))
+        }
+    }
+
+    private func text(at index: Int32) -> String {
+        lua_tolstring(lua, index, nil).map { String(cString: $0) } ?? ""
+    }
+
+    /// Throws the error that a function of the library reports.
+    private func check(_ call: (inout OpaquePointer?) -> kv_status) throws {
+        var error: OpaquePointer?
+        guard call(&error).rawValue < 0 else { return }
+        defer { kv_error_free(error) }
+        throw ScriptError(message: String(cString: kv_error_message(error).data))
+    }
+}
+
+struct ScriptError: Error {
+    var message: String
+}

@@ -1,0 +1,35 @@
+// A program in Swift that runs scripts which it does not trust: they read one part of its settings, change another by
+// the names of its types, and reach nothing else.
+//
+//   SwiftHost SCRIPTS FOLDER
+import KVCodable
+
+let scripts = CommandLine.arguments[1]
+let folder = CommandLine.arguments[2]
+
+let store = try DefaultsStore.open(path: folder + "/host.plist")
+try store.encode("keep out", forKey: "secret")
+try store.encode("light", at: ["ui", "theme"])
+try store.encode(User(name: "Ada King", age: 36), at: ["plugins", "demo", "user"])
+
+// A script changes a user whose init(from:) and encode(to:) are the program's own.
+let types = TypeRegistry()
+try types.register(User.self, as: "User", example: User(name: "A B", age: 1))
+do {
+    let state = try ScriptState(types: types)
+    try state.give(store, at: ["plugins", "demo"], as: "mine")
+    try state.run(scripts + "/birthday.lua")
+}
+if let user = try store.decode(User.self, at: ["plugins", "demo", "user"]) {
+    print("the program reads", user.name, user.age)
+}
+
+// Another tries to get out.
+do {
+    let state = try ScriptState(types: types)
+    try state.give(store, at: ["ui"], as: "ui", isReadOnly: true)
+    try state.give(store, at: ["plugins", "demo"], as: "mine")
+    state.set(folder, as: "home")
+    let (tries, escapes) = try state.runEscapes(scripts + "/escape.lua")
+    print("\(tries) tries, \(escapes.count) ways out", escapes.joined(separator: "; "))
+}

@@ -1,0 +1,286 @@
+/* host.c: what programs that embed Lua call (kvcodable_lua.h).
+ *
+ * Each function packs its arguments and runs its body under lua_pcall, so that
+ * no Lua error, which is a longjmp, crosses a frame of the program. */
+#include "kvcodable_lua.h"
+
+#include <string.h>
+
+#include "session.h"
+
+#define EXPORT __attribute__((visibility("default")))
+
+typedef struct Call {
+  kvl_state *state;
+  const kv_lua_options *options;
+  const kv_store *store;
+  const kv_tree *tree;
+  const kv_step *root;
+  size_t root_count;
+  uint32_t flags;
+  kv_store **given_store;
+  kv_tree **given_tree;
+  size_t *calls;
+} Call;
+
+/* ---- Calling without Lua errors */
+
+static kv_status fail(kv_status status, const char *message, kv_error **error) {
+  if (error) *error = kv_error_new(status, kv_string(message), NULL, 0);
+  return status;
+}
+
+/* describe(problem): its path, if it has one, and its message */
+static int describe(lua_State *L) {
+  kv_status *status = lua_touserdata(L, 2);
+  lua_settop(L, 1);
+  lua_pushnil(L);
+  *status = KV_MISUSE;
+  if (kvl_is_error(L, 1)) {
+    *status = kvl_error_status(L, 1);
+    lua_pushliteral(L, "path");
+    lua_rawget(L, 1);
+    if (lua_istable(L, -1)) lua_replace(L, 2);
+  }
+  luaL_tolstring(L, 1, NULL);
+  lua_pushvalue(L, 2);
+  lua_insert(L, -2);
+  return 2;
+}
+
+/* Fills in the steps of the table at `index`, which keeps the strings. */
+static size_t path_steps(lua_State *L, int index, kv_step *steps) {
+  size_t count = 0;
+  if (!lua_istable(L, index)) return 0;
+  size_t length = (size_t)lua_rawlen(L, index);
+  for (; count < length && count < KVL_STEPS; count++) {
+    memset(&steps[count], 0, sizeof *steps);
+    int type = lua_rawgeti(L, index, (lua_Integer)count + 1);
+    if (type == LUA_TSTRING)
+      steps[count].key.data = lua_tolstring(L, -1, &steps[count].key.length);
+    else
+      steps[count].index = lua_tointeger(L, -1) - 1;
+    lua_pop(L, 1);
+  }
+  return count;
+}
+
+/* Turns the Lua error on top into a kv_error, and takes it off the stack. */
+static kv_status report(lua_State *L, kv_error **error) {
+  kv_status status = KV_MISUSE;
+  kv_step steps[KVL_STEPS];
+  lua_pushcfunction(L, describe);
+  lua_insert(L, -2);
+  lua_pushlightuserdata(L, &status);
+  if (lua_pcall(L, 2, 2, 0) != LUA_OK) {
+    lua_pop(L, 1);
+    return fail(KV_LIMIT_EXCEEDED, "not enough memory", error);
+  }
+  if (error) {
+    kv_str message = {NULL, 0};
+    message.data = lua_tolstring(L, -1, &message.length);
+    size_t count = path_steps(L, lua_absindex(L, -2), steps);
+    *error = kv_error_new(status, message, steps, count);
+    if (!*error) fail(status, "an error whose text is not UTF-8", error);
+  }
+  lua_pop(L, 2);
+  return status;
+}
+
+/* Calls `body` with the call, and with the value at `index`, where that is not
+ * 0, as arguments; leaves its results. */
+static kv_status protect(lua_State *L, lua_CFunction body, Call *call,
+                         int index, int results, kv_error **error) {
+  if (index) index = lua_absindex(L, index);
+  lua_pushcfunction(L, body);
+  lua_pushlightuserdata(L, call);
+  if (index)
+    lua_pushvalue(L, index);
+  else
+    lua_pushnil(L);
+  int outcome = lua_pcall(L, 2, results, 0);
+  if (outcome == LUA_OK) return KV_OK;
+  if (outcome != LUA_ERRMEM) return report(L, error);
+  lua_pop(L, 1);
+  return fail(KV_LIMIT_EXCEEDED, "not enough memory", error);
+}
+
+/* The same for what needs the module; the call's state is set. */
+static kv_status protect_open(lua_State *L, lua_CFunction body, Call *call,
+                              int index, int results, kv_error **error) {
+  if (error) *error = NULL;
+  if (!L) return fail(KV_INVALID_ARGUMENT, "the Lua state is NULL", error);
+  if (!lua_checkstack(L, 8))
+    return fail(KV_LIMIT_EXCEEDED, "the Lua stack is full", error);
+  call->state = kvl_find_state(L);
+  if (!call->state)
+    return fail(KV_MISUSE, "the module is not open: call kv_lua_open() first",
+                error);
+  return protect(L, body, call, index, results, error);
+}
+
+/* ---- Opening */
+
+static int open_body(lua_State *L) {
+  const Call *call = lua_touserdata(L, 1);
+  lua_settop(L, 0);
+  kvl_open_module(L, call->options);
+  luaL_getsubtable(L, LUA_REGISTRYINDEX, LUA_LOADED_TABLE);
+  lua_pushvalue(L, -2);
+  lua_setfield(L, -2, "kvcodable");
+  lua_pop(L, 1);
+  return 1;
+}
+
+EXPORT kv_status kv_lua_open(struct lua_State *L, const kv_lua_options *options,
+                             kv_error **error) {
+  Call call = {0};
+  call.options = options;
+  if (!L) return fail(KV_INVALID_ARGUMENT, "the Lua state is NULL", error);
+  if (options &&
+      (options->size != sizeof *options || options->policy & ~KVL_POLICIES))
+    return fail(KV_INVALID_ARGUMENT, "Expected the options of this version",
+                error);
+  if (error) *error = NULL;
+  if (!lua_checkstack(L, 8))
+    return fail(KV_LIMIT_EXCEEDED, "the Lua stack is full", error);
+  if (options && kvl_find_state(L))
+    return fail(KV_MISUSE, "the module is open already: its policy stays",
+                error);
+  return protect(L, open_body, &call, 0, 1, error);
+}
+
+/* ---- Stores */
+
+static int push_store_body(lua_State *L) {
+  const Call *call = lua_touserdata(L, 1);
+  kv_error *error = NULL;
+  lua_settop(L, 0);
+  kv_store **store = kvl_new_store(L);
+  uint32_t flags = (call->flags | call->state->policy) & KV_LUA_READ_ONLY
+                       ? KV_READ_ONLY_HANDLE
+                       : 0;
+  kv_status status = kv_store_share(call->store, flags, store, &error);
+  if (status != KV_OK) return kvl_raise(L, call->state, status, error);
+  if (call->root_count > 0)
+    kvl_push_part(L, call->root, call->root_count)->owns_session = 1;
+  return 1;
+}
+
+EXPORT kv_status kv_lua_push_store(struct lua_State *L, const kv_store *store,
+                                   const kv_step *root, size_t root_count,
+                                   uint32_t flags, kv_error **error) {
+  Call call = {0};
+  call.store = store;
+  call.root = root;
+  call.root_count = root_count;
+  call.flags = flags;
+  if (flags & ~KV_LUA_READ_ONLY)
+    return fail(KV_INVALID_ARGUMENT, "flags that do not exist", error);
+  if (root_count > KVL_STEPS || (!root && root_count > 0))
+    return fail(KV_INVALID_ARGUMENT, "Expected a path as root", error);
+  for (size_t i = 0; i < root_count; i++)
+    if (!root[i].key.data && root[i].index < 0)
+      return fail(KV_INVALID_ARGUMENT, "Expected indexes from 0", error);
+  return protect_open(L, push_store_body, &call, 0, 1, error);
+}
+
+static int to_store_body(lua_State *L) {
+  const Call *call = lua_touserdata(L, 1);
+  kv_error *error = NULL;
+  const kvl_handle *handle = luaL_testudata(L, 2, KVL_STORE_NAME);
+  if (!handle || handle->session->is_transaction) {
+    kvl_push_failure(L, KV_TYPE_MISMATCH, NULL, 0, "Expected a store",
+                     handle ? "a transaction" : luaL_typename(L, 2));
+    return lua_error(L);
+  }
+  if (!handle->session->store) {
+    kvl_push_failure(L, KV_CLOSED, NULL, 0, "The store is closed", NULL);
+    return lua_error(L);
+  }
+  kv_status status =
+      kv_store_share(handle->session->store, 0, call->given_store, &error);
+  if (status != KV_OK) return kvl_raise(L, call->state, status, error);
+  return 0;
+}
+
+EXPORT kv_status kv_lua_to_store(struct lua_State *L, int index,
+                                 kv_store **store, kv_error **error) {
+  Call call = {0};
+  call.given_store = store;
+  return protect_open(L, to_store_body, &call, index, 0, error);
+}
+
+EXPORT kv_status kv_lua_store_root(struct lua_State *L, int index, size_t step,
+                                   kv_step *root) {
+  if (!L || !lua_checkstack(L, 8)) return KV_ABSENT;
+  kvl_state *state = kvl_find_state(L);
+  const kvl_handle *handle = state ? kvl_handle_at(L, state, index) : NULL;
+  if (!handle || !handle->is_part) return KV_ABSENT;
+  lua_getiuservalue(L, index, KVL_PREFIX);
+  kv_status status = KV_ABSENT;
+  if (step < lua_rawlen(L, -1)) {
+    status = KV_OK;
+    kv_step found = {{NULL, 0}, 0};
+    if (lua_rawgeti(L, -1, (lua_Integer)step + 1) == LUA_TSTRING)
+      found.key.data = lua_tolstring(L, -1, &found.key.length);
+    else
+      found.index = lua_tointeger(L, -1) - 1;
+    if (root) *root = found;
+    lua_pop(L, 1); /* the handle's table keeps the string */
+  }
+  lua_pop(L, 1);
+  return status;
+}
+
+/* ---- Values and watches */
+
+static int push_tree_body(lua_State *L) {
+  const Call *call = lua_touserdata(L, 1);
+  kv_tree *copy = NULL;
+  kv_cursor root = kv_tree_root(call->tree);
+  if (kv_cursor_copy(&root, &copy) != KV_OK)
+    return luaL_error(L, "the tree is NULL");
+  kvl_build(L, call->state, copy);
+  return 1;
+}
+
+EXPORT kv_status kv_lua_push_tree(struct lua_State *L, const kv_tree *tree,
+                                  kv_error **error) {
+  Call call = {0};
+  call.tree = tree;
+  if (!tree) return fail(KV_INVALID_ARGUMENT, "the tree is NULL", error);
+  return protect_open(L, push_tree_body, &call, 0, 1, error);
+}
+
+static int to_tree_body(lua_State *L) {
+  const Call *call = lua_touserdata(L, 1);
+  kv_tree *tree = kvl_walk_tree(L, call->state, 2);
+  if (call->given_tree)
+    *call->given_tree = tree;
+  else
+    kv_tree_free(tree);
+  return 0;
+}
+
+EXPORT kv_status kv_lua_to_tree(struct lua_State *L, int index, kv_tree **tree,
+                                kv_error **error) {
+  Call call = {0};
+  call.given_tree = tree;
+  return protect_open(L, to_tree_body, &call, index, 0, error);
+}
+
+static int pump_body(lua_State *L) {
+  const Call *call = lua_touserdata(L, 1);
+  lua_settop(L, 0);
+  lua_Integer calls = kvl_pump(L, call->state);
+  if (call->calls) *call->calls = (size_t)calls;
+  return 0;
+}
+
+EXPORT kv_status kv_lua_pump(struct lua_State *L, size_t *calls,
+                             kv_error **error) {
+  Call call = {0};
+  call.calls = calls;
+  return protect_open(L, pump_body, &call, 0, 0, error);
+}

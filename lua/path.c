@@ -1,0 +1,73 @@
+/* path.c: the paths that scripts give and get. */
+#include "session.h"
+
+/* ---- Paths */
+
+static kv_step *new_step(lua_State *L, kvl_path *path) {
+  if (path->count == KVL_STEPS)
+    luaL_error(L, "a path has at most %d steps", KVL_STEPS);
+  return &path->steps[path->count++];
+}
+
+/* The value is a string. */
+static void add_key(lua_State *L, int index, kvl_path *path) {
+  kv_step *step = new_step(L, path);
+  step->key.data = lua_tolstring(L, index, &step->key.length);
+}
+
+static void add_step(lua_State *L, int index, kvl_path *path) {
+  if (lua_type(L, index) == LUA_TSTRING) {
+    add_key(L, index, path);
+  } else if (lua_isinteger(L, index) && lua_tointeger(L, index) >= 1) {
+    kv_step *step = new_step(L, path);
+    step->key.data = NULL;
+    step->key.length = 0;
+    step->index = lua_tointeger(L, index) - 1;
+  } else {
+    const char *found = luaL_tolstring(L, index, NULL);
+    luaL_error(L, "expected a string or an index from 1 in a path, found %s",
+               found);
+  }
+}
+
+void kvl_add_path(lua_State *L, int index, kvl_path *path) {
+  if (lua_type(L, index) == LUA_TSTRING) {
+    add_key(L, index, path);
+    return;
+  }
+  if (!lua_istable(L, index))
+    luaL_typeerror(L, index, "string or table of a path");
+  lua_Unsigned count = lua_rawlen(L, index);
+  for (lua_Unsigned i = 1; i <= count; i++) {
+    lua_rawgeti(L, index, (lua_Integer)i);
+    add_step(L, -1, path);
+    lua_pop(L, 1); /* the table keeps the string */
+  }
+}
+
+void kvl_full_path(lua_State *L, int index, kvl_path *path) {
+  const kvl_handle *handle = lua_touserdata(L, 1);
+  path->count = path->root = 0;
+  if (handle->is_part) {
+    lua_getiuservalue(L, 1, KVL_PREFIX);
+    kvl_add_path(L, lua_gettop(L), path);
+    lua_pop(L, 1); /* the handle keeps the table */
+    path->root = path->count;
+  }
+  kvl_add_path(L, index, path);
+}
+
+void kvl_push_step(lua_State *L, const kv_step *step) {
+  if (step->key.data)
+    lua_pushlstring(L, step->key.data, step->key.length);
+  else
+    lua_pushinteger(L, (lua_Integer)step->index + 1);
+}
+
+void kvl_push_steps(lua_State *L, const kv_step *steps, size_t count) {
+  lua_createtable(L, (int)count, 0);
+  for (size_t i = 0; i < count; i++) {
+    kvl_push_step(L, &steps[i]);
+    lua_rawseti(L, -2, (lua_Integer)i + 1);
+  }
+}

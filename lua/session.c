@@ -1,0 +1,142 @@
+/* session.c: the life of handles. */
+#include "session.h"
+
+kvl_handle *kvl_new_handle(lua_State *L) {
+  kvl_handle *handle = lua_newuserdatauv(L, sizeof *handle, 3);
+  handle->session = handle;
+  handle->store = NULL;
+  handle->transaction = NULL;
+  handle->is_transaction = 0;
+  handle->is_part = 0;
+  handle->owns_session = 0;
+  luaL_setmetatable(L, KVL_STORE_NAME);
+  return handle;
+}
+
+void kvl_refuse_handle(lua_State *L) {
+  const kvl_handle *handle = luaL_checkudata(L, 1, KVL_STORE_NAME);
+  kvl_push_failure(L, KV_CLOSED, NULL, 0,
+                   handle->session->is_transaction ? "The transaction is over"
+                                                   : "The store is closed",
+                   NULL);
+  lua_error(L);
+}
+
+void kvl_inherit(lua_State *L, int value) {
+  lua_getiuservalue(L, 1, value);
+  lua_setiuservalue(L, -2, value);
+}
+
+kvl_handle *kvl_push_part(lua_State *L, const kv_step *steps, size_t count) {
+  kvl_handle *handle = lua_touserdata(L, 1);
+  kvl_handle *part = kvl_new_handle(L);
+  part->session = handle->session;
+  if (lua_getiuservalue(L, 1, KVL_SESSION) == LUA_TNIL) {
+    lua_pop(L, 1);
+    lua_pushvalue(L, 1); /* the handle at 1 is the session */
+  }
+  lua_setiuservalue(L, -2, KVL_SESSION);
+  kvl_inherit(L, KVL_CONTEXT);
+  kvl_push_steps(L, steps, count);
+  lua_setiuservalue(L, -2, KVL_PREFIX);
+  part->is_part = 1;
+  return part;
+}
+
+int kvl_push_context(lua_State *L) {
+  lua_getiuservalue(L, 1, KVL_CONTEXT);
+  return lua_gettop(L);
+}
+
+/* ---- For the files that know stores alone */
+
+kv_store **kvl_new_store(lua_State *L) { return &kvl_new_handle(L)->store; }
+
+void kvl_set_context(lua_State *L, int handle) {
+  lua_setiuservalue(L, handle, KVL_CONTEXT);
+}
+
+kv_store *kvl_check_store(lua_State *L, kvl_state *state) {
+  kvl_handle *session = kvl_check_session(L, state);
+  if (session->is_transaction)
+    luaL_error(L, "expected a store, found a transaction");
+  return session->store;
+}
+
+kv_store *kvl_check_whole(lua_State *L, kvl_state *state) {
+  kv_store *store = kvl_check_store(L, state);
+  if (((const kvl_handle *)lua_touserdata(L, 1))->is_part)
+    luaL_error(L, "expected a whole store, found a handle on a part");
+  return store;
+}
+
+kv_store *kvl_store_at(lua_State *L, int index) {
+  kvl_handle *handle = luaL_testudata(L, index, KVL_STORE_NAME);
+  return handle ? handle->session->store : NULL;
+}
+
+/* ---- Closing */
+
+/* Closes what the handle at 1 owns: a part owns nothing. */
+static kv_status close_handle(lua_State *L, kv_error **error) {
+  kvl_handle *handle = luaL_checkudata(L, 1, KVL_STORE_NAME);
+  if (handle->owns_session) handle = handle->session;
+  kv_store *store = handle->store;
+  if (!store) return KV_OK;
+  kv_status status = kv_store_close(store, error);
+  if (status == KV_OK) {
+    handle->store = NULL;
+    kv_store_free(store);
+    kvl_end_watches(L);
+  }
+  return status;
+}
+
+/* store:close(): true, or nil and an error, and the store stays open */
+static int store_close(lua_State *L) {
+  kvl_state *state = kvl_state_of(L);
+  kv_error *error = NULL;
+  kv_status status = close_handle(L, &error);
+  if (status != KV_OK) return kvl_return_error(L, state, status, error);
+  lua_pushboolean(L, 1);
+  return 1;
+}
+
+/* __close: raises where no other error is under way */
+static int store_close_scope(lua_State *L) {
+  kvl_state *state = kvl_state_of(L);
+  kv_error *error = NULL;
+  kv_status status = close_handle(L, &error);
+  if (status == KV_OK) return 0;
+  if (lua_isnoneornil(L, 2)) return kvl_raise(L, state, status, error);
+  kv_error_free(error);
+  return 0;
+}
+
+static int store_gc(lua_State *L) {
+  kvl_handle *handle = luaL_checkudata(L, 1, KVL_STORE_NAME);
+  kv_transaction_rollback(handle->transaction);
+  kv_store_free(handle->store);
+  handle->transaction = NULL;
+  handle->store = NULL;
+  return 0;
+}
+
+static int store_tostring(lua_State *L) {
+  const kvl_handle *session =
+      ((const kvl_handle *)luaL_checkudata(L, 1, KVL_STORE_NAME))->session;
+  int is_open = session->store || session->transaction;
+  lua_pushfstring(L, "kvcodable %s (%s): %p",
+                  session->is_transaction ? "transaction" : "store",
+                  is_open ? "open" : "closed", lua_touserdata(L, 1));
+  return 1;
+}
+
+void kvl_add_closing(lua_State *L) {
+  static const luaL_Reg methods[] = {{"close", store_close},
+                                     {"__close", store_close_scope},
+                                     {"__gc", store_gc},
+                                     {"__tostring", store_tostring},
+                                     {NULL, NULL}};
+  kvl_add_methods(L, methods);
+}

@@ -1,0 +1,78 @@
+/*
+ * session.h: what the handle of a store or a transaction is, for the files that
+ * hold their methods.
+ */
+#ifndef KVCODABLE_SESSION_H
+#define KVCODABLE_SESSION_H
+
+#include "module.h"
+
+#define KVL_STORE_NAME "kvcodable.store"
+
+/* A store, a transaction, or a part of either.
+ *
+ * What is alive is in one place, the session: the store's own handle or the
+ * transaction's, which a part refers to. */
+typedef struct kvl_handle {
+  struct kvl_handle *session;
+  kv_store *store;             /* NULL once closed, or in a transaction */
+  kv_transaction *transaction; /* NULL once over, or in a store */
+  int is_transaction;
+  int is_part;      /* whether user value KVL_PREFIX is set */
+  int owns_session; /* a part that closes its session: what a host pushed */
+} kvl_handle;
+
+/* User values of a handle: what keeps its session alive; the path of a part;
+ * the context for converters. */
+enum { KVL_SESSION = 1, KVL_PREFIX = 2, KVL_CONTEXT = 3 };
+
+/* Pushes a handle that is a session of its own. */
+kvl_handle *kvl_new_handle(lua_State *L);
+
+/* Raises: what is at 1 is no handle, or its session is over. */
+void kvl_refuse_handle(lua_State *L);
+
+/* The handle at `index`, or NULL. Raises nothing. */
+static inline kvl_handle *kvl_handle_at(lua_State *L, const kvl_state *state,
+                                        int index) {
+  if (lua_type(L, index) != LUA_TUSERDATA || !lua_getmetatable(L, index))
+    return NULL;
+  const void *meta = lua_topointer(L, -1);
+  lua_pop(L, 1);
+  return meta == state->store_meta ? lua_touserdata(L, index) : NULL;
+}
+
+/* The session of the handle at 1; raises unless it is open. */
+static inline kvl_handle *kvl_check_session(lua_State *L, kvl_state *state) {
+  kvl_handle *handle = kvl_handle_at(L, state, 1);
+  if (handle && (handle->session->store || handle->session->transaction))
+    return handle->session;
+  kvl_refuse_handle(L);
+  return NULL;
+}
+
+/* Pushes a handle rooted at the path, below the session of the handle at 1. */
+kvl_handle *kvl_push_part(lua_State *L, const kv_step *steps, size_t count);
+
+/* Copies a user value of the handle at 1 to the handle on top. */
+void kvl_inherit(lua_State *L, int value);
+
+/* Pushes the context for converters; gives where it stands. */
+int kvl_push_context(lua_State *L);
+
+/* Pushes the value at the path, or nil, before conversion. Raises. */
+void kvl_push_value(lua_State *L, kvl_state *state, kvl_handle *session,
+                    const kvl_path *path, const kv_type *type);
+
+/* Stores the value at `value` as the type at `type_index` says, which may be
+ * nil. With a type, pushes how many elements of stored arrays went with what the
+ * type does not know, and gives 1; else gives 0. Raises. */
+int kvl_put_value(lua_State *L, kvl_state *state, kvl_handle *session,
+                  int path_index, int value, int type_index, int options);
+
+/* Parts of the store's methods: each adds them to the table on top. */
+void kvl_add_closing(lua_State *L);
+void kvl_add_transactions(lua_State *L);
+void kvl_add_migrations(lua_State *L);
+
+#endif

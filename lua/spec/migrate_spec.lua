@@ -1,0 +1,107 @@
+local kv = require "kvcodable"
+local support = require "lua.spec.support"
+
+describe("migrations", function()
+  local folder, remove, path
+  before_each(function()
+    folder, remove = support.folder()
+    path = folder .. "/settings.plist"
+  end)
+  after_each(function() remove() end)
+
+  local steps = {
+    function(tx)
+      tx:set("user", tx:get "name")
+      tx:remove "name"
+    end,
+    [3] = function(tx) tx:set({ "new", "user" }, tx:get "user") end,
+  }
+
+  it("run once, in order, and keep the old file", function()
+    for _, file in ipairs { path, folder .. "/settings.sqlite" } do
+      local store <close> = assert(kv.open_file(file))
+      store:set("name", "x")
+      assert(store:sync())
+      assert.equal(0, store:version())
+      assert.is_true(store:migrate(steps))
+      assert.equal(3, store:version())
+      assert.same({ KVStoreVersion = 3, user = "x", new = { user = "x" } },
+        store:get {})
+      assert.is_false(store:migrate(steps))
+      local engine = file == path and "file" or "sqlite"
+      local options = { engine = engine }
+      local old <close> = assert(kv.open_file(file .. ".v0", options))
+      assert.same({ name = "x" }, old:get {})
+    end
+  end)
+
+  it("run only the steps that the store has not seen", function()
+    local store <close> = assert(kv.open_file(path))
+    store:set("KVStoreVersion", 1)
+    local ran = {}
+    store:migrate {
+      function() ran[#ran + 1] = 1 end, function() ran[#ran + 1] = 2 end,
+    }
+    assert.same({ 2 }, ran)
+  end)
+
+  it("leave nothing behind when a step fails", function()
+    local store <close> = assert(kv.open_file(path))
+    store:set("name", "x")
+    local problem = support.failure(store.migrate, store, {
+      function(tx) tx:set("half", 1) end, function() error("mine", 0) end,
+    })
+    assert.equal("mine", problem)
+    assert.same({ name = "x" }, store:get {})
+    assert.equal(0, store:version())
+  end)
+
+  it("refuse a newer store, a part, and what are no steps", function()
+    local store <close> = assert(kv.open_file(path))
+    store:set("KVStoreVersion", 7)
+    local problem = support.failure(store.migrate, store, steps)
+    assert.equal("migration", problem.code)
+    assert.matches("Expected at most version 3, found 7", problem.message,
+      1, true)
+    assert.has_error(function() store:migrate {} end)
+    assert.has_error(function() store:migrate { name = print } end)
+    assert.has_error(function() store:migrate { 1 } end)
+    assert.has_error(function() store:at({ "a" }):migrate(steps) end)
+    assert.has_error(function()
+      store:transaction(function(tx) tx:migrate(steps) end)
+    end)
+  end)
+end)
+
+describe("a typed set", function()
+  it("counts what it could not keep", function()
+    local options = { engine = "memory" }
+    local store <close> = assert(kv.open_file("none", options))
+    local type = kv.array_of(kv.struct "Counted" { a = kv.int })
+    local old = { { a = 1, x = 1 }, { a = 2, x = 2 }, { a = 3 } }
+    store:set("list", old)
+    assert.equal(1, store:set("list", { { a = 2 } }, type))
+    assert.equal(1, store:update("list", type, function(list)
+      list[1] = nil
+    end))
+    assert.same({}, store:get "list")
+    assert.equal(0, store:set("list", { { a = 1 } }, type))
+    assert.equal(0, select("#", store:set("list", {})))
+    store:transaction(function(tx)
+      tx:set("list", old)
+      assert.equal(2, tx:set("list", kv.array {}, type))
+    end)
+  end)
+
+  it("takes a store of SQLite that waits less", function()
+    local folder, remove = support.folder()
+    local options = { synchronous = "normal" }
+    do
+      local store <close> = assert(kv.open_file(folder .. "/a.db", options))
+      store:set("a", 1)
+    end
+    options.synchronous = "off"
+    assert.has_error(function() kv.open_file(folder .. "/a.db", options) end)
+    remove()
+  end)
+end)

@@ -1,0 +1,116 @@
+-- Dictionaries whose keys come again and again take a shorter way through the
+-- module: none of what follows may tell the difference.
+local kv = require "kvcodable"
+
+local function store()
+  return assert(kv.open_file("none.plist",
+    { engine = "memory", format = "binary", durability = "manual" }))
+end
+
+local function record(i)
+  return { id = i, name = "n" .. i, on = i % 2 == 0, ratio = i + 0.5 }
+end
+
+describe("dictionaries with the same keys", function()
+  local s
+  before_each(function()
+    s = store()
+    -- Met often enough to be known, read and written.
+    for i = 1, 4 do
+      s:set("r", record(i))
+      assert.same(record(i), s:get "r")
+    end
+  end)
+  after_each(function() s:close() end)
+
+  local function stays(value)
+    s:set("r", value)
+    assert.same(value, s:get "r")
+    assert.same(value, s:get "r")
+  end
+
+  it("come back, whatever the order in which they were made", function()
+    local backwards = {}
+    backwards.ratio, backwards.on = 1.5, true
+    backwards.name, backwards.id = "x", 7
+    for _ = 1, 20 do
+      stays(backwards)
+      stays(record(3))
+    end
+  end)
+
+  it("come back with a key more, a key less and another key", function()
+    local more, less, other = record(1), record(2), record(3)
+    more.extra, less.name = "e", nil
+    other.name, other.nane = nil, "typing error"
+    for _ = 1, 3 do
+      stays(more)
+      stays(less)
+      stays(other)
+    end
+  end)
+
+  it("come back inside one another", function()
+    local outer = record(1)
+    outer.name = record(2)
+    outer.name.ratio = record(3)
+    outer.id = { record(4), record(5), { record(6) } }
+    for _ = 1, 3 do stays(outer) end
+  end)
+
+  it("come back with values of many nodes", function()
+    local long = {}
+    for i = 1, 100 do long[i] = i end
+    for _ = 1, 3 do
+      stays { id = long, name = "x", on = long, ratio = { a = 1, b = long } }
+    end
+  end)
+
+  it("are checked as every other table", function()
+    local wrong = record(1)
+    wrong.ratio = print
+    local ok, err = pcall(s.set, s, "r", wrong)
+    assert.is_false(ok)
+    assert.matches("at ratio", tostring(err))
+    wrong = record(1)
+    wrong[1] = "number among strings"
+    assert.is_false((pcall(s.set, s, "r", wrong)))
+    assert.same(record(4), s:get "r")
+    stays(record(5))
+  end)
+
+  it("come and go by the hundred", function()
+    for round = 1, 3 do
+      for i = 1, 200 do
+        stays {
+          ["first" .. i] = i, second = i, ["third" .. i % 7] = round,
+          [("x"):rep(i)] = "",
+        }
+      end
+      collectgarbage()
+    end
+  end)
+
+  it("keep the keys' own bytes", function()
+    local value =
+      { [""] = 1, ["a\0b"] = 2, ["ä"] = 3, [("k"):rep(60)] = 4 }
+    for _ = 1, 4 do
+      s:set("r", value)
+      local back = s:get "r"
+      assert.same(value, back)
+      collectgarbage()
+    end
+    for _, wrong in ipairs { "\xff", "a\xc3" } do
+      assert.is_false((pcall(s.set, s, "r", { [wrong] = 1, b = 2 })))
+    end
+  end)
+
+  it("tell a key from a light userdata or a table in its place", function()
+    local mixed = record(1)
+    mixed[io.stdout] = 1
+    assert.is_false((pcall(s.set, s, "r", mixed)))
+    mixed[io.stdout] = nil
+    mixed[{}] = 1
+    assert.is_false((pcall(s.set, s, "r", mixed)))
+  end)
+end)

@@ -1,0 +1,108 @@
+/* transaction.c: transactions and updates. */
+#include "session.h"
+
+/* ---- Transactions */
+
+/* Pushes a transaction of the handle at 1, begun. */
+static kvl_handle *begin(lua_State *L, kvl_state *state, kvl_handle *session) {
+  kv_error *error = NULL;
+  kvl_handle *transaction = kvl_new_handle(L);
+  transaction->is_transaction = 1;
+  transaction->is_part = ((const kvl_handle *)lua_touserdata(L, 1))->is_part;
+  lua_pushvalue(L, 1);
+  lua_setiuservalue(L, -2, KVL_SESSION); /* keeps the store's handle alive */
+  kvl_inherit(L, KVL_PREFIX);
+  kvl_inherit(L, KVL_CONTEXT);
+  kv_status status =
+      kv_store_begin(session->store, 0, &transaction->transaction, &error);
+  if (status != KV_OK) kvl_raise(L, state, status, error);
+  return transaction;
+}
+
+/* Commits, or rolls back and raises what is on top. */
+static void end(lua_State *L, kvl_state *state, kvl_handle *transaction,
+                int outcome) {
+  kv_error *error = NULL;
+  kv_transaction *over = transaction->transaction;
+  transaction->transaction = NULL;
+  if (outcome != LUA_OK) {
+    kv_transaction_rollback(over);
+    lua_error(L);
+  }
+  kv_status status = kv_transaction_commit(over, &error);
+  if (status != KV_OK) kvl_raise(L, state, status, error);
+}
+
+/* Calls `body` with the arguments of the function that runs, but that 1 is a
+ * transaction; gives how many results are on top. Inside a transaction, it is
+ * that transaction. */
+static int run(lua_State *L, kvl_state *state, lua_CFunction body) {
+  int arguments = lua_gettop(L);
+  kvl_handle *session = kvl_check_session(L, state);
+  kvl_handle *transaction = NULL;
+  luaL_checkstack(L, arguments + 8, NULL);
+  if (session->transaction)
+    lua_pushvalue(L, 1);
+  else
+    transaction = begin(L, state, session);
+  int first = lua_gettop(L); /* the transaction, to stay below the results */
+  kvl_push_function(L, body);
+  lua_pushvalue(L, first);
+  for (int i = 2; i <= arguments; i++) lua_pushvalue(L, i);
+  if (transaction)
+    end(L, state, transaction, lua_pcall(L, arguments, LUA_MULTRET, 0));
+  else
+    lua_call(L, arguments, LUA_MULTRET);
+  return lua_gettop(L) - first;
+}
+
+static int transaction_body(lua_State *L) {
+  lua_pushvalue(L, 2);
+  lua_pushvalue(L, 1);
+  lua_call(L, 1, LUA_MULTRET);
+  return lua_gettop(L) - 2;
+}
+
+/* store:transaction(function(tx) ... end): what the function returns */
+static int store_transaction(lua_State *L) {
+  luaL_checktype(L, 2, LUA_TFUNCTION);
+  lua_settop(L, 2);
+  return run(L, kvl_state_of(L), transaction_body);
+}
+
+/* 1 transaction, 2 path, 3 type, 4 function, 5 options */
+static int update_body(lua_State *L) {
+  kvl_state *state = kvl_state_of(L);
+  kvl_path path;
+  kvl_handle *session = kvl_check_session(L, state);
+  const kv_type *type = kvl_check_type(L, state, 3);
+  kvl_full_path(L, 2, &path);
+  int context = kvl_push_context(L);
+  kvl_push_value(L, state, session, &path, type);
+  if (type) kvl_convert_decoded(L, 3, context);
+  int value = lua_gettop(L);
+  lua_pushvalue(L, 4);
+  lua_pushvalue(L, value);
+  lua_call(L, 1, 1);
+  if (lua_isnil(L, -1)) lua_pushvalue(L, value); /* changed in place */
+  if (lua_isnil(L, -1)) return 0;
+  return kvl_put_value(L, state, session, 2, lua_gettop(L), 3, 5);
+}
+
+/* store:update(path, type?, function(value) ... end, options?): as set */
+static int store_update(lua_State *L) {
+  if (lua_isfunction(L, 3)) {
+    lua_pushnil(L);
+    lua_insert(L, 3);
+  }
+  luaL_checktype(L, 4, LUA_TFUNCTION);
+  lua_settop(L, 5);
+  return run(L, kvl_state_of(L), update_body);
+}
+
+void kvl_add_transactions(lua_State *L) {
+  static const luaL_Reg methods[] = {{"transaction", store_transaction},
+                                     {"update", store_update},
+                                     {NULL, NULL}};
+  kvl_add_methods(L, methods);
+}

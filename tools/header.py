@@ -1,0 +1,84 @@
+"""The public headers, read once for every check that needs them."""
+import re
+from pathlib import Path
+from typing import NamedTuple
+
+ROOT = Path(__file__).resolve().parent.parent
+INCLUDE = ROOT / "include"
+# The headers whose functions the library exports; the Lua module exports those of the third.
+EXPORTED = ("kvcodable.h", "kvcodable_nodes.h")
+
+
+class Parameter(NamedTuple):
+    type: str
+    name: str
+
+    @property
+    def is_pointer(self):
+        return self.type.endswith("*") or self.type in CALLBACKS
+
+
+class Function(NamedTuple):
+    name: str
+    result: str
+    parameters: tuple
+
+    @property
+    def prototype(self):
+        """The declaration without the names of its parameters, which bind nobody."""
+        return f"{self.result} {self.name}({', '.join(one.type for one in self.parameters) or 'void'})"
+
+
+CALLBACKS = set()
+
+
+def code(name):
+    """A header without comments and preprocessor lines."""
+    text = (INCLUDE / name).read_text()
+    text = re.sub(r"/\*.*?\*/", "", text, flags=re.S)
+    return re.sub(r"^\s*#.*$", "", text, flags=re.M)
+
+
+def _parameter(text):
+    found = re.fullmatch(r"(.*?)(\w+)", " ".join(text.split()))
+    return Parameter(found[1].replace(" *", "*").strip(), found[2])
+
+
+def functions(headers=EXPORTED):
+    """Every function that the headers declare, in their order."""
+    result = []
+    for header in headers:
+        text = code(header)
+        CALLBACKS.update(re.findall(r"typedef \w+ \(\*(\w+)\)", text))
+        text = re.sub(r"static inline.*?\n}", "", text, flags=re.S)
+        text = re.sub(r"typedef[^;{]*\([^;]*;", "", text)
+        for kind, name, arguments in re.findall(r"([\w ]+?[\s*]+)\b(kv_\w+)\s*\(([^)]*)\);", text):
+            arguments = [] if arguments.strip() == "void" else arguments.split(",")
+            kind = " ".join(kind.split()).replace(" *", "*")
+            result.append(Function(name, kind, tuple(map(_parameter, arguments))))
+    return result
+
+
+def structs(headers=EXPORTED):
+    """Every struct with members: its name and theirs."""
+    result = {}
+    for header in headers:
+        for body, name in re.findall(r"typedef struct \w+ \{(.*?)\} (\w+);", code(header), flags=re.S):
+            result[name] = [_parameter(line).name for line in body.split(";") if line.strip()]
+    return result
+
+
+def enums(headers=EXPORTED):
+    """Every enum, those without a name by their prefix: its constants' names."""
+    result = {}
+    for header in headers:
+        for body, name in re.findall(r"enum(?: \w+)? \{(.*?)\}\s*(\w*);", code(header), flags=re.S):
+            constants = re.findall(r"\b(K\w+)\s*=", body)
+            result[name or constants[0].rsplit("_", 1)[0].lower()] = constants
+    return result
+
+
+def flags(headers=EXPORTED):
+    """The constants that are macros."""
+    return [name for header in headers
+            for name in re.findall(r"^#define (KV_\w+) \S", (INCLUDE / header).read_text(), flags=re.M)]
