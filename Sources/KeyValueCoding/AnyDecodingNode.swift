@@ -76,16 +76,19 @@ extension AnyDecodingNode {
         guard let value = any(at: slot) else { return nil }
         if Swift.type(of: value) == [S].self { return value as? [S] }
         guard let elements = listed(value) else { return nil }
-        var result: [S] = []
-        result.reserveCapacity(elements.count)
-        let areAll = elements.withUnsafeBufferPointer { elements in
-            for index in elements.indices {
-                guard let element = sameType(type, elements[index]) ?? S(Scalar(in: elements[index])) else {
-                    return false
+        // No array for nothing: all empty ones share one storage, which the initializer below would write to.
+        if elements.isEmpty { return [] }
+        var areAll = true
+        // Sound because there is room for all elements, and `filled` counts the places that were initialized.
+        let result = [S](unsafeUninitializedCapacity: elements.count) { places, filled in
+            for element in elements {
+                guard let value = sameType(type, element) ?? S(Scalar(in: element)) else {
+                    areAll = false
+                    return
                 }
-                result.append(element)
+                places.initializeElement(at: filled, to: value)
+                filled += 1
             }
-            return true
         }
         return areAll ? result : nil
     }

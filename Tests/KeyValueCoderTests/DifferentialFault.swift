@@ -51,13 +51,14 @@ enum Difference {
     /// Nil where there is no reason to differ.
     init?(_ theirs: any Error, _ ours: (any Error)?) {
         let first = Fault(theirs)
-        guard let ours else {
-            guard case DecodingError.typeMismatch(let type, _) = theirs, type == [Any].self,
-                first.path.contains(where: { $0.hasPrefix("by") })
-            else { return nil }
+        if case DecodingError.typeMismatch(let type, _) = theirs, type == [Any].self,
+            first.path.contains(where: { $0.hasPrefix("by") }),
+            ours.map({ Fault($0).path.starts(with: first.path) }) ?? true
+        {
             self = .readsDictionaries
             return
         }
+        guard let ours else { return nil }
         let second = Fault(ours)
         if first.kind == .dataCorrupted, second.kind == .typeMismatch,
             "\(ours)".contains("cannot be exactly represented"),

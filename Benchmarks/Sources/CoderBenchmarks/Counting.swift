@@ -9,11 +9,24 @@ enum Counting {
         switch arguments[0] {
         case "records": try run(shape.value, arguments[1], times)
         case "by-hand": try runByHand(shape, arguments[1], times)
+        case "idle": try runIdle(shape.value, arguments[1], times)
         case "integers": try run(Array(0..<100_000), arguments[1], times)
         case "doubles": try run((0..<100_000).map { Double($0) * 0.5 }, arguments[1], times)
         case "strings": try run((0..<10_000).map { "string number \($0)" }, arguments[1], times)
         case "pair": try run(Pair(x: 1, name: "one"), arguments[1], times)
         default: throw WrongShape()
+        }
+    }
+
+    /// Codable's own part of the work, with coders that do nothing.
+    private static func runIdle(_ records: [Record], _ operation: String, _ times: Int) throws {
+        let decoder = IdleDecoder(count: records.count)
+        for _ in 0..<times {
+            switch operation {
+            case "build": try records.encode(to: IdleEncoder())
+            case "read": consume(try [Record](from: decoder))
+            default: throw WrongShape()
+            }
         }
     }
 
@@ -40,8 +53,12 @@ enum Counting {
         let decoder = KeyValueDecoder()
         let any = try encoder.encode(value) as Any
         guard let list = try encoder.encodeToPropertyList(value) else { throw WrongShape() }
+        let json = try JSONSerialization.jsonObject(with: JSONEncoder().encode(value))
         for _ in 0..<times {
             switch operation {
+            case "json-encode": consume(try JSONSerialization.jsonObject(with: JSONEncoder().encode(value)))
+            case "json-decode":
+                consume(try JSONDecoder().decode(Value.self, from: JSONSerialization.data(withJSONObject: json)))
             case "encode": consume(try encoder.encode(value))
             case "decode": consume(try decoder.decode(Value.self, from: any))
             case "build": consume(try encoder.encodeToPropertyList(value))
