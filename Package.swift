@@ -56,7 +56,10 @@ let package = Package(
 
         tests("PropertyLists", ["CKVCodable"]),
         tests("KeyValueCoding", ["PropertyLists"]),
-        tests("KeyValueCoder", ["PropertyLists"]),
+        // Built as a stranger builds: without this package's settings.
+        .executableTarget(
+            name: "CompatibilityProgram", dependencies: ["KeyValueCoder"], path: "Tests/Support/CompatibilityProgram"),
+        tests("KeyValueCoder", ["PropertyLists", "CompatibilityProgram"]),
         tests("CodableTypes", ["PropertyLists"]),
         .executableTarget(
             name: "StoreHelper", dependencies: ["CSystem", "DefaultsStorage", "PropertyLists"],

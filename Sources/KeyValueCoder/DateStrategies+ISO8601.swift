@@ -6,8 +6,11 @@ extension KeyValueEncoder.DateEncodingStrategy {
     ///
     /// One formatter serves all values and threads.
     public static func iso8601(options: ISO8601DateFormatter.Options = [.withInternetDateTime]) -> Self {
-        let formatter = SharedDateFormatter(options)
-        return .formatted { formatter.string(from: $0) }
+        iso8601(by: SharedDateFormatter(options))
+    }
+
+    package static func iso8601(by formatter: SharedDateFormatter) -> Self {
+        .formatted { formatter.string(from: $0) }
     }
 }
 
@@ -16,18 +19,25 @@ extension KeyValueDecoder.DateDecodingStrategy {
     ///
     /// One formatter serves all values and threads.
     public static func iso8601(options: ISO8601DateFormatter.Options = [.withInternetDateTime]) -> Self {
-        let formatter = SharedDateFormatter(options)
-        return .parsed { formatter.date(from: $0) }
+        iso8601(by: SharedDateFormatter(options))
+    }
+
+    package static func iso8601(by formatter: SharedDateFormatter) -> Self {
+        .parsed { formatter.date(from: $0) }
     }
 }
 
 /// A formatter for several threads. `@unchecked Sendable` holds because each use of the formatter is under the lock,
 /// and it never leaves this class.
-private final class SharedDateFormatter: @unchecked Sendable {
-    private let formatter = ISO8601DateFormatter()
+package final class SharedDateFormatter: @unchecked Sendable {
+    private let formatter: ISO8601DateFormatter
     private let lock = NSLock()
 
-    init(_ options: ISO8601DateFormatter.Options) {
+    /// - Parameter make: makes the formatter, once.
+    package init(
+        _ options: ISO8601DateFormatter.Options, make: () -> ISO8601DateFormatter = { ISO8601DateFormatter() }
+    ) {
+        formatter = make()
         formatter.formatOptions = options
     }
 

@@ -49,14 +49,32 @@ extension NSURL: ForeignValue {
 }
 
 extension NSArray: ForeignValue {
-    package var swiftValue: Any? { (0..<count).map { self[$0] } }
+    package var swiftValue: Any? {
+        let stored = Mirror(reflecting: self).children
+        // A subclass may keep its elements elsewhere.
+        guard stored.count == count else { return (0..<count).map { self[$0] } }
+        return stored.enumerated().map { index, child in isCollection(child.value) ? child.value : self[index] }
+    }
 }
 
 extension NSDictionary: ForeignValue {
     /// Nil where a key is not a string.
     package var swiftValue: Any? {
+        let stored = Mirror(reflecting: self).children
         var entries: [String: Any] = [:]
         entries.reserveCapacity(count)
+        for child in stored {
+            guard let (key, value) = child.value as? (key: NSObject, value: AnyObject), let key = key as? NSString,
+                let name = key.text
+            else { return nil }
+            entries[name] = isCollection(value) ? value : self[key]
+        }
+        return stored.count == count ? entries : byEnumeration
+    }
+
+    /// The entries of a subclass, which may keep them elsewhere.
+    private var byEnumeration: [String: Any]? {
+        var entries: [String: Any] = [:]
         for (key, value) in self {
             guard let name = key as? String ?? (key as? NSString)?.text else { return nil }
             entries[name] = value
@@ -64,6 +82,10 @@ extension NSDictionary: ForeignValue {
         return entries
     }
 }
+
+/// Whether a collection gives this element as a Swift collection, and the elements of that, and so on: for one that
+/// contains itself without end, on Linux. Such elements are taken as the objects that they are.
+private func isCollection(_ value: Any) -> Bool { value is NSArray || value is NSDictionary || value is NSSet }
 
 extension CGFloat: ForeignValue {
     package var swiftValue: Any? { Double(self) }

@@ -76,13 +76,21 @@ extension AnyDecodingNode {
         guard let value = any(at: slot) else { return nil }
         if Swift.type(of: value) == [S].self { return value as? [S] }
         guard let elements = listed(value) else { return nil }
-        var result: [S] = []
-        result.reserveCapacity(elements.count)
-        for element in elements {
-            guard let element = S(Scalar(in: element)) else { return nil }
-            result.append(element)
+        // No array for nothing: all empty ones share one storage, which the initializer below would write to.
+        if elements.isEmpty { return [] }
+        var areAll = true
+        // Sound because there is room for all elements, and `filled` counts the places that were initialized.
+        let result = [S](unsafeUninitializedCapacity: elements.count) { places, filled in
+            for element in elements {
+                guard let value = sameType(type, element) ?? S(Scalar(in: element)) else {
+                    areAll = false
+                    return
+                }
+                places.initializeElement(at: filled, to: value)
+                filled += 1
+            }
         }
-        return result
+        return areAll ? result : nil
     }
 
     /// The entries of a dictionary whose values are all of one type.
@@ -91,10 +99,16 @@ extension AnyDecodingNode {
         if Swift.type(of: value) == [String: S].self { return value as? [String: S] }
         guard let entries = stringKeyed(value) else { return nil }
         return try? entries.mapValues { value throws(OtherType) in
-            guard let value = S(Scalar(in: value)) else { throw OtherType() }
+            guard let value = sameType(type, value) ?? S(Scalar(in: value)) else { throw OtherType() }
             return value
         }
     }
+}
+
+/// The value in an `Any` if it is of this very type.
+@inline(__always) private func sameType<S: ScalarValue>(_ type: S.Type, _ value: Any) -> S? {
+    func open<Value>(_ value: Value) -> S? { Value.self == S.self ? exactly(value, as: S.self) : nil }
+    return open(value)
 }
 
 /// Ends the walk over a dictionary at a value of another type.

@@ -90,7 +90,9 @@ private func widened(_ value: Any) -> Scalar? {
 /// The dictionary in an `Any`; nil where there is none, or one whose keys are not strings.
 func stringKeyed(_ value: Any) -> [String: Any]? {
     // Not generic over the result: the Optional of a generic type has to be looked up each time.
-    func open<Value>(_ value: Value) -> [String: Any]? { Value.self == [String: Any].self ? exactly(value) : nil }
+    func open<Value>(_ value: Value) -> [String: Any]? {
+        Value.self == [String: Any].self ? exactly(value, as: [String: Any].self) : nil
+    }
     if let entries = open(value) { return entries }
     guard let present = flattened(value) else { return nil }
     if let foreign = present as? any ForeignValue { return foreign.swiftValue as? [String: Any] }
@@ -99,7 +101,7 @@ func stringKeyed(_ value: Any) -> [String: Any]? {
 
 /// The array in an `Any`; nil where there is none.
 func listed(_ value: Any) -> [Any]? {
-    func open<Value>(_ value: Value) -> [Any]? { Value.self == [Any].self ? exactly(value) : nil }
+    func open<Value>(_ value: Value) -> [Any]? { Value.self == [Any].self ? exactly(value, as: [Any].self) : nil }
     if let elements = open(value) { return elements }
     guard let present = flattened(value) else { return nil }
     if let foreign = present as? any ForeignValue { return foreign.swiftValue as? [Any] }

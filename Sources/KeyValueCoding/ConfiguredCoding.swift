@@ -31,13 +31,15 @@ extension KeyValueDecoder {
     public func decode<T: DecodableWithConfiguration>(
         _ type: T.Type = T.self, from value: Any, configuration: T.DecodingConfiguration
     ) throws -> T {
-        try T(from: AnyDecodingNode(DecodingContext(self), value), configuration: configuration)
+        let root = AnyDecodingNode(DecodingContext(self), value)
+        return try root.decodeRoot { try T(from: $0.noticed(), configuration: configuration) }
     }
 
     /// Reads a value of a type that is decoded with a configuration from a property-list tree.
     public func decode<T: DecodableWithConfiguration>(
         _ type: T.Type = T.self, from list: PropertyList, configuration: T.DecodingConfiguration
     ) throws -> T {
-        try T(from: TreeDecodingNode(DecodingContext(self, forTree: true), list), configuration: configuration)
+        let root = TreeDecodingNode(DecodingContext(self, forTree: true), list)
+        return try root.decodeRoot { try T(from: $0.noticed(), configuration: configuration) }
     }
 }

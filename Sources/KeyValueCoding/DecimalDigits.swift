@@ -50,7 +50,9 @@ package struct DecimalDigits {
     }
 
     /// The number that a text spells, the text whole; nil where it is none or a `Decimal` cannot hold all its digits.
+    /// `NaN` is how a `Decimal` that is not a number is written.
     package static func number(_ text: String) -> Decimal? {
+        if text == "NaN" { return .nan }
         let digits = text.utf8.filter { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
         guard !digits.isEmpty, text.utf8.allSatisfy(isPart) else { return nil }
         guard let value = Decimal(string: text), !value.isNaN else { return nil }

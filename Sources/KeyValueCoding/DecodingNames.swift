@@ -31,6 +31,12 @@ enum DecodingNames {
     }
 }
 
+/// Names of a container's keys, in one reference: a container is copied several times on its way.
+final class ConvertedNames {
+    let names: DecodingNames
+    init(_ names: DecodingNames) { self.names = names }
+}
+
 extension DecodingNode {
     /// The names of the entries under the key strategy.
     final func convertedNames() -> DecodingNames {

@@ -38,6 +38,19 @@ extension DecodingNode {
             .init(codingPath: path, debugDescription: message(path.text), underlyingError: underlying))
     }
 
+    /// Where a dictionary is read as data, keys that Swift takes for one would lose a value.
+    final func refuseLookAlikes() throws {
+        guard let (first, second) = lookAlikes else { return }
+        throw corrupted(at: nil) {
+            "Dictionary at \($0) has two keys that Swift takes for one: \(spelled(first)) and \(spelled(second))"
+        }
+    }
+
+    /// A name in a form that tells it from its look-alikes.
+    private final func spelled(_ name: String) -> String {
+        "\"" + name.unicodeScalars.map { $0.escaped(asASCII: true) }.joined() + "\""
+    }
+
     final func tooDeep(_ key: (any CodingKey)?) -> DecodingError {
         corrupted(at: key) { _ in "Values are nested deeper than \(CodingLimits.depth) levels" }
     }

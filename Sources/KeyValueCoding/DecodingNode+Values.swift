@@ -8,7 +8,9 @@ extension DecodingNode {
     ) throws -> T {
         let known = KnownType.of(type)
         if known == .plain { return try decodePlain(type, at: slot, key) }
-        return try decodeKnown(type, known, at: slot, key)
+        let value = try decodeKnown(type, known, at: slot, key)
+        if case .whole = slot { record?.takeWhole() }
+        return value
     }
 
     final func decodePlain<T: Decodable>(
@@ -16,8 +18,18 @@ extension DecodingNode {
     ) throws -> T {
         let child = try child(at: slot, key)
         defer { release(child) }
-        if context.mayBeDictionary(type), let value = try child.decodeKeyed(type) { return value }
-        return try T(from: child)
+        if let record { return try decodeRecorded(type, child, at: slot, in: record) }
+        return try child.decodeOwn(type)
+    }
+
+    /// Decodes this node's value by the type's own code.
+    @inline(__always) final func decodeOwn<T: Decodable>(_ type: T.Type) throws -> T {
+        context.mayBeDictionary(type) ? try decodeDictionary(type) : try T(from: self)
+    }
+
+    /// Apart from the rest: the Optional of a generic type has to be looked up each time.
+    @inline(never) private final func decodeDictionary<T: Decodable>(_ type: T.Type) throws -> T {
+        try decodeKeyed(type) ?? T(from: self)
     }
 
     private final func decodeKnown<T: Decodable>(

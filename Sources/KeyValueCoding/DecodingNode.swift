@@ -20,6 +20,8 @@ class DecodingNode {
     @exclusivity(unchecked) final var key: (any CodingKey)?
     @exclusivity(unchecked) final var depth = 0
     @exclusivity(unchecked) final var spare: DecodingNode?
+    /// Where it is noted which keys are asked for, if somebody wants to know.
+    @exclusivity(unchecked) final var record: KeyRecord?
 
     init(_ context: DecodingContext) {
         self.context = context
@@ -47,6 +49,9 @@ class DecodingNode {
 
     /// The names of all entries.
     var names: [String] { [] }
+
+    /// Two names that Swift's dictionary takes for one.
+    var lookAlikes: (String, String)? { nil }
 
     /// A node of the same kind, without a value.
     func makeNode() -> DecodingNode { DecodingNode(context) }
@@ -116,6 +121,7 @@ extension DecodingNode {
     final func nested(at slot: DecodingSlot, _ key: (any CodingKey)?) throws -> DecodingNode {
         let child = makeNode()
         try adopt(child, at: slot, key)
+        if let record { recordNames(of: child, in: record.child(at: slot)) }
         return child
     }
 

@@ -5,7 +5,15 @@ extension EncodingNode: Encoder {
 
     final func container<Key: CodingKey>(keyedBy type: Key.Type) -> KeyedEncodingContainer<Key> {
         let converts = context.converts && DictionaryKeys.type != ObjectIdentifier(type)
-        return KeyedEncodingContainer(KeyedEncodingStore<Key>(opened(.keyed), converts: converts))
+        return maker(for: type).container(opened(.keyed), converts: converts)
+    }
+
+    private final func maker<Key: CodingKey>(for type: Key.Type) -> EncodingContainerMaker<Key> {
+        // Sound because a maker is added for its own keys alone.
+        if let known = context.makers.known(for: type) { return unsafeDowncast(known, to: EncodingContainerMaker.self) }
+        let maker = StoreEncodingMaker<KeyedEncodingStore<Key>>()
+        context.makers.add(maker, for: type)
+        return maker
     }
 
     final func unkeyedContainer() -> any UnkeyedEncodingContainer {

@@ -53,6 +53,16 @@ extension KeyValueDecoder {
         case custom(@Sendable (Any) throws -> Data)
     }
 
+    /// What becomes of keys of dictionaries that decoding did not ask for.
+    public enum LeftOverKeyDecodingStrategy: Sendable {
+        /// They are ignored.
+        case ignore
+        /// A `DecodingError.dataCorrupted` that names the paths of all of them, with ``LeftOverKeys`` underlying it.
+        case `throw`
+        /// The closure gets them all, once, after the value was decoded; it is not called where there are none.
+        case report(@Sendable (LeftOverKeys) -> Void)
+    }
+
     /// How floating-point numbers that are not finite are read.
     public enum NonConformingFloatDecodingStrategy: Sendable {
         /// As they are.

@@ -1,22 +1,28 @@
 /// Decodes the entries of a dictionary.
-struct KeyedDecodingStore<Key: CodingKey>: KeyedDecodingContainerProtocol {
+struct KeyedDecodingStore<Key: CodingKey>: NodeDecodingContainer {
     let node: DecodingNode
-    let names: DecodingNames
+    /// Nil where keys are named as they are.
+    let names: ConvertedNames?
 
     /// - Parameter node: one whose entries are open.
     init(_ node: DecodingNode) {
         self.node = node
         let isData = !node.context.converts || DictionaryKeys.type == ObjectIdentifier(Key.self)
-        names = isData ? .asTheyAre : node.convertedNames()
+        names = isData ? nil : ConvertedNames(node.convertedNames())
     }
 
     var codingPath: [any CodingKey] { node.codingPath }
 
-    var allKeys: [Key] { node.names.compactMap { names.key(for: $0, in: node) } }
+    private var decodingNames: DecodingNames { names?.names ?? .asTheyAre }
+
+    var allKeys: [Key] {
+        node.record?.asksAll = true
+        return node.names.compactMap { decodingNames.key(for: $0, in: node) }
+    }
 
     @inline(__always) func slot(_ key: Key) -> DecodingSlot {
-        if case .asTheyAre = names { return .named(key.stringValue) }
-        return .named(names.name(of: key, in: node))
+        if names == nil, node.record == nil { return .named(key.stringValue) }
+        return .named(node.noted(decodingNames.name(of: key, in: node)))
     }
 
     func contains(_ key: Key) -> Bool {
@@ -62,7 +68,7 @@ struct KeyedDecodingStore<Key: CodingKey>: KeyedDecodingContainerProtocol {
 
     /// The superclass's part: under "super", or this dictionary itself, as other coders write it flat.
     func superDecoder() throws -> any Decoder {
-        let slot = DecodingSlot.named(names.name(of: NameKey.superclass, in: node))
+        let slot = DecodingSlot.named(node.noted(decodingNames.name(of: NameKey.superclass, in: node)))
         if case .absent = node.scalar(at: slot) { return try node.nested(at: .whole, nil) }
         return try node.nested(at: slot, NameKey.superclass)
     }

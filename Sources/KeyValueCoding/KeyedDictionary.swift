@@ -77,9 +77,11 @@ extension DecodingNode {
     /// A dictionary with keys of any kind, where the value is a dictionary; nil where it has to be read flat.
     final func decodeKeyed<T>(_ type: T.Type) throws -> T? {
         guard let dictionary = type as? any ReadableDictionary.Type, openEntries() else { return nil }
+        try refuseLookAlikes()
+        record?.asksAll = true
         let entries = try dictionary.read(
             names, key: { try self.key($0, $1) },
-            value: { type, name in try self.decode(type, at: .named(name), NameKey(name)) })
+            value: { type, name in try self.decode(type, at: .named(noted(name)), NameKey(name)) })
         return entries as? T
     }
 

@@ -1,5 +1,5 @@
 /// Encodes the entries of a dictionary.
-struct KeyedEncodingStore<Key: CodingKey>: KeyedEncodingContainerProtocol {
+struct KeyedEncodingStore<Key: CodingKey>: NodeEncodingContainer {
     private let node: EncodingNode
     /// Whether the key strategy applies.
     private let converts: Bool

@@ -1,146 +1,96 @@
 import Foundation
-import KeyValueCoder
-import PropertyLists
 import Testing
 
-/// A value of every shape, made from a seed.
-private struct Sample: Codable, Equatable {
-    enum Choice: Codable, Equatable {
-        case none
-        case one(Int)
-        case two(name: String, Bool)
+/// A type of some shape, whose values are compared.
+struct ComparedType: Sendable, CustomTestStringConvertible {
+    let testDescription: String
+    let compareWritten: @Sendable (any Peer.Type, UInt64) throws -> Void
+    let compareRead: @Sendable (any Peer.Type, UInt64) throws -> Void
+
+    init<T: Specimen>(_ type: T.Type) {
+        testDescription = "\(type)"
+        compareWritten = { try $0.compareWritten(type, $1) }
+        compareRead = { try $0.compareRead(type, $1) }
     }
 
-    var integer: Int
-    var byte: UInt8
-    var double: Double
-    var flag: Bool
-    var text: String
-    var bytes: Data
-    var date: Date
-    var optional: Int?
-    var list: [String]
-    var table: [String: Int]
-    var numbered: [Int: String]
-    var flat: [Bool: Int]
-    var choice: Choice
-    var children: [Sample]
-}
-
-private final class Derived: Base {
-    var extra: [Int]
-
-    init(_ name: String, _ extra: [Int]) {
-        self.extra = extra
-        super.init(name)
-    }
-
-    private enum CodingKeys: CodingKey { case extra }
-
-    required init(from decoder: any Decoder) throws {
-        let container = try decoder.container(keyedBy: CodingKeys.self)
-        extra = try container.decode([Int].self, forKey: .extra)
-        try super.init(from: container.superDecoder())
-    }
-
-    override func encode(to encoder: any Encoder) throws {
-        var container = encoder.container(keyedBy: CodingKeys.self)
-        try container.encode(extra, forKey: .extra)
-        try super.encode(to: container.superEncoder())
-    }
-}
-
-private class Base: Codable {
-    var name: String
-    init(_ name: String) { self.name = name }
-}
-
-/// SplitMix64: the same values from the same seed on every machine.
-private struct Seeded: RandomNumberGenerator {
-    var state: UInt64
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var mixed = state
-        mixed = (mixed ^ mixed >> 30) &* 0xBF58_476D_1CE4_E5B9
-        mixed = (mixed ^ mixed >> 27) &* 0x94D0_49BB_1331_11EB
-        return mixed ^ mixed >> 31
-    }
-
-    mutating func text() -> String {
-        let letters: [Character] = ["a", "Z", "0", " ", ".", "é", "😀", "\"", "<", "\n"]
-        return String(
-            (0..<Int.random(in: 0...6, using: &self)).map { _ in letters[Int.random(in: 0..<10, using: &self)] })
-    }
-
-    mutating func many<T>(_ make: (inout Seeded) -> T) -> [T] {
-        (0..<Int.random(in: 0...3, using: &self)).map { _ in make(&self) }
-    }
-
-    mutating func sample(depth: Int) -> Sample {
-        Sample(
-            integer: Int(truncatingIfNeeded: next() >> UInt64.random(in: 0...63, using: &self)),
-            byte: UInt8(truncatingIfNeeded: next()), double: Double.random(in: -1e6...1e6, using: &self),
-            flag: Bool.random(using: &self), text: text(), bytes: Data(many { UInt8(truncatingIfNeeded: $0.next()) }),
-            date: Date(timeIntervalSinceReferenceDate: Double(Int32(truncatingIfNeeded: next()))),
-            optional: Bool.random(using: &self) ? nil : Int(Int16(truncatingIfNeeded: next())),
-            list: many { $0.text() },
-            table: Dictionary(many { ($0.text(), Int(Int8(truncatingIfNeeded: $0.next()))) }) { first, _ in first },
-            numbered: Dictionary(many { (Int(Int8(truncatingIfNeeded: $0.next())), $0.text()) }) { first, _ in first },
-            // One entry: the order of a flat dictionary is not the same twice.
-            flat: [Bool.random(using: &self): 1], choice: choice(),
-            children: depth > 0 ? many { $0.sample(depth: depth - 1) } : [])
-    }
-
-    private mutating func choice() -> Sample.Choice {
-        switch Int.random(in: 0..<3, using: &self) {
-        case 0: .none
-        case 1: .one(Int(Int32(truncatingIfNeeded: next())))
-        default: .two(name: text(), Bool.random(using: &self))
-        }
-    }
+    static let all: [ComparedType] = [
+        ComparedType(Scalars.self), ComparedType(Optionals.self), ComparedType(Collections.self),
+        ComparedType(Tables.self), ComparedType(Choices.self), ComparedType(Singles.self), ComparedType(Records.self),
+        ComparedType(Manual.self), ComparedType(Dog.self),
+    ]
 }
 
 @Suite struct DifferentialTests {
-    /// How many values are compared: KVCODABLE_CASES, or 2,000.
-    private var cases: Int {
-        ProcessInfo.processInfo.environment["KVCODABLE_CASES"].flatMap { Int($0) } ?? 2000
+    /// How many values are compared with each of the two peers, over all types: KVCODABLE_CASES, or 2,000.
+    private var seeds: Range<UInt64> {
+        let cases = ProcessInfo.processInfo.environment["KVCODABLE_CASES"].flatMap { UInt64($0) } ?? 2000
+        return 0..<(cases / UInt64(ComparedType.all.count) + 1)
     }
 
-    @Test("what Foundation's property-list coders write and read, these do")
-    func agreesWithFoundation() throws {
-        for seed in 0..<cases {
-            var random = Seeded(state: UInt64(seed))
-            let sample = random.sample(depth: 1)
-            let theirs = try PropertyListSerialization.propertyList(
-                from: PropertyListEncoder().encode(sample), format: nil)
-            let ours = try #require(try KeyValueEncoder().encode(sample))
-            let tree = try #require(try KeyValueEncoder().encodeToPropertyList(sample)).any()
-            try #require(isEqual(theirs, ours), "seed \(seed)")
-            try #require(isEqual(theirs, tree), "seed \(seed)")
-            try #require(try KeyValueDecoder().decode(Sample.self, from: theirs) == sample, "seed \(seed)")
-            let data = try PropertyListSerialization.data(fromPropertyList: ours, format: .binary, options: 0)
-            try #require(try PropertyListDecoder().decode(Sample.self, from: data) == sample, "seed \(seed)")
+    @Test("what Foundation's coders write, ours write, and each reads the other's", arguments: ComparedType.all)
+    func agreesOnValues(type: ComparedType) throws {
+        for seed in seeds {
+            try type.compareWritten(PropertyListPeer.self, seed)
+            try type.compareWritten(JSONPeer.self, seed)
         }
     }
 
-    @Test("a class hierarchy is written as Foundation writes it")
-    func agreesOnClasses() throws {
-        let value = Derived("a", [1, 2])
-        let theirs = try PropertyListSerialization.propertyList(from: PropertyListEncoder().encode(value), format: nil)
-        #expect(isEqual(theirs, try #require(try KeyValueEncoder().encode(value))))
-        #expect(try KeyValueDecoder().decode(Derived.self, from: theirs).extra == [1, 2])
+    @Test("what is changed is read alike, or is an error for both", arguments: ComparedType.all)
+    func agreesOnChangedValues(type: ComparedType) throws {
+        for seed in seeds {
+            try type.compareRead(PropertyListPeer.self, seed)
+            try type.compareRead(JSONPeer.self, seed)
+        }
     }
 
-    /// By Foundation's own equality, after both have been through a property-list file: its numbers have no width.
-    private func isEqual(_ left: Any, _ right: Any) -> Bool {
-        func canonical(_ value: Any) -> NSObject? {
-            let data = try? PropertyListSerialization.data(fromPropertyList: value, format: .binary, options: 0)
-            return data.flatMap { try? PropertyListSerialization.propertyList(from: $0, format: nil) as? NSObject }
+    /// What is written otherwise than by Foundation, each with its reason: what both write of `value` in an array.
+    struct WrittenDifference: Sendable, CustomTestStringConvertible {
+        let testDescription: String
+        let theirs: @Sendable () throws -> Form
+        let ours: @Sendable () throws -> [Form]
+        let expected: (theirs: Form?, ours: [Form?])
+
+        init<T: Encodable & Sendable>(
+            _ reason: String, _ peer: any Peer.Type, _ value: T, _ theirs: Form?, _ ours: Form?...
+        ) {
+            testDescription = reason
+            self.theirs = { try peer.written(value) }
+            self.ours = { try peer.writtenByUs(value) }
+            expected = (theirs, ours)
         }
-        if let left = left as? [String: Any], let right = right as? [String: Any] {
-            return NSDictionary(dictionary: left).isEqual(to: right) || canonical(left) == canonical(right)
-        }
-        return canonical(left) == canonical(right)
+    }
+
+    static let writtenDifferences: [WrittenDifference] = [
+        .init(
+            "a decimal number is one value, not the parts of its memory", PropertyListPeer.self, ["a": Decimal(1)],
+            .dictionary([
+                "a": .dictionary([
+                    "exponent": .integer(0), "length": .integer(1), "isNegative": .bool(false),
+                    "isCompact": .bool(true),
+                    "mantissa": .array([1, 0, 0, 0, 0, 0, 0, 0].map { .integer($0) }),
+                ])
+            ]), .dictionary(["a": .other("Decimal 1")]), .dictionary(["a": .string("1")])),
+        .init(
+            "a decimal number keeps all its digits in an Any, where JSON has a number", JSONPeer.self,
+            ["a": Decimal(string: "0.1")], .dictionary(["a": .real(0.1)]), .dictionary(["a": .other("Decimal 0.1")])),
+        .init(
+            "a URL is one value, not the parts of one", PropertyListPeer.self, ["a": URL(string: "b:c")],
+            .dictionary(["a": .dictionary(["relative": .string("b:c")])]), .dictionary(["a": .other("URL b:c")]),
+            .dictionary(["a": .string("b:c")])),
+        .init(
+            "a URL stays a URL in an Any", JSONPeer.self, ["a": URL(string: "b:c")],
+            .dictionary(["a": .string("b:c")]), .dictionary(["a": .other("URL b:c")])),
+        .init(
+            "a value alone needs no container", PropertyListPeer.self, 1, nil, .integer(1), .integer(1)),
+        .init(
+            "numbers that are not finite pass unless the strategy says otherwise", JSONPeer.self,
+            ["a": Double.infinity],
+            nil, .dictionary(["a": .real(.infinity)])),
+    ]
+
+    @Test("what is written otherwise has its reason", arguments: writtenDifferences)
+    func names(difference: WrittenDifference) throws {
+        #expect((try? difference.theirs()) == difference.expected.theirs)
+        #expect(try difference.ours() == difference.expected.ours)
     }
 }

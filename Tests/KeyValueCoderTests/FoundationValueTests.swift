@@ -200,4 +200,24 @@ private let isoForms: [(ISO8601DateFormatter.Options, String)] = [
         encoder.dateEncodingStrategy = .iso8601()
         #expect(try encoder.encode(Date(timeIntervalSinceReferenceDate: 5)) as? String == "2001-01-01T00:00:05Z")
     }
+
+    @Test("one formatter serves all values of a strategy")
+    func makesOneFormatter() throws {
+        // Made by one thread, before any value is coded.
+        var made = 0
+        func formatter() -> SharedDateFormatter {
+            SharedDateFormatter(.withInternetDateTime) {
+                made += 1
+                return ISO8601DateFormatter()
+            }
+        }
+        var encoder = KeyValueEncoder()
+        encoder.dateEncodingStrategy = .iso8601(by: formatter())
+        var decoder = KeyValueDecoder()
+        decoder.dateDecodingStrategy = .iso8601(by: formatter())
+        let dates = (0..<500).map { Date(timeIntervalSinceReferenceDate: Double($0)) }
+        #expect(try decoder.decode([Date].self, from: try encoder.encode(dates) as Any) == dates)
+        #expect(try decoder.decode([Date].self, from: try encoder.encode(dates) as Any) == dates)
+        #expect(made == 2)
+    }
 }

@@ -132,28 +132,28 @@ private struct Scaled: CodableWithConfiguration, Equatable {
         #expect(try KeyValueDecoder().decode(Scaled.self, from: list, configuration: 3) == Scaled(value: 6))
     }
 
-    @Test("one encoder and one decoder serve eight tasks at once")
-    func servesTasks() async throws {
+    @Test("one encoder and one decoder serve eight threads at once")
+    func servesThreads() async throws {
         var encoder = KeyValueEncoder()
         encoder.keyEncodingStrategy = .convertToSnakeCase
+        encoder.dictionaryKeyEncodingStrategy = .keyed
         var decoder = KeyValueDecoder()
         decoder.keyDecodingStrategy = .convertFromSnakeCase
+        decoder.leftOverKeyDecodingStrategy = .throw
         let plan = Plan()
-        let results = try await withThrowingTaskGroup(of: Bool.self) { [encoder, decoder] group in
-            for _ in 0..<8 {
-                group.addTask {
-                    for _ in 0..<50 {
-                        let encoded = try encoder.encode(plan) as Any
-                        guard let list = try encoder.encodeToPropertyList(plan),
-                            try decoder.decode(Plan.self, from: encoded) == plan,
-                            try decoder.decode(Plan.self, from: list) == plan
-                        else { return false }
-                    }
-                    return true
-                }
+        let work = { @Sendable [encoder, decoder] () throws -> Bool in
+            for _ in 0..<50 {
+                let encoded = try encoder.encode(plan) as Any
+                guard let list = try encoder.encodeToPropertyList(plan),
+                    try decoder.decode(Plan.self, from: encoded) == plan,
+                    try decoder.decode(Plan.self, from: list) == plan,
+                    try decoder.decode([Int].self, from: encoder.encode([1, 2]) as Any) == [1, 2],
+                    failure({ try decoder.decode([Int].self, from: ["a"]) })
+                        == "typeMismatch SELF[0]: Expected BinaryInteger at SELF[0], found String"
+                else { return false }
             }
-            return try await group.reduce(into: []) { $0.append($1) }
+            return true
         }
-        #expect(results == [Bool](repeating: true, count: 8))
+        #expect(await Threads.run(8, work) == [Bool?](repeating: true, count: 8))
     }
 }

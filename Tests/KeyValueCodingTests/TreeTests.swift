@@ -115,4 +115,62 @@ private struct Record: Codable, Equatable, Sendable {
                 == "invalidValue SELF.a: Value at SELF.a cannot be encoded. "
                 + "Expected a property-list value, found Range<Int>")
     }
+
+    /// A dictionary whose two keys print alike and differ in their bytes.
+    private func lookAlikes() throws -> PropertyList {
+        var builder = PropertyListBuilder()
+        try builder.beginArray()
+        try builder.beginDictionary()
+        for (index, key) in ["caf\u{E9}", "cafe\u{301}", "plain"].enumerated() {
+            try builder.key(key)
+            try builder.append(integer: Int64(index))
+        }
+        try builder.end()
+        try builder.end()
+        return try builder.finish()
+    }
+
+    @Test("keys that Swift takes for one are an error that names both, where the dictionary is data")
+    func refusesLookAlikes() throws {
+        let list = try lookAlikes()
+        let expected =
+            "dataCorrupted SELF[0]: Dictionary at SELF[0] has two keys that Swift takes for one: "
+            + #""cafe\u{0301}" and "caf\u{00E9}""#
+        #expect(failure { try KeyValueDecoder().decode([[String: Int]].self, from: list) } == expected)
+        #expect(failure { try KeyValueDecoder().decode([[String: Int8?]].self, from: list) } == expected)
+        #expect(failure { try KeyValueDecoder().decode([[UUID: Int]].self, from: list) } == expected)
+    }
+
+    @Test("a property finds its key by its bytes")
+    func findsKeysByBytes() throws {
+        struct Menu: Decodable, Equatable {
+            var composed: Int
+            var decomposed: Int
+            enum CodingKeys: String, CodingKey {
+                case composed = "caf\u{E9}"
+                case decomposed
+            }
+            init(from decoder: any Decoder) throws {
+                let container = try decoder.container(keyedBy: CodingKeys.self)
+                composed = try container.decode(Int.self, forKey: .composed)
+                decomposed = try decoder.container(keyedBy: Other.self).decode(Int.self, forKey: .decomposed)
+            }
+            enum Other: String, CodingKey { case decomposed = "cafe\u{301}" }
+        }
+        let menus = try KeyValueDecoder().decode([Menu].self, from: lookAlikes())
+        #expect(menus.map { [$0.composed, $0.decomposed] } == [[0, 1]])
+    }
+
+    @Test("a decimal number that is none goes to the tree and back", arguments: [Double.nan, 1.5])
+    func roundTripsDecimalNaN(number: Double) throws {
+        let value = number.isNaN ? Decimal.nan : Decimal(number)
+        let list = try #require(try KeyValueEncoder().encodeToPropertyList([value]))
+        #expect(try KeyValueDecoder().decode([Decimal].self, from: list).map(\.description) == [value.description])
+        #expect(
+            try KeyValueDecoder().decode([Decimal].self, from: PropertyList(any: [number])).map(\.description)
+                == [value.description])
+        #expect(
+            failure { try KeyValueDecoder().decode(Decimal.self, from: PropertyList(any: "nan")) }
+                == "typeMismatch SELF: Expected Decimal at SELF, found String")
+    }
 }

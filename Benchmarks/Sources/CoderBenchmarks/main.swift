@@ -23,7 +23,7 @@ records.readByHand = { list in try list.elements.map(Record.init(list:)) }
 
 let arguments = CommandLine.arguments.dropFirst()
 if arguments.first == "count" {
-    try Counting.run(Array(arguments.dropFirst()), records.value)
+    try Counting.run(Array(arguments.dropFirst()), records)
 } else {
     try records.run()
     try Shape("100,000 integers", Array(0..<100_000), operations: 100_000).run()

@@ -1,0 +1,104 @@
+/// Where a ``Defaulted`` property takes its value from when there is none to decode.
+///
+/// ```swift
+/// enum StandardVolume: DefaultSource {
+///     static var defaultValue: Int { 7 }
+/// }
+///
+/// struct Settings: Codable {
+///     @Defaulted<StandardVolume> var volume: Int
+///     @Default.Empty var tags: [String]
+/// }
+/// ```
+public protocol DefaultSource {
+    associatedtype Value
+
+    /// The value of a property whose key is missing.
+    static var defaultValue: Value { get }
+}
+
+/// A property that has a default where its key is missing, or its value is nil; a value of another kind is an error as
+/// ever.
+///
+/// It is coded as its value alone, by this module's coders and by every other.
+@propertyWrapper public struct Defaulted<Source: DefaultSource> {
+    public var wrappedValue: Source.Value
+    /// Whether there was nothing to decode, so that the value is, or was at first, the default.
+    public private(set) var isMissing = false
+
+    public init(wrappedValue: Source.Value) { self.wrappedValue = wrappedValue }
+
+    /// The default.
+    public init() { wrappedValue = Source.defaultValue }
+
+    /// The wrapper itself, which tells whether the value was missing: `$volume.isMissing`.
+    public var projectedValue: Self { self }
+
+    /// The default, for what is not there.
+    fileprivate static var missing: Self {
+        var missing = Self()
+        missing.isMissing = true
+        return missing
+    }
+}
+
+extension Defaulted: Decodable where Source.Value: Decodable {
+    public init(from decoder: any Decoder) throws {
+        let container = try decoder.singleValueContainer()
+        self = container.decodeNil() ? .missing : Self(wrappedValue: try container.decode(Source.Value.self))
+    }
+}
+
+extension Defaulted: Encodable where Source.Value: Encodable {
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        try container.encode(wrappedValue)
+    }
+}
+
+extension Defaulted: Equatable where Source.Value: Equatable {
+    public static func == (left: Self, right: Self) -> Bool { left.wrappedValue == right.wrappedValue }
+}
+
+extension Defaulted: Hashable where Source.Value: Hashable {
+    public func hash(into hasher: inout Hasher) { hasher.combine(wrappedValue) }
+}
+
+extension Defaulted: Sendable where Source.Value: Sendable {}
+
+extension KeyedDecodingContainer {
+    /// What synthesised decoding of a ``Defaulted`` property calls: it takes a missing key for the default.
+    public func decode<Source: DefaultSource>(
+        _ type: Defaulted<Source>.Type, forKey key: Key
+    ) throws -> Defaulted<Source> where Source.Value: Decodable {
+        try decodeIfPresent(Source.Value.self, forKey: key).map { Defaulted(wrappedValue: $0) } ?? .missing
+    }
+}
+
+/// Defaults that need no source of one's own: `@Default.False var isHidden: Bool`.
+public enum Default {
+    public typealias False = Defaulted<Sources.False>
+    public typealias True = Defaulted<Sources.True>
+    /// 0, of any numeric type.
+    public typealias Zero<Value: Numeric> = Defaulted<Sources.Zero<Value>>
+    /// The empty string.
+    public typealias EmptyString = Defaulted<Sources.EmptyString>
+    /// An empty array, set, or ``LossyArray``.
+    public typealias Empty<Value: ExpressibleByArrayLiteral> = Defaulted<Sources.Empty<Value>>
+    /// An empty dictionary.
+    public typealias EmptyDictionary<Value: ExpressibleByDictionaryLiteral> = Defaulted<Sources.EmptyDictionary<Value>>
+
+    /// Where the defaults of ``Default`` come from.
+    public enum Sources {
+        public enum False: DefaultSource { public static var defaultValue: Bool { false } }
+        public enum True: DefaultSource { public static var defaultValue: Bool { true } }
+        public enum Zero<Value: Numeric>: DefaultSource { public static var defaultValue: Value { .zero } }
+        public enum EmptyString: DefaultSource { public static var defaultValue: String { "" } }
+        public enum Empty<Value: ExpressibleByArrayLiteral>: DefaultSource {
+            public static var defaultValue: Value { [] }
+        }
+        public enum EmptyDictionary<Value: ExpressibleByDictionaryLiteral>: DefaultSource {
+            public static var defaultValue: Value { [:] }
+        }
+    }
+}

@@ -1,0 +1,18 @@
+/// Keys that were in dictionaries, and that decoding did not ask for: what strict decoding found.
+///
+/// A key counts as asked for when `init(from:)` looked for it, whether or not it decoded the value. The keys of a
+/// dictionary that is decoded as one, as `[String: Int]`, are all asked for.
+public struct LeftOverKeys: Error, Sendable, CustomStringConvertible {
+    /// The path of each key, the key last, as they are named in the data; in the order of names and indexes.
+    public let paths: [[any CodingKey]]
+
+    /// The paths as errors print them: `SELF.items[1].note, SELF.title`.
+    public var description: String { paths.map(\.text).joined(separator: ", ") }
+
+    /// What strict decoding throws. Its path is the first key's.
+    var error: DecodingError {
+        .dataCorrupted(
+            .init(
+                codingPath: paths.first ?? [], debugDescription: "Keys are left over: \(self)", underlyingError: self))
+    }
+}

@@ -1,0 +1,82 @@
+/// An array that leaves out the elements which cannot be decoded, and tells which they were and why.
+///
+/// ```swift
+/// struct Library: Codable {
+///     @LossyArray var books: [Book]
+/// }
+/// for element in library.$books { print(element.index, element.error) }
+/// ```
+///
+/// What is no array at all is an error as ever, and so is a missing key: `@Default.Empty var books: LossyArray<Book>`
+/// takes that for an empty array. Encoded as the array of the elements that are there. Works with every coder.
+@propertyWrapper public struct LossyArray<Element> {
+    public var wrappedValue: [Element]
+    /// The elements that decoding left out, in order.
+    public private(set) var dropped: [DroppedElement] = []
+
+    public init(wrappedValue: [Element]) { self.wrappedValue = wrappedValue }
+
+    /// The elements that decoding left out, in order: `$books`.
+    public var projectedValue: [DroppedElement] { dropped }
+}
+
+/// An element of an array that could not be decoded.
+public struct DroppedElement: Error, Sendable, CustomStringConvertible {
+    /// Its place in the array that was decoded, counted from 0.
+    public let index: Int
+    /// What its decoding threw.
+    public let error: any Error
+
+    public var description: String { "[\(index)]: \(message(of: error))" }
+}
+
+extension LossyArray: Decodable where Element: Decodable {
+    public init(from decoder: any Decoder) throws {
+        var container = try decoder.unkeyedContainer()
+        wrappedValue = []
+        while !container.isAtEnd {
+            let index = container.currentIndex
+            do {
+                wrappedValue.append(try container.decode(Element.self))
+            } catch {
+                dropped.append(DroppedElement(index: index, error: error))
+                try container.skip(elementAt: index)
+            }
+        }
+    }
+}
+
+extension UnkeyedDecodingContainer {
+    /// Goes past an element that could not be decoded. Some coders are past it already, others take it for any type.
+    fileprivate mutating func skip(elementAt index: Int) throws {
+        if currentIndex == index { _ = try? decode(Skipped.self) }
+        if currentIndex == index { _ = try? decodeNil() }
+        if currentIndex == index { _ = try superDecoder() }
+        guard currentIndex > index else {
+            throw DecodingError.dataCorruptedError(in: self, debugDescription: "Cannot go past element \(index)")
+        }
+    }
+}
+
+/// Takes every value for itself, and nothing out of it.
+private struct Skipped: Decodable {
+    init(from decoder: any Decoder) { (decoder as? DecodingNode)?.record?.takeWhole() }
+}
+
+extension LossyArray: Encodable where Element: Encodable {
+    public func encode(to encoder: any Encoder) throws { try wrappedValue.encode(to: encoder) }
+}
+
+extension LossyArray: Equatable where Element: Equatable {
+    public static func == (left: Self, right: Self) -> Bool { left.wrappedValue == right.wrappedValue }
+}
+
+extension LossyArray: Hashable where Element: Hashable {
+    public func hash(into hasher: inout Hasher) { hasher.combine(wrappedValue) }
+}
+
+extension LossyArray: Sendable where Element: Sendable {}
+
+extension LossyArray: ExpressibleByArrayLiteral {
+    public init(arrayLiteral elements: Element...) { self.init(wrappedValue: elements) }
+}

@@ -1,0 +1,271 @@
+import Foundation
+import KeyValueCoder
+import PropertyLists
+import Testing
+
+/// Takes arrays and dictionaries of any depth.
+private indirect enum Anything: Decodable {
+    case array([Anything])
+    case dictionary([String: Anything])
+
+    init(from decoder: any Decoder) throws {
+        if let entries = try? decoder.container(keyedBy: Name.self) {
+            var dictionary: [String: Anything] = [:]
+            for key in entries.allKeys {
+                dictionary[key.stringValue] = try entries.decode(Anything.self, forKey: key)
+            }
+            self = .dictionary(dictionary)
+        } else {
+            var elements = try decoder.unkeyedContainer()
+            var array: [Anything] = []
+            while !elements.isAtEnd { array.append(try elements.decode(Anything.self)) }
+            self = .array(array)
+        }
+    }
+
+    struct Name: CodingKey {
+        var stringValue: String
+        var intValue: Int? { nil }
+        init(stringValue: String) { self.stringValue = stringValue }
+        init?(intValue: Int) { return nil }
+    }
+}
+
+private let tooDeep = "Values are nested deeper than 512 levels"
+
+/// What nobody should hand to a decoder: an error, never a trap.
+@Suite struct HostileValueTests {
+    enum Circle: CaseIterable, Sendable { case array, dictionary, both, set, inSwiftArray, inSwiftDictionary }
+
+    /// Gives a value that contains itself for the time of the call; then breaks the circle, so that nothing is kept.
+    private func withCircle<Result>(_ kind: Circle, _ body: (Any) throws -> Result) rethrows -> Result {
+        let array = NSMutableArray()
+        let dictionary = NSMutableDictionary()
+        let set = NSMutableSet()
+        defer {
+            array.removeAllObjects()
+            dictionary.removeAllObjects()
+            set.removeAllObjects()
+        }
+        switch kind {
+        case .array: array.add(array)
+        case .dictionary: dictionary.setObject(dictionary, forKey: NSString("a"))
+        case .both, .inSwiftArray, .inSwiftDictionary:
+            array.add(dictionary)
+            dictionary.setObject(array, forKey: NSString("a"))
+        case .set:
+            set.add(array)
+            array.add(set)
+        }
+        switch kind {
+        case .array, .both, .set: return try body(array)
+        case .dictionary: return try body(dictionary)
+        case .inSwiftArray: return try body([array, array] as [Any])
+        case .inSwiftDictionary: return try body(["a": dictionary] as [String: Any])
+        }
+    }
+
+    @Test("a collection that contains itself is an error", arguments: Circle.allCases)
+    func refusesCircles(kind: Circle) {
+        let message = withCircle(kind) { value in text { try KeyValueDecoder().decode(Anything.self, from: value) } }
+        #expect(message == (kind == .set ? "Expected Array<Any> at SELF[0], found NSMutableSet" : tooDeep))
+    }
+
+    @Test("a collection that contains itself is an error of every type", arguments: Circle.allCases)
+    func refusesCirclesOfScalars(kind: Circle) {
+        withCircle(kind) { value in
+            for message in [
+                text { try KeyValueDecoder().decode(Int.self, from: value) },
+                text { try KeyValueDecoder().decode([Int].self, from: value) },
+                text { try KeyValueDecoder().decode([String].self, from: value) },
+                text { try KeyValueDecoder().decode([String: Int].self, from: value) },
+                text { try KeyValueDecoder().decode([String: [Date]].self, from: value) },
+                text { try KeyValueDecoder().decode([[URL?]].self, from: value) },
+                text { try KeyValueDecoder().decode(Decimal.self, from: value) },
+            ] {
+                #expect(message.hasPrefix("Expected "))
+            }
+        }
+    }
+
+    @Test("a closure that gives a collection which contains itself is an error", arguments: Circle.allCases)
+    func refusesCirclesFromClosures(kind: Circle) {
+        withCircle(kind) { value in
+            // The value is used by the one thread that has it.
+            nonisolated(unsafe) let value = value
+            var encoder = KeyValueEncoder()
+            encoder.dateEncodingStrategy = .custom { _ in value }
+            let message = text { try encoder.encodeToPropertyList(["a": Date()]) }
+            #expect(message.hasPrefix("Value at SELF.a"))
+            #expect(
+                message.hasSuffix(kind == .set ? "Expected a property-list value, found NSMutableSet" : "512 levels"))
+        }
+    }
+
+    @Test("10,000 levels of Foundation's collections are an error", arguments: [true, false])
+    func refusesDepth(areArrays: Bool) {
+        var levels: [NSObject] = []
+        let innermost: NSObject = NSNumber(value: 1)
+        var value = innermost
+        for _ in 0..<10_000 {
+            value =
+                areArrays ? NSMutableArray(object: value) : NSMutableDictionary(object: value, forKey: NSString("a"))
+            levels.append(value)
+        }
+        #expect(text { try KeyValueDecoder().decode(Anything.self, from: value) } == tooDeep)
+        #expect(text { try KeyValueDecoder().decode([Int].self, from: value) }.hasPrefix("Expected "))
+        // Taken apart step by step: the release of the whole would recurse.
+        for level in levels.reversed() {
+            (level as? NSMutableArray)?.removeAllObjects()
+            (level as? NSMutableDictionary)?.removeAllObjects()
+        }
+    }
+
+    @Test("collections inside collections are read as deep as they may go")
+    func readsNestedCollections() throws {
+        let value = NSArray(array: [
+            NSDictionary(dictionary: ["a": NSArray(array: [1, 2]), "b": NSArray()]), NSMutableDictionary(),
+        ])
+        #expect(try KeyValueDecoder().decode([[String: [Int]]].self, from: value) == [["a": [1, 2], "b": []], [:]])
+        let strings = NSDictionary(dictionary: ["a": ["b": NSString("c")] as NSDictionary])
+        #expect(try KeyValueDecoder().decode([String: [String: String]].self, from: strings) == ["a": ["b": "c"]])
+    }
+
+    @Test("keys that are no strings are an error")
+    func refusesOtherKeys() {
+        let values: [(Any, String)] = [
+            (NSDictionary(dictionary: [1: 1]), "NSDictionary"), ([1: 1], "Dictionary<Int, Int>"),
+            (["a": 1, 2: 2] as [AnyHashable: Any], "Dictionary<AnyHashable, Any>"),
+            (NSDictionary(dictionary: [NSNull(): 1]), "NSDictionary"),
+            (NSDictionary(dictionary: [NSArray(array: [1]): 1]), "NSDictionary"),
+            ([Date(timeIntervalSince1970: 0): 1], "Dictionary<Date, Int>"),
+        ]
+        for (value, name) in values {
+            #expect(
+                text { try KeyValueDecoder().decode([String: Int].self, from: value) }
+                    == "Expected Dictionary<String, Any> at SELF, found \(name)")
+        }
+    }
+
+    struct NumberRow: Sendable, CustomTestStringConvertible {
+        var testDescription: String
+        var number: @Sendable () -> NSNumber
+        /// What it is as Bool, Int64, UInt64, Double and Decimal; nil where that is an error.
+        var bool: Bool?
+        var signed: Int64?
+        var unsigned: UInt64?
+        var double: Double?
+        var decimal: Decimal?
+
+        init(
+            _ name: String, _ number: @autoclosure @escaping @Sendable () -> NSNumber, bool: Bool? = nil,
+            _ signed: Int64?, _ unsigned: UInt64?, _ double: Double?, _ decimal: String?
+        ) {
+            testDescription = name
+            self.number = number
+            (self.bool, self.signed, self.unsigned, self.double) = (bool, signed, unsigned, double)
+            self.decimal = decimal.flatMap { Decimal(string: $0) }
+        }
+    }
+
+    static let numbers: [NumberRow] = [
+        .init("true", NSNumber(value: true), bool: true, nil, nil, nil, nil),
+        .init("false", NSNumber(value: false), bool: false, nil, nil, nil, nil),
+        .init("int8", NSNumber(value: Int8.min), -128, nil, -128, "-128"),
+        .init("int8 of 1", NSNumber(value: Int8(1)), 1, 1, 1, "1"),
+        .init("uint8", NSNumber(value: UInt8.max), 255, 255, 255, "255"),
+        .init("int16", NSNumber(value: Int16.min), -32768, nil, -32768, "-32768"),
+        .init("uint16", NSNumber(value: UInt16.max), 65535, 65535, 65535, "65535"),
+        .init("int32", NSNumber(value: Int32.min), -2_147_483_648, nil, -2_147_483_648, "-2147483648"),
+        .init("uint32", NSNumber(value: UInt32.max), 4_294_967_295, 4_294_967_295, 4_294_967_295, "4294967295"),
+        .init("int", NSNumber(value: Int.max), .max, UInt64(Int64.max), Double(Int64.max), "9223372036854775807"),
+        .init("int64", NSNumber(value: Int64.min), .min, nil, Double(Int64.min), "-9223372036854775808"),
+        .init("uint", NSNumber(value: UInt.max), nil, .max, Double(UInt64.max), "18446744073709551615"),
+        .init("uint64", NSNumber(value: UInt64.max), nil, .max, Double(UInt64.max), "18446744073709551615"),
+        .init("float", NSNumber(value: Float(1.5)), nil, nil, 1.5, "1.5"),
+        .init("whole float", NSNumber(value: Float(2)), 2, 2, 2, "2"),
+        .init("double", NSNumber(value: -2.5), nil, nil, -2.5, "-2.5"),
+        .init("huge double", NSNumber(value: 1e300), nil, nil, 1e300, nil),
+        .init("infinity", NSNumber(value: Double.infinity), nil, nil, .infinity, nil),
+        .init(
+            "decimal", NSDecimalNumber(string: "12345678901234567.25"), nil, nil, 12345678901234567.25,
+            "12345678901234567.25"),
+        .init(
+            "whole decimal", NSDecimalNumber(string: "18446744073709551615"), nil, .max, Double(UInt64.max),
+            "18446744073709551615"),
+    ]
+
+    @Test("a number of every kind is what it holds, or an error", arguments: numbers)
+    func readsNumbers(row: NumberRow) {
+        func value<T: Decodable>(_ type: T.Type) -> T? {
+            let alone = try? KeyValueDecoder().decode(type, from: row.number())
+            let inside = try? KeyValueDecoder().decode(
+                [String: [T]].self, from: NSDictionary(object: [row.number()], forKey: "a" as NSString))
+            #expect((alone == nil) == (inside == nil))
+            return alone
+        }
+        #expect(value(Bool.self) == row.bool)
+        #expect(value(Int64.self) == row.signed)
+        #expect(value(UInt64.self) == row.unsigned)
+        #expect(value(Double.self) == row.double)
+        #expect(value(Decimal.self) == row.decimal)
+        #expect(value(String.self) == nil && value(Date.self) == nil && value([Int].self) == nil)
+    }
+
+    @Test("a number that is not one is a Double, a Decimal and no integer")
+    func readsNotANumber() throws {
+        let number = NSNumber(value: Double.nan)
+        #expect(try KeyValueDecoder().decode(Double.self, from: number).isNaN)
+        #expect(try KeyValueDecoder().decode(Decimal.self, from: number).isNaN)
+        #expect(
+            text { try KeyValueDecoder().decode(Int.self, from: number) }
+                == "NSNumber at SELF, cannot be exactly represented by Int")
+        #expect(
+            text { try KeyValueDecoder().decode(Int.self, from: NSDecimalNumber.notANumber) }
+                .hasSuffix("at SELF, cannot be exactly represented by Int"))
+    }
+
+    @Test("Optionals inside Optionals inside Any are what is inside, or nil")
+    func readsNestedOptionals() throws {
+        let some: Any = Int???.some(.some(.some(1))) as Any
+        let boxed: Any = Any?.some(Any?.some(1) as Any) as Any
+        let none: Any = Int???.some(.some(.none)) as Any
+        let hidden: Any = Any?.some(Any?.none as Any) as Any
+        for value in [some, boxed] {
+            #expect(try KeyValueDecoder().decode(Int.self, from: value) == 1)
+            #expect(try KeyValueDecoder().decode([Int??].self, from: [value]) == [1])
+        }
+        for value in [none, hidden] {
+            #expect(try KeyValueDecoder().decode([Int?].self, from: [value]) == [nil])
+            #expect(
+                text { try KeyValueDecoder().decode([Int].self, from: [value]) }
+                    == "Expected BinaryInteger at SELF[0], found nil")
+        }
+        let dictionary: Any = [String: Any]??.some(["a": some]) as Any
+        #expect(try KeyValueDecoder().decode([String: Int].self, from: dictionary) == ["a": 1])
+        let array: Any = [Any]??.some([none, some]) as Any
+        #expect(try KeyValueDecoder().decode([Int?].self, from: array) == [nil, 1])
+    }
+
+    @Test("Optionals without end are taken for nil")
+    func boundsOptionals() {
+        var value: Any = 1
+        for _ in 0..<10_000 { value = Any?.some(value) as Any }
+        #expect(
+            text { try KeyValueDecoder().decode(Int.self, from: value) } == "Expected BinaryInteger at SELF, found nil")
+    }
+
+    @Test("a surrogate without its other half is an error in a key, too")
+    func refusesLoneSurrogates() {
+        let broken = NSString(characters: [0x61, 0xDC00], length: 2)
+        guard broken.character(at: 1) == 0xDC00 else {
+            // Foundation has put U+FFFD in its place when it made the string.
+            #expect(broken.character(at: 1) == 0xFFFD)
+            return
+        }
+        let message = text {
+            try KeyValueDecoder().decode([String: Int].self, from: NSDictionary(object: 1, forKey: broken))
+        }
+        #expect(message == "Expected Dictionary<String, Any> at SELF, found NSDictionary")
+    }
+}
