@@ -43,10 +43,14 @@ let package = Package(
         room("KVCodableABI", ["CKVCodable", "KVCodable", "CodableTypes", "DefaultsStorage", "PropertyLists"]),
         .target(
             name: "KVCodableLua", dependencies: ["CKVCodable", "CLua"], path: "lua",
-            exclude: ["spec", "examples", "sugar.lua", "kvcodable-scm-1.rockspec", "README.md"],
+            exclude: [
+                "spec", "examples", "types.lua", "sugar.lua", "kvcodable-scm-1.rockspec", "kvcodable.d.lua",
+                "README.md",
+            ],
             sources: [
                 "module.c", "walk.c", "build.c", "values.c", "date.c", "errors.c", "types.c", "codec.c", "path.c",
-                "session.c", "store.c", "transaction.c", "migrate.c", "open.c", "whole.c", "notes.c", "watch.c",
+                "session.c", "shapes.c", "store.c", "transaction.c", "migrate.c", "open.c", "whole.c", "notes.c",
+                "watch.c",
                 "host.c",
             ]),
 

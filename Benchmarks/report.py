@@ -16,6 +16,7 @@ import json
 import math
 import os
 import platform
+import statistics
 import sys
 import time
 from html import escape
@@ -99,18 +100,33 @@ def summary(found, parts):
                if (name, target) not in measured]
     wanted = [row for row in found if row["wanted"]]
     missed = [row for row in wanted if row["misses"]]
-    print(f"\n{len(wanted) - len(missed)} of {len(wanted)} targets met")
+    print(f"{len(wanted) - len(missed)} of {len(wanted)} targets met")
     for row in missed:
         print(f"NOT MET  {row['part']}: {row['name']}: {'; '.join(row['misses'])}")
     for target in missing:
         print(f"NOT MEASURED  {target}")
 
 
+def fsync_cost():
+    """The median of seconds that the system takes to bring a small file to the disk: no durable set is faster."""
+    times = []
+    path = BENCH / "fsync"
+    for _ in range(15):
+        with open(path, "wb") as file:
+            file.write(b"x" * 4096)
+            file.flush()
+            started = time.perf_counter()
+            os.fsync(file.fileno())
+            times.append(time.perf_counter() - started)
+    path.unlink()
+    return statistics.median(times)
+
+
 def machine():
     names = [line.split(":")[1].strip() for line in Path("/proc/cpuinfo").read_text().splitlines()
              if line.startswith("model name")]
     return {"processor": names[0] if names else platform.machine(), "cores": os.cpu_count(),
-            "load": os.getloadavg()[0], "time": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())}
+            "load": os.getloadavg()[0], "fsync": fsync_cost(), "time": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())}
 
 
 # ---- The plot: each row's figure as a part of its target, on a logarithmic scale
@@ -165,11 +181,14 @@ def main():
         own = [row for row in found if row["part"] == name]
         if own:
             table(part, own)
+    here = machine()
+    print(f"\n{here['processor']}, {here['cores']} cores, load {here['load']:.1f}; an fsync takes "
+          f"{shown(here['fsync'], 's')}")
     summary(found, parts)
     for row in found:
         row["met"] = not row["misses"] if row["wanted"] else None
         row["ratios"] = {peer: figure / row["ours"] for peer, figure in row["peers"].items()}
-    results = {"machine": machine(), "rows": found}
+    results = {"machine": here, "rows": found}
     (BENCH / "results.json").write_text(json.dumps(results, indent=1, ensure_ascii=False) + "\n")
     (BENCH / "results.svg").write_text(plot(found, parts))
     print("\nbuild/bench/results.json, build/bench/results.svg")

@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 """Runs the demonstration, the examples and the pages' snippets; checks their commands and links. Prints TAP."""
 import os
+import plistlib
 import re
 import shlex
 import shutil
 import tempfile
 from pathlib import Path
 
-from tap import ROOT, check, environment, finish, run
+from tap import ROOT, check, environment, finish, run, version
 
 ENVIRONMENT = environment(LUA_CPATH=f"{ROOT}/build/?.so;;")
 
@@ -31,6 +32,67 @@ def absent_key(folder):
     check(good and output == "no target applications\n", "an absent key gives nil and not a crash", output)
 
 
+# ---- The stories, told in Lua
+
+
+def story(what, script, *arguments, expected):
+    good, output = run("lua5.4", ROOT / "lua/examples" / script, *arguments, env=ENVIRONMENT)
+    check(good and output == expected, what, output)
+
+
+def shape(folder):
+    mine = folder / "myShape.plist"
+    story("story 1 in Lua reads a shape, changes it and saves it", "shape.lua", ROOT / "Tests/Data/DefaultShape.plist",
+          mine, expected="read\t200.0\t120.0\t0.8\ttrue\tnil\nsaved\t0.5\n")
+    expected = {"width": 300.0, "height": 150.0, "borderWidth": 2.5, "cornerRadius": 12.0, "isVisible": True,
+                "backgroundColorValues": [255.0, 0.0, 0.0, 0.5], "borderColorValues": [0.0, 51.0, 255.0, 1.0]}
+    check(plistlib.loads(mine.read_bytes()) == expected, "the file holds numbers for colours, and no key for no image",
+          mine.read_text())
+
+
+PEOPLE = """stored\tanna\t1
+read\tanna
+stored\tAda\tKing Lovelace
+read\tAda King Lovelace
+read\tTea\tEUR
+refused\tExpected a catalogue as context
+read\t48.1\t2.0\t2026-11-21T08:00:00Z
+"""
+
+PREFERENCES = """absent\tnil
+default\t7\tdark
+refused\tExpected String at window.tags[2], found Int
+refused\tExpected 1...16384 at window.width, found 0
+refused\tWindow at window has no field widht; did you mean width?
+window\t1600\tPreferences
+"""
+
+
+def preferences(folder):
+    path = folder / "preferences.plist"
+    story("story 4 in Lua keeps typed values in preferences", "preferences.lua", path, expected=PREFERENCES)
+    values = plistlib.loads(path.read_bytes())
+    check(values["window"] == {"width": 1600, "height": 600, "title": "Preferences"} and values["theme"] == "light"
+          and values["level"] == 10 and values["limits"] == {"small": 1, "large": 1000},
+          "a person can read what story 4 stored", str(values))
+
+
+def products(folder):
+    archive, path = folder / "products", folder / "shop.plist"
+    bytes = (ROOT / "Tests/Data/products.archive.plist").read_bytes()
+    archive.write_bytes(bytes)
+    path.write_bytes(plistlib.dumps({"products": bytes, "window": "{{0, 0}, {640, 480}}"}))
+    rows = "Tea\t4.5\t2\nCafe\t7.25\t1\n"
+    for migrated in ("true", "false"):
+        story("story 5 in Lua reads products, archived or not", "products.lua", archive, path,
+              expected=f"{rows}an archive\tfalse\nmigrated\t{migrated}\nmigrated\tfalse\n{rows}")
+    check(plistlib.loads(path.read_bytes())["window"] == "{{0, 0}, {640, 480}}", "story 5 touches nothing else")
+    archive.write_bytes(bytes[:200])
+    good, output = run("lua5.4", ROOT / "lua/examples/products.lua", archive, path, env=ENVIRONMENT)
+    check(not good and output.startswith("cannot read the products: Expected "),
+          "a damaged archive is an error that story 5 shows", output)
+
+
 # ---- The pages
 
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "lua/README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -50,7 +112,8 @@ def lua_snippets(folder):
         script.write_text(code)
         good, output = run("lua5.4", script, cwd=folder,
                            env={**ENVIRONMENT, "XDG_CONFIG_HOME": str(folder / "config")})
-        check(good, f"{name} runs", output)
+        promised = re.findall(r"--> (.*)$", code, flags=re.M)
+        check(good and (not promised or output.splitlines() == promised), f"{name} runs, and prints what it says", output)
 
 
 def c_snippets(folder):
@@ -91,6 +154,21 @@ def commands():
         check(not problems, f"{name} names what there is", "\n".join(problems))
 
 
+def paths():
+    """What the pages name between backquotes as a file or folder of ours is there."""
+    for page in PAGES:
+        text = re.sub(r"^```.*?^```", "", page.read_text(), flags=re.M | re.S)
+        words = [word for code in re.findall(r"`([^`\n]+)`", text) for word in code.split()]
+        lost = [word for word in words if not is_there(word.strip(",:;"))]
+        check(not lost, f"{page.relative_to(ROOT)}: names files that are there", ", ".join(lost))
+
+
+def versions():
+    check(f'from: "{version()}"' in (ROOT / "README.md").read_text(), "the README names the version")
+    headings = re.findall(r"^## (\S+)", (ROOT / "CHANGELOG.md").read_text(), flags=re.M)
+    check(headings[:1] == [version()], "the changelog begins with the version")
+
+
 def links():
     for page in PAGES:
         targets = re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", page.read_text())
@@ -103,10 +181,16 @@ def main():
     try:
         demonstration()
         absent_key(folder)
+        shape(folder)
+        story("story 2 in Lua renames, joins and makes with a context", "people.lua", expected=PEOPLE)
+        preferences(folder)
+        products(folder)
         lua_snippets(folder)
         c_snippets(folder)
         commands()
         links()
+        paths()
+        versions()
     finally:
         shutil.rmtree(folder)
     finish()

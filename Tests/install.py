@@ -7,6 +7,9 @@ from pathlib import Path
 
 from tap import ROOT, check, environment, finish, run, version
 
+# Prefix and folder of libraries: a distribution's, a program's own, Debian's.
+PLACES = [("/usr", "/usr/lib"), ("/opt/kvcodable", "/opt/kvcodable/lib"), ("/usr", "/usr/lib/x86_64-linux-gnu")]
+
 WHERE = """
 local kv = require "kvcodable"
 local s <close> = assert(kv.open_file("none.plist", { engine = "memory" }))
@@ -20,9 +23,10 @@ print(kv._VERSION)
 """
 
 
-def staged(stage, prefix):
-    good, output = run("make", "-s", "-o", "lib", "install", f"DESTDIR={stage}", f"PREFIX={prefix}", cwd=ROOT)
-    check(good, f"make install stages {prefix}", output)
+def staged(stage, prefix, libraries):
+    good, output = run("make", "-s", "-o", "lib", "install", f"DESTDIR={stage}", f"PREFIX={prefix}",
+                       f"LIBDIR={libraries}", cwd=ROOT)
+    check(good, f"make install stages {libraries}", output)
     files = sorted(str(path.relative_to(stage)) for path in stage.rglob("*") if not path.is_dir())
     return files
 
@@ -32,15 +36,15 @@ def listing(files):
     return [re.sub(r"lib/[\w-]+-linux-gnu/", "lib/<triplet>/", name).replace(version(), "<version>") for name in files]
 
 
-def consumer(stage, prefix, folder):
+def consumer(stage, libraries, folder):
     """A C program from the staged files alone, with the one line of the README."""
-    packages = f"{stage}{prefix}/lib/pkgconfig"
+    packages = f"{stage}{libraries}/pkgconfig"
     build = environment(PKG_CONFIG_LIBDIR=packages, PKG_CONFIG_SYSROOT_DIR=stage, PKG_CONFIG_PATH=None)
     good, output = run("pkg-config", "--modversion", "kvcodable", env=build)
     check(good and output.strip() == version(), "pkg-config knows the version", output)
     good, output = run("sh", "-c", "cc main.c $(pkg-config --cflags --libs kvcodable) -o consumer", cwd=folder, env=build)
-    check(good, f"a C program builds from {prefix}", output)
-    home = environment(XDG_CONFIG_HOME=folder / "config", LD_LIBRARY_PATH=f"{stage}{prefix}/lib")
+    check(good, f"a C program builds from {libraries}", output)
+    home = environment(XDG_CONFIG_HOME=folder / "config", LD_LIBRARY_PATH=f"{stage}{libraries}")
     good, output = run(folder / "consumer", env=home)
     check(good and output == f"kvcodable {version()}\n", "and runs", output)
 
@@ -65,12 +69,12 @@ def main():
     folder = Path(tempfile.mkdtemp()).resolve()
     try:
         shutil.copy(ROOT / "Tests/Packages/c/main.c", folder)
-        for number, prefix in enumerate(("/usr", "/opt/kvcodable")):
+        for number, (prefix, libraries) in enumerate(PLACES):
             stage = folder / f"stage{number}"
-            files = staged(stage, prefix)
-            if prefix == "/usr":
+            files = staged(stage, prefix, libraries)
+            if number == 0:
                 check(listing(files) == readme_listing(), "the README lists what is installed", "\n".join(listing(files)))
-            consumer(stage, prefix, folder)
+            consumer(stage, libraries, folder)
             lua_module(stage, files, folder)
     finally:
         shutil.rmtree(folder)

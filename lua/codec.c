@@ -99,7 +99,7 @@ static void free_text(void *data) {
 }
 
 void kvl_push_bytes(lua_State *L, kvl_state *state, kv_bytes *bytes) {
-  size_t slot = kvl_keep(L, state, bytes->data, free_text);
+  size_t slot = kvl_keep_more(L, state, bytes->data, free_text);
   lua_pushlstring(L, bytes->data, bytes->length);
   kvl_drop(state, slot);
 }

@@ -75,7 +75,7 @@ int kvl_new_date(lua_State *L) {
   double seconds;
   if (lua_type(L, 2) == LUA_TNUMBER) {
     seconds = lua_tonumber(L, 2) - EPOCH;
-  } else if (!parse_date(luaL_checkstring(L, 2), &seconds)) {
+  } else if (!parse_date(kvl_check_word(L, 2), &seconds)) {
     return luaL_argerror(L, 2,
                          "expected a time as \"2026-11-21T08:00:00Z\" or "
                          "seconds since 1970");

@@ -23,10 +23,10 @@ build = {
     kvcodable = {
       sources = {
         "lua/build.c", "lua/codec.c", "lua/date.c", "lua/errors.c",
-        "lua/host.c", "lua/module.c", "lua/notes.c", "lua/open.c",
-        "lua/path.c", "lua/session.c", "lua/store.c", "lua/transaction.c", "lua/migrate.c",
-        "lua/types.c", "lua/values.c", "lua/walk.c", "lua/watch.c",
-        "lua/whole.c",
+        "lua/host.c", "lua/migrate.c", "lua/module.c", "lua/notes.c",
+        "lua/open.c", "lua/path.c", "lua/session.c", "lua/shapes.c",
+        "lua/store.c", "lua/transaction.c", "lua/types.c", "lua/values.c",
+        "lua/walk.c", "lua/watch.c", "lua/whole.c",
       },
       incdirs = { "$(KVCODABLE_INCDIR)" },
       libdirs = { "$(KVCODABLE_LIBDIR)" },

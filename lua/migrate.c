@@ -1,6 +1,9 @@
 /* migrate.c: bringing an older program's store up to date. */
 #include "session.h"
 
+/* Versions are tried one by one: a key that nobody meant takes no time. */
+#define MOST_VERSIONS 1000000
+
 /* The highest version that the steps at 2 lead to: a table of functions with
  * versions from 1 as keys. Raises. */
 static lua_Integer check_steps(lua_State *L) {
@@ -8,7 +11,8 @@ static lua_Integer check_steps(lua_State *L) {
   luaL_checktype(L, 2, LUA_TTABLE);
   lua_pushnil(L);
   while (lua_next(L, 2)) {
-    if (!lua_isinteger(L, -2) || lua_tointeger(L, -2) < 1)
+    if (!lua_isinteger(L, -2) || lua_tointeger(L, -2) < 1 ||
+        lua_tointeger(L, -2) > MOST_VERSIONS)
       luaL_error(L, "expected versions from 1 as keys of the steps, found %s",
                  luaL_tolstring(L, -2, NULL));
     lua_Integer version = lua_tointeger(L, -2);

@@ -44,8 +44,20 @@ int kvl_grow(kvl_buffer *buffer, size_t extra, size_t size) {
   return 1;
 }
 
+/* What is kept is left over from an error, unless a finalizer runs in the midst
+ * of something: there, and where the script stopped it, no collector runs. */
+static void drop_leftovers(lua_State *L, kvl_state *state) {
+  if (lua_gc(L, LUA_GCISRUNNING) == 1) kvl_drop(state, 0);
+}
+
 size_t kvl_keep(lua_State *L, kvl_state *state, void *object,
                 kvl_free free_object) {
+  if (state->kept.count > 0) drop_leftovers(L, state);
+  return kvl_keep_more(L, state, object, free_object);
+}
+
+size_t kvl_keep_more(lua_State *L, kvl_state *state, void *object,
+                     kvl_free free_object) {
   kvl_buffer *kept = &state->kept;
   if (kept->count == kept->capacity && !kvl_grow(kept, 1, sizeof(kvl_kept))) {
     free_object(object);
@@ -59,7 +71,7 @@ size_t kvl_keep(lua_State *L, kvl_state *state, void *object,
 
 void kvl_drop(kvl_state *state, size_t slot) {
   kvl_kept *entries = state->kept.data;
-  entries[slot].free_object(entries[slot].object);
+  if (entries[slot].object) entries[slot].free_object(entries[slot].object);
   entries[slot].object = NULL;
   /* Entries above are left over from an error: nobody will drop them. */
   while (state->kept.count > 0 && (state->kept.count > slot + 1 ||
@@ -95,10 +107,9 @@ static int state_gc(lua_State *L) {
 static void new_state(lua_State *L, const kv_lua_options *options) {
   kvl_state *state = lua_newuserdatauv(L, sizeof *state, 0);
   memset(state, 0, sizeof *state);
-  if (luaL_newmetatable(L, STATE_NAME)) {
-    lua_pushcfunction(L, state_gc);
-    lua_setfield(L, -2, "__gc");
-  }
+  luaL_newmetatable(L, STATE_NAME);
+  lua_pushcfunction(L, state_gc);
+  lua_setfield(L, -2, "__gc");
   lua_setmetatable(L, -2);
   state->registry =
       kv_registry_new_over(options ? options->registry : NULL, KV_REDECLARE);
@@ -188,10 +199,10 @@ void kvl_open_module(lua_State *L, const kv_lua_options *options) {
   lua_pushvalue(L, -1);
   lua_pushcclosure(L, make_module, 1);
   lua_call(L, 0, 1);
-  lua_pushvalue(L, -1);
-  lua_setfield(L, LUA_REGISTRYINDEX, MODULE_NAME);
   lua_insert(L, -2);
   lua_rawsetp(L, LUA_REGISTRYINDEX, &state_key);
+  lua_pushvalue(L, -1);
+  lua_setfield(L, LUA_REGISTRYINDEX, MODULE_NAME); /* last: all is there */
 }
 
 __attribute__((visibility("default"))) int luaopen_kvcodable(lua_State *L) {

@@ -3,7 +3,7 @@
  *
  *   module.c   opens the module
  *   host.c     what programs that embed Lua call
- *   walk.c     Lua value -> document
+ *   walk.c     Lua value -> document, with what it writes with in walk.h
  *   build.c    document -> Lua value
  *   shapes.c   the keys of dictionaries that come again and again
  *   values.c   data, uint64, uid, null; tags of arrays and dictionaries
@@ -20,7 +20,8 @@
  *   whole.c    layers, converting getters, whole stores
  *   notes.c    what watches have to tell, noted in C memory (notes.h)
  *   watch.c    watches, kv.pump and kv.fd
- *   sugar.lua  types as Lua tables, convenience; embedded as sugar.h
+ *   types.lua  types as Lua tables; embedded as sugar.h
+ *   sugar.lua  types made of types, convenience; embedded behind it
  *
  * Two rules keep a Lua error, which is a longjmp, from losing anything: no Lua
  * error is raised while Swift is on the stack, and whatever the library gave is
@@ -122,6 +123,9 @@ extern const luaL_Reg kvl_date_methods[];
 /* kv.date(unix) or kv.date "2026-11-21T08:00:00Z"; self is argument 1 */
 int kvl_new_date(lua_State *L);
 
+/* A text argument without NUL. Raises. */
+const char *kvl_check_word(lua_State *L, int index);
+
 void kvl_push_date(lua_State *L, double seconds_since_2001);
 void kvl_push_data(lua_State *L, const char *bytes, size_t length);
 void kvl_push_uint64(lua_State *L, uint64_t value);
@@ -181,10 +185,14 @@ typedef struct kvl_kept {
   kvl_free free_object;
 } kvl_kept;
 
-/* Lets the state own the object until kvl_drop() frees it; at the latest when
- * the Lua state is closed. Takes the object, also when it raises. */
+/* Lets the state own the object until kvl_drop() frees it; where an error came
+ * in between, until the next is kept. Takes the object, also when it raises. */
 size_t kvl_keep(lua_State *L, kvl_state *state, void *object,
                 kvl_free free_object);
+
+/* The same while something else is kept. */
+size_t kvl_keep_more(lua_State *L, kvl_state *state, void *object,
+                     kvl_free free_object);
 void kvl_drop(kvl_state *state, size_t slot);
 void kvl_free_tree(void *tree); /* a kvl_free */
 size_t kvl_keep_tree(lua_State *L, kvl_state *state, kv_tree *tree);

@@ -3,13 +3,16 @@
 
 kvl_handle *kvl_new_handle(lua_State *L) {
   kvl_handle *handle = lua_newuserdatauv(L, sizeof *handle, 3);
+  handle->mark = NULL;
   handle->session = handle;
   handle->store = NULL;
   handle->transaction = NULL;
   handle->is_transaction = 0;
   handle->is_part = 0;
   handle->owns_session = 0;
-  luaL_setmetatable(L, KVL_STORE_NAME);
+  luaL_getmetatable(L, KVL_STORE_NAME);
+  handle->mark = lua_topointer(L, -1);
+  lua_setmetatable(L, -2);
   return handle;
 }
 

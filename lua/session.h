@@ -14,6 +14,7 @@
  * What is alive is in one place, the session: the store's own handle or the
  * transaction's, which a part refers to. */
 typedef struct kvl_handle {
+  const void *mark; /* of the Lua state's module, which no other userdata has */
   struct kvl_handle *session;
   kv_store *store;             /* NULL once closed, or in a transaction */
   kv_transaction *transaction; /* NULL once over, or in a store */
@@ -32,14 +33,13 @@ kvl_handle *kvl_new_handle(lua_State *L);
 /* Raises: what is at 1 is no handle, or its session is over. */
 void kvl_refuse_handle(lua_State *L);
 
-/* The handle at `index`, or NULL. Raises nothing. */
+/* The handle at `index`, or NULL. Raises nothing. A light userdata has no
+ * length, and what is as long as a handle begins with a word. */
 static inline kvl_handle *kvl_handle_at(lua_State *L, const kvl_state *state,
                                         int index) {
-  if (lua_type(L, index) != LUA_TUSERDATA || !lua_getmetatable(L, index))
-    return NULL;
-  const void *meta = lua_topointer(L, -1);
-  lua_pop(L, 1);
-  return meta == state->store_meta ? lua_touserdata(L, index) : NULL;
+  kvl_handle *handle = lua_touserdata(L, index);
+  if (!handle || lua_rawlen(L, index) != sizeof *handle) return NULL;
+  return handle->mark == state->store_meta ? handle : NULL;
 }
 
 /* The session of the handle at 1; raises unless it is open. */

@@ -3,9 +3,8 @@
 
 /* ---- Transactions */
 
-/* Pushes a transaction of the handle at 1, begun. */
-static kvl_handle *begin(lua_State *L, kvl_state *state, kvl_handle *session) {
-  kv_error *error = NULL;
+/* Pushes a handle for a transaction of the handle at 1, to be begun. */
+static kvl_handle *new_transaction(lua_State *L) {
   kvl_handle *transaction = kvl_new_handle(L);
   transaction->is_transaction = 1;
   transaction->is_part = ((const kvl_handle *)lua_touserdata(L, 1))->is_part;
@@ -13,10 +12,18 @@ static kvl_handle *begin(lua_State *L, kvl_state *state, kvl_handle *session) {
   lua_setiuservalue(L, -2, KVL_SESSION); /* keeps the store's handle alive */
   kvl_inherit(L, KVL_PREFIX);
   kvl_inherit(L, KVL_CONTEXT);
+  return transaction;
+}
+
+/* Nothing that can raise stands between the beginning and lua_pcall: a
+ * transaction that nobody ends would keep the store locked. */
+static int begin_and_call(lua_State *L, kvl_state *state, kvl_handle *session,
+                          kvl_handle *transaction, int arguments) {
+  kv_error *error = NULL;
   kv_status status =
       kv_store_begin(session->store, 0, &transaction->transaction, &error);
   if (status != KV_OK) kvl_raise(L, state, status, error);
-  return transaction;
+  return lua_pcall(L, arguments, LUA_MULTRET, 0);
 }
 
 /* Commits, or rolls back and raises what is on top. */
@@ -44,13 +51,14 @@ static int run(lua_State *L, kvl_state *state, lua_CFunction body) {
   if (session->transaction)
     lua_pushvalue(L, 1);
   else
-    transaction = begin(L, state, session);
+    transaction = new_transaction(L);
   int first = lua_gettop(L); /* the transaction, to stay below the results */
   kvl_push_function(L, body);
   lua_pushvalue(L, first);
   for (int i = 2; i <= arguments; i++) lua_pushvalue(L, i);
   if (transaction)
-    end(L, state, transaction, lua_pcall(L, arguments, LUA_MULTRET, 0));
+    end(L, state, transaction,
+        begin_and_call(L, state, session, transaction, arguments));
   else
     lua_call(L, arguments, LUA_MULTRET);
   return lua_gettop(L) - first;

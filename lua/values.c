@@ -45,6 +45,13 @@ void kvl_push_null(lua_State *L) {
   lua_getfield(L, LUA_REGISTRYINDEX, "kvcodable.the_null");
 }
 
+const char *kvl_check_word(lua_State *L, int index) {
+  size_t length;
+  const char *text = luaL_checklstring(L, index, &length);
+  luaL_argcheck(L, strlen(text) == length, index, "a NUL in the text");
+  return text;
+}
+
 /* ---- Data */
 
 static const char *check_data(lua_State *L, int index, size_t *length) {
@@ -133,7 +140,7 @@ static int new_uint64(lua_State *L) {
     kvl_push_uint64(L, (uint64_t)lua_tointeger(L, 2));
     return 1;
   }
-  const char *text = luaL_checkstring(L, 2);
+  const char *text = kvl_check_word(L, 2);
   luaL_argcheck(L, *text, 2, "expected digits");
   for (; *text; text++) {
     uint64_t digit = (uint64_t)(unsigned char)*text - '0';

@@ -69,6 +69,13 @@ static int watch_gc(lua_State *L) {
   return 0;
 }
 
+static int watch_tostring(lua_State *L) {
+  const Watch *watch = luaL_checkudata(L, 1, WATCH_NAME);
+  lua_pushfstring(L, "kvcodable watch (%s): %p",
+                  watch->watch ? "open" : "cancelled", (const void *)watch);
+  return 1;
+}
+
 /* Adds a store's descriptor to the one that kv.fd() gave, if it did. */
 static void join_descriptor(kvl_state *state, kv_store *store) {
   int descriptor;
@@ -301,8 +308,11 @@ static int fd(lua_State *L) {
 }
 
 void kvl_open_watch(lua_State *L) {
-  static const luaL_Reg methods[] = {
-      {"cancel", watch_cancel}, {"__gc", watch_gc}, {NULL, NULL}};
+  static const luaL_Reg methods[] = {{"cancel", watch_cancel},
+                                     {"__close", watch_cancel},
+                                     {"__gc", watch_gc},
+                                     {"__tostring", watch_tostring},
+                                     {NULL, NULL}};
   static const luaL_Reg functions[] = {
       {"pump", pump}, {"fd", fd}, {NULL, NULL}};
   static const luaL_Reg store_functions[] = {

@@ -17,6 +17,8 @@ struct KeyTable<Value> {
     private var bytes: [UInt8] = []
     /// Entry numbers plus one; 0 is free. As long as a power of two, at most half full.
     private var slots: [UInt32] = []
+    /// The entry that was asked for last in place: programs come back to a key.
+    private var recent = 0
     /// Read once for the table: a look at a global costs a call.
     private let seed = keySeed
 
@@ -59,13 +61,21 @@ struct KeyTable<Value> {
     /// would count a reference to each of its buffers.
     @inline(__always)
     mutating func valueInPlace(_ key: UnsafeBufferPointer<UInt8>) -> Value? {
-        guard let index = find(key) else { return nil }
+        guard let index = findInPlace(key) else { return nil }
         return entries[index].value
+    }
+
+    @inline(__always)
+    private mutating func findInPlace(_ key: UnsafeBufferPointer<UInt8>) -> Int? {
+        if recent < entries.count, matches(recent, key) { return recent }
+        guard let index = find(key) else { return nil }
+        recent = index
+        return index
     }
 
     /// Sets the value of `key`, which may be new.
     mutating func set(_ value: Value, for key: UnsafeBufferPointer<UInt8>) {
-        if let index = find(key) {
+        if let index = findInPlace(key) {
             entries[index].value = value
             return
         }

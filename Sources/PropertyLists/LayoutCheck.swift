@@ -111,53 +111,62 @@ struct LayoutCheck {
     private mutating func entries(
         of header: Int, _ count: Int, until end: Int, depth: Int
     ) throws(PropertyListError) {
-        var slot = end &- count
+        let keys = (end &- count)..<end
         var position = header &+ 1
-        var isInOrder = true
-        // In a dictionary short enough: a bit for the place of each value, and of each that a key leads to.
-        var values: UInt64 = 0
+        var found = 0
+        // Where each value stands: a bit for each, in a dictionary short enough; in a longer one, whether the keys
+        // lead to them in their order.
+        let isShort = keys.lowerBound &- header <= 64
         var places: UInt64 = 0
-        var marks: UInt32 = 0
-        for _ in 0..<count {
-            // Within the block: the span is.
-            let mark = nodes[slot].head ^ 0x8000_0000
-            values |= 1 &<< UInt64(truncatingIfNeeded: position &- header)
-            places |= 1 &<< UInt64(mark)
-            marks |= mark
-            isInOrder = isInOrder && mark == UInt32(truncatingIfNeeded: position &- header)
-            do throws(PropertyListError) {
-                position = try value(at: position, depth: depth)
-            } catch {
-                throw error.placed(below: .key(keyText(slot)))
+        var isInOrder = true
+        while position < keys.lowerBound {
+            if isShort {
+                places |= 1 &<< UInt64(truncatingIfNeeded: position &- header)
+            } else if isInOrder {
+                isInOrder = found < count && nodes[keys.lowerBound &+ found].leads(to: position &- header)
             }
-            slot &+= 1
+            found &+= 1
+            let start = position
+            do throws(PropertyListError) {
+                position = try value(at: start, depth: depth)
+            } catch {
+                throw error.placed(below: .key(keyText(in: keys, distance: start &- header)))
+            }
         }
-        guard position == end &- count else { throw malformed("a span does not fit its values") }
+        guard position == keys.lowerBound, found == count else { throw malformed("a span does not fit its values") }
         guard count > 0 else { return }
-        // With as many bits as keys, no two lead to one value.
-        let isMatched = isInOrder || (position &- header <= 64 && marks < 64 && values == places)
-        try keys(position..<end, isMatched ? nil : header)
+        let marked = try self.keys(keys)
+        if isShort ? marked != places : !isInOrder { try matchDistances(keys, of: header) }
     }
 
+    /// Checks and sorts the keys. Gives a bit for each place that they lead to, as many as there are keys if no two
+    /// lead to one; 0 when one leads too far for a bit.
     @inline(__always)
-    private mutating func keys(_ slots: Range<Int>, _ unmatched: Int?) throws(PropertyListError) {
-        if let unmatched { try matchDistances(slots, of: unmatched) }
+    private mutating func keys(_ slots: Range<Int>) throws(PropertyListError) -> UInt64 {
+        let text = KeyText(base: bytes, count: byteCount)
+        var marks: UInt32 = 0
+        var marked: UInt64 = 0
         var last: UInt64 = 0
         var isSorted = true
         for slot in slots {
             let key = nodes[slot]
+            let mark = key.head ^ 0x8000_0000
+            marks |= mark
+            marked |= 1 &<< UInt64(mark)
             try claim(key)
             if !isASCII { try checkText(key, "a key") }
             guard isSorted else { continue }
-            let prefix = KeyText(base: bytes, count: byteCount).prefix(of: key, from: 0)
+            let prefix = text.prefix(of: key, from: 0)
             isSorted = prefix > last || slot == slots.lowerBound
             last = prefix
         }
-        if slots.count == 1 {
-            if nodes[slots.lowerBound].count == 6 { facts.hasUIDLikeDictionary = true }
-            return
-        }
-        if isSorted { return }
+        if slots.count == 1, nodes[slots.lowerBound].count == 6 { facts.hasUIDLikeDictionary = true }
+        if !isSorted { try sort(slots) }
+        return marks < 64 ? marked : 0
+    }
+
+    @inline(never)
+    private func sort(_ slots: Range<Int>) throws(PropertyListError) {
         let keys = UnsafeMutableBufferPointer(start: nodes + slots.lowerBound, count: slots.count)
         guard sortKeys(keys, bytes: UnsafeBufferPointer(start: bytes, count: byteCount)) == keys.count else {
             throw PropertyListError(.invalidValue, "A key stands twice in a dictionary")
@@ -204,14 +213,20 @@ struct LayoutCheck {
         PropertyListError(.malformed, "Not a document: " + message)
     }
 
-    /// The text of the key at `slot`, as far as it can be read: it may not have been checked yet.
-    private func keyText(_ slot: Int) -> String {
-        guard nodes[slot].payload <= UInt64(byteCount),
-            Int(nodes[slot].count) <= byteCount - Int(nodes[slot].payload)
+    /// The text of the key that leads so far, as far as it can be read: none of them has been checked yet.
+    private func keyText(in slots: Range<Int>, distance: Int) -> String {
+        guard let key = slots.lazy.map({ nodes[$0] }).first(where: { $0.isKey && $0.distance == distance }),
+            key.payload <= UInt64(byteCount), Int(key.count) <= byteCount - Int(key.payload)
         else { return "?" }
-        let start = bytes + Int(nodes[slot].payload)
-        return String(decoding: UnsafeBufferPointer(start: start, count: Int(nodes[slot].count)), as: UTF8.self)
+        return String(
+            decoding: UnsafeBufferPointer(start: bytes + Int(key.payload), count: Int(key.count)), as: UTF8.self)
     }
+}
+
+extension kv_node {
+    /// Whether this is a key, and its value stands so far behind its dictionary's header.
+    @inline(__always)
+    fileprivate func leads(to distance: Int) -> Bool { head == UInt32(truncatingIfNeeded: distance) | 0x8000_0000 }
 }
 
 extension PropertyListError {

@@ -51,6 +51,11 @@ static inline kv_store *new_store(const char *json) {
   return store;
 }
 
+/* Whether a checker runs the program, which holds freed memory back. */
+static inline int is_checked(void) {
+  return getenv("KVCODABLE_CHECKED") != NULL;
+}
+
 static inline long resident_kilobytes(void) {
   long pages = 0, resident = 0;
   FILE *file = fopen("/proc/self/statm", "r");

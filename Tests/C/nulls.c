@@ -162,16 +162,7 @@ static int is_refused(kv_status status) {
          (!g.error || kv_error_message(g.error).length > 0);
 }
 
-#define ROW(condition, argument, call)                     \
-  do {                                                     \
-    begin_row();                                           \
-    CHECK_NAMED(condition, "the " #argument " of " #call); \
-    end_row();                                             \
-  } while (0);
-#define REFUSED(argument, call) ROW(is_refused(call), argument, call)
-#define ACCEPTED(argument, call) \
-  ROW((call) != KV_INVALID_ARGUMENT, argument, call)
-#define SURVIVED(argument, call) ROW(((void)(call), 1), argument, call)
+#include "rows.h"
 
 int main(void) {
   make_folder();

@@ -4,10 +4,11 @@
     rows.py FOLDER
 
 FOLDER/statuses.h is the list of every status. FOLDER/null_rows.h has, for each pointer argument of each function, a
-call with NULL in its place, and for each other argument calls with values that no caller should give. Every other argument is a good one. A function that takes something of which this script knows no good value fails the
-build, so that no function comes without its rows. What a NULL gives follows from the header's conventions: a pointer
-that is only read must be there, an output need not be. Where a function says otherwise, it stands in ABSENT_IS_FINE
-or NEEDED below.
+call with NULL in its place, and for each other argument calls with values that no caller should give;
+FOLDER/lua_null_rows.h has the same for kvcodable_lua.h. The remaining arguments are good ones. A function that takes
+something of which this script knows no good value fails the build, so that no function comes without its rows. What a
+NULL gives follows from the header's conventions: a pointer that is only read must be there, an output need not be.
+Where a function says otherwise, it stands in ABSENT_IS_FINE or NEEDED below.
 """
 import sys
 from pathlib import Path
@@ -33,11 +34,12 @@ GOOD = {
     "kv_change": "change_nothing", "kv_watch_handler": "told_change", "kv_event_handler": "told_event",
     "void*": "&g", "int*": "&g.out_int", "int32_t*": "&g.out_int", "int64_t*": "&g.out_integer",
     "uint32_t*": "&g.out_small", "uint64_t*": "&g.out_unsigned", "double*": "&g.out_real", "size_t*": "&g.out_size",
+    "struct lua_State*": "g.L", "const kv_lua_options*": "&g.options",
     "int": "1", "int64_t": "0", "uint32_t": "0", "uint64_t": "0", "double": "0",
     "kv_status": "KV_IO", "kv_format": "KV_FORMAT_ANY", "kv_layer": "KV_LAYER_APPLICATION", "kv_scope": "KV_SCOPE_VALUE",
 }
 # Sizes and values that go by the parameter's name.
-NAMED = {"steps": "1", "path_count": "1", "node_count": "g.node_count", "byte_count": "g.byte_count", "index": "0",
+NAMED = {"steps": "1", "root_count": "1", "step": "0", "root:kv_step*": "&g.out_step", "path_count": "1", "node_count": "g.node_count", "byte_count": "g.byte_count", "index:int": "1", "index": "0",
          "suite": "0", "path:kv_str": "g.file", "bytes:kv_str": "g.document", "name:kv_str": "g.name",
          "expression:kv_str": "g.expression", "text:kv_str": "g.declaration",
          "description:const kv_tree*": "g.description", "target:kv_store*": "g.target"}
@@ -102,8 +104,8 @@ def call(function, place, value):
     return f"{function.result[:-1]}_free({result})" if is_given else result
 
 
-def rows():
-    for function in header.functions():
+def rows(headers=header.EXPORTED):
+    for function in header.functions(headers):
         for place, parameter in enumerate(function.parameters):
             if parameter.is_pointer or parameter.type == "kv_str":
                 yield f"{outcome(function, parameter)}({parameter.name}, {call(function, place, nothing(parameter))})"
@@ -114,4 +116,5 @@ def rows():
 header.functions()  # the callbacks' names must be known first
 folder = Path(sys.argv[1])
 (folder / "null_rows.h").write_text("".join(f"{row}\n" for row in rows()))
+(folder / "lua_null_rows.h").write_text("".join(f"{row}\n" for row in rows(["kvcodable_lua.h"])))
 (folder / "statuses.h").write_text("".join(f"{one},\n" for one in header.enums()["kv_status"]))

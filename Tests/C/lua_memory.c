@@ -1,0 +1,296 @@
+/* lua_memory.c: Lua states whose memory runs out, whose collector runs all the
+ * time, and whose blocks move whenever they can.
+ *
+ *   lua_memory [STEP]   tries every STEP-th point of failure: 1 for all */
+#include "lua_support.h"
+
+/* ---- An allocator that fails, moves and wipes */
+
+typedef struct Memory {
+  size_t used;  /* bytes */
+  long calls;   /* that asked for more */
+  long failing; /* from this call on; 0 for never */
+  int once;     /* fail that call alone, which Lua gets over */
+  int failed;   /* how often it did */
+} Memory;
+
+static void *allocate(void *context, void *block, size_t old, size_t size) {
+  Memory *memory = context;
+  if (!block) old = 0;
+  if (size > old) {
+    long call = ++memory->calls;
+    if (memory->failing &&
+        (memory->once ? call == memory->failing : call >= memory->failing)) {
+      memory->failed++;
+      return NULL;
+    }
+  }
+  /* A new block each time, and the old one wiped: who looks back is caught. */
+  void *moved = NULL;
+  if (size > 0) {
+    moved = malloc(size);
+    if (!moved) return NULL;
+    if (block) memcpy(moved, block, old < size ? old : size);
+  }
+  if (block) {
+    memset(block, 0xdb, old);
+    free(block);
+  }
+  memory->used += size - old;
+  return moved;
+}
+
+static int panic(lua_State *L) {
+  printf("# panic: %s\n", lua_tostring(L, -1));
+  return 0;
+}
+
+static lua_State *limited_state(Memory *memory) {
+  memset(memory, 0, sizeof *memory);
+  lua_State *L = lua_newstate(allocate, memory);
+  lua_atpanic(L, panic);
+  return L;
+}
+
+/* ---- What the states do */
+
+static const char preparing[] =
+    "Window = kv.struct 'Window' {\n"
+    "  width = kv.int:range(1, 16384), title = kv.string:key 'window_title'\n"
+    "    :optional(), tags = kv.array_of(kv.string):default {},\n"
+    "  color = kv.array_of(kv.double):optional():convert {\n"
+    "    decode = function(c) return { r = c[1] } end,\n"
+    "    encode = function(c) return { c.r } end } }\n"
+    "s:set('window', { width = 1, tags = { 'a' }, color = { r = 1 } },\n"
+    "  Window)\n"
+    "s:set('count', 0)\n"
+    "watch = s:watch({}, function(key, new, old) told = { key, new } end)\n";
+
+static const char working[] =
+    "s:update('count', function(n) return n + 1 end)\n"
+    "s:update('window', Window, function(w)\n"
+    "  w.width = w.width + 1\n"
+    "  w.tags[#w.tags % 3 + 1] = tostring(w.width)\n"
+    "end)\n"
+    "s:transaction(function(tx)\n"
+    "  tx:set({ 'deep', 'er' }, { 1, 2.5, 'three', kv.date(4),\n"
+    "    kv.data 'five', kv.uint64 '18446744073709551615' })\n"
+    "  tx:get('deep')\n"
+    "end)\n"
+    "local t = s:get {}\n"
+    "local bytes = assert(kv.encode(t, nil, { format = 'binary' }))\n"
+    "assert(kv.decode(bytes)); assert(kv.decode(bytes, '[String: Any]'))\n"
+    "local value, problem = kv.decode '<plist><dict><key>'\n"
+    "assert(value == nil and tostring(problem))\n"
+    "local ok, wrong = pcall(s.set, s, 'window', { wdth = 1 }, Window)\n"
+    "assert(not ok)\n"
+    "ok, wrong = pcall(s.set, s, 'x', { { print } })\n"
+    "assert(not ok)\n"
+    "local part = s:at { 'deep' }\n"
+    "part:keys(); for k, v in pairs(part) do local _ = k, v end\n"
+    "local own <close> = kv.open_file('own', { engine = 'memory',\n"
+    "  defaults = { a = 1 } })\n"
+    "own:watch('a', function() end)\n"
+    "own:set('a', { tostring(own) }); kv.pump()\n"
+    "s:export(); s:layer 'application'; s:compare_and_set('b', 1, 0)\n"
+    "acknowledged = s:get 'count'\n";
+
+/* The host's part of a round, each call of which may fail. */
+static int host_round(lua_State *L, kv_store *store) {
+  static const kv_status fine[] = {KV_OK, KV_LIMIT_EXCEEDED, KV_MISUSE};
+  kv_tree *tree = NULL;
+  kv_step root = kv_key("deep");
+  int good = 1, top = lua_gettop(L);
+  kv_status statuses[4] = {KV_OK, KV_OK, KV_OK, KV_OK};
+  statuses[0] = kv_lua_push_store(L, store, &root, 1, 0, NULL);
+  if (statuses[0] == KV_OK) lua_pop(L, 1);
+  kv_store_snapshot(store, &tree, NULL);
+  statuses[1] = kv_lua_push_tree(L, tree, NULL);
+  kv_tree_free(tree);
+  tree = NULL;
+  if (statuses[1] == KV_OK) {
+    statuses[2] = kv_lua_to_tree(L, -1, &tree, NULL);
+    lua_pop(L, 1);
+    kv_tree_free(tree);
+  }
+  statuses[3] = kv_lua_pump(L, NULL, NULL);
+  for (int i = 0; i < 4; i++) {
+    int known = 0;
+    for (int j = 0; j < 3; j++) known |= statuses[i] == fine[j];
+    good &= known;
+  }
+  return good && lua_gettop(L) == top;
+}
+
+/* ---- Failing while it works */
+
+static long long count_of(const kv_store *store) {
+  kv_step path = kv_key("count");
+  int64_t value = -1;
+  kv_store_get_integer(store, &path, 1, &value, NULL);
+  return value;
+}
+
+/* One round with a failure; whether the state is as good as before. */
+static int fail_at(lua_State *L, Memory *memory, kv_store *store, long point,
+                   int once) {
+  long long before = count_of(store);
+  memory->calls = 0;
+  memory->failed = 0;
+  memory->once = once;
+  memory->failing = point;
+  lua_getglobal(L, "work");
+  int outcome = lua_pcall(L, 0, 0, 0);
+  if (outcome != LUA_OK) lua_pop(L, 1);
+  int good = host_round(L, store);
+  memory->failing = 0;
+  long long after = count_of(store);
+  if (after != before && after != before + 1) good = 0;
+  if (outcome == LUA_OK && after != before + 1) good = 0;
+  if (once && outcome != LUA_OK) good = 0; /* Lua collects and tries again */
+  if (!good)
+    printf("# failing at %ld: outcome %d, count %lld after %lld\n", point,
+           outcome, after, before);
+  return good;
+}
+
+static void check_failures(long step) {
+  Memory memory;
+  kv_store *store = new_store("{}");
+  lua_State *L = limited_state(&memory);
+  luaL_openlibs(L);
+  kv_lua_open(L, NULL, NULL);
+  lua_setglobal(L, "kv");
+  kv_lua_push_store(L, store, NULL, 0, 0, NULL);
+  lua_setglobal(L, "s");
+  CHECK(run_script(L, preparing, 0) && luaL_loadstring(L, working) == LUA_OK);
+  lua_setglobal(L, "work");
+  for (int i = 0; i < 3; i++) fail_at(L, &memory, store, 0, 0);
+  lua_gc(L, LUA_GCCOLLECT);
+  size_t used = memory.used;
+  long rounds = 0, good = 0, point = 1;
+  for (memory.failed = 1; memory.failed && point < 100000; point += step) {
+    good += fail_at(L, &memory, store, point, 0);
+    int failed = memory.failed;
+    good += fail_at(L, &memory, store, point, 1);
+    good += fail_at(L, &memory, store, 0, 0); /* all works as before */
+    memory.failed = failed;
+    rounds += 3;
+  }
+  lua_gc(L, LUA_GCCOLLECT);
+  printf("# %ld points of failure, up to call %ld; Lua's memory grew by %ld\n",
+         rounds / 3, point, (long)memory.used - (long)used);
+  CHECK_NAMED(good == rounds, "memory that runs out harms and loses nothing");
+  CHECK_NAMED(memory.used < used + 16384, "and leaves nothing behind");
+  lua_close(L);
+  CHECK(memory.used == 0);
+  kv_store_free(store);
+}
+
+/* ---- Failing while it opens */
+
+static int open_body(lua_State *L) {
+  luaopen_kvcodable(L);
+  return 1;
+}
+
+static void check_opening(long step) {
+  Memory memory;
+  long point = 1, good = 0, rounds = 0;
+  int failed = 1;
+  for (; failed && point < 100000; point += step, rounds++) {
+    lua_State *L = limited_state(&memory);
+    luaL_openlibs(L);
+    memory.calls = 0;
+    memory.failing = point;
+    lua_pushcfunction(L, open_body);
+    int outcome = lua_pcall(L, 0, 1, 0);
+    failed = memory.failed;
+    memory.failing = 0;
+    lua_settop(L, 0);
+    int opened = kv_lua_open(L, NULL, NULL) == KV_OK; /* works then */
+    lua_setglobal(L, "kv");
+    good += opened && (failed ? outcome != LUA_OK : outcome == LUA_OK) &&
+            holds(L,
+                  "local s = kv.open_file('x', { engine = 'memory' })\n"
+                  "s:set('a', { 1 }, '[Int]')\n"
+                  "return s:get('a')[1] == 1");
+    lua_close(L);
+    if (memory.used != 0) good--;
+  }
+  printf("# %ld points of failure while opening, up to call %ld\n", rounds,
+         point);
+  CHECK_NAMED(good == rounds, "a state that could not open the module can");
+}
+
+/* ---- Collecting all the time */
+
+static void collect_always(lua_State *L, int generational) {
+  if (generational)
+    lua_gc(L, LUA_GCGEN, 1, 1);
+  else
+    lua_gc(L, LUA_GCINC, 1, 1000, 40); /* a whole cycle at every check */
+}
+
+/* Tables that are changed, and things that are used, while finalizers run. */
+static const char finalizing[] =
+    "local count = 0\n"
+    "victim = {}\n"
+    "local function litter()\n"
+    "  setmetatable({}, { __gc = function()\n"
+    "    count = count + 1\n"
+    "    victim.list = { tostring(count) }\n"
+    "    victim['key' .. count % 7] = nil\n"
+    "    if count % 50 == 0 then\n"
+    "      pcall(s.set, s, 'gc', { count }); pcall(s.get, s, 'window')\n"
+    "      pcall(s.set, s, 'gc', { { print } })\n"
+    "      pcall(kv.pump)\n"
+    "    end\n"
+    "    if count < 2000 then litter() end\n"
+    "  end })\n"
+    "end\n"
+    "for i = 1, 10 do litter() end\n"
+    "for i = 1, 200 do\n"
+    "  victim = { list = { 'a' .. i } }\n"
+    "  for j = 0, 6 do victim['key' .. j] = { 'v' .. j, { j } } end\n"
+    "  s:set('victim', victim); s:get 'victim'\n"
+    "  victim.key3 = { ['bad' .. i] = { print } }\n"
+    "  pcall(s.set, s, 'victim', victim); pcall(s.at, s, { 'a' .. i, 1, 'b' "
+    "})\n"
+    "  pcall(kv.encode, victim)\n"
+    "end\n"
+    "return count > 1000\n";
+
+static void check_collecting(int generational) {
+  Memory memory;
+  kv_store *store = new_store("{}");
+  lua_State *L = limited_state(&memory);
+  luaL_openlibs(L);
+  collect_always(L, generational);
+  CHECK(kv_lua_open(L, NULL, NULL) == KV_OK);
+  lua_setglobal(L, "kv");
+  kv_lua_push_store(L, store, NULL, 0, 0, NULL);
+  lua_setglobal(L, "s");
+  int good = run_script(L, preparing, 0);
+  for (int i = 0; i < 3; i++) good = good && run_script(L, working, 0);
+  CHECK_NAMED(good, generational ? "the generational collector, all the time"
+                                 : "a collection at every allocation");
+  CHECK_NAMED(holds(L, finalizing),
+              "finalizers that use and change everything");
+  good = 1;
+  for (int i = 0; i < 5; i++) good = good && host_round(L, store);
+  CHECK(good);
+  lua_close(L);
+  CHECK(memory.used == 0);
+  kv_store_free(store);
+}
+
+int main(int count, char **arguments) {
+  long step = count > 1 ? atol(arguments[1]) : 17;
+  if (step < 1) step = 1;
+  check_failures(step);
+  check_opening(step);
+  check_collecting(0);
+  check_collecting(1);
+  return finish_checks();
+}

@@ -1,0 +1,394 @@
+---@meta kvcodable
+-- Annotations for editors (LuaLS). Every function of the module, with what it
+-- takes and gives; the reference with examples is README.md.
+
+---@class kvcodable
+---@field _VERSION string
+---@field null kvcodable.Null what JSON's null is read as
+---@field bool kvcodable.Type
+---@field int kvcodable.Type
+---@field int8 kvcodable.Type
+---@field int16 kvcodable.Type
+---@field int32 kvcodable.Type
+---@field int64 kvcodable.Type
+---@field uint kvcodable.Type
+---@field uint8 kvcodable.Type
+---@field uint16 kvcodable.Type
+---@field uint32 kvcodable.Type
+---@field uint64 kvcodable.Uint64Type called with digits or an integer: a value
+---@field float kvcodable.Type
+---@field double kvcodable.Type
+---@field decimal kvcodable.Type
+---@field string kvcodable.Type
+---@field data kvcodable.DataType called with bytes: a value
+---@field date kvcodable.DateType called with a time: a value
+---@field url kvcodable.Type
+---@field uuid kvcodable.Type
+---@field duration kvcodable.Type
+---@field uid kvcodable.UidType called with an integer: a value
+---@field any kvcodable.Type
+local kv = {}
+
+-- ---- Arguments
+
+---A key, or the keys and indexes (from 1) on the way; `{}` is everything.
+---@alias kvcodable.Path string|(string|integer)[]
+
+---A type, or an expression such as "[String: Int]?".
+---@alias kvcodable.AnyType kvcodable.Type|string
+
+---What a property list holds: nil stands for nothing.
+---@alias kvcodable.Value boolean|integer|number|string|table|kvcodable.Date|kvcodable.Data|kvcodable.Uint64|kvcodable.Uid|kvcodable.Null
+
+---@alias kvcodable.Format "any"|"xml"|"binary"|"openstep"|"json"
+
+---@class kvcodable.OpenOptions
+---@field defaults? table values for what is absent
+---@field format? "xml"|"binary" of a new file
+---@field durability? "coalesced"|"immediate"|"manual"
+---@field synchronous? "full"|"normal" of SQLite
+---@field engine? "automatic"|"file"|"sqlite"|"memory"
+---@field read_only? boolean
+---@field timeout? number seconds to wait for somebody else's lock
+---@field arguments? table the arguments layer
+---@field suites? string[] names of stores that are searched as well
+---@field managed_file? string the administrator's file
+---@field global_domain? boolean false leaves it out
+---@field context? any handed to converters
+
+---@class kvcodable.ReadOptions
+---@field format? kvcodable.Format
+---@field depth? integer
+---@field expanded_nodes? integer
+---@field expanded_bytes? integer
+---@field context? any
+
+---@class kvcodable.WriteOptions
+---@field format? "any"|"xml"|"binary"|"json"
+---@field context? any
+
+---@class kvcodable.UnarchiveOptions: kvcodable.ReadOptions
+---@field class_name_key? string keeps the classes' names under this key
+
+---@class kvcodable.SetOptions
+---@field replace? boolean drops what the type does not know
+
+---@class kvcodable.Error
+---@field message string
+---@field code string such as "type_mismatch", "read_only", "closed"
+---@field path (string|integer)[] indexes from 1
+---@field line? integer of text
+---@field column? integer of text
+---@field offset? integer of binary data
+
+-- ---- Stores and files
+
+---Opens the store NAME.plist in $XDG_CONFIG_HOME or ~/.config.
+---@param name string such as "com.acme.app"
+---@param options? kvcodable.OpenOptions
+---@return kvcodable.Store? store
+---@return kvcodable.Error? error
+function kv.open(name, options) end
+
+---Opens the store in a file.
+---@param path string
+---@param options? kvcodable.OpenOptions
+---@return kvcodable.Store? store
+---@return kvcodable.Error? error
+function kv.open_file(path, options) end
+
+---Reads a file whole.
+---@param path string
+---@param type? kvcodable.AnyType
+---@param options? kvcodable.ReadOptions
+---@return any value
+---@return kvcodable.Error? error
+function kv.read(path, type, options) end
+
+---Writes a file, whole and at once.
+---@param path string
+---@param value kvcodable.Value
+---@param type? kvcodable.AnyType
+---@param options? kvcodable.WriteOptions
+---@return true? done
+---@return kvcodable.Error? error
+function kv.write(path, value, type, options) end
+
+---@param bytes string a property list of any format, or JSON
+---@param type? kvcodable.AnyType
+---@param options? kvcodable.ReadOptions
+---@return any value
+---@return kvcodable.Error? error
+function kv.decode(bytes, type, options) end
+
+---@param value kvcodable.Value
+---@param type? kvcodable.AnyType
+---@param options? kvcodable.WriteOptions
+---@return string? bytes
+---@return kvcodable.Error? error
+function kv.encode(value, type, options) end
+
+---The plain value of a keyed archive.
+---@param value table|kvcodable.Data
+---@param type? kvcodable.AnyType
+---@param options? kvcodable.UnarchiveOptions
+---@return any value
+---@return kvcodable.Error? error
+function kv.unarchive(value, type, options) end
+
+---@param value any
+---@return boolean
+function kv.is_archive(value) end
+
+---Calls the functions of watches whose values have changed.
+---@return integer calls
+function kv.pump() end
+
+---A descriptor that is readable when kv.pump may have something to tell.
+---@return integer
+function kv.fd() end
+
+---@class kvcodable.Store
+local Store = {}
+
+---The value, or nil when it is absent.
+---@param path kvcodable.Path
+---@param type? kvcodable.AnyType
+---@return any value
+function Store:get(path, type) end
+
+---@param path kvcodable.Path
+---@param value kvcodable.Value
+---@param type? kvcodable.AnyType
+---@param options? kvcodable.SetOptions
+---@return integer? dropped with a type: array elements that could not be matched
+function Store:set(path, value, type, options) end
+
+---Gets, changes and sets in one transaction.
+---@param path kvcodable.Path
+---@param type? kvcodable.AnyType may be left out
+---@param change fun(value: any): any changes it in place, or returns another
+---@param options? kvcodable.SetOptions
+---@return integer? dropped
+---@overload fun(self: kvcodable.Store, path: kvcodable.Path, change: fun(value: any): any): integer?
+function Store:update(path, type, change, options) end
+
+---@param path kvcodable.Path
+---@return boolean existed
+function Store:remove(path) end
+
+---@return string[]
+function Store:keys() end
+
+---A handle rooted at a part, with the same methods.
+---@param path kvcodable.Path
+---@return kvcodable.Store
+function Store:at(path) end
+
+---All or nothing: an error in `body` rolls back.
+---@generic T
+---@param body fun(tx: kvcodable.Store): T
+---@return T
+function Store:transaction(body) end
+
+---Runs the steps whose versions the store has not seen, in one transaction.
+---@param steps (fun(tx: kvcodable.Store))[] the keys are versions, from 1
+---@return boolean migrated
+function Store:migrate(steps) end
+
+---The version of what is stored, 0 at first.
+---@return integer
+function Store:version() end
+
+---@param defaults table values for what is absent
+function Store:register(defaults) end
+
+---Returns when everything that was set is on disk.
+---@return true? done
+---@return kvcodable.Error? error
+function Store:sync() end
+
+---@return true? done
+---@return kvcodable.Error? error
+function Store:close() end
+
+---@param path kvcodable.Path
+---@param told fun(place: kvcodable.Path, new: any, old: any) called by kv.pump
+---@param options? { subtree?: boolean }
+---@return kvcodable.Watch
+function Store:watch(path, told, options) end
+
+---@param told fun(kind: string, message: string) called by kv.pump
+---@return kvcodable.Watch
+function Store:events(told) end
+
+---@param name "managed"|"arguments"|"application"|"suite"|"global"|"registered"
+---@param suite? integer from 1
+---@return table
+function Store:layer(name, suite) end
+
+---@param path kvcodable.Path
+---@return boolean forced
+function Store:is_forced(path) end
+
+---@param key string
+---@return boolean
+function Store:bool_for_key(key) end
+
+---@param key string
+---@return integer
+function Store:integer_for_key(key) end
+
+---@param key string
+---@return number
+function Store:double_for_key(key) end
+
+---@param key string
+---@return string?
+function Store:string_for_key(key) end
+
+---@param options? { format?: "xml"|"binary"|"json" }
+---@return string bytes
+function Store:export(options) end
+
+---@param bytes string
+function Store:import(bytes) end
+
+---@param other kvcodable.Store
+function Store:copy_to(other) end
+
+---@return integer
+function Store:generation() end
+
+---@param path kvcodable.Path
+---@param value kvcodable.Value
+---@param generation integer
+---@return boolean done false where something has changed since
+function Store:compare_and_set(path, value, generation) end
+
+---@param path kvcodable.Path
+---@param type kvcodable.AnyType
+---@param options? { keep?: boolean }
+---@return boolean migrated
+function Store:migrate_archive(path, type, options) end
+
+---@class kvcodable.Watch
+local Watch = {}
+
+function Watch:cancel() end
+
+-- ---- Types
+
+---@class kvcodable.Type
+local Type = {}
+
+---@param low? number|string no bound where it is nil; a text is a whole range
+---@param high? number included; no bound where it is nil
+---@return kvcodable.Type
+function Type:range(low, high) end
+
+---@param low? integer|string no bound where it is nil; a text is a whole range
+---@param high? number included; `low` where it is not given
+---@return kvcodable.Type
+function Type:length(low, high) end
+
+---@return kvcodable.Type
+function Type:optional() end
+
+---@param value kvcodable.Value as it is stored
+---@return kvcodable.Type
+function Type:default(value) end
+
+---@param key string
+---@return kvcodable.Type
+function Type:key(key) end
+
+---@return kvcodable.Type
+function Type:transient() end
+
+---@class kvcodable.Converters
+---@field decode? fun(stored: any, context: any): any
+---@field encode? fun(value: any, context: any): any
+
+---@param functions kvcodable.Converters
+---@return kvcodable.Type
+function Type:convert(functions) end
+
+---@class kvcodable.DateType: kvcodable.Type
+---@overload fun(time: number|string): kvcodable.Date
+---@class kvcodable.DataType: kvcodable.Type
+---@overload fun(bytes: string): kvcodable.Data
+---@class kvcodable.Uint64Type: kvcodable.Type
+---@overload fun(value: integer|string): kvcodable.Uint64
+---@class kvcodable.UidType: kvcodable.Type
+---@overload fun(value: integer): kvcodable.Uid
+
+---@param element kvcodable.AnyType
+---@return kvcodable.Type
+function kv.array_of(element) end
+
+---@param value kvcodable.AnyType
+---@return kvcodable.Type
+function kv.dictionary_of(value) end
+
+---@param name string
+---@return fun(fields: table<string, kvcodable.AnyType>): kvcodable.Type
+function kv.struct(name) end
+
+---Raw values, by their names or in a list; or cases with tables of associated
+---values.
+---@param name string
+---@return fun(cases: table): kvcodable.Type
+function kv.enum(name) end
+
+---What the types of this state and its host are to the language server: a file
+---that begins with `---@meta`.
+---@return string
+function kv.annotations() end
+
+-- ---- Values
+
+---Tags a table as an array, so that it is one when it is empty.
+---@param values? any[]
+---@return any[]
+function kv.array(values) end
+
+---Tags a table as a dictionary.
+---@param values? table<string, any>
+---@return table<string, any>
+function kv.dictionary(values) end
+
+---@param value any
+---@return boolean
+function kv.is_array(value) end
+
+---@class kvcodable.Date
+---@operator lt(kvcodable.Date): boolean
+local Date = {}
+
+---@return number seconds since 1970
+function Date:unix() end
+
+---@class kvcodable.Data
+---@operator len: integer
+---@operator concat(kvcodable.Data|string): kvcodable.Data
+local Data = {}
+
+---@return string
+function Data:bytes() end
+
+---@class kvcodable.Uint64
+local Uint64 = {}
+
+---@return number nearest
+function Uint64:number() end
+
+---@class kvcodable.Uid
+local Uid = {}
+
+---@return integer
+function Uid:value() end
+
+---@class kvcodable.Null
+
+return kv

@@ -1,0 +1,224 @@
+local kv = require "kvcodable"
+local support = require "lua.spec.support"
+local failure = support.failure
+
+local function memory(options)
+  options = options or {}
+  options.engine = "memory"
+  return assert(kv.open_file("x", options))
+end
+
+describe("the module", function()
+  it("says its version", function()
+    assert.matches("^kvcodable %d+%.%d+%.%d+", kv._VERSION)
+  end)
+
+  it("is the same table however it is loaded", function()
+    package.loaded.kvcodable = nil
+    assert.equal(kv, require "kvcodable")
+  end)
+
+  it("sets no globals", function()
+    local before = {}
+    for name in pairs(_G) do before[name] = true end
+    package.loaded.kvcodable = nil
+    require "kvcodable"
+    for name in pairs(_G) do assert.is_true(before[name]) end
+  end)
+end)
+
+describe("conventions", function()
+  it("name every kind of userdata, and hide its metatable", function()
+    local store <close> = memory()
+    local watch <close> = store:watch("a", print)
+    for name, value in pairs {
+      ["kvcodable.store"] = store, ["kvcodable.watch"] = watch,
+      ["kvcodable.date"] = kv.date(0), ["kvcodable.data"] = kv.data "",
+      ["kvcodable.uint64"] = kv.uint64(1), ["kvcodable.uid"] = kv.uid(1),
+      ["kvcodable.null"] = kv.null,
+    } do
+      assert.equal(name, debug.getmetatable(value).__name)
+      assert.is_false(getmetatable(value))
+      assert.is_string(tostring(value))
+    end
+  end)
+
+  it("show stores, transactions, watches, values and errors", function()
+    local store = memory()
+    local watch = store:watch("a", print)
+    assert.matches("^kvcodable store %(open%)", tostring(store))
+    assert.matches("^kvcodable watch %(open%)", tostring(watch))
+    store:transaction(function(tx)
+      assert.matches("^kvcodable transaction %(open%)", tostring(tx))
+    end)
+    store:close()
+    assert.matches("^kvcodable store %(closed%)", tostring(store))
+    assert.matches("^kvcodable watch %(cancelled%)", tostring(watch))
+    assert.equal("1970-01-01T00:00:00Z", tostring(kv.date(0)))
+    assert.equal("1969-12-31T23:59:59.5Z", tostring(kv.date(-0.5)))
+    assert.equal("data (2 bytes)", tostring(kv.data "ab"))
+    assert.equal("uid 3", tostring(kv.uid(3)))
+    assert.equal("null", tostring(kv.null))
+    local _, problem = kv.decode "<plist>"
+    assert.equal(problem.message, tostring(problem))
+  end)
+
+  it("close stores and watches at the end of their scope", function()
+    local outer = memory()
+    do
+      local store <close> = outer
+      local watch <close> = store:watch("a", error)
+      assert.matches("open", tostring(watch))
+      store:set("a", 1)
+    end
+    assert.equal("closed", failure(outer.get, outer, "a").code)
+    assert.equal(0, kv.pump())
+  end)
+
+  it("count and walk a store, and a part of it", function()
+    local store <close> = memory()
+    store:set("b", 2)
+    store:set("a", { x = 1, y = 2, z = 3 })
+    assert.equal(2, #store)
+    local keys = {}
+    for key, value in pairs(store) do keys[#keys + 1] = { key, value } end
+    assert.same({ { "a", { x = 1, y = 2, z = 3 } }, { "b", 2 } }, keys)
+    assert.equal(3, #store:at "a")
+    assert.same({ "x", "y", "z" }, store:at "a":keys())
+  end)
+end)
+
+describe("errors", function()
+  it("are objects with a message, a code and a path", function()
+    local store <close> = memory()
+    local problem = failure(store.set, store, "a", { b = { 1, print } })
+    assert.equal("invalid_value", problem.code)
+    assert.same({ "b", 2 }, problem.path)
+    assert.equal("Expected a property-list value at b[2], found function",
+      problem.message)
+    assert.is_nil(problem.line)
+  end)
+
+  it("have a line and a column for text, and an offset for bytes", function()
+    local _, problem = kv.decode '{"a": 1,\n "b": x}'
+    assert.equal("malformed", problem.code)
+    assert.same({ 2, 7 }, { problem.line, problem.column })
+    local bytes = kv.encode({ 1 }, nil, { format = "binary" })
+    local _, other = kv.decode(bytes:sub(1, -5))
+    assert.equal("malformed", other.code)
+    assert.is_number(other.offset)
+  end)
+
+  it("are returned where io.open returns them", function()
+    local function returned(value, problem)
+      assert.is_nil(value)
+      assert.is_string(problem.code)
+      return problem.code
+    end
+    assert.equal("invalid_name", returned(kv.open "a/b"))
+    returned(kv.open_file "/nowhere/at/all.plist")
+    assert.equal("absent", returned(kv.read "/nowhere/at/all.plist"))
+    returned(kv.write("/nowhere/at/all.plist", 1))
+    assert.equal("malformed", returned(kv.decode "<plist"))
+    assert.equal("invalid_value", returned(kv.encode(print)))
+    assert.equal("type_mismatch", returned(kv.decode("[1]", "String")))
+  end)
+
+  it("are raised by get, set, update, remove and transaction", function()
+    local store <close> = memory()
+    store:set("a", 1)
+    assert.equal("type_mismatch", failure(store.get, store, "a", "Bool").code)
+    assert.equal("type_mismatch",
+      failure(store.set, store, "a", true, "Int").code)
+    assert.equal("path_mismatch",
+      failure(store.set, store, { "a", "b" }, 1).code)
+    assert.equal("type_mismatch", failure(store.update, store, "a", "[Int]",
+      function() end).code)
+  end)
+
+  it("of arguments are raised", function()
+    local store <close> = memory()
+    assert.matches("use remove", failure(store.set, store, "a", nil), 1, true)
+    assert.matches("string or table", failure(store.get, store), 1, true)
+    assert.matches("index from 1", failure(store.get, store, { 0 }), 1, true)
+    assert.matches("index from 1", failure(store.get, store, { true }), 1, true)
+    assert.matches("function expected",
+      failure(store.transaction, store, 5), 1, true)
+    assert.matches("bad option 'durability'",
+      failure(kv.open_file, "x", { durability = "never" }), 1, true)
+    assert.matches("invalid option",
+      failure(kv.encode, 1, nil, { format = "yaml" }), 1, true)
+    assert.matches("whole store", failure(function()
+      store:at "a":export()
+    end), 1, true)
+  end)
+end)
+
+describe("opening", function()
+  it("takes every option", function()
+    local folder, remove = support.folder()
+    kv.write(folder .. "/managed.plist", { locked = true })
+    local store = assert(kv.open_file(folder .. "/a.plist", {
+      defaults = { volume = 7 }, format = "binary", durability = "manual",
+      engine = "file", read_only = false, timeout = 2, arguments = { b = 1 },
+      suites = {}, managed_file = folder .. "/managed.plist",
+      global_domain = false, context = { scale = 10 },
+    }))
+    assert.equal(7, store:get "volume")
+    assert.equal(1, store:get "b")
+    assert.is_true(store:get "locked")
+    assert.is_true(store:is_forced { "locked" })
+    local Scaled = kv.int:convert {
+      decode = function(n, context) return n * context.scale end,
+    }
+    store:set("n", 4)
+    assert.equal(40, store:get("n", Scaled))
+    assert.equal(40, store:at {}:get("n", Scaled))
+    store:transaction(function(tx)
+      assert.equal(40, tx:get("n", Scaled))
+    end)
+    assert.is_true(store:sync())
+    assert.equal("bplist", support.contents(folder .. "/a.plist"):sub(1, 6))
+    assert.is_true(store:close())
+    assert.is_true(store:close())
+    remove()
+  end)
+
+  it("for reading alone changes nothing", function()
+    local folder, remove = support.folder()
+    local path = folder .. "/a.plist"
+    kv.write(path, { a = 1 })
+    local store <close> = assert(kv.open_file(path, { read_only = true }))
+    assert.equal(1, store:get "a")
+    assert.equal("read_only", failure(store.set, store, "a", 2).code)
+    assert.equal("read_only",
+      failure(store.transaction, store, function() end).code)
+    store:close()
+    remove()
+  end)
+end)
+
+describe("parts", function()
+  it("tell places below themselves", function()
+    local store <close> = memory()
+    store:set({ "ui", "window" }, { width = 1 })
+    local places = {}
+    local ui = store:at "ui"
+    ui:watch("window", function(key) places[#places + 1] = key end)
+    ui:watch({}, function(key) places[#places + 1] = key end)
+    ui:set({ "window", "width" }, 2)
+    kv.pump()
+    table.sort(places, function(a) return type(a) == "string" end)
+    assert.same({ "window", { "window", "width" } }, places)
+    assert.equal(2, ui:get { "window", "width" })
+  end)
+
+  it("do not close their store, and are closed with it", function()
+    local store = memory()
+    local part = store:at { "a", 1 }
+    part:close()
+    store:set("b", 1)
+    store:close()
+    assert.equal("closed", failure(part.get, part, "x").code)
+  end)
+end)

@@ -1,0 +1,396 @@
+local kv = require "kvcodable"
+local support = require "lua.spec.support"
+local failure = support.failure
+
+describe("hostile scripts", function()
+  local store
+  before_each(function()
+    store = assert(kv.open_file("x", { engine = "memory" }))
+    store:set("kept", { 1, "two" })
+  end)
+  after_each(function()
+    if pcall(store.get, store, "kept") then
+      assert.same({ 1, "two" }, store:get "kept")
+    end
+    store:close()
+  end)
+
+  --- What a set of `value` raises; nothing was changed.
+  local function refusal(value, type)
+    local problem = failure(store.set, store, "x", value, type)
+    assert.is_nil(store:get "x")
+    return problem
+  end
+
+  describe("with metamethods", function()
+    it("have none called while a table is walked", function()
+      local calls = 0
+      local function trap()
+        calls = calls + 1
+        error "called"
+      end
+      local traps = setmetatable({ a = { 1, 2 } }, {
+        __index = trap, __newindex = trap, __len = trap, __pairs = trap,
+        __eq = trap, __call = trap, __tostring = trap, __close = trap,
+        __name = "trap",
+      })
+      store:set("x", traps)
+      assert.same({ a = { 1, 2 } }, store:get "x")
+      assert.is_string(kv.encode(traps))
+      assert.equal(0, calls)
+    end)
+
+    it("cannot show other keys than the table has", function()
+      store:set("x", setmetatable({ a = 1 }, {
+        __pairs = function() return next, { b = 2 } end,
+        __index = { c = 3 },
+      }))
+      assert.same({ a = 1 }, store:get "x")
+    end)
+
+    it("do not run on paths", function()
+      local path = setmetatable({ "kept" }, {
+        __len = function() return 5 end, __index = error,
+      })
+      assert.same({ 1, "two" }, store:get(path))
+    end)
+
+    it("of options may raise, and change nothing", function()
+      local options = setmetatable({}, { __index = function(_, name)
+        error("no " .. name, 0)
+      end })
+      assert.matches("no ", failure(kv.open_file, "x", options))
+      assert.matches("no ", failure(kv.decode, "1", nil, options))
+      assert.matches("no replace",
+        failure(store.set, store, "kept", 1, nil, options))
+    end)
+  end)
+
+  describe("with shapes that no property list has", function()
+    it("are told of cycles", function()
+      local loop = { a = {} }
+      loop.a.b = loop
+      local problem = refusal(loop)
+      assert.matches("a table that contains itself", problem.message, 1, true)
+      local list = {}
+      list[1] = list
+      assert.equal("limit_exceeded", refusal(list).code)
+      local left, right = {}, {}
+      left.right, right.left = right, left
+      assert.equal("limit_exceeded", refusal(left).code)
+    end)
+
+    it("may have the same table twice", function()
+      local shared = { 1 }
+      store:set("x", { a = shared, b = shared })
+      assert.same({ a = { 1 }, b = { 1 } }, store:get "x")
+    end)
+
+    it("are told of 100,000 levels", function()
+      local deep = {}
+      for _ = 1, 100000 do deep = { deep } end
+      local problem = refusal(deep)
+      assert.equal("limit_exceeded", problem.code)
+      assert.matches("Deeper than 512 levels", problem.message, 1, true)
+      local keyed = {}
+      for _ = 1, 100000 do keyed = { a = keyed } end
+      assert.equal("limit_exceeded", refusal(keyed).code)
+      local bytes, other = kv.encode(deep)
+      assert.is_nil(bytes)
+      assert.equal("limit_exceeded", other.code)
+      assert.equal("limit_exceeded", refusal(deep, "Any").code)
+    end)
+
+    it("may have as many levels as are allowed", function()
+      local deep = { 1 }
+      for _ = 2, 500 do deep = { deep } end
+      store:set("x", deep)
+      local got, levels = store:get "x", 0
+      while type(got) == "table" do got, levels = got[1], levels + 1 end
+      assert.equal(500, levels)
+    end)
+
+    it("are told where a function stands", function()
+      local problem = refusal { a = { 1, 2, { print } } }
+      assert.equal(
+        "Expected a property-list value at a[3][1], found function",
+        problem.message)
+      assert.same({ "a", 3, 1 }, problem.path)
+      for _, value in ipairs { print, coroutine.create(print), io.stdout } do
+        assert.equal("invalid_value", refusal(value).code)
+        assert.equal("invalid_value", refusal({ value }).code)
+      end
+    end)
+
+    it("are told of keys that no dictionary has", function()
+      for _, key in ipairs { true, 1.5, 2 ^ 53, -1, 0, 3 } do
+        local problem = refusal { a = 1, [key] = 2 }
+        assert.equal("invalid_value", problem.code)
+        assert.matches("^Expected ", problem.message)
+      end
+      assert.equal("invalid_value", refusal({ [print] = 1 }).code)
+      assert.matches("without holes", refusal({ 1, nil, 3 }).message)
+      assert.matches("without holes", refusal({ [2 ^ 53] = 1 }).message)
+      assert.matches("without holes",
+        refusal({ [math.maxinteger] = 1 }).message)
+    end)
+
+    it("may index with floats that are integers, as Lua does", function()
+      store:set("x", { [1.0] = "a", [2.0] = "b" })
+      assert.same({ "a", "b" }, store:get "x")
+      assert.equal("b", store:get { "x", 2.0 })
+    end)
+  end)
+
+  describe("with strings", function()
+    it("keep NUL where a format can hold it", function()
+      local file = kv.encode({ ["a\0b"] = "c\0d" }, nil, { format = "binary" })
+      assert.same({ ["a\0b"] = "c\0d" }, kv.decode(file))
+      local bytes, problem = kv.encode({ a = { "c\0d" } })
+      assert.is_nil(bytes)
+      assert.equal("invalid_value", problem.code)
+      assert.same({ "a", 1 }, problem.path)
+    end)
+
+    it("are pointed to data where they are not UTF-8", function()
+      for _, bytes in ipairs { "\xff", "a\x80", "\xed\xa0\x80", "\xc0\xaf",
+        "\xf4\x90\x80\x80", "\xe2\x82" } do
+        for _, value in ipairs { bytes, { bytes }, { [bytes] = 1 } } do
+          local problem = refusal(value)
+          assert.equal("invalid_value", problem.code)
+          assert.matches("UTF-8", problem.message, 1, true)
+        end
+        assert.has_error(function() store:get(bytes) end)
+        assert.has_error(function() store:set(bytes, 1) end)
+        store:set("data", kv.data(bytes))
+        assert.equal(bytes, store:get "data":bytes())
+      end
+    end)
+  end)
+
+  describe("with numbers", function()
+    it("keep what cannot be told apart easily", function()
+      for _, number in ipairs { 2 ^ 53 + 1.0, (1 << 53) + 1, math.maxinteger,
+        math.mininteger, 1 / 0, -1 / 0, 5e-324, 1e308, 0.1, 1, 1.0 } do
+        store:set("x", number)
+        local got = store:get "x"
+        assert.equal(number, got)
+        assert.equal(math.type(number), math.type(got))
+      end
+    end)
+
+    it("keep the sign of -0.0, and nan", function()
+      store:set("x", -0.0)
+      assert.equal(-1 / 0, 1 / store:get "x")
+      store:set("x", 0 / 0)
+      assert.is_true(store:get "x" ~= store:get "x")
+      local file = kv.encode({ -0.0, 0 / 0, 1 / 0 }, nil,
+        { format = "binary" })
+      local list = kv.decode(file)
+      assert.equal(-1 / 0, 1 / list[1])
+      assert.is_true(list[2] ~= list[2])
+      assert.equal(1 / 0, list[3])
+    end)
+
+    it("are told that JSON has no nan", function()
+      local bytes, problem = kv.encode({ a = 0 / 0 }, nil, { format = "json" })
+      assert.is_nil(bytes)
+      assert.equal("invalid_value", problem.code)
+      assert.same({ "a" }, problem.path)
+    end)
+  end)
+
+  describe("that close a store", function()
+    it("inside its watch lose nothing", function()
+      local calls = 0
+      store:watch("a", function()
+        calls = calls + 1
+        store:close()
+      end)
+      store:watch("a", function() calls = calls + 1 end)
+      store:set("a", 1)
+      kv.pump()
+      assert.equal(1, calls)
+      assert.equal("closed", failure(store.get, store, "a").code)
+      assert.equal(0, kv.pump())
+    end)
+
+    it("inside its transaction get an error, which rolls back", function()
+      local folder, remove = support.folder()
+      local path = folder .. "/a.plist"
+      local file = assert(kv.open_file(path))
+      file:set("a", 1)
+      local _, problem = pcall(file.transaction, file, function(tx)
+        tx:set("a", 2)
+        file:close()
+        tx:set("a", 3)
+      end)
+      file:close()
+      local again = assert(kv.open_file(path))
+      local found = again:get "a"
+      again:close()
+      assert.equal("closed", problem.code)
+      assert.equal(1, found)
+      remove()
+    end)
+
+    it("may use a transaction that is over, and get an error", function()
+      local kept
+      store:transaction(function(tx) kept = tx end)
+      assert.equal("closed", failure(kept.set, kept, "a", 1).code)
+      assert.matches("transaction is over",
+        failure(kept.get, kept, "a").message)
+      pcall(store.transaction, store, function(tx)
+        kept = tx
+        error "out"
+      end)
+      assert.equal("closed", failure(kept.get, kept, "a").code)
+    end)
+
+    it("with os.exit leave no transaction half done", function()
+      local folder, remove = support.folder()
+      local script, path = folder .. "/exit.lua", folder .. "/a.plist"
+      support.write(script, ([[
+        local kv = require "kvcodable"
+        local store = assert(kv.open_file(%q))
+        store:set("a", 1)
+        store:watch({}, print)
+        store:transaction(function(tx)
+          tx:set("a", 2)
+          os.exit(7, true)
+        end)
+      ]]):format(path))
+      local _, how, code = os.execute(
+        ("LUA_CPATH=%q lua5.4 %s"):format(package.cpath, script))
+      assert.same({ "exit", 7 }, { how, code })
+      local again = assert(kv.open_file(path))
+      assert.equal(1, again:get "a")
+      again:close()
+      remove()
+    end)
+  end)
+
+  describe("whose functions fail", function()
+    local Point = kv.struct "HostilePoint" {
+      at = kv.array_of(kv.int):convert {
+        decode = function(list)
+          if list[1] == 13 then error("no thirteen", 0) end
+          return { x = list[1] }
+        end,
+        encode = function(point)
+          if point.x == 13 then error("no thirteen", 0) end
+          return { point.x }
+        end,
+      },
+    }
+
+    it("in converters change nothing", function()
+      store:set("p", { at = { x = 1 } }, Point)
+      assert.equal("no thirteen",
+        failure(store.set, store, "p", { at = { x = 13 } }, Point))
+      assert.same({ at = { 1 } }, store:get "p")
+      store:set("p", { at = { 13 } })
+      assert.equal("no thirteen", failure(store.get, store, "p", Point))
+      assert.equal("no thirteen",
+        failure(store.update, store, "p", Point, print))
+      assert.same({ at = { 13 } }, store:get "p")
+    end)
+
+    it("in updates and transactions roll back, whatever is raised", function()
+      for _, raised in ipairs { "text", 7, {}, false } do
+        local ok, problem = pcall(store.update, store, "kept", function(list)
+          list[1] = 2
+          error(raised, 0)
+        end)
+        assert.is_false(ok)
+        assert.equal(raised, problem)
+        ok, problem = pcall(store.transaction, store, function(tx)
+          tx:remove "kept"
+          error(raised, 0)
+        end)
+        assert.is_false(ok)
+        assert.equal(raised, problem)
+      end
+      assert.same({ 1, "two" }, store:get "kept")
+    end)
+
+    it("by yielding are told that they may not", function()
+      local Yielding = kv.struct "Yielding" {
+        a = kv.int:convert { decode = coroutine.yield,
+          encode = coroutine.yield },
+      }
+      store:set("y", { a = 1 })
+      store:watch("w", coroutine.yield)
+      store:set("w", 1)
+      for _, call in ipairs {
+        function() store:transaction(function() coroutine.yield() end) end,
+        function() store:update("kept", function() coroutine.yield() end) end,
+        function() store:get("y", Yielding) end,
+        function() store:set("y", { a = 2 }, Yielding) end,
+        kv.pump,
+      } do
+        local ok, problem = coroutine.resume(coroutine.create(call))
+        assert.is_false(ok)
+        assert.matches("yield", tostring(problem), 1, true)
+      end
+      assert.same({ a = 1 }, store:get "y")
+      store:set("free", true) -- nothing is locked
+    end)
+
+    it("may use the store while they run", function()
+      local Nosy = kv.int:convert {
+        decode = function(n)
+          store:set("inner", { n, { "x" } })
+          return #store:get "inner" + n
+        end,
+      }
+      store:set("n", 1)
+      assert.equal(3, store:get("n", Nosy))
+      store:transaction(function(tx)
+        tx:transaction(function(inner) inner:set("n", 5) end)
+        assert.equal(5, tx:get "n")
+        assert.equal(7, tx:get("n", Nosy:convert {}))
+      end)
+    end)
+  end)
+
+  it("that take a type apart are told", function()
+    local T = kv.struct "Apart" { a = kv.int }
+    store:set("t", { a = 1 }, T)
+    for key, value in next, T do
+      if type(value) == "userdata" then
+        assert.is_false(getmetatable(value))
+        rawset(T, key, io.stdout)
+      end
+    end
+    assert.same({ a = 1 }, store:get("t", T))
+  end)
+
+  it("may collect garbage whenever they like", function()
+    local mode = collectgarbage "generational"
+    for i = 1, 50 do
+      store:set("g", { i, tostring(i), { x = { i } } })
+      collectgarbage()
+      store:update("g", function(g)
+        collectgarbage()
+        g[1] = g[1] + 1
+      end)
+      assert.equal(i + 1, store:get "g"[1])
+    end
+    collectgarbage(mode)
+  end)
+
+  it("may stop the collector in a finalizer that sets", function()
+    local ran = 0
+    for i = 1, 200 do
+      setmetatable({}, { __gc = function()
+        ran = ran + 1
+        store:set("gc", { i, { "x" .. i } })
+      end })
+      store:set("y", { tostring(i) })
+    end
+    collectgarbage()
+    assert.is_true(ran > 0)
+    assert.is_table(store:get "gc")
+  end)
+end)
