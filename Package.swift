@@ -44,7 +44,7 @@ let package = Package(
         .target(
             name: "KVCodableLua", dependencies: ["CKVCodable", "CLua"], path: "lua",
             exclude: [
-                "spec", "examples", "sugar.lua", "kvcodable-scm-1.rockspec", "kvcodable.d.lua",
+                "spec", "examples", "types.lua", "sugar.lua", "kvcodable-scm-1.rockspec", "kvcodable.d.lua",
                 "README.md",
             ],
             sources: [

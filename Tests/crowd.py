@@ -5,7 +5,8 @@ them.
     crowd.py [--seconds N] [--limit MILLISECONDS]
 
 Each sets keys of its own and adds to a counter that all share, and watches the others. Every change has to be seen
-within the limit of its commit, and nothing may be lost. With UserDefaults on the file, which writes in place and
+within the limit of its commit, and nothing may be lost. What a busy machine takes to wake a process that does nothing
+else is measured beside them and added twice: for the waking of the one that sees, and for its reading. With UserDefaults on the file, which writes in place and
 without a lock, the states that the file went through are put together from recorded system calls: no state that one of
 ours wrote may lack anything of ours that the state before it held, so that whatever is missing was overwritten by
 UserDefaults itself. Prints TAP.
@@ -120,18 +121,28 @@ def read_file(path):
         return {key: plistlib.loads(value) for key, value in rows}
 
 
+def sleep_in_steps(seconds):
+    """Sleeps, and gives how late this process was woken at most, in milliseconds."""
+    end, late = time.monotonic() + seconds, 0
+    while (start := time.monotonic()) < end:
+        time.sleep(0.005)
+        late = max(late, (time.monotonic() - start - 0.005) * 1000)
+    return late
+
+
 def together(tools, folder, engine, seconds, limit):
     path = folder / f"shared.{engine}"
     crowd = Crowd(tools, path)
-    time.sleep(seconds)
+    late = sleep_in_steps(seconds)
     notes = crowd.stop()
     found, unseen = delays(notes)
     sets = sum(own["sum"] for own in notes.values())
     stored = read_file(path)
     check(min(own["sum"] for own in notes.values()) > 1, f"{engine}: all four write ({sets} transactions)")
     check(unseen == 0, f"{engine}: each of {len(found)} changes is seen by each of the others ({unseen} unseen)")
-    check(found[-1] <= limit, f"{engine}: within {limit} ms of its commit (slowest {found[-1]:.0f} ms, "
-          f"median {found[len(found) // 2]:.1f} ms)")
+    check(found[-1] <= limit + 2 * late, f"{engine}: within {limit:.0f} ms of its commit (slowest {found[-1]:.0f} ms, "
+          f"one in a hundred {found[len(found) * 99 // 100]:.0f} ms, median {found[len(found) // 2]:.1f} ms; a process "
+          f"that only sleeps was woken up to {late:.0f} ms late)")
     check(stored.get("counter") == sets, f"{engine}: the counter stands at {stored.get('counter')} of {sets}")
     lost = [f"{name}-{number % 50}" for name, own in notes.items()
             for number in range(max(1, own["sum"] - 49), own["sum"] + 1) if stored.get(f"{name}-{number % 50}") != number]

@@ -339,6 +339,12 @@ kv_registry *kv_registry_new(uint32_t flags);
 /* The same, of a registry that knows the types of `outer` too, which may be
  * NULL: its own take their place, and are not seen there. */
 kv_registry *kv_registry_new_over(const kv_registry *outer, uint32_t flags);
+
+/* Gives a handle on the registry of programs that need only one, which Swift
+ * code reaches as TypeRegistry.default. */
+kv_registry *kv_registry_default(void);
+
+/* Frees a registry; types that it gave stay. */
 void kv_registry_free(kv_registry *registry);
 
 /* Declares structs and enums from text:
@@ -346,6 +352,7 @@ void kv_registry_free(kv_registry *registry);
  *   struct Window { width: Int(1...16384); title: String? @key(window_title);
  *                   tags: [String] = []; theme: Theme = dark }
  *   enum Theme: String { light, dark }
+ *   enum Shape { circle(radius: Double), square(Double), empty }
  *
  * KV_INVALID_TYPE, with line and column, when the text is wrong or a name
  * already means something else. */
@@ -362,6 +369,18 @@ kv_status kv_registry_type(kv_registry *registry, kv_str expression,
 kv_status kv_registry_describe(kv_registry *registry,
                                const kv_tree *description, kv_type **type,
                                kv_error **error);
+
+/* Gives the text of a file that begins with ---@meta: what the registry's types
+ * are to the Lua language server, so that editors complete scripts. Those of
+ * the registry it was made over are among them. */
+kv_status kv_registry_annotations(const kv_registry *registry, kv_bytes *text,
+                                  kv_error **error);
+
+/* Gives the text that kv_registry_declare() takes for a declared type;
+ * KV_ABSENT for a type that is not declared, and for a Swift type of which
+ * nothing is known. */
+kv_status kv_type_declaration(const kv_type *type, kv_bytes *text,
+                              kv_error **error);
 
 /* Frees a type. */
 void kv_type_free(kv_type *type);

@@ -282,13 +282,13 @@ function Watch:cancel() end
 ---@class kvcodable.Type
 local Type = {}
 
----@param low number
----@param high number included
+---@param low? number|string no bound where it is nil; a text is a whole range
+---@param high? number included; no bound where it is nil
 ---@return kvcodable.Type
 function Type:range(low, high) end
 
----@param low integer
----@param high? integer included; `low` where it is not given
+---@param low? integer|string no bound where it is nil; a text is a whole range
+---@param high? number included; `low` where it is not given
 ---@return kvcodable.Type
 function Type:length(low, high) end
 
@@ -335,9 +335,16 @@ function kv.dictionary_of(value) end
 ---@return fun(fields: table<string, kvcodable.AnyType>): kvcodable.Type
 function kv.struct(name) end
 
+---Raw values, by their names or in a list; or cases with tables of associated
+---values.
 ---@param name string
 ---@return fun(cases: table): kvcodable.Type
 function kv.enum(name) end
+
+---What the types of this state and its host are to the language server: a file
+---that begins with `---@meta`.
+---@return string
+function kv.annotations() end
 
 -- ---- Values
 

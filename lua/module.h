@@ -20,7 +20,8 @@
  *   whole.c    layers, converting getters, whole stores
  *   notes.c    what watches have to tell, noted in C memory (notes.h)
  *   watch.c    watches, kv.pump and kv.fd
- *   sugar.lua  types as Lua tables, convenience; embedded as sugar.h
+ *   types.lua  types as Lua tables; embedded as sugar.h
+ *   sugar.lua  types made of types, convenience; embedded behind it
  *
  * Two rules keep a Lua error, which is a longjmp, from losing anything: no Lua
  * error is raised while Swift is on the stack, and whatever the library gave is

@@ -1,197 +1,30 @@
---- sugar.lua: types as Lua values, and what is easier said in Lua.
+--- sugar.lua: types made of types, and what is easier said in Lua.
 --
--- The C module runs this chunk with its own table, which holds the functions
--- that need C; it returns the module's table. A type is an immutable table:
---
---   description  what kvcodable's registry makes the type of: a string (an
---                expression of the type language) or a table, whose notation
---                is in the documentation of CodableTypes
---   decoder, encoder   functions (value, context) where a converter is in the
---                type or below it; else nil
---   stored_key, has_default, default_value, is_transient, is_optional   what
---                the type says as a struct's field
+-- Runs behind types.lua, which says what a type is; returns the module's table.
 
-local kv = ...
+local kv, shared = ...
 local describe, expression = kv.describe, kv.expression
-local attach, install = kv.attach, kv.install
-local array_tag = kv["kvcodable.array"]
-local dictionary_tag = kv["kvcodable.dictionary"]
+local attach, install, annotate = kv.attach, kv.install, kv.annotate
+local named, builtins, defining = shared.named, shared.builtins, shared.defining
+local is_type, new_type = shared.is_type, shared.new_type
+local check_type, define = shared.check_type, shared.define
 for _, name in ipairs { "describe", "expression", "attach", "install",
-  "kvcodable.array", "kvcodable.dictionary" } do
+  "annotate" } do
   kv[name] = nil
 end
 
-local Type = { __name = "kvcodable type" }
-Type.__index = Type
+-- ---- Parts
 
--- Named types of this Lua state: what a string such as "[Window]" may name.
-local named = {}
-
-local function is_type(value)
-  return getmetatable(value) == Type
-end
-
-local function new_type(fields)
-  return setmetatable(fields, Type)
-end
-
---- A copy with some fields changed. The compiled form is not copied, since
--- pairs() does not see it: it has keys of its own kind.
-local function with(self, changes)
-  local copy = {}
-  for name, value in pairs(self) do
-    if type(name) == "string" then copy[name] = value end
-  end
-  for name, value in pairs(changes) do copy[name] = value end
-  return new_type(copy)
-end
-
---- The type that a script means: a type of this module, or an expression.
-local expressions = setmetatable({}, { __mode = "v" })
-
-local parse
-
-local function check_type(value, level)
-  if is_type(value) then return value end
-  if type(value) == "string" then
-    local known = expressions[value]
-    if not known then
-      known = parse(value)
-      expressions[value] = known
-    end
-    return known
-  end
-  error("expected a type or its name, found " .. type(value), level + 1)
-end
-
-local function attribute(self, name, value)
-  if type(self.description) == "table" and self.description.kind ~= "struct"
-    and self.description.kind ~= "enum" then
-    local description = {}
-    for key, old in pairs(self.description) do description[key] = old end
-    description[name] = value
-    return with(self, { description = description })
-  end
-  local description = { kind = self.description, [name] = value }
-  return with(self, { description = description })
-end
-
---- Numbers from `low` to `high`, both included.
-function Type:range(low, high)
-  return attribute(self, "range", kv.array { low, high })
-end
-
---- Strings, data and arrays of `low` to `high` characters, bytes, elements.
-function Type:length(low, high)
-  return attribute(self, "length", kv.array { low, high or low })
-end
-
---- A value that may be absent.
-function Type:optional()
-  return with(self, { is_optional = true })
-end
-
---- What get gives where nothing is stored.
-function Type:default(value)
-  if value == nil then error("nil is no default; use optional", 2) end
-  return with(self, { has_default = true, default_value = value })
-end
-
---- The key in the file, where it is not the field's name.
-function Type:key(key)
-  return with(self, { stored_key = key })
-end
-
---- A field that is never stored.
-function Type:transient()
-  return with(self, { is_transient = true })
-end
-
---- Functions between what is stored and what the script sees:
--- `decode(stored, context)` and `encode(value, context)`. Either may be
--- absent. Decoding to nil gives the default; encoding to nil leaves the key
--- out.
-function Type:convert(functions)
-  local inner_decoder, inner_encoder = self.decoder, self.encoder
-  local decode = functions.decode or function(value) return value end
-  local encode = functions.encode or function(value) return value end
-  return with(self, {
-    decoder = function(value, context)
-      if inner_decoder then value = inner_decoder(value, context) end
-      if value == nil then return nil end
-      return decode(value, context)
-    end,
-    encoder = function(value, context)
-      value = encode(value, context)
-      if value == nil or not inner_encoder then return value end
-      return inner_encoder(value, context)
-    end,
-  })
-end
-
-function Type:__tostring()
-  if type(self.description) == "string" then return self.description end
-  return self.description.name or self.description.kind
-end
-
---- Calling kv.date, kv.data, kv.uint64 or kv.uid makes a value.
-function Type:__call(...)
-  local make = rawget(self, "make")
-  if not make then
-    error(("%s makes no values"):format(tostring(self)), 2)
-  end
-  return make(self, ...)
-end
-
-local function builtin(name, make)
-  return new_type { description = name, make = make }
-end
-
-kv.bool = builtin "Bool"
-kv.int = builtin "Int"
-for _, size in ipairs { 8, 16, 32, 64 } do
-  kv["int" .. size] = builtin("Int" .. size)
-  kv["uint" .. size] = builtin("UInt" .. size,
-    size == 64 and kv.new_uint64 or nil)
-end
-kv.uint = builtin "UInt"
-kv.float = builtin "Float"
-kv.double = builtin "Double"
-kv.decimal = builtin "Decimal"
-kv.string = builtin "String"
-kv.data = builtin("Data", kv.new_data)
-kv.date = builtin("Date", kv.new_date)
-kv.url = builtin "URL"
-kv.uuid = builtin "UUID"
-kv.duration = builtin "Duration"
-kv.uid = builtin("UID", kv.new_uid)
-kv.any = builtin "Any"
-for _, name in ipairs { "new_uint64", "new_data", "new_date", "new_uid" } do
-  kv[name] = nil
-end
-
---- Tags a table as an array, so that it is one when it is empty.
-function kv.array(values)
-  return setmetatable(values or {}, array_tag)
-end
-
---- Tags a table as a dictionary.
-function kv.dictionary(values)
-  return setmetatable(values or {}, dictionary_tag)
-end
-
-function kv.is_array(value)
-  return type(value) == "table" and getmetatable(value) == array_tag
-end
-
--- ---- Types made of types
-
---- A type as a part of another's description: with `?` where it is optional.
+--- A type as a part of another's description, with what is said around it.
 local function part(field)
-  if field.is_optional then
-    return { kind = "optional", wrapped = field.description }
+  local description = field.description
+  if field.is_converted then
+    description = { kind = "converted", wrapped = description }
   end
-  return field.description
+  if field.is_optional then
+    return { kind = "optional", wrapped = description }
+  end
+  return description
 end
 
 local function map(values, convert, context)
@@ -225,11 +58,17 @@ function kv.dictionary_of(value)
   }
 end
 
-local function field_description(name, field)
-  return {
-    name = name, type = part(field), key = field.stored_key,
-    default = field.default_value, transient = field.is_transient,
-  }
+--- Fields in the order of their names.
+local function describe_fields(fields)
+  local described = kv.array {}
+  for name, field in pairs(fields) do
+    described[#described + 1] = {
+      name = name, type = part(field), key = field.stored_key,
+      default = field.default_value, transient = field.is_transient,
+    }
+  end
+  table.sort(described, function(one, other) return one.name < other.name end)
+  return described
 end
 
 --- Converts the fields that have converters; the others are shared.
@@ -254,37 +93,27 @@ local function struct_converter(fields, which)
   end
 end
 
-local function define(name, self)
-  named[name] = self
-  for text in pairs(expressions) do expressions[text] = nil end
-  return self
-end
-
 --- kv.struct "Name" { field = type, ... }
 function kv.struct(name)
+  defining[name] = true
   return function(given)
-    local fields, names = {}, {}
+    local fields = {}
     for field, field_type in pairs(given) do
       if type(field) ~= "string" then
         error(("struct %s: a field's name is a string"):format(name), 2)
       end
       fields[field] = check_type(field_type, 2)
-      names[#names + 1] = field
-    end
-    table.sort(names)
-    local described = kv.array {}
-    for i, field in ipairs(names) do
-      described[i] = field_description(field, fields[field])
     end
     return define(name, new_type {
-      description = { kind = "struct", name = name, fields = described },
+      description =
+        { kind = "struct", name = name, fields = describe_fields(fields) },
       decoder = struct_converter(fields, "decoder"),
       encoder = struct_converter(fields, "encoder"),
     })
   end
 end
 
-local function enum_cases(given)
+local function raw_cases(given)
   local cases, raw = kv.array {}, "String"
   if #given > 0 then
     for i, case in ipairs(given) do cases[i] = case end
@@ -298,11 +127,67 @@ local function enum_cases(given)
   return cases, raw
 end
 
+--- The associated values of a case as fields, by their keys: a type, or a table
+-- of types, in their order and by their labels.
+local function case_fields(given)
+  local fields = {}
+  for label, value in pairs(is_type(given) and { given } or given) do
+    if math.type(label) == "integer" then label = "_" .. label - 1 end
+    fields[label] = check_type(value, 3)
+  end
+  return fields
+end
+
+--- Converts the values of the case that a value is of.
+local function case_converter(cases, which)
+  local converters = {}
+  for case, fields in pairs(cases) do
+    converters[case] = struct_converter(fields, which)
+  end
+  return next(converters) and function(value, context)
+    if type(value) ~= "table" then return value end
+    local result = {}
+    for case, values in pairs(value) do
+      local convert = converters[case]
+      result[case] = convert and convert(values, context) or values
+    end
+    return result
+  end
+end
+
+local function variant(name, given)
+  local cases, described = {}, kv.array {}
+  for case, values in pairs(given) do
+    if math.type(case) == "integer" then case, values = values, {} end
+    if type(case) ~= "string" or type(values) ~= "table" then
+      error(("enum %s: a case is a name, or has a table of its values"):format(
+        name), 3)
+    end
+    cases[case] = case_fields(values)
+    described[#described + 1] =
+      { name = case, values = describe_fields(cases[case]) }
+  end
+  table.sort(described, function(one, other) return one.name < other.name end)
+  return new_type {
+    description = { kind = "enum", name = name, cases = described },
+    decoder = case_converter(cases, "decoder"),
+    encoder = case_converter(cases, "encoder"),
+  }
+end
+
 --- kv.enum "Name" { "light", "dark" } or { low = 0, high = 10 }: scripts see
--- the raw values.
+-- the raw values. kv.enum "Shape" { "empty", circle = { radius = kv.double },
+-- square = kv.double }: cases with associated values, which scripts see as
+-- { circle = { radius = 1.0 } }, { square = { _0 = 1.0 } }, { empty = {} }.
 function kv.enum(name)
+  defining[name] = true
   return function(given)
-    local cases, raw = enum_cases(given)
+    for _, value in pairs(given) do
+      if type(value) == "table" then
+        return define(name, variant(name, given))
+      end
+    end
+    local cases, raw = raw_cases(given)
     return define(name, new_type {
       description = { kind = "enum", name = name, raw = raw, cases = cases },
     })
@@ -311,17 +196,64 @@ end
 
 -- ---- Compiling
 
+--- A name that no type has yet: a struct inside itself, one that is defined
+-- later, or a type of the host, which converts nothing here.
+local function later(name)
+  local function converter(which)
+    return function(value, context)
+      local convert = named[name] and named[name][which]
+      if not convert then return value end
+      return convert(value, context)
+    end
+  end
+  return new_type { description = name, decoder = converter "decoder",
+    encoder = converter "encoder" }
+end
+
 --- The type of an expression such as "[Window]?".
-function parse(text)
+function shared.parse(text)
   local inner = text:match "^%s*(.-)%s*$"
-  if named[inner] then return named[inner] end
+  local known = builtins[inner] or not defining[inner] and named[inner]
+  if known then return known end
   local optional = inner:match "^(.*)%?$"
   if optional then return check_type(optional, 3):optional() end
   local value = inner:match "^%[%s*String%s*:%s*(.*)%]$"
   if value then return kv.dictionary_of(value) end
-  local element = inner:match "^%[(.*)%]$"
+  local element, length = inner:match "^%[(.*)%]%s*%(([^%[%]]*)%)$"
+  if element then return kv.array_of(element):length(length) end
+  element = inner:match "^%[(.*)%]$"
   if element then return kv.array_of(element) end
+  if inner:match "^[%a_\x80-\xff][%w_\x80-\xff]*$" then
+    return later(inner)
+  end
   return new_type { description = inner }
+end
+
+local holds_types = { fields = true, cases = true, values = true, type = true,
+  element = true, value = true, wrapped = true }
+
+--- A description in which names stand for what they mean now; inside itself, a
+-- name stays. `view` is for what scripts see: converters may make anything.
+local function expanded(description, view, inside)
+  if type(description) == "string" then
+    local found = not inside[description] and named[description]
+    return found and expanded(part(found), view, inside) or description
+  elseif type(description) ~= "table" or description.raw then
+    return description -- the cases of raw values are no types
+  elseif description.kind == "converted" then
+    return view and "Any" or expanded(description.wrapped, view, inside)
+  end
+  local name = description.name
+  if name and (description.kind == "struct" or description.kind == "enum") then
+    if inside[name] then return name end
+    inside = setmetatable({ [name] = true }, { __index = inside })
+  end
+  local result = setmetatable({}, getmetatable(description))
+  for key, value in pairs(description) do
+    result[key] = (holds_types[key] or math.type(key) == "integer")
+      and expanded(value, view, inside) or value
+  end
+  return result
 end
 
 local function compile(value)
@@ -331,10 +263,24 @@ local function compile(value)
     description = { kind = "default", wrapped = description,
       default = self.default_value }
   end
+  description = expanded(description, false, {})
   local compiled = type(description) == "string" and expression(description)
     or describe(description)
   attach(self, compiled, self.decoder ~= nil or self.encoder ~= nil)
   return self
+end
+
+--- What the types of this state and its host are to the Lua language server: a
+-- file that begins with ---@meta.
+function kv.annotations()
+  local descriptions = kv.array {}
+  for _, self in pairs(named) do
+    local description = expanded(part(self), true, {})
+    if type(description) == "table" then
+      descriptions[#descriptions + 1] = description
+    end
+  end
+  return annotate(descriptions)
 end
 
 local function decode(self, value, context)

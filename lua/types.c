@@ -47,6 +47,33 @@ static int expression(lua_State *L) {
   return 1;
 }
 
+/* annotate(descriptions): the text for editors about the types of the state's
+ * registry, and of these, which are not declared in it */
+static int annotate(lua_State *L) {
+  kvl_state *state = kvl_state_of(L);
+  kv_error *error = NULL;
+  kv_bytes text = {NULL, 0};
+  kv_status status = KV_OK;
+  kv_tree *tree = kvl_walk_tree(L, state, 1);
+  kv_registry *registry = kv_registry_new_over(state->registry, KV_REDECLARE);
+  kv_cursor root = kv_tree_root(tree), one;
+  for (uint64_t at = 0; status == KV_OK;) {
+    kv_tree *description = NULL;
+    if (kv_cursor_next(&root, &at, &one) != KV_OK) break;
+    status = kv_cursor_copy(&one, &description);
+    if (status == KV_OK)
+      status = kv_registry_describe(registry, description, NULL, &error);
+    kv_tree_free(description);
+  }
+  if (status == KV_OK)
+    status = kv_registry_annotations(registry, &text, &error);
+  kv_registry_free(registry);
+  kv_tree_free(tree);
+  if (status != KV_OK) return kvl_raise(L, state, status, error);
+  kvl_push_bytes(L, state, &text);
+  return 1;
+}
+
 /* attach(table, type, converts): what a type's table compiles to */
 static int attach(lua_State *L) {
   luaL_checktype(L, 1, LUA_TTABLE);
@@ -123,11 +150,10 @@ void kvl_convert_encoded(lua_State *L, int type, int context) {
 }
 
 void kvl_open_types(lua_State *L) {
-  static const luaL_Reg functions[] = {{"describe", describe},
-                                       {"expression", expression},
-                                       {"attach", attach},
-                                       {"install", install},
-                                       {NULL, NULL}};
+  static const luaL_Reg functions[] = {
+      {"describe", describe}, {"expression", expression},
+      {"annotate", annotate}, {"attach", attach},
+      {"install", install},   {NULL, NULL}};
   static const luaL_Reg methods[] = {{"__gc", type_gc}, {NULL, NULL}};
   kvl_new_class(L, TYPE_NAME, methods);
   kvl_state_of(L)->type_meta = lua_topointer(L, -1);

@@ -11,27 +11,37 @@ extension CodableType {
     ///   - path: where the value stands, for errors.
     /// - Throws: ``TypeError`` with the path of the first value that is not of the type.
     public func decode(_ stored: PropertyList, at path: PropertyListPath = []) throws(TypeError) -> PropertyList {
+        if let plan = plans.current(in: table), plan.holds(stored) { return stored }
         do throws(TypeError) {
-            if case .swift(let type) = form { return try type.decode(stored) }
-            let plan = try plans.plan(of: form, in: table)
-            let isRemembered = plan.isPure && stored.isWorthRemembering
-            if isRemembered, let finding = stored.document.finding(plan.decodingQuestion, at: stored.index) {
-                if case .becomes(let list) = finding { return list }
-                return stored
-            }
-            let list = try decode(stored, plan)
-            if isRemembered {
-                let finding = list.document === stored.document ? DocumentMemo.Finding.holds : .becomes(list)
-                stored.document.note(finding, plan.decodingQuestion, at: stored.index)
-            }
-            return list
+            return try decode(stored, try plans.plan(of: form, in: table))
         } catch {
             throw error.placed(below: path)
         }
     }
 
+    /// Whether it is known already that the value is its own program form, and no keyed archive: a dictionary of anything
+    /// may be one.
+    package func isConfirmed(_ stored: PropertyList) -> Bool {
+        guard let plan = plans.current(in: table), plan.nodes[plan.root].shape != .dictionary else { return false }
+        return plan.holds(stored)
+    }
+
     private func decode(_ stored: PropertyList, _ plan: TypePlan) throws(TypeError) -> PropertyList {
-        if Conformance.isUnchanged(stored, plan, .decoding) { return stored }
+        if let type = plan.swiftRoot { return try type.decode(stored) }
+        if stored.isLarge, plan.isPure, let finding = stored.document.finding(plan.question, at: stored.index) {
+            if case .becomes(let list) = finding { return list }
+            return stored
+        }
+        if Conformance.isUnchanged(stored, plan, .decoding) {
+            plan.noteUnchanged(stored)
+            return stored
+        }
+        let list = try made(of: stored, plan)
+        if stored.isLarge, plan.isPure { stored.document.note(.becomes(list), plan.question, at: stored.index) }
+        return list
+    }
+
+    private func made(of stored: PropertyList, _ plan: TypePlan) throws(TypeError) -> PropertyList {
         let failure: TypeError?
         do throws(TypeError) {
             if let list = try PlanDecoding.decoded(stored, plan, as: plan.root) { return list }
@@ -78,9 +88,8 @@ extension CodableType {
         options: EncodeOptions = EncodeOptions()
     ) throws(TypeError) -> Encoded {
         do throws(TypeError) {
-            let stored = options.replaces ? nil : stored
-            if case .swift(let type) = form { return try type.encode(value, over: stored) }
-            return try encode(value, over: stored, try plans.plan(of: form, in: table))
+            let plan = try plans.plan(of: form, in: table)
+            return try encode(value, over: options.replaces ? nil : stored, plan)
         } catch {
             throw error.placed(below: path)
         }
@@ -89,6 +98,7 @@ extension CodableType {
     private func encode(
         _ value: PropertyList, over stored: PropertyList?, _ plan: TypePlan
     ) throws(TypeError) -> Encoded {
+        if let type = plan.swiftRoot { return try type.encode(value, over: stored) }
         let isKnown = stored.map { plan.knows($0) } ?? true
         // What is stored matters only where it holds something unknown, or decides whether a default is written.
         let old = isKnown && plan.defaults.isEmpty ? nil : stored
@@ -110,25 +120,29 @@ extension CodableType {
 }
 
 extension PropertyList {
-    /// Whether walking the value takes longer than looking up what was found out about it.
-    fileprivate var isWorthRemembering: Bool { node.span >= 64 }
+    /// Whether walking the value takes longer than keeping a memo of what was found out about it.
+    fileprivate var isLarge: Bool { node.span >= 64 }
 }
 
 extension TypePlan {
+    /// Whether it was noted last, of all in its document, that the value is its own program form.
+    @inline(__always)
+    fileprivate func holds(_ stored: PropertyList) -> Bool { stored.document.holds(question, at: stored.index) }
+
     /// Whether the stored value holds nothing that the type does not know.
     fileprivate func knows(_ stored: PropertyList) -> Bool {
-        guard nodes[root].keepsUnknown else { return true }
-        guard stored.isWorthRemembering, isPure else { return Conformance.isKnown(stored, self) }
-        if case .holds? = stored.document.finding(knowingQuestion, at: stored.index) { return true }
-        let isKnown = Conformance.isKnown(stored, self)
-        if isKnown { stored.document.note(.holds, knowingQuestion, at: stored.index) }
-        return isKnown
+        guard nodes[root].keepsUnknown, !holds(stored) else { return true }
+        if stored.isLarge, case .holds? = stored.document.finding(question, at: stored.index) { return true }
+        return Conformance.isKnown(stored, self)
     }
 
     /// Notes that a value, which is both its own program form and its own stored form, is of the type.
     fileprivate func noteUnchanged(_ value: PropertyList) {
-        guard value.isWorthRemembering, isPure else { return }
-        value.document.note(.holds, decodingQuestion, at: value.index)
-        value.document.note(.holds, knowingQuestion, at: value.index)
+        // What runs a program's code is never its own program form.
+        if value.isLarge {
+            value.document.note(.holds, question, at: value.index)
+        } else {
+            value.document.noteLast(question, at: value.index)
+        }
     }
 }

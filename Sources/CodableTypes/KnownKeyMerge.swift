@@ -26,11 +26,11 @@ package struct KnownKeyMerge {
         _ new: PropertyList, over stored: PropertyList, _ oldForm: PropertyList?, _ known: KeyRecord?,
         to builder: inout PropertyListBuilder
     ) throws(TypeError) {
-        guard let known, new.kind == stored.kind else { return try builder.add(.same, of: new) }
+        guard let known, new.kind == stored.kind else { return try builder.add(new) }
         switch new.kind {
         case .dictionary: try writeDictionary(new, over: stored, oldForm, known, to: &builder)
         case .array: try writeArray(new, over: stored, oldForm, known.elements, to: &builder)
-        default: try builder.add(.same, of: new)
+        default: try builder.add(new)
         }
     }
 
@@ -44,14 +44,14 @@ package struct KnownKeyMerge {
             if let old = stored[key] {
                 try write(value, over: old, oldForm?[key], known.children[key], to: &builder)
             } else {
-                try builder.add(.same, of: value)
+                try builder.add(value)
             }
         }
         // A key that decoding and encoding bring out again is known, though nobody asked for it by name.
         for (key, old) in stored.entries
         where !known.asksAll && !known.asked.contains(key) && new[key] == nil && oldForm?[key] == nil {
             try builder.adding { builder throws(PropertyListError) in try builder.key(key) }
-            try builder.add(.same, of: old)
+            try builder.add(old)
         }
         try builder.adding { builder throws(PropertyListError) in try builder.end() }
     }
@@ -61,7 +61,7 @@ package struct KnownKeyMerge {
         to builder: inout PropertyListBuilder
     ) throws(TypeError) {
         guard let known, let oldForm, oldForm.kind == .array, oldForm.count == stored.count else {
-            return try builder.add(.same, of: new)
+            return try builder.add(new)
         }
         let old = Array(stored.elements)
         let forms = Array(oldForm.elements)
@@ -73,7 +73,7 @@ package struct KnownKeyMerge {
             if let match = matching.sources[index] {
                 try write(value, over: old[match], forms[match], known, to: &builder)
             } else {
-                try builder.add(.same, of: value)
+                try builder.add(value)
             }
         }
         try builder.adding { builder throws(PropertyListError) in try builder.end() }

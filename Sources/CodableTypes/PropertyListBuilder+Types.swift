@@ -10,29 +10,9 @@ extension PropertyListBuilder {
         }
     }
 
-    private mutating func add(_ parts: [ScalarForm], of array: PropertyList) throws(TypeError) {
-        try adding { builder throws(PropertyListError) in try builder.beginArray() }
-        for (part, element) in zip(parts, array.elements) { try add(part, of: element) }
-        try adding { builder throws(PropertyListError) in try builder.end() }
-    }
-
-    mutating func add(key: UnsafeBufferPointer<UInt8>) throws(TypeError) {
-        try adding { builder throws(PropertyListError) in try builder.append(validKey: UnsafeRawBufferPointer(key)) }
-    }
-
-    /// Appends a value in the form that its type found for it.
-    mutating func add(_ form: ScalarForm, of value: PropertyList) throws(TypeError) {
-        if case .parts(let parts, let array) = form { return try add(parts, of: array) }
-        try adding { builder throws(PropertyListError) in
-            switch form {
-            case .same: try builder.append(value)
-            case .integer(let number): try builder.append(integer: number)
-            case .unsigned(let number): try builder.append(unsigned: number)
-            case .real(let number): try builder.append(real: number)
-            case .string(let text): try builder.append(string: text)
-            case .parts: break
-            }
-        }
+    /// Appends a copy of a value.
+    mutating func add(_ value: PropertyList) throws(TypeError) {
+        try adding { builder throws(PropertyListError) in try builder.append(value) }
     }
 }
 

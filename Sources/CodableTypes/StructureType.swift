@@ -38,8 +38,6 @@ final class StructureType: Sendable, Equatable {
     let fields: [Field]
     /// The fields that are stored, in the order of their keys' bytes, and each one's key as bytes.
     let stored: [(field: Field, key: [UInt8])]
-    /// The keys of the fields that are stored, as bytes.
-    private let storedKeys: Set<[UInt8]>
     /// The places of fields in `fields`, by their names' bytes.
     private let places: [[UInt8]: Int]
     /// Whether a value in which every field is there has the same keys in both forms.
@@ -49,7 +47,6 @@ final class StructureType: Sendable, Equatable {
         self.name = name
         self.fields = fields
         stored = Self.sorted(fields.filter { !$0.isTransient }.map { ($0, Array($0.key.utf8)) })
-        storedKeys = Set(stored.map(\.key))
         places = Dictionary(fields.enumerated().map { (Array($1.name.utf8), $0) }) { first, _ in first }
         keepsNames = fields.allSatisfy { $0.name == $0.key && !$0.isTransient }
         let names = Self.sorted(fields.map { ($0, Array($0.name.utf8)) }).map(\.1)
@@ -74,9 +71,6 @@ final class StructureType: Sendable, Equatable {
     }
 
     func field(named name: String) -> Field? { places[Array(name.utf8)].map { fields[$0] } }
-
-    /// Whether a field is stored under the key.
-    func stores(_ key: String) -> Bool { storedKeys.contains(Array(key.utf8)) }
 }
 
 /// A declared enum: a string or an integer out of a list. Immutable.

@@ -7,7 +7,7 @@ extension TypeRegistry {
     /// Structs become classes, enums aliases of their raw values; a registered Swift type is told as far as its example
     /// tells it, and is `table` without one.
     public var annotations: String {
-        let entries = table.named.sorted { $0.key < $1.key }.map { name, form in annotation(name, form) }
+        let entries = table.allNamed.sorted { $0.key < $1.key }.map { name, form in annotation(name, form) }
         return (["---@meta\n"] + entries).joined(separator: "\n")
     }
 

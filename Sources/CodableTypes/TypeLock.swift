@@ -1,6 +1,7 @@
 internal import Glibc
 
-/// A lock for what hardly ever waits. Not recursive.
+/// A lock for what hardly ever waits. Not recursive. The room of stores has its own, which conditions and forks use:
+/// neither room imports the other, and what both import has nothing to lock.
 ///
 /// A `pthread_mutex_t`, which ThreadSanitizer understands. `@unchecked Sendable`: the mutex's memory never moves, and
 /// pthreads say that it may be used from every thread.

@@ -54,7 +54,7 @@ extension TypeParser {
         } else if case .enumeration(let enumeration)? = form.core,
             let found = enumeration.cases.first(where: { $0.name == word })
         {
-            try builder.add(.same, of: found.rawValue)
+            try builder.add(found.rawValue)
         } else if case .variant(let variant)? = form.core, let values = variant.values(ofCase: word) {
             try writeCase(word, values, to: &builder, depth: depth)
         } else if stage == .types {

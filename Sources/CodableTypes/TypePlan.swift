@@ -130,9 +130,11 @@ final class TypePlan: @unchecked Sendable {
     let root: Int
     /// The names that were looked up, as they were then; ``TypeTable/generation`` tells whether they still are.
     let generation: Int
-    /// What to ask a document's memo: what decoding a value gives, and whether the type knows all of it.
-    let decodingQuestion = DocumentMemo.newQuestion()
-    let knowingQuestion = DocumentMemo.newQuestion()
+    /// What to ask a document's memo: what decoding a value gives. That it is the value itself also says that the type
+    /// knows all that is in it.
+    let question = DocumentMemo.newQuestion()
+    /// The Swift type that the whole type is.
+    let swiftRoot: SwiftType?
 
     init(_ tables: Tables, root: Int, generation: Int) {
         nodes = Self.table(tables.nodes)
@@ -150,6 +152,8 @@ final class TypePlan: @unchecked Sendable {
         (swiftTypes, defaults) = (tables.swiftTypes, tables.defaults)
         self.root = root
         self.generation = generation
+        let isSwift = tables.nodes[root].shape == .swift && !tables.nodes[root].isOptional
+        swiftRoot = isSwift ? tables.swiftTypes[Int(tables.nodes[root].operand)] : nil
     }
 
     deinit {
@@ -189,20 +193,40 @@ final class TypePlan: @unchecked Sendable {
 
 /// The plan of a type, made when it is first needed. Safe to use from several threads.
 final class TypePlanCache: Sendable {
-    /// What most types need for all their life: one plan, read without a lock.
-    private let first = AtomicLazyReference<TypePlan>()
+    /// What most types need for all their life: one plan, read without a lock. Its address; the plan is owned.
+    private let first = Atomic<UInt>(0)
     /// The plan after a name in it got another meaning.
     private let latest = Mutex<TypePlan?>(nil)
+
+    deinit {
+        if let plan = UnsafeRawPointer(bitPattern: first.load(ordering: .acquiring)) {
+            Unmanaged<TypePlan>.fromOpaque(plan).release()
+        }
+    }
+
+    /// The first plan, where it is still the right one.
+    @inline(__always)
+    func current(in table: TypeTable?) -> TypePlan? {
+        guard let address = UnsafeRawPointer(bitPattern: first.load(ordering: .acquiring)) else { return nil }
+        let plan = Unmanaged<TypePlan>.fromOpaque(address).takeUnretainedValue()
+        return plan.generation == table?.generation ?? 0 ? plan : nil
+    }
 
     /// The plan of `form`.
     ///
     /// - Throws: the error of a name that means nothing.
     func plan(of form: CodableType.Form, in table: TypeTable?) throws(TypeError) -> TypePlan {
+        if let plan = current(in: table) { return plan }
         let generation = table?.generation ?? 0
-        if let plan = first.load(), plan.generation == generation { return plan }
         if let plan = latest.withLock({ $0 }), plan.generation == generation { return plan }
         let plan = try TypePlanCompiler.plan(of: form, generation: generation)
-        if first.storeIfNil(plan) !== plan { latest.withLock { $0 = plan } }
+        let made = Unmanaged.passRetained(plan)
+        let word = UInt(bitPattern: made.toOpaque())
+        guard !first.compareExchange(expected: 0, desired: word, ordering: .acquiringAndReleasing).exchanged else {
+            return plan
+        }
+        made.release()
+        latest.withLock { $0 = plan }
         return plan
     }
 }

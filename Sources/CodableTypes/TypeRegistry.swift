@@ -141,8 +141,11 @@ final class TypeTable: @unchecked Sendable {
     /// Every type that has a name here.
     var named: [String: CodableType.Form] { lock.withLock { forms } }
 
+    /// Every type that a name means here, those of the outer table included.
+    var allNamed: [String: CodableType.Form] { (outer?.allNamed ?? [:]).merging(named) { $1 } }
+
     /// The names that mean something, sorted.
-    var allNames: [String] { (named.keys + (outer?.allNames ?? [])).sorted() }
+    var allNames: [String] { allNamed.keys.sorted() }
 
     /// A name that may be declared later.
     func reference(to name: String) -> TypeReference {

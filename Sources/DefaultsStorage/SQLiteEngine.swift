@@ -189,19 +189,12 @@ final class SQLiteEngine: StorageEngine, @unchecked Sendable {
     private static let applicationID: Int64 = 0x4B56_5354
 
     private func prepare(_ connection: SQLiteConnection) throws(DefaultsError) {
-        let application = try connection.integer("PRAGMA application_id")
-        let tables = try connection.integer("SELECT count(*) FROM sqlite_master")
-        guard application == Self.applicationID || (application == 0 && tables == 0) else {
-            throw DefaultsError(.invalidValue, "The database belongs to another program", file: folder.path)
-        }
-        let version = try connection.integer("PRAGMA user_version")
-        guard version <= 1 else {
-            throw DefaultsError(.migration, "The database was made by a newer version", file: folder.path)
-        }
+        // Looked at in one transaction: another process may be making the table just now.
+        let isMade = try consistently(connection) { () throws(DefaultsError) in try hasOurTable(connection) }
         guard try connection.text("PRAGMA journal_mode=WAL") == "wal" else {
             throw DefaultsError(.unavailable, "SQLite cannot write ahead here", file: folder.path)
         }
-        if application == Self.applicationID, tables > 0 { return }
+        if isMade { return }
         try connection.execute(
             """
             BEGIN IMMEDIATE;
@@ -212,6 +205,20 @@ final class SQLiteEngine: StorageEngine, @unchecked Sendable {
             PRAGMA user_version=1;
             COMMIT
             """)
+    }
+
+    /// Whether the database is one of ours; false for a new one, an error for another program's.
+    private func hasOurTable(_ connection: SQLiteConnection) throws(DefaultsError) -> Bool {
+        let application = try connection.integer("PRAGMA application_id")
+        let tables = try connection.integer("SELECT count(*) FROM sqlite_master")
+        guard application == Self.applicationID || (application == 0 && tables == 0) else {
+            throw DefaultsError(.invalidValue, "The database belongs to another program", file: folder.path)
+        }
+        let version = try connection.integer("PRAGMA user_version")
+        guard version <= 1 else {
+            throw DefaultsError(.migration, "The database was made by a newer version", file: folder.path)
+        }
+        return tables > 0
     }
 
     // MARK: - Committing

@@ -33,9 +33,7 @@ extension PropertyListStorage {
         _ value: PropertyList, at path: PropertyListPath, as type: CodableType,
         options: CodableType.EncodeOptions = CodableType.EncodeOptions()
     ) throws -> Int {
-        var stored = options.replaces ? nil : try self.value(at: path)
-        // Of an older program's archive nothing is kept: the value is in the type's own form from now on.
-        if let old = stored, old.isKeyedArchive, !type.takesArchives { stored = nil }
+        let stored = type.mergeable(options.replaces ? nil : try self.value(at: path))
         let encoded = try type.encode(value, over: stored, at: path, options: options)
         try set(encoded.list, at: path)
         return encoded.droppedElements
@@ -43,6 +41,16 @@ extension PropertyListStorage {
 }
 
 extension CodableType {
+    /// Whether a stored value is to be flattened if it is an archive. What is known to be of the type is none.
+    private func mayUnarchive(_ stored: PropertyList) -> Bool { !isConfirmed(stored) && !takesArchives }
+
+    /// What is stored, as far as a set keeps parts of it. Of an older program's archive nothing is kept: the value is in
+    /// the type's own form from now on.
+    fileprivate func mergeable(_ stored: PropertyList?) -> PropertyList? {
+        guard let stored, mayUnarchive(stored), stored.isKeyedArchive else { return stored }
+        return nil
+    }
+
     /// The value that is stored, as the type shows it. A keyed archive that an older program stored is flattened, but
     /// for Data and Any, which take it as it is.
     ///
@@ -50,12 +58,35 @@ extension CodableType {
     public func read(
         _ stored: PropertyList, at path: PropertyListPath = [], limits: PropertyListLimits = PropertyListLimits()
     ) throws -> PropertyList {
-        let isArchive = !takesArchives && stored.isKeyedArchive
+        let isArchive = mayUnarchive(stored) && stored.isKeyedArchive
         return try decode(isArchive ? try stored.unarchived(limits: limits) : stored, at: path)
     }
 }
 
 extension DefaultsStore {
+    /// As ``PropertyListStorage/value(at:as:)`` for a top-level key, without making a path: the way of the borders.
+    package func value(forUTF8Key key: UnsafeBufferPointer<UInt8>, as type: CodableType) throws -> PropertyList? {
+        guard let stored = try value(forUTF8Key: key) else { return type.defaultValue }
+        do {
+            return try type.read(stored)
+        } catch {
+            return try type.read(stored, at: [.key(String(decoding: key, as: UTF8.self))])
+        }
+    }
+
+    /// As ``PropertyListStorage/set(_:at:as:options:)`` for a top-level key, without making a path.
+    package func set(
+        _ value: PropertyList, forUTF8Key key: UnsafeBufferPointer<UInt8>, as type: CodableType,
+        options: CodableType.EncodeOptions
+    ) throws {
+        let stored = type.mergeable(options.replaces ? nil : try self.value(forUTF8Key: key))
+        guard let encoded = try? type.encode(value, over: stored, options: options) else {
+            let path: PropertyListPath = [.key(String(decoding: key, as: UTF8.self))]
+            return try set(type.encode(value, over: stored, at: path, options: options).list, at: path)
+        }
+        try set(encoded.list, forUTF8Key: key)
+    }
+
     /// Brings a value that an older program archived with NSKeyedArchiver into the form of its type, in one
     /// transaction.
     ///

@@ -77,7 +77,9 @@ private func encode(_ list: PropertyList, as handle: OpaquePointer?) throws -> P
 ) -> kv_status {
     reporting(error) {
         let list = try encode(try KVCodableABI.tree(tree, "tree"), as: type)
-        try giveBytes(try list.serialized(as: try format.format() ?? .xml), bytes)
+        var file = GrowableBuffer<UInt8>()
+        try list.write(as: try format.format() ?? .xml, to: &file)
+        giveBytes(&file, bytes)
         return KV_OK
     }
 }

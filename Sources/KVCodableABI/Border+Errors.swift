@@ -16,6 +16,17 @@ private nonisolated(unsafe) let versionText: UnsafePointer<CChar>? = UnsafePoint
     bytes.pointee = kv_bytes(data: nil, length: 0)
 }
 
+/// Gives the buffer's own memory, and leaves it empty; a NUL follows the bytes.
+func giveBytes(_ buffer: inout GrowableBuffer<UInt8>, _ result: UnsafeMutablePointer<kv_bytes>?) {
+    guard let result else { return }
+    let length = buffer.count
+    buffer.append(0)
+    result.pointee =
+        buffer.take().map { block in
+            kv_bytes(data: UnsafeMutableRawPointer(block).assumingMemoryBound(to: CChar.self), length: length)
+        } ?? kv_bytes(data: nil, length: 0)
+}
+
 /// Gives a copy of the bytes; a NUL follows them, so that a text can be printed.
 func giveBytes(_ bytes: some Collection<UInt8>, _ result: UnsafeMutablePointer<kv_bytes>?) throws(Failure) {
     guard let result else { return }

@@ -175,7 +175,10 @@ func give(_ value: PropertyList?, _ result: UnsafeMutablePointer<OpaquePointer?>
 ) -> kv_status {
     reporting(error) {
         let store = try require(store, DefaultsStore.self, "store")
-        if type == nil { return give(try read(store, steps, count), value) }
+        guard let kind = Handle.borrow(type, as: TypeHandle.self)?.type else {
+            return give(try read(store, steps, count), value)
+        }
+        if let key = try onlyKey(steps, count) { return give(try store.value(forUTF8Key: key, as: kind), value) }
         return give(try read(store, steps, count, as: type), value)
     }
 }
@@ -236,10 +239,14 @@ private func mismatch(_ found: PropertyListKind, _ expected: String, _ path: Pro
     reporting(error) {
         let store = try require(store, DefaultsStore.self, "store")
         let value = try tree(value, "value")
-        if type == nil, let key = try onlyKey(steps, count) {
-            try store.set(value, forUTF8Key: key)
-        } else {
+        guard let key = try onlyKey(steps, count) else {
             try write(store, steps, count, value, type, flags)
+            return KV_OK
+        }
+        if let kind = Handle.borrow(type, as: TypeHandle.self)?.type {
+            try store.set(value, forUTF8Key: key, as: kind, options: try encodeOptions(flags))
+        } else {
+            try store.set(value, forUTF8Key: key)
         }
         return KV_OK
     }

@@ -54,6 +54,10 @@ extension Failure {
     }
 }
 
+@c @implementation public func kv_registry_default() -> OpaquePointer? {
+    Handle.give(RegistryHandle(.default))
+}
+
 @c @implementation public func kv_registry_free(_ registry: OpaquePointer?) {
     Handle.take(registry, as: RegistryHandle.self)
 }
@@ -87,6 +91,25 @@ extension Failure {
         let registry = try require(registry, RegistryHandle.self, "registry").registry
         let found = try registry.declare(description: try tree(description, "description"))
         type?.pointee = Handle.give(TypeHandle(found))
+        return KV_OK
+    }
+}
+
+@c @implementation public func kv_registry_annotations(
+    _ registry: OpaquePointer?, _ text: UnsafeMutablePointer<kv_bytes>?, _ error: UnsafeMutablePointer<OpaquePointer?>?
+) -> kv_status {
+    reporting(error) {
+        try giveBytes(try require(registry, RegistryHandle.self, "registry").registry.annotations.utf8, text)
+        return KV_OK
+    }
+}
+
+@c @implementation public func kv_type_declaration(
+    _ type: OpaquePointer?, _ text: UnsafeMutablePointer<kv_bytes>?, _ error: UnsafeMutablePointer<OpaquePointer?>?
+) -> kv_status {
+    reporting(error) {
+        guard let declaration = try require(type, TypeHandle.self, "type").type.declaration else { return KV_ABSENT }
+        try giveBytes(declaration.utf8, text)
         return KV_OK
     }
 }

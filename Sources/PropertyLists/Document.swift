@@ -22,8 +22,10 @@ internal import Darwin
     package let unusedBytes: Int
     /// What was found out about the values when they were checked; nil when nobody noted it.
     package let facts: DocumentFacts?
-    /// What others found out about the values; made when the first of it is noted.
-    let memo = AtomicLazyReference<DocumentMemo>()
+    /// What others found out about the values: see ``DocumentMemo``. The address of one, which is owned; 0 for none.
+    let memo = Atomic<UInt>(0)
+    /// The last of what they found out, as one word.
+    let lastFinding = Atomic<UInt64>(0)
 
     private let nodeBlock: UnsafeMutableRawPointer?
     private let byteBlock: UnsafeMutableRawPointer?
@@ -58,6 +60,7 @@ internal import Darwin
     }
 
     deinit {
+        freeMemo()
         free(nodeBlock)
         free(byteBlock)
     }

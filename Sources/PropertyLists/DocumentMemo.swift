@@ -75,13 +75,56 @@ package final class DocumentMemo: Sendable {
 extension Document {
     /// What was noted for the question and the value at `index`.
     package func finding(_ question: UInt64, at index: Int) -> DocumentMemo.Finding? {
-        memo.load()?.finding(question, index)
+        if holds(question, at: index) { return .holds }
+        return memoObject?.finding(question, index)
+    }
+
+    /// Whether the last that was noted for the document is that this holds. The cheapest of questions.
+    @inline(__always)
+    package func holds(_ question: UInt64, at index: Int) -> Bool {
+        lastFinding.load(ordering: .relaxed) == Self.word(question, index)
+    }
+
+    /// Notes that it holds, alone: for values that are found out about sooner than a memo is made.
+    package func noteLast(_ question: UInt64, at index: Int) {
+        lastFinding.store(Self.word(question, index), ordering: .relaxed)
     }
 
     /// Notes a finding. What it keeps must not be a part of this document, which it would keep alive for ever.
     package func note(_ finding: DocumentMemo.Finding, _ question: UInt64, at index: Int) {
-        if case .becomes(let list) = finding, list.document === self { return }
-        let memo = memo.load() ?? memo.storeIfNil(DocumentMemo(nodeCount: nodeCount))
-        memo.note(finding, question, index)
+        switch finding {
+        case .becomes(let list) where list.document === self: return
+        case .becomes: break
+        case .holds: noteLast(question, at: index)
+        }
+        (memoObject ?? makeMemo()).note(finding, question, index)
+    }
+
+    /// Both in one word: a number that is never given to another pair, since a document has fewer nodes than 2³¹. 0 for
+    /// questions beyond 32 bits, which are not remembered so.
+    private static func word(_ question: UInt64, _ index: Int) -> UInt64 {
+        question <= UInt64(UInt32.max) ? question << 32 | UInt64(truncatingIfNeeded: index) : 0
+    }
+
+    private var memoObject: DocumentMemo? {
+        UnsafeRawPointer(bitPattern: memo.load(ordering: .acquiring)).map {
+            Unmanaged<DocumentMemo>.fromOpaque($0).takeUnretainedValue()
+        }
+    }
+
+    /// The memo that is there from now on: this one, or the one that another thread was quicker to make.
+    private func makeMemo() -> DocumentMemo {
+        let made = Unmanaged.passRetained(DocumentMemo(nodeCount: nodeCount))
+        let word = UInt(bitPattern: made.toOpaque())
+        let (isFirst, _) = memo.compareExchange(expected: 0, desired: word, ordering: .acquiringAndReleasing)
+        guard !isFirst else { return made.takeUnretainedValue() }
+        made.release()
+        return memoObject ?? DocumentMemo(nodeCount: nodeCount)
+    }
+
+    /// For the end of the document: nobody reads any more.
+    func freeMemo() {
+        guard let memo = UnsafeRawPointer(bitPattern: memo.load(ordering: .acquiring)) else { return }
+        Unmanaged<DocumentMemo>.fromOpaque(memo).release()
     }
 }

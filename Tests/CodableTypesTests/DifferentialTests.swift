@@ -274,10 +274,17 @@ private enum Outcome: Equatable, CustomStringConvertible {
     }
 
     private func outcome(_ type: CodableType, _ list: PropertyList) -> Outcome {
+        let value: PropertyList
         do {
-            return .tree(try type.encode(try type.decode(list)).list)
+            value = try type.decode(list)
         } catch {
             return .message(error.message(firstIndex: 0, root: "SELF"))
+        }
+        do {
+            return .tree(try type.encode(value).list)
+        } catch {
+            // A value in program form has its faults at the names of fields, which the Swift type here does not have.
+            return .message(error.subject + error.finding)
         }
     }
 

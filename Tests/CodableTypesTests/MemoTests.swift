@@ -29,9 +29,9 @@ import Testing
         let list = try plain(100)
         let type = try registry.type("[Plain]")
         let plan = try type.plans.plan(of: type.form, in: type.table)
-        #expect(list.document.finding(plan.decodingQuestion, at: 0) == nil)
+        #expect(list.document.finding(plan.question, at: 0) == nil)
         #expect(try type.decode(list).document === list.document)
-        #expect(list.document.finding(plan.decodingQuestion, at: 0) != nil)
+        #expect(list.document.finding(plan.question, at: 0) != nil)
         #expect(try type.decode(list).document === list.document)
 
         let stored = try renamed(100)
@@ -47,8 +47,7 @@ import Testing
         let list = try plain(100)
         _ = try type.encode(list)
         let plan = try type.plans.plan(of: type.form, in: type.table)
-        #expect(list.document.finding(plan.decodingQuestion, at: 0) != nil)
-        #expect(list.document.finding(plan.knowingQuestion, at: 0) != nil)
+        #expect(list.document.finding(plan.question, at: 0) != nil)
     }
 
     @Test("types of the same name in two registries are told apart")

@@ -213,6 +213,23 @@ class Proofs:
                 raise Broken(f"{engine}: lost {lost[:5]}")
         return f"{processes} processes, {count} sets and {count} transactions each, both engines"
 
+    # -- the first opening ----------------------------------------------------
+
+    def opening(self, folder):
+        """Programs that open a store that is not there yet at the same moment all can, and lose nothing."""
+        rounds, processes = self.size(10, 200), 8
+        for engine in ENGINES:
+            for number in range(rounds):
+                path = f"{folder}/{number}.{engine}"
+                counters = [self.start("count", path, f"p{process}", 1) for process in range(processes)]
+                for counter in counters:
+                    said = counter.communicate(timeout=120)[0]
+                    if said != "done\n":
+                        raise Broken(f"{engine}: {said}")
+                if read_store(path).get("counter") != processes:
+                    raise Broken(f"{engine}: {read_store(path)}")
+        return f"{rounds} new stores for each engine, {processes} processes each"
+
     # -- full disk ------------------------------------------------------------
 
     def disk(self, folder):
@@ -437,7 +454,7 @@ class Crashes:
             raise Broken(f"{self.engine}: {self.acknowledged} was acknowledged, {number} is left after power loss")
 
 
-ROWS = ("kill", "faults", "power", "updates", "disk", "fork", "watch", "memory", "hostile")
+ROWS = ("kill", "faults", "power", "updates", "opening", "disk", "fork", "watch", "memory", "hostile")
 
 
 def main():

@@ -21,9 +21,11 @@ static int64_t now(void) {
   return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
 }
 
-static void stop_at(kv_status status, kv_error *error, const char *what) {
+/* A pointer, since it is evaluated before the call that sets what it points to
+ * or after. */
+static void stop_at(kv_status status, kv_error **error, const char *what) {
   if (status >= 0) return;
-  fprintf(stderr, "%s: %s\n", what, kv_error_message(error).data);
+  fprintf(stderr, "%s: %s\n", what, kv_error_message(*error).data);
   exit(1);
 }
 
@@ -62,7 +64,7 @@ static void set(kv_transaction *transaction, kv_step key, int64_t value) {
   kv_builder_integer(builder, value, NULL);
   kv_builder_finish(builder, &tree, NULL);
   stop_at(kv_transaction_set(transaction, &key, 1, tree, NULL, 0, &error),
-          error, "set");
+          &error, "set");
   kv_tree_free(tree);
   kv_builder_free(builder);
 }
@@ -83,11 +85,11 @@ static void write_round(kv_store *store, const char *name, int64_t number) {
   kv_error *error = NULL;
   kv_transaction *transaction = NULL;
   sprintf(text, "%d", (int)(number % 50));
-  stop_at(kv_store_begin(store, 60, &transaction, &error), error, "begin");
+  stop_at(kv_store_begin(store, 60, &transaction, &error), &error, "begin");
   set(transaction, kv_key("counter"), get(transaction, kv_key("counter")) + 1);
   set(transaction, key_of(own, name, text), number);
   set(transaction, key_of(latest, name, "latest"), number);
-  stop_at(kv_transaction_commit(transaction, &error), error, "commit");
+  stop_at(kv_transaction_commit(transaction, &error), &error, "commit");
   fprintf(notes, "set %" PRId64 " %" PRId64 "\n", number, now());
 }
 
@@ -95,7 +97,7 @@ static void pump_for(kv_store *store, int descriptor, int64_t nanoseconds) {
   kv_error *error = NULL;
   for (int64_t end = now() + nanoseconds; now() < end;) {
     is_readable(descriptor, (int)((end - now()) / 1000000) + 1);
-    stop_at(kv_store_pump(store, NULL, &error), error, "pump");
+    stop_at(kv_store_pump(store, NULL, &error), &error, "pump");
   }
 }
 
@@ -133,11 +135,11 @@ int main(int count, char **arguments) {
   options.durability = KV_IMMEDIATE;
   options.timeout = 60;
   stop_at(kv_store_open_file(kv_string(arguments[1]), &options, &store, &error),
-          error, "open");
+          &error, "open");
   stop_at(kv_store_watch(store, NULL, 0, KV_SCOPE_SUBTREE, changed, NULL,
                          &watch, &error),
-          error, "watch");
-  stop_at(kv_store_watch_descriptor(store, &descriptor, &error), error, "fd");
+          &error, "watch");
+  stop_at(kv_store_watch_descriptor(store, &descriptor, &error), &error, "fd");
   printf("ready\n");
   fflush(stdout);
   if (!fgets(line, sizeof line, stdin)) return 3;
@@ -145,13 +147,13 @@ int main(int count, char **arguments) {
     write_round(store, arguments[2], ++number);
     pump_for(store, descriptor, 20000000);
   } while (!is_readable(0, 0));
-  stop_at(kv_store_begin(store, 60, &transaction, &error), error, "begin");
+  stop_at(kv_store_begin(store, 60, &transaction, &error), &error, "begin");
   set(transaction, key_of(buffer, arguments[2], "latest"), number);
   set(transaction, key_of(buffer, arguments[2], "final"), number);
-  stop_at(kv_transaction_commit(transaction, &error), error, "commit");
+  stop_at(kv_transaction_commit(transaction, &error), &error, "commit");
   for (int64_t end = now() + 20000000000; now() < end && !is_over(store);)
     pump_for(store, descriptor, 20000000);
-  stop_at(kv_store_close(store, &error), error, "close");
+  stop_at(kv_store_close(store, &error), &error, "close");
   kv_watch_cancel(watch);
   kv_store_free(store);
   fclose(notes);

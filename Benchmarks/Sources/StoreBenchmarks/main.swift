@@ -20,14 +20,17 @@ func monotonicNanoseconds() -> Int64 {
 }
 
 /// UserDefaults reads the environment as it was when the program began: the program begins again in its own folder.
-let folder = (getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp") + "/kvcodable-benchmark-\(getpid())"
-if getenv("XDG_CONFIG_HOME").map({ String(cString: $0) }) != folder, CommandLine.arguments.count < 4 {
-    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
-    setenv("XDG_CONFIG_HOME", folder, 1)
+let diskFolder = (getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp") + "/kvcodable-benchmark-\(getpid())"
+if getenv("XDG_CONFIG_HOME").map({ String(cString: $0) }) != diskFolder, CommandLine.arguments.count < 4 {
+    try FileManager.default.createDirectory(atPath: diskFolder, withIntermediateDirectories: true)
+    setenv("XDG_CONFIG_HOME", diskFolder, 1)
     var arguments = CommandLine.arguments.map { strdup($0) } + [nil]
     execv("/proc/self/exe", &arguments)
 }
-defer { try? FileManager.default.removeItem(atPath: folder) }
+let memoryFolder = "/dev/shm/kvcodable-benchmark-\(getpid())"
+/// Where the next measurement keeps its files.
+nonisolated(unsafe) var folder = diskFolder
+defer { for one in [diskFolder, memoryFolder] { try? FileManager.default.removeItem(atPath: one) } }
 
 /// A file of `count` keys for the peer, checked to hold them.
 func filled<P: Peer>(_ type: P.Type, _ count: Int) throws -> (peer: P, path: String) {
@@ -50,12 +53,12 @@ func filled<P: Peer>(_ type: P.Type, _ count: Int) throws -> (peer: P, path: Str
     return (peer, path)
 }
 
-/// Prints a row of figures (report.py); ours is the first.
+/// One row of the report: our figure and each peer's.
 func row(_ what: String, unit: String = "ns", _ figures: [(String, Double)]) {
     guard let ours = figures.first?.1 else { return }
     let peers = figures.dropFirst().map { "\($0)=\($1)" }
-    let line = (["row", what, unit, "\(ours)"] + peers).joined(separator: "\t")
-    FileHandle.standardOutput.write(Data((line + "\n").utf8))
+    let line = (["row", what, unit, "\(ours)"] + peers).joined(separator: "\t") + "\n"
+    FileHandle.standardOutput.write(Data(line.utf8))
 }
 
 func get<P: Peer>(_ type: P.Type, _ count: Int) throws -> (String, Double) {
@@ -160,6 +163,7 @@ if arguments.count == 4, arguments[1] == "memory" {
     exit(0)
 }
 
+print("Store: strings by key; durable sets on \(diskFolder), and \"in memory\" on /dev/shm")
 for count in [10, 1000, 100_000] {
     row(
         "get, \(count) keys",
@@ -178,22 +182,9 @@ for count in [10, 1000, 100_000] {
             try set(UserDefaultsPeer.self, count, repetitions: 100),
             try set(KeyFilePeer.self, count, repetitions: 10_000),
         ])
+    row("watch of everything told of one set, \(count) keys", [try watch(count)])
 }
-for count in [1000, 10_000] {
-    row(
-        "plist, durable set, \(count) keys",
-        [
-            try durable(StorePeer.self, count), try durable(UserDefaultsPeer.self, count),
-            try durable(KeyFilePeer.self, count),
-        ])
-}
-for count in [10, 1000, 10_000, 100_000] {
-    row(
-        "SQLite, durable set, \(count) keys",
-        [
-            try durable(SQLiteStorePeer.self, count), try durable(TablePeer.self, count),
-        ])
-}
+try durableRows(where: "", withUserDefaults: true)
 row(
     "transaction of 1,000 sets, 10,000 keys",
     [
@@ -210,12 +201,84 @@ for count in [10_000, 100_000] {
         ])
 }
 _ = try durable(UserDefaultsPeer.self, 100_000)
-let theirs = try peakMemory("UserDefaults", 100_000)
-for name in ["plist", "SQLite"] {
-    let ours = try peakMemory(name.lowercased(), 100_000)
-    row("peak memory, 100000 keys, \(name)", unit: "KB", [("ours", ours), ("UserDefaults", theirs)])
+let theirs = try peakMemory("UserDefaults", 100_000) / 1024
+for (name, file) in [("plist", "plist"), ("SQLite", "sqlite")] {
+    let ours = try peakMemory(file, 100_000) / 1024
+    row("peak memory, 100000 keys, \(name)", unit: "MB", [("", ours), ("UserDefaults", theirs)])
 }
 try pathSets()
+if (try? FileManager.default.createDirectory(atPath: memoryFolder, withIntermediateDirectories: true)) != nil {
+    folder = memoryFolder
+    try durableRows(where: ", in memory", withUserDefaults: false)
+    row(
+        "transaction of 1,000 sets, 10,000 keys, in memory",
+        [
+            try transaction(StorePeer.self, 10_000), try transaction(SQLiteStorePeer.self, 10_000),
+            try transaction(KeyFilePeer.self, 10_000), try transaction(TablePeer.self, 10_000),
+        ])
+}
+
+/// What a durable set takes, beside the same bytes brought to the disk with no store around them.
+func durableRows(where place: String, withUserDefaults: Bool) throws {
+    for count in [1000, 10_000] {
+        var figures = [try durable(StorePeer.self, count), try durable(KeyFilePeer.self, count)]
+        if withUserDefaults { figures.append(try durable(UserDefaultsPeer.self, count)) }
+        let file = "\(folder)/\(count).plist"
+        let size = try FileManager.default.attributesOfItem(atPath: file)[.size] as? Int ?? 0
+        figures.append(("bare write, fsync, rename, fsync", try bareReplacement(size)))
+        row("plist, durable set, \(count) keys\(place)", figures)
+    }
+    for count in [10, 1000, 10_000, 100_000] {
+        row(
+            "SQLite, durable set, \(count) keys\(place)",
+            [
+                try durable(SQLiteStorePeer.self, count), try durable(TablePeer.self, count),
+                ("bare write, fsync", try bareAppending(8192)),
+            ])
+    }
+}
+
+/// A file of `size` bytes put in the place of another: what the disk takes for it.
+func bareReplacement(_ size: Int) throws -> Double {
+    let bytes = [UInt8](repeating: 1, count: size)
+    let directory = open(folder, O_RDONLY | O_DIRECTORY)
+    defer { close(directory) }
+    return try time(11) {
+        let file = open(folder + "/bare.tmp", O_WRONLY | O_CREAT | O_EXCL, 0o600)
+        guard write(file, bytes, size) == size, fsync(file) == 0, close(file) == 0,
+            rename(folder + "/bare.tmp", folder + "/bare") == 0, fsync(directory) == 0
+        else { throw PeerError(text: "bare replacement") }
+    }
+}
+
+/// As many bytes as a small commit of SQLite writes, in a file that is long enough.
+func bareAppending(_ size: Int) throws -> Double {
+    let bytes = [UInt8](repeating: 1, count: size)
+    let file = open(folder + "/bare.log", O_RDWR | O_CREAT, 0o600)
+    defer { close(file) }
+    return try time(11) {
+        guard pwrite(file, bytes, size, 0) == size, fsync(file) == 0 else { throw PeerError(text: "bare appending") }
+    }
+}
+
+/// What it takes to set a key and to be told of it by a watch of everything.
+func watch(_ count: Int) throws -> (String, Double) {
+    let (peer, _) = try filled(StorePeer.self, count)
+    defer { peer.close() }
+    nonisolated(unsafe) var told = 0
+    let watch = try peer.store.watch(.everything) { _ in told += 1 }
+    defer { watch.cancel() }
+    var round = 0
+    let figure = try time(101) {
+        round += 1
+        try peer.set("key-5", "another \(round)")
+        _ = try peer.store.pump()
+    }
+    guard told == 101 else { throw PeerError(text: "told \(told) times") }
+    try peer.set("key-5", "the value of 5")
+    try peer.flush()
+    return ("", figure)
+}
 
 /// Ten thousand changes inside one value of 10 MB, and the flush.
 func pathSets() throws {
@@ -235,5 +298,6 @@ func pathSets() throws {
         try store.sync()
     }
     guard try store.value(at: ["big", 7, "a"])?.integer == 1 else { throw PeerError(text: "path sets") }
-    row("10,000 path sets into \(size / 1_000_000) MB, flushed", [("", figure)])
+    guard size > 10_000_000 else { throw PeerError(text: "the value has only \(size) bytes") }
+    row("10,000 path sets into one value of 10 MB, flushed", [("", figure)])
 }

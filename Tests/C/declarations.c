@@ -1,0 +1,120 @@
+/* declarations.c: what is told of declared types, and the default registry. */
+#include "check.h"
+
+static const char shapes[] =
+    "enum Shape { circle(radius: Double), square(Double), empty }\n"
+    "struct Window { width: Int(1...); shape: Shape = empty }";
+
+static kv_tree *parse(const char *text) {
+  kv_tree *tree = NULL;
+  kv_decode_options options;
+  memset(&options, 0, sizeof options);
+  options.size = sizeof options;
+  options.format = KV_FORMAT_JSON;
+  CHECK(kv_decode(kv_string(text), &options, NULL, &tree, NULL, NULL) == KV_OK);
+  return tree;
+}
+
+static int holds(kv_bytes text, const char *part) {
+  return text.data && strstr(text.data, part) != NULL;
+}
+
+static void annotations(void) {
+  kv_registry *outer = kv_registry_new(0);
+  kv_bytes text = {NULL, 0};
+  CHECK(kv_registry_declare(outer, kv_string(shapes), NULL) == KV_OK);
+  kv_registry *registry = kv_registry_new_over(outer, 0);
+  CHECK(kv_registry_declare(registry,
+                            kv_string("enum Mode: Int { off, on = 5 }"),
+                            NULL) == KV_OK);
+  CHECK(kv_registry_annotations(registry, &text, NULL) == KV_OK);
+  CHECK_NAMED(holds(text, "---@meta\n"), "the text says what file it is");
+  CHECK_NAMED(holds(text, "---@alias Mode 0|5\n"), "an enum's raw values");
+  CHECK_NAMED(holds(text, "---@alias Shape { circle: { radius: number } }|"),
+              "the outer registry's types");
+  CHECK_NAMED(holds(text, "---@field width integer Int(1...)\n"), "limits");
+  kv_bytes_free(&text);
+  CHECK(kv_registry_annotations(outer, &text, NULL) == KV_OK);
+  CHECK_NAMED(!holds(text, "Mode"), "inner types are not seen outside");
+  kv_bytes_free(&text);
+  CHECK(kv_registry_annotations(registry, NULL, NULL) == KV_OK);
+  CHECK(kv_registry_annotations(NULL, &text, NULL) == KV_INVALID_ARGUMENT);
+  kv_registry_free(registry);
+  kv_registry_free(outer);
+}
+
+static void declarations(void) {
+  kv_registry *registry = kv_registry_new(0), *other = kv_registry_new(0);
+  kv_type *type = NULL;
+  kv_bytes text = {NULL, 0};
+  CHECK(kv_registry_declare(registry, kv_string(shapes), NULL) == KV_OK);
+  CHECK(kv_registry_type(registry, kv_string("Shape"), &type, NULL) == KV_OK);
+  CHECK(kv_type_declaration(type, &text, NULL) == KV_OK);
+  CHECK(strcmp(text.data,
+               "enum Shape { circle(radius: Double), "
+               "square(Double), empty }") == 0);
+  CHECK(kv_registry_declare(other, kv_string(text.data), NULL) == KV_OK);
+  CHECK(kv_registry_declare(registry, kv_string(text.data), NULL) == KV_OK);
+  kv_bytes_free(&text);
+  CHECK(kv_type_declaration(type, NULL, NULL) == KV_OK);
+  kv_type_free(type);
+  CHECK(kv_registry_type(registry, kv_string("[Shape]"), &type, NULL) == KV_OK);
+  CHECK(kv_type_declaration(type, &text, NULL) == KV_ABSENT && !text.data);
+  kv_type_free(type);
+  CHECK(kv_type_declaration(NULL, &text, NULL) == KV_INVALID_ARGUMENT);
+  kv_registry_free(registry);
+  kv_registry_free(other);
+}
+
+/* Cases of an enum with associated values, both ways. */
+static void cases(void) {
+  kv_registry *registry = kv_registry_new(0);
+  kv_type *type = NULL;
+  kv_error *error = NULL;
+  kv_tree *stored =
+      parse("{\"circle\": {\"radius\": 2, \"blur\": 1}, \"z\": 1}");
+  kv_tree *shown = NULL, *expected = parse("{\"circle\": {\"radius\": 2.0}}");
+  kv_tree *back = NULL, *wrong = parse("{\"circel\": {}}");
+  CHECK(kv_registry_declare(registry, kv_string(shapes), NULL) == KV_OK);
+  CHECK(kv_registry_type(registry, kv_string("Shape"), &type, NULL) == KV_OK);
+  CHECK(kv_type_decode(type, stored, &shown, NULL) == KV_OK);
+  CHECK(kv_tree_equal(shown, expected));
+  CHECK(kv_type_encode(type, shown, stored, 0, &back, NULL) == KV_OK);
+  kv_tree_free(expected);
+  expected = parse("{\"circle\": {\"radius\": 2.0, \"blur\": 1}, \"z\": 1}");
+  CHECK(kv_tree_equal(back, expected));
+  CHECK(kv_type_encode(type, wrong, NULL, 0, NULL, &error) == KV_TYPE_MISMATCH);
+  CHECK(text_equals(kv_error_message(error),
+                    "Shape has no case circel; did you mean circle?"));
+  kv_error_free(error);
+  CHECK(kv_type_decode(type, wrong, NULL, &error) == KV_TYPE_MISMATCH);
+  CHECK(text_equals(kv_error_message(error),
+                    "Invalid number of keys found, expected one"));
+  kv_error_free(error);
+  kv_tree_free(stored);
+  kv_tree_free(shown);
+  kv_tree_free(expected);
+  kv_tree_free(back);
+  kv_tree_free(wrong);
+  kv_type_free(type);
+  kv_registry_free(registry);
+}
+
+/* Nothing is declared in it: what lives as long as the process would be taken
+ * for lost memory. */
+static void default_registry(void) {
+  kv_registry *one = kv_registry_default(), *other = kv_registry_default();
+  kv_type *type = NULL;
+  kv_registry_free(one);
+  CHECK(kv_registry_type(other, kv_string("[Int]?"), &type, NULL) == KV_OK);
+  kv_type_free(type);
+  kv_registry_free(other);
+}
+
+int main(void) {
+  annotations();
+  declarations();
+  cases();
+  default_registry();
+  return finish_checks();
+}

@@ -1,0 +1,238 @@
+local kv = require "kvcodable"
+local support = require "lua.spec.support"
+
+describe("declared types", function()
+  local store
+  before_each(function()
+    store = assert(kv.open_file("none.plist", { engine = "memory" }))
+  end)
+  after_each(function() store:close() end)
+
+  local function refused(value, as, message)
+    local problem = support.failure(store.set, store, "x", value, as)
+    assert.equal("type_mismatch", problem.code)
+    assert.equal(message, problem.message)
+    assert.is_nil(store:get "x")
+  end
+
+  describe("enums with associated values", function()
+    local Shape = kv.enum "Shape" {
+      "empty", circle = { radius = kv.double:default(1), note = "String?" },
+      square = kv.double, pair = { kv.int, kv.int },
+    }
+
+    it("are tables with the case and its values", function()
+      for _, row in ipairs {
+        { { circle = { radius = 2 } }, { circle = { radius = 2.0 } } },
+        { { circle = {} }, { circle = { radius = 1.0 } } },
+        { { square = { _0 = 2 } }, { square = { _0 = 2.0 } } },
+        { { pair = { _0 = 1, _1 = 2 } }, { pair = { _0 = 1, _1 = 2 } } },
+        { { empty = {} }, { empty = {} } },
+      } do
+        store:set("shape", row[1], Shape)
+        assert.same(row[2], store:get("shape", Shape))
+        assert.same({ row[2] }, (function()
+          store:set("shapes", { row[1] }, "[Shape]")
+          return store:get("shapes", "[Shape]")
+        end)())
+      end
+    end)
+
+    it("mean the same as their text", function()
+      store:set("shape", { pair = { _0 = 1, _1 = 2 } })
+      assert.same(store:get("shape", "Shape"), store:get("shape", Shape))
+    end)
+
+    it("keep what they do not know", function()
+      store:set("shape", { circle = { radius = 5.0, blur = 3 }, future = 1 })
+      store:set("shape", { circle = { radius = 2.0 } }, Shape)
+      assert.same({ circle = { radius = 2.0, blur = 3 }, future = 1 },
+        store:get "shape")
+      store:set("shape", { empty = {} }, Shape)
+      assert.same({ empty = {}, future = 1 }, store:get "shape")
+    end)
+
+    it("refuse what is of no case", function()
+      refused({ circel = {} }, Shape,
+        "Shape at x has no case circel; did you mean circle?")
+      refused({}, Shape, "Invalid number of keys found, expected one at x")
+      refused({ circle = { radus = 1 } }, Shape,
+        "Shape.circle at x.circle has no field radus; did you mean radius?")
+      refused({ pair = { _0 = 1 } }, Shape,
+        "Dictionary does not contain key x.pair._1")
+      store:set("x", { oval = {} })
+      local problem = support.failure(store.get, store, "x", Shape)
+      assert.equal("Invalid number of keys found, expected one at x",
+        problem.message)
+    end)
+
+    it("convert their values", function()
+      local Mark = kv.enum "Mark" {
+        at = { kv.array_of(kv.int):convert {
+          decode = function(list) return { x = list[1], y = list[2] } end,
+          encode = function(point) return { point.x, point.y } end,
+        } },
+        none = {},
+      }
+      store:set("marks", { { at = { _0 = { x = 1, y = 2 } } }, { none = {} } },
+        kv.array_of(Mark))
+      assert.same({ { at = { _0 = { 1, 2 } } }, { none = {} } },
+        store:get "marks")
+      assert.same({ { at = { _0 = { x = 1, y = 2 } } }, { none = {} } },
+        store:get("marks", "[Mark]"))
+    end)
+
+    it("hold themselves", function()
+      local Tree = kv.enum "Tree" {
+        leaf = kv.int, node = { left = "Tree", right = "Tree" },
+      }
+      local leaf = { leaf = { _0 = 1 } }
+      local value = { node = { left = { node = { left = leaf, right = leaf } },
+        right = leaf } }
+      store:set("tree", value, Tree)
+      assert.same(value, store:get("tree", Tree))
+      refused({ node = { left = leaf, right = { leaf = { _0 = "a" } } } }, Tree,
+        "Expected BinaryInteger at x.node.right.leaf._0, found String")
+    end)
+
+    it("are told from raw values", function()
+      assert.has_error(function()
+        kv.enum "Mixed" { a = 1, b = { kv.int } }
+      end, "enum Mixed: a case is a name, or has a table of its values")
+    end)
+  end)
+
+  it("have open ranges and lengths", function()
+    for _, row in ipairs {
+      { kv.int:range(1), 1, 0, "Expected 1..., found 0" },
+      { kv.int:range(nil, 10), -5, 11, "Expected ...10, found 11" },
+      { kv.int:range(1, math.huge), 7, -7, "Expected 1..., found -7" },
+      { kv.double:range "0..<1", 0.5, 1.0, "Expected 0.0..<1.0, found 1.0" },
+      { kv.double:range(0.1, 0.2), 0.1, 0.3, "Expected 0.1...0.2, found 0.3" },
+      { kv.string:length(2), "ab", "abc", "Expected 2 characters, found 3" },
+      { kv.string:length(1, math.huge), "ä", "",
+        "Expected 1... characters, found 0" },
+      { kv.string:length(nil, 2), "", "abc",
+        "Expected ...2 characters, found 3" },
+      { kv.data:length(1, 2), kv.data "a", kv.data "",
+        "Expected 1...2 bytes, found 0" },
+      { kv.array_of(kv.int):length "1...", { 1 }, kv.array {},
+        "Expected 1... elements, found 0" },
+      { "[Int](1...)", { 1 }, {}, "Expected 1... elements, found 0" },
+      { "Int(1...)", 1, 0, "Expected 1..., found 0" },
+    } do
+      local as, good, bad, message = table.unpack(row)
+      store:set("good", good, as)
+      assert.same(good, store:get("good", as))
+      local problem = support.failure(store.set, store, "x", bad, as)
+      assert.equal((message:gsub(", found", " at x, found")), problem.message)
+    end
+  end)
+
+  it("may be wrong, which is an error about the type", function()
+    for _, make in ipairs {
+      function() return kv.int:range(5, 1) end,
+      function() return kv.bool:range(1, 5) end,
+      function() return kv.int:range "1..x" end,
+      function() return kv.string:length(-1) end,
+      function() return "[Int" end,
+    } do
+      local problem = support.failure(store.get, store, "x", make())
+      assert.equal("invalid_type", problem.code)
+    end
+  end)
+
+  it("never store transient fields", function()
+    local Item = kv.struct "Item" { id = kv.int, cache = kv.any:transient() }
+    store:set("item", { id = 1, cache = { "big" } }, Item)
+    assert.same({ id = 1 }, store:get "item")
+    assert.same({ id = 1 }, store:get("item", Item))
+  end)
+
+  it("name themselves, and types that come later", function()
+    local colored = kv.string:convert {
+      decode = function(text) return "<" .. text .. ">" end,
+      encode = function(text) return text:sub(2, -2) end,
+    }
+    local Node = kv.struct "Node" {
+      color = colored, children = kv.array_of("Node"):default {},
+      label = "Label?",
+    }
+    kv.struct "Label" { text = kv.string, of = "Node?" }
+    local value = { color = "<a>", children = { { color = "<b>",
+      children = { { color = "<c>", children = {} } },
+      label = { text = "t" } } } }
+    store:set("node", value, Node)
+    assert.equal("c",
+      store:get { "node", "children", 1, "children", 1, "color" })
+    assert.same(value, store:get("node", Node))
+    refused({ color = "<a>", children = { { color = "<b>",
+      label = { text = 1 } } } }, Node,
+      "Expected String at x.children[1].label.text, found Int")
+  end)
+
+  it("convert whole structs, with a context", function()
+    local Person = kv.struct "Person" {
+      first = kv.string:key "firstName", last = kv.string:key "lastName",
+    }:convert {
+      decode = function(stored, context)
+        return { name = stored.first .. context.gap .. stored.last }
+      end,
+      encode = function(person, context)
+        local first, last = person.name:match("(.-)" .. context.gap .. "(.*)")
+        return { first = first, last = last }
+      end,
+    }
+    local people <close> = assert(kv.open_file("none.plist",
+      { engine = "memory", context = { gap = " " } }))
+    people:set("one", { name = "Ada Lovelace" }, Person)
+    assert.same({ firstName = "Ada", lastName = "Lovelace" },
+      people:get "one")
+    assert.same({ name = "Ada Lovelace" }, people:get("one", Person))
+    people:set("all", { { name = "Alan Turing" } }, "[Person]")
+    assert.same({ { firstName = "Alan", lastName = "Turing" } },
+      people:get "all")
+    -- A missing context is the converter's error, and nothing is changed.
+    assert.has_error(function()
+      store:set("one", { name = "A B" }, Person)
+    end)
+    assert.is_nil(store:get "one")
+  end)
+
+  it("mean one thing in each state, and another when defined again", function()
+    local First = kv.struct "Again" { a = kv.int }
+    local Outer = kv.struct "Outer" { inner = First }
+    store:set("x", { inner = { a = 1 } }, Outer)
+    kv.struct "Again" { b = kv.string }
+    store:set("y", { b = "text" }, "Again")
+    -- What was made of the old one keeps its meaning.
+    assert.same({ inner = { a = 1 } }, store:get("x", Outer))
+    store:set("x", { inner = { a = 2 } }, Outer)
+  end)
+end)
+
+describe("kv.annotations", function()
+  it("tells editors every type", function()
+    kv.enum "AnnotatedKind" { "light", "dark" }
+    kv.enum "AnnotatedShape" { circle = { radius = kv.double }, empty = {} }
+    kv.struct "Annotated" {
+      width = kv.int:range(1), title = kv.string:key "t":optional(),
+      kind = "AnnotatedKind", shape = kv.any:default(1),
+      color = kv.array_of(kv.double):convert {},
+      parts = kv.array_of "Annotated":optional(),
+    }
+    local text = kv.annotations()
+    assert.equal("---@meta\n", text:sub(1, 9))
+    for _, part in ipairs {
+      '---@alias AnnotatedKind "light"|"dark"\n',
+      "---@alias AnnotatedShape { circle: { radius: number } }|" ..
+        "{ empty: {} }\n",
+      "---@class (exact) Annotated\n---@field color any\n" ..
+        "---@field kind AnnotatedKind\n---@field parts? Annotated[]\n" ..
+        "---@field shape? any default 1\n---@field title? string\n" ..
+        "---@field width integer Int(1...)\n",
+    } do
+      assert.matches(part, text, 1, true)
+    end
+  end)
+end)

@@ -1,0 +1,216 @@
+--- types.lua: types as Lua values.
+--
+-- The C module runs this file and then sugar.lua with its own table, which has
+-- the functions that need C, and a table for what the two share. A type is an
+-- immutable table:
+--
+--   description  what kvcodable's registry makes the type of: a string (an
+--                expression of the type language) or a table, whose notation
+--                is in the documentation of CodableTypes
+--   decoder, encoder   functions (value, context) where a converter is in the
+--                type or below it; else nil
+--   is_converted   whether a converter is in the type itself
+--   stored_key, has_default, default_value, is_transient, is_optional   what
+--                the type says as a struct's field
+
+local kv, shared = ...
+local array_tag = kv["kvcodable.array"]
+local dictionary_tag = kv["kvcodable.dictionary"]
+kv["kvcodable.array"], kv["kvcodable.dictionary"] = nil, nil
+
+local Type = { __name = "kvcodable type" }
+Type.__index = Type
+
+-- Named types of this Lua state: what a string such as "[Window]" may name.
+local named = {}
+
+-- Names whose definition has begun.
+local defining = {}
+
+-- Built-in types, by their names.
+local builtins = {}
+
+local function is_type(value)
+  return getmetatable(value) == Type
+end
+
+local function new_type(fields)
+  return setmetatable(fields, Type)
+end
+
+--- A copy with some fields changed. The compiled form is not copied, since
+-- pairs() does not see it: it has keys of its own kind.
+local function with(self, changes)
+  local copy = {}
+  for name, value in pairs(self) do
+    if type(name) == "string" then copy[name] = value end
+  end
+  for name, value in pairs(changes) do copy[name] = value end
+  return new_type(copy)
+end
+
+--- The type that a script means: a type of this module, or an expression.
+local expressions = setmetatable({}, { __mode = "v" })
+
+local function check_type(value, level)
+  if is_type(value) then return value end
+  if type(value) == "string" then
+    local known = expressions[value]
+    if not known then
+      known = shared.parse(value)
+      expressions[value] = known
+    end
+    return known
+  end
+  error("expected a type or its name, found " .. type(value), level + 1)
+end
+
+--- Gives a name its meaning.
+local function define(name, self)
+  named[name], defining[name] = self, nil
+  for text in pairs(expressions) do expressions[text] = nil end
+  return self
+end
+
+local function attribute(self, name, value)
+  if type(self.description) == "table" and self.description.kind ~= "struct"
+    and self.description.kind ~= "enum" then
+    local description = {}
+    for key, old in pairs(self.description) do description[key] = old end
+    description[name] = value
+    return with(self, { description = description })
+  end
+  local description = { kind = self.description, [name] = value }
+  return with(self, { description = description })
+end
+
+--- A range as the type language writes it; nil and math.huge are no bound.
+local function range(low, high)
+  if type(low) == "string" and high == nil then return low end
+  local function bound(number)
+    if number == nil or math.abs(number) == math.huge then return "" end
+    return ((math.type(number) == "float" and "%.17g" or "%d"):format(number))
+  end
+  return bound(low) .. "..." .. bound(high)
+end
+
+--- Numbers from `low` to `high`, both included; nil for no bound. A text says
+-- it in the type language: "0..<1".
+function Type:range(low, high)
+  return attribute(self, "range", range(low, high))
+end
+
+--- Strings, data and arrays of `low` to `high` characters, bytes, elements: of
+-- exactly `low` without a `high`, of at least `low` where that is math.huge. A
+-- text says it in the type language: "1...".
+function Type:length(low, high)
+  if type(low) == "number" and high == nil then high = low end
+  return attribute(self, "length", range(low, high))
+end
+
+--- A value that may be absent.
+function Type:optional()
+  return with(self, { is_optional = true })
+end
+
+--- What get gives where nothing is stored.
+function Type:default(value)
+  if value == nil then error("nil is no default; use optional", 2) end
+  return with(self, { has_default = true, default_value = value })
+end
+
+--- The key in the file, where it is not the field's name.
+function Type:key(key)
+  return with(self, { stored_key = key })
+end
+
+--- A field that is never stored.
+function Type:transient()
+  return with(self, { is_transient = true })
+end
+
+--- Functions between what is stored and what the script sees:
+-- `decode(stored, context)` and `encode(value, context)`. Either may be
+-- absent. Decoding to nil gives the default; encoding to nil leaves the key
+-- out.
+function Type:convert(functions)
+  local inner_decoder, inner_encoder = self.decoder, self.encoder
+  local decode = functions.decode or function(value) return value end
+  local encode = functions.encode or function(value) return value end
+  local converted = with(self, {
+    is_converted = true,
+    decoder = function(value, context)
+      if inner_decoder then value = inner_decoder(value, context) end
+      if value == nil then return nil end
+      return decode(value, context)
+    end,
+    encoder = function(value, context)
+      value = encode(value, context)
+      if value == nil or not inner_encoder then return value end
+      return inner_encoder(value, context)
+    end,
+  })
+  local name = type(self.description) == "table" and self.description.name
+  if name and named[name] == self then define(name, converted) end
+  return converted
+end
+
+function Type:__tostring()
+  if type(self.description) == "string" then return self.description end
+  return self.description.name or self.description.kind
+end
+
+--- Calling kv.date, kv.data, kv.uint64 or kv.uid makes a value.
+function Type:__call(...)
+  local make = rawget(self, "make")
+  if not make then
+    error(("%s makes no values"):format(tostring(self)), 2)
+  end
+  return make(self, ...)
+end
+
+local function builtin(name, make)
+  builtins[name] = new_type { description = name, make = make }
+  return builtins[name]
+end
+
+kv.bool = builtin "Bool"
+kv.int = builtin "Int"
+for _, size in ipairs { 8, 16, 32, 64 } do
+  kv["int" .. size] = builtin("Int" .. size)
+  kv["uint" .. size] = builtin("UInt" .. size,
+    size == 64 and kv.new_uint64 or nil)
+end
+kv.uint = builtin "UInt"
+kv.float = builtin "Float"
+kv.double = builtin "Double"
+kv.decimal = builtin "Decimal"
+kv.string = builtin "String"
+kv.data = builtin("Data", kv.new_data)
+kv.date = builtin("Date", kv.new_date)
+kv.url = builtin "URL"
+kv.uuid = builtin "UUID"
+kv.duration = builtin "Duration"
+kv.uid = builtin("UID", kv.new_uid)
+kv.any = builtin "Any"
+for _, name in ipairs { "new_uint64", "new_data", "new_date", "new_uid" } do
+  kv[name] = nil
+end
+
+--- Tags a table as an array, so that it is one when it is empty.
+function kv.array(values)
+  return setmetatable(values or {}, array_tag)
+end
+
+--- Tags a table as a dictionary.
+function kv.dictionary(values)
+  return setmetatable(values or {}, dictionary_tag)
+end
+
+function kv.is_array(value)
+  return type(value) == "table" and getmetatable(value) == array_tag
+end
+
+shared.named, shared.builtins, shared.defining = named, builtins, defining
+shared.is_type, shared.new_type = is_type, new_type
+shared.check_type, shared.define = check_type, define
