@@ -82,6 +82,13 @@ static inline kv_store *memory_store(void) {
   return store;
 }
 
+/* A store in memory with what JSON says. */
+static inline kv_store *new_store(const char *json) {
+  kv_store *store = memory_store();
+  CHECK(kv_store_import(store, kv_string(json), NULL) == KV_OK);
+  return store;
+}
+
 /* ---- A folder of the test's own, for programs with _XOPEN_SOURCE 700 */
 
 #ifdef _XOPEN_SOURCE

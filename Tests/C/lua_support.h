@@ -40,17 +40,6 @@ static inline lua_State *new_state(uint32_t policy) {
   return L;
 }
 
-/* A store in memory with one value, set from JSON. */
-static inline kv_store *new_store(const char *json) {
-  kv_store *store = NULL;
-  kv_store_options options = {0};
-  options.size = sizeof options;
-  options.engine = KV_ENGINE_MEMORY;
-  kv_store_open_file(kv_string("memory.plist"), &options, &store, NULL);
-  kv_store_import(store, kv_string(json), NULL);
-  return store;
-}
-
 /* Whether a checker runs the program, which holds freed memory back. */
 static inline int is_checked(void) {
   return getenv("KVCODABLE_CHECKED") != NULL;

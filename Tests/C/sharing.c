@@ -1,16 +1,6 @@
 /* sharing.c: several handles on a store, registries over others. */
 #include "check.h"
 
-static kv_store *new_store(const char *json) {
-  kv_store *store = NULL;
-  kv_store_options options = {0};
-  options.size = sizeof options;
-  options.engine = KV_ENGINE_MEMORY;
-  kv_store_open_file(kv_string("memory.plist"), &options, &store, NULL);
-  kv_store_import(store, kv_string(json), NULL);
-  return store;
-}
-
 static int failed(kv_status status, kv_status expected, kv_error **error) {
   int good = status == expected && kv_error_status(*error) == expected;
   kv_error_free(*error);
