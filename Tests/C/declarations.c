@@ -5,16 +5,6 @@ static const char shapes[] =
     "enum Shape { circle(radius: Double), square(Double), empty }\n"
     "struct Window { width: Int(1...); shape: Shape = empty }";
 
-static kv_tree *parse(const char *text) {
-  kv_tree *tree = NULL;
-  kv_decode_options options;
-  memset(&options, 0, sizeof options);
-  options.size = sizeof options;
-  options.format = KV_FORMAT_JSON;
-  CHECK(kv_decode(kv_string(text), &options, NULL, &tree, NULL, NULL) == KV_OK);
-  return tree;
-}
-
 static int holds(kv_bytes text, const char *part) {
   return text.data && strstr(text.data, part) != NULL;
 }
