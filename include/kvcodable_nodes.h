@@ -85,21 +85,22 @@ typedef struct kv_view {
 /* Sets `view` to the tree's own nodes; KV_INVALID_ARGUMENT for NULL. */
 kv_status kv_tree_view(const kv_tree *tree, kv_view *view);
 
-/* As kv_store_set without a type, of a tree that kv_tree_from_nodes would give:
- * in one call. */
+/* As kv_store_set, or with a type kv_store_set_typed, of a tree that
+ * kv_tree_from_nodes would give: in one call. */
 kv_status kv_store_set_nodes(kv_store *store, const kv_step *path,
                              size_t path_count, const kv_node *nodes,
                              size_t node_count, const char *bytes,
-                             size_t byte_count, kv_error **error);
+                             size_t byte_count, const kv_type *type,
+                             uint32_t flags, size_t *dropped, kv_error **error);
 
 /* What a view borrows from. */
 typedef struct kv_lease kv_lease;
 
-/* As kv_store_get without a type and kv_tree_view of what it gives, in one call.
- * Gives a lease: the view lasts as long as it. */
+/* As kv_store_get and kv_tree_view of what it gives, in one call. Gives a lease:
+ * the view lasts as long as it. */
 kv_status kv_store_get_view(const kv_store *store, const kv_step *path,
-                            size_t path_count, kv_view *view, kv_lease **lease,
-                            kv_error **error);
+                            size_t path_count, const kv_type *type,
+                            kv_view *view, kv_lease **lease, kv_error **error);
 void kv_lease_free(kv_lease *lease);
 
 /* Gives an error with this message and path, for code that reports in the

@@ -15,13 +15,13 @@ static kv_status get_tree(kvl_handle *session, const kvl_path *path,
 
 static void free_lease(void *lease) { kv_lease_free((kv_lease *)lease); }
 
-/* The most frequent way: a store's value, in one call. */
-static void push_stored(lua_State *L, kvl_state *state, kvl_handle *session,
-                        const kvl_path *path) {
+/* Of a store: in one call, and where it stands. */
+static void push_stored(lua_State *L, kvl_state *state, kv_store *store,
+                        const kvl_path *path, const kv_type *type) {
   kv_error *error = NULL;
   kv_lease *lease = NULL;
   kv_view view;
-  kv_status status = kv_store_get_view(session->store, path->steps, path->count,
+  kv_status status = kv_store_get_view(store, path->steps, path->count, type,
                                        &view, &lease, &error);
   if (status < 0) kvl_raise(L, state, status, error);
   if (status == KV_ABSENT)
@@ -32,8 +32,8 @@ static void push_stored(lua_State *L, kvl_state *state, kvl_handle *session,
 
 void kvl_push_value(lua_State *L, kvl_state *state, kvl_handle *session,
                     const kvl_path *path, const kv_type *type) {
-  if (!type && session->store) {
-    push_stored(L, state, session, path);
+  if (session->store) {
+    push_stored(L, state, session->store, path, type);
     return;
   }
   kv_error *error = NULL;
@@ -74,34 +74,24 @@ static uint32_t check_flags(lua_State *L, int options) {
   return flags;
 }
 
-/* Stores the tree of the Lua value at `value`. */
-static kv_status put_tree(lua_State *L, kvl_state *state, kvl_handle *session,
-                          const kvl_path *path, int value, kv_error **error) {
-  if (session->store) { /* the most frequent way: in one call */
+/* Stores the Lua value at `value`, as the type says where there is one. */
+static kv_status put(lua_State *L, kvl_state *state, kvl_handle *session,
+                     const kvl_path *path, int value, const kv_type *type,
+                     uint32_t flags, size_t *dropped, kv_error **error) {
+  if (session->store) { /* in one call */
     if (!kvl_walk(L, state, value)) lua_error(L);
     return kv_store_set_nodes(session->store, path->steps, path->count,
                               state->nodes.data, state->nodes.count,
-                              state->bytes.data, state->bytes.count, error);
+                              state->bytes.data, state->bytes.count, type,
+                              flags, dropped, error);
   }
   kv_tree *tree = kvl_walk_tree(L, state, value);
-  kv_status status = kv_transaction_set(session->transaction, path->steps,
-                                        path->count, tree, NULL, 0, error);
-  kv_tree_free(tree);
-  return status;
-}
-
-/* The same as the type says. */
-static kv_status put_typed(lua_State *L, kvl_state *state, kvl_handle *session,
-                           const kvl_path *path, int value, const kv_type *type,
-                           uint32_t flags, size_t *dropped, kv_error **error) {
-  kv_tree *tree = kvl_walk_tree(L, state, value);
   kv_status status =
-      session->transaction
-          ? kv_transaction_set_typed(session->transaction, path->steps,
-                                     path->count, tree, type, flags, dropped,
-                                     error)
-          : kv_store_set_typed(session->store, path->steps, path->count, tree,
-                               type, flags, dropped, error);
+      type ? kv_transaction_set_typed(session->transaction, path->steps,
+                                      path->count, tree, type, flags, dropped,
+                                      error)
+           : kv_transaction_set(session->transaction, path->steps, path->count,
+                                tree, NULL, 0, error);
   kv_tree_free(tree);
   return status;
 }
@@ -122,9 +112,8 @@ int kvl_put_value(lua_State *L, kvl_state *state, kvl_handle *session,
   }
   kvl_full_path(L, path_index, &path);
   size_t dropped = 0;
-  kv_status status = type ? put_typed(L, state, session, &path, value, type,
-                                      flags, &dropped, &error)
-                          : put_tree(L, state, session, &path, value, &error);
+  kv_status status =
+      put(L, state, session, &path, value, type, flags, &dropped, &error);
   if (status != KV_OK) kvl_raise(L, state, status, error);
   if (type) lua_pushinteger(L, (lua_Integer)dropped);
   return type != NULL;

@@ -67,7 +67,7 @@ static void get_view(void) {
   for (int i = 0; i < calls; i++) {
     kv_view view;
     kv_lease *lease = NULL;
-    kv_store_get_view(store, &key, 1, &view, &lease, NULL);
+    kv_store_get_view(store, &key, 1, NULL, &view, &lease, NULL);
     sink += view.node->count;
     kv_lease_free(lease);
   }

@@ -78,13 +78,16 @@ extension DefaultsStore {
     package func set(
         _ value: PropertyList, forUTF8Key key: UnsafeBufferPointer<UInt8>, as type: CodableType,
         options: CodableType.EncodeOptions
-    ) throws {
+    ) throws -> Int {
         let stored = type.mergeable(options.replaces ? nil : try self.value(forUTF8Key: key))
         guard let encoded = try? type.encode(value, over: stored, options: options) else {
             let path: PropertyListPath = [.key(String(decoding: key, as: UTF8.self))]
-            return try set(type.encode(value, over: stored, at: path, options: options).list, at: path)
+            let encoded = try type.encode(value, over: stored, at: path, options: options)
+            try set(encoded.list, at: path)
+            return encoded.droppedElements
         }
         try set(encoded.list, forUTF8Key: key)
+        return encoded.droppedElements
     }
 
     /// Brings a value that an older program archived with NSKeyedArchiver into the form of its type, in one

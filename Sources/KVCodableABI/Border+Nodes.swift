@@ -44,30 +44,28 @@ extension kv_view {
 
 @c @implementation public func kv_store_set_nodes(
     _ store: OpaquePointer?, _ steps: UnsafePointer<kv_step>?, _ count: Int, _ nodes: UnsafePointer<kv_node>?,
-    _ nodeCount: Int, _ bytes: UnsafePointer<CChar>?, _ byteCount: Int,
-    _ error: UnsafeMutablePointer<OpaquePointer?>?
+    _ nodeCount: Int, _ bytes: UnsafePointer<CChar>?, _ byteCount: Int, _ type: OpaquePointer?, _ flags: UInt32,
+    _ dropped: UnsafeMutablePointer<Int>?, _ error: UnsafeMutablePointer<OpaquePointer?>?
 ) -> kv_status {
     reporting(error) {
         try withRequired(store, DefaultsStore.self, "store") { store in
             let value = try list(copying: nodes, nodeCount, bytes, byteCount)
-            if let key = try onlyKey(steps, count) {
-                try store.set(value, forUTF8Key: key)
-            } else {
-                try store.set(value, at: try path(steps, count))
-            }
+            let found = try write(store, steps, count, value, typed: type, flags)
+            dropped?.pointee = found
             return KV_OK
         }
     }
 }
 
 @c @implementation public func kv_store_get_view(
-    _ store: OpaquePointer?, _ steps: UnsafePointer<kv_step>?, _ count: Int, _ view: UnsafeMutablePointer<kv_view>?,
-    _ lease: UnsafeMutablePointer<OpaquePointer?>?, _ error: UnsafeMutablePointer<OpaquePointer?>?
+    _ store: OpaquePointer?, _ steps: UnsafePointer<kv_step>?, _ count: Int, _ type: OpaquePointer?,
+    _ view: UnsafeMutablePointer<kv_view>?, _ lease: UnsafeMutablePointer<OpaquePointer?>?,
+    _ error: UnsafeMutablePointer<OpaquePointer?>?
 ) -> kv_status {
     reporting(error) {
         try withRequired(store, DefaultsStore.self, "store") { store in
             guard let view, let lease else { throw Failure.invalidArgument("view or lease is NULL") }
-            guard let value = try read(store, steps, count) else { return KV_ABSENT }
+            guard let value = try read(store, steps, count, typed: type) else { return KV_ABSENT }
             view.pointee = kv_view(borrowing: value)
             lease.pointee = Handle.give(value.document)
             return KV_OK

@@ -169,17 +169,23 @@ func give(_ value: PropertyList?, _ result: UnsafeMutablePointer<OpaquePointer?>
     return KV_OK
 }
 
+/// The value at the path of a store, as the type shows it where there is one.
+func read(
+    _ store: DefaultsStore, _ steps: UnsafePointer<kv_step>?, _ count: Int, typed type: OpaquePointer?
+) throws -> PropertyList? {
+    guard let type = Handle.borrow(type, as: TypeHandle.self)?.type else { return try read(store, steps, count) }
+    if let key = try onlyKey(steps, count) { return try store.value(forUTF8Key: key, as: type) }
+    return try store.value(at: try path(steps, count), as: type)
+}
+
 @c @implementation public func kv_store_get(
     _ store: OpaquePointer?, _ steps: UnsafePointer<kv_step>?, _ count: Int, _ type: OpaquePointer?,
     _ value: UnsafeMutablePointer<OpaquePointer?>?, _ error: UnsafeMutablePointer<OpaquePointer?>?
 ) -> kv_status {
     reporting(error) {
-        let store = try require(store, DefaultsStore.self, "store")
-        guard let kind = Handle.borrow(type, as: TypeHandle.self)?.type else {
-            return give(try read(store, steps, count), value)
+        try withRequired(store, DefaultsStore.self, "store") { store in
+            give(try read(store, steps, count, typed: type), value)
         }
-        if let key = try onlyKey(steps, count) { return give(try store.value(forUTF8Key: key, as: kind), value) }
-        return give(try read(store, steps, count, as: type), value)
     }
 }
 
@@ -232,36 +238,31 @@ private func mismatch(_ found: PropertyListKind, _ expected: String, _ path: Pro
     readScalar(store, steps, count, value, error, "Double") { $0.number }
 }
 
+/// Sets the value at the path of a store, as the type says where there is one; gives how many elements were dropped.
+func write(
+    _ store: DefaultsStore, _ steps: UnsafePointer<kv_step>?, _ count: Int, _ value: PropertyList,
+    typed type: OpaquePointer?, _ flags: UInt32
+) throws -> Int {
+    let key = try onlyKey(steps, count)
+    guard let type = Handle.borrow(type, as: TypeHandle.self)?.type else {
+        if let key { try store.set(value, forUTF8Key: key) } else { try store.set(value, at: try path(steps, count)) }
+        return 0
+    }
+    let options = try encodeOptions(flags)
+    if let key { return try store.set(value, forUTF8Key: key, as: type, options: options) }
+    return try store.set(value, at: try path(steps, count), as: type, options: options)
+}
+
 @c @implementation public func kv_store_set(
     _ store: OpaquePointer?, _ steps: UnsafePointer<kv_step>?, _ count: Int, _ value: OpaquePointer?,
     _ type: OpaquePointer?, _ flags: UInt32, _ error: UnsafeMutablePointer<OpaquePointer?>?
 ) -> kv_status {
     reporting(error) {
-        let store = try require(store, DefaultsStore.self, "store")
-        let value = try tree(value, "value")
-        guard let key = try onlyKey(steps, count) else {
-            try write(store, steps, count, value, type, flags)
+        try withRequired(store, DefaultsStore.self, "store") { store in
+            _ = try write(store, steps, count, try tree(value, "value"), typed: type, flags)
             return KV_OK
         }
-        if let kind = Handle.borrow(type, as: TypeHandle.self)?.type {
-            try store.set(value, forUTF8Key: key, as: kind, options: try encodeOptions(flags))
-        } else {
-            try store.set(value, forUTF8Key: key)
-        }
-        return KV_OK
     }
-}
-
-/// Gives how many elements went with what their type does not know.
-func writeTyped(
-    _ storage: Storage, _ steps: UnsafePointer<kv_step>?, _ count: Int, _ value: OpaquePointer?,
-    _ type: OpaquePointer?, _ flags: UInt32, _ dropped: UnsafeMutablePointer<Int>?
-) throws -> kv_status {
-    let type = try require(type, TypeHandle.self, "type").type
-    let found = try storage.set(
-        try tree(value, "value"), at: try path(steps, count), as: type, options: try encodeOptions(flags))
-    dropped?.pointee = found
-    return KV_OK
 }
 
 @c @implementation public func kv_store_set_typed(
@@ -270,8 +271,12 @@ func writeTyped(
     _ error: UnsafeMutablePointer<OpaquePointer?>?
 ) -> kv_status {
     reporting(error) {
-        let store = try require(store, DefaultsStore.self, "store")
-        return try writeTyped(store, steps, count, value, type, flags, dropped)
+        try withRequired(store, DefaultsStore.self, "store") { store in
+            _ = try require(type, TypeHandle.self, "type")
+            let found = try write(store, steps, count, try tree(value, "value"), typed: type, flags)
+            dropped?.pointee = found
+            return KV_OK
+        }
     }
 }
 

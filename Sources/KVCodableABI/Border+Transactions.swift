@@ -46,7 +46,11 @@ internal import PropertyLists
 ) -> kv_status {
     reporting(error) {
         let transaction = try require(transaction, TransactionHandle.self, "transaction").transaction
-        return try writeTyped(transaction, steps, count, value, type, flags, dropped)
+        let type = try require(type, TypeHandle.self, "type").type
+        let found = try transaction.set(
+            try tree(value, "value"), at: try path(steps, count), as: type, options: try encodeOptions(flags))
+        dropped?.pointee = found
+        return KV_OK
     }
 }
 

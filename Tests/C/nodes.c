@@ -46,8 +46,9 @@ static void leases(void) {
   kv_step key = kv_key("w");
   kv_view view;
   kv_lease *lease = NULL;
-  CHECK(kv_store_set_nodes(store, &key, 1, nodes, 3, "n", 1, NULL) == KV_OK);
-  CHECK(kv_store_get_view(store, &key, 1, &view, &lease, NULL) == KV_OK);
+  CHECK(kv_store_set_nodes(store, &key, 1, nodes, 3, "n", 1, NULL, 0, NULL,
+                           NULL) == KV_OK);
+  CHECK(kv_store_get_view(store, &key, 1, NULL, &view, &lease, NULL) == KV_OK);
   CHECK(kv_store_remove(store, &key, 1, NULL) == KV_OK);
   kv_store_free(store);
   CHECK_NAMED(shows_seven(view), "a lease outlives the value and the store");
