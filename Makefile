@@ -57,7 +57,7 @@ lua/sugar.h: lua/types.lua lua/sugar.lua tools/embed.py
 	python3 tools/embed.py lua/types.lua lua/sugar.lua $@
 
 build/kvcodable.so: $(LUA_SOURCES) $(wildcard lua/*.h) lua/sugar.h $(wildcard include/*.h) | library setup-lib
-	$(CC) $(CFLAGS_STRICT) -fPIC -fno-plt $$(pkg-config --cflags lua5.4) -shared -o $@ $(LUA_SOURCES) \
+	$(CC) $(CFLAGS_STRICT) -O3 -fPIC -fno-plt $$(pkg-config --cflags lua5.4) -shared -o $@ $(LUA_SOURCES) \
 	  -Lbuild -lkvcodable -Wl,-soname,libkvcodable_lua.so.1 -Wl,-z,nodelete \
 	  -Wl,-rpath,'$$ORIGIN:$$ORIGIN/../..:$$ORIGIN/../../..'
 	@ln -sf kvcodable.so build/libkvcodable_lua.so.1

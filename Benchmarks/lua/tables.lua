@@ -30,7 +30,7 @@ local Record = kv.struct "Record" {
 
 -- Name, value, how often it is set and read in a round, and its type.
 local shapes = {
-  { "one 10-field record", record(1), 20000 },
+  { "one 10-field record", record(1), 10000 },
   { "1,000 records", array(1000, record), 20 },
   { "100,000 integers", array(100000, function(i) return i end), 10 },
   { "100,000 floats", array(100000, function(i) return i + 0.5 end), 10 },
@@ -100,21 +100,26 @@ local function measure(shape)
   local function floor() return copy(value) end
   assert(equal(ours(), value), name)
   assert(equal(floor(), value), name)
-  local times = { ours = {}, floor = {} }
+  local pairs_of_times, times = {}, {}
   for _, peer in ipairs(serializers) do
     assert(alike(value, peer[2](value)), peer[1])
     times[peer[1]] = {}
   end
-  for _ = 1, 9 do
-    table.insert(times.floor, time(count, floor))
-    table.insert(times.ours, time(count, ours))
+  for round = 1, 15 do
+    local pair = { floor = time(count, floor), ours = time(count, ours) }
+    pair.ratio = pair.ours / pair.floor
+    pairs_of_times[round] = pair
     for _, peer in ipairs(serializers) do
       table.insert(times[peer[1]], time(math.max(count // 10, 1),
         function() return peer[2](value) end))
     end
   end
-  local row = { "row", name, "µs", ("%.3f"):format(median(times.ours) * 1e6),
-    ("floor=%.3f"):format(median(times.floor) * 1e6) }
+  -- The pair of the median ratio: what disturbs the machine for a while slows
+  -- both of a pair, but not always as many of ours as of the floor's.
+  table.sort(pairs_of_times, function(a, b) return a.ratio < b.ratio end)
+  local pair = pairs_of_times[(#pairs_of_times + 1) // 2]
+  local row = { "row", name, "µs", ("%.3f"):format(pair.ours * 1e6),
+    ("floor=%.3f"):format(pair.floor * 1e6) }
   for _, peer in ipairs(serializers) do
     row[#row + 1] = ("%s=%.3f"):format(peer[1], median(times[peer[1]]) * 1e6)
   end

@@ -52,6 +52,12 @@ final class Delta: @unchecked Sendable {
         entries.set(.set(value), for: key)
     }
 
+    /// Sets the value of a key that is here already; false where it is not the one that was asked for last.
+    @inline(__always)
+    func replaceRecent(_ value: PropertyList, for key: UnsafeBufferPointer<UInt8>) -> Bool {
+        entries.replaceRecent(.set(value), for: key)
+    }
+
     func remove(_ key: UnsafeBufferPointer<UInt8>) {
         entries.set(.removed, for: key)
     }

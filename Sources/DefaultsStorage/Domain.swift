@@ -133,14 +133,22 @@ extension Domain {
         return try storedValue(key, [])
     }
 
-    /// Shows `body` the value of a top-level key where it stands in the document, with the lock held and no reference
-    /// counted; false, and nothing is shown, where more has to be looked at.
+    /// Shows `body` the value of a top-level key where it stands, with the lock held; false, and nothing is shown, where
+    /// more has to be looked at.
     func lendValue(
         _ key: UnsafeBufferPointer<UInt8>, _ handle: HandleState, _ body: (PropertyList) -> Void
     ) -> Bool {
         lock.lock()
         defer { lock.unlock() }
-        guard !handle.isClosed, isSettled else { return false }
+        guard !handle.isClosed, open == nil else { return false }
+        if let value = borrowedDelta._withUnsafeGuaranteedRef({ $0.wholeValue(key) }) {
+            body(value)
+            return true
+        }
+        if !isSettled {
+            guard borrowedDelta._withUnsafeGuaranteedRef({ $0.isEmpty || $0.find(key) == nil }) else { return false }
+            if let isShown = lend(frozen, key, body) ?? lend(settled, key, body) { return isShown }
+        }
         let root = base.index
         return borrowedBase._withUnsafeGuaranteedRef { document in
             let list = PropertyList(document: document, index: root)
@@ -148,6 +156,14 @@ extension Domain {
             body(PropertyList(document: document, index: index))
             return true
         }
+    }
+
+    /// Whether a delta's value of `key` could be shown; nil when it has none.
+    private func lend(_ delta: Delta?, _ key: UnsafeBufferPointer<UInt8>, _ body: (PropertyList) -> Void) -> Bool? {
+        guard let delta, let index = delta.find(key) else { return nil }
+        guard case .set(let value) = delta.entries[index] else { return false }
+        body(value)
+        return true
     }
 
     /// Whether the document is all there is; with the lock held.
@@ -237,13 +253,19 @@ extension Domain {
     func setAtOnce(
         _ value: PropertyList, _ key: UnsafeBufferPointer<UInt8>, _ handle: HandleState
     ) throws(DefaultsError) -> Bool {
-        guard value.isWholeDocument, let facts = value.document.facts, isPlain(key, of: value) else { return false }
+        guard value.isWholeDocument, let facts = value.document.facts, isUnmarked(key, of: value) else { return false }
         lock.lock()
         guard !handle.isClosed, !isRefused, open == nil, rules.isFit(facts) else {
             lock.unlock()
             return false
         }
-        borrowedDelta._withUnsafeGuaranteedRef { $0.set(value, for: key) }
+        // A key that stands there has been looked at before.
+        let isReplaced = borrowedDelta._withUnsafeGuaranteedRef { $0.replaceRecent(value, for: key) }
+        guard isReplaced || !hasControl(key) else {
+            lock.unlock()
+            return false
+        }
+        if !isReplaced { borrowedDelta._withUnsafeGuaranteedRef { $0.set(value, for: key) } }
         let consequence = noteChange(of: key)
         lock.unlock()
         if consequence != .none { try carryOut(consequence) }

@@ -73,6 +73,13 @@ struct KeyTable<Value> {
         return index
     }
 
+    @inline(__always)
+    mutating func replaceRecent(_ value: Value, for key: UnsafeBufferPointer<UInt8>) -> Bool {
+        guard recent < entries.count, matches(recent, key) else { return false }
+        entries[recent].value = value
+        return true
+    }
+
     /// Sets the value of `key`, which may be new.
     mutating func set(_ value: Value, for key: UnsafeBufferPointer<UInt8>) {
         if let index = findInPlace(key) {

@@ -68,17 +68,17 @@ extension ValueRules {
     }
 }
 
-/// Whether a key is one that every format can hold, and with such a value cannot be taken for a UID's mark.
+/// Whether a key with such a value cannot be taken for a UID's mark.
 @inline(__always)
-func isPlain(_ key: UnsafeBufferPointer<UInt8>, of value: PropertyList) -> Bool {
-    !hasControl(key) && (key.count != 6 || value.kind != .integer)
+func isUnmarked(_ key: UnsafeBufferPointer<UInt8>, of value: PropertyList) -> Bool {
+    key.count != 6 || value.kind != .integer
 }
 
 private func text(_ bytes: UnsafeBufferPointer<UInt8>) -> String { String(decoding: bytes, as: UTF8.self) }
 
 /// Whether a string holds a character that XML 1.0 cannot (section 2.2): a control other than tab, newline and
 /// return, or U+FFFE or U+FFFF.
-private func hasControl(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool {
+func hasControl(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool {
     guard let base = bytes.baseAddress, !ByteSurvey(UnsafeRawBufferPointer(bytes)).isPlain else { return false }
     var position = 0
     while position < bytes.count {

@@ -4,6 +4,7 @@ internal import PropertyLists
 /// Reading what a C program gave.
 extension kv_str {
     /// The bytes, for the time of the call.
+    @inline(__always)
     func bytes(_ name: String) throws(Failure) -> UnsafeRawBufferPointer {
         guard let data else {
             guard length == 0 else { throw .invalidArgument("\(name) is NULL with a length of \(length)") }

@@ -134,7 +134,9 @@ func onlyKey(
 ) throws(Failure) -> UnsafeBufferPointer<UInt8>? {
     guard count == 1, let key = steps?.pointee.key, key.data != nil else { return nil }
     let bytes = try key.bytes("a key of the path")
-    guard isValidUTF8(bytes) else { throw .invalidArgument("a key of the path is not UTF-8") }
+    guard ByteSurvey(bytes).isASCII || isValidUTF8(bytes) else {
+        throw .invalidArgument("a key of the path is not UTF-8")
+    }
     return bytes.bindMemory(to: UInt8.self)
 }
 

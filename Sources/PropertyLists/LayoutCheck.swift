@@ -16,7 +16,11 @@ struct LayoutCheck {
     private let isASCII: Bool
     private(set) var facts = DocumentFacts()
 
-    /// - Parameter block: `nodeCount` nodes and behind them `byteCount` bytes.
+    /// How many bytes a block must have behind its own, so that a word can be loaded wherever a key begins. What is in
+    /// them does not matter.
+    static let padding = 8
+
+    /// - Parameter block: `nodeCount` nodes, behind them `byteCount` bytes, and behind these the padding.
     init(block: UnsafeMutableRawPointer, nodeCount: Int, byteCount: Int, limits: PropertyListLimits) {
         nodes = block.bindMemory(to: kv_node.self, capacity: nodeCount)
         self.nodeCount = nodeCount
@@ -120,18 +124,29 @@ struct LayoutCheck {
         var places: UInt64 = 0
         var isInOrder = true
         while position < keys.lowerBound {
-            if isShort {
-                places |= 1 &<< UInt64(truncatingIfNeeded: position &- header)
-            } else if isInOrder {
-                isInOrder = found < count && nodes[keys.lowerBound &+ found].leads(to: position &- header)
-            }
-            found &+= 1
             let start = position
-            do throws(PropertyListError) {
-                position = try value(at: start, depth: depth)
-            } catch {
-                throw error.placed(below: .key(keyText(in: keys, distance: start &- header)))
+            position = passScalars(from: start, until: keys.lowerBound)
+            if position == start {
+                do throws(PropertyListError) {
+                    position = try value(at: start, depth: depth)
+                } catch {
+                    throw error.placed(below: .key(keyText(in: keys, distance: start &- header)))
+                }
+                found &+= 1
+                if isShort {
+                    places |= 1 &<< UInt64(truncatingIfNeeded: start &- header)
+                } else if isInOrder {
+                    isInOrder = found <= count && nodes[keys.lowerBound &+ found &- 1].leads(to: start &- header)
+                }
+                continue
             }
+            if isShort {
+                let ones = (1 &<< UInt64(truncatingIfNeeded: position &- start)) &- 1 as UInt64
+                places |= ones &<< UInt64(truncatingIfNeeded: start &- header)
+            } else if isInOrder {
+                isInOrder = areInOrder(start..<position, of: header, keys.lowerBound &+ found, until: end)
+            }
+            found &+= position &- start
         }
         guard position == keys.lowerBound, found == count else { throw malformed("a span does not fit its values") }
         guard count > 0 else { return }
@@ -139,11 +154,47 @@ struct LayoutCheck {
         if isShort ? marked != places : !isInOrder { try matchDistances(keys, of: header) }
     }
 
+    /// Whether the keys from `slot` on lead to the values that stand at these places, one behind the other.
+    private func areInOrder(_ places: Range<Int>, of header: Int, _ slot: Int, until end: Int) -> Bool {
+        guard places.count <= end &- slot else { return false }
+        for place in places where !nodes[slot &+ place &- places.lowerBound].leads(to: place &- header) { return false }
+        return true
+    }
+
+    /// Passes over the scalars that most documents are made of: gives where something else begins, or something that
+    /// wants a closer look.
+    @inline(__always)
+    private mutating func passScalars(from start: Int, until end: Int) -> Int {
+        var position = start
+        var kinds: UInt32 = 0
+        var rest = unclaimed
+        while position < end {
+            let node = nodes[position]
+            if node.head == PropertyListKind.string.rawValue {
+                guard isASCII, isWithinBytes(node), Int(node.count) <= rest else { break }
+                rest &-= Int(node.count)
+            } else if node.head != PropertyListKind.integer.rawValue, node.head != PropertyListKind.real.rawValue {
+                guard node.head == PropertyListKind.boolean.rawValue, node.payload <= 1 else { break }
+            }
+            kinds |= 1 &<< node.head
+            position &+= 1
+        }
+        unclaimed = rest
+        facts.note(kinds)
+        return position
+    }
+
+    @inline(__always)
+    private func isWithinBytes(_ node: kv_node) -> Bool {
+        let offset = Int(truncatingIfNeeded: node.payload)
+        return offset >= 0 && Int(node.count) <= byteCount &- offset
+    }
+
     /// Checks and sorts the keys. Gives a bit for each place that they lead to, as many as there are keys if no two
     /// lead to one; 0 when one leads too far for a bit.
     @inline(__always)
     private mutating func keys(_ slots: Range<Int>) throws(PropertyListError) -> UInt64 {
-        let text = KeyText(base: bytes, count: byteCount)
+        let text = KeyText(base: bytes, count: byteCount &+ Self.padding)
         var marks: UInt32 = 0
         var marked: UInt64 = 0
         var last: UInt64 = 0
@@ -189,11 +240,10 @@ struct LayoutCheck {
 
     @inline(__always)
     private mutating func claim(_ node: kv_node) throws(PropertyListError) {
-        let length = Int(node.count)
-        guard node.payload <= UInt64(byteCount), length <= byteCount &- Int(node.payload), length <= unclaimed else {
+        guard isWithinBytes(node), Int(node.count) <= unclaimed else {
             throw malformed("a string, data or key lies outside the bytes")
         }
-        unclaimed &-= length
+        unclaimed &-= Int(node.count)
     }
 
     @inline(never)
