@@ -91,7 +91,9 @@ final class SQLiteEngine: StorageEngine, @unchecked Sendable {
             let connection = try opened(until: deadline)
             let version = try connection.integer(try versionStatement(connection))
             if version == dataVersion { return .unchanged }
-            let state = try consistently(connection) { () throws(DefaultsError) in try load(connection) }
+            let state = try patiently(until: deadline) { () throws(DefaultsError) in
+                try consistently(connection) { () throws(DefaultsError) in try load(connection) }
+            }
             dataVersion = version
             return state
         } catch {
@@ -167,6 +169,12 @@ final class SQLiteEngine: StorageEngine, @unchecked Sendable {
     private func opened(until deadline: Deadline) throws(DefaultsError) -> SQLiteConnection {
         if let connection { return connection }
         if !isReadOnly { try makeFile() }
+        let new = try patiently(until: deadline) { () throws(DefaultsError) in try connect() }
+        connection = new
+        return new
+    }
+
+    private func connect() throws(DefaultsError) -> SQLiteConnection {
         let new = try SQLiteConnection(folder.path, isReadOnly: isReadOnly)
         do throws(DefaultsError) {
             new.setBusyTimeout(5000)
@@ -175,8 +183,22 @@ final class SQLiteEngine: StorageEngine, @unchecked Sendable {
             new.close()
             throw error
         }
-        connection = new
         return new
+    }
+
+    /// Runs `body` again as long as the database is busy. SQLite's own timeout does not serve everywhere: it gives up at
+    /// once where two that wait might wait for one another, as when several processes turn a new file to writing ahead.
+    private func patiently<Result>(
+        until deadline: Deadline, _ body: () throws(DefaultsError) -> Result
+    ) throws(DefaultsError) -> Result {
+        while true {
+            do throws(DefaultsError) {
+                return try body()
+            } catch {
+                guard error.code == .timedOut, !deadline.hasPassed else { throw error }
+                deadline.sleep(.milliseconds(5))
+            }
+        }
     }
 
     /// Makes the file with our mode before SQLite makes it with its own: its -wal and -shm take the file's.
