@@ -63,13 +63,13 @@ struct Conformance: ~Copyable {
         if type.pointee.isOptional, node.kind == .string, node.count == 5, document.isNil(index) { return false }
         switch type.pointee.shape {
         case .string: return node.kind == .string && (!type.pointee.isLimited || hasLength(index, type.pointee))
-        case .integer: return node.kind == .integer && holds(Int64(bitPattern: node.payload), type.pointee)
+        case .integer: return node.kind == .integer && type.pointee.allows(Int64(bitPattern: node.payload))
         case .real:
             return node.kind == .real
                 && (!type.pointee.isLimited || holds(Double(bitPattern: node.payload), type.pointee))
         case .boolean: return node.kind == .boolean
         case .date: return node.kind == .date
-        case .data: return node.kind == .data && (!type.pointee.isLimited || holds(Int64(node.count), type.pointee))
+        case .data: return node.kind == .data && (!type.pointee.isLimited || type.pointee.allows(Int64(node.count)))
         case .uid: return node.kind == .uid
         case .any: return node.kind != .null && document.fits(index, below: depth)
         case .strings: return node.kind == .string && plan.hasRawText(document.buffer(of: node), type.pointee)
@@ -92,11 +92,6 @@ struct Conformance: ~Copyable {
     }
 
     @inline(__always)
-    private borrowing func holds(_ number: Int64, _ type: TypePlan.Node) -> Bool {
-        number >= type.low && number <= type.high
-    }
-
-    @inline(__always)
     private borrowing func holds(_ number: Double, _ type: TypePlan.Node) -> Bool {
         number >= type.lowReal && number <= type.highReal
     }
@@ -104,12 +99,12 @@ struct Conformance: ~Copyable {
     private borrowing func hasLength(_ index: Int, _ type: TypePlan.Node) -> Bool {
         // A byte that continues no sequence begins a character.
         let count = document.buffer(of: nodes[index]).count { $0 & 0xC0 != 0x80 }
-        return holds(Int64(count), type)
+        return type.allows(Int64(count))
     }
 
     private borrowing func holdsArray(_ type: TypePlan.Node, _ index: Int, over old: Int, depth: Int) -> Bool {
         let count = Int(nodes[index].count)
-        if type.isLimited, !holds(Int64(count), type) { return false }
+        if type.isLimited, !type.allows(Int64(count)) { return false }
         let element = Int(type.operand)
         let head = types[element].plainHead
         if head != .max { return (index &+ 1..<index &+ 1 &+ count).allSatisfy { nodes[$0].head == head } }

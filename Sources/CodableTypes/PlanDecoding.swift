@@ -47,21 +47,13 @@ struct PlanDecoding: ~Copyable {
             return true
         }
         switch type.pointee.shape {
-        case .string where node.kind == .string && !type.pointee.isLimited: output.add(node, of: document)
-        case .integer where node.kind == .integer:
-            let number = Int64(bitPattern: node.payload)
-            guard number >= type.pointee.low, number <= type.pointee.high else { return convert(type.pointee, index) }
-            output.nodes.append(node)
-        case .real where node.kind == .real && !type.pointee.isLimited: output.nodes.append(node)
-        case .boolean where node.kind == .boolean: output.nodes.append(node)
-        case .date where node.kind == .date: output.nodes.append(node)
         case .structure, .variant, .array, .dictionary:
             return depth < TypeLimits.depth && writeContainer(type.pointee, index, depth: depth &+ 1)
         case .any:
             guard node.kind != .null, document.fits(index, below: depth) else { return false }
             output.add(value(index))
         case .swift: return writeSwift(plan.swiftTypes[Int(type.pointee.operand)], index)
-        default: return convert(type.pointee, index)
+        default: return output.addScalar(value(index), type, plan)
         }
         return true
     }
@@ -77,13 +69,6 @@ struct PlanDecoding: ~Copyable {
         }
     }
 
-    /// A scalar or a raw value that is not simply of its type's kind.
-    private mutating func convert(_ type: TypePlan.Node, _ index: Int) -> Bool {
-        guard let form = plan.form(of: value(index), type) else { return false }
-        output.add(form, of: value(index))
-        return true
-    }
-
     private mutating func writeSwift(_ type: SwiftType, _ index: Int) -> Bool {
         do throws(TypeError) {
             output.add(try type.decode(value(index)))
@@ -96,7 +81,7 @@ struct PlanDecoding: ~Copyable {
 
     private mutating func writeArray(_ type: TypePlan.Node, _ index: Int, depth: Int) -> Bool {
         let count = Int(nodes[index].count)
-        if type.isLimited, !(type.low...type.high).contains(Int64(count)) { return false }
+        if type.isLimited, !type.allows(Int64(count)) { return false }
         let header = output.begin(.array)
         let element = Int(type.operand)
         var position = index &+ 1

@@ -61,14 +61,6 @@ struct PlanEncoding: ~Copyable {
             return true
         }
         switch type.pointee.shape {
-        case .string where node.kind == .string && !type.pointee.isLimited: output.add(node, of: document)
-        case .integer where node.kind == .integer:
-            let number = Int64(bitPattern: node.payload)
-            guard number >= type.pointee.low, number <= type.pointee.high else { return convert(type.pointee, index) }
-            output.nodes.append(node)
-        case .real where node.kind == .real && !type.pointee.isLimited: output.nodes.append(node)
-        case .boolean where node.kind == .boolean: output.nodes.append(node)
-        case .date where node.kind == .date: output.nodes.append(node)
         case .structure, .variant, .array, .dictionary:
             return depth < TypeLimits.depth
                 && writeContainer(typeIndex, type.pointee, index, over: place, depth: depth &+ 1)
@@ -76,7 +68,7 @@ struct PlanEncoding: ~Copyable {
             guard node.kind != .null, document.fits(index, below: depth) else { return false }
             output.add(value(index))
         case .swift: return writeSwift(plan.swiftTypes[Int(type.pointee.operand)], index, over: place)
-        default: return convert(type.pointee, index)
+        default: return output.addScalar(value(index), type, plan)
         }
         return true
     }
@@ -93,13 +85,6 @@ struct PlanEncoding: ~Copyable {
         case .variant: return writeVariant(type, index, over: place, depth: depth)
         default: return writeDictionary(type, index, over: place, depth: depth)
         }
-    }
-
-    /// A scalar or a raw value that is not simply of its type's kind.
-    private mutating func convert(_ type: TypePlan.Node, _ index: Int) -> Bool {
-        guard let form = plan.form(of: value(index), type) else { return false }
-        output.add(form, of: value(index))
-        return true
     }
 
     private mutating func writeSwift(_ type: SwiftType, _ index: Int, over place: Int) -> Bool {
@@ -123,7 +108,7 @@ struct PlanEncoding: ~Copyable {
         let count = Int(nodes[index].count)
         // An empty table of Lua is a dictionary, as long as nothing says that it is an array.
         guard nodes[index].kind == .array || nodes[index].kind == .dictionary && count == 0 else { return false }
-        if type.isLimited, !(type.low...type.high).contains(Int64(count)) { return false }
+        if type.isLimited, !type.allows(Int64(count)) { return false }
         let sources = type.keepsUnknown && place >= 0 ? matches(typeIndex, type, index, over: place) : []
         let header = output.begin(.array)
         var position = index &+ 1

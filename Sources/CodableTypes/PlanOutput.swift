@@ -47,6 +47,24 @@ struct PlanOutput: ~Copyable {
         return copy
     }
 
+    /// Appends a scalar or a raw value in the form that its type's node has for it; false where it is not of the type.
+    @inline(__always)
+    mutating func addScalar(_ value: PropertyList, _ type: UnsafePointer<TypePlan.Node>, _ plan: TypePlan) -> Bool {
+        let node = value.node
+        switch type.pointee.shape {
+        case .string where node.kind == .string && !type.pointee.isLimited: add(node, of: value.document)
+        case .integer where node.kind == .integer && type.pointee.allows(Int64(bitPattern: node.payload)):
+            nodes.append(node)
+        case .real where node.kind == .real && !type.pointee.isLimited: nodes.append(node)
+        case .boolean where node.kind == .boolean: nodes.append(node)
+        case .date where node.kind == .date: nodes.append(node)
+        default:  // Not simply of its type's kind.
+            guard let form = plan.form(of: value, type.pointee) else { return false }
+            add(form, of: value)
+        }
+        return true
+    }
+
     /// Appends a value with all that is in it.
     mutating func add(_ list: PropertyList) {
         list.copyNodes(to: &nodes, bytes: &bytes)

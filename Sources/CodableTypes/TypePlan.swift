@@ -42,6 +42,9 @@ final class TypePlan: @unchecked Sendable {
         /// The reals that are allowed; nan is only where nothing is said.
         var lowReal = -Double.infinity
         var highReal = Double.infinity
+
+        /// Whether an integer, or a length, is allowed.
+        @inline(__always) func allows(_ number: Int64) -> Bool { number >= low && number <= high }
     }
 
     /// A part of `text`.

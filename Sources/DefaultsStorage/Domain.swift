@@ -146,7 +146,7 @@ extension Domain {
             return true
         }
         if !isSettled {
-            guard borrowedDelta._withUnsafeGuaranteedRef({ $0.isEmpty || $0.find(key) == nil }) else { return false }
+            guard borrowedDelta._withUnsafeGuaranteedRef({ $0.find(key) == nil }) else { return false }
             if let isShown = lend(frozen, key, body) ?? lend(settled, key, body) { return isShown }
         }
         let root = base.index
@@ -175,7 +175,7 @@ extension Domain {
     private func storedValue(
         _ key: UnsafeBufferPointer<UInt8>, _ steps: ArraySlice<PropertyListPath.Step>
     ) throws(DefaultsError) -> PropertyList? {
-        if delta.isEmpty, frozen == nil, settled == nil, open == nil {
+        if isSettled {
             guard let value = base[utf8: key] else { return nil }
             return steps.isEmpty ? value : value.value(at: PropertyListPath(Array(steps)))
         }

@@ -67,15 +67,19 @@ struct KeyTable<Value> {
 
     @inline(__always)
     private mutating func findInPlace(_ key: UnsafeBufferPointer<UInt8>) -> Int? {
-        if recent < entries.count, matches(recent, key) { return recent }
+        if isRecent(key) { return recent }
         guard let index = find(key) else { return nil }
         recent = index
         return index
     }
 
     @inline(__always)
+    private func isRecent(_ key: UnsafeBufferPointer<UInt8>) -> Bool { recent < entries.count && matches(recent, key) }
+
+    /// Sets the value of the key that was asked for last; false, and nothing is changed, where it is another.
+    @inline(__always)
     mutating func replaceRecent(_ value: Value, for key: UnsafeBufferPointer<UInt8>) -> Bool {
-        guard recent < entries.count, matches(recent, key) else { return false }
+        guard isRecent(key) else { return false }
         entries[recent].value = value
         return true
     }

@@ -140,13 +140,7 @@ func onlyKey(
     return bytes.bindMemory(to: UInt8.self)
 }
 
-func read(
-    _ store: DefaultsStore, _ steps: UnsafePointer<kv_step>?, _ count: Int
-) throws -> PropertyList? {
-    if let key = try onlyKey(steps, count) { return try store.value(forUTF8Key: key) }
-    return try store.value(at: try path(steps, count))
-}
-
+/// The value at the path, as the type shows it where there is one.
 func read(
     _ storage: Storage, _ steps: UnsafePointer<kv_step>?, _ count: Int, as type: OpaquePointer?
 ) throws -> PropertyList? {
@@ -155,13 +149,39 @@ func read(
     return try storage.value(at: path, as: type)
 }
 
+/// As the above: of one key, without making a path.
+func read(
+    _ store: DefaultsStore, _ steps: UnsafePointer<kv_step>?, _ count: Int, typed type: OpaquePointer? = nil
+) throws -> PropertyList? {
+    guard let key = try onlyKey(steps, count) else { return try read(store, steps, count, as: type) }
+    guard let type = Handle.borrow(type, as: TypeHandle.self)?.type else { return try store.value(forUTF8Key: key) }
+    return try store.value(forUTF8Key: key, as: type)
+}
+
+/// Sets the value at the path, as the type says where there is one; gives how many elements were dropped.
 func write(
     _ storage: Storage, _ steps: UnsafePointer<kv_step>?, _ count: Int, _ value: PropertyList, _ type: OpaquePointer?,
     _ flags: UInt32
-) throws {
+) throws -> Int {
     let path = try path(steps, count)
-    guard let type = Handle.borrow(type, as: TypeHandle.self)?.type else { return try storage.set(value, at: path) }
-    try storage.set(value, at: path, as: type, options: try encodeOptions(flags))
+    guard let type = Handle.borrow(type, as: TypeHandle.self)?.type else {
+        try storage.set(value, at: path)
+        return 0
+    }
+    return try storage.set(value, at: path, as: type, options: try encodeOptions(flags))
+}
+
+/// As the above: of one key, without making a path.
+func write(
+    _ store: DefaultsStore, _ steps: UnsafePointer<kv_step>?, _ count: Int, _ value: PropertyList,
+    typed type: OpaquePointer?, _ flags: UInt32
+) throws -> Int {
+    guard let key = try onlyKey(steps, count) else { return try write(store, steps, count, value, type, flags) }
+    guard let type = Handle.borrow(type, as: TypeHandle.self)?.type else {
+        try store.set(value, forUTF8Key: key)
+        return 0
+    }
+    return try store.set(value, forUTF8Key: key, as: type, options: try encodeOptions(flags))
 }
 
 /// Gives the value, or says that it is absent.
@@ -169,15 +189,6 @@ func give(_ value: PropertyList?, _ result: UnsafeMutablePointer<OpaquePointer?>
     guard let value else { return KV_ABSENT }
     giveTree(value, result)
     return KV_OK
-}
-
-/// The value at the path of a store, as the type shows it where there is one.
-func read(
-    _ store: DefaultsStore, _ steps: UnsafePointer<kv_step>?, _ count: Int, typed type: OpaquePointer?
-) throws -> PropertyList? {
-    guard let type = Handle.borrow(type, as: TypeHandle.self)?.type else { return try read(store, steps, count) }
-    if let key = try onlyKey(steps, count) { return try store.value(forUTF8Key: key, as: type) }
-    return try store.value(at: try path(steps, count), as: type)
 }
 
 @c @implementation public func kv_store_get(
@@ -238,21 +249,6 @@ private func mismatch(_ found: PropertyListKind, _ expected: String, _ path: Pro
     _ error: UnsafeMutablePointer<OpaquePointer?>?
 ) -> kv_status {
     readScalar(store, steps, count, value, error, "Double") { $0.number }
-}
-
-/// Sets the value at the path of a store, as the type says where there is one; gives how many elements were dropped.
-func write(
-    _ store: DefaultsStore, _ steps: UnsafePointer<kv_step>?, _ count: Int, _ value: PropertyList,
-    typed type: OpaquePointer?, _ flags: UInt32
-) throws -> Int {
-    let key = try onlyKey(steps, count)
-    guard let type = Handle.borrow(type, as: TypeHandle.self)?.type else {
-        if let key { try store.set(value, forUTF8Key: key) } else { try store.set(value, at: try path(steps, count)) }
-        return 0
-    }
-    let options = try encodeOptions(flags)
-    if let key { return try store.set(value, forUTF8Key: key, as: type, options: options) }
-    return try store.set(value, at: try path(steps, count), as: type, options: options)
 }
 
 @c @implementation public func kv_store_set(

@@ -34,7 +34,7 @@ internal import PropertyLists
 ) -> kv_status {
     reporting(error) {
         let transaction = try require(transaction, TransactionHandle.self, "transaction").transaction
-        try write(transaction, steps, count, try tree(value, "value"), type, flags)
+        _ = try write(transaction, steps, count, try tree(value, "value"), type, flags)
         return KV_OK
     }
 }
@@ -46,9 +46,8 @@ internal import PropertyLists
 ) -> kv_status {
     reporting(error) {
         let transaction = try require(transaction, TransactionHandle.self, "transaction").transaction
-        let type = try require(type, TypeHandle.self, "type").type
-        let found = try transaction.set(
-            try tree(value, "value"), at: try path(steps, count), as: type, options: try encodeOptions(flags))
+        _ = try require(type, TypeHandle.self, "type")
+        let found = try write(transaction, steps, count, try tree(value, "value"), type, flags)
         dropped?.pointee = found
         return KV_OK
     }
