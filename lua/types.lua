@@ -43,7 +43,9 @@ local function copied(value, copies)
     copies[value] = copy
     for key, old in next, value do copy[key] = copied(old, copies) end
     local tag = getmetatable(value)
-    if tag == array_tag or tag == dictionary_tag then setmetatable(copy, tag) end
+    if tag == array_tag or tag == dictionary_tag then
+      setmetatable(copy, tag)
+    end
   end
   return copies[value]
 end

@@ -56,10 +56,10 @@ describe("decode and encode", function()
   end)
 
   it("take a lone word for OpenStep text, unless JSON is asked for", function()
-    for text, value in pairs { null = kv.null, ["true"] = true, ["12"] = 12,
+    for text, json in pairs { null = kv.null, ["true"] = true, ["12"] = 12,
       ["1.5"] = 1.5, ['"a"'] = "a" } do
       assert.equal((text:gsub('"', "")), kv.decode(text))
-      assert.equal(value, kv.decode(text, nil, { format = "json" }))
+      assert.equal(json, kv.decode(text, nil, { format = "json" }))
     end
     assert.equal(kv.null, kv.decode "[null]"[1])
   end)
