@@ -31,12 +31,28 @@ local function part(field)
   return description
 end
 
+local to_bytes, from_bytes = kv.encode, kv.decode
+local defaults = setmetatable({}, { __mode = "k" })
+
+--- A type's default as reading an absent value gives it to the converters: in
+-- the kinds of the type, with the defaults of what is in it.
+local function default_of(self)
+  if defaults[self] == nil then
+    local plain = new_type { description = self.description }
+    local bytes, problem =
+      to_bytes(self.default_value, plain, { format = "binary" })
+    if not bytes then error(problem, 0) end
+    defaults[self] = from_bytes(bytes, plain)
+  end
+  return copied(defaults[self])
+end
+
 --- What the converters of a type, or those in it, make of a stored value. What
 -- they make nil is the default, which is stored as every other value is.
 local function decoded(self, value, context)
   local result = self.decoder(value, context)
   if result ~= nil or not self.has_default then return result end
-  return self.decoder(copied(self.default_value), context)
+  return self.decoder(default_of(self), context)
 end
 
 local function encoded(self, value, context)

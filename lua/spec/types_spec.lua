@@ -174,6 +174,21 @@ describe("types", function()
       assert.is_nil(store:get("none", Color))
     end)
 
+    it("give the default in the kinds of the type", function()
+      local Point = kv.struct "NilPoint" {
+        x = kv.double, y = kv.double:default(2),
+      }
+      local Corner = Point:default({ x = 1 }):convert {
+        decode = function(point) return point.x >= 0 and point or nil end,
+      }
+      store:set("point", { x = -1.0 })
+      for _, key in ipairs { "point", "none" } do
+        local point = store:get(key, Corner)
+        assert.same({ x = 1.0, y = 2.0 }, point)
+        assert.equal("float", math.type(point.x))
+      end
+    end)
+
     it("give each reader a default of its own", function()
       local given = { 51.0, 0.0, 0.0, 1.0 }
       local List = kv.array_of(kv.double):default(given):convert {
