@@ -21,14 +21,21 @@ struct Conformance: ~Copyable {
 
     /// Whether `list`, as it is stored, is its own program form.
     static func isUnchanged(_ list: PropertyList, _ plan: TypePlan) -> Bool {
-        defer { withExtendedLifetime((plan, list.document)) {} }
+        defer {
+            withExtendedLifetime(plan) {}
+            withExtendedLifetime(list) {}
+        }
         let check = Conformance(plan, list.document, isEncoding: false, over: list.document)
         return check.holds(plan.root, list.index, over: -1, depth: 0)
     }
 
     /// Whether `list`, in program form, needs no change to be stored over what is stored now, if anything is.
     static func isStorable(_ list: PropertyList, over stored: PropertyList?, _ plan: TypePlan) -> Bool {
-        defer { withExtendedLifetime((plan, list.document, stored?.document)) {} }
+        defer {
+            withExtendedLifetime(plan) {}
+            withExtendedLifetime(list) {}
+            withExtendedLifetime(stored) {}
+        }
         let check = Conformance(plan, list.document, isEncoding: true, over: stored?.document ?? list.document)
         return check.holds(plan.root, list.index, over: stored?.index ?? -1, depth: 0)
     }
@@ -39,7 +46,10 @@ struct Conformance: ~Copyable {
     }
 
     static func isKnown(_ stored: PropertyList, _ plan: TypePlan, as type: Int) -> Bool {
-        defer { withExtendedLifetime((plan, stored.document)) {} }
+        defer {
+            withExtendedLifetime(plan) {}
+            withExtendedLifetime(stored) {}
+        }
         let check = Conformance(plan, stored.document, isEncoding: false, over: stored.document)
         return check.knows(type, stored.index, depth: 0)
     }

@@ -21,7 +21,10 @@ struct PlanDecoding: ~Copyable {
     ///
     /// - Throws: what the code of a Swift type throws, without its place.
     static func decoded(_ list: PropertyList, _ plan: TypePlan, as type: Int) throws(TypeError) -> PropertyList? {
-        defer { withExtendedLifetime((plan, list.document)) {} }
+        defer {
+            withExtendedLifetime(plan) {}
+            withExtendedLifetime(list) {}
+        }
         var decoding = PlanDecoding(plan, list.document)
         if decoding.write(type, list.index, depth: 0) { return decoding.finish() }
         if let failure = decoding.failure { throw failure }

@@ -30,7 +30,11 @@ struct PlanEncoding: ~Copyable {
     static func encoded(
         _ list: PropertyList, over stored: PropertyList?, _ plan: TypePlan, as type: Int
     ) throws(TypeError) -> CodableType.Encoded? {
-        defer { withExtendedLifetime((plan, list.document, stored?.document)) {} }
+        defer {
+            withExtendedLifetime(plan) {}
+            withExtendedLifetime(list) {}
+            withExtendedLifetime(stored) {}
+        }
         var encoding = PlanEncoding(plan, list.document, stored?.document)
         if encoding.write(type, list.index, over: stored?.index ?? -1, depth: 0) {
             let isExact = encoding.isExact && !encoding.output.hasConverted && plan.isPure
