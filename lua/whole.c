@@ -42,44 +42,23 @@ static int store_is_forced(lua_State *L) {
   return 1;
 }
 
-/* store:bool_for_key(key) */
-static int store_bool(lua_State *L) {
-  kvl_state *state = kvl_state_of(L);
-  kv_error *error = NULL;
-  int value = 0;
-  kv_store *store = kvl_check_whole(L);
-  kv_status status =
-      kv_store_bool_for_key(store, check_text(L, 2), &value, &error);
-  if (status != KV_OK) return kvl_raise(L, state, status, error);
-  lua_pushboolean(L, value);
-  return 1;
-}
+/* store:NAME_for_key(key): the value, converted as UserDefaults converts */
+#define CONVERTING(name, value_type, push)                                  \
+  static int store_##name(lua_State *L) {                                   \
+    kvl_state *state = kvl_state_of(L);                                     \
+    kv_error *error = NULL;                                                 \
+    value_type value = 0;                                                   \
+    kv_store *store = kvl_check_whole(L);                                   \
+    kv_status status =                                                      \
+        kv_store_##name##_for_key(store, check_text(L, 2), &value, &error); \
+    if (status != KV_OK) return kvl_raise(L, state, status, error);         \
+    push(L, value);                                                         \
+    return 1;                                                               \
+  }
 
-/* store:integer_for_key(key) */
-static int store_integer(lua_State *L) {
-  kvl_state *state = kvl_state_of(L);
-  kv_error *error = NULL;
-  int64_t value = 0;
-  kv_store *store = kvl_check_whole(L);
-  kv_status status =
-      kv_store_integer_for_key(store, check_text(L, 2), &value, &error);
-  if (status != KV_OK) return kvl_raise(L, state, status, error);
-  lua_pushinteger(L, (lua_Integer)value);
-  return 1;
-}
-
-/* store:double_for_key(key) */
-static int store_double(lua_State *L) {
-  kvl_state *state = kvl_state_of(L);
-  kv_error *error = NULL;
-  double value = 0;
-  kv_store *store = kvl_check_whole(L);
-  kv_status status =
-      kv_store_double_for_key(store, check_text(L, 2), &value, &error);
-  if (status != KV_OK) return kvl_raise(L, state, status, error);
-  lua_pushnumber(L, value);
-  return 1;
-}
+CONVERTING(bool, int, lua_pushboolean)
+CONVERTING(integer, int64_t, lua_pushinteger)
+CONVERTING(double, double, lua_pushnumber)
 
 /* store:string_for_key(key) */
 static int store_string(lua_State *L) {
