@@ -2,7 +2,7 @@
 #include "session.h"
 
 kvl_handle *kvl_new_handle(lua_State *L) {
-  kvl_handle *handle = lua_newuserdatauv(L, sizeof *handle, 3);
+  kvl_handle *handle = lua_newuserdatauv(L, sizeof *handle, 4);
   handle->mark = NULL;
   handle->session = handle;
   handle->store = NULL;
@@ -40,6 +40,7 @@ kvl_handle *kvl_push_part(lua_State *L, const kv_step *steps, size_t count) {
   }
   lua_setiuservalue(L, -2, KVL_SESSION);
   kvl_inherit(L, KVL_CONTEXT);
+  kvl_inherit(L, KVL_SCOPE);
   kvl_push_steps(L, steps, count);
   lua_setiuservalue(L, -2, KVL_PREFIX);
   part->is_part = 1;
@@ -51,12 +52,24 @@ int kvl_push_context(lua_State *L) {
   return lua_gettop(L);
 }
 
+const kv_type *kvl_check_own_type(lua_State *L, kvl_state *state, int index) {
+  if (lua_type(L, index) != LUA_TSTRING) return kvl_check_type(L, state, index);
+  lua_getiuservalue(L, 1, KVL_SCOPE);
+  const kv_type *type = kvl_check_type_in(L, state, index, lua_gettop(L));
+  lua_pop(L, 1);
+  return type;
+}
+
 /* ---- For the files that know stores alone */
 
 kv_store **kvl_new_store(lua_State *L) { return &kvl_new_handle(L)->store; }
 
 void kvl_set_context(lua_State *L, int handle) {
   lua_setiuservalue(L, handle, KVL_CONTEXT);
+}
+
+void kvl_set_scope(lua_State *L, int handle) {
+  lua_setiuservalue(L, handle, KVL_SCOPE);
 }
 
 kv_store *kvl_check_store(lua_State *L, kvl_state *state) {

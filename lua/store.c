@@ -57,7 +57,7 @@ static int store_get(lua_State *L) {
     return 1;
   }
   lua_settop(L, 3);
-  const kv_type *type = kvl_check_type(L, state, 3);
+  const kv_type *type = kvl_check_own_type(L, state, 3);
   kvl_full_path(L, 2, &path);
   int context = type ? kvl_push_context(L) : 0;
   kvl_push_value(L, state, session, &path, type);
@@ -101,14 +101,15 @@ int kvl_put_value(lua_State *L, kvl_state *state, kvl_handle *session,
                   int path_index, int value, int type_index, int options) {
   kvl_path path;
   kv_error *error = NULL;
-  const kv_type *type = kvl_check_type(L, state, type_index);
+  const kv_type *type = kvl_check_own_type(L, state, type_index);
   uint32_t flags = check_flags(L, options);
   if (type) {
     int context = kvl_push_context(L);
     lua_pushvalue(L, value);
     kvl_convert_encoded(L, type_index, context);
     value = lua_gettop(L);
-    type = kvl_check_type(L, state, type_index); /* after the last Lua call */
+    /* after the last Lua call */
+    type = kvl_check_own_type(L, state, type_index);
   }
   kvl_full_path(L, path_index, &path);
   size_t dropped = 0;

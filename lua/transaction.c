@@ -12,6 +12,7 @@ static kvl_handle *new_transaction(lua_State *L) {
   lua_setiuservalue(L, -2, KVL_SESSION); /* keeps the store's handle alive */
   kvl_inherit(L, KVL_PREFIX);
   kvl_inherit(L, KVL_CONTEXT);
+  kvl_inherit(L, KVL_SCOPE);
   return transaction;
 }
 
@@ -83,7 +84,7 @@ static int update_body(lua_State *L) {
   kvl_state *state = kvl_state_of(L);
   kvl_path path;
   kvl_handle *session = kvl_check_session(L, state);
-  const kv_type *type = kvl_check_type(L, state, 3);
+  const kv_type *type = kvl_check_own_type(L, state, 3);
   kvl_full_path(L, 2, &path);
   int context = kvl_push_context(L);
   kvl_push_value(L, state, session, &path, type);
