@@ -53,8 +53,8 @@ static void refusals(void) {
   kv_store *store = open_settings(), *other = NULL;
   kv_step path[3] = {kv_key("window"), kv_key("tags"), kv_index(1)};
   kv_tree *seven = integer_tree(7), *all = NULL;
-  kv_tree *expected = parse(
-      "{\"window\": {\"width\": 1, \"tags\": [\"a\"]}, \"other\": [7]}");
+  kv_tree *expected =
+      parse("{\"window\": {\"width\": 1, \"tags\": [\"a\"]}, \"other\": [7]}");
   kv_error *error = NULL;
   CHECK(set(store, "window", "[{\"width\": 1, \"tags\": [\"a\"]}]", NULL) ==
         KV_OK);
@@ -152,8 +152,7 @@ static int give_one(void *context, const kv_tree *old, kv_tree **changed) {
 
 /* Two elements hold what the type does not know, and one can be matched. */
 static void dropped(void) {
-  const char *json =
-      "{\"list\": [{\"n\": 1, \"x\": 1}, {\"n\": 2, \"x\": 2}]}";
+  const char *json = "{\"list\": [{\"n\": 1, \"x\": 1}, {\"n\": 2, \"x\": 2}]}";
   kv_type *type = type_of("struct One { n: Int }", "[One]");
   kv_store *store = new_store(json);
   kv_step key = kv_key("list");
