@@ -506,7 +506,8 @@ typedef struct kv_store_options {
                         the last commits back, whole */
   kv_check check;    /* called before each change; NULL for none */
   void *check_context;
-  const kv_type *schema; /* of the store's dictionary: a struct, whose fields are
+  const kv_type
+      *schema; /* of the store's dictionary: a struct, whose fields are
                             the top-level keys, or [String: T]; NULL for none */
 } kv_store_options;
 
