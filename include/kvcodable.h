@@ -620,7 +620,8 @@ kv_status kv_store_string_for_key(const kv_store *store, kv_str key,
 kv_status kv_store_export(const kv_store *store, kv_format format,
                           kv_bytes *bytes, kv_error **error);
 
-/* Sets the entries of a property list of any format, all or none. */
+/* Sets the entries of a property list of any format, all or none; of a keyed
+ * archive those of its plain value. */
 kv_status kv_store_import(kv_store *store, kv_str bytes, kv_error **error);
 
 /* Replaces what `target` has by what `store` has, whatever their engines. */

@@ -27,6 +27,13 @@ final class SQLiteConnection: @unchecked Sendable {
             throw error
         }
         _ = sqlite.extended_result_codes(database, 1)
+        csqlite_keep_journal(database, 1)
+    }
+
+    /// Whether what is stored was read without a fault. Before it was, closing leaves the journal where it is: of a
+    /// damaged database it goes aside with the rest.
+    var isTrusted = false {
+        didSet { if isTrusted != oldValue { csqlite_keep_journal(database, isTrusted ? 0 : 1) } }
     }
 
     func close() {

@@ -14,6 +14,7 @@ extension SQLiteEngine {
                 try consistently(connection) { () throws(DefaultsError) in try load(connection) }
             }
             dataVersion = version
+            connection.isTrusted = true
             return state
         } catch {
             guard error.code == .corrupt, isFirst, !isReadOnly else { throw error }

@@ -22,6 +22,7 @@ final class SQLiteEngine: StorageEngine, @unchecked Sendable {
     var dataVersion: Int64 = -1
     var revision: Int64 = -1
     var isInTransaction = false
+    private var hasToldOfGroup = false
     private var statements: [Statement: OpaquePointer] = [:]
     var synchronization = DefaultsStore.Options.Synchronization.full
     /// What the connection was told; nil for nothing yet.
@@ -84,6 +85,10 @@ final class SQLiteEngine: StorageEngine, @unchecked Sendable {
         if !isReadOnly { try makeFile() }
         let new = try patiently(until: deadline) { () throws(DefaultsError) in try connect() }
         connection = new
+        if folder.isGroupWritable, !isReadOnly, !hasToldOfGroup {
+            hasToldOfGroup = true
+            report?(.groupWritableFolder(folder.descriptor.path))
+        }
         return new
     }
 

@@ -22,7 +22,7 @@ import time
 from rows.proofs import Broken, Proofs
 
 ROWS = ("kill", "faults", "codes", "power", "updates", "opening", "disk", "fork", "watch", "polling", "memory",
-        "hostile", "quarantine", "network", "privileged")
+        "hostile", "quarantine", "database", "network", "privileged")
 
 
 def prove(row, proofs, folder):

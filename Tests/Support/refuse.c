@@ -4,9 +4,11 @@
  *
  *   REFUSE=inotify   inotify_init1 fails with EMFILE
  *   REFUSE=rename    renameat fails with EIO
+ *   REFUSE=sqlite    dlopen does not find libsqlite3
  *   REFUSE=statfs    fstatfs says that the file system's type is REFUSE_TYPE
  */
 #define _GNU_SOURCE
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -42,4 +44,11 @@ int fstatfs(int descriptor, struct statfs *information) {
   if (status == 0 && refuses("statfs"))
     information->f_type = (__typeof__(information->f_type))strtoul(getenv("REFUSE_TYPE"), NULL, 0);
   return status;
+}
+
+void *dlopen(const char *name, int flags) {
+  if (name && strstr(name, "sqlite") && refuses("sqlite")) return NULL;
+  void *(*real)(const char *, int);
+  *(void **)&real = dlsym(RTLD_NEXT, "dlopen");
+  return real(name, flags);
 }
