@@ -14,11 +14,11 @@ def expect(said, expected, what):
 
 
 def prove(proofs, folder):
-    for check in (made, foreign, damaged, without_library):
+    for check in (made, synchronous, foreign, damaged, without_library):
         place = f"{folder}/{check.__name__}"
         os.makedirs(place)
         check(proofs, place + "/store.sqlite")
-    return "made, another program's, damaged, no library"
+    return "made, synchronous, another program's, damaged, no library"
 
 
 def made(proofs, path):
@@ -30,6 +30,22 @@ def made(proofs, path):
     if found != [APPLICATION, 1, "wal"]:
         raise Broken(f"{found}")
     expect(proofs.run("probe", path).stdout, "open 1\nset\n", "an old database")
+
+
+def synchronous(proofs, path):
+    """Each set reaches the disk; with synchronous=NORMAL none does on its own."""
+    syncs = {}
+    for kind in ("full", "normal"):
+        log = f"{path}-{kind}.log"
+        proofs.run("attempt", path, 20, LD_PRELOAD=proofs.interposer, INTERPOSE_FOLDER=os.path.dirname(path),
+                   INTERPOSE_RECORD=log, STORE_SYNCHRONIZATION=kind)
+        lines = [line.split(" ") for line in pathlib.Path(log).read_text().splitlines()]
+        said = [number for number, line in enumerate(lines) if line[0] == "say"]
+        between = lines[said[0]:said[19]]
+        syncs[kind] = sum(line[0] == "sync" for line in between)
+        os.unlink(log)
+    if syncs != {"full": 19, "normal": 0}:
+        raise Broken(f"{syncs}")
 
 
 def foreign(proofs, path):

@@ -14,6 +14,7 @@ func openStore(_ file: String, _ durability: DefaultsDurability) throws -> Defau
     var options = DefaultsStore.Options()
     options.durability = durability
     options.timeout = .seconds(60)
+    if getenv("STORE_SYNCHRONIZATION").map({ String(cString: $0) }) == "normal" { options.synchronization = .normal }
     return try DefaultsStore.open(path: file, options: options)
 }
 
