@@ -134,6 +134,11 @@ void kvl_push_null(lua_State *L);
 
 /* ---- Walking and building */
 
+/* Walking and building take up to 4 places of the stack for each level of tables
+ * and 4 besides. Lua gives a C function 20 without being asked, of which its own
+ * work takes up to 8: the first levels need not ask. */
+enum { KVL_FREE_LEVELS = 2, KVL_PLACES = 8 };
+
 typedef void (*kvl_free)(void *object);
 
 /* Writes the Lua value into the state's buffers. Pushes nothing and gives 1, or

@@ -42,14 +42,23 @@ static inline kvl_handle *kvl_handle_at(lua_State *L, const kvl_state *state,
   return handle->mark == state->store_meta ? handle : NULL;
 }
 
-/* The session of the handle at 1; raises unless it is open. */
-static inline kvl_handle *kvl_check_session(lua_State *L, kvl_state *state) {
+/* The handle at 1; raises unless its session is open. */
+static inline kvl_handle *kvl_check_handle(lua_State *L, kvl_state *state) {
   kvl_handle *handle = kvl_handle_at(L, state, 1);
   if (handle && (handle->session->store || handle->session->transaction))
-    return handle->session;
+    return handle;
   kvl_refuse_handle(L);
   return NULL;
 }
+
+/* The session of the handle at 1; raises unless it is open. */
+static inline kvl_handle *kvl_check_session(lua_State *L, kvl_state *state) {
+  return kvl_check_handle(L, state)->session;
+}
+
+/* The whole path of the argument at `index`, below a handle at 1. Raises. */
+void kvl_path_below(lua_State *L, const kvl_handle *handle, int index,
+                    kvl_path *path);
 
 /* Pushes a handle rooted at the path, below the session of the handle at 1. */
 kvl_handle *kvl_push_part(lua_State *L, const kv_step *steps, size_t count);
@@ -70,7 +79,7 @@ void kvl_push_value(lua_State *L, kvl_state *state, kvl_handle *session,
 /* Stores the value at `value` as the type at `type_index` says, which may be
  * nil. With a type, pushes how many elements of stored arrays went with what the
  * type does not know, and gives 1; else gives 0. Raises. */
-int kvl_put_value(lua_State *L, kvl_state *state, kvl_handle *session,
+int kvl_put_value(lua_State *L, kvl_state *state, const kvl_handle *handle,
                   int path_index, int value, int type_index, int options);
 
 /* Parts of the store's methods: each adds them to the table on top. */

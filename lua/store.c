@@ -50,17 +50,17 @@ void kvl_push_value(lua_State *L, kvl_state *state, kvl_handle *session,
 static int store_get(lua_State *L) {
   kvl_state *state = kvl_state_of(L);
   kvl_path path;
-  kvl_handle *session = kvl_check_session(L, state);
+  const kvl_handle *handle = kvl_check_handle(L, state);
   if (lua_isnoneornil(L, 3)) {
-    kvl_full_path(L, 2, &path);
-    kvl_push_value(L, state, session, &path, NULL);
+    kvl_path_below(L, handle, 2, &path);
+    kvl_push_value(L, state, handle->session, &path, NULL);
     return 1;
   }
   lua_settop(L, 3);
   const kv_type *type = kvl_check_own_type(L, state, 3);
-  kvl_full_path(L, 2, &path);
+  kvl_path_below(L, handle, 2, &path);
   int context = type ? kvl_push_context(L) : 0;
-  kvl_push_value(L, state, session, &path, type);
+  kvl_push_value(L, state, handle->session, &path, type);
   if (type) kvl_convert_decoded(L, 3, context);
   return 1;
 }
@@ -97,7 +97,7 @@ static kv_status put(lua_State *L, kvl_state *state, kvl_handle *session,
 }
 
 /* Stores the value at `value` as the type at `type_index` says. */
-int kvl_put_value(lua_State *L, kvl_state *state, kvl_handle *session,
+int kvl_put_value(lua_State *L, kvl_state *state, const kvl_handle *handle,
                   int path_index, int value, int type_index, int options) {
   kvl_path path;
   kv_error *error = NULL;
@@ -111,10 +111,10 @@ int kvl_put_value(lua_State *L, kvl_state *state, kvl_handle *session,
     /* after the last Lua call */
     type = kvl_check_own_type(L, state, type_index);
   }
-  kvl_full_path(L, path_index, &path);
+  kvl_path_below(L, handle, path_index, &path);
   size_t dropped = 0;
-  kv_status status =
-      put(L, state, session, &path, value, type, flags, &dropped, &error);
+  kv_status status = put(L, state, handle->session, &path, value, type, flags,
+                         &dropped, &error);
   if (status != KV_OK) kvl_raise(L, state, status, error);
   if (type) lua_pushinteger(L, (lua_Integer)dropped);
   return type != NULL;
@@ -124,10 +124,10 @@ int kvl_put_value(lua_State *L, kvl_state *state, kvl_handle *session,
  * stored arrays went with what the type does not know */
 static int store_set(lua_State *L) {
   kvl_state *state = kvl_state_of(L);
-  kvl_handle *session = kvl_check_session(L, state);
+  const kvl_handle *handle = kvl_check_handle(L, state);
   if (lua_isnoneornil(L, 3))
     return luaL_argerror(L, 3, "nil is no value; use remove");
-  return kvl_put_value(L, state, session, 2, 3, 4, 5);
+  return kvl_put_value(L, state, handle, 2, 3, 4, 5);
 }
 
 /* store:remove(path): whether something was there */
