@@ -87,7 +87,6 @@ typedef struct kvl_state {
   int array_ref;
   const void *value_meta[5];
   const void *type_meta;
-  const void *store_meta;
   kv_registry *registry;
   uint32_t policy; /* what the host forbids: KV_LUA_... */
   int epoll;       /* what kv.fd() gave; 0 for none */
@@ -290,10 +289,10 @@ void kvl_set_context(lua_State *L, int handle);
 void kvl_set_scope(lua_State *L, int handle);
 
 /* The open store of the handle at 1, which is no transaction. Raises. */
-kv_store *kvl_check_store(lua_State *L, kvl_state *state);
+kv_store *kvl_check_store(lua_State *L);
 
 /* The same of a handle that is no part. Raises. */
-kv_store *kvl_check_whole(lua_State *L, kvl_state *state);
+kv_store *kvl_check_whole(lua_State *L);
 
 /* The store of the handle at `index`; NULL where it is closed. */
 kv_store *kvl_store_at(lua_State *L, int index);

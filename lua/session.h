@@ -14,7 +14,8 @@
  * What is alive is in one place, the session: the store's own handle or the
  * transaction's, which a part refers to. */
 typedef struct kvl_handle {
-  const void *mark; /* of the Lua state's module, which no other userdata has */
+  const void *mark; /* &kvl_handle_mark, which no other userdata begins with */
+  kvl_state *state;
   struct kvl_handle *session;
   kv_store *store;             /* NULL once closed, or in a transaction */
   kv_transaction *transaction; /* NULL once over, or in a store */
@@ -30,30 +31,31 @@ enum { KVL_SESSION = 1, KVL_PREFIX = 2, KVL_CONTEXT = 3, KVL_SCOPE = 4 };
 /* Pushes a handle that is a session of its own. */
 kvl_handle *kvl_new_handle(lua_State *L);
 
-/* Raises: what is at 1 is no handle, or its session is over. */
-void kvl_refuse_handle(lua_State *L);
+/* Raises: what is at 1 is no handle, or its session or the Lua state is over. */
+_Noreturn void kvl_refuse_handle(lua_State *L);
+
+extern const char kvl_handle_mark;
 
 /* The handle at `index`, or NULL. Raises nothing. A light userdata has no
  * length, and what is as long as a handle begins with a word. */
-static inline kvl_handle *kvl_handle_at(lua_State *L, const kvl_state *state,
-                                        int index) {
+static inline kvl_handle *kvl_handle_at(lua_State *L, int index) {
   kvl_handle *handle = lua_touserdata(L, index);
   if (!handle || lua_rawlen(L, index) != sizeof *handle) return NULL;
-  return handle->mark == state->store_meta ? handle : NULL;
+  return handle->mark == &kvl_handle_mark ? handle : NULL;
 }
 
 /* The handle at 1; raises unless its session is open. */
-static inline kvl_handle *kvl_check_handle(lua_State *L, kvl_state *state) {
-  kvl_handle *handle = kvl_handle_at(L, state, 1);
-  if (handle && (handle->session->store || handle->session->transaction))
-    return handle;
-  kvl_refuse_handle(L);
-  return NULL;
+static inline kvl_handle *kvl_check_handle(lua_State *L) {
+  kvl_handle *handle = kvl_handle_at(L, 1);
+  if (!handle || handle->state->is_over ||
+      !(handle->session->store || handle->session->transaction))
+    kvl_refuse_handle(L);
+  return handle;
 }
 
 /* The session of the handle at 1; raises unless it is open. */
-static inline kvl_handle *kvl_check_session(lua_State *L, kvl_state *state) {
-  return kvl_check_handle(L, state)->session;
+static inline kvl_handle *kvl_check_session(lua_State *L) {
+  return kvl_check_handle(L)->session;
 }
 
 /* The whole path of the argument at `index`, below a handle at 1. Raises. */

@@ -48,9 +48,9 @@ void kvl_push_value(lua_State *L, kvl_state *state, kvl_handle *session,
 
 /* store:get(path, type?) */
 static int store_get(lua_State *L) {
-  kvl_state *state = kvl_state_of(L);
   kvl_path path;
-  const kvl_handle *handle = kvl_check_handle(L, state);
+  const kvl_handle *handle = kvl_check_handle(L);
+  kvl_state *state = handle->state;
   if (lua_isnoneornil(L, 3)) {
     kvl_path_below(L, handle, 2, &path);
     kvl_push_value(L, state, handle->session, &path, NULL);
@@ -123,8 +123,8 @@ int kvl_put_value(lua_State *L, kvl_state *state, const kvl_handle *handle,
 /* store:set(path, value, type?, options?): with a type, how many elements of
  * stored arrays went with what the type does not know */
 static int store_set(lua_State *L) {
-  kvl_state *state = kvl_state_of(L);
-  const kvl_handle *handle = kvl_check_handle(L, state);
+  const kvl_handle *handle = kvl_check_handle(L);
+  kvl_state *state = handle->state;
   if (lua_isnoneornil(L, 3))
     return luaL_argerror(L, 3, "nil is no value; use remove");
   return kvl_put_value(L, state, handle, 2, 3, 4, 5);
@@ -135,7 +135,7 @@ static int store_remove(lua_State *L) {
   kvl_state *state = kvl_state_of(L);
   kvl_path path;
   kv_error *error = NULL;
-  kvl_handle *session = kvl_check_session(L, state);
+  kvl_handle *session = kvl_check_session(L);
   lua_settop(L, 2);
   kvl_full_path(L, 2, &path);
   kv_status status =
@@ -155,7 +155,7 @@ static int store_keys(lua_State *L) {
   kv_error *error = NULL;
   kv_tree *tree = NULL;
   kv_str key;
-  kvl_handle *session = kvl_check_session(L, state);
+  kvl_handle *session = kvl_check_session(L);
   lua_settop(L, 1);
   lua_newtable(L);
   kvl_full_path(L, 2, &path);
@@ -186,7 +186,7 @@ static void anchor_path(lua_State *L, int index) {
 /* store:at(path): a handle on a part, with the same methods */
 static int store_at(lua_State *L) {
   kvl_path path;
-  kvl_check_session(L, kvl_state_of(L));
+  kvl_check_session(L);
   lua_settop(L, 2);
   anchor_path(L, 2);
   kvl_full_path(L, 2, &path);
@@ -199,7 +199,6 @@ void kvl_open_store(lua_State *L) {
       {"get", store_get},   {"set", store_set}, {"remove", store_remove},
       {"keys", store_keys}, {"at", store_at},   {NULL, NULL}};
   kvl_new_class(L, KVL_STORE_NAME, methods);
-  kvl_state_of(L)->store_meta = lua_topointer(L, -1);
   kvl_add_closing(L);
   kvl_add_transactions(L);
   kvl_add_migrations(L);

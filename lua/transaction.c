@@ -46,7 +46,7 @@ static void end(lua_State *L, kvl_state *state, kvl_handle *transaction,
  * that transaction. */
 static int run(lua_State *L, kvl_state *state, lua_CFunction body) {
   int arguments = lua_gettop(L);
-  kvl_handle *session = kvl_check_session(L, state);
+  kvl_handle *session = kvl_check_session(L);
   kvl_handle *transaction = NULL;
   luaL_checkstack(L, arguments + 8, NULL);
   if (session->transaction)
@@ -83,7 +83,7 @@ static int store_transaction(lua_State *L) {
 static int update_body(lua_State *L) {
   kvl_state *state = kvl_state_of(L);
   kvl_path path;
-  const kvl_handle *handle = kvl_check_handle(L, state);
+  const kvl_handle *handle = kvl_check_handle(L);
   const kv_type *type = kvl_check_own_type(L, state, 3);
   kvl_path_below(L, handle, 2, &path);
   int context = kvl_push_context(L);
