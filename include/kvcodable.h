@@ -506,7 +506,18 @@ typedef struct kv_store_options {
                         the last commits back, whole */
   kv_check check;    /* called before each change; NULL for none */
   void *check_context;
+  const kv_type
+      *schema; /* of the store's dictionary: a struct, whose fields are
+                            the top-level keys, or [String: T]; NULL for none */
 } kv_store_options;
+
+/* A schema refuses changes: with KV_TYPE_MISMATCH what would make the value of
+ * one of its keys something that kv_store_get() with the field's type does not
+ * give. A transaction is looked at when it is committed. Keys that a struct does
+ * not declare may hold what they will, and every key may be absent. Defaults are
+ * looked at when they are registered; what is stored already, and what other
+ * layers hold, is not: the store opens, and a typed get says what is wrong. The
+ * type may be freed once the store is open. KV_INVALID_TYPE for another type. */
 
 /* Gives the store `name`, such as "com.acme.app": the file NAME.plist in
  * $XDG_CONFIG_HOME or ~/.config. A file that cannot be read is an error, never
@@ -609,7 +620,8 @@ kv_status kv_store_string_for_key(const kv_store *store, kv_str key,
 kv_status kv_store_export(const kv_store *store, kv_format format,
                           kv_bytes *bytes, kv_error **error);
 
-/* Sets the entries of a property list of any format, all or none. */
+/* Sets the entries of a property list of any format, all or none; of a keyed
+ * archive those of its plain value. */
 kv_status kv_store_import(kv_store *store, kv_str bytes, kv_error **error);
 
 /* Replaces what `target` has by what `store` has, whatever their engines. */
@@ -690,6 +702,13 @@ typedef int (*kv_change)(void *context, const kv_tree *old, kv_tree **changed);
 kv_status kv_store_update(kv_store *store, const kv_step *path, size_t steps,
                           const kv_type *type, kv_change change, void *context,
                           kv_error **error);
+
+/* The same with a type, which may not be NULL, and the flags of a typed set;
+ * `dropped` as of kv_store_set_typed(). */
+kv_status kv_store_update_typed(kv_store *store, const kv_step *path,
+                                size_t steps, const kv_type *type,
+                                uint32_t flags, kv_change change, void *context,
+                                size_t *dropped, kv_error **error);
 
 /* ---- Migrations: bringing an older program's store up to date
  *

@@ -55,6 +55,8 @@ local kv = {}
 ---@field managed_file? string the administrator's file
 ---@field global_domain? boolean false leaves it out
 ---@field context? any handed to converters
+---@field types? table<string, kvcodable.AnyType> what names in expressions mean
+---@field schema? kvcodable.AnyType what the store's dictionary has to be
 
 ---@class kvcodable.ReadOptions
 ---@field format? kvcodable.Format

@@ -272,6 +272,14 @@ void kvl_push_steps(lua_State *L, const kv_step *steps, size_t count);
 const kv_type *kvl_check_type(lua_State *L, kvl_state *state, int index,
                               int *converts);
 
+/* The same, in which names mean what the scope at `scope` says before they mean
+ * what they do in this Lua state. */
+const kv_type *kvl_check_type_in(lua_State *L, kvl_state *state, int index,
+                                 int scope, int *converts);
+
+/* Pushes a scope: what the names in the table at `names` mean. Raises. */
+void kvl_push_scope(lua_State *L, int names);
+
 /* Replaces the value on top, as it is stored, by what the converters of the
  * type at `type`, which has some, make of it; and the other way. Raises what
  * they raise. `context` is where the context stands. */
@@ -286,8 +294,10 @@ void kvl_push_bytes(lua_State *L, kvl_state *state, kv_bytes *bytes);
 /* Pushes a store's handle; gives where the store goes. */
 kv_store **kvl_new_store(lua_State *L);
 
-/* Takes what is on top as the context for the converters of a handle. */
+/* Takes what is on top as the context for the converters of a handle; as the
+ * scope of its types' names. */
 void kvl_set_context(lua_State *L, int handle);
+void kvl_set_scope(lua_State *L, int handle);
 
 /* The open store of the handle at 1, which is no transaction. Raises. */
 kv_store *kvl_check_store(lua_State *L);

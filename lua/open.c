@@ -72,6 +72,16 @@ static kv_tree *option_tree(lua_State *L, kvl_state *state, const char *name,
   return tree;
 }
 
+/* Pushes the scope that the options at 2 make of their types, also into the
+ * handle at 3; gives where it stands, 0 for none. */
+static int push_scope(lua_State *L) {
+  if (lua_getfield(L, 2, "types") == LUA_TNIL) return 0;
+  kvl_push_scope(L, lua_gettop(L));
+  lua_pushvalue(L, -1);
+  kvl_set_scope(L, 3);
+  return lua_gettop(L);
+}
+
 static int open_with(lua_State *L, Opener opener, uint32_t forbidden) {
   kvl_state *state = kvl_state_of(L);
   kv_store_options options;
@@ -89,9 +99,15 @@ static int open_with(lua_State *L, Opener opener, uint32_t forbidden) {
   if (lua_istable(L, 2)) {
     lua_getfield(L, 2, "context");
     kvl_set_context(L, 3);
+    int scope = push_scope(L);
+    lua_getfield(L, 2, "schema");
+    int schema = lua_gettop(L);
+    kvl_check_type_in(L, state, schema, scope, NULL);
     check_layers(L, 2, &options);
     defaults = option_tree(L, state, "defaults", &defaults_slot);
     arguments = option_tree(L, state, "arguments", &arguments_slot);
+    /* After the last Lua call: a metamethod may do what it likes. */
+    options.schema = kvl_check_type_in(L, state, schema, scope, NULL);
   }
   options.defaults = defaults;
   options.arguments = arguments;

@@ -7,7 +7,7 @@ const char kvl_handle_mark = 0;
 
 kvl_handle *kvl_new_handle(lua_State *L) {
   kvl_state *state = kvl_find_state(L);
-  kvl_handle *handle = lua_newuserdatauv(L, sizeof *handle, 3);
+  kvl_handle *handle = lua_newuserdatauv(L, sizeof *handle, 4);
   handle->mark = &kvl_handle_mark;
   handle->state = state;
   handle->session = handle;
@@ -47,6 +47,7 @@ kvl_handle *kvl_push_part(lua_State *L, const kv_step *steps, size_t count) {
   }
   lua_setiuservalue(L, -2, KVL_SESSION);
   kvl_inherit(L, KVL_CONTEXT);
+  kvl_inherit(L, KVL_SCOPE);
   kvl_push_steps(L, steps, count);
   lua_setiuservalue(L, -2, KVL_PREFIX);
   part->is_part = 1;
@@ -58,12 +59,28 @@ int kvl_push_context(lua_State *L) {
   return lua_gettop(L);
 }
 
+const kv_type *kvl_check_own_type(lua_State *L, kvl_state *state, int index,
+                                  int *converts) {
+  int kind = lua_type(L, index);
+  if (kind <= LUA_TNIL) return NULL;
+  if (kind != LUA_TSTRING) return kvl_check_type(L, state, index, converts);
+  lua_getiuservalue(L, 1, KVL_SCOPE);
+  const kv_type *type =
+      kvl_check_type_in(L, state, index, lua_gettop(L), converts);
+  lua_pop(L, 1);
+  return type;
+}
+
 /* ---- For the files that know stores alone */
 
 kv_store **kvl_new_store(lua_State *L) { return &kvl_new_handle(L)->store; }
 
 void kvl_set_context(lua_State *L, int handle) {
   lua_setiuservalue(L, handle, KVL_CONTEXT);
+}
+
+void kvl_set_scope(lua_State *L, int handle) {
+  lua_setiuservalue(L, handle, KVL_SCOPE);
 }
 
 kv_store *kvl_check_store(lua_State *L) {

@@ -25,8 +25,8 @@ typedef struct kvl_handle {
 } kvl_handle;
 
 /* User values of a handle: what keeps its session alive; the path of a part;
- * the context for converters. */
-enum { KVL_SESSION = 1, KVL_PREFIX = 2, KVL_CONTEXT = 3 };
+ * the context for converters; the scope of types' names, or nil. */
+enum { KVL_SESSION = 1, KVL_PREFIX = 2, KVL_CONTEXT = 3, KVL_SCOPE = 4 };
 
 /* Pushes a handle that is a session of its own. */
 kvl_handle *kvl_new_handle(lua_State *L);
@@ -70,6 +70,10 @@ void kvl_inherit(lua_State *L, int value);
 
 /* Pushes the context for converters; gives where it stands. */
 int kvl_push_context(lua_State *L);
+
+/* The type at `index`, in the scope of the handle at 1; see kvl_check_type. */
+const kv_type *kvl_check_own_type(lua_State *L, kvl_state *state, int index,
+                                  int *converts);
 
 /* Pushes the value at the path, or nil, before conversion. Raises. */
 void kvl_push_value(lua_State *L, kvl_state *state, kvl_handle *session,

@@ -58,7 +58,7 @@ static int store_get(lua_State *L) {
   }
   lua_settop(L, 3);
   int converts = 0;
-  const kv_type *type = kvl_check_type(L, state, 3, &converts);
+  const kv_type *type = kvl_check_own_type(L, state, 3, &converts);
   kvl_path_below(L, handle, 2, &path);
   int context = converts ? kvl_push_context(L) : 0;
   kvl_push_value(L, state, handle->session, &path, type);
@@ -104,13 +104,13 @@ int kvl_put_value(lua_State *L, kvl_state *state, const kvl_handle *handle,
   kv_error *error = NULL;
   int converts = 0;
   uint32_t flags = check_flags(L, options);
-  const kv_type *type = kvl_check_type(L, state, type_index, &converts);
+  const kv_type *type = kvl_check_own_type(L, state, type_index, &converts);
   if (converts) {
     int context = kvl_push_context(L);
     lua_pushvalue(L, value);
     kvl_convert_encoded(L, type_index, context);
     value = lua_gettop(L);
-    type = kvl_check_type(L, state, type_index, NULL); /* after Lua calls */
+    type = kvl_check_own_type(L, state, type_index, NULL); /* after Lua calls */
   }
   kvl_path_below(L, handle, path_index, &path);
   size_t dropped = 0;

@@ -255,19 +255,22 @@ local function later(name)
     encoder = converter "encoder" }
 end
 
---- The type of an expression such as "[Window]?".
-function shared.parse(text)
+--- The type of an expression such as "[Window]?"; names mean what `scope`
+-- says, where one is given.
+function shared.parse(text, scope)
   local inner = text:match "^%s*(.-)%s*$"
-  local known = builtins[inner] or not defining[inner] and named[inner]
+  local known = builtins[inner] or scope and scope.named[inner]
+    or not defining[inner] and named[inner]
   if known then return known end
+  local function inside(name) return check_type(name, 4, scope) end
   local optional = inner:match "^(.*)%?$"
-  if optional then return check_type(optional, 3):optional() end
+  if optional then return inside(optional):optional() end
   local value = inner:match "^%[%s*String%s*:%s*(.*)%]$"
-  if value then return kv.dictionary_of(value) end
+  if value then return kv.dictionary_of(inside(value)) end
   local element, length = inner:match "^%[(.*)%]%s*%(([^%[%]]*)%)$"
-  if element then return kv.array_of(element):length(length) end
+  if element then return kv.array_of(inside(element)):length(length) end
   element = inner:match "^%[(.*)%]$"
-  if element then return kv.array_of(element) end
+  if element then return kv.array_of(inside(element)) end
   if inner:match "^[%a_\x80-\xff][%w_\x80-\xff]*$" then
     return later(inner)
   end
@@ -301,8 +304,8 @@ local function expanded(description, view, inside)
   return result
 end
 
-local function compile(value)
-  local self = check_type(value, 3)
+local function compile(value, scope)
+  local self = check_type(value, 3, scope)
   local description = part(self)
   if self.has_default then
     description = { kind = "default", wrapped = description,
@@ -338,7 +341,7 @@ local function encode(self, value, context)
   return encoded(self, value, context)
 end
 
-install(compile, decode, encode)
+install(compile, decode, encode, shared.new_scope)
 
 -- ---- Stores
 

@@ -12,6 +12,7 @@ static kvl_handle *new_transaction(lua_State *L) {
   lua_setiuservalue(L, -2, KVL_SESSION); /* keeps the store's handle alive */
   kvl_inherit(L, KVL_PREFIX);
   kvl_inherit(L, KVL_CONTEXT);
+  kvl_inherit(L, KVL_SCOPE);
   return transaction;
 }
 
@@ -84,7 +85,7 @@ static int update_body(lua_State *L) {
   kvl_path path;
   const kvl_handle *handle = kvl_check_handle(L);
   int converts = 0;
-  const kv_type *type = kvl_check_type(L, state, 3, &converts);
+  const kv_type *type = kvl_check_own_type(L, state, 3, &converts);
   kvl_path_below(L, handle, 2, &path);
   int context = converts ? kvl_push_context(L) : 0;
   kvl_push_value(L, state, handle->session, &path, type);

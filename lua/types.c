@@ -15,6 +15,7 @@ typedef struct Compiled {
 static const char compiled_key;
 /* Keys of the registry: functions of sugar.lua. */
 static const char compile_function, decode_function, encode_function;
+static const char scope_function;
 
 static int type_gc(lua_State *L) {
   Compiled *compiled = luaL_checkudata(L, 1, TYPE_NAME);
@@ -94,9 +95,10 @@ static int attach(lua_State *L) {
   return 0;
 }
 
-/* install(compile, decode, encode): the sugar's part of the work */
+/* install(compile, decode, encode, scope): the sugar's part of the work */
 static int install(lua_State *L) {
-  lua_settop(L, 3);
+  lua_settop(L, 4);
+  lua_rawsetp(L, LUA_REGISTRYINDEX, &scope_function);
   lua_rawsetp(L, LUA_REGISTRYINDEX, &encode_function);
   lua_rawsetp(L, LUA_REGISTRYINDEX, &decode_function);
   lua_rawsetp(L, LUA_REGISTRYINDEX, &compile_function);
@@ -117,8 +119,8 @@ static const Compiled *compiled_at(lua_State *L, const kvl_state *state,
   return compiled;
 }
 
-const kv_type *kvl_check_type(lua_State *L, kvl_state *state, int index,
-                              int *converts) {
+const kv_type *kvl_check_type_in(lua_State *L, kvl_state *state, int index,
+                                 int scope, int *converts) {
   if (lua_isnoneornil(L, index)) return NULL;
   const Compiled *compiled = compiled_at(L, state, index);
   if (compiled) {
@@ -127,12 +129,27 @@ const kv_type *kvl_check_type(lua_State *L, kvl_state *state, int index,
   }
   lua_rawgetp(L, LUA_REGISTRYINDEX, &compile_function);
   lua_pushvalue(L, index);
-  lua_call(L, 1, 1); /* gives the type's table, compiled, or raises */
+  if (scope)
+    lua_pushvalue(L, scope);
+  else
+    lua_pushnil(L);
+  lua_call(L, 2, 1); /* gives the type's table, compiled, or raises */
   lua_replace(L, index);
   compiled = compiled_at(L, state, index);
   if (!compiled) luaL_argerror(L, index, "expected a type");
   if (converts) *converts = compiled->converts;
   return compiled->type;
+}
+
+const kv_type *kvl_check_type(lua_State *L, kvl_state *state, int index,
+                              int *converts) {
+  return kvl_check_type_in(L, state, index, 0, converts);
+}
+
+void kvl_push_scope(lua_State *L, int names) {
+  lua_rawgetp(L, LUA_REGISTRYINDEX, &scope_function);
+  lua_pushvalue(L, names);
+  lua_call(L, 1, 1);
 }
 
 static void convert(lua_State *L, const void *function, int type, int context) {

@@ -72,13 +72,22 @@ end
 --- The type that a script means: a type of this module, or an expression.
 local expressions = setmetatable({}, { __mode = "v" })
 
-local function check_type(value, level)
+-- How often a name got its meaning.
+local definitions = 0
+
+-- Names in an expression mean what `scope` says, where one is given; see
+-- new_scope.
+local function check_type(value, level, scope)
   if is_type(value) then return value end
   if type(value) == "string" then
-    local known = expressions[value]
+    if scope and scope.definitions ~= definitions then
+      scope.expressions, scope.definitions = {}, definitions
+    end
+    local cache = scope and scope.expressions or expressions
+    local known = cache[value]
     if not known then
-      known = shared.parse(value)
-      expressions[value] = known
+      known = shared.parse(value, scope)
+      cache[value] = known
     end
     return known
   end
@@ -88,8 +97,39 @@ end
 --- Gives a name its meaning.
 local function define(name, self)
   named[name], defining[name] = self, nil
+  definitions = definitions + 1
   for text in pairs(expressions) do expressions[text] = nil end
   return self
+end
+
+--- What a store's own names mean, before this state's: types by their names,
+-- and expressions, in which the others may stand.
+local function new_scope(given)
+  if type(given) ~= "table" then
+    error("types: expected a table, found " .. type(given), 0)
+  end
+  local pending, scope = {}, { named = {} }
+  for name, value in pairs(given) do
+    if type(name) ~= "string" or builtins[name]
+      or not name:match "^[%a_\x80-\xff][%w_\x80-\xff]*$" then
+      error(("types: %s is no name for a type"):format(tostring(name)), 0)
+    end
+    pending[name] = value
+  end
+  setmetatable(scope.named, { __index = function(found, name)
+    local value = pending[name]
+    if value == nil then return nil end
+    pending[name] = nil -- inside itself, it means what it means elsewhere
+    local ok, made = pcall(check_type, value, -1, scope)
+    if not ok then
+      error(type(made) == "string" and ("types.%s: %s"):format(name, made)
+        or made, 0)
+    end
+    found[name] = made
+    return made
+  end })
+  for name in pairs(given) do local _ = scope.named[name] end
+  return scope
 end
 
 local function attribute(self, name, value)
@@ -237,3 +277,4 @@ shared.array_tag, shared.copied = array_tag, copied
 shared.named, shared.builtins, shared.defining = named, builtins, defining
 shared.is_type, shared.new_type = is_type, new_type
 shared.check_type, shared.define = check_type, define
+shared.new_scope = new_scope

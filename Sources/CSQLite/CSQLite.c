@@ -35,3 +35,8 @@ const csqlite_functions *csqlite_load(void) {
   pthread_once(&once, load);
   return loaded;
 }
+
+void csqlite_keep_journal(sqlite3 *database, int keeps) {
+  const csqlite_functions *functions = csqlite_load();
+  if (functions) functions->db_config(database, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, keeps, NULL);
+}

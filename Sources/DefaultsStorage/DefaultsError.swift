@@ -19,6 +19,8 @@ public struct DefaultsError: Error, Sendable, Hashable {
         case forced
         /// The program's own check refused the value.
         case refused
+        /// The value is not what the store's schema says; see ``DefaultsError/cause``.
+        case typeMismatch
         /// The handle was closed, or the transaction has ended.
         case closed
         /// The file is damaged, and nothing good could be found in its place.
@@ -53,6 +55,10 @@ public struct DefaultsError: Error, Sendable, Hashable {
     public var file: String?
     /// The system's error number, when a system call failed.
     public var errno: Int32?
+    private var schemaError: SchemaErrorBox?
+
+    /// What the store's schema said, where ``code`` is ``Code/typeMismatch``.
+    public var cause: (any DefaultsSchemaError)? { schemaError?.error }
 
     public init(
         _ code: Code, _ message: String, at path: PropertyListPath = [], file: String? = nil, errno: Int32? = nil
@@ -63,6 +69,25 @@ public struct DefaultsError: Error, Sendable, Hashable {
         self.file = file
         self.errno = errno
     }
+
+    /// What a schema said of a value.
+    init(_ error: any DefaultsSchemaError) {
+        self.init(.typeMismatch, error.message(firstIndex: 0), at: error.path)
+        schemaError = SchemaErrorBox(error: error)
+    }
+}
+
+/// An error of whatever type, to be compared as what it is.
+private struct SchemaErrorBox: Hashable, Sendable {
+    let error: any DefaultsSchemaError
+
+    static func == (left: SchemaErrorBox, right: SchemaErrorBox) -> Bool { isSame(left.error, right.error) }
+
+    private static func isSame<Left: DefaultsSchemaError>(_ left: Left, _ right: any DefaultsSchemaError) -> Bool {
+        right as? Left == left
+    }
+
+    func hash(into hasher: inout Hasher) { error.hash(into: &hasher) }
 }
 
 extension DefaultsError: CustomStringConvertible {
@@ -72,6 +97,7 @@ extension DefaultsError: CustomStringConvertible {
     ///
     /// - Parameter firstIndex: what the indexes of arrays are counted from, for languages that count from 1.
     public func message(firstIndex: Int) -> String {
+        if let cause { return cause.message(firstIndex: firstIndex) }
         let text = path.placed(in: message, firstIndex: firstIndex)
         return file.map { "\(text) (\($0))" } ?? text
     }

@@ -146,9 +146,12 @@ extension DefaultsStore {
 
     /// Takes the entries of a file's dictionary into the application's domain, in one transaction; other keys stay.
     ///
-    /// - Parameter bytes: a property list of any format.
+    /// - Parameter bytes: a property list of any format; of a keyed archive the plain value is taken, without its classes.
     public func `import`(_ bytes: [UInt8]) throws(DefaultsError) {
-        let list = try DefaultsError.translating { () throws(PropertyListError) in try PropertyList.parse(bytes).list }
+        let list = try DefaultsError.translating { () throws(PropertyListError) in
+            let list = try PropertyList.parse(bytes).list
+            return list.isKeyedArchive ? try list.unarchived() : list
+        }
         let dictionary = try Self.dictionary(list, "what is imported")
         try checkOpen()
         try domain.transaction(until: deadline) { () throws(DefaultsError) in

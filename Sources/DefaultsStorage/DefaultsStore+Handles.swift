@@ -16,6 +16,7 @@ extension DefaultsStore {
         options.timeout = timeout
         options.durability = durability
         options.validation = validation
+        options.schema = schema
         options.defaults = try domain.lock.withLock { () throws(DefaultsError) in
             try state.checkOpen()
             options.synchronization = domain.synchronization

@@ -47,6 +47,8 @@ extension DefaultsStore {
         public var timeout = Duration.seconds(10)
         /// Called before each change; what it throws is reported as ``DefaultsError/Code/refused``.
         public var validation: Validation?
+        /// What the values of top-level keys have to be; KVCodable makes one of a declared type.
+        public var schema: DefaultsSchema?
         /// Steps that bring an older store up to date; see ``DefaultsMigration``.
         public var migrations: [DefaultsMigration] = []
 

@@ -19,25 +19,32 @@ public final class DefaultsStore: @unchecked Sendable {
     let durability: DefaultsDurability
     let isReadOnly: Bool
     let validation: Options.Validation?
+    let schema: DefaultsSchema?
     let state: HandleState
     /// Whether this handle may set every key to whatever the file can hold, without a word from anybody.
-    private let setsFreely: Bool
+    let setsFreely: Bool
     private let hasUpperLayers: Bool
 
     /// The store's file; nil for a store in memory.
     public var file: String? { domain.file }
 
     init(_ domain: Domain, _ layers: SearchLayers, _ options: Options) throws(DefaultsError) {
+        // Before the handle is one, since deinit gives back what the end of this takes.
+        let registered = try options.defaults.map { defaults throws(DefaultsError) in
+            try Self.registrable(defaults, options.schema)
+        }
         self.domain = domain
         self.layers = layers
         timeout = options.timeout
         durability = options.durability
         isReadOnly = options.isReadOnly
         validation = options.validation
+        schema = options.schema
         state = HandleState()
-        setsFreely = !options.isReadOnly && options.validation == nil && layers.managed == nil
+        setsFreely =
+            !options.isReadOnly && options.validation == nil && options.schema == nil && layers.managed == nil
         hasUpperLayers = layers.hasUpper
-        if let defaults = options.defaults { state.registered = try Self.dictionary(defaults, "registered defaults") }
+        if let registered { state.registered = registered }
         domain.lock.withLock {
             domain.handles.add(durability)
             if options.synchronization == .full, !isReadOnly { domain.synchronization = .full }
@@ -51,6 +58,15 @@ public final class DefaultsStore: @unchecked Sendable {
             throw DefaultsError(.invalidValue, "Expected Dictionary as \(what), found \(list.kind)")
         }
         return list.compacted()
+    }
+
+    /// Defaults that may be registered.
+    static func registrable(
+        _ defaults: PropertyList, _ schema: DefaultsSchema?
+    ) throws(DefaultsError) -> PropertyList {
+        let result = try dictionary(defaults, "registered defaults")
+        try schema?.check(result)
+        return result
     }
 
     var deadline: Deadline { .after(timeout) }
@@ -151,152 +167,6 @@ extension DefaultsStore {
             result = try DefaultsError.translating { () throws(PropertyListError) in try delta.applied(to: base) }
         }
         return result
-    }
-}
-
-// MARK: - Changing
-
-extension DefaultsStore {
-    /// Sets the value at `path` in the application's domain. Missing dictionaries on the way are made, never arrays; an
-    /// index equal to an array's count appends. The empty path replaces the domain's whole dictionary.
-    ///
-    /// A path into a value that comes from a lower layer first copies that value into the application's domain.
-    ///
-    /// - Throws: ``DefaultsError``: what the file could not hold, a path that does not fit, a forced key, a read-only
-    ///   store; with immediate durability also what writing reports. A change that could not be written stays in
-    ///   memory, and is written with the next one.
-    public func set(_ value: PropertyList, at path: PropertyListPath) throws(DefaultsError) {
-        guard let first = path.steps.first else { return try replaceAll(with: value) }
-        guard case .key(let key) = first else {
-            throw DefaultsError(.pathMismatch, "Expected Array, found Dictionary")
-        }
-        try key.withBytes { bytes throws(DefaultsError) in
-            let utf8 = bytes.bindMemory(to: UInt8.self)
-            if path.steps.count == 1 { return try set(value, forUTF8Key: utf8) }
-            try checkChange(utf8, path, value)
-            let rest = PropertyListPath(Array(path.steps.dropFirst()))
-            for case .key(let key) in rest.steps { try check(key: key) }
-            let lower = try domain.contains(utf8) ? nil : lower(utf8)
-            try domain.set(value, at: rest, of: utf8, over: lower)
-        }
-    }
-
-    /// Sets the value of a top-level key in the application's domain.
-    public func set(_ value: PropertyList, forKey key: String) throws(DefaultsError) {
-        try key.withBytes { bytes throws(DefaultsError) in
-            try set(value, forUTF8Key: bytes.bindMemory(to: UInt8.self))
-        }
-    }
-
-    /// As ``set(_:forKey:)`` without making a String: the way of the borders. The bytes must be UTF-8.
-    package func set(
-        _ value: consuming PropertyList, forUTF8Key key: UnsafeBufferPointer<UInt8>
-    ) throws(DefaultsError) {
-        if setsFreely, value.isWholeDocument, let facts = value.document.facts, isUnmarked(key, of: value) {
-            var entry = DeltaEntry.set(consume value)
-            if try domain.setAtOnce(&entry, facts, key, state) { return }
-            guard case .set(let given) = entry else { return }
-            value = given
-        }
-        try checkChange(key, nil, value)
-        if isUIDMark(key), value.integer != nil {
-            throw DefaultsError(.invalidValue, uidMessage, at: [.key(uidKey)])
-        }
-        try domain.set(value, key)
-    }
-
-    /// Removes what is at `path` from the application's domain, which uncovers the layer below; says whether something
-    /// was there. A path into a value of a lower layer first copies that value.
-    public func remove(at path: PropertyListPath) throws(DefaultsError) -> Bool {
-        guard let first = path.steps.first else { return try removeAll() }
-        guard case .key(let key) = first else { return false }
-        return try key.withBytes { bytes throws(DefaultsError) in
-            let utf8 = bytes.bindMemory(to: UInt8.self)
-            try checkChange(utf8, path, nil)
-            if path.steps.count == 1 { return try domain.remove(utf8) }
-            let rest = PropertyListPath(Array(path.steps.dropFirst()))
-            if try domain.contains(utf8) { return try domain.remove(at: rest, of: utf8, over: nil) }
-            guard let lower = try lower(utf8), lower.value(at: rest) != nil else { return false }
-            return try domain.remove(at: rest, of: utf8, over: lower)
-        }
-    }
-
-    /// Replaces the application's domain by a dictionary, in one transaction.
-    private func replaceAll(with dictionary: PropertyList) throws(DefaultsError) {
-        guard dictionary.kind == .dictionary else {
-            throw DefaultsError(.invalidValue, "Expected Dictionary at the root, found \(dictionary.kind)")
-        }
-        try domain.transaction(until: deadline) { () throws(DefaultsError) in
-            for key in try domain.snapshot().keys where dictionary[key] == nil { _ = try remove(at: [.key(key)]) }
-            for (key, value) in dictionary.entries { try set(value, forKey: key) }
-        }
-    }
-
-    private func removeAll() throws(DefaultsError) -> Bool {
-        try domain.transaction(until: deadline) { () throws(DefaultsError) in
-            let keys = try domain.snapshot().keys
-            for key in keys { _ = try remove(at: [.key(key)]) }
-            return !keys.isEmpty
-        }
-    }
-
-    /// Adds to the registered defaults of this handle; keys that are registered already get the new value.
-    public func register(_ defaults: PropertyList) throws(DefaultsError) {
-        let dictionary = try Self.dictionary(defaults, "registered defaults")
-        let old = try domain.lock.withLock { () throws(DefaultsError) in
-            try state.checkOpen()
-            return state.registered
-        }
-        let new = try Self.merged([old, dictionary])
-        domain.lock.withLock {
-            state.registered = new
-            for key in dictionary.keys {
-                key.withBytes { domain.inbox.noteChange(of: $0.bindMemory(to: UInt8.self)) }
-            }
-        }
-    }
-
-    // MARK: - Checks
-
-    @inline(__always)
-    private func checkChange(
-        _ key: UnsafeBufferPointer<UInt8>, _ path: PropertyListPath?, _ value: PropertyList?
-    ) throws(DefaultsError) {
-        let place = { path ?? PropertyListPath([.key(String(decoding: key, as: UTF8.self))]) }
-        let (rules, isMigrating) = try domain.lock.withLock { () throws(DefaultsError) in
-            try state.checkOpen()
-            return (domain.rules, domain.isMigrating)
-        }
-        if isReadOnly { throw DefaultsError(.readOnly, "The store was opened read-only", at: place(), file: file) }
-        if layers.isForced(key) {
-            throw DefaultsError(.forced, "The administrator has set this key", at: place(), file: file)
-        }
-        if let value {
-            try rules.check(key: key)
-            try rules.check(value, at: place(), depth: path?.steps.count ?? 1)
-        }
-        if let validation, !isMigrating { try run(validation, place(), value) }
-    }
-
-    private func check(key: String) throws(DefaultsError) {
-        let rules = domain.lock.withLock { domain.rules }
-        try key.withBytes { bytes throws(DefaultsError) in try rules.check(key: bytes.bindMemory(to: UInt8.self)) }
-    }
-
-    func run(
-        _ validation: Options.Validation, _ path: PropertyListPath, _ value: PropertyList?
-    ) throws(DefaultsError) {
-        do {
-            try validation(path, value)
-        } catch let error as DefaultsError {
-            throw error
-        } catch {
-            throw DefaultsError(.refused, "\(error)", at: path, file: file)
-        }
-    }
-
-    private func isUIDMark(_ key: UnsafeBufferPointer<UInt8>) -> Bool {
-        key.count == uidKey.utf8.count && key.elementsEqual(uidKey.utf8)
     }
 }
 

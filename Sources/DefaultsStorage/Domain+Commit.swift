@@ -285,6 +285,12 @@ extension Domain {
             throw DefaultsError(.rolledBack, "A transaction inside this one was rolled back", file: file)
         }
         do throws(DefaultsError) {
+            try checkSchemas(of: transaction)
+        } catch {
+            finish()
+            throw error
+        }
+        do throws(DefaultsError) {
             try commit(transaction.delta)
         } catch {
             finish(.failed)

@@ -71,35 +71,6 @@ final class Domain: @unchecked Sendable {
     func tell(_ event: DefaultsEvent) { lock.withLock { inbox.append(event) } }
 }
 
-/// The transaction that is open on a domain, and whose thread it is. Guarded by the domain's lock.
-final class OpenTransaction {
-    let delta = Delta()
-    let thread = pthread_self()
-    /// How many more transactions than one have begun and not ended: nested ones join.
-    var depth = 1
-    /// Whether one of them was rolled back, or the process was forked: nothing of it can be committed.
-    var isBroken = false
-    /// Whether it brings the store to another version: the program's check waits until it is there.
-    var isMigration = false
-}
-
-/// How many handles want which durability.
-struct HandleCounts {
-    private var counts = [0, 0, 0]
-
-    var isEmpty: Bool { counts == [0, 0, 0] }
-    /// The strictest of the open handles.
-    private(set) var durability = DefaultsDurability.manual
-
-    mutating func add(_ durability: DefaultsDurability) { change(durability, by: 1) }
-    mutating func remove(_ durability: DefaultsDurability) { change(durability, by: -1) }
-
-    private mutating func change(_ durability: DefaultsDurability, by step: Int) {
-        counts[durability.rawValue] += step
-        self.durability = DefaultsDurability.allCases.last { counts[$0.rawValue] > 0 } ?? .manual
-    }
-}
-
 // MARK: - Reading
 
 extension Domain {
@@ -289,21 +260,26 @@ extension Domain {
     }
 
     /// Sets what is at `path` inside the value of a top-level key; `lower` is the value that lower layers give it.
+    ///
+    /// - Parameter generation: the one that the change was looked at for; nil for whichever.
+    /// - Returns: nil, and nothing is changed, where there is another generation now.
     func set(
-        _ value: PropertyList, at path: PropertyListPath, of key: UnsafeBufferPointer<UInt8>, over lower: PropertyList?
-    ) throws(DefaultsError) {
+        _ value: PropertyList, at path: PropertyListPath, of key: UnsafeBufferPointer<UInt8>,
+        over lower: PropertyList?, ifGeneration generation: UInt64?
+    ) throws(DefaultsError) -> Bool? {
         let own = value.isWholeDocument ? value : value.compacted()
-        _ = try change(key, over: lower) { (target) throws(PropertyListError) in
+        return try change(key, over: lower, generation) { (target) throws(PropertyListError) in
             try target.set(own, at: path, of: key, over: try below(key))
             return true
         }
     }
 
-    /// Removes what is at `path` inside the value of a key; says whether something was there.
+    /// Removes what is at `path` inside the value of a key; says whether something was there. As `set`.
     func remove(
-        at path: PropertyListPath, of key: UnsafeBufferPointer<UInt8>, over lower: PropertyList?
-    ) throws(DefaultsError) -> Bool {
-        try change(key, over: lower) { (target) throws(PropertyListError) in
+        at path: PropertyListPath, of key: UnsafeBufferPointer<UInt8>, over lower: PropertyList?,
+        ifGeneration generation: UInt64?
+    ) throws(DefaultsError) -> Bool? {
+        try change(key, over: lower, generation) { (target) throws(PropertyListError) in
             try target.remove(at: path, of: key, over: try below(key))
         }
     }
@@ -336,24 +312,27 @@ extension Domain {
     }
 
     private func change(
-        _ key: UnsafeBufferPointer<UInt8>, over lower: PropertyList?,
+        _ key: UnsafeBufferPointer<UInt8>, over lower: PropertyList?, _ generation: UInt64?,
         _ body: (Delta) throws(PropertyListError) -> Bool
-    ) throws(DefaultsError) -> Bool {
+    ) throws(DefaultsError) -> Bool? {
         // A change by path depends on what others wrote: with immediate durability it is made on what is there now.
         if lock.withLock({ handles.durability == .immediate && !isInTransaction }) {
             return try transaction(until: .after(.seconds(10))) { () throws(DefaultsError) in
-                try changeInMemory(key, over: lower, body)
+                try changeInMemory(key, over: lower, generation, body)
             }
         }
-        return try changeInMemory(key, over: lower, body)
+        return try changeInMemory(key, over: lower, generation, body)
     }
 
     private func changeInMemory(
-        _ key: UnsafeBufferPointer<UInt8>, over lower: PropertyList?,
+        _ key: UnsafeBufferPointer<UInt8>, over lower: PropertyList?, _ wanted: UInt64?,
         _ body: (Delta) throws(PropertyListError) -> Bool
-    ) throws(DefaultsError) -> Bool {
+    ) throws(DefaultsError) -> Bool? {
+        var isLate = false
         let consequence = try lock.withLock { () throws(DefaultsError) -> Consequence? in
             if let refusal { throw refusal }
+            isLate = wanted.map { $0 != generation } ?? false
+            if isLate { return nil }
             let target = self.target
             if let lower, try lookUp(key, [], in: target) == nil { target.set(lower, for: key) }
             do throws(PropertyListError) {
@@ -363,7 +342,7 @@ extension Domain {
                 throw DefaultsError(error, below: prefix)
             }
         }
-        guard let consequence else { return false }
+        guard let consequence else { return isLate ? nil : false }
         try carryOut(consequence)
         return true
     }

@@ -95,6 +95,10 @@ extension PropertyListFileEngine {
     private func recover(
         from error: DefaultsError, _ damaged: FileStamp, until deadline: Deadline
     ) throws(DefaultsError) -> EngineState {
+        if isUnrecoverable {
+            adopt(damaged)
+            return .unchanged
+        }
         guard !isReadOnly, let backup = readBackup() else {
             throw DefaultsError(.corrupt, error.message, file: folder.path)
         }
@@ -129,7 +133,12 @@ extension PropertyListFileEngine {
         hasBackup = true
         isChecking = false
         defer { isChecking = true }
-        try write(backup)
+        do throws(DefaultsError) {
+            try write(backup)
+        } catch {
+            folder.unlink(name)
+            throw error
+        }
         report?(
             .recovered(
                 file: folder.path, quarantine: folder.descriptor.path + "/" + name, fromBackup: true))
@@ -148,6 +157,7 @@ extension PropertyListFileEngine {
             .readOnly, "The file is damaged and could not be moved away: \(cause.message)", file: folder.path,
             errno: cause.errno)
         refusal = error
+        isUnrecoverable = true
         report?(.unrecoverable(error))
         adopt(damaged)
         return .replaced(backup)

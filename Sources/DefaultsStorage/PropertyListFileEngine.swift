@@ -27,6 +27,8 @@ final class PropertyListFileEngine: StorageEngine, @unchecked Sendable {
     /// Whether a file that changed since it was loaded is kept from being replaced; not while it is recovered.
     var isChecking = true
     var hasOutgrown = false
+    /// Whether a damaged file could not be moved away: the backup is what there is, and nothing is written.
+    var isUnrecoverable = false
 
     init(_ folder: StoreFolder, format: PropertyListFormat, isReadOnly: Bool) throws(DefaultsError) {
         self.folder = folder

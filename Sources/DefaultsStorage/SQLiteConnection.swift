@@ -27,6 +27,13 @@ final class SQLiteConnection: @unchecked Sendable {
             throw error
         }
         _ = sqlite.extended_result_codes(database, 1)
+        csqlite_keep_journal(database, 1)
+    }
+
+    /// Whether what is stored was read without a fault. Before it was, closing leaves the journal where it is: of a
+    /// damaged database it goes aside with the rest.
+    var isTrusted = false {
+        didSet { if isTrusted != oldValue { csqlite_keep_journal(database, isTrusted ? 0 : 1) } }
     }
 
     func close() {
@@ -110,23 +117,26 @@ final class SQLiteConnection: @unchecked Sendable {
 
     func integer(_ statement: OpaquePointer, _ column: Int32) -> Int64 { sqlite.column_int64(statement, column) }
 
-    /// The text of a column, lent for the time of the call.
-    func withText<Result>(
-        _ statement: OpaquePointer, _ column: Int32, _ body: (UnsafeBufferPointer<UInt8>) -> Result
-    ) -> Result {
+    /// The text of a column, lent until the next step.
+    func text(_ statement: OpaquePointer, _ column: Int32) -> UnsafeRawBufferPointer {
         let start = sqlite.column_text(statement, column)
-        return body(UnsafeBufferPointer(start: start, count: Int(sqlite.column_bytes(statement, column))))
+        return UnsafeRawBufferPointer(start: start, count: Int(sqlite.column_bytes(statement, column)))
+    }
+
+    /// The bytes in a column, lent until the next step; none for NULL.
+    func blob(_ statement: OpaquePointer, _ column: Int32) -> UnsafeRawBufferPointer {
+        let start = sqlite.column_blob(statement, column)
+        return UnsafeRawBufferPointer(start: start, count: Int(sqlite.column_bytes(statement, column)))
     }
 
     func key(_ statement: OpaquePointer, _ column: Int32) -> String {
-        withText(statement, column) { String(decoding: $0, as: UTF8.self) }
+        String(decoding: text(statement, column), as: UTF8.self)
     }
 
     /// The value in a column; nil for NULL.
     func value(_ statement: OpaquePointer, _ column: Int32) throws(DefaultsError) -> PropertyList? {
         if sqlite.column_type(statement, column) == SQLITE_NULL { return nil }
-        let start = sqlite.column_blob(statement, column)
-        let bytes = UnsafeRawBufferPointer(start: start, count: Int(sqlite.column_bytes(statement, column)))
+        let bytes = blob(statement, column)
         let file = path
         return try DefaultsError.translating(file: file) { () throws(PropertyListError) in
             try PropertyList.parse(bytes, as: .binary).list

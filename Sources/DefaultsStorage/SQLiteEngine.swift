@@ -19,11 +19,11 @@ final class SQLiteEngine: StorageEngine, @unchecked Sendable {
     var isShared: Bool { true }
 
     var connection: SQLiteConnection?
-    private var dataVersion: Int64 = -1
-    private var revision: Int64 = -1
-    private var isInTransaction = false
-    private var versionQuery: OpaquePointer?
-    private var upsert: OpaquePointer?
+    var dataVersion: Int64 = -1
+    var revision: Int64 = -1
+    var isInTransaction = false
+    private var hasToldOfGroup = false
+    private var statements: [Statement: OpaquePointer] = [:]
     var synchronization = DefaultsStore.Options.Synchronization.full
     /// What the connection was told; nil for nothing yet.
     private var appliedSynchronization: DefaultsStore.Options.Synchronization?
@@ -50,10 +50,8 @@ final class SQLiteEngine: StorageEngine, @unchecked Sendable {
     deinit { try? close() }
 
     func close() throws(DefaultsError) {
-        connection?.finalize(versionQuery)
-        connection?.finalize(upsert)
-        versionQuery = nil
-        upsert = nil
+        for statement in statements.values { connection?.finalize(statement) }
+        statements = [:]
         connection?.close()
         connection = nil
         appliedSynchronization = nil
@@ -80,97 +78,17 @@ final class SQLiteEngine: StorageEngine, @unchecked Sendable {
         revision = -1
     }
 
-    // MARK: - Looking
-
-    func refresh(until deadline: Deadline) throws(DefaultsError) -> EngineState {
-        if let refusal, refusal.code == .unavailable { throw refusal }
-        let isThere = try folder.status(of: folder.fileName) != nil
-        if !isThere, connection == nil, isReadOnly { return .replaced(emptyDictionary) }
-        let isFirst = revision < 0
-        do throws(DefaultsError) {
-            let connection = try opened(until: deadline)
-            let version = try connection.integer(try versionStatement(connection))
-            if version == dataVersion { return .unchanged }
-            let state = try patiently(until: deadline) { () throws(DefaultsError) in
-                try consistently(connection) { () throws(DefaultsError) in try load(connection) }
-            }
-            dataVersion = version
-            return state
-        } catch {
-            guard error.code == .corrupt, isFirst, !isReadOnly else { throw error }
-            return try quarantine(until: deadline)
-        }
-    }
-
-    private func versionStatement(_ connection: SQLiteConnection) throws(DefaultsError) -> OpaquePointer {
-        if let versionQuery { return versionQuery }
-        let statement = try connection.prepare("PRAGMA data_version")
-        versionQuery = statement
-        return statement
-    }
-
-    /// Runs several queries on one state of the database.
-    private func consistently<Result>(
-        _ connection: SQLiteConnection, _ body: () throws(DefaultsError) -> Result
-    ) throws(DefaultsError) -> Result {
-        if isInTransaction { return try body() }
-        try connection.execute("BEGIN")
-        defer { try? connection.execute("COMMIT") }
-        return try body()
-    }
-
-    private func load(_ connection: SQLiteConnection) throws(DefaultsError) -> EngineState {
-        let isFirst = revision < 0
-        let query =
-            isFirst
-            ? "SELECT key, value, revision FROM defaults WHERE value IS NOT NULL ORDER BY key"
-            : "SELECT key, value, revision FROM defaults WHERE revision > \(revision)"
-        let statement = try connection.prepare(query)
-        defer { connection.finalize(statement) }
-        var newest = max(revision, 0)
-        if isFirst {
-            var builder = PropertyListBuilder(limits: .store)
-            try fill(&builder, connection, statement)
-            let list = try DefaultsError.translating { () throws(PropertyListError) in try builder.finish() }
-            newest = try connection.integer("SELECT coalesce(max(revision), 0) FROM defaults")
-            revision = newest
-            return .replaced(list)
-        }
-        var changes: [(key: String, value: PropertyList?)] = []
-        try connection.run(statement) { () throws(DefaultsError) in
-            changes.append((connection.key(statement, 0), try connection.value(statement, 1)))
-            newest = max(newest, connection.integer(statement, 2))
-        }
-        revision = newest
-        return changes.isEmpty ? .unchanged : .changed(changes)
-    }
-
-    private func fill(
-        _ builder: inout PropertyListBuilder, _ connection: SQLiteConnection, _ statement: OpaquePointer
-    ) throws(DefaultsError) {
-        var rows: [(key: String, value: PropertyList)] = []
-        try connection.run(statement) { () throws(DefaultsError) in
-            if let value = try connection.value(statement, 1) { rows.append((connection.key(statement, 0), value)) }
-        }
-        do throws(PropertyListError) {
-            try builder.beginDictionary()
-            for row in rows {
-                try builder.key(row.key)
-                try builder.append(row.value)
-            }
-            try builder.end()
-        } catch {
-            throw DefaultsError(error, file: folder.path)
-        }
-    }
-
     // MARK: - Opening
 
-    private func opened(until deadline: Deadline) throws(DefaultsError) -> SQLiteConnection {
+    func opened(until deadline: Deadline) throws(DefaultsError) -> SQLiteConnection {
         if let connection { return connection }
         if !isReadOnly { try makeFile() }
         let new = try patiently(until: deadline) { () throws(DefaultsError) in try connect() }
         connection = new
+        if folder.isGroupWritable, !isReadOnly, !hasToldOfGroup {
+            hasToldOfGroup = true
+            report?(.groupWritableFolder(folder.descriptor.path))
+        }
         return new
     }
 
@@ -188,7 +106,7 @@ final class SQLiteEngine: StorageEngine, @unchecked Sendable {
 
     /// Runs `body` again as long as the database is busy. SQLite's own timeout does not serve everywhere: it gives up at
     /// once where two that wait might wait for one another, as when several processes turn a new file to writing ahead.
-    private func patiently<Result>(
+    func patiently<Result>(
         until deadline: Deadline, _ body: () throws(DefaultsError) -> Result
     ) throws(DefaultsError) -> Result {
         while true {
@@ -210,7 +128,7 @@ final class SQLiteEngine: StorageEngine, @unchecked Sendable {
 
     private static let applicationID: Int64 = 0x4B56_5354
 
-    private func prepare(_ connection: SQLiteConnection) throws(DefaultsError) {
+    func prepare(_ connection: SQLiteConnection) throws(DefaultsError) {
         // Looked at in one transaction: another process may be making the table just now.
         let isMade = try consistently(connection) { () throws(DefaultsError) in try hasOurTable(connection) }
         guard try connection.text("PRAGMA journal_mode=WAL") == "wal" else {
@@ -230,7 +148,7 @@ final class SQLiteEngine: StorageEngine, @unchecked Sendable {
     }
 
     /// Whether the database is one of ours; false for a new one, an error for another program's.
-    private func hasOurTable(_ connection: SQLiteConnection) throws(DefaultsError) -> Bool {
+    func hasOurTable(_ connection: SQLiteConnection) throws(DefaultsError) -> Bool {
         let application = try connection.integer("PRAGMA application_id")
         let tables = try connection.integer("SELECT count(*) FROM sqlite_master")
         guard application == Self.applicationID || (application == 0 && tables == 0) else {
@@ -254,7 +172,7 @@ final class SQLiteEngine: StorageEngine, @unchecked Sendable {
         var waited = false
         while true {
             do throws(DefaultsError) {
-                try connection.execute("BEGIN IMMEDIATE")
+                try connection.run(try prepared(.begin, connection))
                 break
             } catch {
                 guard error.code == .timedOut, !deadline.hasPassed else { throw error }
@@ -284,23 +202,34 @@ final class SQLiteEngine: StorageEngine, @unchecked Sendable {
         guard let connection, isInTransaction else {
             throw DefaultsError(.misuse, "A commit without its lock", file: folder.path)
         }
-        let statement = try upsertStatement(connection)
-        let next = try connection.integer("SELECT coalesce(max(revision), 0) + 1 FROM defaults")
+        let statement = try prepared(.upsert, connection)
+        // What is stored was looked at since the lock was taken: nobody has a higher one.
+        let next = max(revision, 0) + 1
         for index in 0..<delta.entries.count {
             try write(delta, index, next, connection, statement)
         }
-        try connection.execute("COMMIT")
+        try connection.run(try prepared(.commit, connection))
         isInTransaction = false
         revision = next
         return .settled
     }
 
-    private func upsertStatement(_ connection: SQLiteConnection) throws(DefaultsError) -> OpaquePointer {
-        if let upsert { return upsert }
-        let statement = try connection.prepare(
-            "INSERT INTO defaults(key, value, revision) VALUES(?1, ?2, ?3) "
-                + "ON CONFLICT(key) DO UPDATE SET value=?2, revision=?3")
-        upsert = statement
+    /// The statements of each commit.
+    enum Statement: String {
+        case begin = "BEGIN IMMEDIATE"
+        case commit = "COMMIT"
+        case dataVersion = "PRAGMA data_version"
+        case upsert = """
+            INSERT INTO defaults(key, value, revision) VALUES(?1, ?2, ?3)
+            ON CONFLICT(key) DO UPDATE SET value=?2, revision=?3
+            """
+    }
+
+    /// A statement of the connection, made when it is first asked for.
+    func prepared(_ kind: Statement, _ connection: SQLiteConnection) throws(DefaultsError) -> OpaquePointer {
+        if let statement = statements[kind] { return statement }
+        let statement = try connection.prepare(kind.rawValue)
+        statements[kind] = statement
         return statement
     }
 
@@ -340,7 +269,7 @@ final class SQLiteEngine: StorageEngine, @unchecked Sendable {
     // MARK: - Recovery
 
     /// Moves a damaged database away, with its journal, and begins anew.
-    private func quarantine(until deadline: Deadline) throws(DefaultsError) -> EngineState {
+    func quarantine(until deadline: Deadline) throws(DefaultsError) -> EngineState {
         try close()
         let (lock, _) = try FileLock.acquire(folder, until: deadline)
         defer { lock.abandon() }
@@ -350,7 +279,7 @@ final class SQLiteEngine: StorageEngine, @unchecked Sendable {
         }
         try folder.descriptor.synchronize()
         let connection = try opened(until: deadline)
-        dataVersion = try connection.integer(try versionStatement(connection))
+        dataVersion = try connection.integer(try prepared(.dataVersion, connection))
         let state = try load(connection)
         report?(.recovered(file: folder.path, quarantine: folder.path + suffix, fromBackup: false))
         return state

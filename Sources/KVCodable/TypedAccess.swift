@@ -113,18 +113,21 @@ extension DefaultsStore {
 
     /// Reads, changes and sets the value at `path` as one transaction: nobody else changes it in between.
     ///
-    /// - Parameter change: given the value as `type` shows it, or nil, gives the new one; nil changes nothing.
+    /// - Parameters:
+    ///   - options: whether what the type does not know goes.
+    ///   - change: given the value as `type` shows it, or nil, gives the new one; nil changes nothing.
     /// - Returns: how many unknown parts of the stored value could not be matched with the new one, and went.
     /// - Throws: what `change` throws, and what reading and setting do. Nothing is changed then.
     @discardableResult
     public func update(
         at path: PropertyListPath, as type: CodableType? = nil,
+        options: CodableType.EncodeOptions = CodableType.EncodeOptions(),
         _ change: (PropertyList?) throws -> PropertyList?
     ) throws -> Int {
         try transaction { transaction in
             let old = try type.map { try transaction.value(at: path, as: $0) } ?? transaction.value(at: path)
             guard let new = try change(old) else { return 0 }
-            if let type { return try transaction.set(new, at: path, as: type) }
+            if let type { return try transaction.set(new, at: path, as: type, options: options) }
             try transaction.set(new, at: path)
             return 0
         }

@@ -25,7 +25,16 @@ private func options(
     if copy.managed_file.length > 0 { options.managedFile = try copy.managed_file.string("managed_file") }
     options.suites = try suites(copy)
     if let check = copy.check { options.validation = validation(check, Context(pointer: copy.check_context)) }
+    if let type = Handle.borrow(copy.schema, as: TypeHandle.self)?.type { options.schema = try schema(type) }
     return options
+}
+
+private func schema(_ type: CodableType) throws(Failure) -> DefaultsSchema {
+    do {
+        return try DefaultsSchema(type)
+    } catch {
+        throw Failure(error)
+    }
 }
 
 private func suites(_ given: kv_store_options) throws(Failure) -> [String] {

@@ -1,4 +1,5 @@
 internal import CKVCodable
+internal import CodableTypes
 internal import DefaultsStorage
 internal import PropertyLists
 
@@ -14,6 +15,7 @@ final class TransactionHandle {
 extension Failure {
     init(_ error: DefaultsError) {
         self.init(Self.status(of: error.code), error.description)
+        if let cause = error.cause as? TypeError { self.init(cause) }
         path = error.path
         text = { error.message(firstIndex: $0) }
     }
@@ -27,6 +29,7 @@ extension Failure {
         case .readOnly: KV_READ_ONLY
         case .forced: KV_FORCED
         case .refused: KV_REFUSED
+        case .typeMismatch: KV_TYPE_MISMATCH
         case .closed: KV_CLOSED
         case .corrupt: KV_CORRUPT
         case .accessDenied: KV_ACCESS_DENIED

@@ -146,6 +146,84 @@ import Testing
         #expect(throws: expected) { try store.set(list(2), at: ["a"]) }
     }
 
+    @Test(
+        "tells of a folder whose group may replace files, and not of a sticky one", arguments: [0o770, 0o1770, 0o1777],
+        ["a.plist", "a.sqlite"])
+    func groupWritable(mode: Int, name: String) throws {
+        chmod(folder.path, mode_t(mode))
+        let store = try DefaultsStore.open(path: folder.file(name))
+        try store.set(list(1), at: ["a"])
+        try store.sync()
+        #expect(try events(of: store) == (mode == 0o770 ? [.groupWritableFolder(folder.path)] : []))
+        #expect(try store.value(at: ["a"]) == list(1))
+    }
+
+    @Test(
+        "follows no link, and into no folder, of somebody else's", .enabled(if: geteuid() == 0),
+        arguments: [true, false])
+    func foreignLinks(isLinkForeign: Bool) throws {
+        let other = try TemporaryFolder()
+        symlink(other.file("real.plist"), file)
+        if isLinkForeign { lchown(file, 65534, 65534) } else { chown(other.path, 65534, 65534) }
+        let expected = DefaultsError(
+            .unsafeLocation, "A symbolic link, or the folder it leads to, belongs to somebody else", file: file)
+        #expect(throws: expected) { try DefaultsStore.open(path: file) }
+        #expect(try other.names().isEmpty)
+    }
+
+    @Test("keeps owner and group of the old file", .enabled(if: geteuid() == 0))
+    func owner() throws {
+        let store = try DefaultsStore.open(path: file, options: options { $0.durability = .immediate })
+        try store.set(list(1), at: ["a"])
+        chown(file, 65534, 65533)
+        chmod(file, 0o660)
+        try store.set(list(2), at: ["a"])
+        var status = stat()
+        #expect(stat(file, &status) == 0 && status.st_uid == 65534 && status.st_gid == 65533)
+        #expect(try folder.mode(of: "a.plist") == 0o660)
+    }
+
+    @Test("a hard link keeps the old file: a write puts another in its place")
+    func hardLinks() throws {
+        let store = try DefaultsStore.open(path: file, options: options { $0.durability = .immediate })
+        try store.set(list(1), at: ["a"])
+        link(file, folder.file("other.plist"))
+        try store.set(list(2), at: ["a"])
+        #expect(try parsed("other.plist") == list(["a": 1]))
+        #expect(try parsed("a.plist") == list(["a": 2]))
+    }
+
+    @Test("takes no link for its lock or its database", arguments: [".a.plist.lock", "a.sqlite"])
+    func linksInPlaceOfOurs(name: String) throws {
+        let other = try TemporaryFolder()
+        let isLock = name.hasPrefix(".")
+        symlink(other.file("real"), folder.file(name))
+        let error = #expect(throws: DefaultsError.self) {
+            // The database's link is followed once, as a file's is; what it leads to is none.
+            if !isLock { symlink(other.file("twice"), other.file("real")) }
+            let store = try DefaultsStore.open(path: isLock ? file : folder.file(name))
+            try store.set(list(1), at: ["a"])
+            try store.sync()
+        }
+        #expect(error?.code == .unsafeLocation)
+        #expect(try other.names() == (isLock ? [] : ["real"]))
+    }
+
+    @Test("no descriptor of a store is left to a program that this one runs", arguments: ["a.plist", "a.sqlite"])
+    func descriptors(name: String) throws {
+        let store = try DefaultsStore.open(path: folder.file(name))
+        let transaction = try store.beginTransaction()
+        _ = try store.watchDescriptor()
+        let open = try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").compactMap { Int32($0) }
+        let ours = open.filter { number in
+            (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/\(number)"))?
+                .hasPrefix(folder.path) ?? false
+        }
+        #expect(ours.count >= 2)
+        for number in ours { #expect(fcntl(number, F_GETFD) & FD_CLOEXEC != 0) }
+        transaction.rollback()
+    }
+
     @Test("removes the temporary files that a killed writer left, and no others")
     func sweeps() throws {
         for name in [".a.plist.abc123.tmp", ".a.plist.other.abc.tmp", ".b.plist.abc.tmp"] {

@@ -56,6 +56,26 @@ import Testing
         watch.cancel()
     }
 
+    @Test("looks again when the system has lost count of what happened")
+    func overflow() throws {
+        let folder = try TemporaryFolder()
+        let store = try DefaultsStore.open(path: folder.file("a.plist"))
+        let seen = Box<[Int64]>([])
+        let watch = try store.watch(.value(["a"])) { change in seen.change { $0.append(change.new?.integer ?? -1) } }
+        #expect(try store.pump() == 0)
+        // Until the queue is full, of what is no business of the store's: what happens to its file then is lost.
+        let text = try String(contentsOfFile: "/proc/sys/fs/inotify/max_queued_events", encoding: .utf8)
+        let most = try #require(Int(text.trimmingCharacters(in: .whitespacesAndNewlines)))
+        for number in 0...(most / 2) {
+            close(open(folder.file("other-\(number % 2)"), O_WRONLY | O_CREAT | O_TRUNC, 0o600))
+            unlink(folder.file("other-\(number % 2)"))
+        }
+        try Data(list(["a": 1]).serialized(as: .xml)).write(to: URL(fileURLWithPath: folder.file("a.plist")))
+        #expect(try store.pump() == 1)
+        #expect(seen.value == [1])
+        watch.cancel()
+    }
+
     private func pumpUntilCalled(_ store: DefaultsStore) throws {
         var descriptor = pollfd(fd: try store.watchDescriptor(), events: Int16(POLLIN), revents: 0)
         for _ in 0..<10 {

@@ -29,6 +29,7 @@
   F(extended_result_codes)   \
   F(system_errno)            \
   F(busy_timeout)            \
+  F(db_config)               \
   F(libversion_number)
 
 #define CSQLITE_FIELD(name) __typeof__(sqlite3_##name) *name;
@@ -40,5 +41,9 @@ typedef struct csqlite_functions {
 /* The library's functions, once loaded; NULL when it is not installed or lacks
  * one of them. Safe to call from several threads at once. */
 const csqlite_functions *csqlite_load(void);
+
+/* Whether closing the last connection leaves the journal as it is, rather than
+ * writing it back and removing it. */
+void csqlite_keep_journal(sqlite3 *database, int keeps);
 
 #endif

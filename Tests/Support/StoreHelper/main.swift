@@ -14,6 +14,7 @@ func openStore(_ file: String, _ durability: DefaultsDurability) throws -> Defau
     var options = DefaultsStore.Options()
     options.durability = durability
     options.timeout = .seconds(60)
+    if getenv("STORE_SYNCHRONIZATION").map({ String(cString: $0) }) == "normal" { options.synchronization = .normal }
     return try DefaultsStore.open(path: file, options: options)
 }
 
@@ -214,6 +215,40 @@ func watch(_ file: String, key: String, last: Int64) throws {
     watch.cancel()
 }
 
+/// Says where a store of a name is, and whether the program is privileged.
+func place(_ name: String) throws {
+    var options = DefaultsStore.Options()
+    options.isReadOnly = true
+    say("\(cs_is_privileged()) \(try DefaultsStore.open(name, options: options).file ?? "nowhere")")
+}
+
+/// Opens the file and changes it, and says what came of each, and what happened apart.
+func probe(_ file: String) {
+    do {
+        let store = try openStore(file, .immediate)
+        say("open \(try store.keys().count)")
+        let watch = try store.watchEvents { event in
+            switch event {
+            case .recovered: say("recovered")
+            case .unrecoverable: say("unrecoverable")
+            default: say("\(event)")
+            }
+        }
+        do {
+            try store.set(list(1), forKey: "probed")
+            say("set")
+        } catch {
+            say("error \(error)")
+        }
+        _ = try store.pump()
+        watch.cancel()
+    } catch let error as DefaultsError {
+        say("error \(error.code): \(error)")
+    } catch {
+        say("error \(error)")
+    }
+}
+
 let arguments = CommandLine.arguments
 let file = arguments.count > 2 ? arguments[2] : ""
 func argument(_ index: Int) -> String { arguments.count > index ? arguments[index] : "" }
@@ -230,6 +265,8 @@ do {
     case "watch": try watch(file, key: argument(3), last: Int64(argument(4)) ?? 0)
     case "fill": try fill(file, filler: argument(3))
     case "visit": visit()
+    case "where": try place(file)
+    case "probe": probe(file)
     case "split": try split(file)
     case "crowd": try Crowd(file, arguments[3], peers: Array(arguments[4...])).run()
     case "allocations": try allocations(file, keys: Int(argument(3)) ?? 0)

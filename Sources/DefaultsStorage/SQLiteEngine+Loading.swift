@@ -1,0 +1,80 @@
+internal import PropertyLists
+
+extension SQLiteEngine {
+    func refresh(until deadline: Deadline) throws(DefaultsError) -> EngineState {
+        if let refusal, refusal.code == .unavailable { throw refusal }
+        let isThere = try folder.status(of: folder.fileName) != nil
+        if !isThere, connection == nil, isReadOnly { return .replaced(emptyDictionary) }
+        let isFirst = revision < 0
+        do throws(DefaultsError) {
+            let connection = try opened(until: deadline)
+            let version = try connection.integer(try prepared(.dataVersion, connection))
+            if version == dataVersion { return .unchanged }
+            let state = try patiently(until: deadline) { () throws(DefaultsError) in
+                try consistently(connection) { () throws(DefaultsError) in try load(connection) }
+            }
+            dataVersion = version
+            connection.isTrusted = true
+            return state
+        } catch {
+            guard error.code == .corrupt, isFirst, !isReadOnly else { throw error }
+            return try quarantine(until: deadline)
+        }
+    }
+
+    /// Runs several queries on one state of the database.
+    func consistently<Result>(
+        _ connection: SQLiteConnection, _ body: () throws(DefaultsError) -> Result
+    ) throws(DefaultsError) -> Result {
+        if isInTransaction { return try body() }
+        try connection.execute("BEGIN")
+        defer { try? connection.execute("COMMIT") }
+        return try body()
+    }
+
+    func load(_ connection: SQLiteConnection) throws(DefaultsError) -> EngineState {
+        let isFirst = revision < 0
+        let query =
+            isFirst
+            ? "SELECT key, value FROM defaults WHERE value IS NOT NULL ORDER BY key"
+            : "SELECT key, value, revision FROM defaults WHERE revision > \(revision)"
+        let statement = try connection.prepare(query)
+        defer { connection.finalize(statement) }
+        var newest = max(revision, 0)
+        if isFirst {
+            let list = try whole(connection, statement)
+            revision = try connection.integer("SELECT coalesce(max(revision), 0) FROM defaults")
+            return .replaced(list)
+        }
+        var changes: [(key: String, value: PropertyList?)] = []
+        try connection.run(statement) { () throws(DefaultsError) in
+            changes.append((connection.key(statement, 0), try connection.value(statement, 1)))
+            newest = max(newest, connection.integer(statement, 2))
+        }
+        revision = newest
+        return changes.isEmpty ? .unchanged : .changed(changes)
+    }
+
+    /// The whole dictionary, put together row by row: the rows come in the order of their keys.
+    private func whole(_ connection: SQLiteConnection, _ statement: OpaquePointer) throws(DefaultsError) -> PropertyList
+    {
+        var builder = PropertyListBuilder(limits: .store)
+        try DefaultsError.translating(file: folder.path) { () throws(PropertyListError) in try builder.beginDictionary()
+        }
+        try connection.run(statement) { () throws(DefaultsError) in
+            let key = connection.text(statement, 0)
+            let value = connection.blob(statement, 1)
+            do throws(PropertyListError) {
+                try builder.key(utf8: key)
+                if try builder.append(storedScalar: value) { return }
+                try builder.append(try PropertyList.parse(value, as: .binary).list)
+            } catch {
+                throw DefaultsError(error, file: folder.path)
+            }
+        }
+        return try DefaultsError.translating(file: folder.path) { () throws(PropertyListError) in
+            try builder.end()
+            return try builder.finish()
+        }
+    }
+}

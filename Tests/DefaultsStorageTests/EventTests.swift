@@ -1,0 +1,110 @@
+import DefaultsStorage
+import Foundation
+import PropertyLists
+import Testing
+
+/// What is told of that happens apart from a call. Recovery, groups and size are in StoredFileTests.
+@Suite struct EventTests {
+    let folder: TemporaryFolder
+
+    init() throws { folder = try TemporaryFolder() }
+
+    private var file: String { folder.file("a.plist") }
+
+    /// The events that come, until there is one; asked for in time to see it.
+    private func nextEvents(of store: DefaultsStore) throws -> [DefaultsEvent] {
+        let seen = Box<[DefaultsEvent]>([])
+        let watch = try store.watchEvents { event in seen.change { $0.append(event) } }
+        var descriptor = pollfd(fd: try store.watchDescriptor(), events: Int16(POLLIN), revents: 0)
+        while try store.pump() == 0 { #expect(poll(&descriptor, 1, 10_000) == 1) }
+        watch.cancel()
+        return seen.value
+    }
+
+    /// As another process holds it: by a description of its own.
+    private func lockedElsewhere() -> Int32 {
+        let descriptor = open(folder.file(".a.plist.lock"), O_RDWR | O_CREAT, 0o600)
+        #expect(flock(descriptor, LOCK_EX) == 0)
+        return descriptor
+    }
+
+    @Test("a lock that was waited for")
+    func lockWaited() throws {
+        let store = try DefaultsStore.open(path: file, options: options { $0.durability = .immediate })
+        let descriptor = lockedElsewhere()
+        let holder = Thread {
+            usleep(30_000)
+            close(descriptor)
+        }
+        holder.start()
+        try store.set(list(1), at: ["a"])
+        guard case .lockWaited(let nanoseconds)? = try nextEvents(of: store).first else {
+            Issue.record("not told")
+            return
+        }
+        #expect(nanoseconds > 1_000_000)
+    }
+
+    @Test("a lock that is not to be had in time is an error, and the change is kept and written with the next")
+    func lockTimesOut() throws {
+        let store = try DefaultsStore.open(
+            path: file,
+            options: options {
+                $0.durability = .manual
+                $0.timeout = .milliseconds(20)
+            })
+        let descriptor = lockedElsewhere()
+        try store.set(list(1), at: ["a"])
+        let expected = DefaultsError(.timedOut, "Another process kept the store locked", file: file)
+        #expect(throws: expected) { try store.sync() }
+        #expect(throws: expected) { try store.beginTransaction() }
+        #expect(try store.value(at: ["a"])?.integer == 1)
+        close(descriptor)
+        try store.sync()
+        #expect(FileManager.default.contents(atPath: file) != nil)
+    }
+
+    @Test("a change by path that fits no more what another program has written")
+    func conflict() throws {
+        let store = try DefaultsStore.open(path: file, options: options { $0.durability = .manual })
+        try store.set(list(["x": 0]), at: ["a"])
+        try store.sync()
+        try store.set(list(1), at: ["a", "x"])
+        try store.set(list(2), at: ["b"])
+        try Data(list(["a": "text"]).serialized(as: .xml)).write(to: URL(fileURLWithPath: file))
+        try store.sync()
+        guard case .conflict(let error)? = try nextEvents(of: store).first else {
+            Issue.record("not told")
+            return
+        }
+        #expect(error.code == .pathMismatch && error.path == ["a", "x"])
+        #expect(try store.snapshot() == list(["a": "text", "b": 2]))
+    }
+
+    @Test("a flush that failed; the change is kept, and is written when it can be")
+    func flushFailed() throws {
+        let store = try DefaultsStore.open(path: file)
+        mkdir(folder.file(".a.plist.lock"), 0o700)
+        try store.set(list(1), at: ["a"])
+        guard case .flushFailed(let error)? = try nextEvents(of: store).first else {
+            Issue.record("not told")
+            return
+        }
+        #expect(error.errno == EISDIR)
+        #expect(try store.value(at: ["a"])?.integer == 1)
+        rmdir(folder.file(".a.plist.lock"))
+        try store.sync()
+        #expect(FileManager.default.contents(atPath: file) != nil)
+    }
+
+    @Test("a store that has outgrown its file by its size")
+    func outgrown() throws {
+        let store = try DefaultsStore.open(path: file, options: options { $0.durability = .immediate })
+        try store.set(list(String(repeating: "x", count: 300_000)), at: ["a"])
+        guard case .outgrown(let path, 1, let bytes)? = try nextEvents(of: store).first else {
+            Issue.record("not told")
+            return
+        }
+        #expect(path == file && bytes > 300_000)
+    }
+}

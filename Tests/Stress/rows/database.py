@@ -1,0 +1,104 @@
+"""What the SQLite engine makes, what it does not touch, and what it puts aside; without the library it says so."""
+import os
+import pathlib
+import sqlite3
+
+from rows.proofs import Broken, check_modes, read_store
+
+APPLICATION = 0x4B565354
+
+
+def expect(said, expected, what):
+    if not said.startswith(expected):
+        raise Broken(f"{what}: {said!r}")
+
+
+def prove(proofs, folder):
+    for check in (made, synchronous, foreign, damaged, without_library):
+        place = f"{folder}/{check.__name__}"
+        os.makedirs(place)
+        check(proofs, place + "/store.sqlite")
+    return "made, synchronous, another program's, damaged, no library"
+
+
+def made(proofs, path):
+    expect(proofs.run("probe", path).stdout, "open 0\nset\n", "a new database")
+    database = sqlite3.connect(path)
+    found = [database.execute("PRAGMA " + name).fetchone()[0]
+             for name in ("application_id", "user_version", "journal_mode")]
+    database.close()
+    if found != [APPLICATION, 1, "wal"]:
+        raise Broken(f"{found}")
+    expect(proofs.run("probe", path).stdout, "open 1\nset\n", "an old database")
+
+
+def synchronous(proofs, path):
+    """Each set reaches the disk; with synchronous=NORMAL none does on its own."""
+    syncs = {}
+    for kind in ("full", "normal"):
+        log = f"{path}-{kind}.log"
+        proofs.run("attempt", path, 20, LD_PRELOAD=proofs.interposer, INTERPOSE_FOLDER=os.path.dirname(path),
+                   INTERPOSE_RECORD=log, STORE_SYNCHRONIZATION=kind)
+        lines = [line.split(" ") for line in pathlib.Path(log).read_text().splitlines()]
+        said = [number for number, line in enumerate(lines) if line[0] == "say"]
+        between = lines[said[0]:said[19]]
+        syncs[kind] = sum(line[0] == "sync" for line in between)
+        os.unlink(log)
+    if syncs != {"full": 19, "normal": 0}:
+        raise Broken(f"{syncs}")
+
+
+def foreign(proofs, path):
+    """Another program's database, and one of a newer version, are refused and left alone."""
+    for text, error in (("CREATE TABLE t(x)", "error invalidValue: The database belongs to another program"),
+                        (f"PRAGMA application_id={APPLICATION}; PRAGMA user_version=2; CREATE TABLE defaults(x)",
+                         "error migration: The database was made by a newer version")):
+        database = sqlite3.connect(path)
+        database.executescript(text)
+        database.close()
+        before = pathlib.Path(path).read_bytes()
+        expect(proofs.run("probe", path).stdout, error, text)
+        if pathlib.Path(path).read_bytes() != before:
+            raise Broken(f"{text}: written over")
+        os.unlink(path)
+
+
+def damaged(proofs, path):
+    """A damaged database goes aside with its journal, both at once, and what was in them can be looked at."""
+    holder = proofs.start("hold", path)
+    if holder.stdout.readline() != "holding\n":
+        raise Broken("the holder did not start")
+    holder.kill()
+    holder.wait()
+    parts = {end: pathlib.Path(path + end) for end in ("", "-wal", "-shm")}
+    if not all(part.exists() for part in parts.values()):
+        raise Broken(f"{os.listdir(os.path.dirname(path))}")
+    garbage = os.urandom(4096)
+    for part in parts.values():
+        part.write_bytes(garbage)
+    said = proofs.run("probe", path).stdout
+    if said != "open 0\nset\nrecovered\n":
+        raise Broken(f"{said!r}")
+    place = pathlib.Path(path).parent
+    for end in parts:
+        kept = [file for file in place.glob("store.sqlite.corrupt-*" + end)
+                if end or file.name[-4:] not in parts]
+        if len(kept) != 1:
+            raise Broken(f"{end}: {os.listdir(place)}")
+        if not end and kept[0].read_bytes() != garbage:
+            raise Broken("what was put aside is not what was there")
+    if read_store(path) != {"probed": 1}:
+        raise Broken(f"{read_store(path)}")
+    check_modes(os.path.dirname(path))
+
+
+def without_library(proofs, path):
+    """No SQLite on the machine: an error at opening; a property list never asks for it."""
+    log = os.path.dirname(path) + ".log"
+    environment = {"LD_PRELOAD": proofs.library("refuse.c"), "REFUSE": "sqlite", "REFUSE_LOG": log}
+    expect(proofs.run("probe", path.replace(".sqlite", ".plist"), **environment).stdout, "open 0\nset\n", "plist")
+    if os.path.exists(log):
+        raise Broken("a property list loads SQLite")
+    expect(proofs.run("probe", path, **environment).stdout, "error unavailable: SQLite is not installed", "no library")
+    if not os.path.exists(log):
+        raise Broken("the library was not asked for")

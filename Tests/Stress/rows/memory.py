@@ -1,0 +1,23 @@
+"""What a set, a durable set of SQLite and a watch of everything ask memory for does not grow with the store."""
+from rows.proofs import ENGINES, Broken
+
+
+def prove(proofs, folder):
+    library = proofs.library("count_allocations.c")
+    most = {}
+    for engine in ENGINES:
+        small, large = (allocations(proofs, f"{folder}/{keys}.{engine}", keys, library) for keys in (10, 100_000))
+        if len(small) != (7 if engine == "sqlite" else 5) or small.keys() != large.keys():
+            raise Broken(f"{engine}: {small} {large}")
+        for what, amount in large.items():
+            most[what] = max(most.get(what, 0), amount)
+            if amount > small[what] + 8192:
+                raise Broken(f"{engine}, {what}: {small[what]} bytes at 10 keys, {amount} at 100,000")
+    return "bytes asked for at 100,000 keys: " + ", ".join(f"{what} {amount}" for what, amount in most.items())
+
+
+def allocations(proofs, path, keys, library):
+    result = proofs.run("allocations", path, keys, LD_PRELOAD=library)
+    if result.returncode:
+        raise Broken(result.stdout + result.stderr)
+    return {what: int(amount) for what, amount in (line.rsplit(" ", 1) for line in result.stdout.splitlines())}

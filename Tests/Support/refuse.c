@@ -1,0 +1,54 @@
+/*
+ * refuse.c: makes calls of the system fail, or lie, for a program that is
+ * loaded with LD_PRELOAD. Each refusal writes a line to REFUSE_LOG.
+ *
+ *   REFUSE=inotify   inotify_init1 fails with EMFILE
+ *   REFUSE=rename    renameat fails with EIO
+ *   REFUSE=sqlite    dlopen does not find libsqlite3
+ *   REFUSE=statfs    fstatfs says that the file system's type is REFUSE_TYPE
+ */
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/inotify.h>
+#include <sys/statfs.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+static int refuses(const char *what) {
+  const char *wanted = getenv("REFUSE"), *log = getenv("REFUSE_LOG");
+  if (!wanted || strcmp(wanted, what) != 0) return 0;
+  if (!log) return 1;
+  int file = open(log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+  if (file >= 0 && write(file, "refused\n", 8) == 8) close(file);
+  return 1;
+}
+
+int inotify_init1(int flags) {
+  if (!refuses("inotify")) return (int)syscall(SYS_inotify_init1, flags);
+  errno = EMFILE;
+  return -1;
+}
+
+int renameat(int old_folder, const char *old, int new_folder, const char *new) {
+  if (!refuses("rename")) return (int)syscall(SYS_renameat2, old_folder, old, new_folder, new, 0);
+  errno = EIO;
+  return -1;
+}
+
+int fstatfs(int descriptor, struct statfs *information) {
+  int status = (int)syscall(SYS_fstatfs, descriptor, information);
+  if (status == 0 && refuses("statfs"))
+    information->f_type = (__typeof__(information->f_type))strtoul(getenv("REFUSE_TYPE"), NULL, 0);
+  return status;
+}
+
+void *dlopen(const char *name, int flags) {
+  if (name && strstr(name, "sqlite") && refuses("sqlite")) return NULL;
+  void *(*real)(const char *, int);
+  *(void **)&real = dlsym(RTLD_NEXT, "dlopen");
+  return real(name, flags);
+}
