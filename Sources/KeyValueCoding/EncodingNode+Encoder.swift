@@ -4,15 +4,30 @@ extension EncodingNode: Encoder {
     final var userInfo: [CodingUserInfoKey: Any] { context.options.userInfo }
 
     final func container<Key: CodingKey>(keyedBy type: Key.Type) -> KeyedEncodingContainer<Key> {
-        let converts = context.converts && DictionaryKeys.type != ObjectIdentifier(type)
-        return maker(for: type).container(opened(.keyed), converts: converts)
+        guard let maker = context.makers.known(for: ObjectIdentifier(type)) ?? newMaker(for: type) else {
+            return KeyedEncodingContainer(KeyedEncodingStore<Key>(opened(.keyed), converts: converts(type)))
+        }
+        let node = opened(.keyed, maker)
+        guard lends, borrowed == nil, node === self, maker.lend(to: self) else {
+            return KeyedEncodingContainer(KeyedEncodingStore<Key>(node, converts: converts(type)))
+        }
+        borrowed = .passUnretained(maker)
+        // Sound because a maker is added for its own keys alone.
+        return unsafeDowncast(maker, to: LendingMaker<KeyedEncodingContainer<Key>>.self).container
     }
 
-    private final func maker<Key: CodingKey>(for type: Key.Type) -> EncodingContainerMaker<Key> {
-        // Sound because a maker is added for its own keys alone.
-        if let known = context.makers.known(for: type) { return unsafeDowncast(known, to: EncodingContainerMaker.self) }
-        let maker = StoreEncodingMaker<KeyedEncodingStore<Key>>()
-        context.makers.add(maker, for: type)
+    private final func converts(_ keys: any CodingKey.Type) -> Bool {
+        context.converts && DictionaryKeys.type != ObjectIdentifier(keys)
+    }
+
+    /// A maker for a type of keys that has come before; nil where it has not, or there can be none.
+    private final func newMaker<Key: CodingKey>(for type: Key.Type) -> EncodingContainerMaker? {
+        guard context.makers.wants(ObjectIdentifier(type)) else { return nil }
+        let seat = LentSeat()
+        seat.take(self)
+        let container = KeyedEncodingContainer(KeyedEncodingStore<Key>(seat, converts: converts(type)))
+        let maker = LendingMaker(container, seat, learns: DictionaryKeys.type != ObjectIdentifier(type))
+        context.makers.add(maker, for: ObjectIdentifier(type))
         return maker
     }
 
@@ -25,14 +40,14 @@ extension EncodingNode: Encoder {
     }
 
     /// This node as a dictionary or an array; where it is something else already, a node that writes nowhere.
-    private final func opened(_ wanted: Shape) -> EncodingNode {
+    private final func opened(_ wanted: Shape, _ maker: EncodingContainerMaker? = nil) -> EncodingNode {
         if shape == wanted { return self }
         guard shape == .none else {
-            fail(invalid(self, nil) { "Value at \($0) is already encoded as another kind of container" })
+            fail(invalid(self, .none) { "Value at \($0) is already encoded as another kind of container" })
             return EncodingNode(context)
         }
         do {
-            try open(wanted)
+            try open(wanted, maker)
             shape = wanted
         } catch {
             fail(error)

@@ -5,21 +5,21 @@ internal import FoundationEssentials
 extension EncodingNode {
     /// Writes the one value of a call of `encode`.
     final func encodeRoot<T>(_ value: T, _ encode: (any Encoder) throws -> Void) throws {
-        if try !encodeKnown(value, at: .whole, nil) { try encode(self) }
+        if try !encodeKnown(value, at: .whole, .none) { try encode(self) }
         if let failure = context.failure { throw failure }
     }
 
-    final func encode<T: Encodable>(_ value: T, at slot: EncodingSlot, _ key: (any CodingKey)?) throws {
+    final func encode<T: Encodable>(_ value: T, at slot: EncodingSlot, _ key: LentKey) throws {
         if try encodeKnown(value, at: slot, key) { return }
         try encodePlain(value, at: slot, key)
     }
 
     private final func encodePlain<T: Encodable>(
-        _ value: T, at slot: EncodingSlot, _ key: (any CodingKey)?
+        _ value: T, at slot: EncodingSlot, _ key: LentKey
     ) throws {
         if defers(slot) { return try encodeDeferred(value, at: slot, key) }
         let child = try child(key, of: value)
-        defer { release(child) }
+        defer { child.release() }
         begin(child, at: slot)
         do {
             if try !child.encodeKeyed(value) { try value.encode(to: child) }
@@ -31,22 +31,15 @@ extension EncodingNode {
     }
 
     private final func encodeDeferred<T: Encodable>(
-        _ value: T, at slot: EncodingSlot, _ key: (any CodingKey)?
+        _ value: T, at slot: EncodingSlot, _ key: LentKey
     ) throws {
         if case .named(let name) = slot { forgetNested(name) }
-        try nested(at: slot, key ?? IndexKey(elements)).encode(value, at: .whole, nil)
-    }
-
-    /// Breaks the cycle with a child, so that somebody who holds it does not hold its parents for ever.
-    private final func release(_ child: EncodingNode) {
-        child.reset()
-        child.parent = nil
-        child.key = nil
+        try nested(at: slot, key.key ?? IndexKey(elements)).encode(value, at: .whole, .none)
     }
 
     /// Writes a value of a type that the coders know; gives false for every other.
     private final func encodeKnown<T>(
-        _ value: T, at slot: EncodingSlot, _ key: (any CodingKey)?
+        _ value: T, at slot: EncodingSlot, _ key: LentKey
     ) throws -> Bool {
         let known = KnownType.of(T.self)
         switch known {
@@ -114,14 +107,14 @@ extension EncodingNode {
 // MARK: - Under the strategies
 
 extension EncodingNode {
-    final func write(double value: Double, at slot: EncodingSlot, _ key: (any CodingKey)?) throws {
+    final func write(double value: Double, at slot: EncodingSlot, _ key: LentKey) throws {
         guard context.passesFloats || value.isFinite else {
             return try write(nonConforming: value, "Double", at: slot, key)
         }
         try write(.double(value), at: slot)
     }
 
-    final func write(float value: Float, at slot: EncodingSlot, _ key: (any CodingKey)?) throws {
+    final func write(float value: Float, at slot: EncodingSlot, _ key: LentKey) throws {
         guard context.passesFloats || value.isFinite else {
             return try write(nonConforming: Double(value), "Float", at: slot, key)
         }
@@ -129,7 +122,7 @@ extension EncodingNode {
     }
 
     private final func write(
-        nonConforming value: Double, _ type: String, at slot: EncodingSlot, _ key: (any CodingKey)?
+        nonConforming value: Double, _ type: String, at slot: EncodingSlot, _ key: LentKey
     ) throws {
         guard
             case .convertToString(let positive, let negative, let nan) =
@@ -140,7 +133,7 @@ extension EncodingNode {
         try write(.string(value.isNaN ? nan : value < 0 ? negative : positive), at: slot)
     }
 
-    private final func write(date: Date, at slot: EncodingSlot, _ key: (any CodingKey)?) throws {
+    private final func write(date: Date, at slot: EncodingSlot, _ key: LentKey) throws {
         switch context.options.dateEncodingStrategy {
         case .date: try write(.date(date), at: slot)
         case .secondsSince1970: try write(date, times: 1, at: slot, key)
@@ -153,7 +146,7 @@ extension EncodingNode {
     }
 
     private final func write(
-        _ date: Date, times factor: Double, at slot: EncodingSlot, _ key: (any CodingKey)?
+        _ date: Date, times factor: Double, at slot: EncodingSlot, _ key: LentKey
     ) throws {
         let number = date.timeIntervalSince1970 * factor
         guard let integer = Int64(exactly: number.rounded(.towardZero)) else {
@@ -162,7 +155,7 @@ extension EncodingNode {
         try write(.int64(integer), at: slot)
     }
 
-    private final func write(data: Data, at slot: EncodingSlot, _ key: (any CodingKey)?) throws {
+    private final func write(data: Data, at slot: EncodingSlot, _ key: LentKey) throws {
         switch context.options.dataEncodingStrategy {
         case .data: try write(.data(data), at: slot)
         case .base64: try write(.string(data.base64EncodedString()), at: slot)
@@ -174,7 +167,7 @@ extension EncodingNode {
 
     /// What a strategy's closure gives; its error is wrapped into one with the path.
     private final func converted(
-        _ value: Any, _ type: String, _ key: (any CodingKey)?, _ convert: () throws -> Any
+        _ value: Any, _ type: String, _ key: LentKey, _ convert: () throws -> Any
     ) throws -> Any {
         do {
             return try convert()
@@ -183,17 +176,17 @@ extension EncodingNode {
         }
     }
 
-    final func write(int128 value: Int128, at slot: EncodingSlot, _ key: (any CodingKey)?) throws {
+    final func write(int128 value: Int128, at slot: EncodingSlot, _ key: LentKey) throws {
         try write(wide: value, .int128(value), "Int128", at: slot, key)
     }
 
-    final func write(uint128 value: UInt128, at slot: EncodingSlot, _ key: (any CodingKey)?) throws {
+    final func write(uint128 value: UInt128, at slot: EncodingSlot, _ key: LentKey) throws {
         try write(wide: value, .uint128(value), "UInt128", at: slot, key)
     }
 
     /// A 128-bit integer: as it is where the format has them, else within 64 bits.
     private final func write<Wide: FixedWidthInteger>(
-        wide value: Wide, _ scalar: Scalar, _ type: String, at slot: EncodingSlot, _ key: (any CodingKey)?
+        wide value: Wide, _ scalar: Scalar, _ type: String, at slot: EncodingSlot, _ key: LentKey
     ) throws {
         if holdsWideIntegers {
             try write(scalar, at: slot)

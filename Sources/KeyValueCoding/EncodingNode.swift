@@ -16,7 +16,7 @@ enum EncodingSlot {
 ///
 /// The properties are `@exclusivity(unchecked)`: checking each access at run time costs a tenth of all coding. Sound
 /// because a node serves one thread, and no access calls anything that could come back to the same property.
-class EncodingNode {
+class EncodingNode: EncodingSeat {
     enum Shape { case none, whole, removed, keyed, unkeyed }
 
     /// A nested container or super encoder, which may still be written to when its parent has gone on.
@@ -30,8 +30,10 @@ class EncodingNode {
 
     final let context: EncodingContext
     @exclusivity(unchecked) final var parent: EncodingNode?
-    /// The last key of the path; nil where the path is the parent's.
+    /// The last key of the path, unless it is lent.
     @exclusivity(unchecked) final var key: (any CodingKey)?
+    /// The last key of the path while a value is encoded under it.
+    @exclusivity(unchecked) final var lentKey = LentKey.none
     @exclusivity(unchecked) final var depth = 0
     @exclusivity(unchecked) final var spare: EncodingNode?
     @exclusivity(unchecked) final var shape = Shape.none
@@ -40,8 +42,15 @@ class EncodingNode {
     /// Elements written to an unkeyed container, dropped ones included.
     @exclusivity(unchecked) final var elements = 0
 
+    /// Whether the node's value is being encoded by a call that releases the node afterwards.
+    @exclusivity(unchecked) final var lends = false
+    /// Whose container is lent to the node. Its context holds it until the node has given the container back.
+    @exclusivity(unchecked) final var borrowed: Unmanaged<EncodingContainerMaker>?
+
     init(_ context: EncodingContext) {
         self.context = context
+        super.init()
+        take(self)
     }
 
     // MARK: What a subclass writes
@@ -57,7 +66,7 @@ class EncodingNode {
     func writeNil(at slot: EncodingSlot) throws {}
 
     /// Makes the node a dictionary or an array. Called once.
-    func open(_ shape: Shape) throws {}
+    func open(_ shape: Shape, _ maker: EncodingContainerMaker?) throws {}
 
     /// A node of the same kind, for a value inside this one.
     func makeNode() -> EncodingNode { EncodingNode(context) }
@@ -95,19 +104,19 @@ extension EncodingNode {
         var path: [any CodingKey] = []
         var node: EncodingNode? = self
         while let current = node {
-            if let key = current.key { path.append(key) }
+            if let key = current.key ?? current.lentKey.key { path.append(key) }
             node = current.parent
         }
         path.reverse()
         return path
     }
 
-    final func path(_ key: (any CodingKey)?) -> [any CodingKey] {
-        key.map { codingPath + [$0] } ?? codingPath
+    final func path(_ key: LentKey) -> [any CodingKey] {
+        key.key.map { codingPath + [$0] } ?? codingPath
     }
 
     final func invalid(
-        _ value: Any, _ key: (any CodingKey)?, underlying: (any Error)? = nil, _ message: (String) -> String
+        _ value: Any, _ key: LentKey, underlying: (any Error)? = nil, _ message: (String) -> String
     ) -> EncodingError {
         let path = path(key)
         return .invalidValue(
@@ -124,7 +133,7 @@ extension EncodingNode {
 
 extension EncodingNode {
     /// A node for a value inside this one: the last one at its depth, unless somebody still holds it.
-    final func child<T>(_ key: (any CodingKey)?, of value: T) throws -> EncodingNode {
+    final func child<T>(_ key: LentKey, of value: T) throws -> EncodingNode {
         guard depth < CodingLimits.depth else {
             throw invalid(value, key) { _ in "Values are nested deeper than \(CodingLimits.depth) levels" }
         }
@@ -136,16 +145,32 @@ extension EncodingNode {
             spare = child
         }
         child.parent = self
-        child.key = key
+        child.lentKey = key
+        child.lends = true
         child.depth = depth + 1
         return child
+    }
+
+    /// Ends the time of the node's value. Breaks the cycle with the parent, so that somebody who holds the node does not
+    /// hold its parents for ever.
+    final func release() {
+        reset()
+        if let maker = borrowed?.takeUnretainedValue() {
+            borrowed = nil
+            if !maker.takeBack(from: self) { context.makers.remove(maker) }
+        }
+        lends = false
+        parent = nil
+        lentKey = .none
     }
 
     /// A node whose value is written to `slot` when this one is finished; the same one for the same name.
     final func nested(at slot: EncodingSlot, _ key: any CodingKey) -> EncodingNode {
         if case .named(let name) = slot, let index = deferredNames[name] { return deferred[index].node }
         guard depth < CodingLimits.depth else {
-            fail(invalid("", key) { _ in "Values are nested deeper than \(CodingLimits.depth) levels" })
+            fail(
+                invalid("", LentKey.index(elements)) { _ in "Values are nested deeper than \(CodingLimits.depth) levels"
+                })
             return EncodingNode(context)
         }
         let node = makeDetachedNode()

@@ -26,27 +26,27 @@ struct SingleValueEncodingStore: SingleValueEncodingContainer {
 
     func encode(_ value: Float) throws {
         try check(value)
-        try node.write(float: value, at: .whole, nil)
+        try node.write(float: value, at: .whole, .none)
     }
 
     func encode(_ value: Double) throws {
         try check(value)
-        try node.write(double: value, at: .whole, nil)
+        try node.write(double: value, at: .whole, .none)
     }
 
     func encode(_ value: Int128) throws {
         try check(value)
-        try node.write(int128: value, at: .whole, nil)
+        try node.write(int128: value, at: .whole, .none)
     }
 
     func encode(_ value: UInt128) throws {
         try check(value)
-        try node.write(uint128: value, at: .whole, nil)
+        try node.write(uint128: value, at: .whole, .none)
     }
 
     func encode<T: Encodable>(_ value: T) throws {
         try check(value)
-        try node.encode(value, at: .whole, nil)
+        try node.encode(value, at: .whole, .none)
     }
 
     private func write(_ scalar: Scalar) throws {
@@ -58,7 +58,7 @@ struct SingleValueEncodingStore: SingleValueEncodingContainer {
         switch node.shape {
         case .none, .whole, .removed: return
         case .keyed, .unkeyed:
-            throw node.invalid(value, nil) { "Value at \($0) is already encoded as another kind of container" }
+            throw node.invalid(value, .none) { "Value at \($0) is already encoded as another kind of container" }
         }
     }
 }

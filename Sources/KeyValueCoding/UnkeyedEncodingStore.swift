@@ -7,7 +7,7 @@ struct UnkeyedEncodingStore: UnkeyedEncodingContainer {
     var codingPath: [any CodingKey] { node.codingPath }
     var count: Int { node.elements }
 
-    private var key: IndexKey { IndexKey(node.elements) }
+    private var key: LentKey { .index(node.elements) }
 
     func encodeNil() throws {
         try node.writeNil(at: .next)
@@ -64,7 +64,7 @@ struct UnkeyedEncodingStore: UnkeyedEncodingContainer {
 
     private func nested() -> EncodingNode {
         defer { node.elements += 1 }
-        return node.nested(at: .next, key)
+        return node.nested(at: .next, IndexKey(node.elements))
     }
 
     private func write(_ scalar: Scalar) throws {
