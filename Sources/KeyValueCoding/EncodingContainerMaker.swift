@@ -27,7 +27,11 @@ class EncodingContainerMaker {
     private let seat: LentSeat
     @exclusivity(unchecked) private final var isLent = false
     /// The keys that values had; nil where none are known yet, or they are not worth knowing.
-    @exclusivity(unchecked) final var known: KnownKeys?
+    @exclusivity(unchecked) final var known: KnownKeys? {
+        didSet { lentKeys = known.map(Unmanaged.passUnretained) }
+    }
+    /// The same, for who knows that this maker or its context holds them.
+    @exclusivity(unchecked) private(set) final var lentKeys: Unmanaged<KnownKeys>?
     /// Whether keys that are not known are worth learning.
     @exclusivity(unchecked) final var learns: Bool
 
@@ -82,10 +86,12 @@ final class LendingMaker<Container>: EncodingContainerMaker {
 struct EncodingContainerMakers {
     private struct Entry {
         var keys: ObjectIdentifier
-        var maker: EncodingContainerMaker
+        var maker: Unmanaged<EncodingContainerMaker>
     }
 
     private var entries: [Entry] = []
+    /// Holds the makers of the entries.
+    private var held: [EncodingContainerMaker] = []
     /// The last types that had one container. A maker is made for the second: many a type has but one.
     private var seen = SIMD4<UInt>()
     private var lastSeen = 0
@@ -104,7 +110,7 @@ struct EncodingContainerMakers {
         return address == UnsafeRawPointer(Unmanaged.passUnretained(part as AnyObject).toOpaque())
     }()
 
-    @inline(__always) func known(for keys: ObjectIdentifier) -> EncodingContainerMaker? {
+    @inline(__always) func known(for keys: ObjectIdentifier) -> Unmanaged<EncodingContainerMaker>? {
         for entry in entries where entry.keys == keys { return entry.maker }
         return nil
     }
@@ -119,12 +125,14 @@ struct EncodingContainerMakers {
     }
 
     mutating func add(_ maker: EncodingContainerMaker, for keys: ObjectIdentifier) {
-        entries.append(Entry(keys: keys, maker: maker))
+        held.append(maker)
+        entries.append(Entry(keys: keys, maker: .passUnretained(maker)))
     }
 
     /// Forgets a maker whose container somebody else holds.
     mutating func remove(_ maker: EncodingContainerMaker) {
         if let known = maker.known { retired.append(known) }
-        entries.removeAll { $0.maker === maker }
+        entries.removeAll { $0.maker.toOpaque() == Unmanaged.passUnretained(maker).toOpaque() }
+        held.removeAll { $0 === maker }
     }
 }

@@ -4,47 +4,54 @@ extension EncodingNode: Encoder {
     final var userInfo: [CodingUserInfoKey: Any] { context.options.userInfo }
 
     final func container<Key: CodingKey>(keyedBy type: Key.Type) -> KeyedEncodingContainer<Key> {
-        guard let maker = context.makers.known(for: ObjectIdentifier(type)) ?? newMaker(for: type) else {
-            return KeyedEncodingContainer(KeyedEncodingStore<Key>(opened(.keyed), converts: converts(type)))
+        let keys = ObjectIdentifier(type)
+        if let maker = borrowedMaker(for: keys) ?? newMaker(for: type) {
+            // Sound because a maker is added for its own keys alone.
+            return maker._withUnsafeGuaranteedRef {
+                unsafeDowncast($0, to: LendingMaker<KeyedEncodingContainer<Key>>.self).container
+            }
         }
-        let node = opened(.keyed, maker)
-        guard lends, borrowed == nil, node === self, maker.lend(to: self) else {
-            return KeyedEncodingContainer(KeyedEncodingStore<Key>(node, converts: converts(type)))
-        }
-        borrowed = .passUnretained(maker)
-        // Sound because a maker is added for its own keys alone.
-        return unsafeDowncast(maker, to: LendingMaker<KeyedEncodingContainer<Key>>.self).container
+        let node = opened(.keyed, context.makers.known(for: keys)) ? self : EncodingNode(context)
+        return KeyedEncodingContainer(KeyedEncodingStore<Key>(node, converts: converts(type)))
+    }
+
+    /// A maker whose container writes to this node from now on; nil where there is none, or none to lend.
+    private final func borrowedMaker(for keys: ObjectIdentifier) -> Unmanaged<EncodingContainerMaker>? {
+        guard lends, borrowed == nil, shape == .none, let maker = context.makers.known(for: keys) else { return nil }
+        guard maker._withUnsafeGuaranteedRef({ $0.lend(to: self) }) else { return nil }
+        borrowed = maker
+        return opened(.keyed, maker) ? maker : nil
     }
 
     private final func converts(_ keys: any CodingKey.Type) -> Bool {
         context.converts && DictionaryKeys.type != ObjectIdentifier(keys)
     }
 
-    /// A maker for a type of keys that has come before; nil where it has not, or there can be none.
-    private final func newMaker<Key: CodingKey>(for type: Key.Type) -> EncodingContainerMaker? {
-        guard context.makers.wants(ObjectIdentifier(type)) else { return nil }
+    /// A new maker for a type of keys that came before, whose container writes to this node; else nil.
+    private final func newMaker<Key: CodingKey>(for type: Key.Type) -> Unmanaged<EncodingContainerMaker>? {
+        let keys = ObjectIdentifier(type)
+        guard lends, context.makers.known(for: keys) == nil, context.makers.wants(keys) else { return nil }
         let seat = LentSeat()
         seat.take(self)
         let container = KeyedEncodingContainer(KeyedEncodingStore<Key>(seat, converts: converts(type)))
-        let maker = LendingMaker(container, seat, learns: DictionaryKeys.type != ObjectIdentifier(type))
-        context.makers.add(maker, for: ObjectIdentifier(type))
-        return maker
+        context.makers.add(LendingMaker(container, seat, learns: DictionaryKeys.type != keys), for: keys)
+        return borrowedMaker(for: keys)
     }
 
     final func unkeyedContainer() -> any UnkeyedEncodingContainer {
-        UnkeyedEncodingStore(opened(.unkeyed))
+        UnkeyedEncodingStore(opened(.unkeyed, nil) ? self : EncodingNode(context))
     }
 
     final func singleValueContainer() -> any SingleValueEncodingContainer {
         SingleValueEncodingStore(self)
     }
 
-    /// This node as a dictionary or an array; where it is something else already, a node that writes nowhere.
-    private final func opened(_ wanted: Shape, _ maker: EncodingContainerMaker? = nil) -> EncodingNode {
-        if shape == wanted { return self }
+    /// Makes this node a dictionary or an array; false where it is something else already.
+    private final func opened(_ wanted: Shape, _ maker: Unmanaged<EncodingContainerMaker>?) -> Bool {
+        if shape == wanted { return true }
         guard shape == .none else {
             fail(invalid(self, .none) { "Value at \($0) is already encoded as another kind of container" })
-            return EncodingNode(context)
+            return false
         }
         do {
             try open(wanted, maker)
@@ -52,6 +59,6 @@ extension EncodingNode: Encoder {
         } catch {
             fail(error)
         }
-        return self
+        return true
     }
 }

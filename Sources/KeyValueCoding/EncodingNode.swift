@@ -30,6 +30,8 @@ class EncodingNode: EncodingSeat {
 
     final let context: EncodingContext
     @exclusivity(unchecked) final var parent: EncodingNode?
+    /// The parent of a node whose value is being encoded by it, and which it therefore outlives.
+    @exclusivity(unchecked) final var encodingParent: Unmanaged<EncodingNode>?
     /// The last key of the path, unless it is lent.
     @exclusivity(unchecked) final var key: (any CodingKey)?
     /// The last key of the path while a value is encoded under it.
@@ -66,7 +68,7 @@ class EncodingNode: EncodingSeat {
     func writeNil(at slot: EncodingSlot) throws {}
 
     /// Makes the node a dictionary or an array. Called once.
-    func open(_ shape: Shape, _ maker: EncodingContainerMaker?) throws {}
+    func open(_ shape: Shape, _ maker: Unmanaged<EncodingContainerMaker>?) throws {}
 
     /// A node of the same kind, for a value inside this one.
     func makeNode() -> EncodingNode { EncodingNode(context) }
@@ -105,7 +107,7 @@ extension EncodingNode {
         var node: EncodingNode? = self
         while let current = node {
             if let key = current.key ?? current.lentKey.key { path.append(key) }
-            node = current.parent
+            node = current.parent ?? current.encodingParent?.takeUnretainedValue()
         }
         path.reverse()
         return path
@@ -144,23 +146,22 @@ extension EncodingNode {
             child = makeNode()
             spare = child
         }
-        child.parent = self
+        child.encodingParent = .passUnretained(self)
         child.lentKey = key
         child.lends = true
         child.depth = depth + 1
         return child
     }
 
-    /// Ends the time of the node's value. Breaks the cycle with the parent, so that somebody who holds the node does not
-    /// hold its parents for ever.
+    /// Ends the time of the node's value, and with it the hold on what was there for that time.
     final func release() {
         reset()
-        if let maker = borrowed?.takeUnretainedValue() {
-            borrowed = nil
-            if !maker.takeBack(from: self) { context.makers.remove(maker) }
+        if let borrowed, !borrowed._withUnsafeGuaranteedRef({ $0.takeBack(from: self) }) {
+            context.makers.remove(borrowed.takeUnretainedValue())
         }
+        borrowed = nil
         lends = false
-        parent = nil
+        encodingParent = nil
         lentKey = .none
     }
 

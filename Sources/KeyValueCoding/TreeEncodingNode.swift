@@ -16,6 +16,8 @@ final class TreeEncodingNode: EncodingNode {
     private let output: TreeOutput
     /// Where the value goes in the container that is open.
     @exclusivity(unchecked) private var place = EncodingSlot.whole
+    /// The node of that container, while the value is encoded by it.
+    @exclusivity(unchecked) private var namer: Unmanaged<TreeEncodingNode>?
     /// The state of the document before the value.
     @exclusivity(unchecked) private var mark = PropertyListBuilder.Mark()
     /// Who makes containers for the keys of the dictionary, and knows them. The context holds it.
@@ -49,20 +51,20 @@ final class TreeEncodingNode: EncodingNode {
         return !deferred.isEmpty
     }
 
-    override func open(_ shape: Shape, _ maker: EncodingContainerMaker?) throws {
+    override func open(_ shape: Shape, _ maker: Unmanaged<EncodingContainerMaker>?) throws {
         try enter()
         guard shape == .keyed else { return try output.builder.beginArray() }
-        self.maker = maker.map(Unmanaged.passUnretained)
-        guard let keys = maker?.known else { return try output.builder.beginDictionary() }
-        try output.builder.beginDictionary(of: keys)
-        known = .passUnretained(keys)
+        self.maker = maker
+        known = maker?._withUnsafeGuaranteedRef { $0.lentKeys }
+        guard let known else { return try output.builder.beginDictionary() }
+        try known._withUnsafeGuaranteedRef { try output.builder.beginDictionary(of: $0) }
         expected = 0
     }
 
     /// Names the value in the container that is open, if that is a dictionary.
     private func enter() throws {
         guard case .named(let name) = place else { return }
-        if let parent = parent as? TreeEncodingNode { try parent.name(name) } else { try output.builder.key(name) }
+        try namer?._withUnsafeGuaranteedRef { try $0.name(name) }
     }
 
     /// Names the value that comes next in the dictionary.
@@ -74,7 +76,6 @@ final class TreeEncodingNode: EncodingNode {
                 return true
             }
             if isKnown { return }
-            output.builder.leaveKnownKeys()
             self.known = nil
         }
         try output.builder.key(name)
@@ -152,13 +153,16 @@ final class TreeEncodingNode: EncodingNode {
     // MARK: Children
 
     override func begin(_ child: EncodingNode, at slot: EncodingSlot) {
-        guard let child = child as? TreeEncodingNode else { return }
+        // Sound because `makeNode` makes all children.
+        let child = unsafeDowncast(child, to: TreeEncodingNode.self)
         if case .whole = slot {
             // The child writes this node's own value.
             if shape == .whole { output.builder.rewind(to: mark) }
             child.place = place
+            child.namer = namer
         } else {
             child.place = slot
+            child.namer = .passUnretained(self)
         }
         if !deferred.isEmpty, case .named(let name) = slot { forgetNested(name) }
         child.mark = output.builder.mark
@@ -166,7 +170,7 @@ final class TreeEncodingNode: EncodingNode {
     }
 
     override func end(_ child: EncodingNode, at slot: EncodingSlot) throws {
-        try (child as? TreeEncodingNode)?.close()
+        try unsafeDowncast(child, to: TreeEncodingNode.self).close()
         output.writer = ObjectIdentifier(self)
         if case .whole = slot { shape = child.shape == .removed ? .removed : .whole }
     }
@@ -213,6 +217,7 @@ final class TreeEncodingNode: EncodingNode {
         super.reset()
         maker = nil
         known = nil
+        namer = nil
     }
 
     /// The document of a node that has one of its own; nil where its value is a nil which is left out.

@@ -2,7 +2,7 @@ public import CKVCodable
 
 /// Keys that dictionaries of one kind have had, in the order of their bytes: the next one's need not be sorted.
 ///
-/// What is known never changes, but for where a key's text is compared from. Used by one thread.
+/// All of them are ASCII. What is known never changes; used by one thread.
 @usableFromInline package final class KnownKeys {
     @usableFromInline struct Entry {
         @usableFromInline var name: String
@@ -54,21 +54,25 @@ public import CKVCodable
     /// The entry of a key, which most often is the one at `hint`.
     @inlinable @inline(__always)
     func index(of name: String, at hint: Int) -> Int? {
-        hint < count && entries[hint].name == name ? hint : search(name, from: hint)
+        hint < count && entries[hint].isKey(name) ? hint : search(name, from: hint)
     }
 
     @usableFromInline func search(_ name: String, from hint: Int) -> Int? {
-        let bytes = name.utf8.count
         for step in 0..<count {
             var index = hint + step
             if index >= count { index -= count }
-            if index < count, entries[index].length == bytes, entries[index].name == name { return index }
+            if index < count, entries[index].isKey(name) { return index }
         }
         return nil
     }
 }
 
 extension KnownKeys.Entry {
+    /// Whether the name has the same bytes. Strings are equal that have not, but not if one is ASCII and the other is as
+    /// long.
+    @inlinable @inline(__always)
+    func isKey(_ other: String) -> Bool { length == other.utf8.count && name == other }
+
     fileprivate init(_ name: String) {
         self.name = name
         length = name.utf8.count
@@ -118,7 +122,7 @@ extension PropertyListBuilder {
     }
 
     /// Goes on with keys of any kind in a dictionary that was begun with known ones.
-    package mutating func leaveKnownKeys() {
+    mutating func leaveKnownKeys() {
         guard place == .placedKey, frames.count > 0 else { return }
         let frame = frames[frames.count &- 1]
         // Behind the slots, which stay as they are for a mark that was taken before.
@@ -159,7 +163,11 @@ extension PropertyListBuilder {
         for slot in nodes.count - count..<nodes.count { written.append(nodes[slot]) }
         written.sort { $0.distance < $1.distance }
         var names: [String] = []
-        for key in written { names.append(text(of: key)) }
+        for key in written {
+            let name = text(of: key)
+            guard name.utf8.allSatisfy({ $0 < 0x80 }) else { return nil }
+            names.append(name)
+        }
         return KnownKeys(names, after: previous)
     }
 }

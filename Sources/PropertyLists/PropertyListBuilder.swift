@@ -189,6 +189,7 @@ extension PropertyListBuilder {
     }
 
     package mutating func append(validKey bytes: UnsafeRawBufferPointer) throws(PropertyListError) {
+        if place == .placedKey { leaveKnownKeys() }
         guard place == .key else { throw misuse("a key where a value is expected") }
         var node = kv_node(kind: .null, count: bytes.count, payload: try store(bytes))
         node.distance = nodes.count - header
