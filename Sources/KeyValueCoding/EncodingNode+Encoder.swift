@@ -5,7 +5,12 @@ extension EncodingNode: Encoder {
 
     final func container<Key: CodingKey>(keyedBy type: Key.Type) -> KeyedEncodingContainer<Key> {
         let keys = ObjectIdentifier(type)
-        if let maker = borrowedMaker(for: keys) ?? newMaker(for: type) {
+        var maker = borrowedMaker(for: keys)
+        if maker == nil, wantsMaker(for: keys) {
+            addMaker(for: type)
+            maker = borrowedMaker(for: keys)
+        }
+        if let maker {
             // Sound because a maker is added for its own keys alone.
             return maker._withUnsafeGuaranteedRef {
                 unsafeDowncast($0, to: LendingMaker<KeyedEncodingContainer<Key>>.self).container
@@ -27,15 +32,17 @@ extension EncodingNode: Encoder {
         context.converts && DictionaryKeys.type != ObjectIdentifier(keys)
     }
 
-    /// A new maker for a type of keys that came before, whose container writes to this node; else nil.
-    private final func newMaker<Key: CodingKey>(for type: Key.Type) -> Unmanaged<EncodingContainerMaker>? {
+    private final func wantsMaker(for keys: ObjectIdentifier) -> Bool {
+        lends && context.makers.known(for: keys) == nil && context.makers.wants(keys)
+    }
+
+    /// Not inlined: the container's type is looked up first of all.
+    @inline(never) private final func addMaker<Key: CodingKey>(for type: Key.Type) {
         let keys = ObjectIdentifier(type)
-        guard lends, context.makers.known(for: keys) == nil, context.makers.wants(keys) else { return nil }
         let seat = LentSeat()
         seat.take(self)
         let container = KeyedEncodingContainer(KeyedEncodingStore<Key>(seat, converts: converts(type)))
         context.makers.add(LendingMaker(container, seat, learns: DictionaryKeys.type != keys), for: keys)
-        return borrowedMaker(for: keys)
     }
 
     final func unkeyedContainer() -> any UnkeyedEncodingContainer {

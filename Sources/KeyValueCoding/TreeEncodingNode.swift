@@ -52,6 +52,7 @@ final class TreeEncodingNode: EncodingNode {
     }
 
     override func open(_ shape: Shape, _ maker: Unmanaged<EncodingContainerMaker>?) throws {
+        guard output.writer == ObjectIdentifier(self) else { throw outOfTurn() }
         try enter()
         guard shape == .keyed else { return try output.builder.beginArray() }
         self.maker = maker
@@ -104,9 +105,13 @@ final class TreeEncodingNode: EncodingNode {
             return nested(at: slot, NameKey(name)) as? TreeEncodingNode
         case .next: return nested(at: slot, IndexKey(elements)) as? TreeEncodingNode
         case .whole:
-            fail(invalid("", .none) { "Value at \($0) cannot be encoded while one inside it is" })
+            fail(outOfTurn())
             return TreeEncodingNode(context)
         }
+    }
+
+    private func outOfTurn() -> EncodingError {
+        invalid("", .none) { "Value at \($0) cannot be encoded while one inside it is, nor when it is finished" }
     }
 
     // MARK: Values
