@@ -51,30 +51,14 @@ extension EncodingNode {
         case .date: try write(date: exactly(value), at: slot, key)
         case .data: try write(data: exactly(value), at: slot, key)
         case .uuid: try write(.string(exactly(value, as: UUID.self).uuidString), at: slot)
-        case .url: try write(.url(exactly(value)), at: slot)
-        case .decimal: try write(.decimal(exactly(value)), at: slot)
         case .float: try write(float: exactly(value), at: slot, key)
         case .int128: try write(int128: exactly(value), at: slot, key)
         case .uint128: try write(uint128: exactly(value), at: slot, key)
-        case .int8, .int16, .int32, .int64, .uint, .uint8, .uint16, .uint32, .uint64:
-            try write(integer(value, known), at: slot)
+        case .int8, .int16, .int32, .int64, .uint, .uint8, .uint16, .uint32, .uint64, .url, .decimal:
+            try write(.familiar(value, known), at: slot)
         default: return try encodeKnownCollection(value, known, at: slot)
         }
         return true
-    }
-
-    private final func integer<T>(_ value: T, _ known: KnownType) -> Scalar {
-        switch known {
-        case .int8: .int8(exactly(value))
-        case .int16: .int16(exactly(value))
-        case .int32: .int32(exactly(value))
-        case .int64: .int64(exactly(value))
-        case .uint: .uint(exactly(value))
-        case .uint8: .uint8(exactly(value))
-        case .uint16: .uint16(exactly(value))
-        case .uint32: .uint32(exactly(value))
-        default: .uint64(exactly(value))
-        }
     }
 
     private final func encodeKnownCollection<T>(_ value: T, _ known: KnownType, at slot: EncodingSlot) throws -> Bool {
