@@ -18,15 +18,16 @@ extension EncodingNode {
         _ value: T, at slot: EncodingSlot, _ key: LentKey
     ) throws {
         if defers(slot) { return try encodeDeferred(value, at: slot, key) }
-        let child = try child(key, of: value)
-        defer { child.release() }
-        begin(child, at: slot)
-        do {
-            if try !child.encodeKeyed(value) { try value.encode(to: child) }
-            try end(child, at: slot)
-        } catch {
-            abandon(child)
-            throw error
+        try child(key, of: value)._withUnsafeGuaranteedRef { child in
+            defer { child.release() }
+            begin(child, at: slot)
+            do {
+                if try !child.encodeKeyed(value) { try value.encode(to: child) }
+                try end(child, at: slot)
+            } catch {
+                abandon(child)
+                throw error
+            }
         }
     }
 

@@ -37,7 +37,10 @@ class EncodingNode: EncodingSeat {
     /// The last key of the path while a value is encoded under it.
     @exclusivity(unchecked) final var lentKey = LentKey.none
     @exclusivity(unchecked) final var depth = 0
-    @exclusivity(unchecked) final var spare: EncodingNode?
+    /// The node for values inside this one.
+    @exclusivity(unchecked) private final var spare: EncodingNode?
+    /// More of them, where one is not enough.
+    @exclusivity(unchecked) private final var crowd: [EncodingNode] = []
     @exclusivity(unchecked) final var shape = Shape.none
     @exclusivity(unchecked) final var deferred: [Deferred] = []
     @exclusivity(unchecked) private final var deferredNames: [String: Int] = [:]
@@ -96,6 +99,7 @@ class EncodingNode: EncodingSeat {
         shape = .none
         elements = 0
         if !deferred.isEmpty { clearDeferred() }
+        if !crowd.isEmpty { crowd = [] }
     }
 }
 
@@ -134,23 +138,29 @@ extension EncodingNode {
 // MARK: - Children
 
 extension EncodingNode {
-    /// A node for a value inside this one: the last one at its depth, unless somebody still holds it.
-    final func child<T>(_ key: LentKey, of value: T) throws -> EncodingNode {
+    /// A node for a value inside this one, until ``release()``: the last one at its depth, unless somebody still has it.
+    ///
+    /// Not counted as a reference: this node holds it until then, as nothing takes the place of one that is in use.
+    final func child<T>(_ key: LentKey, of value: T) throws -> Unmanaged<EncodingNode> {
         guard depth < CodingLimits.depth else {
             throw invalid(value, key) { _ in "Values are nested deeper than \(CodingLimits.depth) levels" }
         }
-        let child: EncodingNode
-        if isKnownUniquelyReferenced(&spare), let last = spare {
-            child = last
-        } else {
-            child = makeNode()
-            spare = child
+        let child = vacantNode()
+        child._withUnsafeGuaranteedRef { child in
+            child.encodingParent = .passUnretained(self)
+            child.lentKey = key
+            child.depth = depth &+ 1
+            child.lends = true
         }
-        child.encodingParent = .passUnretained(self)
-        child.lentKey = key
-        child.lends = true
-        child.depth = depth + 1
         return child
+    }
+
+    private final func vacantNode() -> Unmanaged<EncodingNode> {
+        if isKnownUniquelyReferenced(&spare), let last = spare, !last.lends { return .passUnretained(last) }
+        let node = makeNode()
+        // Somebody may write to this node while a value inside it is encoded.
+        if spare?.lends == true { crowd.append(node) } else { spare = node }
+        return .passUnretained(node)
     }
 
     /// Ends the time of the node's value, and with it the hold on what was there for that time.

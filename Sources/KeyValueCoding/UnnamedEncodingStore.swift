@@ -25,7 +25,6 @@ extension UnnamedEncodingStore {
     func encode(_ value: UInt64) throws { try write(scalar: .uint64(value), value) }
     func encode(_ value: Float) throws { try write(value) { try node.write(float: value, at: $0, $1) } }
     func encode(_ value: Double) throws { try write(value) { try node.write(double: value, at: $0, $1) } }
-    func encode<T: Encodable>(_ value: T) throws { try write(value) { try node.encode(value, at: $0, $1) } }
 
     private func write<T>(scalar: Scalar, _ value: T) throws {
         try write(value) { slot, _ in try node.write(scalar, at: slot) }
