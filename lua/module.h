@@ -87,7 +87,6 @@ typedef struct kvl_state {
   int array_ref;
   const void *value_meta[5];
   const void *type_meta;
-  const void *store_meta;
   kv_registry *registry;
   uint32_t policy; /* what the host forbids: KV_LUA_... */
   int epoll;       /* what kv.fd() gave; 0 for none */
@@ -133,6 +132,11 @@ void kvl_push_uid(lua_State *L, uint32_t value);
 void kvl_push_null(lua_State *L);
 
 /* ---- Walking and building */
+
+/* Walking and building take up to 4 places of the stack for each level of tables
+ * and 4 besides. Lua gives a C function 20 without being asked, of which its own
+ * work takes up to 8: the first levels need not ask. */
+enum { KVL_FREE_LEVELS = 2, KVL_PLACES = 8 };
 
 typedef void (*kvl_free)(void *object);
 
@@ -275,10 +279,10 @@ kv_store **kvl_new_store(lua_State *L);
 void kvl_set_context(lua_State *L, int handle);
 
 /* The open store of the handle at 1, which is no transaction. Raises. */
-kv_store *kvl_check_store(lua_State *L, kvl_state *state);
+kv_store *kvl_check_store(lua_State *L);
 
 /* The same of a handle that is no part. Raises. */
-kv_store *kvl_check_whole(lua_State *L, kvl_state *state);
+kv_store *kvl_check_whole(lua_State *L);
 
 /* The store of the handle at `index`; NULL where it is closed. */
 kv_store *kvl_store_at(lua_State *L, int index);

@@ -173,12 +173,12 @@ func write(
 
 /// As the above: of one key, without making a path.
 func write(
-    _ store: DefaultsStore, _ steps: UnsafePointer<kv_step>?, _ count: Int, _ value: PropertyList,
+    _ store: DefaultsStore, _ steps: UnsafePointer<kv_step>?, _ count: Int, _ value: consuming PropertyList,
     typed type: OpaquePointer?, _ flags: UInt32
 ) throws -> Int {
     guard let key = try onlyKey(steps, count) else { return try write(store, steps, count, value, type, flags) }
     guard let type = Handle.borrow(type, as: TypeHandle.self)?.type else {
-        try store.set(value, forUTF8Key: key)
+        try store.set(consume value, forUTF8Key: key)
         return 0
     }
     return try store.set(value, forUTF8Key: key, as: type, options: try encodeOptions(flags))
