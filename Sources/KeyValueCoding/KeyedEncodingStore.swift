@@ -50,8 +50,18 @@ struct KeyedEncodingStore<Key: CodingKey>: KeyedEncodingContainerProtocol {
     func encode(_ value: UInt16, forKey key: Key) throws { try write(.uint16(value), key) }
     func encode(_ value: UInt32, forKey key: Key) throws { try write(.uint32(value), key) }
     func encode(_ value: UInt64, forKey key: Key) throws { try write(.uint64(value), key) }
-    func encode(_ value: Float, forKey key: Key) throws { try write(key) { try $0.write(float: value, at: $1, $2) } }
-    func encode(_ value: Double, forKey key: Key) throws { try write(key) { try $0.write(double: value, at: $1, $2) } }
+    // What is finite is written as it is under every strategy.
+
+    func encode(_ value: Float, forKey key: Key) throws {
+        if value.isFinite { return try write(.float(value), key) }
+        try write(key) { try $0.write(float: value, at: $1, $2) }
+    }
+
+    func encode(_ value: Double, forKey key: Key) throws {
+        if value.isFinite { return try write(.double(value), key) }
+        try write(key) { try $0.write(double: value, at: $1, $2) }
+    }
+
     func encode(_ value: Int128, forKey key: Key) throws { try write(key) { try $0.write(int128: value, at: $1, $2) } }
     func encode(_ value: UInt128, forKey key: Key) throws {
         try write(key) { try $0.write(uint128: value, at: $1, $2) }
