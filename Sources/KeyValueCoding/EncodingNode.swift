@@ -49,6 +49,8 @@ class EncodingNode: EncodingSeat {
 
     /// Whether the node's value is being encoded by a call that releases the node afterwards.
     @exclusivity(unchecked) final var lends = false
+    /// Whether the node has been released, and is not in use again.
+    @exclusivity(unchecked) private final var isFinished = false
     /// Whose container is lent to the node. Its context holds it until the node has given the container back.
     @exclusivity(unchecked) final var borrowed: Unmanaged<EncodingContainerMaker>?
 
@@ -151,6 +153,7 @@ extension EncodingNode {
             child.lentKey = key
             child.depth = depth &+ 1
             child.lends = true
+            child.isFinished = false
         }
         return child
     }
@@ -171,6 +174,7 @@ extension EncodingNode {
         }
         borrowed = nil
         lends = false
+        isFinished = true
         encodingParent = nil
         lentKey = .none
     }
@@ -185,6 +189,8 @@ extension EncodingNode {
             return EncodingNode(context)
         }
         let node = makeDetachedNode()
+        // What is written now is lost: to hold the node would be for ever.
+        if isFinished || type(of: self) == EncodingNode.self { return node }
         node.parent = self
         node.key = key
         node.depth = depth + 1
@@ -199,8 +205,14 @@ extension EncodingNode {
         deferred[index].slot = .whole
     }
 
+    /// Lets go of nested nodes, which hold this one, with all that is nested in them.
     final func clearDeferred() {
+        let nodes = deferred.map(\.node)
         deferred = []
         deferredNames = [:]
+        for node in nodes {
+            node.parent = nil
+            if !node.deferred.isEmpty { node.clearDeferred() }
+        }
     }
 }
