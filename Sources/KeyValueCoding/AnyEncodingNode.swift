@@ -8,7 +8,7 @@ final class AnyEncodingNode: EncodingNode {
 
     override func makeNode() -> EncodingNode { AnyEncodingNode(context) }
 
-    override func open(_ shape: Shape) {
+    override func open(_ shape: Shape, _ maker: Unmanaged<EncodingContainerMaker>?) {
         if shape == .keyed { entries = [String: Any](minimumCapacity: lastCount) }
     }
 

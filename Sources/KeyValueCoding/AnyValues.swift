@@ -30,7 +30,8 @@ extension Scalar {
         self = Self.familiar(value, KnownType.of(Value.self))
     }
 
-    private static func familiar<Value>(_ value: Value, _ known: KnownType) -> Scalar {
+    /// The scalar of a value whose type the coders know as `known`; `other` where that has no scalar.
+    static func familiar<Value>(_ value: Value, _ known: KnownType) -> Scalar {
         switch known {
         case .date: .date(exactly(value))
         case .data: .data(exactly(value))

@@ -41,21 +41,3 @@ final class StoreDecodingMaker<Store: NodeDecodingContainer>: DecodingContainerM
         KeyedDecodingContainer(Store(node))
     }
 }
-
-/// A keyed container that writes to a node.
-protocol NodeEncodingContainer: KeyedEncodingContainerProtocol {
-    init(_ node: EncodingNode, converts: Bool)
-}
-
-class EncodingContainerMaker<Key: CodingKey> {
-    func container(_ node: EncodingNode, converts: Bool) -> KeyedEncodingContainer<Key> {
-        KeyedEncodingContainer(KeyedEncodingStore<Key>(node, converts: converts))
-    }
-}
-
-/// Knows the container type itself, not just its keys.
-final class StoreEncodingMaker<Store: NodeEncodingContainer>: EncodingContainerMaker<Store.Key> {
-    override func container(_ node: EncodingNode, converts: Bool) -> KeyedEncodingContainer<Store.Key> {
-        KeyedEncodingContainer(Store(node, converts: converts))
-    }
-}

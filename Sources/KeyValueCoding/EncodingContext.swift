@@ -7,7 +7,7 @@ final class EncodingContext {
     let passesFloats: Bool
     /// What went wrong where nothing may throw, such as asking for an array where a dictionary was begun.
     var failure: (any Error)?
-    @exclusivity(unchecked) var makers = ContainerMakers()
+    @exclusivity(unchecked) var makers = EncodingContainerMakers()
     /// Snake case forms of the names met so far.
     private var converted: [String: String] = [:]
 

@@ -5,48 +5,42 @@ internal import FoundationEssentials
 extension EncodingNode {
     /// Writes the one value of a call of `encode`.
     final func encodeRoot<T>(_ value: T, _ encode: (any Encoder) throws -> Void) throws {
-        if try !encodeKnown(value, at: .whole, nil) { try encode(self) }
+        if try !encodeKnown(value, at: .whole, .none) { try encode(self) }
         if let failure = context.failure { throw failure }
     }
 
-    final func encode<T: Encodable>(_ value: T, at slot: EncodingSlot, _ key: (any CodingKey)?) throws {
+    final func encode<T: Encodable>(_ value: T, at slot: EncodingSlot, _ key: LentKey) throws {
         if try encodeKnown(value, at: slot, key) { return }
         try encodePlain(value, at: slot, key)
     }
 
     private final func encodePlain<T: Encodable>(
-        _ value: T, at slot: EncodingSlot, _ key: (any CodingKey)?
+        _ value: T, at slot: EncodingSlot, _ key: LentKey
     ) throws {
         if defers(slot) { return try encodeDeferred(value, at: slot, key) }
-        let child = try child(key, of: value)
-        defer { release(child) }
-        begin(child, at: slot)
-        do {
-            if try !child.encodeKeyed(value) { try value.encode(to: child) }
-            try end(child, at: slot)
-        } catch {
-            abandon(child)
-            throw error
+        try child(key, of: value)._withUnsafeGuaranteedRef { child in
+            defer { child.release() }
+            begin(child, at: slot)
+            do {
+                if try !child.encodeKeyed(value) { try value.encode(to: child) }
+                try end(child, at: slot)
+            } catch {
+                abandon(child)
+                throw error
+            }
         }
     }
 
     private final func encodeDeferred<T: Encodable>(
-        _ value: T, at slot: EncodingSlot, _ key: (any CodingKey)?
+        _ value: T, at slot: EncodingSlot, _ key: LentKey
     ) throws {
         if case .named(let name) = slot { forgetNested(name) }
-        try nested(at: slot, key ?? IndexKey(elements)).encode(value, at: .whole, nil)
-    }
-
-    /// Breaks the cycle with a child, so that somebody who holds it does not hold its parents for ever.
-    private final func release(_ child: EncodingNode) {
-        child.reset()
-        child.parent = nil
-        child.key = nil
+        try nested(at: slot, key.key ?? IndexKey(elements)).encode(value, at: .whole, .none)
     }
 
     /// Writes a value of a type that the coders know; gives false for every other.
     private final func encodeKnown<T>(
-        _ value: T, at slot: EncodingSlot, _ key: (any CodingKey)?
+        _ value: T, at slot: EncodingSlot, _ key: LentKey
     ) throws -> Bool {
         let known = KnownType.of(T.self)
         switch known {
@@ -58,30 +52,14 @@ extension EncodingNode {
         case .date: try write(date: exactly(value), at: slot, key)
         case .data: try write(data: exactly(value), at: slot, key)
         case .uuid: try write(.string(exactly(value, as: UUID.self).uuidString), at: slot)
-        case .url: try write(.url(exactly(value)), at: slot)
-        case .decimal: try write(.decimal(exactly(value)), at: slot)
         case .float: try write(float: exactly(value), at: slot, key)
         case .int128: try write(int128: exactly(value), at: slot, key)
         case .uint128: try write(uint128: exactly(value), at: slot, key)
-        case .int8, .int16, .int32, .int64, .uint, .uint8, .uint16, .uint32, .uint64:
-            try write(integer(value, known), at: slot)
+        case .int8, .int16, .int32, .int64, .uint, .uint8, .uint16, .uint32, .uint64, .url, .decimal:
+            try write(.familiar(value, known), at: slot)
         default: return try encodeKnownCollection(value, known, at: slot)
         }
         return true
-    }
-
-    private final func integer<T>(_ value: T, _ known: KnownType) -> Scalar {
-        switch known {
-        case .int8: .int8(exactly(value))
-        case .int16: .int16(exactly(value))
-        case .int32: .int32(exactly(value))
-        case .int64: .int64(exactly(value))
-        case .uint: .uint(exactly(value))
-        case .uint8: .uint8(exactly(value))
-        case .uint16: .uint16(exactly(value))
-        case .uint32: .uint32(exactly(value))
-        default: .uint64(exactly(value))
-        }
     }
 
     private final func encodeKnownCollection<T>(_ value: T, _ known: KnownType, at slot: EncodingSlot) throws -> Bool {
@@ -114,14 +92,14 @@ extension EncodingNode {
 // MARK: - Under the strategies
 
 extension EncodingNode {
-    final func write(double value: Double, at slot: EncodingSlot, _ key: (any CodingKey)?) throws {
+    final func write(double value: Double, at slot: EncodingSlot, _ key: LentKey) throws {
         guard context.passesFloats || value.isFinite else {
             return try write(nonConforming: value, "Double", at: slot, key)
         }
         try write(.double(value), at: slot)
     }
 
-    final func write(float value: Float, at slot: EncodingSlot, _ key: (any CodingKey)?) throws {
+    final func write(float value: Float, at slot: EncodingSlot, _ key: LentKey) throws {
         guard context.passesFloats || value.isFinite else {
             return try write(nonConforming: Double(value), "Float", at: slot, key)
         }
@@ -129,7 +107,7 @@ extension EncodingNode {
     }
 
     private final func write(
-        nonConforming value: Double, _ type: String, at slot: EncodingSlot, _ key: (any CodingKey)?
+        nonConforming value: Double, _ type: String, at slot: EncodingSlot, _ key: LentKey
     ) throws {
         guard
             case .convertToString(let positive, let negative, let nan) =
@@ -140,7 +118,7 @@ extension EncodingNode {
         try write(.string(value.isNaN ? nan : value < 0 ? negative : positive), at: slot)
     }
 
-    private final func write(date: Date, at slot: EncodingSlot, _ key: (any CodingKey)?) throws {
+    private final func write(date: Date, at slot: EncodingSlot, _ key: LentKey) throws {
         switch context.options.dateEncodingStrategy {
         case .date: try write(.date(date), at: slot)
         case .secondsSince1970: try write(date, times: 1, at: slot, key)
@@ -153,7 +131,7 @@ extension EncodingNode {
     }
 
     private final func write(
-        _ date: Date, times factor: Double, at slot: EncodingSlot, _ key: (any CodingKey)?
+        _ date: Date, times factor: Double, at slot: EncodingSlot, _ key: LentKey
     ) throws {
         let number = date.timeIntervalSince1970 * factor
         guard let integer = Int64(exactly: number.rounded(.towardZero)) else {
@@ -162,7 +140,7 @@ extension EncodingNode {
         try write(.int64(integer), at: slot)
     }
 
-    private final func write(data: Data, at slot: EncodingSlot, _ key: (any CodingKey)?) throws {
+    private final func write(data: Data, at slot: EncodingSlot, _ key: LentKey) throws {
         switch context.options.dataEncodingStrategy {
         case .data: try write(.data(data), at: slot)
         case .base64: try write(.string(data.base64EncodedString()), at: slot)
@@ -174,7 +152,7 @@ extension EncodingNode {
 
     /// What a strategy's closure gives; its error is wrapped into one with the path.
     private final func converted(
-        _ value: Any, _ type: String, _ key: (any CodingKey)?, _ convert: () throws -> Any
+        _ value: Any, _ type: String, _ key: LentKey, _ convert: () throws -> Any
     ) throws -> Any {
         do {
             return try convert()
@@ -183,17 +161,17 @@ extension EncodingNode {
         }
     }
 
-    final func write(int128 value: Int128, at slot: EncodingSlot, _ key: (any CodingKey)?) throws {
+    final func write(int128 value: Int128, at slot: EncodingSlot, _ key: LentKey) throws {
         try write(wide: value, .int128(value), "Int128", at: slot, key)
     }
 
-    final func write(uint128 value: UInt128, at slot: EncodingSlot, _ key: (any CodingKey)?) throws {
+    final func write(uint128 value: UInt128, at slot: EncodingSlot, _ key: LentKey) throws {
         try write(wide: value, .uint128(value), "UInt128", at: slot, key)
     }
 
     /// A 128-bit integer: as it is where the format has them, else within 64 bits.
     private final func write<Wide: FixedWidthInteger>(
-        wide value: Wide, _ scalar: Scalar, _ type: String, at slot: EncodingSlot, _ key: (any CodingKey)?
+        wide value: Wide, _ scalar: Scalar, _ type: String, at slot: EncodingSlot, _ key: LentKey
     ) throws {
         if holdsWideIntegers {
             try write(scalar, at: slot)

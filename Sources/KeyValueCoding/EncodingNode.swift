@@ -16,7 +16,7 @@ enum EncodingSlot {
 ///
 /// The properties are `@exclusivity(unchecked)`: checking each access at run time costs a tenth of all coding. Sound
 /// because a node serves one thread, and no access calls anything that could come back to the same property.
-class EncodingNode {
+class EncodingNode: EncodingSeat {
     enum Shape { case none, whole, removed, keyed, unkeyed }
 
     /// A nested container or super encoder, which may still be written to when its parent has gone on.
@@ -30,18 +30,34 @@ class EncodingNode {
 
     final let context: EncodingContext
     @exclusivity(unchecked) final var parent: EncodingNode?
-    /// The last key of the path; nil where the path is the parent's.
+    /// The parent of a node whose value is being encoded by it, and which it therefore outlives.
+    @exclusivity(unchecked) final var encodingParent: Unmanaged<EncodingNode>?
+    /// The last key of the path, unless it is lent.
     @exclusivity(unchecked) final var key: (any CodingKey)?
+    /// The last key of the path while a value is encoded under it.
+    @exclusivity(unchecked) final var lentKey = LentKey.none
     @exclusivity(unchecked) final var depth = 0
-    @exclusivity(unchecked) final var spare: EncodingNode?
+    /// The node for values inside this one.
+    @exclusivity(unchecked) private final var spare: EncodingNode?
+    /// More of them, where one is not enough.
+    @exclusivity(unchecked) private final var crowd: [EncodingNode] = []
     @exclusivity(unchecked) final var shape = Shape.none
     @exclusivity(unchecked) final var deferred: [Deferred] = []
     @exclusivity(unchecked) private final var deferredNames: [String: Int] = [:]
     /// Elements written to an unkeyed container, dropped ones included.
     @exclusivity(unchecked) final var elements = 0
 
+    /// Whether the node's value is being encoded by a call that releases the node afterwards.
+    @exclusivity(unchecked) final var lends = false
+    /// Whether the node has been released, and is not in use again.
+    @exclusivity(unchecked) private final var isFinished = false
+    /// Whose container is lent to the node. Its context holds it until the node has given the container back.
+    @exclusivity(unchecked) final var borrowed: Unmanaged<EncodingContainerMaker>?
+
     init(_ context: EncodingContext) {
         self.context = context
+        super.init()
+        take(self)
     }
 
     // MARK: What a subclass writes
@@ -57,7 +73,7 @@ class EncodingNode {
     func writeNil(at slot: EncodingSlot) throws {}
 
     /// Makes the node a dictionary or an array. Called once.
-    func open(_ shape: Shape) throws {}
+    func open(_ shape: Shape, _ maker: Unmanaged<EncodingContainerMaker>?) throws {}
 
     /// A node of the same kind, for a value inside this one.
     func makeNode() -> EncodingNode { EncodingNode(context) }
@@ -85,6 +101,7 @@ class EncodingNode {
         shape = .none
         elements = 0
         if !deferred.isEmpty { clearDeferred() }
+        if !crowd.isEmpty { crowd = [] }
     }
 }
 
@@ -95,19 +112,19 @@ extension EncodingNode {
         var path: [any CodingKey] = []
         var node: EncodingNode? = self
         while let current = node {
-            if let key = current.key { path.append(key) }
-            node = current.parent
+            if let key = current.key ?? current.lentKey.key { path.append(key) }
+            node = current.parent ?? current.encodingParent?.takeUnretainedValue()
         }
         path.reverse()
         return path
     }
 
-    final func path(_ key: (any CodingKey)?) -> [any CodingKey] {
-        key.map { codingPath + [$0] } ?? codingPath
+    final func path(_ key: LentKey) -> [any CodingKey] {
+        key.key.map { codingPath + [$0] } ?? codingPath
     }
 
     final func invalid(
-        _ value: Any, _ key: (any CodingKey)?, underlying: (any Error)? = nil, _ message: (String) -> String
+        _ value: Any, _ key: LentKey, underlying: (any Error)? = nil, _ message: (String) -> String
     ) -> EncodingError {
         let path = path(key)
         return .invalidValue(
@@ -123,32 +140,57 @@ extension EncodingNode {
 // MARK: - Children
 
 extension EncodingNode {
-    /// A node for a value inside this one: the last one at its depth, unless somebody still holds it.
-    final func child<T>(_ key: (any CodingKey)?, of value: T) throws -> EncodingNode {
+    /// A node for a value inside this one, until ``release()``: the last one at its depth, unless somebody still has it.
+    ///
+    /// Not counted as a reference: this node holds it until then, as nothing takes the place of one that is in use.
+    final func child<T>(_ key: LentKey, of value: T) throws -> Unmanaged<EncodingNode> {
         guard depth < CodingLimits.depth else {
             throw invalid(value, key) { _ in "Values are nested deeper than \(CodingLimits.depth) levels" }
         }
-        let child: EncodingNode
-        if isKnownUniquelyReferenced(&spare), let last = spare {
-            child = last
-        } else {
-            child = makeNode()
-            spare = child
+        let child = vacantNode()
+        child._withUnsafeGuaranteedRef { child in
+            child.encodingParent = .passUnretained(self)
+            child.lentKey = key
+            child.depth = depth &+ 1
+            child.lends = true
+            child.isFinished = false
         }
-        child.parent = self
-        child.key = key
-        child.depth = depth + 1
         return child
+    }
+
+    private final func vacantNode() -> Unmanaged<EncodingNode> {
+        if isKnownUniquelyReferenced(&spare), let last = spare, !last.lends { return .passUnretained(last) }
+        let node = makeNode()
+        // Somebody may write to this node while a value inside it is encoded.
+        if spare?.lends == true { crowd.append(node) } else { spare = node }
+        return .passUnretained(node)
+    }
+
+    /// Ends the time of the node's value, and with it the hold on what was there for that time.
+    final func release() {
+        reset()
+        if let borrowed, !borrowed._withUnsafeGuaranteedRef({ $0.takeBack(from: self) }) {
+            context.makers.remove(borrowed.takeUnretainedValue())
+        }
+        borrowed = nil
+        lends = false
+        isFinished = true
+        encodingParent = nil
+        lentKey = .none
     }
 
     /// A node whose value is written to `slot` when this one is finished; the same one for the same name.
     final func nested(at slot: EncodingSlot, _ key: any CodingKey) -> EncodingNode {
         if case .named(let name) = slot, let index = deferredNames[name] { return deferred[index].node }
         guard depth < CodingLimits.depth else {
-            fail(invalid("", key) { _ in "Values are nested deeper than \(CodingLimits.depth) levels" })
+            fail(
+                invalid("", LentKey.index(elements)) { _ in "Values are nested deeper than \(CodingLimits.depth) levels"
+                })
             return EncodingNode(context)
         }
         let node = makeDetachedNode()
+        // What is written now is lost: to hold the node would be for ever.
+        if isFinished || type(of: self) == EncodingNode.self { return node }
         node.parent = self
         node.key = key
         node.depth = depth + 1
@@ -163,8 +205,14 @@ extension EncodingNode {
         deferred[index].slot = .whole
     }
 
+    /// Lets go of nested nodes, which hold this one, with all that is nested in them.
     final func clearDeferred() {
+        let nodes = deferred.map(\.node)
         deferred = []
         deferredNames = [:]
+        for node in nodes {
+            node.parent = nil
+            if !node.deferred.isEmpty { node.clearDeferred() }
+        }
     }
 }

@@ -10,7 +10,8 @@ extension KeyValueEncoder {
     /// - Throws: `EncodingError.invalidValue` with the path of what cannot be encoded, and what `encode(to:)` throws.
     public func encodeToPropertyList<T: Encodable>(_ value: T) throws -> PropertyList? {
         let root = TreeEncodingNode(EncodingContext(self))
-        defer { root.reset() }
+        root.lends = true
+        defer { root.release() }
         do {
             try root.encodeRoot(value) { if try !root.encodeKeyed(value) { try value.encode(to: $0) } }
             return try root.finish()

@@ -26,7 +26,8 @@ public struct KeyValueEncoder: Sendable {
     /// - Throws: `EncodingError.invalidValue` with the path of what cannot be encoded, and what `encode(to:)` throws.
     public func encode<T: Encodable>(_ value: T) throws -> Any? {
         let root = AnyEncodingNode(EncodingContext(self))
-        defer { root.reset() }
+        root.lends = true
+        defer { root.release() }
         try root.encodeRoot(value) { if try !root.encodeKeyed(value) { try value.encode(to: $0) } }
         return root.take()
     }

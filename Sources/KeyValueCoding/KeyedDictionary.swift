@@ -58,7 +58,7 @@ extension EncodingNode {
     }
 
     private final func keyed() throws -> EncodingNode {
-        try open(.keyed)
+        try open(.keyed, nil)
         shape = .keyed
         return self
     }

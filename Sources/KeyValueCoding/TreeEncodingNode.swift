@@ -13,11 +13,20 @@ final class TreeOutput {
 /// Values go to the document in the order in which they come, without a copy between. What does not come in order (a
 /// nested container beside its parent) is written to a document of its own, which is appended in the end.
 final class TreeEncodingNode: EncodingNode {
-    @exclusivity(unchecked) private var output: TreeOutput
+    private let output: TreeOutput
     /// Where the value goes in the container that is open.
     @exclusivity(unchecked) private var place = EncodingSlot.whole
+    /// The node of that container, while the value is encoded by it.
+    @exclusivity(unchecked) private var namer: Unmanaged<TreeEncodingNode>?
     /// The state of the document before the value.
     @exclusivity(unchecked) private var mark = PropertyListBuilder.Mark()
+    /// Who makes containers for the keys of the dictionary, and knows them. The context holds it.
+    @exclusivity(unchecked) private var maker: Unmanaged<EncodingContainerMaker>?
+    /// The keys that the dictionary was begun with, which the maker or the context holds; nil where it has gone on
+    /// with others.
+    @exclusivity(unchecked) private var known: Unmanaged<KnownKeys>?
+    /// Which of them is expected next.
+    @exclusivity(unchecked) private var expected = 0
 
     init(_ context: EncodingContext, _ output: TreeOutput = TreeOutput()) {
         self.output = output
@@ -42,23 +51,44 @@ final class TreeEncodingNode: EncodingNode {
         return !deferred.isEmpty
     }
 
-    override func open(_ shape: Shape) throws {
+    override func open(_ shape: Shape, _ maker: Unmanaged<EncodingContainerMaker>?) throws {
+        guard output.writer == ObjectIdentifier(self) else { throw outOfTurn() }
         try enter()
-        if shape == .keyed { try output.builder.beginDictionary() } else { try output.builder.beginArray() }
+        guard shape == .keyed else { return try output.builder.beginArray() }
+        self.maker = maker
+        known = maker?._withUnsafeGuaranteedRef { $0.lentKeys }
+        guard let known else { return try output.builder.beginDictionary() }
+        try known._withUnsafeGuaranteedRef { try output.builder.beginDictionary(of: $0) }
+        expected = 0
     }
 
     /// Names the value in the container that is open, if that is a dictionary.
     private func enter() throws {
-        if case .named(let name) = place { try output.builder.key(name) }
+        guard case .named(let name) = place else { return }
+        try namer?._withUnsafeGuaranteedRef { try $0.name(name) }
+    }
+
+    /// Names the value that comes next in the dictionary.
+    @inline(__always) private func name(_ name: String) throws {
+        if let known {
+            let isKnown = known._withUnsafeGuaranteedRef { keys in
+                guard let index = output.builder.key(name, of: keys, at: expected) else { return false }
+                expected = index &+ 1
+                return true
+            }
+            if isKnown { return }
+            self.known = nil
+        }
+        try output.builder.key(name)
     }
 
     /// Begins a scalar or a whole collection in `slot`; gives where it has to go instead, if it cannot go there now.
-    private func admit(_ slot: EncodingSlot) throws -> TreeEncodingNode? {
+    @inline(__always) private func admit(_ slot: EncodingSlot) throws -> TreeEncodingNode? {
         if defers(slot) { return keep(slot) }
         switch slot {
         case .named(let name):
             if !deferred.isEmpty { forgetNested(name) }
-            try output.builder.key(name)
+            try self.name(name)
         case .next: break
         case .whole:
             if shape == .whole { output.builder.rewind(to: mark) }
@@ -75,9 +105,13 @@ final class TreeEncodingNode: EncodingNode {
             return nested(at: slot, NameKey(name)) as? TreeEncodingNode
         case .next: return nested(at: slot, IndexKey(elements)) as? TreeEncodingNode
         case .whole:
-            fail(invalid("", nil) { "Value at \($0) cannot be encoded while one inside it is" })
+            fail(outOfTurn())
             return TreeEncodingNode(context)
         }
+    }
+
+    private func outOfTurn() -> EncodingError {
+        invalid("", .none) { "Value at \($0) cannot be encoded while one inside it is, nor when it is finished" }
     }
 
     // MARK: Values
@@ -124,13 +158,16 @@ final class TreeEncodingNode: EncodingNode {
     // MARK: Children
 
     override func begin(_ child: EncodingNode, at slot: EncodingSlot) {
-        guard let child = child as? TreeEncodingNode else { return }
+        // Sound because `makeNode` makes all children.
+        let child = unsafeDowncast(child, to: TreeEncodingNode.self)
         if case .whole = slot {
             // The child writes this node's own value.
             if shape == .whole { output.builder.rewind(to: mark) }
             child.place = place
+            child.namer = namer
         } else {
             child.place = slot
+            child.namer = .passUnretained(self)
         }
         if !deferred.isEmpty, case .named(let name) = slot { forgetNested(name) }
         child.mark = output.builder.mark
@@ -138,7 +175,7 @@ final class TreeEncodingNode: EncodingNode {
     }
 
     override func end(_ child: EncodingNode, at slot: EncodingSlot) throws {
-        try (child as? TreeEncodingNode)?.close()
+        try unsafeDowncast(child, to: TreeEncodingNode.self).close()
         output.writer = ObjectIdentifier(self)
         if case .whole = slot { shape = child.shape == .removed ? .removed : .whole }
     }
@@ -153,20 +190,39 @@ final class TreeEncodingNode: EncodingNode {
     /// Writes what is still missing of the value: its end, its nested containers, an empty dictionary for nothing.
     private func close() throws {
         if shape == .none {
-            try open(.keyed)
+            try open(.keyed, nil)
             shape = .keyed
         }
         guard shape == .keyed || shape == .unkeyed else { return }
         for entry in deferred {
             guard let list = try (entry.node as? TreeEncodingNode)?.finish() else { continue }
             switch entry.slot {
-            case .named(let name): try output.builder.key(name)
+            case .named(let name): try self.name(name)
             case .next: break
             case .whole: continue
             }
             try output.builder.append(list)
         }
+        let header = output.builder.header
         try output.builder.end()
+        if let maker, known == nil { learn(from: maker.takeUnretainedValue(), header) }
+    }
+
+    /// Lets the next dictionary of such keys know those that this one had.
+    private func learn(from maker: EncodingContainerMaker, _ header: Int) {
+        guard maker.learns else { return }
+        if let keys = output.builder.knownKeys(ofDictionaryAt: header, after: maker.known) {
+            maker.known = keys
+        } else {
+            maker.learns = false
+        }
+    }
+
+    override func reset() {
+        super.reset()
+        maker = nil
+        known = nil
+        namer = nil
     }
 
     /// The document of a node that has one of its own; nil where its value is a nil which is left out.

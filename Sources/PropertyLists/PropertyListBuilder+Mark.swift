@@ -1,19 +1,19 @@
 extension PropertyListBuilder {
     /// A state of a builder that it can go back to.
-    package struct Mark: BitwiseCopyable {
-        var nodes = 0
-        var bytes = 0
-        var keys = 0
-        var frames = 0
-        var elements = 0
-        var place = Place.root
-        var header = 0
+    @usableFromInline package struct Mark: BitwiseCopyable {
+        @usableFromInline var nodes = 0
+        @usableFromInline var bytes = 0
+        @usableFromInline var keys = 0
+        @usableFromInline var frames = 0
+        @usableFromInline var elements = 0
+        @usableFromInline var place = Place.root
+        @usableFromInline var header = 0
 
-        package init() {}
+        @inlinable package init() {}
     }
 
     /// The state as it is now; good until the container that is open now is closed.
-    package var mark: Mark {
+    @inlinable @inline(__always) package var mark: Mark {
         var mark = Mark()
         mark.nodes = nodes.count
         mark.bytes = bytes.count

@@ -23,7 +23,7 @@ extension PropertyListBuilder {
         place = .value
     }
 
-    private func tooLong(_ count: Int) -> PropertyListError {
+    @usableFromInline func tooLong(_ count: Int) -> PropertyListError {
         error(.limitExceeded, "\(count) bytes are more than one value can hold")
     }
 

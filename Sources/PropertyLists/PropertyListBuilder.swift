@@ -17,6 +17,8 @@ public struct PropertyListBuilder: ~Copyable {
     /// What the place where the next value goes asks for.
     @usableFromInline enum Place: UInt8, BitwiseCopyable {
         case root, element, key, value, complete
+        /// The same as `key` and `value` in a dictionary of ``KnownKeys``.
+        case placedKey, placedValue
     }
 
     /// An open container, and what held before it was opened.
@@ -26,17 +28,19 @@ public struct PropertyListBuilder: ~Copyable {
         var outerPlace: Place
         /// The first of this container's keys on the key stack.
         var firstKey: Int
+        /// How many known keys have their places there, before all others.
+        var slots: Int
     }
 
     @usableFromInline package var nodes = GrowableBuffer<kv_node>()
     @usableFromInline package var bytes = GrowableBuffer<UInt8>()
     @usableFromInline var keys = GrowableBuffer<kv_node>()
     @usableFromInline var frames = GrowableBuffer<Frame>()
-    /// Elements so far in the array that is open.
+    /// Elements so far in the array that is open; in a dictionary of known keys, a bit for each that is there.
     @usableFromInline var elements = 0
     @usableFromInline var place = Place.root
-    /// Where the dictionary that is open begins.
-    @usableFromInline var header = 0
+    /// Where the container that is open begins.
+    @usableFromInline package internal(set) var header = 0
     /// Values whose key came again leave nodes that nothing reaches; ``finish()`` removes them.
     var hasDuplicates = false
     public let limits: PropertyListLimits
@@ -148,7 +152,7 @@ extension PropertyListBuilder {
     /// Copies the bytes and gives their offset.
     package mutating func store(_ source: UnsafeRawBufferPointer) throws(PropertyListError) -> UInt64 {
         guard source.count <= PropertyListLimits.length else {
-            throw error(.limitExceeded, "\(source.count) bytes are more than one value can hold")
+            throw tooLong(source.count)
         }
         let offset = bytes.count
         bytes.append(source.bindMemory(to: UInt8.self))
@@ -185,6 +189,7 @@ extension PropertyListBuilder {
     }
 
     package mutating func append(validKey bytes: UnsafeRawBufferPointer) throws(PropertyListError) {
+        if place == .placedKey { leaveKnownKeys() }
         guard place == .key else { throw misuse("a key where a value is expected") }
         var node = kv_node(kind: .null, count: bytes.count, payload: try store(bytes))
         node.distance = nodes.count - header
@@ -195,34 +200,40 @@ extension PropertyListBuilder {
     /// Closes the array or dictionary that was opened last.
     public mutating func end() throws(PropertyListError) {
         guard frames.count > 0 else { throw misuse("an end without a begin") }
-        guard place != .value else { throw misuse("an end where a key waits for its value") }
         let frame = frames[frames.count - 1]
-        if place == .key { try placeKeys(from: frame.firstKey, of: frame.header) } else { closeArray(frame.header) }
+        switch place {
+        case .key: try placeKeys(of: frame)
+        case .placedKey: try placeKnownKeys(of: frame)
+        case .value, .placedValue: throw misuse("an end where a key waits for its value")
+        case .element, .root, .complete: close(frame, entries: elements)
+        }
         frames.count -= 1
         elements = frame.outerElements
         place = frame.outerPlace
         header = frames.count > 0 ? frames[frames.count - 1].header : 0
     }
 
-    private mutating func begin(_ kind: PropertyListKind, place inner: Place) throws(PropertyListError) {
+    mutating func begin(_ kind: PropertyListKind, place inner: Place, slots: Int = 0) throws(PropertyListError) {
         guard frames.count < limits.depth else {
             throw error(.limitExceeded, "Deeper than \(limits.depth) levels")
         }
         try admit()
         frames.append(
-            Frame(header: nodes.count, outerElements: elements, outerPlace: place, firstKey: keys.count))
+            Frame(header: nodes.count, outerElements: elements, outerPlace: place, firstKey: keys.count, slots: slots))
         header = nodes.count
         elements = 0
         place = inner
         nodes.append(kv_node(kind: kind))
     }
 
-    private mutating func closeArray(_ header: Int) {
-        nodes[header].count = UInt32(truncatingIfNeeded: elements)
-        nodes[header].payload = UInt64(truncatingIfNeeded: nodes.count - header)
+    mutating func close(_ frame: Frame, entries: Int) {
+        keys.count = frame.firstKey
+        nodes[frame.header].count = UInt32(truncatingIfNeeded: entries)
+        nodes[frame.header].payload = UInt64(truncatingIfNeeded: nodes.count - frame.header)
     }
 
-    private mutating func placeKeys(from first: Int, of header: Int) throws(PropertyListError) {
+    private mutating func placeKeys(of frame: Frame) throws(PropertyListError) {
+        let first = frame.firstKey + frame.slots
         var count = keys.count - first
         guard nodes.count + count <= PropertyListLimits.nodes else { throw tooManyNodes() }
         // Keys may all be "" and without a byte: sorting asks for an address even so.
@@ -234,9 +245,7 @@ extension PropertyListBuilder {
             count = unique
             nodes.append(UnsafeBufferPointer(start: stack + first, count: count))
         }
-        keys.count = first
-        nodes[header].count = UInt32(truncatingIfNeeded: count)
-        nodes[header].payload = UInt64(truncatingIfNeeded: nodes.count - header)
+        close(frame, entries: count)
     }
 }
 
@@ -263,14 +272,15 @@ extension PropertyListBuilder {
         switch place {
         case .element: elements &+= 1
         case .value: place = .key
+        case .placedValue: place = .placedKey
         case .root: place = .complete
-        case .key, .complete: throw unexpectedValue()
+        case .key, .placedKey, .complete: throw unexpectedValue()
         }
         if nodes.count >= PropertyListLimits.nodes { throw tooManyNodes() }
     }
 
     @usableFromInline func unexpectedValue() -> PropertyListError {
-        misuse(place == .key ? "a value where a key is expected" : "a second value at the root")
+        misuse(place == .key || place == .placedKey ? "a value where a key is expected" : "a second value at the root")
     }
 
     @usableFromInline func tooManyNodes() -> PropertyListError {
@@ -293,14 +303,16 @@ extension PropertyListBuilder {
             let keyEnd = isLast ? keys.count : frames[depth + 1].firstKey
             if inner == .element {
                 steps.append(.index(isLast ? count : count - 1))
-            } else if keyEnd > frames[depth].firstKey {
+            } else if inner == .placedKey || inner == .placedValue {
+                if let key = writtenKeys(of: frames[depth], count).last { steps.append(.key(text(of: key))) }
+            } else if keyEnd > frames[depth].firstKey + frames[depth].slots {
                 steps.append(.key(text(of: keys[keyEnd - 1])))
             }
         }
         return PropertyListPath(steps)
     }
 
-    private func text(of key: kv_node) -> String {
+    func text(of key: kv_node) -> String {
         guard let base = bytes.base else { return "" }
         let start = base + Int(truncatingIfNeeded: key.payload)
         return String(decoding: UnsafeBufferPointer(start: start, count: Int(key.count)), as: UTF8.self)

@@ -56,5 +56,5 @@ public struct PropertyListLimits: Sendable, Hashable {
     @inlinable package static var nodes: Int { 0x7FFF_FFFF }
 
     /// Bytes of one string, key or data, and elements of one container: 32 bits.
-    package static var length: Int { 0xFFFF_FFFF }
+    @inlinable package static var length: Int { 0xFFFF_FFFF }
 }

@@ -1,3 +1,6 @@
+import KeyValueCoding
+import PropertyLists
+
 /// Whether two trees of `Any` hold the same values of the same dynamic types.
 func isSame(_ left: Any?, _ right: Any?) -> Bool {
     guard let left, let right else { return left == nil && right == nil }
@@ -52,4 +55,18 @@ func failure<T>(_ body: () throws -> T) -> String {
     } catch {
         return report(error)
     }
+}
+
+/// Encodes by a closure.
+struct Writer: Encodable {
+    let write: (any Encoder) throws -> Void
+    func encode(to encoder: any Encoder) throws { try write(encoder) }
+}
+
+/// Whether a value gives the expected tree, in an `Any` and as a property list.
+func encodesAlike(
+    _ value: some Encodable, _ encoder: KeyValueEncoder = KeyValueEncoder(), as expected: Any
+) throws -> Bool {
+    let list = try encoder.encodeToPropertyList(value)
+    return try isSame(try encoder.encode(value), expected) && list == PropertyList(any: expected)
 }

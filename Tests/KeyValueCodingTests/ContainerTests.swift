@@ -4,12 +4,6 @@ import Testing
 
 private enum Keys: String, CodingKey { case one, two, aList, aTable, nothingHere }
 
-/// Encodes by a closure.
-private struct Writer: Encodable {
-    let write: (any Encoder) throws -> Void
-    func encode(to encoder: any Encoder) throws { try write(encoder) }
-}
-
 /// Decodes by a closure found in `userInfo`.
 private struct Reader: Decodable {
     static var key: CodingUserInfoKey? { CodingUserInfoKey(rawValue: "read") }
@@ -25,14 +19,6 @@ private func read(_ value: Any, _ body: @escaping @Sendable (any Decoder) throws
     var decoder = KeyValueDecoder()
     try decoder.userInfo[#require(Reader.key)] = body
     _ = try decoder.decode(Reader.self, from: value)
-}
-
-/// Whether a value gives the expected tree, in an `Any` and as a property list.
-private func encodesAlike(
-    _ value: some Encodable, _ encoder: KeyValueEncoder = KeyValueEncoder(), as expected: Any
-) throws -> Bool {
-    let list = try encoder.encodeToPropertyList(value)
-    return try isSame(try encoder.encode(value), expected) && list == PropertyList(any: expected)
 }
 
 @Suite struct ContainerTests {

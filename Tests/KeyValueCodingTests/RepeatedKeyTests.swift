@@ -1,0 +1,241 @@
+import KeyValueCoding
+import PropertyLists
+import Testing
+
+// What is kept from one value to the next of the same type, its container and its keys, must not show.
+
+private struct TextKey: CodingKey {
+    let stringValue: String
+    var intValue: Int? { nil }
+
+    init(_ text: String) { stringValue = text }
+    init?(stringValue: String) { self.stringValue = stringValue }
+    init?(intValue: Int) { return nil }
+}
+
+private enum Keys: String, CodingKey { case one, two, three }
+
+private struct Failure: Error {}
+
+/// A dictionary of integers under the names, the last of equal ones standing.
+private struct Row: Encodable {
+    var names: [String]
+
+    func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: TextKey.self)
+        for (index, name) in names.enumerated() { try container.encode(index, forKey: TextKey(name)) }
+    }
+
+    var expected: [String: Any] {
+        Dictionary(names.enumerated().map { ($1, $0 as Any) }, uniquingKeysWith: { $1 })
+    }
+}
+
+@Suite struct RepeatedKeyTests {
+    @Test(
+        "dictionaries whose keys come in another order, are missing, new or doubled", arguments: 0..<40 as Range<UInt64>
+    )
+    func varies(seed: UInt64) throws {
+        var state = seed &* 0x9E37_79B9_7F4A_7C15 | 1
+        func random(_ bound: Int) -> Int {
+            state ^= state << 13
+            state ^= state >> 7
+            state ^= state << 17
+            return Int(state % UInt64(bound))
+        }
+        let pool = [
+            "b", "a", "", "ab", "abcdefgh", "abcdefghi", "sixteen bytes ok", "seventeen bytes..", "z", "ä", "~",
+        ]
+        let usual = Array(pool.prefix(3 + random(6)))
+        let rows = (0..<60).map { _ -> Row in
+            switch random(6) {
+            case 0: Row(names: (0..<random(9)).map { _ in pool[random(pool.count)] })
+            case 1: Row(names: usual.filter { _ in random(3) > 0 })
+            case 2: Row(names: usual.reversed())
+            default: Row(names: usual)
+            }
+        }
+        #expect(try encodesAlike(rows, as: rows.map(\.expected)))
+    }
+
+    @Test("more keys than are remembered, and ever new ones", arguments: [5, 64, 65, 200])
+    func outgrows(count: Int) throws {
+        let alike = (0..<4).map { _ in Row(names: (0..<count).map { "key \($0)" }) }
+        let growing = (0..<30).map { row in Row(names: (0...row).map { "key \(($0 * count) % 97)" }) }
+        #expect(try encodesAlike(alike + growing, as: (alike + growing).map(\.expected)))
+    }
+
+    @Test("keys that are equal strings but not the same bytes stay apart")
+    func keepsBytesApart() throws {
+        let names = [["K", "a"], ["K", "a"], ["\u{212A}", "a"], ["K", "\u{212A}"], ["K", "a"]]
+        var builder = PropertyListBuilder()
+        try builder.beginArray()
+        for row in names {
+            try builder.beginDictionary()
+            for (index, name) in row.enumerated() {
+                try builder.key(name)
+                try builder.append(integer: Int64(index))
+            }
+            try builder.end()
+        }
+        try builder.end()
+        let expected = try builder.finish()
+        #expect(try KeyValueEncoder().encodeToPropertyList(names.map(Row.init)) == expected)
+    }
+
+    @Test("a type inside itself")
+    func recurs() throws {
+        struct Node: Encodable {
+            var name: String
+            var left: [Node]
+            var right: [Node]
+            var expected: [String: Any] {
+                ["name": name, "left": left.map(\.expected) as [Any], "right": right.map(\.expected) as [Any]]
+            }
+            static func make(_ depth: Int) -> Node {
+                let below = depth > 0 ? [make(depth - 1), make(depth / 2 - 1)] : []
+                return Node(name: "\(depth)", left: below, right: depth % 2 == 0 ? [] : below)
+            }
+        }
+        #expect(try encodesAlike([Node.make(6), .make(3)], as: [Node.make(6).expected, Node.make(3).expected]))
+    }
+
+    @Test("a value whose error is swallowed leaves no key, known or not")
+    func forgetsFailedValues() throws {
+        func value(_ index: Int) -> Writer {
+            Writer { encoder in
+                var container = encoder.container(keyedBy: TextKey.self)
+                try container.encode(1, forKey: TextKey("one"))
+                let failing = Writer { encoder in
+                    var inner = encoder.container(keyedBy: TextKey.self)
+                    try inner.encode(1, forKey: TextKey("one"))
+                    try inner.encode(1, forKey: TextKey("inner \(index)"))
+                    throw Failure()
+                }
+                #expect(throws: Failure.self) { try container.encode(failing, forKey: TextKey("new \(index)")) }
+                #expect(throws: Failure.self) { try container.encode(failing, forKey: TextKey("two")) }
+                try container.encode(2, forKey: TextKey("two"))
+                try container.encode(3, forKey: TextKey("three"))
+            }
+        }
+        let expected: [String: Any] = ["one": 1, "two": 2, "three": 3]
+        #expect(try encodesAlike((0..<6).map(value), as: Array(repeating: expected as Any, count: 6)))
+    }
+
+    @Test("values that wrap one another, two containers of one encoder, and parts that are written later")
+    func mixesContainers() throws {
+        struct Wrapped: Encodable {
+            var value: Int
+            func encode(to encoder: any Encoder) throws {
+                var container = encoder.singleValueContainer()
+                let inner = value
+                try container.encode(Writer { try inner.encode(to: $0) })
+            }
+        }
+        let value = Writer { encoder in
+            var first = encoder.container(keyedBy: Keys.self)
+            var later = first.nestedContainer(keyedBy: Keys.self, forKey: .two)
+            var second = encoder.container(keyedBy: Keys.self)
+            try second.encode(Wrapped(value: 1), forKey: .one)
+            try later.encode(Wrapped(value: 2), forKey: .one)
+            try Row(names: ["name"]).encode(to: first.superEncoder(forKey: .three))
+            try later.encode(3, forKey: .two)
+        }
+        let expected: [String: Any] = [
+            "one": 1, "two": ["one": 2, "two": 3] as [String: Any], "three": ["name": 0] as [String: Any],
+        ]
+        #expect(try encodesAlike([value, value, value, value], as: Array(repeating: expected as Any, count: 4)))
+    }
+
+    @Test("a container or an encoder kept after its value is finished changes no other value", arguments: [0, 3])
+    func ignoresKept(before: Int) throws {
+        var keptContainer: KeyedEncodingContainer<Keys>?
+        var keptEncoder: (any Encoder)?
+        let plain = Writer { encoder in
+            var container = encoder.container(keyedBy: Keys.self)
+            try container.encode(1, forKey: .one)
+        }
+        let keeper = Writer { encoder in
+            var container = encoder.container(keyedBy: Keys.self)
+            try container.encode(1, forKey: .one)
+            keptContainer = container
+            keptEncoder = encoder
+        }
+        let meddler = Writer { encoder in
+            var mine = encoder.container(keyedBy: Keys.self)
+            try? keptContainer?.encode(8, forKey: .two)
+            try mine.encode(1, forKey: .one)
+            _ = keptEncoder?.singleValueContainer()
+            try? keptContainer?.encode(9, forKey: .three)
+        }
+        let values = Array(repeating: plain, count: before) + [keeper, meddler, plain, keeper, plain, meddler, plain]
+        let expected = Array(repeating: ["one": 1] as [String: Any] as Any, count: values.count)
+        #expect(try encodesAlike(values, as: expected))
+        // What is kept still works when the call is over, though what it writes is lost.
+        try keptContainer?.encode(10, forKey: .two)
+        #expect(keptContainer?.codingPath.isEmpty == true)
+        #expect(keptEncoder?.codingPath.isEmpty == true)
+    }
+
+    @Test("a kept encoder of a finished value is refused a container in the tree")
+    func refusesKeptEncoder() throws {
+        var kept: (any Encoder)?
+        let keeper = Writer { encoder in
+            kept = encoder
+            var container = encoder.container(keyedBy: Keys.self)
+            try container.encode(1, forKey: .one)
+        }
+        let meddler = Writer { encoder in
+            var mine = encoder.container(keyedBy: Keys.self)
+            var theirs = try #require(kept).container(keyedBy: Keys.self)
+            try theirs.encode(9, forKey: .one)
+            try mine.encode(2, forKey: .two)
+        }
+        #expect(
+            failure { try KeyValueEncoder().encodeToPropertyList([keeper, meddler]) }
+                == "invalidValue SELF: Value at SELF cannot be encoded while one inside it is, nor when it is finished")
+    }
+
+    @Test("an error names the place, in the first of many values as in a later one", arguments: [0, 1, 2, 5])
+    func namesPlace(index: Int) throws {
+        struct Item: Encodable {
+            var first = 1
+            var second: [String: UInt128]
+        }
+        var items = Array(repeating: Item(second: ["big": 1]), count: 6)
+        items[index].second = ["big": .max]
+        #expect(
+            failure { try KeyValueEncoder().encodeToPropertyList(items) }
+                == "invalidValue SELF[\(index)].second.big: UInt128 at SELF[\(index)].second.big cannot be encoded. "
+                + "\(UInt128.max) needs more than 64 bits")
+        var encoder = KeyValueEncoder()
+        encoder.nilEncodingStrategy = .placeholder(Failure()) { _ in false }
+        let values = (0..<6).map { item in
+            Writer { encoder in
+                var container = encoder.container(keyedBy: Keys.self)
+                try container.encode(1, forKey: .two)
+                if item == index {
+                    try container.encodeNil(forKey: .one)
+                } else {
+                    try container.encode(2, forKey: .one)
+                }
+            }
+        }
+        #expect(
+            failure { try encoder.encodeToPropertyList(values) }
+                == "invalidValue SELF[\(index)].one: Value at SELF[\(index)].one cannot be encoded. "
+                + "Expected a property-list value, found Failure")
+    }
+
+    @Test("a custom key strategy may name the same key differently each time")
+    func convertsByPath() throws {
+        var encoder = KeyValueEncoder()
+        encoder.keyEncodingStrategy = .custom { path in
+            let place = path.compactMap(\.intValue).first ?? 0
+            return TextKey("\(path.last?.stringValue ?? "") \(place % 3)")
+        }
+        let rows = Array(repeating: Row(names: ["a", "b"]), count: 12)
+        let expected = (0..<12).map { ["a \($0 % 3)": 0, "b \($0 % 3)": 1] as [String: Any] as Any }
+        #expect(try encodesAlike(rows, encoder, as: expected))
+    }
+}
