@@ -18,6 +18,7 @@ final class AnyDecodingNode: DecodingNode {
         switch slot {
         case .named(let name): entries[name]
         case .index(let index): elements.indices.contains(index) ? elements[index] : nil
+        case .place: nil
         case .whole: value
         }
     }
@@ -30,6 +31,7 @@ final class AnyDecodingNode: DecodingNode {
         case .index(let index):
             guard index < elements.count else { return .absent }
             return Scalar(in: elements[index])
+        case .place: return .absent
         case .whole: return Scalar(in: value)
         }
     }

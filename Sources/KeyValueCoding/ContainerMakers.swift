@@ -23,25 +23,6 @@ struct ContainerMakers {
     }
 }
 
-/// A keyed container that reads from a node.
-protocol NodeDecodingContainer: KeyedDecodingContainerProtocol {
-    /// - Parameter node: one whose entries are open.
-    init(_ node: DecodingNode)
-}
-
-class DecodingContainerMaker<Key: CodingKey> {
-    func container(_ node: DecodingNode) -> KeyedDecodingContainer<Key> {
-        KeyedDecodingContainer(KeyedDecodingStore<Key>(node))
-    }
-}
-
-/// Knows the container type itself, not just its keys.
-final class StoreDecodingMaker<Store: NodeDecodingContainer>: DecodingContainerMaker<Store.Key> {
-    override func container(_ node: DecodingNode) -> KeyedDecodingContainer<Store.Key> {
-        KeyedDecodingContainer(Store(node))
-    }
-}
-
 /// A keyed container that writes to a node.
 protocol NodeEncodingContainer: KeyedEncodingContainerProtocol {
     init(_ node: EncodingNode, converts: Bool)

@@ -13,7 +13,7 @@ final class DecodingContext {
     let isPlaceholder: (@Sendable (Any) -> Bool)?
     /// Whether strings are read as values that a property list has no kind for, such as decimal numbers.
     let readsSpelledValues: Bool
-    @exclusivity(unchecked) var makers = ContainerMakers()
+    @exclusivity(unchecked) var containers = DecodingContainers()
     private var converted: [String: String] = [:]
     @exclusivity(unchecked) private var others: [ObjectIdentifier] = []
 

@@ -16,8 +16,9 @@ extension DecodingNode {
     final func decodePlain<T: Decodable>(
         _ type: T.Type, at slot: DecodingSlot, _ key: (any CodingKey)?
     ) throws -> T {
-        let child = try child(at: slot, key)
+        guard let child = child(at: slot) else { throw refusal(of: slot, key) }
         defer { release(child) }
+        if case .index(let index) = slot { child.key = .index(index) } else if let key { child.key = .owned(key) }
         if let record { return try decodeRecorded(type, child, at: slot, in: record) }
         return try child.decodeOwn(type)
     }
