@@ -58,7 +58,9 @@ final class AnyDecodingNode: DecodingNode {
     override var names: [String] { Array(entries.keys) }
 
     override func hand(_ child: DecodingNode, valueAt slot: DecodingSlot) -> Bool {
-        guard let child = child as? AnyDecodingNode, let value = any(at: slot) else { return false }
+        guard let value = any(at: slot) else { return false }
+        // Sound because it was made by `makeNode`.
+        let child = unsafeDowncast(child, to: AnyDecodingNode.self)
         child.value = value
         return true
     }

@@ -7,7 +7,7 @@ struct DecodingContainers {
     private struct Entry {
         var keys: ObjectIdentifier
         var isTaken: Bool
-        /// Nil where somebody kept the container.
+        /// Nil where there was no second container so far, or somebody held on to it.
         var spare: SpareContainer?
     }
 
@@ -18,36 +18,47 @@ struct DecodingContainers {
     /// A container for keys of the type, lent to the node until the node is released; nil where there is none to spare.
     @inline(__always) mutating func spare(_ keys: ObjectIdentifier, for node: DecodingNode) -> SpareContainer? {
         for index in list.indices where list[index].keys == keys && !list[index].isTaken {
+            guard let spare = list[index].spare else { return nil }
             list[index].isTaken = true
             node.pooled = .taken(index)
-            return list[index].spare
+            return spare
         }
         return nil
     }
 
-    /// Makes a container for the node, which can be used again when the node is released.
+    /// Makes a container for the node. The second for keys of a type is kept: most values have no second.
     mutating func make<Key: CodingKey>(_ type: Key.Type, for node: DecodingNode) -> KeyedDecodingContainer<Key> {
         let entries = KeyedEntries(node.context, keys: ObjectIdentifier(type))
         entries.open(node)
         let container = KeyedDecodingContainer(KeyedDecodingStore<Key>(entries))
-        if case .possible = node.pooled, list.count < Self.limit, Self.areReferences {
-            node.pooled = .taken(list.count)
-            entries.memory = Self.rememberedKeys
-            let box = unsafeBitCast(container, to: AnyObject.self)
-            let spare = KeptContainer<KeyedDecodingContainer<Key>>(box, entries)
-            list.append(Entry(keys: ObjectIdentifier(type), isTaken: true, spare: spare))
-        }
+        if case .possible = node.pooled { keep(container, entries, for: node) }
         return container
+    }
+
+    private mutating func keep<Key: CodingKey>(
+        _ container: KeyedDecodingContainer<Key>, _ entries: KeyedEntries, for node: DecodingNode
+    ) {
+        let keys = ObjectIdentifier(Key.self)
+        guard let index = list.firstIndex(where: { $0.keys == keys && !$0.isTaken }) else {
+            if list.count < Self.limit { list.append(Entry(keys: keys, isTaken: false, spare: nil)) }
+            return
+        }
+        guard Self.areReferences else { return }
+        entries.memory = Self.rememberedKeys
+        let box = unsafeBitCast(container, to: AnyObject.self)
+        list[index].spare = KeptContainer<KeyedDecodingContainer<Key>>(box, entries)
+        list[index].isTaken = true
+        node.pooled = .taken(index)
     }
 
     /// Takes a container back. One that somebody still holds stays as it is, with its value.
     @inline(__always) mutating func giveBack(_ index: Int) {
-        guard let spare = list[index].spare, spare.isUnique else {
-            list[index].spare = nil
-            return
-        }
-        spare.entries.close()
         list[index].isTaken = false
+        if let spare = list[index].spare, spare.isUnique {
+            spare.entries.close()
+        } else {
+            list[index].spare = nil
+        }
     }
 
     /// Whether a keyed container is one reference to an object, as it is in every standard library so far; else none is

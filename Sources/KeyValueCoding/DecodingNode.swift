@@ -128,7 +128,8 @@ extension DecodingNode {
         guard hand(child, valueAt: slot) else { return nil }
         child.parent = self
         child.depth = depth &+ 1
-        child.pooled = .possible
+        // What is decoded first and as a whole has no next.
+        child.pooled = depth == 0 ? .none : .possible
         return child
     }
 

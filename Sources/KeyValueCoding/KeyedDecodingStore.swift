@@ -17,7 +17,11 @@ struct KeyedDecodingStore<Key: CodingKey>: KeyedDecodingContainerProtocol {
         return node.names.compactMap { decodingNames.key(for: $0, in: node) }
     }
 
-    @inline(__always) func place(_ key: Key) -> Int? { entries.place(of: key.stringValue) }
+    /// Where the value of a key is in the property-list tree; nil where it is not, or only the node knows.
+    @inline(__always) func place(_ key: Key) -> Int? {
+        guard let dictionary = entries.dictionary else { return nil }
+        return entries.place(of: key.stringValue, in: dictionary)
+    }
 
     @inline(__always) func slot(_ key: Key) -> DecodingSlot { slot(place(key), key) }
 
@@ -26,7 +30,11 @@ struct KeyedDecodingStore<Key: CodingKey>: KeyedDecodingContainerProtocol {
     }
 
     /// Where a value is that only the node can find, or that is not there.
-    @inline(never) func namedSlot(_ key: Key) -> DecodingSlot {
+    @inline(__always) func namedSlot(_ key: Key) -> DecodingSlot {
+        entries.namesKeysAsTheyAre ? .named(key.stringValue) : convertedSlot(key)
+    }
+
+    @inline(never) private func convertedSlot(_ key: Key) -> DecodingSlot {
         .named(node.noted(decodingNames.name(of: key, in: node)))
     }
 
@@ -43,19 +51,19 @@ struct KeyedDecodingStore<Key: CodingKey>: KeyedDecodingContainerProtocol {
     func decode(_ type: Bool.Type, forKey key: Key) throws -> Bool {
         let place = place(key)
         if let place, let value = entries.bool(at: place) { return value }
-        return try node.bool(at: slot(place, key), key)
+        return try otherBool(place, key)
     }
 
     func decode(_ type: String.Type, forKey key: Key) throws -> String {
         let place = place(key)
         if let place, let value = entries.string(at: place) { return value }
-        return try node.string(at: slot(place, key), key)
+        return try otherString(place, key)
     }
 
     func decode(_ type: Double.Type, forKey key: Key) throws -> Double {
         let place = place(key)
         if let place, let value = entries.real(at: place) { return value }
-        return try node.floating(type, at: slot(place, key), key)
+        return try otherFloating(type, place, key)
     }
 
     func decode(_ type: Float.Type, forKey key: Key) throws -> Float { try node.floating(type, at: slot(key), key) }
@@ -76,7 +84,7 @@ struct KeyedDecodingStore<Key: CodingKey>: KeyedDecodingContainerProtocol {
     @inline(__always) private func integer<I: FixedWidthInteger>(_ type: I.Type, _ key: Key) throws -> I {
         let place = place(key)
         if let place, let value = entries.integer(type, at: place) { return value }
-        return try node.integer(type, at: slot(place, key), key)
+        return try otherInteger(type, place, key)
     }
 
     func decode<T: Decodable>(_ type: T.Type, forKey key: Key) throws -> T {
@@ -102,4 +110,26 @@ struct KeyedDecodingStore<Key: CodingKey>: KeyedDecodingContainerProtocol {
     }
 
     func superDecoder(forKey key: Key) throws -> any Decoder { try node.nested(at: slot(key), key) }
+}
+
+// MARK: - Values that the node has to look at, apart from the short way
+
+extension KeyedDecodingStore {
+    @inline(never) private func otherBool(_ place: Int?, _ key: Key) throws -> Bool {
+        try node.bool(at: slot(place, key), key)
+    }
+
+    @inline(never) private func otherString(_ place: Int?, _ key: Key) throws -> String {
+        try node.string(at: slot(place, key), key)
+    }
+
+    @inline(never) private func otherFloating(_ type: Double.Type, _ place: Int?, _ key: Key) throws -> Double {
+        try node.floating(type, at: slot(place, key), key)
+    }
+
+    @inline(never) private func otherInteger<I: FixedWidthInteger>(
+        _ type: I.Type, _ place: Int?, _ key: Key
+    ) throws -> I {
+        try node.integer(type, at: slot(place, key), key)
+    }
 }

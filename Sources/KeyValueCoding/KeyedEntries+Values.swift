@@ -28,7 +28,7 @@ extension KeyedEntries {
 
     @inline(__always) func string(at place: Int) -> String? {
         guard let dictionary, let node = value(.string, at: place) else { return nil }
-        return String(decoding: dictionary.text(of: node), as: UTF8.self)
+        return dictionary.string(of: node)
     }
 
     @inline(__always) private func date(at place: Int) -> Date? {
@@ -75,14 +75,20 @@ extension KeyedEntries {
         guard let dictionary, let header = value(.array, at: place) else { return nil }
         let count = Int(header.count)
         // An array of scalars takes one node for each, and one for itself.
-        guard header.span == count &+ 1 else { return nil }
-        var result: [String] = []
-        result.reserveCapacity(count)
-        for place in (place &+ 1)..<(place &+ 1 &+ count) {
-            let node = dictionary.nodes[place]
-            guard node.kind == .string else { return nil }
-            result.append(String(decoding: dictionary.text(of: node), as: UTF8.self))
+        guard count > 0, header.span == count &+ 1 else { return nil }
+        var areAll = true
+        // Sound because there is room for all elements, and `filled` counts the places that were initialized.
+        let result = [String](unsafeUninitializedCapacity: count) { places, filled in
+            while filled < count {
+                let node = dictionary.nodes[place &+ 1 &+ filled]
+                guard node.kind == .string else {
+                    areAll = false
+                    return
+                }
+                places.initializeElement(at: filled, to: dictionary.string(of: node))
+                filled &+= 1
+            }
         }
-        return result
+        return areAll ? result : nil
     }
 }

@@ -15,6 +15,8 @@ final class KeyedEntries {
     @exclusivity(unchecked) private var held: DecodingNode?
     /// Nil where keys are named as they are.
     @exclusivity(unchecked) private(set) var names: ConvertedNames?
+    /// Whether names are as they are, and nobody wants to know which are asked for.
+    @exclusivity(unchecked) private(set) var namesKeysAsTheyAre = true
     /// The dictionary in a property-list tree, where its values are found without asking the node.
     @exclusivity(unchecked) private(set) var dictionary: TreeDictionary?
 
@@ -46,11 +48,9 @@ final class KeyedEntries {
     @inline(__always) func open(_ node: DecodingNode) {
         held = node
         turn = 0
-        if converts {
-            names = ConvertedNames(node.convertedNames())
-        } else if node.record == nil {
-            dictionary = node.treeDictionary
-        }
+        namesKeysAsTheyAre = !converts && node.record == nil
+        if converts { names = ConvertedNames(node.convertedNames()) }
+        if namesKeysAsTheyAre { dictionary = node.treeDictionary }
     }
 
     @inline(__always) func close() {
@@ -63,9 +63,8 @@ final class KeyedEntries {
 // MARK: - Look-up
 
 extension KeyedEntries {
-    /// Where the value of a key is in the document; nil where it is not, or only the node knows.
-    @inline(__always) func place(of name: String) -> Int? {
-        guard let dictionary else { return nil }
+    /// Where the value of a key is in the document; nil where it is not.
+    @inline(__always) func place(of name: String, in dictionary: TreeDictionary) -> Int? {
         let turn = turn
         self.turn = turn &+ 1
         if turn < expected.count, let key = expected[turn].place(of: name, in: dictionary) {

@@ -124,7 +124,9 @@ final class TreeDecodingNode: DecodingNode {
     }
 
     override func hand(_ child: DecodingNode, valueAt slot: DecodingSlot) -> Bool {
-        guard let child = child as? TreeDecodingNode, let place = find(slot) else { return false }
+        guard let place = find(slot) else { return false }
+        // Sound because it was made by `makeNode`.
+        let child = unsafeDowncast(child, to: TreeDecodingNode.self)
         child.index = place
         child.lastIndex = 0
         return true
@@ -140,13 +142,21 @@ extension TreeDecodingNode {
         let count = Int(document.nodes[header].count)
         // An array of scalars takes one node for each, and one for itself.
         guard document.nodes[header].span == count + 1 else { return nil }
-        var result: [S] = []
-        result.reserveCapacity(count)
-        for place in (header + 1)..<(header + 1 + count) {
-            guard let value = S(document, at: place) else { return nil }
-            result.append(value)
+        // No array for nothing: all empty ones share one storage, which the initializer below would write to.
+        if count == 0 { return [] }
+        var areAll = true
+        // Sound because there is room for all elements, and `filled` counts the places that were initialized.
+        let result = [S](unsafeUninitializedCapacity: count) { places, filled in
+            while filled < count {
+                guard let value = S(document, at: header &+ 1 &+ filled) else {
+                    areAll = false
+                    return
+                }
+                places.initializeElement(at: filled, to: value)
+                filled &+= 1
+            }
         }
-        return result
+        return areAll ? result : nil
     }
 
     /// The entries of a dictionary of scalars that are all of one type.
