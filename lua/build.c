@@ -5,6 +5,7 @@ typedef struct Build {
   lua_State *L;
   kvl_state *state;
   const char *bytes;
+  int depth; /* how many containers are being built */
 } Build;
 
 static void push_container(Build *build, const kv_node *node);
@@ -88,15 +89,14 @@ static void push_shaped(Build *build, const kv_node *node,
   lua_State *L = build->L;
   int size = (int)node->count;
   const kv_node *key = node + node->payload - node->count;
-  lua_rawgeti(L, LUA_REGISTRYINDEX, shape->anchor);
   lua_createtable(L, 0, size);
-  int table = lua_gettop(L);
+  lua_rawgeti(L, LUA_REGISTRYINDEX, shape->anchor);
   for (int i = 1; i <= size; i++, key++) {
-    lua_rawgeti(L, table - 1, i);
+    lua_rawgeti(L, -1, i);
     push_value(build, node + (key->head & ~KV_NODE_KEY));
-    lua_rawset(L, table);
+    lua_rawset(L, -4);
   }
-  lua_replace(L, table - 1);
+  lua_pop(L, 1);
 }
 
 static void push_dictionary(Build *build, const kv_node *node, int size) {
@@ -121,17 +121,19 @@ static void push_dictionary(Build *build, const kv_node *node, int size) {
 
 /* Recursion is bounded by the depth of a document. */
 static void push_container(Build *build, const kv_node *node) {
-  luaL_checkstack(build->L, 5, "the value is too deep");
+  if (++build->depth > KVL_FREE_LEVELS)
+    luaL_checkstack(build->L, KVL_PLACES, "the value is too deep");
   int size = node->count > INT32_MAX ? INT32_MAX : (int)node->count;
   if (node->head == KV_NODE_ARRAY)
     push_array(build, node, size);
   else
     push_dictionary(build, node, size);
+  build->depth--;
 }
 
 void kvl_build_view(lua_State *L, kvl_state *state, const kv_view *view,
                     void *owner, kvl_free free_owner) {
-  Build build = {L, state, view->bytes};
+  Build build = {L, state, view->bytes, 0};
   switch (view->node->head) { /* what Lua pushes without an allocation */
     case KV_NODE_BOOLEAN:
     case KV_NODE_INTEGER:

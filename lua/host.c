@@ -215,8 +215,7 @@ EXPORT kv_status kv_lua_store_root(struct lua_State *L, int index, size_t step,
                                    kv_step *root) {
   if (!L) return KV_INVALID_ARGUMENT;
   if (!lua_checkstack(L, 8)) return KV_ABSENT;
-  kvl_state *state = kvl_find_state(L);
-  const kvl_handle *handle = state ? kvl_handle_at(L, state, index) : NULL;
+  const kvl_handle *handle = kvl_handle_at(L, index);
   if (!handle || !handle->is_part) return KV_ABSENT;
   lua_getiuservalue(L, index, KVL_PREFIX);
   kv_status status = KV_ABSENT;

@@ -30,7 +30,7 @@ static lua_Integer check_steps(lua_State *L) {
  * something to do */
 static int migration(lua_State *L) {
   kvl_state *state = kvl_state_of(L);
-  kvl_handle *session = kvl_check_session(L, state);
+  kvl_handle *session = kvl_check_session(L);
   lua_Integer last = lua_tointeger(L, lua_upvalueindex(3));
   int64_t found = 0;
   kv_error *error = NULL;
@@ -60,7 +60,7 @@ static int store_migrate(lua_State *L) {
   int64_t found = 0;
   kv_error *error = NULL;
   lua_settop(L, 2);
-  kv_store *store = kvl_check_store(L, state);
+  kv_store *store = kvl_check_store(L);
   if (((const kvl_handle *)lua_touserdata(L, 1))->is_part)
     return luaL_error(L, "a part of a store has no version of its own");
   lua_Integer last = check_steps(L);
@@ -85,7 +85,7 @@ static int store_version(lua_State *L) {
   kvl_state *state = kvl_state_of(L);
   int64_t found = 0;
   kv_error *error = NULL;
-  kv_store *store = kvl_check_store(L, state);
+  kv_store *store = kvl_check_store(L);
   kv_status status = kv_store_version(store, &found, &error);
   if (status != KV_OK) return kvl_raise(L, state, status, error);
   lua_pushinteger(L, found);

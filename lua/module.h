@@ -87,7 +87,6 @@ typedef struct kvl_state {
   int array_ref;
   const void *value_meta[5];
   const void *type_meta;
-  const void *store_meta;
   kv_registry *registry;
   uint32_t policy; /* what the host forbids: KV_LUA_... */
   int epoll;       /* what kv.fd() gave; 0 for none */
@@ -123,16 +122,29 @@ extern const luaL_Reg kvl_date_methods[];
 /* kv.date(unix) or kv.date "2026-11-21T08:00:00Z"; self is argument 1 */
 int kvl_new_date(lua_State *L);
 
+/* Whether both operands are userdata of the name; the other one raises, as Lua
+ * does for what has no order, where they are not. */
+int kvl_are_alike(lua_State *L, const char *name);
+void kvl_check_alike(lua_State *L, const char *name);
+
 /* A text argument without NUL. Raises. */
 const char *kvl_check_word(lua_State *L, int index);
 
 void kvl_push_date(lua_State *L, double seconds_since_2001);
 void kvl_push_data(lua_State *L, const char *bytes, size_t length);
+
+/* The bytes of the data at `index`, which is one. */
+const char *kvl_data_at(lua_State *L, int index, size_t *length);
 void kvl_push_uint64(lua_State *L, uint64_t value);
 void kvl_push_uid(lua_State *L, uint32_t value);
 void kvl_push_null(lua_State *L);
 
 /* ---- Walking and building */
+
+/* Walking and building take up to 4 places of the stack for each level of tables
+ * and 4 besides. Lua gives a C function 20 without being asked, of which its own
+ * work takes up to 8: the first levels need not ask. */
+enum { KVL_FREE_LEVELS = 2, KVL_PLACES = 8 };
 
 typedef void (*kvl_free)(void *object);
 
@@ -255,11 +267,14 @@ void kvl_push_steps(lua_State *L, const kv_step *steps, size_t count);
 
 /* The type at `index`: NULL for nil or none; a type of the module, or an
  * expression, which is replaced by its type. Borrows; lasts as long as the Lua
- * value at `index`. Raises. */
-const kv_type *kvl_check_type(lua_State *L, kvl_state *state, int index);
+ * value at `index`. Sets `converts`, unless it is NULL or there is no type, to
+ * whether a converter is in it. Raises. */
+const kv_type *kvl_check_type(lua_State *L, kvl_state *state, int index,
+                              int *converts);
 
 /* Replaces the value on top, as it is stored, by what the converters of the
- * type at `type` make of it; and the other way. Raises what they raise. */
+ * type at `type`, which has some, make of it; and the other way. Raises what
+ * they raise. `context` is where the context stands. */
 void kvl_convert_decoded(lua_State *L, int type, int context);
 void kvl_convert_encoded(lua_State *L, int type, int context);
 
@@ -275,10 +290,10 @@ kv_store **kvl_new_store(lua_State *L);
 void kvl_set_context(lua_State *L, int handle);
 
 /* The open store of the handle at 1, which is no transaction. Raises. */
-kv_store *kvl_check_store(lua_State *L, kvl_state *state);
+kv_store *kvl_check_store(lua_State *L);
 
 /* The same of a handle that is no part. Raises. */
-kv_store *kvl_check_whole(lua_State *L, kvl_state *state);
+kv_store *kvl_check_whole(lua_State *L);
 
 /* The store of the handle at `index`; NULL where it is closed. */
 kv_store *kvl_store_at(lua_State *L, int index);

@@ -49,8 +49,8 @@ void kvl_add_path(lua_State *L, int index, kvl_path *path) {
   }
 }
 
-void kvl_full_path(lua_State *L, int index, kvl_path *path) {
-  const kvl_handle *handle = lua_touserdata(L, 1);
+void kvl_path_below(lua_State *L, const kvl_handle *handle, int index,
+                    kvl_path *path) {
   path->count = path->root = 0;
   if (handle->is_part) {
     lua_getiuservalue(L, 1, KVL_PREFIX);
@@ -59,6 +59,10 @@ void kvl_full_path(lua_State *L, int index, kvl_path *path) {
     path->root = path->count;
   }
   kvl_add_path(L, index, path);
+}
+
+void kvl_full_path(lua_State *L, int index, kvl_path *path) {
+  kvl_path_below(L, lua_touserdata(L, 1), index, path);
 }
 
 void kvl_push_step(lua_State *L, const kv_step *step) {

@@ -1,9 +1,15 @@
 /* session.c: the life of handles. */
 #include "session.h"
 
+#include <stdlib.h>
+
+const char kvl_handle_mark = 0;
+
 kvl_handle *kvl_new_handle(lua_State *L) {
+  kvl_state *state = kvl_find_state(L);
   kvl_handle *handle = lua_newuserdatauv(L, sizeof *handle, 3);
-  handle->mark = NULL;
+  handle->mark = &kvl_handle_mark;
+  handle->state = state;
   handle->session = handle;
   handle->store = NULL;
   handle->transaction = NULL;
@@ -11,18 +17,19 @@ kvl_handle *kvl_new_handle(lua_State *L) {
   handle->is_part = 0;
   handle->owns_session = 0;
   luaL_getmetatable(L, KVL_STORE_NAME);
-  handle->mark = lua_topointer(L, -1);
   lua_setmetatable(L, -2);
   return handle;
 }
 
 void kvl_refuse_handle(lua_State *L) {
   const kvl_handle *handle = luaL_checkudata(L, 1, KVL_STORE_NAME);
+  if (handle->state->is_over) luaL_error(L, "the Lua state is being closed");
   kvl_push_failure(L, KV_CLOSED, NULL, 0,
                    handle->session->is_transaction ? "The transaction is over"
                                                    : "The store is closed",
                    NULL);
   lua_error(L);
+  abort(); /* lua_error() does not return */
 }
 
 void kvl_inherit(lua_State *L, int value) {
@@ -59,15 +66,15 @@ void kvl_set_context(lua_State *L, int handle) {
   lua_setiuservalue(L, handle, KVL_CONTEXT);
 }
 
-kv_store *kvl_check_store(lua_State *L, kvl_state *state) {
-  kvl_handle *session = kvl_check_session(L, state);
+kv_store *kvl_check_store(lua_State *L) {
+  kvl_handle *session = kvl_check_session(L);
   if (session->is_transaction)
     luaL_error(L, "expected a store, found a transaction");
   return session->store;
 }
 
-kv_store *kvl_check_whole(lua_State *L, kvl_state *state) {
-  kv_store *store = kvl_check_store(L, state);
+kv_store *kvl_check_whole(lua_State *L) {
+  kv_store *store = kvl_check_store(L);
   if (((const kvl_handle *)lua_touserdata(L, 1))->is_part)
     luaL_error(L, "expected a whole store, found a handle on a part");
   return store;

@@ -14,7 +14,8 @@
  * What is alive is in one place, the session: the store's own handle or the
  * transaction's, which a part refers to. */
 typedef struct kvl_handle {
-  const void *mark; /* of the Lua state's module, which no other userdata has */
+  const void *mark; /* &kvl_handle_mark, which no other userdata begins with */
+  kvl_state *state;
   struct kvl_handle *session;
   kv_store *store;             /* NULL once closed, or in a transaction */
   kv_transaction *transaction; /* NULL once over, or in a store */
@@ -30,26 +31,36 @@ enum { KVL_SESSION = 1, KVL_PREFIX = 2, KVL_CONTEXT = 3 };
 /* Pushes a handle that is a session of its own. */
 kvl_handle *kvl_new_handle(lua_State *L);
 
-/* Raises: what is at 1 is no handle, or its session is over. */
-void kvl_refuse_handle(lua_State *L);
+/* Raises: what is at 1 is no handle, or its session or the Lua state is over. */
+_Noreturn void kvl_refuse_handle(lua_State *L);
+
+extern const char kvl_handle_mark;
 
 /* The handle at `index`, or NULL. Raises nothing. A light userdata has no
  * length, and what is as long as a handle begins with a word. */
-static inline kvl_handle *kvl_handle_at(lua_State *L, const kvl_state *state,
-                                        int index) {
+static inline kvl_handle *kvl_handle_at(lua_State *L, int index) {
   kvl_handle *handle = lua_touserdata(L, index);
   if (!handle || lua_rawlen(L, index) != sizeof *handle) return NULL;
-  return handle->mark == state->store_meta ? handle : NULL;
+  return handle->mark == &kvl_handle_mark ? handle : NULL;
+}
+
+/* The handle at 1; raises unless its session is open. */
+static inline kvl_handle *kvl_check_handle(lua_State *L) {
+  kvl_handle *handle = kvl_handle_at(L, 1);
+  if (!handle || handle->state->is_over ||
+      !(handle->session->store || handle->session->transaction))
+    kvl_refuse_handle(L);
+  return handle;
 }
 
 /* The session of the handle at 1; raises unless it is open. */
-static inline kvl_handle *kvl_check_session(lua_State *L, kvl_state *state) {
-  kvl_handle *handle = kvl_handle_at(L, state, 1);
-  if (handle && (handle->session->store || handle->session->transaction))
-    return handle->session;
-  kvl_refuse_handle(L);
-  return NULL;
+static inline kvl_handle *kvl_check_session(lua_State *L) {
+  return kvl_check_handle(L)->session;
 }
+
+/* The whole path of the argument at `index`, below a handle at 1. Raises. */
+void kvl_path_below(lua_State *L, const kvl_handle *handle, int index,
+                    kvl_path *path);
 
 /* Pushes a handle rooted at the path, below the session of the handle at 1. */
 kvl_handle *kvl_push_part(lua_State *L, const kv_step *steps, size_t count);
@@ -67,7 +78,7 @@ void kvl_push_value(lua_State *L, kvl_state *state, kvl_handle *session,
 /* Stores the value at `value` as the type at `type_index` says, which may be
  * nil. With a type, pushes how many elements of stored arrays went with what the
  * type does not know, and gives 1; else gives 0. Raises. */
-int kvl_put_value(lua_State *L, kvl_state *state, kvl_handle *session,
+int kvl_put_value(lua_State *L, kvl_state *state, const kvl_handle *handle,
                   int path_index, int value, int type_index, int options);
 
 /* Parts of the store's methods: each adds them to the table on top. */

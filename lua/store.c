@@ -48,20 +48,21 @@ void kvl_push_value(lua_State *L, kvl_state *state, kvl_handle *session,
 
 /* store:get(path, type?) */
 static int store_get(lua_State *L) {
-  kvl_state *state = kvl_state_of(L);
   kvl_path path;
-  kvl_handle *session = kvl_check_session(L, state);
+  const kvl_handle *handle = kvl_check_handle(L);
+  kvl_state *state = handle->state;
   if (lua_isnoneornil(L, 3)) {
-    kvl_full_path(L, 2, &path);
-    kvl_push_value(L, state, session, &path, NULL);
+    kvl_path_below(L, handle, 2, &path);
+    kvl_push_value(L, state, handle->session, &path, NULL);
     return 1;
   }
   lua_settop(L, 3);
-  const kv_type *type = kvl_check_type(L, state, 3);
-  kvl_full_path(L, 2, &path);
-  int context = type ? kvl_push_context(L) : 0;
-  kvl_push_value(L, state, session, &path, type);
-  if (type) kvl_convert_decoded(L, 3, context);
+  int converts = 0;
+  const kv_type *type = kvl_check_type(L, state, 3, &converts);
+  kvl_path_below(L, handle, 2, &path);
+  int context = converts ? kvl_push_context(L) : 0;
+  kvl_push_value(L, state, handle->session, &path, type);
+  if (converts) kvl_convert_decoded(L, 3, context);
   return 1;
 }
 
@@ -97,23 +98,24 @@ static kv_status put(lua_State *L, kvl_state *state, kvl_handle *session,
 }
 
 /* Stores the value at `value` as the type at `type_index` says. */
-int kvl_put_value(lua_State *L, kvl_state *state, kvl_handle *session,
+int kvl_put_value(lua_State *L, kvl_state *state, const kvl_handle *handle,
                   int path_index, int value, int type_index, int options) {
   kvl_path path;
   kv_error *error = NULL;
-  const kv_type *type = kvl_check_type(L, state, type_index);
+  int converts = 0;
   uint32_t flags = check_flags(L, options);
-  if (type) {
+  const kv_type *type = kvl_check_type(L, state, type_index, &converts);
+  if (converts) {
     int context = kvl_push_context(L);
     lua_pushvalue(L, value);
     kvl_convert_encoded(L, type_index, context);
     value = lua_gettop(L);
-    type = kvl_check_type(L, state, type_index); /* after the last Lua call */
+    type = kvl_check_type(L, state, type_index, NULL); /* after Lua calls */
   }
-  kvl_full_path(L, path_index, &path);
+  kvl_path_below(L, handle, path_index, &path);
   size_t dropped = 0;
-  kv_status status =
-      put(L, state, session, &path, value, type, flags, &dropped, &error);
+  kv_status status = put(L, state, handle->session, &path, value, type, flags,
+                         &dropped, &error);
   if (status != KV_OK) kvl_raise(L, state, status, error);
   if (type) lua_pushinteger(L, (lua_Integer)dropped);
   return type != NULL;
@@ -122,11 +124,11 @@ int kvl_put_value(lua_State *L, kvl_state *state, kvl_handle *session,
 /* store:set(path, value, type?, options?): with a type, how many elements of
  * stored arrays went with what the type does not know */
 static int store_set(lua_State *L) {
-  kvl_state *state = kvl_state_of(L);
-  kvl_handle *session = kvl_check_session(L, state);
+  const kvl_handle *handle = kvl_check_handle(L);
+  kvl_state *state = handle->state;
   if (lua_isnoneornil(L, 3))
     return luaL_argerror(L, 3, "nil is no value; use remove");
-  return kvl_put_value(L, state, session, 2, 3, 4, 5);
+  return kvl_put_value(L, state, handle, 2, 3, 4, 5);
 }
 
 /* store:remove(path): whether something was there */
@@ -134,7 +136,7 @@ static int store_remove(lua_State *L) {
   kvl_state *state = kvl_state_of(L);
   kvl_path path;
   kv_error *error = NULL;
-  kvl_handle *session = kvl_check_session(L, state);
+  kvl_handle *session = kvl_check_session(L);
   lua_settop(L, 2);
   kvl_full_path(L, 2, &path);
   kv_status status =
@@ -154,7 +156,7 @@ static int store_keys(lua_State *L) {
   kv_error *error = NULL;
   kv_tree *tree = NULL;
   kv_str key;
-  kvl_handle *session = kvl_check_session(L, state);
+  kvl_handle *session = kvl_check_session(L);
   lua_settop(L, 1);
   lua_newtable(L);
   kvl_full_path(L, 2, &path);
@@ -185,7 +187,7 @@ static void anchor_path(lua_State *L, int index) {
 /* store:at(path): a handle on a part, with the same methods */
 static int store_at(lua_State *L) {
   kvl_path path;
-  kvl_check_session(L, kvl_state_of(L));
+  kvl_check_session(L);
   lua_settop(L, 2);
   anchor_path(L, 2);
   kvl_full_path(L, 2, &path);
@@ -198,7 +200,6 @@ void kvl_open_store(lua_State *L) {
       {"get", store_get},   {"set", store_set}, {"remove", store_remove},
       {"keys", store_keys}, {"at", store_at},   {NULL, NULL}};
   kvl_new_class(L, KVL_STORE_NAME, methods);
-  kvl_state_of(L)->store_meta = lua_topointer(L, -1);
   kvl_add_closing(L);
   kvl_add_transactions(L);
   kvl_add_migrations(L);

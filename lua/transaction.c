@@ -45,7 +45,7 @@ static void end(lua_State *L, kvl_state *state, kvl_handle *transaction,
  * that transaction. */
 static int run(lua_State *L, kvl_state *state, lua_CFunction body) {
   int arguments = lua_gettop(L);
-  kvl_handle *session = kvl_check_session(L, state);
+  kvl_handle *session = kvl_check_session(L);
   kvl_handle *transaction = NULL;
   luaL_checkstack(L, arguments + 8, NULL);
   if (session->transaction)
@@ -82,19 +82,20 @@ static int store_transaction(lua_State *L) {
 static int update_body(lua_State *L) {
   kvl_state *state = kvl_state_of(L);
   kvl_path path;
-  kvl_handle *session = kvl_check_session(L, state);
-  const kv_type *type = kvl_check_type(L, state, 3);
-  kvl_full_path(L, 2, &path);
-  int context = kvl_push_context(L);
-  kvl_push_value(L, state, session, &path, type);
-  if (type) kvl_convert_decoded(L, 3, context);
+  const kvl_handle *handle = kvl_check_handle(L);
+  int converts = 0;
+  const kv_type *type = kvl_check_type(L, state, 3, &converts);
+  kvl_path_below(L, handle, 2, &path);
+  int context = converts ? kvl_push_context(L) : 0;
+  kvl_push_value(L, state, handle->session, &path, type);
+  if (converts) kvl_convert_decoded(L, 3, context);
   int value = lua_gettop(L);
   lua_pushvalue(L, 4);
   lua_pushvalue(L, value);
   lua_call(L, 1, 1);
   if (lua_isnil(L, -1)) lua_pushvalue(L, value); /* changed in place */
   if (lua_isnil(L, -1)) return 0;
-  return kvl_put_value(L, state, session, 2, lua_gettop(L), 3, 5);
+  return kvl_put_value(L, state, handle, 2, lua_gettop(L), 3, 5);
 }
 
 /* store:update(path, type?, function(value) ... end, options?): as set */

@@ -1,7 +1,8 @@
 /* walk.c: Lua value -> document, by raw access alone. */
 #include "walk.h"
 
-static inline int write_value(Walk *walk, int index, Frame *frame);
+static inline int write_value(Walk *walk, int index, Frame *frame)
+    __attribute__((always_inline));
 
 /* ---- Tables */
 
@@ -68,32 +69,34 @@ static int write_array(Walk *walk, int table, Frame *frame) {
 }
 
 /* As long as the table gives the keys of a shape in the order that was learned,
- * only the values' places are noted. Gives how many entries that were, with the
- * first that differs on the stack, if there is one; SIZE_MAX when a value could
- * not be written. */
+ * only how far the values are from the header is noted. Gives how many entries
+ * that were, with the first that differs on the stack, unless the table is over;
+ * SIZE_MAX when a value could not be written.
+ *
+ * A key is known by its address alone: what else could stand there is a light
+ * userdata, which only C can make, and the key that it passes for is checked
+ * like every other. */
 static size_t write_shaped(Walk *walk, int table, Frame *frame,
-                           kvl_shape *shape, size_t header) {
+                           const kvl_shape *shape, size_t header,
+                           uint32_t *distances, int *is_over) {
   lua_State *L = walk->L;
-  kvl_state *state = walk->state;
-  int value = lua_gettop(L);
   size_t count = 0;
   do {
-    if (count == shape->count ||
-        lua_topointer(L, value - 1) != shape->written[count] ||
-        lua_type(L, value - 1) != LUA_TSTRING)
+    if (count == shape->count || lua_topointer(L, -2) != shape->written[count])
       return count;
-    size_t place = shape->places[count++];
+    size_t place = shape->places[count];
     frame->key = shape->texts[place];
     frame->key_length = shape->lengths[place];
-    size_t distance = state->nodes.count - header;
-    if (distance >= KV_NODE_KEY ||
-        !append_node(&state->keys, KV_NODE_KEY | (uint32_t)distance, 0, 0)) {
+    size_t distance = walk->state->nodes.count - header;
+    if (distance >= KV_NODE_KEY) {
       fail(walk, frame, KV_LIMIT_EXCEEDED, "too many values", NULL);
       return SIZE_MAX;
     }
-    if (!write_value(walk, value, frame)) return SIZE_MAX;
+    distances[count++] = (uint32_t)distance;
+    if (!write_value(walk, -1, frame)) return SIZE_MAX;
     lua_pop(L, 1);
   } while (lua_next(L, table));
+  *is_over = 1;
   return count;
 }
 
@@ -101,18 +104,17 @@ static size_t write_shaped(Walk *walk, int table, Frame *frame,
  * their bytes, unless the library would then have to search for the values: it
  * does in a dictionary of more nodes than a word has bits. */
 static int append_shape(kvl_state *state, const kvl_shape *shape, size_t header,
-                        size_t first) {
+                        const uint32_t *distances) {
   kvl_buffer *text = &state->bytes;
   if (!reserve(text, shape->text_length, 1) ||
       !reserve(&state->nodes, shape->count, sizeof(kv_node)))
     return 0;
   int is_sorted = state->nodes.count - header <= 64;
-  const kv_node *held = (const kv_node *)state->keys.data + first;
   kv_node *keys = (kv_node *)state->nodes.data + state->nodes.count;
   for (size_t i = 0; i < shape->count; i++) {
     size_t place = shape->places[i];
     kv_node *key = keys + (is_sorted ? place : i);
-    key->head = held[i].head;
+    key->head = KV_NODE_KEY | distances[i];
     key->count = shape->lengths[place];
     key->payload = text->count + shape->offsets[place];
   }
@@ -122,20 +124,16 @@ static int append_shape(kvl_state *state, const kvl_shape *shape, size_t header,
   return 1;
 }
 
-/* Gives the keys noted so far their bytes, since what follows is not of the
- * shape. */
-static int leave_shape(kvl_state *state, const kvl_shape *shape, size_t first,
-                       uintptr_t *signature) {
-  for (size_t i = first; i < state->keys.count; i++) {
-    size_t place = shape->places[i - first];
-    if (!reserve(&state->bytes, shape->lengths[place], 1)) return 0;
-    kv_node *key = (kv_node *)state->keys.data + i;
-    key->count = shape->lengths[place];
-    key->payload = state->bytes.count;
-    copy_bytes((char *)state->bytes.data + state->bytes.count,
-               shape->texts[place], key->count);
-    state->bytes.count += key->count;
-    *signature += (uintptr_t)shape->texts[place];
+/* Holds back the first `count` keys of the shape, as write_entries() does, since
+ * what follows is not of the shape. */
+static int leave_shape(Walk *walk, const kvl_shape *shape, size_t count,
+                       const uint32_t *distances, Frame *frame) {
+  for (size_t i = 0; i < count; i++) {
+    size_t place = shape->places[i];
+    if (!append_bytes(walk, &walk->state->keys, KV_NODE_KEY | distances[i],
+                      shape->texts[place], shape->lengths[place], frame))
+      return 0;
+    frame->signature += (uintptr_t)shape->texts[place];
   }
   return 1;
 }
@@ -176,34 +174,33 @@ static int write_entries(Walk *walk, int table, Frame *frame, size_t header) {
 static int write_dictionary(Walk *walk, int table, Frame *frame) {
   lua_State *L = walk->L;
   kvl_state *state = walk->state;
-  int value = lua_gettop(L);
+  uint32_t distances[KVL_SHAPE_KEYS];
   size_t header = begin(state, KV_NODE_DICTIONARY);
   size_t first = state->keys.count;
   size_t shaped = 0;
-  int is_written;
+  int is_over = 0;
   if (header == SIZE_MAX) return no_memory(walk, frame);
-  const void *start = lua_topointer(L, value - 1);
+  const void *start = lua_topointer(L, -2);
   kvl_shape *shape = state->written[kvl_shape_slot(start)];
   if (shape && shape->written[0] == start) {
     shape->uses++;
-    shaped = write_shaped(walk, table, frame, shape, header);
+    shaped =
+        write_shaped(walk, table, frame, shape, header, distances, &is_over);
     shape->uses--;
     if (shaped == SIZE_MAX) return 0;
+    if (is_over && shaped == shape->count) {
+      shape->missed = 0;
+      if (!append_shape(state, shape, header, distances))
+        return no_memory(walk, frame);
+      close_container(state, header, shaped);
+      return 1;
+    }
+    if (!leave_shape(walk, shape, shaped, distances, frame)) return 0;
   }
-  int is_over = lua_gettop(L) < value;
-  if (is_over && shaped == shape->count) {
-    shape->missed = 0;
-    is_written = append_shape(state, shape, header, first);
-  } else {
-    if (shaped > 0 && !leave_shape(state, shape, first, &frame->signature))
-      return no_memory(walk, frame);
-    if (!is_over && !write_entries(walk, table, frame, header)) return 0;
-    is_written = append_keys(state, first);
-    kvl_learn_shape(L, state, table, state->keys.count - first,
-                    frame->signature);
-  }
-  if (!is_written) return no_memory(walk, frame);
+  if (!is_over && !write_entries(walk, table, frame, header)) return 0;
   size_t count = state->keys.count - first;
+  if (!append_keys(state, first)) return no_memory(walk, frame);
+  kvl_learn_shape(L, state, table, count, frame->signature);
   state->keys.count = first;
   close_container(state, header, count);
   return 1;
@@ -223,7 +220,8 @@ static int is_cycle(lua_State *L, const Frame *frame, int table) {
 }
 
 /* Which container a table is: its tag decides, else its first key. */
-static int write_table(Walk *walk, int index, const Frame *outer) {
+__attribute__((noinline)) static int write_table(Walk *walk, int index,
+                                                 const Frame *outer) {
   lua_State *L = walk->L;
   Frame frame = {outer, index, NULL, 0, 0, 0, 0};
   uint32_t kind = 0;
@@ -234,7 +232,7 @@ static int write_table(Walk *walk, int index, const Frame *outer) {
                     ? "Expected a tree, found a table that contains itself"
                     : "Deeper than 512 levels",
                 NULL);
-  if (!lua_checkstack(L, 6))
+  if (frame.depth > KVL_FREE_LEVELS && !lua_checkstack(L, KVL_PLACES))
     return fail(walk, outer, KV_LIMIT_EXCEEDED, "not enough memory", NULL);
   if (lua_getmetatable(L, index)) {
     const void *tag = lua_topointer(L, -1);
@@ -255,7 +253,8 @@ static int write_table(Walk *walk, int index, const Frame *outer) {
 
 /* ---- Values */
 
-static int write_userdata(Walk *walk, int index, const Frame *frame) {
+__attribute__((noinline)) static int write_userdata(Walk *walk, int index,
+                                                    const Frame *frame) {
   lua_State *L = walk->L;
   const void *data = lua_touserdata(L, index);
   uint64_t bits = 0;
@@ -270,9 +269,12 @@ static int write_userdata(Walk *walk, int index, const Frame *frame) {
       return scalar(walk, KV_NODE_UID, bits, frame);
     case KVL_NULL:
       return scalar(walk, KV_NODE_NULL, 0, frame);
-    case KVL_DATA:
-      return append_bytes(walk, &walk->state->nodes, KV_NODE_DATA,
-                          (const char *)data, lua_rawlen(L, index), frame);
+    case KVL_DATA: {
+      size_t length;
+      const char *bytes = kvl_data_at(L, index, &length);
+      return append_bytes(walk, &walk->state->nodes, KV_NODE_DATA, bytes,
+                          length, frame);
+    }
     default:
       return fail(walk, frame, KV_INVALID_VALUE,
                   "Expected a property-list value", "userdata");
@@ -291,6 +293,8 @@ static inline int write_number(Walk *walk, int index, const Frame *frame) {
   return scalar(walk, KV_NODE_REAL, number.bits, frame);
 }
 
+/* The index counts from the top within a table: what goes deeper makes it one
+ * from the bottom. */
 static inline int write_value(Walk *walk, int index, Frame *frame) {
   lua_State *L = walk->L;
   int type = lua_type(L, index);
@@ -307,9 +311,9 @@ static inline int write_value(Walk *walk, int index, Frame *frame) {
       return scalar(walk, KV_NODE_BOOLEAN, (uint64_t)lua_toboolean(L, index),
                     frame);
     case LUA_TTABLE:
-      return write_table(walk, index, frame);
+      return write_table(walk, lua_absindex(L, index), frame);
     case LUA_TUSERDATA:
-      return write_userdata(walk, index, frame);
+      return write_userdata(walk, lua_absindex(L, index), frame);
     default:
       return fail(walk, frame, KV_INVALID_VALUE,
                   "Expected a property-list value", lua_typename(L, type));
@@ -319,7 +323,6 @@ static inline int write_value(Walk *walk, int index, Frame *frame) {
 int kvl_walk(lua_State *L, kvl_state *state, int index) {
   Walk walk = {L, state, KV_OK, NULL, NULL};
   int top = lua_gettop(L);
-  if (index < 0) index = lua_absindex(L, index);
   state->nodes.count = state->keys.count = state->bytes.count = 0;
   if (write_value(&walk, index, NULL)) return 1;
   lua_settop(L, top);

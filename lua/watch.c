@@ -110,7 +110,7 @@ static int store_watch(lua_State *L) {
   kv_error *error = NULL;
   kvl_path path;
   kv_scope scope = KV_SCOPE_VALUE;
-  kv_store *store = kvl_check_store(L, state);
+  kv_store *store = kvl_check_store(L);
   luaL_checktype(L, 3, LUA_TFUNCTION);
   lua_settop(L, 4);
   if (!lua_isnil(L, 4)) {
@@ -134,7 +134,7 @@ static int store_watch(lua_State *L) {
 static int store_events(lua_State *L) {
   kvl_state *state = kvl_state_of(L);
   kv_error *error = NULL;
-  kv_store *store = kvl_check_whole(L, state);
+  kv_store *store = kvl_check_whole(L);
   luaL_checktype(L, 2, LUA_TFUNCTION);
   lua_settop(L, 2);
   Watch *watch = new_watch(L);

@@ -15,7 +15,7 @@ static int store_layer(lua_State *L) {
   kvl_state *state = kvl_state_of(L);
   kv_error *error = NULL;
   kv_tree *tree = NULL;
-  kv_store *store = kvl_check_whole(L, state);
+  kv_store *store = kvl_check_whole(L);
   int layer = luaL_checkoption(L, 2, NULL, names);
   lua_Integer suite = luaL_optinteger(L, 3, 1);
   luaL_argcheck(L, suite >= 1, 3, "suites count from 1");
@@ -32,7 +32,7 @@ static int store_is_forced(lua_State *L) {
   kvl_path path;
   kv_error *error = NULL;
   int is_forced = 0;
-  kv_store *store = kvl_check_store(L, state);
+  kv_store *store = kvl_check_store(L);
   kvl_full_path(L, 2, &path);
   luaL_argcheck(L, path.count > 0, 2, "expected a key");
   kv_status status =
@@ -42,51 +42,30 @@ static int store_is_forced(lua_State *L) {
   return 1;
 }
 
-/* store:bool_for_key(key) */
-static int store_bool(lua_State *L) {
-  kvl_state *state = kvl_state_of(L);
-  kv_error *error = NULL;
-  int value = 0;
-  kv_store *store = kvl_check_whole(L, state);
-  kv_status status =
-      kv_store_bool_for_key(store, check_text(L, 2), &value, &error);
-  if (status != KV_OK) return kvl_raise(L, state, status, error);
-  lua_pushboolean(L, value);
-  return 1;
-}
+/* store:NAME_for_key(key): the value, converted as UserDefaults converts */
+#define CONVERTING(name, value_type, push)                                  \
+  static int store_##name(lua_State *L) {                                   \
+    kvl_state *state = kvl_state_of(L);                                     \
+    kv_error *error = NULL;                                                 \
+    value_type value = 0;                                                   \
+    kv_store *store = kvl_check_whole(L);                                   \
+    kv_status status =                                                      \
+        kv_store_##name##_for_key(store, check_text(L, 2), &value, &error); \
+    if (status != KV_OK) return kvl_raise(L, state, status, error);         \
+    push(L, value);                                                         \
+    return 1;                                                               \
+  }
 
-/* store:integer_for_key(key) */
-static int store_integer(lua_State *L) {
-  kvl_state *state = kvl_state_of(L);
-  kv_error *error = NULL;
-  int64_t value = 0;
-  kv_store *store = kvl_check_whole(L, state);
-  kv_status status =
-      kv_store_integer_for_key(store, check_text(L, 2), &value, &error);
-  if (status != KV_OK) return kvl_raise(L, state, status, error);
-  lua_pushinteger(L, (lua_Integer)value);
-  return 1;
-}
-
-/* store:double_for_key(key) */
-static int store_double(lua_State *L) {
-  kvl_state *state = kvl_state_of(L);
-  kv_error *error = NULL;
-  double value = 0;
-  kv_store *store = kvl_check_whole(L, state);
-  kv_status status =
-      kv_store_double_for_key(store, check_text(L, 2), &value, &error);
-  if (status != KV_OK) return kvl_raise(L, state, status, error);
-  lua_pushnumber(L, value);
-  return 1;
-}
+CONVERTING(bool, int, lua_pushboolean)
+CONVERTING(integer, int64_t, lua_pushinteger)
+CONVERTING(double, double, lua_pushnumber)
 
 /* store:string_for_key(key) */
 static int store_string(lua_State *L) {
   kvl_state *state = kvl_state_of(L);
   kv_error *error = NULL;
   kv_bytes value = {NULL, 0};
-  kv_store *store = kvl_check_whole(L, state);
+  kv_store *store = kvl_check_whole(L);
   kv_status status =
       kv_store_string_for_key(store, check_text(L, 2), &value, &error);
   if (status < 0) return kvl_raise(L, state, status, error);
@@ -100,7 +79,7 @@ static int store_export(lua_State *L) {
   kvl_state *state = kvl_state_of(L);
   kv_error *error = NULL;
   kv_bytes bytes = {NULL, 0};
-  kv_store *store = kvl_check_whole(L, state);
+  kv_store *store = kvl_check_whole(L);
   kv_format format = kvl_check_format(L, 2);
   kv_status status = kv_store_export(store, format, &bytes, &error);
   if (status != KV_OK) return kvl_raise(L, state, status, error);
@@ -112,7 +91,7 @@ static int store_export(lua_State *L) {
 static int store_import(lua_State *L) {
   kvl_state *state = kvl_state_of(L);
   kv_error *error = NULL;
-  kv_store *store = kvl_check_whole(L, state);
+  kv_store *store = kvl_check_whole(L);
   kv_status status = kv_store_import(store, check_text(L, 2), &error);
   if (status != KV_OK) return kvl_raise(L, state, status, error);
   return 0;
@@ -122,8 +101,8 @@ static int store_import(lua_State *L) {
 static int store_copy(lua_State *L) {
   kvl_state *state = kvl_state_of(L);
   kv_error *error = NULL;
-  kv_store *store = kvl_check_whole(L, state);
-  const kvl_handle *other = kvl_handle_at(L, state, 2);
+  kv_store *store = kvl_check_whole(L);
+  const kvl_handle *other = kvl_handle_at(L, 2);
   luaL_argcheck(L, other && !other->is_part && other->store, 2,
                 "expected an open, whole store");
   kv_status status = kv_store_copy(store, other->store, &error);
@@ -133,7 +112,7 @@ static int store_copy(lua_State *L) {
 
 /* store:generation() */
 static int store_generation(lua_State *L) {
-  kv_store *store = kvl_check_store(L, kvl_state_of(L));
+  kv_store *store = kvl_check_store(L);
   lua_pushinteger(L, (lua_Integer)kv_store_generation(store));
   return 1;
 }
@@ -144,7 +123,7 @@ static int store_compare_and_set(lua_State *L) {
   kvl_state *state = kvl_state_of(L);
   kvl_path path;
   kv_error *error = NULL;
-  kv_store *store = kvl_check_store(L, state);
+  kv_store *store = kvl_check_store(L);
   uint64_t generation = (uint64_t)luaL_checkinteger(L, 4);
   luaL_checkany(L, 3);
   kvl_full_path(L, 2, &path);
@@ -168,14 +147,14 @@ static int store_migrate_archive(lua_State *L) {
   kvl_path path;
   kv_error *error = NULL;
   uint32_t flags = 0;
-  kv_store *store = kvl_check_store(L, state);
+  kv_store *store = kvl_check_store(L);
   lua_settop(L, 4);
   if (lua_istable(L, 4)) {
     lua_getfield(L, 4, "keep");
     if (lua_toboolean(L, -1)) flags = KV_KEEP_OLD;
     lua_pop(L, 1);
   }
-  const kv_type *type = kvl_check_type(L, state, 3);
+  const kv_type *type = kvl_check_type(L, state, 3, NULL);
   luaL_argcheck(L, type, 3, "expected a type");
   kvl_full_path(L, 2, &path);
   kv_status status = kv_store_migrate_archive(store, path.steps, path.count,
@@ -191,7 +170,7 @@ static int store_migrate_archive(lua_State *L) {
 static int store_sync(lua_State *L) {
   kvl_state *state = kvl_state_of(L);
   kv_error *error = NULL;
-  kv_store *store = kvl_check_store(L, state);
+  kv_store *store = kvl_check_store(L);
   kv_status status = kv_store_sync(store, &error);
   if (status != KV_OK) return kvl_return_error(L, state, status, error);
   lua_pushboolean(L, 1);
@@ -202,7 +181,7 @@ static int store_sync(lua_State *L) {
 static int store_register(lua_State *L) {
   kvl_state *state = kvl_state_of(L);
   kv_error *error = NULL;
-  kv_store *store = kvl_check_whole(L, state);
+  kv_store *store = kvl_check_whole(L);
   luaL_checktype(L, 2, LUA_TTABLE);
   kv_tree *defaults = kvl_walk_tree(L, state, 2);
   kv_status status = kv_store_register(store, defaults, &error);

@@ -189,8 +189,15 @@ extension DefaultsStore {
     }
 
     /// As ``set(_:forKey:)`` without making a String: the way of the borders. The bytes must be UTF-8.
-    package func set(_ value: PropertyList, forUTF8Key key: UnsafeBufferPointer<UInt8>) throws(DefaultsError) {
-        if setsFreely, try domain.setAtOnce(value, key, state) { return }
+    package func set(
+        _ value: consuming PropertyList, forUTF8Key key: UnsafeBufferPointer<UInt8>
+    ) throws(DefaultsError) {
+        if setsFreely, value.isWholeDocument, let facts = value.document.facts, isUnmarked(key, of: value) {
+            var entry = DeltaEntry.set(consume value)
+            if try domain.setAtOnce(&entry, facts, key, state) { return }
+            guard case .set(let given) = entry else { return }
+            value = given
+        }
         try checkChange(key, nil, value)
         if isUIDMark(key), value.integer != nil {
             throw DefaultsError(.invalidValue, uidMessage, at: [.key(uidKey)])

@@ -52,10 +52,11 @@ final class Delta: @unchecked Sendable {
         entries.set(.set(value), for: key)
     }
 
-    /// Sets the value of a key that is here already; false where it is not the one that was asked for last.
+    /// Exchanges what was done to a key for `entry`; false, and nothing is changed, where the key is not the one that
+    /// was asked for last.
     @inline(__always)
-    func replaceRecent(_ value: PropertyList, for key: UnsafeBufferPointer<UInt8>) -> Bool {
-        entries.replaceRecent(.set(value), for: key)
+    func exchangeRecent(_ entry: inout DeltaEntry, for key: UnsafeBufferPointer<UInt8>) -> Bool {
+        entries.exchangeRecent(&entry, for: key)
     }
 
     func remove(_ key: UnsafeBufferPointer<UInt8>) {

@@ -248,24 +248,26 @@ extension Domain {
     }
 
     /// Sets the value of a top-level key in one turn of the lock, where a glance shows that nothing speaks against it;
-    /// false, and nothing is changed, where more has to be looked at. Only for a handle whose every key may be set.
+    /// false, and nothing is changed, where more has to be looked at. Only for a handle whose every key may be set, and
+    /// for a value that is a whole document, with these facts, under a key that ``isUnmarked(_:of:)``.
+    ///
+    /// Exchanges the entry for what stood there before, which so is freed without the lock.
     @inline(__always)
     func setAtOnce(
-        _ value: PropertyList, _ key: UnsafeBufferPointer<UInt8>, _ handle: HandleState
+        _ entry: inout DeltaEntry, _ facts: DocumentFacts, _ key: UnsafeBufferPointer<UInt8>, _ handle: HandleState
     ) throws(DefaultsError) -> Bool {
-        guard value.isWholeDocument, let facts = value.document.facts, isUnmarked(key, of: value) else { return false }
         lock.lock()
         guard !handle.isClosed, !isRefused, open == nil, rules.isFit(facts) else {
             lock.unlock()
             return false
         }
         // A key that stands there has been looked at before.
-        let isReplaced = borrowedDelta._withUnsafeGuaranteedRef { $0.replaceRecent(value, for: key) }
+        let isReplaced = borrowedDelta._withUnsafeGuaranteedRef { $0.exchangeRecent(&entry, for: key) }
         guard isReplaced || !hasControl(key) else {
             lock.unlock()
             return false
         }
-        if !isReplaced { borrowedDelta._withUnsafeGuaranteedRef { $0.set(value, for: key) } }
+        if !isReplaced { borrowedDelta._withUnsafeGuaranteedRef { $0.set(entry, for: key) } }
         let consequence = noteChange(of: key)
         lock.unlock()
         if consequence != .none { try carryOut(consequence) }

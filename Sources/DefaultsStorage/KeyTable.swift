@@ -76,11 +76,11 @@ struct KeyTable<Value> {
     @inline(__always)
     private func isRecent(_ key: UnsafeBufferPointer<UInt8>) -> Bool { recent < entries.count && matches(recent, key) }
 
-    /// Sets the value of the key that was asked for last; false, and nothing is changed, where it is another.
+    /// Exchanges the value of the key that was asked for last; false, and nothing is changed, where it is another.
     @inline(__always)
-    mutating func replaceRecent(_ value: Value, for key: UnsafeBufferPointer<UInt8>) -> Bool {
+    mutating func exchangeRecent(_ value: inout Value, for key: UnsafeBufferPointer<UInt8>) -> Bool {
         guard isRecent(key) else { return false }
-        entries[recent].value = value
+        swap(&entries[recent].value, &value)
         return true
     }
 

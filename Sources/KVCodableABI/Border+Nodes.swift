@@ -49,8 +49,8 @@ extension kv_view {
 ) -> kv_status {
     reporting(error) {
         try withRequired(store, DefaultsStore.self, "store") { store in
-            let value = try list(copying: nodes, nodeCount, bytes, byteCount)
-            let found = try write(store, steps, count, value, typed: type, flags)
+            let found = try write(
+                store, steps, count, try list(copying: nodes, nodeCount, bytes, byteCount), typed: type, flags)
             dropped?.pointee = found
             return KV_OK
         }

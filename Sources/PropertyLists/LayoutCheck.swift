@@ -165,55 +165,23 @@ struct LayoutCheck {
     /// wants a closer look.
     @inline(__always)
     private mutating func passScalars(from start: Int, until end: Int) -> Int {
-        var position = start
-        var kinds: UInt32 = 0
-        var rest = unclaimed
-        while position < end {
-            let node = nodes[position]
-            if node.head == PropertyListKind.string.rawValue {
-                guard isASCII, isWithinBytes(node), Int(node.count) <= rest else { break }
-                rest &-= Int(node.count)
-            } else if node.head != PropertyListKind.integer.rawValue, node.head != PropertyListKind.real.rawValue {
-                guard node.head == PropertyListKind.boolean.rawValue, node.payload <= 1 else { break }
-            }
-            kinds |= 1 &<< node.head
-            position &+= 1
-        }
-        unclaimed = rest
-        facts.note(kinds)
-        return position
-    }
-
-    @inline(__always)
-    private func isWithinBytes(_ node: kv_node) -> Bool {
-        let offset = Int(truncatingIfNeeded: node.payload)
-        return offset >= 0 && Int(node.count) <= byteCount &- offset
+        let glance = ScalarGlance(nodes + start, nodes + end, byteCount, room: isASCII ? unclaimed : -1)
+        unclaimed &-= glance.claimed
+        facts.note(glance.kinds)
+        return start &+ glance.count
     }
 
     /// Checks and sorts the keys. Gives a bit for each place that they lead to, as many as there are keys if no two
     /// lead to one; 0 when one leads too far for a bit.
     @inline(__always)
     private mutating func keys(_ slots: Range<Int>) throws(PropertyListError) -> UInt64 {
-        let text = KeyText(base: bytes, count: byteCount &+ Self.padding)
-        var marks: UInt32 = 0
-        var marked: UInt64 = 0
-        var last: UInt64 = 0
-        var isSorted = true
-        for slot in slots {
-            let key = nodes[slot]
-            let mark = key.head ^ 0x8000_0000
-            marks |= mark
-            marked |= 1 &<< UInt64(mark)
-            try claim(key)
-            if !isASCII { try checkText(key, "a key") }
-            guard isSorted else { continue }
-            let prefix = text.prefix(of: key, from: 0)
-            isSorted = prefix > last || slot == slots.lowerBound
-            last = prefix
-        }
+        let glance = KeyGlance(nodes + slots.lowerBound, nodes + slots.upperBound, bytes, byteCount)
+        guard glance.isWithin, glance.claimed <= unclaimed else { throw outside() }
+        unclaimed &-= glance.claimed
+        if !isASCII { for slot in slots { try checkText(nodes[slot], "a key") } }
         if slots.count == 1, nodes[slots.lowerBound].count == 6 { facts.hasUIDLikeDictionary = true }
-        if !isSorted { try sort(slots) }
-        return marks < 64 ? marked : 0
+        if !glance.isSorted { try sort(slots) }
+        return glance.marks < 64 ? glance.marked : 0
     }
 
     @inline(never)
@@ -240,9 +208,7 @@ struct LayoutCheck {
 
     @inline(__always)
     private mutating func claim(_ node: kv_node) throws(PropertyListError) {
-        guard isWithinBytes(node), Int(node.count) <= unclaimed else {
-            throw malformed("a string, data or key lies outside the bytes")
-        }
+        guard node.isWithin(byteCount), Int(node.count) <= unclaimed else { throw outside() }
         unclaimed &-= Int(node.count)
     }
 
@@ -262,6 +228,9 @@ struct LayoutCheck {
     private func malformed(_ message: String) -> PropertyListError {
         PropertyListError(.malformed, "Not a document: " + message)
     }
+
+    @inline(never)
+    private func outside() -> PropertyListError { malformed("a string, data or key lies outside the bytes") }
 
     /// The text of the key that leads so far, as far as it can be read: none of them has been checked yet.
     private func keyText(in slots: Range<Int>, distance: Int) -> String {
