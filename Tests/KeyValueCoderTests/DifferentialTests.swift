@@ -56,7 +56,7 @@ struct ComparedType: Sendable, CustomTestStringConvertible {
         private static func compare<T: Specimen>(
             _ peer: (some Peer).Type, _ type: T.Type, _ path: [String], _ value: Form, _ isRead: Bool
         ) throws {
-            var random = Seeded(state: 3)
+            var random = Seeded(seed: 3)
             let form = try peer.written([T.make(&random)]).replacing((["[0]"] + path)[...], with: value)
             #expect(throws: DecodingError.self) { try peer.read([T].self, from: form) }
             for ours in peer.readByUs([T].self, from: form) {

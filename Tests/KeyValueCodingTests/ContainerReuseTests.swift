@@ -14,8 +14,13 @@ private struct Entry: Codable, Equatable {
     var nine99999: Bool?
     var aNameThatIsLongerThanSixteenBytes: String?
     var aNameThatIsLongerThanSixteenBytesToo: [String]?
-    var naïve: Inner?
+    var naive: Inner?
     var z: [Inner]?
+
+    enum CodingKeys: String, CodingKey {
+        case a, eight888, nine99999, aNameThatIsLongerThanSixteenBytes, aNameThatIsLongerThanSixteenBytesToo, z
+        case naive = "naïve"
+    }
 
     static let names = [
         "a", "eight888", "nine99999", "aNameThatIsLongerThanSixteenBytes", "aNameThatIsLongerThanSixteenBytesToo",
