@@ -75,6 +75,8 @@ class DecodingNode {
 
 // MARK: - Paths
 
+// Apart from EncodingNode's: a key is lent here for the time of a call, and owned there, where a node may write late.
+
 extension DecodingNode {
     final var codingPath: [any CodingKey] {
         var path: [any CodingKey] = []
