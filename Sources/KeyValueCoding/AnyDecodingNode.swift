@@ -18,6 +18,7 @@ final class AnyDecodingNode: DecodingNode {
         switch slot {
         case .named(let name): entries[name]
         case .index(let index): elements.indices.contains(index) ? elements[index] : nil
+        case .place: nil
         case .whole: value
         }
     }
@@ -30,6 +31,7 @@ final class AnyDecodingNode: DecodingNode {
         case .index(let index):
             guard index < elements.count else { return .absent }
             return Scalar(in: elements[index])
+        case .place: return .absent
         case .whole: return Scalar(in: value)
         }
     }
@@ -56,7 +58,9 @@ final class AnyDecodingNode: DecodingNode {
     override var names: [String] { Array(entries.keys) }
 
     override func hand(_ child: DecodingNode, valueAt slot: DecodingSlot) -> Bool {
-        guard let child = child as? AnyDecodingNode, let value = any(at: slot) else { return false }
+        guard let value = any(at: slot) else { return false }
+        // Sound because it was made by `makeNode`.
+        let child = unsafeDowncast(child, to: AnyDecodingNode.self)
         child.value = value
         return true
     }

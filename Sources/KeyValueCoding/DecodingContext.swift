@@ -13,9 +13,9 @@ final class DecodingContext {
     let isPlaceholder: (@Sendable (Any) -> Bool)?
     /// Whether strings are read as values that a property list has no kind for, such as decimal numbers.
     let readsSpelledValues: Bool
-    @exclusivity(unchecked) var makers = ContainerMakers()
+    @exclusivity(unchecked) var containers = DecodingContainers()
     private var converted: [String: String] = [:]
-    @exclusivity(unchecked) private var others: [ObjectIdentifier] = []
+    @exclusivity(unchecked) private var ways: [(type: ObjectIdentifier, way: DecodingWay)] = []
 
     /// - Parameter forTree: whether the values come from a property-list tree, where a null is always nil, and
     ///   `"$null"` takes the place of an Optional without a value.
@@ -33,16 +33,18 @@ final class DecodingContext {
         }
     }
 
-    /// Whether a type may be a dictionary whose keys are to be read as text. The types that are not are remembered:
-    /// asking a type for a conformance that it lacks costs as much as decoding a number.
-    func mayBeDictionary<T>(_ type: T.Type) -> Bool {
+    /// How a type is decoded that is none of the known ones. What was found out is remembered: asking a type for a
+    /// conformance that it lacks costs as much as decoding a number.
+    @inline(__always) func way<T>(of type: T.Type) -> DecodingWay {
         let type = ObjectIdentifier(type)
-        for other in others where other == type { return false }
-        guard T.self is any ReadableDictionary.Type else {
-            if others.count < 8 { others.append(type) }
-            return false
-        }
-        return true
+        for known in ways where known.type == type { return known.way }
+        return findWay(of: T.self)
+    }
+
+    private func findWay<T>(of type: T.Type) -> DecodingWay {
+        let way = (type as? any ReadableCollection.Type)?.way ?? .own
+        if ways.count < 16 { ways.append((ObjectIdentifier(type), way)) }
+        return way
     }
 
     /// The snake case form of a property's name.
@@ -52,4 +54,14 @@ final class DecodingContext {
         converted[name] = result
         return result
     }
+}
+
+/// How a type is decoded that is none of the known ones.
+enum DecodingWay {
+    /// By its own `init(from:)`.
+    case own
+    /// As a dictionary whose keys are to be read as text.
+    case dictionary
+    /// Element by element.
+    case array(any ReadableArray.Type)
 }

@@ -6,15 +6,13 @@ extension DecodingNode: Decoder {
     final func container<Key: CodingKey>(keyedBy type: Key.Type) throws -> KeyedDecodingContainer<Key> {
         guard openEntries() else { throw mismatch([String: Any].self, at: .whole, nil) }
         if DictionaryKeys.type == ObjectIdentifier(type) { try refuseLookAlikes() }
-        return maker(for: type).container(self)
-    }
-
-    private final func maker<Key: CodingKey>(for type: Key.Type) -> DecodingContainerMaker<Key> {
-        // Sound because a maker is added for its own keys alone.
-        if let known = context.makers.known(for: type) { return unsafeDowncast(known, to: DecodingContainerMaker.self) }
-        let maker = StoreDecodingMaker<KeyedDecodingStore<Key>>()
-        context.makers.add(maker, for: type)
-        return maker
+        let keys = ObjectIdentifier(type)
+        guard case .possible = pooled, let spare = context.containers.spare(keys, for: self) else {
+            return context.containers.make(type, for: self)
+        }
+        spare.entries.open(self)
+        // Sound because it was kept for keys of this type.
+        return unsafeDowncast(spare, to: KeptContainer<KeyedDecodingContainer<Key>>.self).lend()
     }
 
     final func unkeyedContainer() throws -> any UnkeyedDecodingContainer {

@@ -16,15 +16,35 @@ extension DecodingNode {
     final func decodePlain<T: Decodable>(
         _ type: T.Type, at slot: DecodingSlot, _ key: (any CodingKey)?
     ) throws -> T {
-        let child = try child(at: slot, key)
+        guard let child = child(at: slot) else { throw refusal(of: slot, key) }
         defer { release(child) }
+        if let key { child.key = .owned(key) }
+        return try decodeOwn(type, child, at: slot)
+    }
+
+    /// Decodes an element of an array.
+    @inline(__always) final func decodeElement<T: Decodable>(_ type: T.Type, _ index: Int) throws -> T {
+        guard KnownType.of(type) == .plain else { return try decode(type, at: .index(index), IndexKey(index)) }
+        guard let child = child(at: .index(index)) else { throw refusal(of: .index(index), IndexKey(index)) }
+        defer { release(child) }
+        child.key = .index(index)
+        return try decodeOwn(type, child, at: .index(index))
+    }
+
+    @inline(__always) private final func decodeOwn<T: Decodable>(
+        _ type: T.Type, _ child: DecodingNode, at slot: DecodingSlot
+    ) throws -> T {
         if let record { return try decodeRecorded(type, child, at: slot, in: record) }
         return try child.decodeOwn(type)
     }
 
-    /// Decodes this node's value by the type's own code.
+    /// Decodes this node's value by the type's own code, or as that would do.
     @inline(__always) final func decodeOwn<T: Decodable>(_ type: T.Type) throws -> T {
-        context.mayBeDictionary(type) ? try decodeDictionary(type) : try T(from: self)
+        switch context.way(of: type) {
+        case .own: try T(from: self)
+        case .dictionary: try decodeDictionary(type)
+        case .array(let array): try array.read(from: self, as: type)
+        }
     }
 
     /// Apart from the rest: the Optional of a generic type has to be looked up each time.

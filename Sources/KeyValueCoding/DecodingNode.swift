@@ -2,6 +2,8 @@
 enum DecodingSlot {
     case named(String)
     case index(Int)
+    /// A value that was found already: its node in the document of a property-list tree.
+    case place(Int)
     /// The node's own value.
     case whole
 }
@@ -16,12 +18,14 @@ enum DecodingSlot {
 class DecodingNode {
     final let context: DecodingContext
     @exclusivity(unchecked) final var parent: DecodingNode?
-    /// The last key of the path; nil where the path is the parent's.
-    @exclusivity(unchecked) final var key: (any CodingKey)?
+    /// The last key of the path.
+    @exclusivity(unchecked) final var key = NodeKey.none
     @exclusivity(unchecked) final var depth = 0
     @exclusivity(unchecked) final var spare: DecodingNode?
     /// Where it is noted which keys are asked for, if somebody wants to know.
     @exclusivity(unchecked) final var record: KeyRecord?
+    /// Whether this node may take a container that others used before, and which one it has taken.
+    @exclusivity(unchecked) final var pooled = PooledContainer.none
 
     init(_ context: DecodingContext) {
         self.context = context
@@ -44,6 +48,12 @@ class DecodingNode {
     /// Makes the value's elements ready for look-up; false where it is no array.
     func openElements() -> Bool { false }
 
+    /// The dictionary as containers find values in it by themselves, where it is in a property-list tree.
+    var treeDictionary: TreeDictionary? { nil }
+
+    /// Where the key with this name is in the document, of a dictionary in a property-list tree.
+    func keyPlace(of name: String) -> Int? { nil }
+
     /// How many elements there are.
     var elementCount: Int { 0 }
 
@@ -65,12 +75,14 @@ class DecodingNode {
 
 // MARK: - Paths
 
+// Apart from EncodingNode's: a key is lent here for the time of a call, and owned there, where a node may write late.
+
 extension DecodingNode {
     final var codingPath: [any CodingKey] {
         var path: [any CodingKey] = []
         var node: DecodingNode? = self
         while let current = node {
-            if let key = current.key { path.append(key) }
+            if let key = current.key.codingKey { path.append(key) }
             node = current.parent
         }
         path.reverse()
@@ -104,8 +116,10 @@ extension DecodingNode {
 // MARK: - Children
 
 extension DecodingNode {
-    /// A node for a value inside this one: the last one at its depth, unless somebody still holds it.
-    final func child(at slot: DecodingSlot, _ key: (any CodingKey)?) throws -> DecodingNode {
+    /// A node for a value inside this one, with its value but without a key: the last one at its depth, unless somebody
+    /// still holds it.
+    @inline(__always) final func child(at slot: DecodingSlot) -> DecodingNode? {
+        guard depth < CodingLimits.depth else { return nil }
         let child: DecodingNode
         if isKnownUniquelyReferenced(&spare), let last = spare {
             child = last
@@ -113,32 +127,37 @@ extension DecodingNode {
             child = makeNode()
             spare = child
         }
-        try adopt(child, at: slot, key)
+        guard hand(child, valueAt: slot) else { return nil }
+        child.parent = self
+        child.depth = depth &+ 1
+        // What is decoded first and as a whole has no next.
+        child.pooled = depth == 0 ? .none : .possible
         return child
+    }
+
+    /// Why there is no node for the value.
+    final func refusal(of slot: DecodingSlot, _ key: (any CodingKey)?) -> DecodingError {
+        depth < CodingLimits.depth ? missing(slot, key) : tooDeep(key)
     }
 
     /// A node of its own, for a nested container or a super decoder, which the caller may keep.
     final func nested(at slot: DecodingSlot, _ key: (any CodingKey)?) throws -> DecodingNode {
+        guard depth < CodingLimits.depth else { throw tooDeep(key) }
         let child = makeNode()
-        try adopt(child, at: slot, key)
+        guard hand(child, valueAt: slot) else { throw missing(slot, key) }
+        child.parent = self
+        child.key = key.map { .owned($0) } ?? .none
+        child.depth = depth + 1
         if let record { recordNames(of: child, in: record.child(at: slot)) }
         return child
     }
 
-    private final func adopt(
-        _ child: DecodingNode, at slot: DecodingSlot, _ key: (any CodingKey)?
-    ) throws {
-        guard depth < CodingLimits.depth else { throw tooDeep(key) }
-        guard hand(child, valueAt: slot) else { throw missing(slot, key) }
-        child.parent = self
-        child.key = key
-        child.depth = depth + 1
-    }
-
     /// Breaks the cycle with a child, so that somebody who holds it does not hold its parents for ever.
-    final func release(_ child: DecodingNode) {
+    @inline(__always) final func release(_ child: DecodingNode) {
+        if case .taken(let index) = child.pooled { context.containers.giveBack(index) }
+        child.pooled = .none
         child.reset()
         child.parent = nil
-        child.key = nil
+        child.key = .none
     }
 }

@@ -28,7 +28,7 @@ package final class KeyRecord: @unchecked Sendable {
     func child(at slot: DecodingSlot) -> KeyRecord {
         let known: KeyRecord? =
             switch slot {
-            case .whole: self
+            case .whole, .place: self
             case .named(let name): children[name]
             case .index(let index): isExact ? places[index] : elements
             }
@@ -40,7 +40,7 @@ package final class KeyRecord: @unchecked Sendable {
 
     private func put(_ child: KeyRecord, at slot: DecodingSlot) {
         switch slot {
-        case .whole: break
+        case .whole, .place: break
         case .named(let name): children[name] = child
         case .index(let index): if isExact { places[index] = child } else { elements = child }
         }

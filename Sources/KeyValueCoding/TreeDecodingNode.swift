@@ -9,10 +9,6 @@ final class TreeDecodingNode: DecodingNode {
     /// The element looked at last and its place, so that walking an array never starts over.
     @exclusivity(unchecked) private var lastElement = 0
     @exclusivity(unchecked) private var lastIndex = 0
-    /// How many keys of the dictionary were looked up, and where the keys of the last one stood among its keys, in the
-    /// order in which they were looked up: dictionaries in an array are mostly alike.
-    @exclusivity(unchecked) private var lookUps = 0
-    @exclusivity(unchecked) private var places: [Int] = []
 
     convenience init(_ context: DecodingContext, _ list: PropertyList) {
         self.init(context, list.document, list.index)
@@ -33,45 +29,24 @@ final class TreeDecodingNode: DecodingNode {
         switch slot {
         case .named(let name): find(name)
         case .index(let element): find(element)
+        case .place(let place): place
         case .whole: index
         }
     }
 
     private func find(_ name: String) -> Int? {
+        keyPlace(of: name).map { index + document.nodes[$0].distance }
+    }
+
+    override func keyPlace(of name: String) -> Int? {
         guard node.kind == .dictionary else { return nil }
         return name.withBytes { utf8 -> Int? in
-            let key = utf8.bindMemory(to: UInt8.self)
-            let turn = lookUps
-            lookUps = turn &+ 1
-            if let place = expected(key, turn) { return place }
-            let (slot, found) = document.search(key, inDictionaryAt: index)
-            guard found else { return nil }
-            remember(slot - document.keys(ofDictionaryAt: index).lowerBound, turn)
-            return index + document.nodes[slot].distance
+            let (place, found) = document.search(utf8.bindMemory(to: UInt8.self), inDictionaryAt: index)
+            return found ? place : nil
         }
     }
 
-    /// The value of a key that stands where the one of the same turn stood in the last dictionary.
-    @inline(__always) private func expected(_ key: UnsafeBufferPointer<UInt8>, _ turn: Int) -> Int? {
-        guard turn < places.count else { return nil }
-        let keys = document.keys(ofDictionaryAt: index)
-        let slot = keys.lowerBound &+ places[turn]
-        guard slot < keys.upperBound else { return nil }
-        let node = document.nodes[slot]
-        guard Int(node.count) == key.count, compareBytes(document.buffer(of: node), key) == 0 else { return nil }
-        return index &+ node.distance
-    }
-
-    private func remember(_ place: Int, _ turn: Int) {
-        if turn < places.count {
-            places[turn] = place
-        } else if turn < Self.rememberedPlaces {
-            while places.count < turn { places.append(0) }
-            places.append(place)
-        }
-    }
-
-    private static let rememberedPlaces = 64
+    override var treeDictionary: TreeDictionary? { TreeDictionary(document, at: index) }
 
     private func find(_ element: Int) -> Int? {
         guard element >= 0, element < elementCount else { return nil }
@@ -149,10 +124,11 @@ final class TreeDecodingNode: DecodingNode {
     }
 
     override func hand(_ child: DecodingNode, valueAt slot: DecodingSlot) -> Bool {
-        guard let child = child as? TreeDecodingNode, let place = find(slot) else { return false }
+        guard let place = find(slot) else { return false }
+        // Sound because it was made by `makeNode`.
+        let child = unsafeDowncast(child, to: TreeDecodingNode.self)
         child.index = place
         child.lastIndex = 0
-        child.lookUps = 0
         return true
     }
 }
@@ -166,13 +142,21 @@ extension TreeDecodingNode {
         let count = Int(document.nodes[header].count)
         // An array of scalars takes one node for each, and one for itself.
         guard document.nodes[header].span == count + 1 else { return nil }
-        var result: [S] = []
-        result.reserveCapacity(count)
-        for place in (header + 1)..<(header + 1 + count) {
-            guard let value = S(document, at: place) else { return nil }
-            result.append(value)
+        // No array for nothing: all empty ones share one storage, which the initializer below would write to.
+        if count == 0 { return [] }
+        var areAll = true
+        // Sound because there is room for all elements, and `filled` counts the places that were initialized.
+        let result = [S](unsafeUninitializedCapacity: count) { places, filled in
+            while filled < count {
+                guard let value = S(document, at: header &+ 1 &+ filled) else {
+                    areAll = false
+                    return
+                }
+                places.initializeElement(at: filled, to: value)
+                filled &+= 1
+            }
         }
-        return result
+        return areAll ? result : nil
     }
 
     /// The entries of a dictionary of scalars that are all of one type.

@@ -51,7 +51,7 @@ struct UnkeyedDecodingStore: UnkeyedDecodingContainer {
     mutating func decode(_ type: UInt128.Type) throws -> UInt128 { try next { try $0.integer(type, at: $1, $2) } }
 
     mutating func decode<T: Decodable>(_ type: T.Type) throws -> T {
-        let value = try node.decode(type, at: slot, key)
+        let value = try node.decodeElement(type, currentIndex)
         currentIndex += 1
         return value
     }

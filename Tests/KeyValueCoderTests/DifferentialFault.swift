@@ -8,6 +8,12 @@ struct Fault: Equatable, CustomStringConvertible {
     var path: [String] = []
     /// The key that was not found.
     var key: String?
+    /// The words, which are not compared.
+    var text = ""
+
+    static func == (left: Fault, right: Fault) -> Bool {
+        left.kind == right.kind && left.path == right.path && left.key == right.key
+    }
 
     init(_ error: any Error) {
         switch error {
@@ -24,63 +30,40 @@ struct Fault: Equatable, CustomStringConvertible {
 
     private init(_ kind: Kind, _ context: DecodingError.Context?) {
         self.kind = kind
+        text = context?.debugDescription ?? ""
         path = (context?.codingPath ?? []).map { $0.intValue.map { "[\($0)]" } ?? $0.stringValue }
     }
 
     var description: String { "\(kind) \(path.joined(separator: ".")) \(key ?? "")" }
 }
 
-/// The ways in which reading a changed value may differ from Foundation's, each with its reason.
+/// The ways in which the error of a changed value may differ from Foundation's, each with its reason.
 enum Difference {
-    /// A dictionary whose keys are of an enum, a number or the like: Foundation reads only the flat array of keys and
-    /// values; we read a dictionary, too, since people write one.
-    case readsDictionaries
     /// A number that the type cannot hold: Foundation has dataCorrupted, JSONDecoder without a path; our errors are
     /// those of the reference, a typeMismatch with its path.
     case numberDoesNotFit
     /// A super decoder for a key that is missing: Foundation tells it when the value is decoded, as a nil; we tell it
     /// at once, as every other missing key.
     case missingSuper
-    /// No superclass's part under "super": Foundation tells it as a nil; we read that part from the dictionary itself,
-    /// as the reference writes it, and tell what is wrong with it there.
-    case readsFlatSuper
     /// An array that ends too soon: Foundation tells a missing element as a nil; our errors are those of the reference,
     /// a keyNotFound of the array.
     case missingElement
 
     /// Nil where there is no reason to differ.
-    init?(_ theirs: any Error, _ ours: (any Error)?) {
-        let first = Fault(theirs)
-        if case DecodingError.typeMismatch(let type, _) = theirs, type == [Any].self,
-            first.path.contains(where: { $0.hasPrefix("by") }),
-            ours.map({ Fault($0).path.starts(with: first.path) }) ?? true
-        {
-            self = .readsDictionaries
-            return
-        }
-        guard let ours else { return nil }
-        let second = Fault(ours)
-        if first.kind == .dataCorrupted, second.kind == .typeMismatch,
-            "\(ours)".contains("cannot be exactly represented"),
-            first.path == second.path || first.path.isEmpty
+    init?(_ theirs: Fault, _ ours: Fault) {
+        if theirs.kind == .dataCorrupted, ours.kind == .typeMismatch,
+            ours.text.contains("cannot be exactly represented"), theirs.path == ours.path || theirs.path.isEmpty
         {
             self = .numberDoesNotFit
-        } else if first.kind == .valueNotFound, first.path.last == "super",
-            second.path.starts(with: first.path.dropLast())
-        {
-            self = .readsFlatSuper
-        } else if first.kind == .valueNotFound, second.kind == .keyNotFound {
-            let parent = Array(first.path.dropLast())
-            guard second.path == parent else { return nil }
-            if let key = second.key, key == first.path.last {
-                self = .missingSuper
-            } else if second.key == nil {
-                self = .missingElement
-            } else {
-                return nil
-            }
+            return
+        }
+        guard theirs.kind == .valueNotFound, ours.kind == .keyNotFound, ours.path == Array(theirs.path.dropLast())
+        else { return nil }
+        if let key = ours.key {
+            guard key == theirs.path.last else { return nil }
+            self = .missingSuper
         } else {
-            return nil
+            self = .missingElement
         }
     }
 }

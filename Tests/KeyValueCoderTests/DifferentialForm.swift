@@ -104,7 +104,9 @@ extension Form {
             .bool(true), .integer(0), .integer(1), .integer(-1), .integer(300), .integer(70000), .real(0.5),
             .integer(Int128(UInt64.max)), .real(-1e200), .string(""), .string("a"), .string("1"), .string("low"),
             .data(Data([1])), .date(Date(timeIntervalSinceReferenceDate: 5)), .array([]), .dictionary([:]),
-            .array([.integer(1)]), .dictionary(["a": .integer(1)]),
+            .array([.integer(1)]), .dictionary(["a": .integer(1)]), .dictionary(["low": .integer(1)]),
+            .dictionary(["1": .integer(7)]), .dictionary(["2": .array([.integer(1)])]),
+            .dictionary(["0.5": .integer(1)]), .dictionary(["E621E1F8-C36C-495A-93FC-0C247A3E6E5F": .string("a")]),
         ]
         return random.one(of: simple)
     }

@@ -123,17 +123,8 @@ extension Peer {
         guard case .array(let elements) = try written([T.make(&random)]) else { throw Unexpected() }
         // Some formats ask for a container at the top.
         let form = Form.array(elements.map { $0.mutated(&random) })
-        let theirs = Result { try read([T].self, from: form) }
         for ours in readByUs([T].self, from: form) {
-            let isSame =
-                switch (theirs, ours) {
-                case (.success(let theirs), .success(let ours)): theirs == ours
-                case (.failure(let theirs), .failure(let ours)):
-                    Fault(theirs) == Fault(ours) || Difference(theirs, ours) != nil
-                case (.failure(let theirs), .success): Difference(theirs, nil) != nil
-                case (.success, .failure): false
-                }
-            try #require(isSame, "\(type) of seed \(seed): \(theirs) and \(ours) from \(form)")
+            try #require(isAlike(ours, of: form), "\(type) of seed \(seed): \(ours) from \(form)")
         }
     }
 }

@@ -43,6 +43,51 @@ struct ComparedType: Sendable, CustomTestStringConvertible {
         }
     }
 
+    /// Where a value is put into what `type` writes, and whether ours read that.
+    struct OtherForm: Sendable, CustomTestStringConvertible {
+        let testDescription: String
+        let compare: @Sendable (any Peer.Type) throws -> Void
+
+        init<T: Specimen>(_ type: T.Type, _ path: [String], _ value: Form, isRead: Bool) {
+            testDescription = "\(type) with \(value) at \(path.joined(separator: "."))"
+            compare = { try Self.compare($0, type, path, value, isRead) }
+        }
+
+        private static func compare<T: Specimen>(
+            _ peer: (some Peer).Type, _ type: T.Type, _ path: [String], _ value: Form, _ isRead: Bool
+        ) throws {
+            var random = Seeded(seed: 3)
+            let form = try peer.written([T.make(&random)]).replacing((["[0]"] + path)[...], with: value)
+            #expect(throws: DecodingError.self) { try peer.read([T].self, from: form) }
+            for ours in peer.readByUs([T].self, from: form) {
+                #expect(((try? ours.get()) != nil) == isRead)
+                #expect(peer.isAlike(ours, of: form))
+            }
+        }
+    }
+
+    static let otherForms: [OtherForm] = [
+        .init(Tables.self, ["byLevel"], .dictionary(["low": .integer(1), "mid": .integer(2)]), isRead: true),
+        .init(Tables.self, ["byRank"], .dictionary(["1": .array([.integer(7)])]), isRead: true),
+        .init(Tables.self, ["byReal"], .dictionary(["2": .integer(7)]), isRead: true),
+        .init(
+            Tables.self, ["byID"], .dictionary(["E621E1F8-C36C-495A-93FC-0C247A3E6E5F": .string("a")]), isRead: true),
+        .init(Tables.self, ["byLevel"], .dictionary(["deep": .integer(1)]), isRead: false),
+        .init(Tables.self, ["byLevel"], .dictionary(["low": .string("a")]), isRead: false),
+        .init(Tables.self, ["byRank"], .dictionary(["3": .array([])]), isRead: false),
+        .init(Tables.self, ["byRank"], .dictionary(["2": .array([.string("a")])]), isRead: false),
+        .init(Tables.self, ["byFlag"], .dictionary(["true": .integer(1)]), isRead: false),
+        .init(Dog.self, ["animal"], .dictionary(["legs": .integer(4), "name": .string("a")]), isRead: true),
+        .init(Dog.self, ["animal"], .dictionary(["legs": .integer(4)]), isRead: false),
+        .init(Dog.self, ["animal"], .dictionary(["legs": .integer(4), "name": .integer(4)]), isRead: false),
+    ]
+
+    @Test("a form that only ours read is what Foundation reads in its own form", arguments: otherForms)
+    func readsOtherForms(other: OtherForm) throws {
+        try other.compare(PropertyListPeer.self)
+        try other.compare(JSONPeer.self)
+    }
+
     /// What is written otherwise than by Foundation, each with its reason: what both write of `value` in an array.
     struct WrittenDifference: Sendable, CustomTestStringConvertible {
         let testDescription: String

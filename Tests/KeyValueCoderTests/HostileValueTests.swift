@@ -268,4 +268,51 @@ private let tooDeep = "Values are nested deeper than 512 levels"
         }
         #expect(message == "Expected Dictionary<String, Any> at SELF, found NSDictionary")
     }
+
+    /// The ways of making an NSString of "a" and a surrogate without its other half. Cutting a pair in two is none:
+    /// `substring(to:)` traps in Foundation itself, before there is a string.
+    static let brokenStrings: [(name: String, make: @Sendable () -> NSString?)] = [
+        ("characters", { NSString(characters: [0x61, 0xDC00], length: 2) }),
+        ("mutable", { NSMutableString(characters: [0x61, 0xDC00], length: 2) }),
+        (
+            "appended",
+            {
+                let text = NSMutableString(string: "a")
+                text.append(NSString(characters: [0xD83D], length: 1) as String)
+                return text
+            }
+        ),
+        (
+            "UTF-16 data",
+            { NSString(data: Data([0x61, 0, 0, 0xDC]), encoding: String.Encoding.utf16LittleEndian.rawValue) }
+        ),
+        (
+            "UTF-16 bytes",
+            {
+                NSString(
+                    bytes: [0, 0x61, 0xDC, 0] as [UInt8], length: 4, encoding: String.Encoding.utf16BigEndian.rawValue)
+            }
+        ),
+    ]
+
+    @Test(
+        "a string with half a surrogate pair is an error, or has U+FFFD in its place",
+        arguments: brokenStrings.map(\.name))
+    func readsBrokenStrings(name: String) throws {
+        let make = try #require(Self.brokenStrings.first { $0.name == name }).make
+        // Foundation may refuse to make one.
+        guard let broken = make() else { return }
+        #expect(broken.length == 2)
+        let isHalf = broken.character(at: 1) != 0xFFFD
+        #expect(!isHalf || broken.character(at: 1) & 0xF800 == 0xD800)
+        let expected = isHalf ? nil : "a\u{FFFD}"
+        for value in [broken, NSArray(object: broken), NSDictionary(object: broken, forKey: "a" as NSString)] as [Any] {
+            let texts = [
+                try? KeyValueDecoder().decode(String.self, from: value),
+                (try? KeyValueDecoder().decode([String].self, from: value))?.first,
+                (try? KeyValueDecoder().decode([String: String].self, from: value))?["a"],
+            ].compactMap { $0 }
+            #expect(texts == (expected.map { [$0] } ?? []))
+        }
+    }
 }
