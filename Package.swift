@@ -15,7 +15,9 @@ func room(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target {
 }
 
 func tests(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target {
-    .testTarget(name: name + "Tests", dependencies: [.init(stringLiteral: name)] + dependencies, swiftSettings: strict)
+    .testTarget(
+        name: name + "Tests", dependencies: [.init(stringLiteral: name), "TestSupport"] + dependencies,
+        swiftSettings: strict)
 }
 
 let package = Package(
@@ -54,6 +56,7 @@ let package = Package(
                 "host.c",
             ]),
 
+        .target(name: "TestSupport", path: "Tests/Support/TestSupport", swiftSettings: strict),
         tests("PropertyLists", ["CKVCodable"]),
         tests("KeyValueCoding", ["PropertyLists"]),
         // Built as a stranger builds: without this package's settings.

@@ -43,7 +43,7 @@ def story(what, script, *arguments, expected):
 def shape(folder):
     mine = folder / "myShape.plist"
     story("story 1 in Lua reads a shape, changes it and saves it", "shape.lua", ROOT / "Tests/Data/DefaultShape.plist",
-          mine, expected="read\t200.0\t120.0\t0.8\ttrue\tnil\nsaved\t0.5\n")
+          mine, expected="read\t200.0\t120.0\t0.8\t1.0\tnil\nsaved\t0.5\n")
     expected = {"width": 300.0, "height": 150.0, "borderWidth": 2.5, "cornerRadius": 12.0, "isVisible": True,
                 "backgroundColorValues": [255.0, 0.0, 0.0, 0.5], "borderColorValues": [0.0, 51.0, 255.0, 1.0]}
     check(plistlib.loads(mine.read_bytes()) == expected, "the file holds numbers for colours, and no key for no image",

@@ -52,10 +52,11 @@ static int push_context(lua_State *L, int options) {
 
 /* The outcome of decoding: the value, nil, or nil and the error. */
 static int push_decoded(lua_State *L, kvl_state *state, kv_status status,
-                        kv_tree *tree, kv_error *error, int type, int context) {
+                        kv_tree *tree, kv_error *error, int type, int converts,
+                        int context) {
   if (status != KV_OK) return kvl_return_error(L, state, status, error);
   kvl_build(L, state, tree);
-  kvl_convert_decoded(L, type, context);
+  if (converts) kvl_convert_decoded(L, type, context);
   return 1;
 }
 
@@ -77,11 +78,12 @@ static int read_with(lua_State *L, Reader reader) {
   lua_settop(L, 3);
   source.data = luaL_checklstring(L, 1, &source.length);
   kv_decode_options options = check_decode_options(L, 3);
-  int context = push_context(L, 3);
-  const kv_type *type = kvl_check_type(L, state, 2); /* after all Lua calls */
+  int context = push_context(L, 3), converts = 0;
+  const kv_type *type =
+      kvl_check_type(L, state, 2, &converts); /* after all Lua calls */
   kv_status status = reader(source, &options, type, &tree, NULL, &error);
   if (status == KV_ABSENT) return no_file(L, source.data);
-  return push_decoded(L, state, status, tree, error, 2, context);
+  return push_decoded(L, state, status, tree, error, 2, converts, context);
 }
 
 /* kv.decode(bytes, type?, options?) */
@@ -108,12 +110,13 @@ void kvl_push_bytes(lua_State *L, kvl_state *state, kv_bytes *bytes) {
  * it say. NULL with the error object on top. */
 static kv_tree *to_stored(lua_State *L, kvl_state *state, int value,
                           const kv_type **type, kv_format *format) {
-  kvl_check_type(L, state, value + 1);
+  int converts = 0;
+  kvl_check_type(L, state, value + 1, &converts);
   *format = kvl_check_format(L, value + 2);
   int context = push_context(L, value + 2);
   lua_pushvalue(L, value);
-  kvl_convert_encoded(L, value + 1, context);
-  *type = kvl_check_type(L, state, value + 1); /* after the last Lua call */
+  if (converts) kvl_convert_encoded(L, value + 1, context);
+  *type = kvl_check_type(L, state, value + 1, NULL); /* after all Lua calls */
   return kvl_try_tree(L, state, lua_gettop(L));
 }
 
@@ -163,10 +166,10 @@ static int unarchive(lua_State *L) {
   lua_settop(L, 3);
   luaL_checkany(L, 1);
   kv_decode_options options = check_decode_options(L, 3);
-  int context = push_context(L, 3);
+  int context = push_context(L, 3), converts = 0;
   if (lua_istable(L, 3) && lua_getfield(L, 3, "class_name_key") != LUA_TNIL)
     key.data = luaL_checklstring(L, -1, &key.length);
-  const kv_type *type = kvl_check_type(L, state, 2);
+  const kv_type *type = kvl_check_type(L, state, 2, &converts);
   kv_tree *tree = kvl_try_tree(L, state, 1);
   if (!tree) return kvl_return_failure(L);
   kv_status status = kv_tree_unarchive(tree, key, &options, &plain, &error);
@@ -176,7 +179,7 @@ static int unarchive(lua_State *L) {
     kv_tree_free(plain);
     plain = value;
   }
-  return push_decoded(L, state, status, plain, error, 2, context);
+  return push_decoded(L, state, status, plain, error, 2, converts, context);
 }
 
 /* kv.is_archive(value) */

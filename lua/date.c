@@ -120,16 +120,19 @@ static int date_tostring(lua_State *L) {
 }
 
 static int date_eq(lua_State *L) {
-  lua_pushboolean(L, check_date(L, 1) == check_date(L, 2));
+  lua_pushboolean(L, kvl_are_alike(L, KVL_DATE_NAME) &&
+                         check_date(L, 1) == check_date(L, 2));
   return 1;
 }
 
 static int date_lt(lua_State *L) {
+  kvl_check_alike(L, KVL_DATE_NAME);
   lua_pushboolean(L, check_date(L, 1) < check_date(L, 2));
   return 1;
 }
 
 static int date_le(lua_State *L) {
+  kvl_check_alike(L, KVL_DATE_NAME);
   lua_pushboolean(L, check_date(L, 1) <= check_date(L, 2));
   return 1;
 }

@@ -116,7 +116,8 @@ function kv.read(path, type, options) end
 ---@return kvcodable.Error? error
 function kv.write(path, value, type, options) end
 
----@param bytes string a property list of any format, or JSON
+---@param bytes string a property list of any format, or JSON; a lone word or
+---number is OpenStep text, unless options.format is "json"
 ---@param type? kvcodable.AnyType
 ---@param options? kvcodable.ReadOptions
 ---@return any value
@@ -297,6 +298,8 @@ function Type:length(low, high) end
 ---@return kvcodable.Type
 function Type:optional() end
 
+---What get gives where nothing is stored, and where a converter decodes to nil:
+---it passes the converters as what is stored does.
 ---@param value kvcodable.Value as it is stored
 ---@return kvcodable.Type
 function Type:default(value) end
@@ -305,6 +308,7 @@ function Type:default(value) end
 ---@return kvcodable.Type
 function Type:key(key) end
 
+---A field that is never stored: it may hold anything.
 ---@return kvcodable.Type
 function Type:transient() end
 
@@ -312,6 +316,8 @@ function Type:transient() end
 ---@field decode? fun(stored: any, context: any): any
 ---@field encode? fun(value: any, context: any): any
 
+---Decoding to nil gives the default, itself decoded, and nil where there is none;
+---encoding to nil leaves the key out. In an array either is kv.null.
 ---@param functions kvcodable.Converters
 ---@return kvcodable.Type
 function Type:convert(functions) end

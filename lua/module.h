@@ -122,11 +122,19 @@ extern const luaL_Reg kvl_date_methods[];
 /* kv.date(unix) or kv.date "2026-11-21T08:00:00Z"; self is argument 1 */
 int kvl_new_date(lua_State *L);
 
+/* Whether both operands are userdata of the name; the other one raises, as Lua
+ * does for what has no order, where they are not. */
+int kvl_are_alike(lua_State *L, const char *name);
+void kvl_check_alike(lua_State *L, const char *name);
+
 /* A text argument without NUL. Raises. */
 const char *kvl_check_word(lua_State *L, int index);
 
 void kvl_push_date(lua_State *L, double seconds_since_2001);
 void kvl_push_data(lua_State *L, const char *bytes, size_t length);
+
+/* The bytes of the data at `index`, which is one. */
+const char *kvl_data_at(lua_State *L, int index, size_t *length);
 void kvl_push_uint64(lua_State *L, uint64_t value);
 void kvl_push_uid(lua_State *L, uint32_t value);
 void kvl_push_null(lua_State *L);
@@ -259,19 +267,22 @@ void kvl_push_steps(lua_State *L, const kv_step *steps, size_t count);
 
 /* The type at `index`: NULL for nil or none; a type of the module, or an
  * expression, which is replaced by its type. Borrows; lasts as long as the Lua
- * value at `index`. Raises. */
-const kv_type *kvl_check_type(lua_State *L, kvl_state *state, int index);
+ * value at `index`. Sets `converts`, unless it is NULL or there is no type, to
+ * whether a converter is in it. Raises. */
+const kv_type *kvl_check_type(lua_State *L, kvl_state *state, int index,
+                              int *converts);
 
 /* The same, in which names mean what the scope at `scope` says before they mean
  * what they do in this Lua state. */
 const kv_type *kvl_check_type_in(lua_State *L, kvl_state *state, int index,
-                                 int scope);
+                                 int *converts, int scope);
 
 /* Pushes a scope: what the names in the table at `names` mean. Raises. */
 void kvl_push_scope(lua_State *L, int names);
 
 /* Replaces the value on top, as it is stored, by what the converters of the
- * type at `type` make of it; and the other way. Raises what they raise. */
+ * type at `type`, which has some, make of it; and the other way. Raises what
+ * they raise. `context` is where the context stands. */
 void kvl_convert_decoded(lua_State *L, int type, int context);
 void kvl_convert_encoded(lua_State *L, int type, int context);
 

@@ -102,12 +102,12 @@ static int open_with(lua_State *L, Opener opener, uint32_t forbidden) {
     int scope = push_scope(L);
     lua_getfield(L, 2, "schema");
     int schema = lua_gettop(L);
-    kvl_check_type_in(L, state, schema, scope);
+    kvl_check_type_in(L, state, schema, NULL, scope);
     check_layers(L, 2, &options);
     defaults = option_tree(L, state, "defaults", &defaults_slot);
     arguments = option_tree(L, state, "arguments", &arguments_slot);
     /* After the last Lua call: a metamethod may do what it likes. */
-    options.schema = kvl_check_type_in(L, state, schema, scope);
+    options.schema = kvl_check_type_in(L, state, schema, NULL, scope);
   }
   options.defaults = defaults;
   options.arguments = arguments;

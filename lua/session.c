@@ -59,10 +59,13 @@ int kvl_push_context(lua_State *L) {
   return lua_gettop(L);
 }
 
-const kv_type *kvl_check_own_type(lua_State *L, kvl_state *state, int index) {
-  if (lua_type(L, index) != LUA_TSTRING) return kvl_check_type(L, state, index);
+const kv_type *kvl_check_own_type(lua_State *L, kvl_state *state, int index,
+                                  int *converts) {
+  if (lua_type(L, index) != LUA_TSTRING)
+    return kvl_check_type(L, state, index, converts);
   lua_getiuservalue(L, 1, KVL_SCOPE);
-  const kv_type *type = kvl_check_type_in(L, state, index, lua_gettop(L));
+  const kv_type *type =
+      kvl_check_type_in(L, state, index, converts, lua_gettop(L));
   lua_pop(L, 1);
   return type;
 }

@@ -72,7 +72,8 @@ void kvl_inherit(lua_State *L, int value);
 int kvl_push_context(lua_State *L);
 
 /* The type at `index`, in the scope of the handle at 1; see kvl_check_type. */
-const kv_type *kvl_check_own_type(lua_State *L, kvl_state *state, int index);
+const kv_type *kvl_check_own_type(lua_State *L, kvl_state *state, int index,
+                                  int *converts);
 
 /* Pushes the value at the path, or nil, before conversion. Raises. */
 void kvl_push_value(lua_State *L, kvl_state *state, kvl_handle *session,

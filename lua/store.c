@@ -57,11 +57,12 @@ static int store_get(lua_State *L) {
     return 1;
   }
   lua_settop(L, 3);
-  const kv_type *type = kvl_check_own_type(L, state, 3);
+  int converts = 0;
+  const kv_type *type = kvl_check_own_type(L, state, 3, &converts);
   kvl_path_below(L, handle, 2, &path);
-  int context = type ? kvl_push_context(L) : 0;
+  int context = converts ? kvl_push_context(L) : 0;
   kvl_push_value(L, state, handle->session, &path, type);
-  if (type) kvl_convert_decoded(L, 3, context);
+  if (converts) kvl_convert_decoded(L, 3, context);
   return 1;
 }
 
@@ -101,15 +102,15 @@ int kvl_put_value(lua_State *L, kvl_state *state, const kvl_handle *handle,
                   int path_index, int value, int type_index, int options) {
   kvl_path path;
   kv_error *error = NULL;
-  const kv_type *type = kvl_check_own_type(L, state, type_index);
+  int converts = 0;
   uint32_t flags = check_flags(L, options);
-  if (type) {
+  const kv_type *type = kvl_check_own_type(L, state, type_index, &converts);
+  if (converts) {
     int context = kvl_push_context(L);
     lua_pushvalue(L, value);
     kvl_convert_encoded(L, type_index, context);
     value = lua_gettop(L);
-    /* after the last Lua call */
-    type = kvl_check_own_type(L, state, type_index);
+    type = kvl_check_type(L, state, type_index, NULL); /* after Lua calls */
   }
   kvl_path_below(L, handle, path_index, &path);
   size_t dropped = 0;

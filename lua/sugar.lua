@@ -3,6 +3,10 @@
 -- Runs behind types.lua, which says what a type is; returns the module's table.
 
 local kv, shared = ...
+-- What a host may take away from its scripts later.
+local error, getmetatable, ipairs, math, next, pairs, setmetatable, table, type
+  = error, getmetatable, ipairs, math, next, pairs, setmetatable, table, type
+local array_tag, copied = shared.array_tag, shared.copied
 local describe, expression = kv.describe, kv.expression
 local attach, install, annotate = kv.attach, kv.install, kv.annotate
 local named, builtins, defining = shared.named, shared.builtins, shared.defining
@@ -27,16 +31,51 @@ local function part(field)
   return description
 end
 
-local function map(values, convert, context)
-  local result = {}
-  for key, value in pairs(values) do result[key] = convert(value, context) end
-  return setmetatable(result, getmetatable(values))
+local to_bytes, from_bytes = kv.encode, kv.decode
+local defaults = setmetatable({}, { __mode = "k" })
+
+--- A type's default as reading an absent value gives it to the converters: in
+-- the kinds of the type, with the defaults of what is in it.
+local function default_of(self)
+  if defaults[self] == nil then
+    local plain = new_type { description = self.description }
+    local bytes, problem =
+      to_bytes(self.default_value, plain, { format = "binary" })
+    if not bytes then error(problem, 0) end
+    defaults[self] = from_bytes(bytes, plain)
+  end
+  return copied(defaults[self])
 end
 
-local function each(convert)
-  return convert and function(values, context)
+--- What the converters of a type, or those in it, make of a stored value. What
+-- they make nil is the default, which is stored as every other value is.
+local function decoded(self, value, context)
+  local result = self.decoder(value, context)
+  if result ~= nil or not self.has_default then return result end
+  return self.decoder(default_of(self), context)
+end
+
+local function encoded(self, value, context)
+  return self.encoder(value, context)
+end
+
+local converting = { decoder = decoded, encoder = encoded }
+
+--- Converts what is in a table; its tag, if it has one, stays. What an optional
+-- element has in the place of nil is nobody's to convert.
+local function each(element, which, is_array)
+  if not element[which] then return nil end
+  local convert = converting[which]
+  return function(values, context)
     if type(values) ~= "table" then return values end
-    return map(values, convert, context)
+    local result = {}
+    for key, value in next, values do
+      if value ~= kv.null then value = convert(element, value, context) end
+      if value == nil and is_array then value = kv.null end
+      result[key] = value
+    end
+    if getmetatable(values) ~= array_tag then return result end
+    return setmetatable(result, array_tag)
   end
 end
 
@@ -45,7 +84,8 @@ function kv.array_of(element)
   element = check_type(element, 2)
   return new_type {
     description = { kind = "array", element = part(element) },
-    decoder = each(element.decoder), encoder = each(element.encoder),
+    decoder = each(element, "decoder", true),
+    encoder = each(element, "encoder", true),
   }
 end
 
@@ -54,7 +94,7 @@ function kv.dictionary_of(value)
   value = check_type(value, 2)
   return new_type {
     description = { kind = "dictionary", value = part(value) },
-    decoder = each(value.decoder), encoder = each(value.encoder),
+    decoder = each(value, "decoder"), encoder = each(value, "encoder"),
   }
 end
 
@@ -71,25 +111,30 @@ local function describe_fields(fields)
   return described
 end
 
---- Converts the fields that have converters; the others are shared.
+local function left_out() return nil end
+
+--- Converts the fields that have converters; the others are shared. What is
+-- never stored may be anything, and does not get as far as being stored.
 local function struct_converter(fields, which)
   local converters = {}
-  for name, field in pairs(fields) do converters[name] = field[which] end
+  for name, field in pairs(fields) do
+    if which == "encoder" and field.is_transient then
+      converters[name] = left_out
+    elseif field[which] then
+      converters[name] = converting[which]
+    end
+  end
   if next(converters) == nil then return nil end
   return function(value, context)
     if type(value) ~= "table" then return value end
     local result = {}
-    for key, old in pairs(value) do result[key] = old end
+    for key, old in next, value do result[key] = old end
     for name, convert in pairs(converters) do
       if result[name] ~= nil then
-        local converted = convert(result[name], context)
-        if converted == nil and which == "decoder" then
-          converted = fields[name].default_value
-        end
-        result[name] = converted
+        result[name] = convert(fields[name], result[name], context)
       end
     end
-    return setmetatable(result, getmetatable(value))
+    return result
   end
 end
 
@@ -147,7 +192,7 @@ local function case_converter(cases, which)
   return next(converters) and function(value, context)
     if type(value) ~= "table" then return value end
     local result = {}
-    for case, values in pairs(value) do
+    for case, values in next, value do
       local convert = converters[case]
       result[case] = convert and convert(values, context) or values
     end
@@ -201,9 +246,9 @@ end
 local function later(name)
   local function converter(which)
     return function(value, context)
-      local convert = named[name] and named[name][which]
-      if not convert then return value end
-      return convert(value, context)
+      local found = named[name]
+      if not found or not found[which] then return value end
+      return converting[which](found, value, context)
     end
   end
   return new_type { description = name, decoder = converter "decoder",
@@ -288,14 +333,12 @@ end
 
 local function decode(self, value, context)
   if value == nil or not self.decoder then return value end
-  value = self.decoder(value, context)
-  if value == nil then return self.default_value end
-  return value
+  return decoded(self, value, context)
 end
 
 local function encode(self, value, context)
   if value == nil or not self.encoder then return value end
-  return self.encoder(value, context)
+  return encoded(self, value, context)
 end
 
 install(compile, decode, encode, shared.new_scope)

@@ -1,34 +1,44 @@
 /* types.c: type arguments. What types are made of is said in sugar.lua. */
+#include <string.h>
+
 #include "module.h"
 
 #define TYPE_NAME "kvcodable.type"
 
-/* Keys of a type's table that scripts cannot reach. */
-static const char compiled_key, converters_key;
+/* What a type's table compiles to: a userdata in it, under a key that scripts
+ * cannot make. */
+typedef struct Compiled {
+  const void *mark; /* of the Lua state's module, which no other userdata has */
+  kv_type *type;
+  int converts; /* whether a converter is in it */
+} Compiled;
+static const char compiled_key;
 /* Keys of the registry: functions of sugar.lua. */
 static const char compile_function, decode_function, encode_function;
 static const char scope_function;
 
 static int type_gc(lua_State *L) {
-  kv_type **type = luaL_checkudata(L, 1, TYPE_NAME);
-  kv_type_free(*type);
-  *type = NULL;
+  Compiled *compiled = luaL_checkudata(L, 1, TYPE_NAME);
+  compiled->mark = NULL;
+  kv_type_free(compiled->type);
+  compiled->type = NULL;
   return 0;
 }
 
-/* Pushes a userdata to be filled with a type. */
-static kv_type **new_type(lua_State *L) {
-  kv_type **type = lua_newuserdatauv(L, sizeof *type, 0);
-  *type = NULL;
+/* Pushes a userdata; gives where its type goes. */
+static kv_type **new_type(lua_State *L, const kvl_state *state) {
+  Compiled *compiled = lua_newuserdatauv(L, sizeof *compiled, 0);
+  memset(compiled, 0, sizeof *compiled);
   luaL_setmetatable(L, TYPE_NAME);
-  return type;
+  compiled->mark = state->type_meta;
+  return &compiled->type;
 }
 
 /* describe(description): a type from the table that describes it */
 static int describe(lua_State *L) {
   kvl_state *state = kvl_state_of(L);
   kv_error *error = NULL;
-  kv_type **type = new_type(L);
+  kv_type **type = new_type(L, state);
   kv_tree *tree = kvl_walk_tree(L, state, 1);
   kv_status status = kv_registry_describe(state->registry, tree, type, &error);
   kv_tree_free(tree);
@@ -42,7 +52,7 @@ static int expression(lua_State *L) {
   kv_error *error = NULL;
   kv_str text;
   text.data = luaL_checklstring(L, 1, &text.length);
-  kv_type **type = new_type(L);
+  kv_type **type = new_type(L, state);
   kv_status status = kv_registry_type(state->registry, text, type, &error);
   if (status != KV_OK) return kvl_raise(L, state, status, error);
   return 1;
@@ -77,13 +87,11 @@ static int annotate(lua_State *L) {
 
 /* attach(table, type, converts): what a type's table compiles to */
 static int attach(lua_State *L) {
+  Compiled *compiled = luaL_checkudata(L, 2, TYPE_NAME);
   luaL_checktype(L, 1, LUA_TTABLE);
+  compiled->converts = lua_toboolean(L, 3);
   lua_pushvalue(L, 2);
   lua_rawsetp(L, 1, &compiled_key);
-  if (lua_toboolean(L, 3)) {
-    lua_pushboolean(L, 1);
-    lua_rawsetp(L, 1, &converters_key);
-  }
   return 0;
 }
 
@@ -97,27 +105,28 @@ static int install(lua_State *L) {
   return 0;
 }
 
-/* The compiled type of the table at `index`, or NULL. A script may have found
- * the key, by next, and put something else there. */
-static const kv_type *compiled(lua_State *L, const kvl_state *state,
-                               int index) {
-  const kv_type *type = NULL;
-  if (lua_rawgetp(L, index, &compiled_key) == LUA_TUSERDATA &&
-      lua_getmetatable(L, -1)) {
-    if (lua_topointer(L, -1) == state->type_meta)
-      type = *(kv_type **)lua_touserdata(L, -2);
-    lua_pop(L, 1);
-  }
+/* What the table at `index` compiled to, or NULL. A script may have found the
+ * key, by next, and put something else there. */
+static const Compiled *compiled_at(lua_State *L, const kvl_state *state,
+                                   int index) {
+  if (!lua_istable(L, index)) return NULL;
+  lua_rawgetp(L, index, &compiled_key);
+  const Compiled *compiled = lua_touserdata(L, -1);
+  if (compiled && (lua_rawlen(L, -1) != sizeof *compiled ||
+                   compiled->mark != state->type_meta))
+    compiled = NULL;
   lua_pop(L, 1);
-  return type;
+  return compiled;
 }
 
 const kv_type *kvl_check_type_in(lua_State *L, kvl_state *state, int index,
-                                 int scope) {
+                                 int *converts, int scope) {
   if (lua_isnoneornil(L, index)) return NULL;
-  const kv_type *type = NULL;
-  if (lua_istable(L, index)) type = compiled(L, state, index);
-  if (type) return type;
+  const Compiled *compiled = compiled_at(L, state, index);
+  if (compiled) {
+    if (converts) *converts = compiled->converts;
+    return compiled->type;
+  }
   lua_rawgetp(L, LUA_REGISTRYINDEX, &compile_function);
   lua_pushvalue(L, index);
   if (scope)
@@ -126,13 +135,15 @@ const kv_type *kvl_check_type_in(lua_State *L, kvl_state *state, int index,
     lua_pushnil(L);
   lua_call(L, 2, 1); /* gives the type's table, compiled, or raises */
   lua_replace(L, index);
-  type = lua_istable(L, index) ? compiled(L, state, index) : NULL;
-  if (!type) luaL_argerror(L, index, "expected a type");
-  return type;
+  compiled = compiled_at(L, state, index);
+  if (!compiled) luaL_argerror(L, index, "expected a type");
+  if (converts) *converts = compiled->converts;
+  return compiled->type;
 }
 
-const kv_type *kvl_check_type(lua_State *L, kvl_state *state, int index) {
-  return kvl_check_type_in(L, state, index, 0);
+const kv_type *kvl_check_type(lua_State *L, kvl_state *state, int index,
+                              int *converts) {
+  return kvl_check_type_in(L, state, index, converts, 0);
 }
 
 void kvl_push_scope(lua_State *L, int names) {
@@ -142,10 +153,6 @@ void kvl_push_scope(lua_State *L, int names) {
 }
 
 static void convert(lua_State *L, const void *function, int type, int context) {
-  if (!lua_istable(L, type)) return;
-  int converts = lua_rawgetp(L, type, &converters_key) != LUA_TNIL;
-  lua_pop(L, 1);
-  if (!converts) return;
   int value = lua_gettop(L);
   lua_rawgetp(L, LUA_REGISTRYINDEX, function);
   lua_pushvalue(L, type);

@@ -14,6 +14,10 @@
 --                the type says as a struct's field
 
 local kv, shared = ...
+-- What a host may take away from its scripts later.
+local error, getmetatable, ipairs, math, next, pairs, rawget, setmetatable,
+  tostring, type = error, getmetatable, ipairs, math, next, pairs, rawget,
+  setmetatable, tostring, type
 local array_tag = kv["kvcodable.array"]
 local dictionary_tag = kv["kvcodable.dictionary"]
 kv["kvcodable.array"], kv["kvcodable.dictionary"] = nil, nil
@@ -29,6 +33,22 @@ local defining = {}
 
 -- Built-in types, by their names.
 local builtins = {}
+
+--- A copy of a value, with all that is in it.
+local function copied(value, copies)
+  if type(value) ~= "table" then return value end
+  copies = copies or {}
+  if not copies[value] then
+    local copy = {}
+    copies[value] = copy
+    for key, old in next, value do copy[key] = copied(old, copies) end
+    local tag = getmetatable(value)
+    if tag == array_tag or tag == dictionary_tag then
+      setmetatable(copy, tag)
+    end
+  end
+  return copies[value]
+end
 
 local function is_type(value)
   return getmetatable(value) == Type
@@ -153,10 +173,11 @@ function Type:optional()
   return with(self, { is_optional = true })
 end
 
---- What get gives where nothing is stored.
+--- What get gives where nothing is stored: given as it is stored, so that it
+-- passes the type's converters as what is stored does.
 function Type:default(value)
   if value == nil then error("nil is no default; use optional", 2) end
-  return with(self, { has_default = true, default_value = value })
+  return with(self, { has_default = true, default_value = copied(value) })
 end
 
 --- The key in the file, where it is not the field's name.
@@ -171,8 +192,9 @@ end
 
 --- Functions between what is stored and what the script sees:
 -- `decode(stored, context)` and `encode(value, context)`. Either may be
--- absent. Decoding to nil gives the default; encoding to nil leaves the key
--- out.
+-- absent. Decoding to nil gives the default, which is decoded in its turn: nil
+-- where there is none, and where it decodes to nil too. Encoding to nil leaves
+-- the key out. In an array, where nothing can be left out, nil is kv.null.
 function Type:convert(functions)
   local inner_decoder, inner_encoder = self.decoder, self.encoder
   local decode = functions.decode or function(value) return value end
@@ -251,6 +273,7 @@ function kv.is_array(value)
   return type(value) == "table" and getmetatable(value) == array_tag
 end
 
+shared.array_tag, shared.copied = array_tag, copied
 shared.named, shared.builtins, shared.defining = named, builtins, defining
 shared.is_type, shared.new_type = is_type, new_type
 shared.check_type, shared.define = check_type, define

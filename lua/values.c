@@ -28,9 +28,22 @@ void kvl_push_date(lua_State *L, double seconds_since_2001) {
   *(double *)new_value(L, KVL_DATE, sizeof(double)) = seconds_since_2001;
 }
 
+/* A word of 0 stands before the bytes, which scripts choose: the module knows
+ * handles and types by their first word (session.h). */
+static char *new_bytes(lua_State *L, size_t length) {
+  void *value = new_value(L, KVL_DATA, sizeof(void *) + length);
+  memset(value, 0, sizeof(void *));
+  return (char *)value + sizeof(void *);
+}
+
 void kvl_push_data(lua_State *L, const char *bytes, size_t length) {
-  void *value = new_value(L, KVL_DATA, length);
+  char *value = new_bytes(L, length);
   if (length > 0) memcpy(value, bytes, length);
+}
+
+const char *kvl_data_at(lua_State *L, int index, size_t *length) {
+  *length = lua_rawlen(L, index) - sizeof(void *);
+  return (const char *)lua_touserdata(L, index) + sizeof(void *);
 }
 
 void kvl_push_uint64(lua_State *L, uint64_t value) {
@@ -52,12 +65,30 @@ const char *kvl_check_word(lua_State *L, int index) {
   return text;
 }
 
+/* ---- Comparing */
+
+/* What Lua says of an operand that has no order. */
+static const char *kind_name(lua_State *L, int index) {
+  if (luaL_getmetafield(L, index, "__name") == LUA_TSTRING)
+    return lua_tostring(L, -1);
+  return luaL_typename(L, index);
+}
+
+int kvl_are_alike(lua_State *L, const char *name) {
+  return luaL_testudata(L, 1, name) && luaL_testudata(L, 2, name);
+}
+
+void kvl_check_alike(lua_State *L, const char *name) {
+  if (kvl_are_alike(L, name)) return;
+  luaL_error(L, "attempt to compare %s with %s", kind_name(L, 1),
+             kind_name(L, 2));
+}
+
 /* ---- Data */
 
 static const char *check_data(lua_State *L, int index, size_t *length) {
-  const char *bytes = luaL_checkudata(L, index, names[KVL_DATA]);
-  *length = lua_rawlen(L, index);
-  return bytes;
+  luaL_checkudata(L, index, names[KVL_DATA]);
+  return kvl_data_at(L, index, length);
 }
 
 /* kv.data(bytes) */
@@ -89,7 +120,7 @@ static int data_tostring(lua_State *L) {
   return 1;
 }
 
-static int data_compare(lua_State *L) {
+static int data_order(lua_State *L) {
   size_t left, right;
   const char *a = check_data(L, 1, &left), *b = check_data(L, 2, &right);
   int order = memcmp(a, b, left < right ? left : right);
@@ -97,17 +128,19 @@ static int data_compare(lua_State *L) {
 }
 
 static int data_eq(lua_State *L) {
-  lua_pushboolean(L, data_compare(L) == 0);
+  lua_pushboolean(L, kvl_are_alike(L, names[KVL_DATA]) && data_order(L) == 0);
   return 1;
 }
 
 static int data_lt(lua_State *L) {
-  lua_pushboolean(L, data_compare(L) < 0);
+  kvl_check_alike(L, names[KVL_DATA]);
+  lua_pushboolean(L, data_order(L) < 0);
   return 1;
 }
 
 static int data_le(lua_State *L) {
-  lua_pushboolean(L, data_compare(L) <= 0);
+  kvl_check_alike(L, names[KVL_DATA]);
+  lua_pushboolean(L, data_order(L) <= 0);
   return 1;
 }
 
@@ -120,7 +153,7 @@ static int data_concat(lua_State *L) {
   size_t left, right;
   const char *a = data_or_string(L, 1, &left),
              *b = data_or_string(L, 2, &right);
-  char *bytes = new_value(L, KVL_DATA, left + right);
+  char *bytes = new_bytes(L, left + right);
   memcpy(bytes, a, left);
   memcpy(bytes + left, b, right);
   return 1;
@@ -164,19 +197,23 @@ static int uint64_tostring(lua_State *L) {
   return 1;
 }
 
-static int uint64_eq(lua_State *L) {
-  lua_pushboolean(
-      L, check_number(L, 1, KVL_UINT64) == check_number(L, 2, KVL_UINT64));
+static int number_eq(lua_State *L, int kind) {
+  lua_pushboolean(L, kvl_are_alike(L, names[kind]) &&
+                         check_number(L, 1, kind) == check_number(L, 2, kind));
   return 1;
 }
 
+static int uint64_eq(lua_State *L) { return number_eq(L, KVL_UINT64); }
+
 static int uint64_lt(lua_State *L) {
+  kvl_check_alike(L, names[KVL_UINT64]);
   lua_pushboolean(
       L, check_number(L, 1, KVL_UINT64) < check_number(L, 2, KVL_UINT64));
   return 1;
 }
 
 static int uint64_le(lua_State *L) {
+  kvl_check_alike(L, names[KVL_UINT64]);
   lua_pushboolean(
       L, check_number(L, 1, KVL_UINT64) <= check_number(L, 2, KVL_UINT64));
   return 1;
@@ -207,11 +244,7 @@ static int uid_value(lua_State *L) {
   return 1;
 }
 
-static int uid_eq(lua_State *L) {
-  lua_pushboolean(L,
-                  check_number(L, 1, KVL_UID) == check_number(L, 2, KVL_UID));
-  return 1;
-}
+static int uid_eq(lua_State *L) { return number_eq(L, KVL_UID); }
 
 static int null_tostring(lua_State *L) {
   lua_pushliteral(L, "null");

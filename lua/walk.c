@@ -269,9 +269,12 @@ __attribute__((noinline)) static int write_userdata(Walk *walk, int index,
       return scalar(walk, KV_NODE_UID, bits, frame);
     case KVL_NULL:
       return scalar(walk, KV_NODE_NULL, 0, frame);
-    case KVL_DATA:
-      return append_bytes(walk, &walk->state->nodes, KV_NODE_DATA,
-                          (const char *)data, lua_rawlen(L, index), frame);
+    case KVL_DATA: {
+      size_t length;
+      const char *bytes = kvl_data_at(L, index, &length);
+      return append_bytes(walk, &walk->state->nodes, KV_NODE_DATA, bytes,
+                          length, frame);
+    }
     default:
       return fail(walk, frame, KV_INVALID_VALUE,
                   "Expected a property-list value", "userdata");

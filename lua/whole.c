@@ -154,7 +154,7 @@ static int store_migrate_archive(lua_State *L) {
     if (lua_toboolean(L, -1)) flags = KV_KEEP_OLD;
     lua_pop(L, 1);
   }
-  const kv_type *type = kvl_check_own_type(L, state, 3);
+  const kv_type *type = kvl_check_own_type(L, state, 3, NULL);
   luaL_argcheck(L, type, 3, "expected a type");
   kvl_full_path(L, 2, &path);
   kv_status status = kv_store_migrate_archive(store, path.steps, path.count,

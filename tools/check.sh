@@ -61,6 +61,12 @@ no_traps() {
   ! grep -rnE 'try!| as! |fatalError\(|@_cdecl|unsafeFlags|preconditionFailure\(' Sources Package.swift
 }
 
+# A function of the border that is no implementation of a declaration compiles,
+# whatever the header says.
+no_bare_exports() {
+  ! grep -rnE '@c\b' Sources --include='*.swift' | grep -vE '@c @implementation public func|`@c|///|//'
+}
+
 mkdir -p build
 step "Swift is formatted" swift_format
 step "C is formatted" c_format
@@ -76,4 +82,5 @@ step "headers, export list, library and C tests agree" python3 tools/exports.py 
 step "the contract is the recorded one" python3 tools/contract.py
 step "the library needs nothing of Swift's" needed
 step "no forced unwrapping of errors or casts, no unsafe flags" no_traps
+step "every exported function implements a declaration" no_bare_exports
 exit $failed

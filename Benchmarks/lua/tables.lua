@@ -28,6 +28,15 @@ local Record = kv.struct "Record" {
   city = kv.string, zip = kv.string, visits = kv.int,
 }
 
+-- The same with four other keys in the file, and three defaults.
+local Renamed = kv.struct "Renamed" {
+  id = kv.int:key "ID", name = kv.string:key "user name",
+  active = kv.bool:default(true), score = kv.double,
+  email = kv.string:key "mail", count = kv.int,
+  ratio = kv.double:default(1.5), city = kv.string:default "none",
+  zip = kv.string:key "code", visits = kv.int,
+}
+
 -- Name, value, how often it is set and read in a round, and its type.
 local shapes = {
   { "one 10-field record", record(1), 10000 },
@@ -43,7 +52,13 @@ local shapes = {
   end)(), 20 },
   { "one record, typed", record(1), 5000, Record },
   { "1,000 records, typed", array(1000, record), 10, kv.array_of(Record) },
+  { "one record, renamed", record(1), 5000, Renamed },
+  { "1,000 records, renamed", array(1000, record), 10, kv.array_of(Renamed) },
 }
+for i, as in ipairs { "[Int]", "[Double]", "[String]", "[String: Int]" } do
+  local name, value, count = table.unpack(shapes[i + 2])
+  shapes[#shapes + 1] = { name .. ", typed", value, count, as }
+end
 
 local function equal(a, b)
   if type(a) ~= "table" or type(b) ~= "table" then

@@ -4,7 +4,8 @@ extension CodableType {
     /// The program form of a stored value: checked, keys renamed to fields, defaults filled in, unknown keys left out,
     /// numbers in the kind of the type. The value itself where its two forms are the same.
     ///
-    /// What comes of a large value is remembered with its document: the same value is checked against the same type once.
+    /// What comes of a value is remembered with its document, where there is room for it: the same value is checked against
+    /// the same type once, and what was just encoded is not decoded again.
     ///
     /// - Parameters:
     ///   - stored: the value in stored form.
@@ -22,22 +23,19 @@ extension CodableType {
     /// Whether it is known already that the value is its own program form, and no keyed archive: a dictionary of anything
     /// may be one.
     package func isConfirmed(_ stored: PropertyList) -> Bool {
-        guard let plan = plans.current(in: table), plan.nodes[plan.root].shape != .dictionary else { return false }
-        return plan.holds(stored)
+        guard let plan = plans.current(in: table), plan.view.nodes[plan.root].shape != .dictionary else { return false }
+        return plan.holds(stored) || plan.madeAllOf(stored)
     }
 
     private func decode(_ stored: PropertyList, _ plan: TypePlan) throws(TypeError) -> PropertyList {
         if let type = plan.swiftRoot { return try type.decode(stored) }
-        if stored.isLarge, plan.isPure, let finding = stored.document.finding(plan.question, at: stored.index) {
-            if case .becomes(let list) = finding { return list }
-            return stored
-        }
-        if Conformance.isUnchanged(stored, plan, .decoding) {
+        if plan.isPure, let list = stored.notedProgramForm(plan) { return list }
+        if !plan.alwaysRewrites, Conformance.isUnchanged(stored, plan) {
             plan.noteUnchanged(stored)
             return stored
         }
         let list = try made(of: stored, plan)
-        if stored.isLarge, plan.isPure { stored.document.note(.becomes(list), plan.question, at: stored.index) }
+        if plan.isPure { stored.noteProgramForm(list, plan) }
         return list
     }
 
@@ -102,14 +100,17 @@ extension CodableType {
         let isKnown = stored.map { plan.knows($0) } ?? true
         // What is stored matters only where it holds something unknown, or decides whether a default is written.
         let old = isKnown && plan.defaults.isEmpty ? nil : stored
-        if isKnown, Conformance.isUnchanged(value, plan, .encoding(over: old)) {
+        if isKnown, !plan.alwaysRewrites, Conformance.isStorable(value, over: old, plan) {
             if plan.defaults.isEmpty { plan.noteUnchanged(value) }
             return Encoded(list: value, droppedElements: 0)
         }
         if let old { try TypeLimits.check(old) }
         let failure: TypeError?
         do throws(TypeError) {
-            if let encoded = try PlanEncoding.encoded(value, over: old, plan, as: plan.root) { return encoded }
+            if let encoded = try PlanEncoding.encoded(value, over: old, plan, as: plan.root) {
+                if isKnown, plan.isPure { plan.noteMade(encoded.list) }
+                return encoded
+            }
             failure = nil
         } catch {
             failure = error
@@ -122,6 +123,23 @@ extension CodableType {
 extension PropertyList {
     /// Whether walking the value takes longer than keeping a memo of what was found out about it.
     fileprivate var isLarge: Bool { node.span >= 64 }
+
+    /// What was noted that decoding this value gives; nil where nothing was.
+    func notedProgramForm(_ plan: TypePlan) -> PropertyList? {
+        if let list = document.twin(plan.question, at: index) { return list }
+        guard isLarge, let finding = document.finding(plan.question, at: index) else { return nil }
+        if case .becomes(let list) = finding { return list }
+        return self
+    }
+
+    /// Notes what decoding this value gives.
+    func noteProgramForm(_ list: PropertyList, _ plan: TypePlan) {
+        if isLarge {
+            document.note(.becomes(list), plan.question, at: index)
+        } else {
+            document.noteTwin(list, plan.question, at: index)
+        }
+    }
 }
 
 extension TypePlan {
@@ -129,9 +147,19 @@ extension TypePlan {
     @inline(__always)
     fileprivate func holds(_ stored: PropertyList) -> Bool { stored.document.holds(question, at: stored.index) }
 
+    /// Whether encoding made the value, without anything that the type does not know.
+    @inline(__always)
+    fileprivate func madeAllOf(_ stored: PropertyList) -> Bool {
+        stored.document.holds(encodingQuestion, at: stored.index)
+    }
+
+    fileprivate func noteMade(_ stored: PropertyList) {
+        stored.document.noteLast(encodingQuestion, at: stored.index)
+    }
+
     /// Whether the stored value holds nothing that the type does not know.
     fileprivate func knows(_ stored: PropertyList) -> Bool {
-        guard nodes[root].keepsUnknown, !holds(stored) else { return true }
+        guard view.nodes[root].keepsUnknown, !holds(stored), !madeAllOf(stored) else { return true }
         if stored.isLarge, case .holds? = stored.document.finding(question, at: stored.index) { return true }
         return Conformance.isKnown(stored, self)
     }

@@ -6,28 +6,38 @@ internal import PropertyLists
 /// It answers no where it does not know: ``PlanDecoding`` and ``PlanEncoding`` then make what is to be made, or find
 /// that something is wrong. Recursion is bounded by ``TypeLimits``.
 ///
-/// The pointers are those of a plan's tables and of a document, both of which the caller keeps alive; every index into
-/// the plan was made by its compiler, every index into the document comes from a validated layout.
+/// The pointers, and the references that are not counted, are those of a plan and of documents, which the functions that
+/// begin the walk keep alive until its end; every index into the plan was made by its compiler, every index into a
+/// document comes from a validated layout.
 struct Conformance: ~Copyable {
-    enum Direction {
-        case decoding
-        /// Over a stored value, or over none.
-        case encoding(over: PropertyList?)
+    private let types: UnsafePointer<TypePlan.Node>
+    private let plan: TypePlan.View
+    private let owner: Unmanaged<TypePlan>
+    private let nodes: UnsafePointer<kv_node>
+    private let document: DocumentView
+    private let isEncoding: Bool
+    /// What is stored now; where nothing is, any document: no place in it is named then.
+    private let stored: DocumentView
+
+    /// Whether `list`, as it is stored, is its own program form.
+    static func isUnchanged(_ list: PropertyList, _ plan: TypePlan) -> Bool {
+        defer {
+            withExtendedLifetime(plan) {}
+            withExtendedLifetime(list) {}
+        }
+        let check = Conformance(plan, list.document, isEncoding: false, over: list.document)
+        return check.holds(plan.root, list.index, over: -1, depth: 0)
     }
 
-    private let types: UnsafePointer<TypePlan.Node>
-    private let plan: TypePlan
-    private let nodes: UnsafePointer<kv_node>
-    private let bytes: UnsafePointer<UInt8>
-    private let document: Document
-    private let isEncoding: Bool
-    /// What is stored now.
-    private let stored: PropertyList?
-
-    /// Whether `list` needs no change.
-    static func isUnchanged(_ list: PropertyList, _ plan: TypePlan, _ direction: Direction) -> Bool {
-        let check = Conformance(plan, list.document, direction)
-        return check.holds(plan.root, list.index, over: check.stored?.index ?? -1, depth: 0)
+    /// Whether `list`, in program form, needs no change to be stored over what is stored now, if anything is.
+    static func isStorable(_ list: PropertyList, over stored: PropertyList?, _ plan: TypePlan) -> Bool {
+        defer {
+            withExtendedLifetime(plan) {}
+            withExtendedLifetime(list) {}
+            withExtendedLifetime(stored) {}
+        }
+        let check = Conformance(plan, list.document, isEncoding: true, over: stored?.document ?? list.document)
+        return check.holds(plan.root, list.index, over: stored?.index ?? -1, depth: 0)
     }
 
     /// Whether the stored value holds nothing that the type does not know, so that nothing has to be kept.
@@ -36,19 +46,22 @@ struct Conformance: ~Copyable {
     }
 
     static func isKnown(_ stored: PropertyList, _ plan: TypePlan, as type: Int) -> Bool {
-        Conformance(plan, stored.document, .decoding).knows(type, stored.index, depth: 0)
+        defer {
+            withExtendedLifetime(plan) {}
+            withExtendedLifetime(stored) {}
+        }
+        let check = Conformance(plan, stored.document, isEncoding: false, over: stored.document)
+        return check.knows(type, stored.index, depth: 0)
     }
 
-    private init(_ plan: TypePlan, _ document: Document, _ direction: Direction) {
-        self.plan = plan
-        self.document = document
-        types = plan.nodes
+    private init(_ plan: TypePlan, _ document: Document, isEncoding: Bool, over stored: Document) {
+        self.plan = plan.view
+        owner = Unmanaged.passUnretained(plan)
+        self.document = DocumentView(document)
+        types = plan.view.nodes
         nodes = document.nodes
-        bytes = document.bytes
-        switch direction {
-        case .decoding: (isEncoding, stored) = (false, nil)
-        case .encoding(let stored): (isEncoding, self.stored) = (true, stored)
-        }
+        self.isEncoding = isEncoding
+        self.stored = DocumentView(stored)
     }
 
     // MARK: - Whether a value needs no change
@@ -113,15 +126,15 @@ struct Conformance: ~Copyable {
         for _ in 0..<count {
             guard holds(element, position, over: place > 0 ? place : -1, depth: depth) else { return false }
             position &+= nodes[position].span
-            if place > 0, let stored { place &+= stored.document.nodes[place].span }
+            if place > 0 { place &+= stored.nodes[place].span }
         }
         return true
     }
 
     /// The stored container, if it is of the kind and has as many parts; else -1.
     private borrowing func oldContainer(_ old: Int, _ kind: PropertyListKind, _ count: Int) -> Int {
-        guard old >= 0, let stored else { return -1 }
-        let node = stored.document.nodes[old]
+        guard old >= 0 else { return -1 }
+        let node = stored.nodes[old]
         return node.kind == kind && Int(node.count) == count ? old : -1
     }
 
@@ -137,8 +150,8 @@ struct Conformance: ~Copyable {
 
     /// The node of the stored dictionary's value for the key; -1 where there is none.
     private borrowing func oldValue(_ old: Int, _ key: UnsafeBufferPointer<UInt8>) -> Int {
-        guard old >= 0, let stored else { return -1 }
-        return stored.document.value(of: key, inDictionaryAt: old)
+        guard old >= 0 else { return -1 }
+        return stored.value(of: key, inDictionaryAt: old)
     }
 
     /// Keys and fields are both in the order of their bytes: one pass over the two. A key that is no field's ends it.
@@ -181,7 +194,7 @@ struct Conformance: ~Copyable {
 
     @inline(__always)
     private borrowing func isKey(_ key: kv_node, _ text: TypePlan.Text) -> Bool {
-        plan.isKey(key, text, bytes)
+        plan.isKey(key, text, document)
     }
 
     /// Whether nothing is to be filled in or written where the field is absent.
@@ -193,7 +206,7 @@ struct Conformance: ~Copyable {
     /// Whether encoding might leave the field out, since its value is the default.
     private borrowing func isDefault(_ index: Int, _ field: TypePlan.Field) -> Bool {
         guard isEncoding, field.defaultIndex >= 0 else { return false }
-        return plan.defaults[Int(field.defaultIndex)] == PropertyList(document: document, index: index)
+        return owner._withUnsafeGuaranteedRef { $0.defaults[Int(field.defaultIndex)] == document.list(at: index) }
     }
 
     // MARK: - Whether a stored value holds nothing unknown
@@ -260,35 +273,37 @@ extension TypePlan.Node {
     }
 }
 
-extension TypePlan {
-    /// Whether a key node of a document with these bytes is the text.
+extension TypePlan.View {
+    /// Whether a key node of a document is the text.
     @inline(__always)
-    func isKey(_ key: kv_node, _ part: Text, _ bytes: UnsafePointer<UInt8>) -> Bool {
-        guard Int32(truncatingIfNeeded: key.count) == part.count else { return false }
-        return hasSameBytes(bytes + Int(truncatingIfNeeded: key.payload), text + Int(part.start), Int(part.count))
+    func isKey(_ key: kv_node, _ part: TypePlan.Text, _ document: DocumentView) -> Bool {
+        guard Int32(truncatingIfNeeded: key.count) == part.count, let key = document.buffer(of: key).baseAddress else {
+            return false
+        }
+        return hasSameBytes(key, text + Int(part.start), Int(part.count))
     }
 
     /// Whether an enum has a case with the raw text.
-    func hasRawText(_ raw: UnsafeBufferPointer<UInt8>, _ type: Node) -> Bool {
+    func hasRawText(_ raw: UnsafeBufferPointer<UInt8>, _ type: TypePlan.Node) -> Bool {
         let range = enumerations[Int(type.operand)]
         return search(range) { compareBytes(bytes(rawTexts[$0]), raw) } != nil
     }
 
     /// Whether an enum has a case with the raw number.
-    func hasRawInteger(_ node: kv_node, _ type: Node) -> Bool {
+    func hasRawInteger(_ node: kv_node, _ type: TypePlan.Node) -> Bool {
         let number = Int64(bitPattern: node.payload)
         let range = enumerations[Int(type.operand)]
         return search(range) { rawIntegers[$0] < number ? -1 : rawIntegers[$0] > number ? 1 : 0 } != nil
     }
 
     /// The struct of a case's associated values; nil where the enum has no case of the name.
-    func structure(ofCase name: UnsafeBufferPointer<UInt8>, _ type: Node) -> Int? {
+    func structure(ofCase name: UnsafeBufferPointer<UInt8>, _ type: TypePlan.Node) -> Int? {
         let found = search(variants[Int(type.operand)]) { compareBytes(bytes(cases[$0].key), name) }
         return found.map { Int(cases[$0].structure) }
     }
 
     @inline(__always)
-    private func search(_ range: Range, _ order: (Int) -> Int) -> Int? {
+    private func search(_ range: TypePlan.Range, _ order: (Int) -> Int) -> Int? {
         var (low, high) = (range.first, range.first + range.count)
         while low < high {
             let middle = low + (high - low) / 2
@@ -318,26 +333,4 @@ private func hasSameBytes(_ left: UnsafePointer<UInt8>, _ right: UnsafePointer<U
     }
     if count >= 4 { return isSame(0, UInt32.self) && isSame(count &- 4, UInt32.self) }
     return (0..<count).allSatisfy { isSame($0, UInt8.self) }
-}
-
-extension Document {
-    /// Whether the value stands for nil: null in memory, `"$null"` in files.
-    func isNil(_ index: Int) -> Bool {
-        let node = nodes[index]
-        if node.kind == .null { return true }
-        return node.kind == .string && node.count == 5 && buffer(of: node).elementsEqual("$null".utf8)
-    }
-
-    /// Whether a value of any type, inside `depth` containers, keeps within the limit.
-    func fits(_ index: Int, below depth: Int) -> Bool {
-        guard nodes[index].kind.isContainer else { return true }
-        return depth + PropertyList(document: self, index: index).depth <= TypeLimits.depth
-    }
-
-    /// The node of the value of a key; -1 where there is none, or no dictionary.
-    func value(of key: UnsafeBufferPointer<UInt8>, inDictionaryAt header: Int) -> Int {
-        guard nodes[header].kind == .dictionary else { return -1 }
-        let (slot, found) = search(key, inDictionaryAt: header)
-        return found ? header &+ nodes[slot].distance : -1
-    }
 }

@@ -19,7 +19,7 @@ struct DecodingCheck {
         case .any: if value(index).isNull { throw .mismatch("Any", value(index)) }
         case .array(let element, let length): try checkArray(index, element, length)
         case .dictionary(let element): try checkDictionary(index, element)
-        case .optional(let wrapped): if !document.isNil(index) { try check(index, wrapped) }
+        case .optional(let wrapped): if !value(index).isNil { try check(index, wrapped) }
         case .defaulted(let wrapped, _): try check(index, wrapped)
         case .structure(let structure): try checkStructure(index, structure)
         case .variant(let variant): try checkVariant(index, variant)
@@ -55,7 +55,7 @@ struct DecodingCheck {
     private func checkStructure(_ index: Int, _ structure: StructureType) throws(TypeError) {
         try expect(.dictionary, index)
         for field in structure.fields where !field.isTransient {
-            guard let found = value(index)[field.key], !(field.isOptional && document.isNil(found.index)) else {
+            guard let found = value(index)[field.key], !(field.isOptional && found.isNil) else {
                 if !field.mayBeAbsent { throw .missingField(field.key) }
                 continue
             }

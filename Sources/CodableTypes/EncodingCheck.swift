@@ -15,7 +15,7 @@ struct EncodingCheck {
         case .any: if value.isNull { throw .mismatch("Any", value) }
         case .array(let element, let length): try checkArray(value, element, length)
         case .dictionary(let element): try checkDictionary(value, element)
-        case .optional(let wrapped): if !value.document.isNil(value.index) { try check(value, wrapped) }
+        case .optional(let wrapped): if !value.isNil { try check(value, wrapped) }
         case .defaulted(let wrapped, _): try check(value, wrapped)
         case .structure(let structure): try checkStructure(value, structure)
         case .variant(let variant): try checkVariant(value, variant)
@@ -48,7 +48,7 @@ struct EncodingCheck {
     private func checkStructure(_ value: PropertyList, _ structure: StructureType) throws(TypeError) {
         guard value.kind == .dictionary else { throw .mismatch("Dictionary<String, Any>", value) }
         for field in structure.fields where !field.isTransient {
-            guard let inner = value[field.name], !(field.isOptional && inner.document.isNil(inner.index)) else {
+            guard let inner = value[field.name], !(field.isOptional && inner.isNil) else {
                 if field.mayBeAbsent { continue }
                 try checkNames(of: value, structure)
                 throw .missingField(field.name)

@@ -6,8 +6,9 @@ internal import PropertyLists
 /// It gives up where something is wrong: ``DecodingCheck`` then says what. Recursion is bounded by ``TypeLimits``. For
 /// the pointers, see ``Conformance``.
 struct PlanDecoding: ~Copyable {
-    private let plan: TypePlan
-    private let document: Document
+    private let plan: TypePlan.View
+    private let owner: Unmanaged<TypePlan>
+    private let document: DocumentView
     private let nodes: UnsafePointer<kv_node>
     private var output: PlanOutput
     /// For each struct that is being written, where the values of its fields are, in the order of their names: in nodes
@@ -20,6 +21,10 @@ struct PlanDecoding: ~Copyable {
     ///
     /// - Throws: what the code of a Swift type throws, without its place.
     static func decoded(_ list: PropertyList, _ plan: TypePlan, as type: Int) throws(TypeError) -> PropertyList? {
+        defer {
+            withExtendedLifetime(plan) {}
+            withExtendedLifetime(list) {}
+        }
         var decoding = PlanDecoding(plan, list.document)
         if decoding.write(type, list.index, depth: 0) { return decoding.finish() }
         if let failure = decoding.failure { throw failure }
@@ -27,15 +32,14 @@ struct PlanDecoding: ~Copyable {
     }
 
     private init(_ plan: TypePlan, _ document: Document) {
-        self.plan = plan
-        self.document = document
+        self.plan = plan.view
+        owner = Unmanaged.passUnretained(plan)
+        self.document = DocumentView(document)
         nodes = document.nodes
-        output = PlanOutput(plan)
+        output = PlanOutput(plan, document)
     }
 
     private consuming func finish() -> PropertyList { output.finish() }
-
-    private borrowing func value(_ index: Int) -> PropertyList { PropertyList(document: document, index: index) }
 
     // MARK: - Values
 
@@ -51,9 +55,10 @@ struct PlanDecoding: ~Copyable {
             return depth < TypeLimits.depth && writeContainer(type.pointee, index, depth: depth &+ 1)
         case .any:
             guard node.kind != .null, document.fits(index, below: depth) else { return false }
-            output.add(value(index))
-        case .swift: return writeSwift(plan.swiftTypes[Int(type.pointee.operand)], index)
-        default: return output.addScalar(value(index), type, plan)
+            output.add(document.list(at: index))
+        case .swift:
+            return writeSwift(owner._withUnsafeGuaranteedRef({ $0.swiftTypes[Int(type.pointee.operand)] }), index)
+        default: return output.addScalar(index, of: document, type, owner)
         }
         return true
     }
@@ -71,7 +76,7 @@ struct PlanDecoding: ~Copyable {
 
     private mutating func writeSwift(_ type: SwiftType, _ index: Int) -> Bool {
         do throws(TypeError) {
-            output.add(try type.decode(value(index)))
+            output.add(try type.decode(document.list(at: index)))
             return true
         } catch {
             failure = error
@@ -142,7 +147,7 @@ struct PlanDecoding: ~Copyable {
     @inline(__always)
     private borrowing func find(_ key: TypePlan.Text, _ slot: inout Int, _ end: Int) -> Bool {
         while slot < end {
-            if plan.isKey(nodes[slot], key, document.bytes) { return true }
+            if plan.isKey(nodes[slot], key, document) { return true }
             if compareBytes(document.buffer(of: nodes[slot]), plan.bytes(key)) > 0 { return false }
             slot &+= 1
         }
@@ -168,7 +173,7 @@ struct PlanDecoding: ~Copyable {
         guard field.pointee.defaultIndex >= 0 else { return field.pointee.isOptional || field.pointee.isTransient }
         var node = field.pointee.scalarDefault
         if node.kind == .null {
-            output.add(plan.defaults[Int(field.pointee.defaultIndex)])
+            output.add(owner._withUnsafeGuaranteedRef { $0.defaults[Int(field.pointee.defaultIndex)] })
         } else {
             if node.hasBytes { node.payload &+= UInt64(truncatingIfNeeded: shift) }
             output.nodes.append(node)

@@ -12,23 +12,36 @@ extension PlanEncoding {
         let shift = output.shift(of: structure.keys, structureIndex, plan)
         var unknown = UnknownKeys(of: place, in: old)
         for number in 0..<structure.count {
-            let field = plan.fields[structure.first &+ number]
-            let source = unknown.moved(to: plan.bytes(field.key), in: old) { keepStored($0, of: place, header) }
-            guard let isGiven = isWritten(field, given[first &+ Int(field.rank)], over: source) else { return false }
-            guard isGiven != .nothing else { continue }
-            var key = kv_node(
-                kind: .null, count: Int(field.key.count),
-                payload: UInt64(truncatingIfNeeded: shift &+ Int(field.key.start)))
-            key.distance = output.nodes.count &- header
-            keys.append(key)
-            guard writeField(field, isGiven, given[first &+ Int(field.rank)], over: source, depth: depth) else {
-                return false
+            let field = plan.fields + (structure.first &+ number)
+            let key = field.pointee.key
+            let source = unknown.moved(to: plan.bytes(key), in: old) { keepStored($0, of: place, header) }
+            let value = given[first &+ Int(field.pointee.rank)]
+            guard let content = content(of: field, value, over: source) else { return false }
+            guard content != .nothing else { continue }
+            keys.append(
+                kv_node(
+                    head: 0x8000_0000 | UInt32(truncatingIfNeeded: output.nodes.count &- header),
+                    count: UInt32(truncatingIfNeeded: key.count),
+                    payload: UInt64(truncatingIfNeeded: shift &+ Int(key.start))))
+            if content == .given, nodes[value].head == field.pointee.plainHead {
+                output.add(nodes[value], of: document)
+            } else {
+                guard writeField(field, content, value, over: source, depth: depth) else { return false }
             }
         }
         unknown.rest { keepStored($0, of: place, header) }
+        noteTransients(of: structure, from: first)
         given.count = first
         end(header, from: firstKey)
         return true
+    }
+
+    /// What is given for a transient field is lost, and decoding fills in its default.
+    private mutating func noteTransients(of structure: TypePlan.Structure, from first: Int) {
+        for number in structure.count..<structure.total {
+            let field = plan.fields + (structure.first &+ number)
+            if given[first &+ Int(field.pointee.rank)] >= 0 || field.pointee.defaultIndex >= 0 { isExact = false }
+        }
     }
 
     /// What stands under a field's key.
@@ -36,27 +49,50 @@ extension PlanEncoding {
         case nothing, given, standard
     }
 
-    /// What is to be written for a field: its default only where the stored dictionary has its key. Nil where the field
+    /// What is to be written under a field's key: its default only where the stored dictionary has its key. Nil where the field
     /// must be there and is not.
-    private borrowing func isWritten(_ field: TypePlan.Field, _ value: Int, over source: Int) -> Content? {
-        guard value >= 0, !(field.isOptional && document.isNil(value)) else {
-            if field.defaultIndex >= 0 { return source < 0 ? .nothing : .standard }
-            return field.isOptional ? .nothing : nil
+    @inline(__always)
+    private mutating func content(
+        of field: UnsafePointer<TypePlan.Field>, _ value: Int, over source: Int
+    ) -> Content? {
+        guard value >= 0, !(field.pointee.isOptional && document.isNil(value)) else {
+            if value >= 0 || field.pointee.defaultIndex >= 0 { isExact = false }
+            if field.pointee.defaultIndex >= 0 { return source < 0 ? .nothing : .standard }
+            return field.pointee.isOptional ? .nothing : nil
         }
-        guard source < 0, field.defaultIndex >= 0 else { return .given }
-        return self.value(value).means(plan.defaults[Int(field.defaultIndex)]) ? .nothing : .given
+        guard source < 0, field.pointee.defaultIndex >= 0 else { return .given }
+        return isDefault(value, of: field) ? .nothing : .given
+    }
+
+    private mutating func isDefault(_ value: Int, of field: UnsafePointer<TypePlan.Field>) -> Bool {
+        let standard = field.pointee.scalarDefault
+        guard standard.kind != .null else {
+            let (list, standard) = (document.list(at: value), self.standard(of: field))
+            if list.kind != standard.kind { isExact = false }
+            return list.means(standard)
+        }
+        let node = nodes[value]
+        guard node.head == standard.head, node.hasBytes else {
+            return node.head == standard.head && node.payload == standard.payload
+        }
+        return compareBytes(document.buffer(of: node), plan.bytes(standard)) == 0
+    }
+
+    /// The default of a field that has one.
+    private borrowing func standard(of field: UnsafePointer<TypePlan.Field>) -> PropertyList {
+        owner._withUnsafeGuaranteedRef { $0.defaults[Int(field.pointee.defaultIndex)] }
     }
 
     private mutating func writeField(
-        _ field: TypePlan.Field, _ content: Content, _ value: Int, over source: Int, depth: Int
+        _ field: UnsafePointer<TypePlan.Field>, _ content: Content, _ value: Int, over source: Int, depth: Int
     ) -> Bool {
-        if content == .given { return write(Int(field.node), value, over: source, depth: depth) }
+        if content == .given { return write(Int(field.pointee.node), value, over: source, depth: depth) }
         // A default is in program form, as the given value is, but in a document of its own.
-        let standard = plan.defaults[Int(field.defaultIndex)]
-        let stored = PropertyList(document: old, index: source)
-        guard let encoded = try? PlanEncoding.encoded(standard, over: stored, plan, as: Int(field.node)) else {
-            return false
+        let encoded = owner._withUnsafeGuaranteedRef { plan in
+            try? PlanEncoding.encoded(
+                standard(of: field), over: old.list(at: source), plan, as: Int(field.pointee.node))
         }
+        guard let encoded else { return false }
         droppedElements += encoded.droppedElements
         output.add(encoded.list)
         return true
@@ -83,7 +119,7 @@ extension PlanEncoding {
     private mutating func keepStored(_ slot: Int, of place: Int, _ header: Int) {
         let key = old.nodes[slot]
         keep(output.stored(key, of: old), header)
-        output.add(PropertyList(document: old, index: place &+ key.distance))
+        output.add(old.list(at: place &+ key.distance))
     }
 
     // MARK: - Enums with associated values
@@ -119,7 +155,7 @@ private struct UnknownKeys {
     private var end = 0
 
     /// - Parameter header: the dictionary's node; another kind of value, or -1, has no keys.
-    init(of header: Int, in document: Document) {
+    init(of header: Int, in document: DocumentView) {
         self.header = header
         guard header >= 0, document.nodes[header].kind == .dictionary else { return }
         let keys = document.keys(ofDictionaryAt: header)
@@ -129,7 +165,7 @@ private struct UnknownKeys {
     /// Goes on to a known key, past others, which `body` is given; gives the node of its value, or -1.
     @inline(__always)
     mutating func moved(
-        to key: UnsafeBufferPointer<UInt8>, in document: Document, _ body: (_ slot: Int) -> Void
+        to key: UnsafeBufferPointer<UInt8>, in document: DocumentView, _ body: (_ slot: Int) -> Void
     ) -> Int {
         while slot < end {
             let order = compareBytes(document.buffer(of: document.nodes[slot]), key)

@@ -6,11 +6,12 @@ internal import PropertyLists
 /// It gives up where something is wrong: ``EncodingCheck`` then says what. Recursion is bounded by ``TypeLimits``. For
 /// the pointers, see ``Conformance``.
 struct PlanEncoding: ~Copyable {
-    let plan: TypePlan
-    let document: Document
+    let plan: TypePlan.View
+    let owner: Unmanaged<TypePlan>
+    let document: DocumentView
     let nodes: UnsafePointer<kv_node>
     /// What is stored now; where nothing is, any document: no place in it is named then.
-    let old: Document
+    let old: DocumentView
     var output: PlanOutput
     /// For each struct that is being written, where the values of its fields are in the given value, in the order of
     /// their names; -1 for none.
@@ -18,6 +19,8 @@ struct PlanEncoding: ~Copyable {
     /// For each dictionary that is being written, its keys so far.
     var keys = GrowableBuffer<kv_node>()
     var droppedElements = 0
+    /// Whether decoding what is written gives just what was given.
+    var isExact = true
     /// What a Swift type's own code threw.
     private var failure: TypeError?
 
@@ -27,26 +30,36 @@ struct PlanEncoding: ~Copyable {
     static func encoded(
         _ list: PropertyList, over stored: PropertyList?, _ plan: TypePlan, as type: Int
     ) throws(TypeError) -> CodableType.Encoded? {
+        defer {
+            withExtendedLifetime(plan) {}
+            withExtendedLifetime(list) {}
+            withExtendedLifetime(stored) {}
+        }
         var encoding = PlanEncoding(plan, list.document, stored?.document)
-        if encoding.write(type, list.index, over: stored?.index ?? -1, depth: 0) { return encoding.finish() }
+        if encoding.write(type, list.index, over: stored?.index ?? -1, depth: 0) {
+            let isExact = encoding.isExact && !encoding.output.hasConverted && plan.isPure
+            let encoded = encoding.finish()
+            // A part of a document would keep all of it alive.
+            if isExact, type == plan.root, list.isWholeDocument { encoded.list.noteProgramForm(list, plan) }
+            return encoded
+        }
         if let failure = encoding.failure { throw failure }
         return nil
     }
 
     private init(_ plan: TypePlan, _ document: Document, _ old: Document?) {
-        self.plan = plan
-        self.document = document
+        self.plan = plan.view
+        owner = Unmanaged.passUnretained(plan)
+        self.document = DocumentView(document)
         nodes = document.nodes
-        self.old = old ?? document
-        output = PlanOutput(plan)
+        self.old = DocumentView(old ?? document)
+        output = PlanOutput(plan, document)
     }
 
     private consuming func finish() -> CodableType.Encoded {
         let dropped = droppedElements
-        return CodableType.Encoded(list: output.finish(), droppedElements: dropped)
+        return CodableType.Encoded(list: output.finishWithFacts(), droppedElements: dropped)
     }
-
-    borrowing func value(_ index: Int) -> PropertyList { PropertyList(document: document, index: index) }
 
     // MARK: - Values
 
@@ -57,6 +70,7 @@ struct PlanEncoding: ~Copyable {
         let type = plan.nodes + typeIndex
         let node = nodes[index]
         if type.pointee.isOptional, node.kind == .null || node.kind == .string, document.isNil(index) {
+            if node.kind != .null { isExact = false }
             output.addText("$null")
             return true
         }
@@ -66,9 +80,11 @@ struct PlanEncoding: ~Copyable {
                 && writeContainer(typeIndex, type.pointee, index, over: place, depth: depth &+ 1)
         case .any:
             guard node.kind != .null, document.fits(index, below: depth) else { return false }
-            output.add(value(index))
-        case .swift: return writeSwift(plan.swiftTypes[Int(type.pointee.operand)], index, over: place)
-        default: return output.addScalar(value(index), type, plan)
+            output.add(document.list(at: index))
+        case .swift:
+            return writeSwift(
+                owner._withUnsafeGuaranteedRef({ $0.swiftTypes[Int(type.pointee.operand)] }), index, over: place)
+        default: return output.addScalar(index, of: document, type, owner)
         }
         return true
     }
@@ -89,8 +105,8 @@ struct PlanEncoding: ~Copyable {
 
     private mutating func writeSwift(_ type: SwiftType, _ index: Int, over place: Int) -> Bool {
         do throws(TypeError) {
-            let stored = place < 0 ? nil : PropertyList(document: old, index: place)
-            let encoded = try type.encode(value(index), over: stored)
+            let stored = place < 0 ? nil : old.list(at: place)
+            let encoded = try type.encode(document.list(at: index), over: stored)
             droppedElements += encoded.droppedElements
             output.add(encoded.list)
             return true
@@ -108,6 +124,7 @@ struct PlanEncoding: ~Copyable {
         let count = Int(nodes[index].count)
         // An empty table of Lua is a dictionary, as long as nothing says that it is an array.
         guard nodes[index].kind == .array || nodes[index].kind == .dictionary && count == 0 else { return false }
+        if nodes[index].kind != .array { isExact = false }
         if type.isLimited, !type.allows(Int64(count)) { return false }
         let sources = type.keepsUnknown && place >= 0 ? matches(typeIndex, type, index, over: place) : []
         let header = output.begin(.array)
@@ -123,17 +140,22 @@ struct PlanEncoding: ~Copyable {
 
     /// For each new element the node of the stored one that it came from; -1 for none.
     private mutating func matches(_ typeIndex: Int, _ type: TypePlan.Node, _ index: Int, over place: Int) -> [Int] {
-        let stored = PropertyList(document: old, index: place)
+        let stored = old.list(at: place)
         guard stored.kind == .array else { return [] }
         let elements = Array(stored.elements)
         let element = Int(type.operand)
+        let plan = owner.takeUnretainedValue()
         var known: [PropertyList?]
-        if let all = try? PlanDecoding.decoded(stored, plan, as: typeIndex) {
+        let isRoot = typeIndex == plan.root && plan.isPure
+        if let all = isRoot ? stored.notedProgramForm(plan) : nil {
+            known = Array(all.elements)
+        } else if let all = try? PlanDecoding.decoded(stored, plan, as: typeIndex) {
             known = Array(all.elements)
         } else {
             known = elements.map { try? PlanDecoding.decoded($0, plan, as: element) }
         }
-        let matching = ArrayMatching(old: elements, new: Array(value(index).elements), known: known) { [plan] number in
+        let matching = ArrayMatching(old: elements, new: Array(document.list(at: index).elements), known: known) {
+            number in
             known[number] != nil && !Conformance.isKnown(elements[number], plan, as: element)
         }
         known = []

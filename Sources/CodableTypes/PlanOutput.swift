@@ -10,18 +10,38 @@ struct PlanOutput: ~Copyable {
     var bytes = GrowableBuffer<UInt8>()
     /// Where the texts of each struct begin in the bytes; -1 where they are not there yet.
     private var textStarts: [Int]
+    /// How many containers are open, and how many were at most.
+    private var openContainers = 0
+    private var depth = 0
+    private var hasUIDLikeDictionary = false
+    /// Whether a scalar was written in another form than it was given in.
+    private(set) var hasConverted = false
+    /// Whether a container was taken over as it was, so that what is in it is not known.
+    private var holdsForeignContainers = false
 
-    init(_ plan: TypePlan) {
-        textStarts = Array(repeating: -1, count: plan.structureCount)
+    /// - Parameter source: what the document is made of, which tells how large it may become.
+    init(_ plan: TypePlan, _ source: Document) {
+        textStarts = Array(repeating: -1, count: plan.view.structureCount)
+        nodes.reserve(source.nodeCount)
+        // Keys may be a little longer than names, and names than keys.
+        bytes.reserve(source.byteCount &+ 48)
     }
 
     consuming func finish() -> PropertyList {
         PropertyList(document: Document(nodes: &nodes, bytes: &bytes), index: 0)
     }
 
+    /// The document with what is known of it, which spares whoever is to store it a look.
+    consuming func finishWithFacts() -> PropertyList {
+        guard !holdsForeignContainers else { return finish() }
+        let facts = DocumentFacts(
+            of: nodes.contents, bytes.contents, depth: depth, hasUIDLikeDictionary: hasUIDLikeDictionary)
+        return PropertyList(document: Document(nodes: &nodes, bytes: &bytes, facts: facts), index: 0)
+    }
+
     /// How far the part of a plan's text is from its place in the bytes: the part is a struct's names, or its keys.
     @inline(__always)
-    mutating func shift(of part: TypePlan.Text, _ structure: Int, _ plan: TypePlan) -> Int {
+    mutating func shift(of part: TypePlan.Text, _ structure: Int, _ plan: TypePlan.View) -> Int {
         if textStarts[structure] < 0 {
             textStarts[structure] = bytes.count
             bytes.append(plan.bytes(part))
@@ -33,14 +53,14 @@ struct PlanOutput: ~Copyable {
 
     /// Appends a value that is no container.
     @inline(__always)
-    mutating func add(_ node: kv_node, of document: Document) {
+    mutating func add(_ node: kv_node, of document: DocumentView) {
         guard node.hasBytes else { return nodes.append(node) }
         nodes.append(stored(node, of: document))
     }
 
     /// The node with its bytes copied.
     @inline(__always)
-    mutating func stored(_ node: kv_node, of document: Document) -> kv_node {
+    mutating func stored(_ node: kv_node, of document: DocumentView) -> kv_node {
         var copy = node
         copy.payload = UInt64(truncatingIfNeeded: bytes.count)
         bytes.append(document.buffer(of: node))
@@ -49,17 +69,21 @@ struct PlanOutput: ~Copyable {
 
     /// Appends a scalar or a raw value in the form that its type's node has for it; false where it is not of the type.
     @inline(__always)
-    mutating func addScalar(_ value: PropertyList, _ type: UnsafePointer<TypePlan.Node>, _ plan: TypePlan) -> Bool {
-        let node = value.node
+    mutating func addScalar(
+        _ index: Int, of document: DocumentView, _ type: UnsafePointer<TypePlan.Node>, _ plan: Unmanaged<TypePlan>
+    ) -> Bool {
+        let node = document.nodes[index]
         switch type.pointee.shape {
-        case .string where node.kind == .string && !type.pointee.isLimited: add(node, of: value.document)
+        case .string where node.kind == .string && !type.pointee.isLimited: add(node, of: document)
         case .integer where node.kind == .integer && type.pointee.allows(Int64(bitPattern: node.payload)):
             nodes.append(node)
         case .real where node.kind == .real && !type.pointee.isLimited: nodes.append(node)
         case .boolean where node.kind == .boolean: nodes.append(node)
         case .date where node.kind == .date: nodes.append(node)
         default:  // Not simply of its type's kind.
-            guard let form = plan.form(of: value, type.pointee) else { return false }
+            let value = document.list(at: index)
+            guard let form = plan._withUnsafeGuaranteedRef({ $0.form(of: value, type.pointee) }) else { return false }
+            if case .same = form {} else { hasConverted = true }
             add(form, of: value)
         }
         return true
@@ -67,6 +91,7 @@ struct PlanOutput: ~Copyable {
 
     /// Appends a value with all that is in it.
     mutating func add(_ list: PropertyList) {
+        if list.kind.isContainer { holdsForeignContainers = true }
         list.copyNodes(to: &nodes, bytes: &bytes)
     }
 
@@ -104,11 +129,18 @@ struct PlanOutput: ~Copyable {
     @inline(__always)
     mutating func begin(_ kind: PropertyListKind) -> Int {
         nodes.append(kv_node(kind: kind))
+        openContainers &+= 1
+        if openContainers > depth { depth = openContainers }
         return nodes.count &- 1
     }
 
     @inline(__always)
     mutating func end(_ header: Int, count: Int) {
+        openContainers &-= 1
+        // The last node of a dictionary is its last key.
+        if count == 1, nodes[header].kind == .dictionary, nodes[nodes.count &- 1].count == 6 {
+            hasUIDLikeDictionary = true
+        }
         nodes[header].count = UInt32(truncatingIfNeeded: count)
         nodes[header].payload = UInt64(truncatingIfNeeded: nodes.count &- header)
     }

@@ -92,7 +92,7 @@ extension TypeError: CustomStringConvertible {
 
 extension TypeError {
     static func mismatch(_ expected: String, _ value: PropertyList) -> TypeError {
-        let found = value.document.isNil(value.index) ? "nil" : value.kind.foundName
+        let found = value.isNil ? "nil" : value.kind.foundName
         return TypeError(.mismatch, "Expected \(expected)", ", found \(found)")
     }
 

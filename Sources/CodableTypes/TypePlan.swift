@@ -115,17 +115,60 @@ final class TypePlan: @unchecked Sendable {
         var defaults: [PropertyList] = []
     }
 
-    let nodes: UnsafePointer<Node>
-    let fields: UnsafePointer<Field>
-    let names: UnsafePointer<kv_node>
-    let structures: UnsafePointer<Structure>
-    let structureCount: Int
-    let cases: UnsafePointer<Case>
-    let variants: UnsafePointer<Range>
-    let rawTexts: UnsafePointer<Text>
-    let rawIntegers: UnsafePointer<Int64>
-    let enumerations: UnsafePointer<Range>
-    let text: UnsafePointer<UInt8>
+    /// The tables that a walk reads, without a reference to count. Whoever has one keeps the plan alive.
+    struct View: BitwiseCopyable, @unchecked Sendable {
+        let nodes: UnsafePointer<Node>
+        let fields: UnsafePointer<Field>
+        let names: UnsafePointer<kv_node>
+        let structures: UnsafePointer<Structure>
+        let structureCount: Int
+        let cases: UnsafePointer<Case>
+        let variants: UnsafePointer<Range>
+        let rawTexts: UnsafePointer<Text>
+        let rawIntegers: UnsafePointer<Int64>
+        let enumerations: UnsafePointer<Range>
+        let text: UnsafePointer<UInt8>
+
+        fileprivate init(_ tables: Tables) {
+            nodes = TypePlan.table(tables.nodes)
+            fields = TypePlan.table(tables.fields)
+            names = TypePlan.table(tables.names)
+            structures = TypePlan.table(tables.structures)
+            structureCount = tables.structures.count
+            cases = TypePlan.table(tables.cases)
+            variants = TypePlan.table(tables.variants)
+            rawTexts = TypePlan.table(tables.rawTexts)
+            rawIntegers = TypePlan.table(tables.rawIntegers)
+            enumerations = TypePlan.table(tables.enumerations)
+            text = TypePlan.table(tables.text)
+        }
+
+        fileprivate func deallocate() {
+            nodes.deallocate()
+            fields.deallocate()
+            names.deallocate()
+            structures.deallocate()
+            cases.deallocate()
+            variants.deallocate()
+            rawTexts.deallocate()
+            rawIntegers.deallocate()
+            enumerations.deallocate()
+            text.deallocate()
+        }
+
+        /// The bytes of one of `names`.
+        @inline(__always)
+        func bytes(_ name: kv_node) -> UnsafeBufferPointer<UInt8> {
+            UnsafeBufferPointer(start: text + Int(truncatingIfNeeded: name.payload), count: Int(name.count))
+        }
+
+        @inline(__always)
+        func bytes(_ part: Text) -> UnsafeBufferPointer<UInt8> {
+            UnsafeBufferPointer(start: text + Int(part.start), count: Int(part.count))
+        }
+    }
+
+    let view: View
     let scalars: [ScalarType]
     let enumerationTypes: [EnumerationType]
     let swiftTypes: [SwiftType]
@@ -136,21 +179,13 @@ final class TypePlan: @unchecked Sendable {
     /// What to ask a document's memo: what decoding a value gives. That it is the value itself also says that the type
     /// knows all that is in it.
     let question = DocumentMemo.newQuestion()
+    /// Another question: whether encoding made the value, and put nothing into it that the type does not know.
+    let encodingQuestion = DocumentMemo.newQuestion()
     /// The Swift type that the whole type is.
     let swiftRoot: SwiftType?
 
     init(_ tables: Tables, root: Int, generation: Int) {
-        nodes = Self.table(tables.nodes)
-        fields = Self.table(tables.fields)
-        names = Self.table(tables.names)
-        structures = Self.table(tables.structures)
-        structureCount = tables.structures.count
-        cases = Self.table(tables.cases)
-        variants = Self.table(tables.variants)
-        rawTexts = Self.table(tables.rawTexts)
-        rawIntegers = Self.table(tables.rawIntegers)
-        enumerations = Self.table(tables.enumerations)
-        text = Self.table(tables.text)
+        view = View(tables)
         (scalars, enumerationTypes) = (tables.scalars, tables.enumerationTypes)
         (swiftTypes, defaults) = (tables.swiftTypes, tables.defaults)
         self.root = root
@@ -159,39 +194,23 @@ final class TypePlan: @unchecked Sendable {
         swiftRoot = isSwift ? tables.swiftTypes[Int(tables.nodes[root].operand)] : nil
     }
 
-    deinit {
-        nodes.deallocate()
-        fields.deallocate()
-        names.deallocate()
-        structures.deallocate()
-        cases.deallocate()
-        variants.deallocate()
-        rawTexts.deallocate()
-        rawIntegers.deallocate()
-        enumerations.deallocate()
-        text.deallocate()
-    }
+    deinit { view.deallocate() }
 
     /// Memory of its own, at an address even where there is nothing.
-    private static func table<Element: BitwiseCopyable>(_ elements: [Element]) -> UnsafePointer<Element> {
+    fileprivate static func table<Element: BitwiseCopyable>(_ elements: [Element]) -> UnsafePointer<Element> {
         let memory = UnsafeMutablePointer<Element>.allocate(capacity: max(elements.count, 1))
         _ = UnsafeMutableBufferPointer(start: memory, count: elements.count).initialize(fromContentsOf: elements)
         return UnsafePointer(memory)
     }
 
+    /// Whether the two forms of a value differ, whatever it holds.
+    var alwaysRewrites: Bool {
+        let node = view.nodes[root]
+        return node.shape == .structure && !view.structures[Int(node.operand)].isPlain
+    }
+
     /// Whether what is decoded depends on the stored value alone: no code of a program runs.
     var isPure: Bool { swiftTypes.isEmpty }
-
-    /// The bytes of one of `names`.
-    @inline(__always)
-    func bytes(_ name: kv_node) -> UnsafeBufferPointer<UInt8> {
-        UnsafeBufferPointer(start: text + Int(truncatingIfNeeded: name.payload), count: Int(name.count))
-    }
-
-    @inline(__always)
-    func bytes(_ part: Text) -> UnsafeBufferPointer<UInt8> {
-        UnsafeBufferPointer(start: text + Int(part.start), count: Int(part.count))
-    }
 }
 
 /// The plan of a type, made when it is first needed. Safe to use from several threads.

@@ -33,7 +33,8 @@ extension PropertyListStorage {
         _ value: PropertyList, at path: PropertyListPath, as type: CodableType,
         options: CodableType.EncodeOptions = CodableType.EncodeOptions()
     ) throws -> Int {
-        let stored = type.mergeable(options.replaces ? nil : try self.value(at: path))
+        var stored = options.replaces ? nil : try self.value(at: path)
+        if let found = stored, type.isReplacedArchive(found) { stored = nil }
         let encoded = try type.encode(value, over: stored, at: path, options: options)
         try set(encoded.list, at: path)
         return encoded.droppedElements
@@ -44,11 +45,10 @@ extension CodableType {
     /// Whether a stored value is to be flattened if it is an archive. What is known to be of the type is none.
     private func mayUnarchive(_ stored: PropertyList) -> Bool { !isConfirmed(stored) && !takesArchives }
 
-    /// What is stored, as far as a set keeps parts of it. Of an older program's archive nothing is kept: the value is in
-    /// the type's own form from now on.
-    fileprivate func mergeable(_ stored: PropertyList?) -> PropertyList? {
-        guard let stored, mayUnarchive(stored), stored.isKeyedArchive else { return stored }
-        return nil
+    /// Whether a set keeps nothing of what is stored, since it is an older program's archive: the value is in the type's
+    /// own form from now on.
+    fileprivate func isReplacedArchive(_ stored: PropertyList) -> Bool {
+        mayUnarchive(stored) && stored.isKeyedArchive
     }
 
     /// The value that is stored, as the type shows it. A keyed archive that an older program stored is flattened, but
@@ -79,7 +79,8 @@ extension DefaultsStore {
         _ value: PropertyList, forUTF8Key key: UnsafeBufferPointer<UInt8>, as type: CodableType,
         options: CodableType.EncodeOptions
     ) throws -> Int {
-        let stored = type.mergeable(options.replaces ? nil : try self.value(forUTF8Key: key))
+        var stored = options.replaces ? nil : try self.value(forUTF8Key: key)
+        if let found = stored, type.isReplacedArchive(found) { stored = nil }
         guard let encoded = try? type.encode(value, over: stored, options: options) else {
             let path: PropertyListPath = [.key(String(decoding: key, as: UTF8.self))]
             let encoded = try type.encode(value, over: stored, at: path, options: options)

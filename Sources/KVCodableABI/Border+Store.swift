@@ -163,8 +163,8 @@ func read(
     _ store: DefaultsStore, _ steps: UnsafePointer<kv_step>?, _ count: Int, typed type: OpaquePointer? = nil
 ) throws -> PropertyList? {
     guard let key = try onlyKey(steps, count) else { return try read(store, steps, count, as: type) }
-    guard let type = Handle.borrow(type, as: TypeHandle.self)?.type else { return try store.value(forUTF8Key: key) }
-    return try store.value(forUTF8Key: key, as: type)
+    guard let type else { return try store.value(forUTF8Key: key) }
+    return try Handle.lend(type, as: TypeHandle.self) { try store.value(forUTF8Key: key, as: $0.type) }
 }
 
 /// Sets the value at the path, as the type says where there is one; gives how many elements were dropped.
@@ -186,11 +186,14 @@ func write(
     typed type: OpaquePointer?, _ flags: UInt32
 ) throws -> Int {
     guard let key = try onlyKey(steps, count) else { return try write(store, steps, count, value, type, flags) }
-    guard let type = Handle.borrow(type, as: TypeHandle.self)?.type else {
+    guard let type else {
         try store.set(consume value, forUTF8Key: key)
         return 0
     }
-    return try store.set(value, forUTF8Key: key, as: type, options: try encodeOptions(flags))
+    let options = try encodeOptions(flags)
+    return try Handle.lend(type, as: TypeHandle.self) {
+        try store.set(value, forUTF8Key: key, as: $0.type, options: options)
+    }
 }
 
 /// Gives the value, or says that it is absent.

@@ -26,18 +26,21 @@ internal import Darwin
     let memo = Atomic<UInt>(0)
     /// The last of what they found out, as one word.
     let lastFinding = Atomic<UInt64>(0)
+    /// What one of its values becomes, in place of a memo: the address of a ``DocumentTwin``, which is owned; 0 for none.
+    let twin = Atomic<UInt>(0)
 
     private let nodeBlock: UnsafeMutableRawPointer?
     private let byteBlock: UnsafeMutableRawPointer?
 
     /// Takes the memory of both buffers.
     package init(
-        nodes: inout GrowableBuffer<kv_node>, bytes: inout GrowableBuffer<UInt8>, unusedBytes: Int = 0
+        nodes: inout GrowableBuffer<kv_node>, bytes: inout GrowableBuffer<UInt8>, unusedBytes: Int = 0,
+        facts: DocumentFacts? = nil
     ) {
         nodeCount = nodes.count
         byteCount = bytes.count
         self.unusedBytes = unusedBytes
-        facts = nil
+        self.facts = facts
         let nodeMemory = nodes.take()
         let byteMemory = bytes.take()
         nodeBlock = nodeMemory.map { UnsafeMutableRawPointer($0) }
@@ -61,6 +64,7 @@ internal import Darwin
 
     deinit {
         freeMemo()
+        freeTwin()
         free(nodeBlock)
         free(byteBlock)
     }

@@ -1,3 +1,5 @@
+package import CKVCodable
+
 /// What holds for all the values of a document, so that nobody has to walk it to find out.
 @usableFromInline package struct DocumentFacts: Sendable {
     /// A bit for each kind that occurs, by its raw value.
@@ -8,6 +10,20 @@
     package internal(set) var isPlainText = false
     /// Whether a dictionary has one key alone and that has six bytes, as `CF$UID`.
     package internal(set) var hasUIDLikeDictionary = false
+
+    package init() {}
+
+    /// What holds for a document that somebody has just written, who counted the containers.
+    package init(
+        of nodes: UnsafeBufferPointer<kv_node>, _ bytes: UnsafeBufferPointer<UInt8>, depth: Int,
+        hasUIDLikeDictionary: Bool
+    ) {
+        // The head of a key is no kind.
+        for node in nodes { kinds |= (1 &<< node.head) & ((node.head >> 31) &- 1) }
+        self.depth = depth
+        isPlainText = ByteSurvey(UnsafeRawBufferPointer(bytes)).isPlain
+        self.hasUIDLikeDictionary = hasUIDLikeDictionary
+    }
 
     @inline(__always) mutating func note(_ kinds: UInt32) { self.kinds |= kinds }
 

@@ -43,6 +43,9 @@ internal import Darwin
         set { base.unsafelyUnwrapped[index] = newValue }
     }
 
+    /// The elements as they are now; valid until the buffer changes.
+    @inlinable package var contents: UnsafeBufferPointer<Element> { UnsafeBufferPointer(start: base, count: count) }
+
     /// Gives the memory, cut to size, to the caller, who frees it; the buffer is empty afterwards.
     package mutating func take() -> UnsafeMutablePointer<Element>? {
         let size = max(count, 1) * MemoryLayout<Element>.stride

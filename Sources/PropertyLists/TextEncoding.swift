@@ -121,7 +121,4 @@ extension GrowableBuffer where Element == UInt8 {
         }
         return true
     }
-
-    /// The bytes as they are now; valid until the buffer changes.
-    @inline(__always) var contents: UnsafeBufferPointer<UInt8> { UnsafeBufferPointer(start: base, count: count) }
 }

@@ -164,6 +164,36 @@ static void check_access(void) {
   kv_store_free(store);
 }
 
+/* Data with the very bytes of a handle, or of a type, is neither: scripts choose
+ * the bytes of data. */
+static void check_forgery(void) {
+  static const char compiled[] =
+      "T = kv.struct 'T' { a = kv.int }\n"
+      "s:set('t', { a = 1 }, T)\n"
+      "for key in next, T do\n"
+      "  if type(key) == 'userdata' then held = key end\n"
+      "end\n"
+      "return rawget(T, held)\n";
+  static const char forging[] =
+      "rawset(T, held, kv.data(bytes))\n"
+      "return s:get('t', T).a == 1\n";
+  kv_store *store = new_store("{\"a\": 1}");
+  lua_State *L = new_state(0);
+  kv_lua_push_store(L, store, NULL, 0, 0, NULL);
+  lua_pushlstring(L, lua_touserdata(L, -1), lua_rawlen(L, -1));
+  lua_setglobal(L, "bytes");
+  lua_setglobal(L, "s");
+  CHECK(holds(L, "return s:get 'a' == 1 and s.get(s, 'a') == 1"));
+  CHECK_NAMED(holds(L, "return not pcall(s.get, kv.data(bytes), 'a')"),
+              "data with a handle's bytes is no handle");
+  CHECK(run_script(L, compiled, 1) && lua_isuserdata(L, -1));
+  lua_pushlstring(L, lua_touserdata(L, -1), lua_rawlen(L, -1));
+  lua_setglobal(L, "bytes");
+  CHECK_NAMED(holds(L, forging), "data with a type's bytes is no type");
+  lua_close(L);
+  kv_store_free(store);
+}
+
 static void check_trees(void) {
   kv_error *error = NULL;
   kv_tree *tree = NULL, *again = NULL;
@@ -250,6 +280,7 @@ int main(void) {
   check_escapes();
   check_stores();
   check_access();
+  check_forgery();
   check_trees();
   check_pumping();
   check_registry();

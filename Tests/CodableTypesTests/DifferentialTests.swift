@@ -2,6 +2,7 @@ import CodableTypes
 import Foundation
 import KeyValueCoding
 import PropertyLists
+import TestSupport
 import Testing
 
 // A declared type and the Swift struct of the same shape must accept and reject the same values, give the same tree,
@@ -52,18 +53,12 @@ private struct Sample {
 }
 
 private struct Generator: RandomNumberGenerator {
-    var state: UInt64
+    private var numbers: SeededGenerator
     private(set) var names = 0
 
-    init(seed: UInt64) { state = seed }
+    init(seed: UInt64) { numbers = SeededGenerator(seed: seed) }
 
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var mixed = state
-        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-        return mixed ^ (mixed >> 31)
-    }
+    mutating func next() -> UInt64 { numbers.next() }
 
     mutating func below(_ bound: Int) -> Int { Int(next() % UInt64(bound)) }
 

@@ -1,5 +1,6 @@
 import CodableTypes
 import PropertyLists
+import TestSupport
 import Testing
 
 @Suite("Hostile types") struct HostileTypeTests {
@@ -66,7 +67,7 @@ import Testing
             ")",
             "1", "...", "-", "\"a\"", "\"", "\\u{", "?", "\n", "/*", "*/", "//", "true", "\0", "é", "1e9",
         ]
-        var random = SplitMix(seed: UInt64(seed))
+        var random = SeededGenerator(seed: UInt64(seed))
         for _ in 0..<50 {
             let count = Int.random(in: 0..<30, using: &random)
             var text = (0..<count).map { _ in words.randomElement(using: &random) ?? "" }.joined(separator: " ")
@@ -75,20 +76,5 @@ import Testing
             if let error = caught({ try registry.declare(text) }) { #expect(error.isAboutType) }
             if let error = caught({ _ = try registry.type(text) }) { #expect(error.isAboutType) }
         }
-    }
-}
-
-/// Numbers that a seed decides.
-struct SplitMix: RandomNumberGenerator {
-    private var state: UInt64
-
-    init(seed: UInt64) { state = seed }
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var mixed = state
-        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-        return mixed ^ (mixed >> 31)
     }
 }

@@ -50,6 +50,71 @@ import Testing
         #expect(list.document.finding(plan.question, at: 0) != nil)
     }
 
+    @Test("a small value that was encoded is decoded to what was given, without a walk")
+    func small() throws {
+        let type = try registry().type("Renamed")
+        let given = try tree(["id": 7, "name": "none", "level": 0] as [String: Any])
+        let stored = try type.encode(given).list
+        #expect(try stored == tree(["i": 7, "level": 0]))
+        #expect(try type.decode(stored).document === given.document)
+        // Over a value with keys that the type does not know.
+        let over = try type.encode(given, over: try tree(["i": 1, "new": 2])).list
+        #expect(over["new"]?.integer == 2)
+        #expect(try type.decode(over).document === given.document)
+        // What a file held is decoded once.
+        let read = try tree(["i": 1])
+        let first = try type.decode(read)
+        #expect(try type.decode(read).document === first.document)
+    }
+
+    /// A type, what is given, and what decoding the encoded value must give instead.
+    private static var changing: [(type: String, given: Any?, decoded: Any?)] {
+        let whole: [String: Any] = ["a": 1, "b": 2, "list": [Int]()]
+        func with(_ change: [String: Any]) -> [String: Any] { whole.merging(change) { $1 } }
+        return [
+            ("Given", ["a": 1], whole),
+            ("Given", with(["list": [String: Int](), "t": 9]), whole),
+            ("Given", with(["real": 3]), with(["real": 3.0])),
+            ("Given", with(["o": "$null"]), whole),
+            ("Renamed", ["id": 7], ["id": 7, "name": "none", "level": 10] as [String: Any]),
+            ("Hidden", ["a": 1], ["a": 1, "t": 5]),
+            ("Hidden", ["a": 1, "t": 6], ["a": 1, "t": 5]),
+            ("Double", 1, 1.0),
+            ("[Int]", [String: Int](), [Int]()),
+        ]
+    }
+
+    @Test("a value that decoding would change is not taken for what it gives", arguments: changing.indices)
+    func changes(_ row: Int) throws {
+        let registry = try registry()
+        try registry.declare(
+            """
+            struct Given {
+                a: Int @key(A); b: Int = 2; list: [Int] = []; real: Double?; o: String?; t: Int? @transient
+            }
+            struct Hidden { a: Int @key(A); t: Int = 5 @transient }
+            """)
+        let (name, given, decoded) = Self.changing[row]
+        let type = try registry.type(name)
+        let stored = try type.encode(try tree(given)).list
+        #expect(try type.decode(stored) == tree(decoded))
+        #expect(try type.decode(stored) == tree(decoded))
+    }
+
+    @Test("what is encoded again and again keeps no chain of what it was made of")
+    func chain() throws {
+        // What it gives can be given to it again.
+        let type = try makeType("Swap", "struct Swap { x: Int @key(y); y: Int @key(x) }")
+        weak var early: Document?
+        var value = try tree(["x": 1, "y": 2])
+        for round in 0..<6 {
+            if round == 1 { early = value.document }
+            value = try type.encode(value).list
+        }
+        #expect(try type.decode(value) == tree(["x": 2, "y": 1]))
+        #expect(early == nil)
+    }
+
     @Test("types of the same name in two registries are told apart")
     func types() throws {
         let list = try plain(100)

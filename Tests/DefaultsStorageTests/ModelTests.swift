@@ -1,6 +1,7 @@
 import DefaultsStorage
 import Foundation
 import PropertyLists
+import TestSupport
 import Testing
 
 /// Random operations on a store and on a plain dictionary in memory, which must agree after each one.
@@ -13,7 +14,7 @@ import Testing
     func model(engine: DefaultsStore.Options.Engine) throws {
         let folder = try TemporaryFolder()
         let seed = UInt64.random(in: .min ... .max)
-        var generator = Generator(state: seed)
+        var generator = SeededGenerator(seed: seed)
         let opened = options {
             $0.engine = engine
             $0.durability = .manual
@@ -40,7 +41,9 @@ import Testing
         try store.close()
     }
 
-    private func transact(_ store: DefaultsStore, _ model: inout PropertyList, _ generator: inout Generator) throws {
+    private func transact(_ store: DefaultsStore, _ model: inout PropertyList, _ generator: inout SeededGenerator)
+        throws
+    {
         struct Stop: Error {}
         var inner = model
         var copy = generator
@@ -56,7 +59,7 @@ import Testing
     }
 
     /// One change, made to both; both must accept it or both refuse it in the same words.
-    private func step(_ store: DefaultsStore, _ model: inout PropertyList, _ generator: inout Generator) throws {
+    private func step(_ store: DefaultsStore, _ model: inout PropertyList, _ generator: inout SeededGenerator) throws {
         let path = Self.path(&generator)
         if Int.random(in: 0..<4, using: &generator) == 0 {
             let expected = try model.removing(at: path)
@@ -75,7 +78,7 @@ import Testing
         try store.set(value, at: path)
     }
 
-    private static func path(_ generator: inout Generator) -> PropertyListPath {
+    private static func path(_ generator: inout SeededGenerator) -> PropertyListPath {
         var path = PropertyListPath([.key("k\(Int.random(in: 0..<6, using: &generator))")])
         while Int.random(in: 0..<5, using: &generator) < 2 {
             if Bool.random(using: &generator) {
@@ -87,7 +90,7 @@ import Testing
         return path
     }
 
-    private static func value(_ generator: inout Generator, depth: Int) -> Any {
+    private static func value(_ generator: inout SeededGenerator, depth: Int) -> Any {
         switch Int.random(in: 0..<(depth < 3 ? 9 : 6), using: &generator) {
         case 0: return Int.random(in: -5...5, using: &generator)
         case 1: return Double.random(in: -1...1, using: &generator)
@@ -102,18 +105,6 @@ import Testing
                 result[key] = value(&generator, depth: depth + 1)
             }
             return result
-        }
-    }
-
-    /// SplitMix64: the same numbers again from the same seed.
-    struct Generator: RandomNumberGenerator {
-        var state: UInt64
-        mutating func next() -> UInt64 {
-            state &+= 0x9E37_79B9_7F4A_7C15
-            var mixed = state
-            mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-            mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-            return mixed ^ (mixed >> 31)
         }
     }
 }

@@ -105,7 +105,7 @@ enum JSONPeer: Peer {
 extension Peer {
     /// What they write we write, and each reads what the other has written.
     static func compareWritten<T: Specimen>(_ type: T.Type, _ seed: UInt64) throws {
-        var random = Seeded(state: seed)
+        var random = Seeded(seed: seed)
         let value = [T.make(&random)]
         let theirs = try written(value)
         for ours in try writtenByUs(value) {
@@ -119,7 +119,7 @@ extension Peer {
 
     /// Of a value that was changed somewhere, both make the same, or both make an error.
     static func compareRead<T: Specimen>(_ type: T.Type, _ seed: UInt64) throws {
-        var random = Seeded(state: seed)
+        var random = Seeded(seed: seed)
         guard case .array(let elements) = try written([T.make(&random)]) else { throw Unexpected() }
         // Some formats ask for a container at the top.
         let form = Form.array(elements.map { $0.mutated(&random) })

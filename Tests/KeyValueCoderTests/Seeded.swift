@@ -1,16 +1,13 @@
 import Foundation
+import TestSupport
 
-/// SplitMix64: the same values from the same seed on every machine.
+/// The same values from the same seed on every machine.
 struct Seeded: RandomNumberGenerator {
-    var state: UInt64
+    private var numbers: SeededGenerator
 
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var mixed = state
-        mixed = (mixed ^ mixed >> 30) &* 0xBF58_476D_1CE4_E5B9
-        mixed = (mixed ^ mixed >> 27) &* 0x94D0_49BB_1331_11EB
-        return mixed ^ mixed >> 31
-    }
+    init(seed: UInt64) { numbers = SeededGenerator(seed: seed) }
+
+    mutating func next() -> UInt64 { numbers.next() }
 
     mutating func text() -> String {
         let letters: [Character] = ["a", "Z", "0", " ", ".", "é", "😀", "\"", "<", "\n"]

@@ -1,5 +1,6 @@
 import CKVCodable
 import PropertyLists
+import TestSupport
 import Testing
 
 @Suite struct KeySortingTests {

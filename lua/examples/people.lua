@@ -43,17 +43,14 @@ print("refused", select(2, pcall(kv.decode, bytes, Item)))
 
 -- A place is an object of another library: it is stored as plain numbers.
 local function new_place(values)
-  local place = {}
-  function place.numbers() return values end
-  return place
+  return { numbers = function() return values end }
 end
-local numbers = {}
-for _, name in ipairs { "latitude", "longitude", "altitude", "course", "speed",
-  "floor", "horizontalAccuracy", "verticalAccuracy" } do
-  numbers[name] = kv.double
-end
-numbers.timestamp = kv.date
-local Place = kv.struct "Place"(numbers):convert {
+local Place = kv.struct "Place" {
+  latitude = kv.double, longitude = kv.double, altitude = kv.double,
+  course = kv.double, speed = kv.double, floor = kv.double,
+  horizontalAccuracy = kv.double, verticalAccuracy = kv.double,
+  timestamp = kv.date,
+}:convert {
   decode = new_place,
   encode = function(place) return place.numbers() end,
 }

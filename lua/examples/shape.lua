@@ -5,12 +5,11 @@
 
 local kv = require "kvcodable"
 
-local black = { red = 0, green = 0, blue = 0, alpha = 1 }
-
--- Red, green and blue from 0 to 255, alpha from 0 to 1.
-local Color = kv.array_of(kv.double):convert {
+-- In the file red, green and blue from 0 to 255, alpha from 0 to 1. What has
+-- not four numbers is no colour: the shape has the default then, black.
+local Color = kv.array_of(kv.double):default({ 0, 0, 0, 1 }):convert {
   decode = function(numbers)
-    if #numbers ~= 4 then return black end
+    if #numbers ~= 4 then return nil end
     return { red = numbers[1] / 255, green = numbers[2] / 255,
       blue = numbers[3] / 255, alpha = numbers[4] }
   end,
@@ -20,9 +19,11 @@ local Color = kv.array_of(kv.double):convert {
   end,
 }
 
+-- In the file bytes; none are no image.
 local Image = kv.data:convert {
   decode = function(data)
-    if #data > 0 then return { bytes = data:bytes() } end
+    if #data == 0 then return nil end
+    return { bytes = data:bytes() }
   end,
   encode = function(image) return kv.data(image.bytes) end,
 }
@@ -37,7 +38,7 @@ local Shape = kv.struct "Shape" {
 
 local shape = assert(kv.read(arg[1], Shape))
 print("read", shape.width, shape.height, shape.background.green,
-  shape.border == black, shape.pattern)
+  shape.border.alpha, shape.pattern)
 
 shape.width, shape.height = 300, 150
 shape.background = { red = 1, green = 0, blue = 0, alpha = 0.5 }

@@ -55,6 +55,15 @@ describe("decode and encode", function()
     assert.is_string(kv.encode({ a = "bell \7" }, nil, { format = "binary" }))
   end)
 
+  it("take a lone word for OpenStep text, unless JSON is asked for", function()
+    for text, json in pairs { null = kv.null, ["true"] = true, ["12"] = 12,
+      ["1.5"] = 1.5, ['"a"'] = "a" } do
+      assert.equal((text:gsub('"', "")), kv.decode(text))
+      assert.equal(json, kv.decode(text, nil, { format = "json" }))
+    end
+    assert.equal(kv.null, kv.decode "[null]"[1])
+  end)
+
   it("raise for wrong arguments", function()
     assert.has_error(function() kv.decode(nil) end)
     assert.has_error(function() kv.encode({}, nil, { format = "yaml" }) end)

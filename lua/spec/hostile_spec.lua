@@ -354,6 +354,67 @@ describe("hostile scripts", function()
     end)
   end)
 
+  it("with converters have no metamethod called either", function()
+    local Pair = kv.struct "TrappedPair" {
+      list = kv.array_of(kv.int:convert {
+        decode = function(n) return n end, encode = function(n) return n end,
+      }),
+    }
+    local function trap() error "called" end
+    local traps = { __index = trap, __newindex = trap, __len = trap,
+      __pairs = trap, __eq = trap, __metatable = "hidden" }
+    local value = setmetatable({ list = setmetatable({ 1, 2 }, traps) }, traps)
+    store:set("x", value, Pair)
+    assert.same({ list = { 1, 2 } }, store:get "x")
+    assert.is_string(kv.encode(value, Pair))
+  end)
+
+  it("that make data look like handles and types are told", function()
+    for _, bytes in ipairs { 8, 16, 24, 32, 40, 48, 56, 64 } do
+      for _, class in ipairs { "kvcodable.store", "kvcodable.type" } do
+        local address = debug.getregistry()[class]
+        local mark = tonumber((("%p"):format(address):gsub("^0x", "")), 16)
+        local forged = string.pack("j", mark):rep(bytes // 8)
+        for _, data in ipairs { kv.data(forged), kv.data(forged:sub(1, -9)) } do
+          assert.matches("kvcodable.store expected",
+            failure(store.get, data, "a"), 1, true)
+          assert.matches("whole store", failure(store.copy_to, store, data), 1,
+            true)
+          local T = kv.struct "Forged" { a = kv.int }
+          store:set("t", { a = 1 }, T)
+          for key in next, T do
+            if type(key) == "userdata" then rawset(T, key, data) end
+          end
+          assert.same({ a = 1 }, store:get("t", T))
+        end
+      end
+    end
+  end)
+
+  it("find the module whole where a host took functions away", function()
+    local names = { "error", "getmetatable", "ipairs", "math", "next", "pairs",
+      "rawget", "setmetatable", "string", "table", "tostring", "type" }
+    local function work()
+      local Color = kv.enum "TakenColor" { "red", "blue" }
+      local Taken = kv.struct "Taken" {
+        a = kv.int:range(1, 5), c = Color:default "red",
+        l = kv.array_of(kv.int:convert { decode = function(n) return n end })
+          :default {},
+      }
+      store:set("taken", { a = 1 }, Taken)
+      kv.annotations()
+      return store:get("taken", "[String: Any]?"), store:get("taken", Taken)
+    end
+    local taken, each = {}, next
+    for _, name in ipairs(names) do taken[name] = _G[name] end
+    for _, name in ipairs(names) do _G[name] = nil end
+    local ok, stored, got = pcall(work)
+    for name, value in each, taken do _G[name] = value end
+    assert.is_true(ok, stored)
+    assert.same({ a = 1 }, stored)
+    assert.same({ a = 1, c = "red", l = {} }, got)
+  end)
+
   it("that take a type apart are told", function()
     local T = kv.struct "Apart" { a = kv.int }
     store:set("t", { a = 1 }, T)

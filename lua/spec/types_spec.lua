@@ -134,6 +134,110 @@ describe("types", function()
     assert.same({}, store:get("shape", Shape))
   end)
 
+  describe("whose converters decode to nil", function()
+    -- A colour of other than four numbers is none, as the article has it.
+    local Color = kv.array_of(kv.double):convert {
+      decode = function(numbers)
+        if #numbers ~= 4 then return nil end
+        return { red = numbers[1] / 255, alpha = numbers[4] }
+      end,
+      encode = function(color)
+        return { color.red * 255, 0.0, 0.0, color.alpha }
+      end,
+    }
+    local black = { red = 0.0, alpha = 1.0 }
+    local Shape = kv.struct "NilShape" {
+      fill = Color:default { 0.0, 0.0, 0.0, 1.0 },
+      line = kv.array_of(kv.double):default({ 0.0, 0.0, 0.0, 1.0 }):convert {
+        decode = function(n) return #n == 4 and { red = n[1] } or nil end,
+      },
+      plain = Color:optional(), wrong = Color:default { 1.0 },
+    }
+
+    it("give the default as it is decoded", function()
+      store:set("shape", { fill = { 1.0, 2.0 }, line = { 1.0 },
+        plain = { 1.0 }, wrong = { 2.0 } })
+      assert.same({ fill = black, line = { red = 0.0 } },
+        store:get("shape", Shape))
+      -- As where nothing is stored.
+      store:set("shape", {})
+      assert.same({ fill = black, line = { red = 0.0 } },
+        store:get("shape", Shape))
+    end)
+
+    it("give the default of the type that is asked for", function()
+      local WithDefault = Color:default { 255.0, 0.0, 0.0, 0.5 }
+      store:set("color", { 1.0 })
+      assert.same({ red = 1.0, alpha = 0.5 }, store:get("color", WithDefault))
+      assert.same({ red = 1.0, alpha = 0.5 }, store:get("none", WithDefault))
+      assert.is_nil(store:get("color", Color))
+      assert.is_nil(store:get("none", Color))
+    end)
+
+    it("give the default in the kinds of the type", function()
+      local Point = kv.struct "NilPoint" {
+        x = kv.double, y = kv.double:default(2),
+      }
+      local Corner = Point:default({ x = 1 }):convert {
+        decode = function(point) return point.x >= 0 and point or nil end,
+      }
+      store:set("point", { x = -1.0 })
+      for _, key in ipairs { "point", "none" } do
+        local point = store:get(key, Corner)
+        assert.same({ x = 1.0, y = 2.0 }, point)
+        assert.equal("float", math.type(point.x))
+      end
+    end)
+
+    it("give each reader a default of its own", function()
+      local given = { 51.0, 0.0, 0.0, 1.0 }
+      local List = kv.array_of(kv.double):default(given):convert {
+        decode = function(numbers) return #numbers == 4 and numbers or nil end,
+      }
+      given[1] = 99.0
+      store:set("list", { 1.0 })
+      local first = store:get("list", List)
+      assert.same({ 51.0, 0.0, 0.0, 1.0 }, first)
+      first[1] = 7.0
+      assert.same({ 51.0, 0.0, 0.0, 1.0 }, store:get("list", List))
+    end)
+
+    it("leave no hole in an array", function()
+      store:set("colors", { { 255.0, 0.0, 0.0, 1.0 }, { 1.0 },
+        { 0.0, 0.0, 0.0, 1.0 } })
+      assert.same({ { red = 1.0, alpha = 1.0 }, kv.null, black },
+        store:get("colors", kv.array_of(Color)))
+      assert.same({ { red = 1.0, alpha = 1.0 }, black, black },
+        store:get("colors", kv.array_of(Color:default { 0.0, 0.0, 0.0, 1.0 })))
+      local colors = store:get("colors", kv.array_of(Color))
+      local problem = support.failure(store.set, store, "colors", colors,
+        kv.array_of(Color))
+      assert.equal("type_mismatch", problem.code)
+      assert.same({ "colors", 2 }, problem.path)
+      store:set("optional", colors, kv.array_of(Color:optional()))
+      assert.same(colors, store:get("optional", kv.array_of(Color:optional())))
+    end)
+
+    it("leave out the key of a dictionary", function()
+      store:set("palette", { a = { 1.0 }, b = { 0.0, 0.0, 0.0, 1.0 } })
+      assert.same({ b = black }, store:get("palette", kv.dictionary_of(Color)))
+    end)
+  end)
+
+  it("keep what is transient out of the file, whatever it is", function()
+    local Item = kv.struct "Transient" {
+      id = kv.int, cache = kv.any:transient(),
+      on_change = kv.any:transient(),
+    }
+    local item = { id = 1, on_change = print }
+    item.cache = { item }
+    store:set("item", item, Item)
+    assert.same({ id = 1 }, store:get "item")
+    store:set("items", { item, item }, kv.array_of(Item))
+    assert.same({ { id = 1 }, { id = 1 } }, store:get "items")
+    assert.equal(print, item.on_change) -- the script's own table is not touched
+  end)
+
   it("hand a context to converters", function()
     local scaled <close> = assert(kv.open_file("none.plist",
       { engine = "memory", context = { scale = 2 } }))

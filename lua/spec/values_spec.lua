@@ -61,6 +61,65 @@ describe("values", function()
     assert.is_true(kv.uint64(1) < kv.uint64 "18446744073709551615")
   end)
 
+  describe("of different kinds", function()
+    local function all()
+      return {
+        date = kv.date(1), data = kv.data "a", uint64 = kv.uint64(1),
+        uid = kv.uid(1), null = kv.null, file = io.stdout, number = 1,
+        text = "a", table = {},
+      }
+    end
+    local ordered = { date = true, data = true, uint64 = true }
+
+    it("are equal to their like alone, and never raise", function()
+      for name, one in pairs(all()) do
+        for other_name, other in pairs(all()) do
+          local is_same = name == other_name and name ~= "table"
+          assert.equal(is_same, one == other, name .. " == " .. other_name)
+          assert.equal(not is_same, one ~= other, name .. " ~= " .. other_name)
+        end
+      end
+    end)
+
+    it("have an order among their like alone", function()
+      local operators = {
+        ["<"] = function(a, b) return a < b end,
+        ["<="] = function(a, b) return a <= b end,
+        [">"] = function(a, b) return a > b end,
+        [">="] = function(a, b) return a >= b end,
+      }
+      for name, one in pairs(all()) do
+        for other_name, other in pairs(all()) do
+          for operator, compare in pairs(operators) do
+            if ordered[name] and name == other_name then
+              assert.equal(#operator == 2, compare(one, other))
+            elseif ordered[name] or ordered[other_name] then
+              local ok, problem = pcall(compare, one, other)
+              assert.is_false(ok, name .. operator .. other_name)
+              assert.matches("attempt to compare", problem, 1, true)
+              assert.matches("kvcodable.", problem, 1, true)
+            end
+          end
+        end
+      end
+    end)
+
+    it("are told apart in the words of Lua", function()
+      local ok, problem = pcall(function() return kv.date(1) < 5 end)
+      assert.is_false(ok)
+      assert.matches("attempt to compare kvcodable.date with number", problem,
+        1, true)
+    end)
+  end)
+
+  it("joins data with data and strings alone", function()
+    for _, other in ipairs { 1, kv.null, kv.date(1), {} } do
+      assert.has_error(function() return kv.data "a" .. other end)
+      assert.has_error(function() return other .. kv.data "a" end)
+    end
+    assert.equal("", (kv.data "" .. ""):bytes())
+  end)
+
   it("reads dates of every century, and refuses what is none", function()
     for text, seconds in pairs {
       ["1970-01-01T00:00:00Z"] = 0, ["2000-02-29T12:00:00Z"] = 951825600,
