@@ -110,7 +110,7 @@ int kvl_put_value(lua_State *L, kvl_state *state, const kvl_handle *handle,
     lua_pushvalue(L, value);
     kvl_convert_encoded(L, type_index, context);
     value = lua_gettop(L);
-    type = kvl_check_own_type(L, state, type_index, NULL); /* after Lua calls */
+    type = kvl_check_type(L, state, type_index, NULL); /* after Lua calls */
   }
   kvl_path_below(L, handle, path_index, &path);
   size_t dropped = 0;

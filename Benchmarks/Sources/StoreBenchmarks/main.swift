@@ -86,11 +86,14 @@ func durable<P: Peer>(_ type: P.Type, _ count: Int) throws -> (String, Double) {
     let (peer, _) = try filled(type, count)
     defer { peer.close() }
     var round = 0
-    let figure = try time(11) {
+    let setAndFlush = {
         round += 1
         try peer.set("key-5", "another \(round)")
         try peer.flush()
     }
+    // The memory that filling a large store let go of is sorted by the next requests for some, ten thousand pieces each.
+    for _ in 0..<20 { try setAndFlush() }
+    let figure = try time(11) { try setAndFlush() }
     try peer.set("key-5", "the value of 5")
     try peer.flush()
     return (P.name, figure)
