@@ -3,34 +3,26 @@
 
 #include "module.h"
 
-static int option(lua_State *L, int options, const char *name,
-                  const char *const *values) {
-  int value = 0;
-  if (lua_getfield(L, options, name) != LUA_TNIL) {
-    const char *text = lua_tostring(L, -1);
-    while (values[value] && (!text || strcmp(values[value], text) != 0))
-      value++;
-    if (!values[value])
-      luaL_error(L, "bad option '%s': %s", name, luaL_tolstring(L, -1, NULL));
-  }
-  lua_pop(L, 1);
-  return value;
-}
-
 static void check_options(lua_State *L, int index, kv_store_options *options) {
   static const char *const durabilities[] = {"coalesced", "immediate", "manual",
                                              NULL};
   static const char *const engines[] = {"automatic", "memory", "file", "sqlite",
                                         NULL};
+  static const char *const names[] = {
+      "defaults", "format",       "durability",    "synchronous", "engine",
+      "timeout",  "read_only",    "global_domain", "arguments",   "suites",
+      "context",  "managed_file", "types",         "schema",      NULL};
   options->size = sizeof *options;
   if (lua_isnoneornil(L, index)) return;
-  luaL_checktype(L, index, LUA_TTABLE);
+  kvl_check_options(L, index, names);
   options->format = kvl_check_format(L, index);
-  options->durability =
-      (kv_durability)option(L, index, "durability", durabilities);
-  options->engine = (kv_engine)option(L, index, "engine", engines);
+  options->durability = (kv_durability)kvl_check_word_option(
+      L, index, "durability", durabilities);
+  options->engine =
+      (kv_engine)kvl_check_word_option(L, index, "engine", engines);
   static const char *const synchronous[] = {"full", "normal", NULL};
-  options->sqlite_normal = option(L, index, "synchronous", synchronous);
+  options->sqlite_normal =
+      kvl_check_word_option(L, index, "synchronous", synchronous);
   lua_getfield(L, index, "read_only");
   options->read_only = lua_toboolean(L, -1);
   lua_getfield(L, index, "timeout");
