@@ -131,6 +131,9 @@ void kvl_check_alike(lua_State *L, const char *name);
 /* A text argument without NUL. Raises. */
 const char *kvl_check_word(lua_State *L, int index);
 
+/* Raises, where the script called kv.date and its kin, what was wrong. */
+int kvl_value_error(lua_State *L, const char *problem);
+
 void kvl_push_date(lua_State *L, double seconds_since_2001);
 void kvl_push_data(lua_State *L, const char *bytes, size_t length);
 
