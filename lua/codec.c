@@ -162,8 +162,8 @@ static int unarchive(lua_State *L) {
   luaL_checkany(L, 1);
   kv_decode_options options = check_decode_options(L, 3);
   int context = push_context(L, 3), converts = 0;
-  if (lua_istable(L, 3) && lua_getfield(L, 3, "class_name_key") != LUA_TNIL)
-    key.data = luaL_checklstring(L, -1, &key.length);
+  if (lua_istable(L, 3) && kvl_get_option(L, 3, "class_name_key", LUA_TSTRING))
+    key.data = lua_tolstring(L, -1, &key.length);
   const kv_type *type = kvl_check_type(L, state, 2, &converts);
   kv_tree *tree = kvl_try_tree(L, state, 1);
   if (!tree) return kvl_return_failure(L);

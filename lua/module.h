@@ -324,6 +324,9 @@ void kvl_check_set_options(lua_State *L, int index);
 int kvl_check_word_option(lua_State *L, int options, const char *name,
                           const char *const *words);
 
+/* Pushes the option, which is nil or of the type; whether it is there. Raises. */
+int kvl_get_option(lua_State *L, int options, const char *name, int type);
+
 /* The format that options name; the options may be nil or none. Raises. */
 kv_format kvl_check_format(lua_State *L, int options);
 

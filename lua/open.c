@@ -25,8 +25,8 @@ static void check_options(lua_State *L, int index, kv_store_options *options) {
       kvl_check_word_option(L, index, "synchronous", synchronous);
   lua_getfield(L, index, "read_only");
   options->read_only = lua_toboolean(L, -1);
-  lua_getfield(L, index, "timeout");
-  options->timeout = luaL_optnumber(L, -1, 0);
+  if (kvl_get_option(L, index, "timeout", LUA_TNUMBER))
+    options->timeout = lua_tonumber(L, -1);
   lua_getfield(L, index, "global_domain");
   options->without_global_domain =
       lua_isboolean(L, -1) && !lua_toboolean(L, -1);
@@ -35,11 +35,10 @@ static void check_options(lua_State *L, int index, kv_store_options *options) {
 
 /* Strings that the options name are borrowed: they stay on the stack. */
 static void check_layers(lua_State *L, int index, kv_store_options *options) {
-  if (lua_getfield(L, index, "managed_file") != LUA_TNIL)
+  if (kvl_get_option(L, index, "managed_file", LUA_TSTRING))
     options->managed_file.data =
-        luaL_checklstring(L, -1, &options->managed_file.length);
-  if (lua_getfield(L, index, "suites") == LUA_TNIL) return;
-  luaL_checktype(L, -1, LUA_TTABLE);
+        lua_tolstring(L, -1, &options->managed_file.length);
+  if (!kvl_get_option(L, index, "suites", LUA_TTABLE)) return;
   int table = lua_gettop(L);
   size_t count = (size_t)lua_rawlen(L, table);
   kv_str *suites = lua_newuserdatauv(L, (count + 1) * sizeof *suites, 0);

@@ -61,6 +61,14 @@ int kvl_check_word_option(lua_State *L, int options, const char *name,
   return which;
 }
 
+int kvl_get_option(lua_State *L, int options, const char *name, int type) {
+  int found = lua_getfield(L, options, name);
+  if (found != type && found != LUA_TNIL)
+    luaL_error(L, "bad option '%s': expected %s, found %s", name,
+               lua_typename(L, type), lua_typename(L, found));
+  return found != LUA_TNIL;
+}
+
 kv_format kvl_check_format(lua_State *L, int options) {
   static const char *const formats[] = {"any",      "xml",  "binary",
                                         "openstep", "json", NULL};

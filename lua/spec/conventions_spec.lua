@@ -147,6 +147,11 @@ describe("errors", function()
     assert.matches("bad option 'durability': never, expected "
       .. '"coalesced", "immediate" or "manual"',
       failure(kv.open_file, "x", { durability = "never" }), 1, true)
+    for name, found in pairs { timeout = "5", suites = "a",
+      managed_file = 5 } do
+      assert.matches("bad option '" .. name .. "': expected %w+, found "
+        .. type(found), failure(kv.open_file, "x", { [name] = found }))
+    end
     assert.matches("bad option 'format': yaml, expected",
       failure(kv.encode, 1, nil, { format = "yaml" }), 1, true)
     for name, call in pairs {
