@@ -99,7 +99,9 @@ docs:
 
 LIBDIR = $(PREFIX)/lib
 INCLUDEDIR = $(PREFIX)/include
-LUA_CMOD = $(shell pkg-config --define-variable=prefix=$(PREFIX) --variable=INSTALL_CMOD lua5.4)
+# Where the system's Lua looks: pkg-config knows for /usr, and names a folder that
+# is not searched for any other prefix.
+LUA_CMOD = $(if $(filter /usr,$(PREFIX)),$(shell pkg-config --variable=INSTALL_CMOD lua5.4),$(PREFIX)/lib/lua/5.4)
 
 install: lib
 	install -d $(DESTDIR)$(LIBDIR)/pkgconfig $(DESTDIR)$(INCLUDEDIR) $(DESTDIR)$(LUA_CMOD)

@@ -51,9 +51,8 @@ let package = Package(
             ],
             sources: [
                 "module.c", "walk.c", "build.c", "values.c", "date.c", "errors.c", "types.c", "codec.c", "path.c",
-                "session.c", "shapes.c", "store.c", "transaction.c", "migrate.c", "open.c", "whole.c", "notes.c",
-                "watch.c",
-                "host.c",
+                "session.c", "shapes.c", "store.c", "transaction.c", "migrate.c", "open.c", "options.c", "whole.c",
+                "notes.c", "watch.c", "host.c",
             ]),
 
         .target(name: "TestSupport", path: "Tests/Support/TestSupport", swiftSettings: strict),

@@ -32,6 +32,8 @@ def c_host(folder, stage):
     home.mkdir()
     good, output = run(program, HOSTS / "escape.lua", home, env=installed)
     check(good and is_tight(output), "a script finds no way out of the C host", output)
+    good, output = run(program, HOSTS / "escape.lua", folder / "none", env=installed)
+    check(not good and "No such file or directory" in output, "the C host says what is wrong with its folder", output)
 
 
 def swift_host(folder):

@@ -8,7 +8,8 @@ from pathlib import Path
 from tap import ROOT, check, environment, finish, run, version
 
 # Prefix and folder of libraries: a distribution's, a program's own, Debian's.
-PLACES = [("/usr", "/usr/lib"), ("/opt/kvcodable", "/opt/kvcodable/lib"), ("/usr", "/usr/lib/x86_64-linux-gnu")]
+PLACES = [("/usr", "/usr/lib"), ("/opt/kvcodable", "/opt/kvcodable/lib"), ("/usr", "/usr/lib/x86_64-linux-gnu"),
+          ("/usr/local", "/usr/local/lib")]
 
 WHERE = """
 local kv = require "kvcodable"
@@ -49,8 +50,11 @@ def consumer(stage, libraries, folder):
     check(good and output == f"kvcodable {version()}\n", "and runs", output)
 
 
-def lua_module(stage, files, folder):
+def lua_module(stage, prefix, files, folder):
     module = next((name for name in files if name.endswith("/kvcodable.so")), "none")
+    if prefix in ("/usr", "/usr/local"):
+        good, searched = run("lua5.4", "-e", "print(package.cpath)", env=environment(LUA_CPATH=None, LUA_CPATH_5_4=None))
+        check(f"/{Path(module).parent}/?.so" in searched.split(";"), f"Lua looks where {prefix} has the module", searched)
     script = folder / "where.lua"
     script.write_text(WHERE)
     good, output = run("lua5.4", script, cwd=folder,
@@ -75,7 +79,7 @@ def main():
             if number == 0:
                 check(listing(files) == readme_listing(), "the README lists what is installed", "\n".join(listing(files)))
             consumer(stage, libraries, folder)
-            lua_module(stage, files, folder)
+            lua_module(stage, prefix, files, folder)
     finally:
         shutil.rmtree(folder)
     finish()

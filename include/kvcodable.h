@@ -470,7 +470,7 @@ typedef struct kv_store kv_store;
 typedef enum kv_durability {
   KV_COALESCED = 0, /* on disk at most 100 ms later, at sync, close and exit */
   KV_IMMEDIATE = 1, /* on disk when the call returns */
-  KV_MANUAL = 2     /* at sync, close and exit */
+  KV_MANUAL = 2     /* at sync and close, and not at exit */
 } kv_durability;
 
 typedef enum kv_engine {
@@ -662,7 +662,7 @@ void kv_store_free(kv_store *store);
 typedef struct kv_transaction kv_transaction;
 
 /* Gives; end it with kv_transaction_commit() or kv_transaction_rollback().
- * `seconds` is how long to wait for the lock, 0 for the default of 5.
+ * `seconds` is how long to wait for the lock, 0 for the store's own timeout.
  * KV_TIMED_OUT when somebody else holds it longer. */
 kv_status kv_store_begin(kv_store *store, double seconds,
                          kv_transaction **transaction, kv_error **error);

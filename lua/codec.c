@@ -3,19 +3,12 @@
 
 #include "module.h"
 
-kv_format kvl_check_format(lua_State *L, int options) {
-  static const char *const formats[] = {"any",      "xml",  "binary",
-                                        "openstep", "json", NULL};
-  if (lua_isnoneornil(L, options)) return KV_FORMAT_ANY;
-  luaL_checktype(L, options, LUA_TTABLE);
-  kv_format format = KV_FORMAT_ANY;
-  if (lua_getfield(L, options, "format") != LUA_TNIL) {
-    if (lua_type(L, -1) != LUA_TSTRING)
-      luaL_argerror(L, options, "expected a string as format");
-    format = (kv_format)luaL_checkoption(L, -1, NULL, formats);
-  }
-  lua_pop(L, 1);
-  return format;
+/* The options of all of this file's functions: one table may serve them all. */
+static void check_options(lua_State *L, int index) {
+  static const char *const names[] = {
+      "format",         "depth", "expanded_nodes", "expanded_bytes", "context",
+      "class_name_key", NULL};
+  kvl_check_options(L, index, names);
 }
 
 static size_t limit(lua_State *L, int options, const char *name) {
@@ -33,6 +26,7 @@ static kv_decode_options check_decode_options(lua_State *L, int index) {
   kv_decode_options options;
   memset(&options, 0, sizeof options);
   options.size = sizeof options;
+  check_options(L, index);
   options.format = kvl_check_format(L, index);
   if (lua_isnoneornil(L, index)) return options;
   options.depth = limit(L, index, "depth");
@@ -112,6 +106,7 @@ static kv_tree *to_stored(lua_State *L, kvl_state *state, int value,
                           const kv_type **type, kv_format *format) {
   int converts = 0;
   kvl_check_type(L, state, value + 1, &converts);
+  check_options(L, value + 2);
   *format = kvl_check_format(L, value + 2);
   int context = push_context(L, value + 2);
   lua_pushvalue(L, value);
@@ -167,8 +162,8 @@ static int unarchive(lua_State *L) {
   luaL_checkany(L, 1);
   kv_decode_options options = check_decode_options(L, 3);
   int context = push_context(L, 3), converts = 0;
-  if (lua_istable(L, 3) && lua_getfield(L, 3, "class_name_key") != LUA_TNIL)
-    key.data = luaL_checklstring(L, -1, &key.length);
+  if (lua_istable(L, 3) && kvl_get_option(L, 3, "class_name_key", LUA_TSTRING))
+    key.data = lua_tolstring(L, -1, &key.length);
   const kv_type *type = kvl_check_type(L, state, 2, &converts);
   kv_tree *tree = kvl_try_tree(L, state, 1);
   if (!tree) return kvl_return_failure(L);

@@ -76,9 +76,9 @@ int kvl_new_date(lua_State *L) {
   if (lua_type(L, 2) == LUA_TNUMBER) {
     seconds = lua_tonumber(L, 2) - EPOCH;
   } else if (!parse_date(kvl_check_word(L, 2), &seconds)) {
-    return luaL_argerror(L, 2,
-                         "expected a time as \"2026-11-21T08:00:00Z\" or "
-                         "seconds since 1970");
+    return kvl_value_error(L,
+                           "expected a time as \"2026-11-21T08:00:00Z\" or "
+                           "seconds since 1970");
   }
   kvl_push_date(L, seconds);
   return 1;

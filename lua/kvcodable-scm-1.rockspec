@@ -24,9 +24,9 @@ build = {
       sources = {
         "lua/build.c", "lua/codec.c", "lua/date.c", "lua/errors.c",
         "lua/host.c", "lua/migrate.c", "lua/module.c", "lua/notes.c",
-        "lua/open.c", "lua/path.c", "lua/session.c", "lua/shapes.c",
-        "lua/store.c", "lua/transaction.c", "lua/types.c", "lua/values.c",
-        "lua/walk.c", "lua/watch.c", "lua/whole.c",
+        "lua/open.c", "lua/options.c", "lua/path.c", "lua/session.c",
+        "lua/shapes.c", "lua/store.c", "lua/transaction.c", "lua/types.c",
+        "lua/values.c", "lua/walk.c", "lua/watch.c", "lua/whole.c",
       },
       incdirs = { "$(KVCODABLE_INCDIR)" },
       libdirs = { "$(KVCODABLE_LIBDIR)" },

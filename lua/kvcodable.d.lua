@@ -1,6 +1,7 @@
 ---@meta kvcodable
 -- Annotations for editors (LuaLS). Every function of the module, with what it
--- takes and gives; the reference with examples is README.md.
+-- takes and gives; the reference with examples is README.md. One file, long as
+-- it is: editors are given one for a module.
 
 ---@class kvcodable
 ---@field _VERSION string
@@ -44,7 +45,7 @@ local kv = {}
 
 ---@class kvcodable.OpenOptions
 ---@field defaults? table values for what is absent
----@field format? "xml"|"binary" of a new file
+---@field format? "any"|"xml"|"binary"|"json" of a new file
 ---@field durability? "coalesced"|"immediate"|"manual"
 ---@field synchronous? "full"|"normal" of SQLite
 ---@field engine? "automatic"|"file"|"sqlite"|"memory"

@@ -10,6 +10,7 @@
  *   date.c     dates
  *   errors.c   the error object
  *   types.c    type arguments
+ *   options.c  tables of options
  *   codec.c    decode, encode, read, write
  *   path.c     the paths that scripts give and get
  *   session.c  the life of handles (session.h)
@@ -129,6 +130,9 @@ void kvl_check_alike(lua_State *L, const char *name);
 
 /* A text argument without NUL. Raises. */
 const char *kvl_check_word(lua_State *L, int index);
+
+/* Raises, where the script called kv.date and its kin, what was wrong. */
+int kvl_value_error(lua_State *L, const char *problem);
 
 void kvl_push_date(lua_State *L, double seconds_since_2001);
 void kvl_push_data(lua_State *L, const char *bytes, size_t length);
@@ -307,6 +311,21 @@ kv_store *kvl_check_whole(lua_State *L);
 
 /* The store of the handle at `index`; NULL where it is closed. */
 kv_store *kvl_store_at(lua_State *L, int index);
+
+/* Raises where options, which may be nil or none, are no table, or have a name
+ * that is not among `names`, which end with NULL. */
+void kvl_check_options(lua_State *L, int index, const char *const *names);
+
+/* The same of the options of a typed set. */
+void kvl_check_set_options(lua_State *L, int index);
+
+/* Which of `words`, which end with NULL, the option is: the first where it or
+ * all options are absent. Raises. */
+int kvl_check_word_option(lua_State *L, int options, const char *name,
+                          const char *const *words);
+
+/* Pushes the option, which is nil or of the type; whether it is there. Raises. */
+int kvl_get_option(lua_State *L, int options, const char *name, int type);
 
 /* The format that options name; the options may be nil or none. Raises. */
 kv_format kvl_check_format(lua_State *L, int options);

@@ -3,38 +3,30 @@
 
 #include "module.h"
 
-static int option(lua_State *L, int options, const char *name,
-                  const char *const *values) {
-  int value = 0;
-  if (lua_getfield(L, options, name) != LUA_TNIL) {
-    const char *text = lua_tostring(L, -1);
-    while (values[value] && (!text || strcmp(values[value], text) != 0))
-      value++;
-    if (!values[value])
-      luaL_error(L, "bad option '%s': %s", name, luaL_tolstring(L, -1, NULL));
-  }
-  lua_pop(L, 1);
-  return value;
-}
-
 static void check_options(lua_State *L, int index, kv_store_options *options) {
   static const char *const durabilities[] = {"coalesced", "immediate", "manual",
                                              NULL};
   static const char *const engines[] = {"automatic", "memory", "file", "sqlite",
                                         NULL};
+  static const char *const names[] = {
+      "defaults", "format",       "durability",    "synchronous", "engine",
+      "timeout",  "read_only",    "global_domain", "arguments",   "suites",
+      "context",  "managed_file", "types",         "schema",      NULL};
   options->size = sizeof *options;
   if (lua_isnoneornil(L, index)) return;
-  luaL_checktype(L, index, LUA_TTABLE);
+  kvl_check_options(L, index, names);
   options->format = kvl_check_format(L, index);
-  options->durability =
-      (kv_durability)option(L, index, "durability", durabilities);
-  options->engine = (kv_engine)option(L, index, "engine", engines);
+  options->durability = (kv_durability)kvl_check_word_option(
+      L, index, "durability", durabilities);
+  options->engine =
+      (kv_engine)kvl_check_word_option(L, index, "engine", engines);
   static const char *const synchronous[] = {"full", "normal", NULL};
-  options->sqlite_normal = option(L, index, "synchronous", synchronous);
+  options->sqlite_normal =
+      kvl_check_word_option(L, index, "synchronous", synchronous);
   lua_getfield(L, index, "read_only");
   options->read_only = lua_toboolean(L, -1);
-  lua_getfield(L, index, "timeout");
-  options->timeout = luaL_optnumber(L, -1, 0);
+  if (kvl_get_option(L, index, "timeout", LUA_TNUMBER))
+    options->timeout = lua_tonumber(L, -1);
   lua_getfield(L, index, "global_domain");
   options->without_global_domain =
       lua_isboolean(L, -1) && !lua_toboolean(L, -1);
@@ -43,11 +35,10 @@ static void check_options(lua_State *L, int index, kv_store_options *options) {
 
 /* Strings that the options name are borrowed: they stay on the stack. */
 static void check_layers(lua_State *L, int index, kv_store_options *options) {
-  if (lua_getfield(L, index, "managed_file") != LUA_TNIL)
+  if (kvl_get_option(L, index, "managed_file", LUA_TSTRING))
     options->managed_file.data =
-        luaL_checklstring(L, -1, &options->managed_file.length);
-  if (lua_getfield(L, index, "suites") == LUA_TNIL) return;
-  luaL_checktype(L, -1, LUA_TTABLE);
+        lua_tolstring(L, -1, &options->managed_file.length);
+  if (!kvl_get_option(L, index, "suites", LUA_TTABLE)) return;
   int table = lua_gettop(L);
   size_t count = (size_t)lua_rawlen(L, table);
   kv_str *suites = lua_newuserdatauv(L, (count + 1) * sizeof *suites, 0);

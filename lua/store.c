@@ -66,9 +66,14 @@ static int store_get(lua_State *L) {
   return 1;
 }
 
+void kvl_check_set_options(lua_State *L, int index) {
+  static const char *const names[] = {"replace", NULL};
+  kvl_check_options(L, index, names);
+}
+
 static uint32_t check_flags(lua_State *L, int options) {
   if (lua_isnoneornil(L, options)) return 0;
-  luaL_checktype(L, options, LUA_TTABLE);
+  kvl_check_set_options(L, options);
   lua_getfield(L, options, "replace");
   uint32_t flags = lua_toboolean(L, -1) ? KV_REPLACE : 0;
   lua_pop(L, 1);

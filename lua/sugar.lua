@@ -4,8 +4,9 @@
 
 local kv, shared = ...
 -- What a host may take away from its scripts later.
-local error, getmetatable, ipairs, math, next, pairs, setmetatable, table, type
-  = error, getmetatable, ipairs, math, next, pairs, setmetatable, table, type
+local error, getmetatable, ipairs, math, next, pairs, select, setmetatable,
+  table, type = error, getmetatable, ipairs, math, next, pairs, select,
+  setmetatable, table, type
 local array_tag, copied = shared.array_tag, shared.copied
 local describe, expression = kv.describe, kv.expression
 local attach, install, annotate = kv.attach, kv.install, kv.annotate
@@ -138,9 +139,21 @@ local function struct_converter(fields, which)
   end
 end
 
---- kv.struct "Name" { field = type, ... }
-function kv.struct(name)
+--- Begins the declaration of a name, which may not be one of a built-in type.
+local function begin(what, name, ...)
+  if type(name) ~= "string" or select("#", ...) > 0 then
+    error(('%s: expected kv.%s "Name" { ... }'):format(what, what), 3)
+  elseif builtins[name] then
+    error(("%s %s: the name is a built-in type's"):format(what, name), 3)
+  elseif not shared.is_name(name) then
+    error(("%s %s: no name for a type"):format(what, name), 3)
+  end
   defining[name] = true
+end
+
+--- kv.struct "Name" { field = type, ... }
+function kv.struct(name, ...)
+  begin("struct", name, ...)
   return function(given)
     local fields = {}
     for field, field_type in pairs(given) do
@@ -224,8 +237,8 @@ end
 -- the raw values. kv.enum "Shape" { "empty", circle = { radius = kv.double },
 -- square = kv.double }: cases with associated values, which scripts see as
 -- { circle = { radius = 1.0 } }, { square = { _0 = 1.0 } }, { empty = {} }.
-function kv.enum(name)
-  defining[name] = true
+function kv.enum(name, ...)
+  begin("enum", name, ...)
   return function(given)
     for _, value in pairs(given) do
       if type(value) == "table" then
@@ -271,7 +284,7 @@ function shared.parse(text, scope)
   if element then return kv.array_of(inside(element)):length(length) end
   element = inner:match "^%[(.*)%]$"
   if element then return kv.array_of(inside(element)) end
-  if inner:match "^[%a_\x80-\xff][%w_\x80-\xff]*$" then
+  if shared.is_name(inner) then
     return later(inner)
   end
   return new_type { description = inner }

@@ -107,6 +107,7 @@ static int store_update(lua_State *L) {
   }
   luaL_checktype(L, 4, LUA_TFUNCTION);
   lua_settop(L, 5);
+  kvl_check_set_options(L, 5);
   return run(L, kvl_state_of(L), update_body);
 }
 

@@ -102,6 +102,11 @@ local function define(name, self)
   return self
 end
 
+--- Whether a text may be the name of a type.
+local function is_name(text)
+  return text:match "^[%a_\x80-\xff][%w_\x80-\xff]*$" ~= nil
+end
+
 --- What a store's own names mean, before this state's: types by their names,
 -- and expressions, in which the others may stand.
 local function new_scope(given)
@@ -111,7 +116,7 @@ local function new_scope(given)
   local pending, scope = {}, { named = {} }
   for name, value in pairs(given) do
     if type(name) ~= "string" or builtins[name]
-      or not name:match "^[%a_\x80-\xff][%w_\x80-\xff]*$" then
+      or not is_name(name) then
       error(("types: %s is no name for a type"):format(tostring(name)), 0)
     end
     pending[name] = value
@@ -196,6 +201,14 @@ end
 -- where there is none, and where it decodes to nil too. Encoding to nil leaves
 -- the key out. In an array, where nothing can be left out, nil is kv.null.
 function Type:convert(functions)
+  local known = { decode = "function", encode = "function" }
+  local is_right = type(functions) == "table"
+  for name, value in next, is_right and functions or {} do
+    is_right = is_right and known[name] == type(value)
+  end
+  if not is_right then
+    error("convert: expected a table of functions, decode and encode", 2)
+  end
   local inner_decoder, inner_encoder = self.decoder, self.encoder
   local decode = functions.decode or function(value) return value end
   local encode = functions.encode or function(value) return value end
@@ -276,5 +289,5 @@ end
 shared.array_tag, shared.copied = array_tag, copied
 shared.named, shared.builtins, shared.defining = named, builtins, defining
 shared.is_type, shared.new_type = is_type, new_type
-shared.check_type, shared.define = check_type, define
+shared.check_type, shared.define, shared.is_name = check_type, define, is_name
 shared.new_scope = new_scope

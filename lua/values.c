@@ -65,6 +65,13 @@ const char *kvl_check_word(lua_State *L, int index) {
   return text;
 }
 
+int kvl_value_error(lua_State *L, const char *problem) {
+  luaL_where(L, 2); /* behind the metamethod that calls a type */
+  lua_pushstring(L, problem);
+  lua_concat(L, 2);
+  return lua_error(L);
+}
+
 /* ---- Comparing */
 
 /* What Lua says of an operand that has no order. */
@@ -169,17 +176,18 @@ static uint64_t check_number(lua_State *L, int index, int kind) {
 static int new_uint64(lua_State *L) {
   uint64_t value = 0;
   if (lua_isinteger(L, 2)) {
-    luaL_argcheck(L, lua_tointeger(L, 2) >= 0, 2, "expected 0 or more");
+    if (lua_tointeger(L, 2) < 0)
+      return kvl_value_error(L, "expected 0 or more");
     kvl_push_uint64(L, (uint64_t)lua_tointeger(L, 2));
     return 1;
   }
   const char *text = kvl_check_word(L, 2);
-  luaL_argcheck(L, *text, 2, "expected digits");
+  if (!*text) return kvl_value_error(L, "expected digits");
   for (; *text; text++) {
     uint64_t digit = (uint64_t)(unsigned char)*text - '0';
-    luaL_argcheck(L, digit <= 9, 2, "expected digits");
-    luaL_argcheck(L, value <= (UINT64_MAX - digit) / 10, 2,
-                  "expected at most 18446744073709551615");
+    if (digit > 9) return kvl_value_error(L, "expected digits");
+    if (value > (UINT64_MAX - digit) / 10)
+      return kvl_value_error(L, "expected at most 18446744073709551615");
     value = value * 10 + digit;
   }
   kvl_push_uint64(L, value);
@@ -228,8 +236,8 @@ static int uint64_number(lua_State *L) {
 /* kv.uid(n) */
 static int new_uid(lua_State *L) {
   lua_Integer value = luaL_checkinteger(L, 2);
-  luaL_argcheck(L, value >= 0 && value <= (lua_Integer)UINT32_MAX, 2,
-                "expected 0 to 4294967295");
+  if (value < 0 || value > (lua_Integer)UINT32_MAX)
+    return kvl_value_error(L, "expected 0 to 4294967295");
   kvl_push_uid(L, (uint32_t)value);
   return 1;
 }

@@ -114,7 +114,8 @@ static int store_watch(lua_State *L) {
   luaL_checktype(L, 3, LUA_TFUNCTION);
   lua_settop(L, 4);
   if (!lua_isnil(L, 4)) {
-    luaL_checktype(L, 4, LUA_TTABLE);
+    static const char *const names[] = {"subtree", NULL};
+    kvl_check_options(L, 4, names);
     lua_getfield(L, 4, "subtree");
     if (lua_toboolean(L, -1)) scope = KV_SCOPE_SUBTREE;
     lua_pop(L, 1);

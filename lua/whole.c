@@ -80,6 +80,8 @@ static int store_export(lua_State *L) {
   kv_error *error = NULL;
   kv_bytes bytes = {NULL, 0};
   kv_store *store = kvl_check_whole(L);
+  static const char *const names[] = {"format", NULL};
+  kvl_check_options(L, 2, names);
   kv_format format = kvl_check_format(L, 2);
   kv_status status = kv_store_export(store, format, &bytes, &error);
   if (status != KV_OK) return kvl_raise(L, state, status, error);
@@ -149,7 +151,9 @@ static int store_migrate_archive(lua_State *L) {
   uint32_t flags = 0;
   kv_store *store = kvl_check_store(L);
   lua_settop(L, 4);
-  if (lua_istable(L, 4)) {
+  if (!lua_isnil(L, 4)) {
+    static const char *const names[] = {"keep", NULL};
+    kvl_check_options(L, 4, names);
     lua_getfield(L, 4, "keep");
     if (lua_toboolean(L, -1)) flags = KV_KEEP_OLD;
     lua_pop(L, 1);

@@ -37,7 +37,9 @@ extension DefaultsStore {
         public var managedFile: String?
         /// The format of a new file: XML, binary or JSON. An existing file keeps its own.
         public var format = PropertyListFormat.xml
+        /// When what is set is on disk; of several open handles on a file the strictest counts.
         public var durability = DefaultsDurability.coalesced
+        /// How the file is kept.
         public var engine = Engine.automatic
         /// What a commit of the SQLite engine waits for. Once a handle on the file wanted all, its process's others do, too.
         public var synchronization = Synchronization.full

@@ -63,7 +63,6 @@ final class Condition: @unchecked Sendable {
     }
 
     func signal() { pthread_cond_signal(condition) }
-    func broadcast() { pthread_cond_broadcast(condition) }
 
     /// Waits with `lock` let go of. May return without a signal: look again.
     func wait(_ lock: Lock) { lock.wait(for: condition) }

@@ -193,7 +193,8 @@ extension Part {
         }
         if case .index(let index) = step, index < 0 || index > count {
             throw PropertyListError(
-                .pathMismatch, "Expected an index from 0 to \(count), found \(index)", at: place())
+                .pathMismatch, "Expected an element of the array or the place behind the last, found none",
+                at: place().appending(step))
         }
         switch self {
         case .edited(let container): return container

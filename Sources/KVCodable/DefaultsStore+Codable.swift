@@ -8,7 +8,8 @@ extension DefaultsStore {
     /// The value of a key as a Swift type; nil when the key is absent, and only then.
     ///
     /// - Parameter decoder: the strategies; the default ones read what ``encode(_:forKey:encoder:)`` writes.
-    /// - Throws: `DecodingError` with the path of what does not fit the type; ``DefaultsError`` of the store.
+    /// - Throws: `DecodingError` with the path, below the key, of what does not fit the type; ``DefaultsError`` of the
+    ///   store.
     public func decode<Value: Decodable>(
         _ type: Value.Type = Value.self, forKey key: String, decoder: KeyValueDecoder = KeyValueDecoder()
     ) throws -> Value? {

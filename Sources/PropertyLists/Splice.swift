@@ -68,7 +68,10 @@ struct Splice {
         try expect(.array, at: path)
         let count = Int(document.nodes[header].count)
         guard index >= 0, index <= count else {
-            throw PropertyListError(.pathMismatch, "Expected an index from 0 to \(count), found \(index)", at: path)
+            // Without numbers: there are languages that count from 1.
+            throw PropertyListError(
+                .pathMismatch, "Expected an element of the array or the place behind the last, found none",
+                at: path.appending(.index(index)))
         }
         if index < count {
             start = document.element(index, ofArrayAt: header)

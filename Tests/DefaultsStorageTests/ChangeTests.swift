@@ -57,7 +57,10 @@ import Testing
         let cases: [(PropertyListPath, PropertyListPath, String)] = [
             (["a", "n", "x"], ["a", "n"], "Expected Dictionary, found Int"),
             (["a", "list", "x"], ["a", "list"], "Expected Dictionary, found Array"),
-            (["a", "list", 3], ["a", "list"], "Expected an index from 0 to 2, found 3"),
+            (
+                ["a", "list", 3], ["a", "list", 3],
+                "Expected an element of the array or the place behind the last, found none"
+            ),
             (["a", 0], ["a"], "Expected Array, found Dictionary"),
             (
                 ["a", "new", 0], ["a", "new"],

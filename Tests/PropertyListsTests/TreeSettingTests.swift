@@ -28,13 +28,15 @@ import Testing
         #expect(list.value(at: ["window", "tags", 2])?.string == "c")
     }
 
+    private static let noPlace = "Expected an element of the array or the place behind the last, found none"
+
     @Test(
         "setting through what is no container is an error with the place",
         arguments: [
             (["name", "x"], "Expected Dictionary, found String", ["name"]),
             (["window", 0], "Expected Array, found Dictionary", ["window"]),
-            (["window", "tags", 3], "Expected an index from 0 to 2, found 3", ["window", "tags"]),
-            (["window", "tags", -1], "Expected an index from 0 to 2, found -1", ["window", "tags"]),
+            (["window", "tags", 3], noPlace, ["window", "tags", 3]),
+            (["window", "tags", -1], noPlace, ["window", "tags", -1]),
             (["none", 0], "Expected Array, found nothing: a missing array is not made by its index", ["none"]),
         ] as [(PropertyListPath, String, PropertyListPath)])
     func rejectsMismatch(path: PropertyListPath, message: String, place: PropertyListPath) throws {

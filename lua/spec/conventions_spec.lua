@@ -144,10 +144,35 @@ describe("errors", function()
     assert.matches("index from 1", failure(store.get, store, { true }), 1, true)
     assert.matches("function expected",
       failure(store.transaction, store, 5), 1, true)
-    assert.matches("bad option 'durability'",
+    assert.matches("bad option 'durability': never, expected "
+      .. '"coalesced", "immediate" or "manual"',
       failure(kv.open_file, "x", { durability = "never" }), 1, true)
-    assert.matches("invalid option",
+    for name, found in pairs { timeout = "5", suites = "a",
+      managed_file = 5 } do
+      assert.matches("bad option '" .. name .. "': expected %w+, found "
+        .. type(found), failure(kv.open_file, "x", { [name] = found }))
+    end
+    assert.matches("bad option 'format': yaml, expected",
       failure(kv.encode, 1, nil, { format = "yaml" }), 1, true)
+    for name, call in pairs {
+      durabilty = function(options) return kv.open_file("x", options) end,
+      replce = function(options) store:set("a", 1, "Int", options) end,
+      formt = function(options) return kv.encode(1, nil, options) end,
+      dept = function(options) return kv.decode("1", nil, options) end,
+      subtre = function(options) store:watch("a", print, options) end,
+      kep = function(options)
+        store:migrate_archive("a", "Int", options)
+      end,
+      form = function(options) return store:export(options) end,
+      [1] = function(options)
+        store:update("a", function() error "never" end, options)
+      end,
+    } do
+      assert.matches("bad option '" .. name .. "', expected \"",
+        failure(call, { [name] = true }), 1, true)
+    end
+    assert.matches("bad option '", failure(store.update, store, "a",
+      function() end, kv.int), 1, true) -- the type stands before the function
     assert.matches("whole store", failure(function()
       store:at "a":export()
     end), 1, true)

@@ -142,6 +142,24 @@ describe("declared types", function()
     end
   end)
 
+  it("have names of their own, and say how they are written", function()
+    local failure = support.failure
+    for _, declare in ipairs { kv.struct, kv.enum } do
+      assert.matches("built%-in type", failure(declare, "Int"))
+      assert.matches("no name for a type", failure(declare, "a b"))
+      assert.matches('"Name" { ... }', failure(declare, { "a" }), 1, true)
+      assert.matches('"Name" { ... }', failure(declare, "A", {}), 1, true)
+    end
+    assert.equal(5, kv.decode("5", "Int", { format = "json" }))
+  end)
+
+  it("convert with a table of functions", function()
+    for _, wrong in ipairs { print, { decod = print }, { decode = 5 } } do
+      assert.matches("table of functions, decode and encode",
+        support.failure(kv.int.convert, kv.int, wrong))
+    end
+  end)
+
   it("never store transient fields", function()
     local Item = kv.struct "Item" { id = kv.int, cache = kv.any:transient() }
     store:set("item", { id = 1, cache = { "big" } }, Item)

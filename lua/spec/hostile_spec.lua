@@ -1,3 +1,5 @@
+-- What a script may try. In one file, long as it is: so it can be seen what
+-- nobody has tried yet.
 local kv = require "kvcodable"
 local support = require "lua.spec.support"
 local failure = support.failure

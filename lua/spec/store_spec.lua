@@ -128,6 +128,16 @@ describe("stores", function()
     assert.matches("store %(open%)", tostring(store))
   end)
 
+  it("say which element there is no place for, counted from 1", function()
+    local store <close> = assert(kv.open_file("x", { engine = "memory" }))
+    store:set("list", { 1 })
+    local problem = support.failure(store.set, store, { "list", 5 }, 1)
+    assert.equal("path_mismatch", problem.code)
+    assert.same({ "list", 5 }, problem.path)
+    assert.equal("Expected an element of the array or the place behind the "
+      .. "last at list[5], found none", problem.message)
+  end)
+
   it("refuse what a path forbids", function()
     local store <close> = assert(kv.open_file(path))
     store:set("text", "x")

@@ -1,4 +1,5 @@
 local kv = require "kvcodable"
+local support = require "lua.spec.support"
 
 -- Through the library and back, without a file.
 local function pass(value)
@@ -132,6 +133,16 @@ describe("values", function()
       "2026-13-01T00:00:00Z", "2026-01-01 00:00:00Z", "2026-01-01T00:00:00",
       "2026-01-01T24:00:00Z", "2026-01-01T00:00:00Zx" } do
       assert.has_error(function() kv.date(text) end)
+    end
+    -- Where the script says it, and not where the module does.
+    for make, wrong in pairs {
+      [kv.date] = "today", [kv.uint64] = "-1", [kv.uid] = -1,
+    } do
+      assert.matches("^[^:]*values_spec.lua:%d+: expected ",
+        support.failure(function()
+          local value = make(wrong)
+          return value
+        end))
     end
   end)
 

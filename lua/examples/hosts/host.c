@@ -9,11 +9,14 @@
 #include <lualib.h>
 #include <stdio.h>
 
-/* Says what went wrong and frees the error; whether all is well. */
-static int check(kv_status status, kv_error *error) {
+/* Says what went wrong and frees the error; whether all is well. Takes the
+ * error's address: C may read an argument before it makes the call that is
+ * another one, and the error is not there yet. */
+static int check(kv_status status, kv_error **error) {
   if (status >= 0) return 1;
-  fprintf(stderr, "%s\n", kv_error_message(error).data);
-  kv_error_free(error);
+  fprintf(stderr, "%s\n", kv_error_message(*error).data);
+  kv_error_free(*error);
+  *error = NULL;
   return 0;
 }
 
@@ -27,7 +30,7 @@ static int set_text(kv_store *store, const kv_step *path, size_t steps,
   kv_status status = kv_store_set(store, path, steps, tree, NULL, 0, &error);
   kv_tree_free(tree);
   kv_builder_free(builder);
-  return check(status, error);
+  return check(status, &error);
 }
 
 /* The libraries that reach nothing outside the state. */
@@ -55,13 +58,13 @@ static int give(lua_State *L, const kv_store *store) {
   kv_step mine[] = {kv_key("plugins"), kv_key("demo")};
   options.size = sizeof options;
   options.policy = KV_LUA_SANDBOX;
-  if (!check(kv_lua_open(L, &options, &error), error)) return 0;
+  if (!check(kv_lua_open(L, &options, &error), &error)) return 0;
   lua_setglobal(L, "kv");
   if (!check(kv_lua_push_store(L, store, &ui, 1, KV_LUA_READ_ONLY, &error),
-             error))
+             &error))
     return 0;
   lua_setglobal(L, "ui");
-  if (!check(kv_lua_push_store(L, store, mine, 2, 0, &error), error)) return 0;
+  if (!check(kv_lua_push_store(L, store, mine, 2, 0, &error), &error)) return 0;
   lua_setglobal(L, "mine");
   return 1;
 }
@@ -93,7 +96,7 @@ int main(int count, char **arguments) {
   kv_step secret = kv_key("secret"), theme[] = {kv_key("ui"), kv_key("theme")};
   char path[4096];
   snprintf(path, sizeof path, "%s/host.plist", arguments[2]);
-  if (!check(kv_store_open_file(kv_string(path), NULL, &store, &error), error))
+  if (!check(kv_store_open_file(kv_string(path), NULL, &store, &error), &error))
     return 1;
   int good = set_text(store, &secret, 1, "keep out") &&
              set_text(store, theme, 2, "light");
@@ -106,7 +109,7 @@ int main(int count, char **arguments) {
   /* The script closed its handles; the program's is open, and unchanged. */
   kv_tree *left = NULL;
   good =
-      good && check(kv_store_get(store, theme, 2, NULL, &left, &error), error);
+      good && check(kv_store_get(store, theme, 2, NULL, &left, &error), &error);
   kv_cursor root = kv_tree_root(left);
   kv_str text = {NULL, 0};
   good = good && kv_cursor_string(&root, &text) == KV_OK;
