@@ -214,6 +214,20 @@ import Testing
         DateRow(
             strategy: .secondsSince1970, integers: .exact, value: { "2" },
             expected: "typeMismatch SELF: Expected BinaryInteger at SELF, found String"),
+        DateRow(
+            strategy: .iso8601Format(.iso8601), integers: .exact, value: { "1970-01-01T00:00:02Z" }, expected: "2.0"),
+        DateRow(
+            strategy: .iso8601Format(.iso8601), integers: .exact, value: { "x" },
+            expected: "dataCorrupted SELF: Date at SELF cannot be decoded. \"x\" is not a date"),
+        DateRow(
+            strategy: .parsed { Double($0).map(Date.init(timeIntervalSince1970:)) }, integers: .exact,
+            value: { "2.5" }, expected: "2.5"),
+        DateRow(
+            strategy: .parsed { _ in nil }, integers: .exact, value: { "x" },
+            expected: "dataCorrupted SELF: Date at SELF cannot be decoded. \"x\" is not a date"),
+        DateRow(
+            strategy: .parsed { _ in nil }, integers: .exact, value: { 1 },
+            expected: "typeMismatch SELF: Expected String at SELF, found Int"),
         DateRow(strategy: .secondsSince1970, integers: .rounding(rule: .down), value: { 1.9 }, expected: "1.0"),
         DateRow(
             strategy: .millisecondsSince1970, integers: .rounding(rule: .up), value: { 1499.5 }, expected: "1.5"),
@@ -225,7 +239,7 @@ import Testing
             expected: "\(Double(Int64.max))"),
     ]
 
-    @Test("a date in seconds or milliseconds is a number under the integer strategy", arguments: dateRows)
+    @Test("a date follows the strategy, and one in seconds or milliseconds the integers' as well", arguments: dateRows)
     func decodesDates(row: DateRow) throws {
         var decoder = KeyValueDecoder()
         decoder.dateDecodingStrategy = row.strategy
