@@ -239,4 +239,51 @@ private struct Row: Encodable {
         let expected = (0..<12).map { ["a \($0 % 3)": 0, "b \($0 % 3)": 1] as [String: Any] as Any }
         #expect(try encodesAlike(rows, encoder, as: expected))
     }
+
+    @Test("an element that changes the array it is encoded from changes nothing that is encoded")
+    func encodesFromHeldArrays() throws {
+        final class Shelf: Encodable {
+            var books: [Book] = []
+        }
+        struct Book: Encodable {
+            let shelf: Shelf
+            let title: String
+            func encode(to encoder: any Encoder) throws {
+                shelf.books.removeAll()
+                var container = encoder.container(keyedBy: TextKey.self)
+                try container.encode(title, forKey: TextKey("title"))
+            }
+        }
+        let titles = (0..<20).map { "a title that is longer than a small string, \($0)" }
+        let expected = titles.map { ["title": $0] as [String: Any] as Any }
+        let shelf = Shelf()
+        shelf.books = titles.map { Book(shelf: shelf, title: $0) }
+        let any = try KeyValueEncoder().encode(shelf)
+        #expect(isSame(any, ["books": expected] as [String: Any]) && shelf.books.isEmpty)
+        shelf.books = titles.map { Book(shelf: shelf, title: $0) }
+        #expect(try KeyValueEncoder().encodeToPropertyList(shelf) == PropertyList(any: ["books": expected]))
+    }
+
+    @Test("arrays of every element: of none, of nil, of words, of arrays, of values without a size")
+    func writesArrays() throws {
+        struct Nothing: Encodable {}
+        struct Word: Encodable { var value: Int }
+        struct Mixed: Encodable {
+            var nothing = [Nothing(), Nothing()]
+            var words = [Word(value: 1), Word(value: 2)]
+            var grid = [[Word(value: 3)], [], [Word(value: 4)]]
+            var holes: [Word?] = [nil, Word(value: 5)]
+            var none: [Word] = []
+        }
+        let expected: [String: Any] = [
+            "nothing": [[String: Any](), [String: Any]()] as [Any], "none": [Any](),
+            "words": [["value": 1] as [String: Any], ["value": 2] as [String: Any]] as [Any],
+            "grid": [[["value": 3] as [String: Any]] as [Any], [Any](), [["value": 4] as [String: Any]] as [Any]]
+                as [Any],
+            "holes": ["$null", ["value": 5] as [String: Any]] as [Any],
+        ]
+        var encoder = KeyValueEncoder()
+        encoder.nilEncodingStrategy = .stringNull
+        #expect(try encodesAlike([Mixed(), Mixed()], encoder, as: [expected, expected] as [Any]))
+    }
 }
