@@ -11,10 +11,13 @@ private enum Rank: Int, Codable, Sendable {
 private enum Named: String, Codable, CodingKeyRepresentable, Sendable { case one }
 
 private struct Plan: Codable, Equatable, Sendable {
+    struct Part: Codable, Equatable, Sendable { var name: String }
+
     var byLevel: [Level: [Int]] = [.low: [1], .high: []]
     var byRank: [Rank: String] = [.first: "a", .second: "b"]
     var byName: [Named: Int] = [.one: 1]
     var byID: [UUID: Int] = [UUID(): 1]
+    var parts = [Part(name: "a name that is longer than a small string"), Part(name: "b")]
 }
 
 private struct Scaled: CodableWithConfiguration, Equatable {
