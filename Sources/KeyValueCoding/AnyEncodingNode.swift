@@ -26,6 +26,8 @@ final class AnyEncodingNode: EncodingNode {
 
     override var position: Int { array.count }
 
+    override func makeRoom(for count: Int) { array.reserveCapacity(count) }
+
     @inline(__always) func put(_ value: Any, at slot: EncodingSlot) {
         switch slot {
         case .named(let name):

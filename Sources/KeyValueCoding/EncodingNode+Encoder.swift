@@ -54,7 +54,7 @@ extension EncodingNode: Encoder {
     }
 
     /// Makes this node a dictionary or an array; false where it is something else already.
-    private final func opened(_ wanted: Shape, _ maker: Unmanaged<EncodingContainerMaker>?) -> Bool {
+    final func opened(_ wanted: Shape, _ maker: Unmanaged<EncodingContainerMaker>?) -> Bool {
         if shape == wanted { return true }
         guard shape == .none else {
             fail(invalid(self, .none) { "Value at \($0) is already encoded as another kind of container" })

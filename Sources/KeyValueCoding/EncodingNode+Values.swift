@@ -14,7 +14,7 @@ extension EncodingNode {
         try encodePlain(value, at: slot, key)
     }
 
-    private final func encodePlain<T: Encodable>(
+    final func encodePlain<T: Encodable>(
         _ value: T, at slot: EncodingSlot, _ key: LentKey
     ) throws {
         if defers(slot) { return try encodeDeferred(value, at: slot, key) }
@@ -22,13 +22,24 @@ extension EncodingNode {
             defer { child.release() }
             begin(child, at: slot)
             do {
-                if try !child.encodeKeyed(value) { try value.encode(to: child) }
+                if try !child.encodeCollection(value) { try value.encode(to: child) }
                 try end(child, at: slot)
             } catch {
                 abandon(child)
                 throw error
             }
         }
+    }
+
+    /// Writes this node's value without the type's own code where that is done better: an array, or a dictionary under
+    /// the strategy; false for every other.
+    @inline(__always) final func encodeCollection<T: Encodable>(_ value: T) throws -> Bool {
+        // An array is one word: most other types are not asked.
+        if MemoryLayout<T>.size == MemoryLayout<UnsafeRawPointer>.size, let array = context.array(T.self) {
+            try array.write(value, to: self)
+            return true
+        }
+        return try context.keysDictionaries && encodeKeyed(value)
     }
 
     private final func encodeDeferred<T: Encodable>(

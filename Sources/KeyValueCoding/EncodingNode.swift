@@ -93,6 +93,9 @@ class EncodingNode: EncodingSeat {
     /// Forgets what `child` has written: its value threw an error, which its parent may yet swallow.
     func abandon(_ child: EncodingNode) {}
 
+    /// Makes room for so many elements, if that is worth while.
+    func makeRoom(for count: Int) {}
+
     /// Elements written directly: neither dropped nor deferred.
     var position: Int { 0 }
 

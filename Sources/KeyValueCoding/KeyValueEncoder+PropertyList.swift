@@ -13,7 +13,7 @@ extension KeyValueEncoder {
         root.lends = true
         defer { root.release() }
         do {
-            try root.encodeRoot(value) { if try !root.encodeKeyed(value) { try value.encode(to: $0) } }
+            try root.encodeRoot(value) { if try !root.encodeCollection(value) { try value.encode(to: $0) } }
             return try root.finish()
         } catch let error as PropertyListError {
             throw EncodingError.invalidValue(value, error.codingContext)

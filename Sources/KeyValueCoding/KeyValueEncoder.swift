@@ -28,7 +28,7 @@ public struct KeyValueEncoder: Sendable {
         let root = AnyEncodingNode(EncodingContext(self))
         root.lends = true
         defer { root.release() }
-        try root.encodeRoot(value) { if try !root.encodeKeyed(value) { try value.encode(to: $0) } }
+        try root.encodeRoot(value) { if try !root.encodeCollection(value) { try value.encode(to: $0) } }
         return root.take()
     }
 }

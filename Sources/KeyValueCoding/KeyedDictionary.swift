@@ -52,8 +52,7 @@ extension Dictionary: ReadableCollection, ReadableDictionary where Key: Decodabl
 extension EncodingNode {
     /// Writes a dictionary by the text of its keys, under the strategy; false where it is to be written flat.
     final func encodeKeyed<T: Encodable>(_ value: T) throws -> Bool {
-        guard case .keyed = context.options.dictionaryKeyEncodingStrategy,
-            let dictionary = value as? any KeyedDictionary,
+        guard context.keysDictionaries, let dictionary = value as? any KeyedDictionary,
             let entries = try dictionary.namedEntries(name(of:))
         else { return false }
         let container = KeyedEncodingStore<NameKey>(try keyed(), converts: false)

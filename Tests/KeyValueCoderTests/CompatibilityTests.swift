@@ -11,6 +11,10 @@ import Testing
         inferred: crab
         list: ["long"]
         width: Int8
+        encoder's defaults: true
+        decoder's defaults: true
+        shared: true
+        strategies: 5
         kind: typeMismatch String: Expected String at SELF[0].name, found Int
         missing: keyNotFound name: Dictionary does not contain key SELF[0].name
         array: typeMismatch Dictionary<String, Any>: Expected Dictionary<String, Any> at SELF, found Array<Int>

@@ -36,6 +36,7 @@ private let isoForms: [(ISO8601DateFormatter.Options, String)] = [
     }
 
     static let rows: [Row] = [
+        Row(Float(1.5), from: NSNumber(value: 1.5)), Row(Float(2), from: NSDecimalNumber(string: "2")),
         Row(true, from: NSNumber(value: true)), Row(false, from: NSNumber(value: false)),
         Row(1, from: NSNumber(value: Int8(1))), Row(Int8(-1), from: NSNumber(value: Int16(-1))),
         Row(UInt8(200), from: NSNumber(value: UInt8(200))), Row(1, from: NSNumber(value: UInt32(1))),
@@ -130,6 +131,52 @@ private let isoForms: [(ISO8601DateFormatter.Options, String)] = [
         let elements = try #require(try encoder.encode([1, nil]) as? [Any])
         #expect(elements[0] as? Int == 1 && elements[1] is NSNull)
         #expect(try encoder.encode(Int?.none) is NSNull)
+        struct Note: Encodable { var text: String?, tags: [String: String?] }
+        let note = try #require(try encoder.encode(Note(text: nil, tags: ["a": nil])) as? [String: Any])
+        #expect(note.keys.sorted() == ["tags"])
+        #expect((note["tags"] as? [String: Any])?["a"] is NSNull)
+    }
+
+    private struct NameKey: CodingKey {
+        var stringValue: String
+        var intValue: Int? { nil }
+        init(stringValue: String) { self.stringValue = stringValue }
+        init?(intValue: Int) { return nil }
+    }
+
+    /// One property of any name.
+    private struct Named: Codable {
+        var name: String
+        init(name: String) { self.name = name }
+        func encode(to encoder: any Encoder) throws {
+            var container = encoder.container(keyedBy: NameKey.self)
+            try container.encode(1, forKey: NameKey(stringValue: name))
+        }
+        init(from decoder: any Decoder) throws {
+            let key = try #require(CodingUserInfoKey(rawValue: "name"))
+            name = try #require(decoder.userInfo[key] as? String)
+            _ = try decoder.container(keyedBy: NameKey.self).decode(Int.self, forKey: NameKey(stringValue: name))
+        }
+    }
+
+    @Test(
+        "names become snake case as Foundation makes it, and are found by it again", arguments: 0..<300 as Range<UInt64>
+    )
+    func convertsNamesAsFoundation(seed: UInt64) throws {
+        var random = Seeded(seed: seed)
+        let letters = ["a", "b", "B", "C", "URL", "_", "2", "é", "É"]
+        let name = (0..<Int.random(in: 1...9, using: &random)).map { _ in random.one(of: letters) }.joined()
+        let theirs = JSONEncoder()
+        theirs.keyEncodingStrategy = .convertToSnakeCase
+        let object = try JSONSerialization.jsonObject(with: theirs.encode(Named(name: name)))
+        var encoder = KeyValueEncoder()
+        encoder.keyEncodingStrategy = .convertToSnakeCase
+        let entries = try #require(try encoder.encode(Named(name: name)) as? [String: Any])
+        #expect(Array(entries.keys) == (object as? [String: Any]).map { Array($0.keys) })
+        var decoder = KeyValueDecoder()
+        decoder.keyDecodingStrategy = .convertFromSnakeCase
+        decoder.userInfo[try #require(CodingUserInfoKey(rawValue: "name"))] = name
+        #expect(try decoder.decode(Named.self, from: entries).name == name)
     }
 
     @Test("nil strategies tell nil from values")
@@ -144,9 +191,14 @@ private let isoForms: [(ISO8601DateFormatter.Options, String)] = [
 
     @Test("CGFloat, CGPoint and Float16 become Swift's own numbers")
     func encodesGeometry() throws {
-        #expect(try KeyValueEncoder().encode(CGFloat(1.5)) as? Double == 1.5)
-        let point = try #require(try KeyValueEncoder().encode(CGPoint(x: 1, y: 2)) as? [Any])
-        #expect(point.map { $0 as? Double } == [1, 2])
+        let number = try #require(try KeyValueEncoder().encode(CGFloat(1.5)))
+        #expect(type(of: number) == Double.self && number as? Double == 1.5)
+        let small = try #require(try KeyValueEncoder().encode(Float16(1.5)))
+        #expect(type(of: small) == Float.self && small as? Float == 1.5)
+        let encoded = try #require(try KeyValueEncoder().encode(CGPoint(x: 1, y: 2)))
+        #expect(type(of: encoded) == [Any].self)
+        let point = try #require(encoded as? [Any])
+        #expect(point.map { $0 as? Double } == [1, 2] && point.allSatisfy { type(of: $0) == Double.self })
         #expect(try KeyValueDecoder().decode(CGPoint.self, from: point) == CGPoint(x: 1, y: 2))
     }
 
@@ -175,8 +227,17 @@ private let isoForms: [(ISO8601DateFormatter.Options, String)] = [
             var errorDescription: String? { "no calendar" }
         }
         var encoder = KeyValueEncoder()
-        encoder.dateEncodingStrategy = .custom { _ in throw Failure() }
-        #expect(text { try encoder.encode(["a": [Date()]]) } == "Date at SELF.a[0] cannot be encoded. no calendar")
+        let day = Date(timeIntervalSinceReferenceDate: 0)
+        encoder.dateEncodingStrategy = .custom { date in
+            if date == day { throw Failure() }
+            return 1
+        }
+        let value = ["calendar": [day + 1, day]]
+        #expect(text { try encoder.encode(value) } == "Date at SELF.calendar[1] cannot be encoded. no calendar")
+        let error = #expect(throws: EncodingError.self) { try encoder.encode(value) }
+        guard case .invalidValue(let culprit, let context) = error else { return }
+        #expect(culprit as? Date == day && context.underlyingError is Failure)
+        #expect(context.codingPath.map(\.stringValue) == ["calendar", "Index 1"])
     }
 
     @Test("ISO 8601 dates follow the options", arguments: isoForms)

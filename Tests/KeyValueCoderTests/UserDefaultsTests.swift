@@ -36,6 +36,8 @@ import Testing
         let stored = try #require(defaults.dictionary(forKey: "settings"))
         #expect(stored["link"] as? String == "https://a.b/c?d=e")
         #expect(stored["price"] as? String == "12345678901234567.25")
+        let holes = try #require(stored["holes"] as? [Any])
+        #expect(holes.count == 2 && holes[0] as? Int == 1 && holes[1] as? String == "$null")
     }
 
     @Test("a struct survives the property-list file that UserDefaults keeps")

@@ -4,6 +4,7 @@ import PropertyLists
 /// Whether two trees of `Any` hold the same values of the same dynamic types.
 func isSame(_ left: Any?, _ right: Any?) -> Bool {
     guard let left, let right else { return left == nil && right == nil }
+    if isNone(left) == nil, type(of: left) != type(of: right) { return false }
     switch (left, right) {
     case (let left as [String: Any], let right as [String: Any]):
         return left.count == right.count && left.allSatisfy { isSame($0.value, right[$0.key]) && right[$0.key] != nil }

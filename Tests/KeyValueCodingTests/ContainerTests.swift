@@ -2,7 +2,7 @@ import KeyValueCoding
 import PropertyLists
 import Testing
 
-private enum Keys: String, CodingKey { case one, two, aList, aTable, nothingHere }
+private enum Keys: String, CodingKey { case one, two, aList, aTable, aPart, nothingHere }
 
 /// Decodes by a closure found in `userInfo`.
 private struct Reader: Decodable {
@@ -15,8 +15,18 @@ private struct Reader: Decodable {
     }
 }
 
-private func read(_ value: Any, _ body: @escaping @Sendable (any Decoder) throws -> Void) throws {
-    var decoder = KeyValueDecoder()
+/// Says whether its decoder has what `read` put into `userInfo`.
+private struct Finder: Decodable {
+    let isFound: Bool
+
+    init(from decoder: any Decoder) throws { isFound = try decoder.userInfo[#require(Reader.key)] != nil }
+}
+
+private func read(
+    _ value: Any, _ decoder: KeyValueDecoder = KeyValueDecoder(),
+    _ body: @escaping @Sendable (any Decoder) throws -> Void
+) throws {
+    var decoder = decoder
     try decoder.userInfo[#require(Reader.key)] = body
     _ = try decoder.decode(Reader.self, from: value)
 }
@@ -163,13 +173,46 @@ private func read(_ value: Any, _ body: @escaping @Sendable (any Decoder) throws
             var container = encoder.container(keyedBy: Keys.self)
             try container.encodeNil(forKey: .nothingHere)
             _ = container.nestedUnkeyedContainer(forKey: .aList)
-            try 1.encode(to: container.superEncoder(forKey: .aTable))
+            try 1.encode(to: container.superEncoder(forKey: .aPart))
+            var table = container.nestedContainer(keyedBy: Keys.self, forKey: .aTable)
+            try table.encode(2, forKey: .aList)
         }
         var encoder = KeyValueEncoder()
         encoder.keyEncodingStrategy = .convertToSnakeCase
         encoder.nilEncodingStrategy = .stringNull
-        let expected: [String: Any] = ["nothing_here": "$null", "a_list": [Any](), "a_table": 1]
+        let expected: [String: Any] = [
+            "nothing_here": "$null", "a_list": [Any](), "a_part": 1, "a_table": ["a_list": 2] as [String: Any],
+        ]
         #expect(try encodesAlike(value, encoder, as: expected))
+        var decoder = KeyValueDecoder()
+        decoder.keyDecodingStrategy = .convertFromSnakeCase
+        decoder.nilDecodingStrategy = .stringNull
+        try read(expected, decoder) { decoder in
+            let container = try decoder.container(keyedBy: Keys.self)
+            #expect(Set(container.allKeys) == [.nothingHere, .aList, .aPart, .aTable])
+            #expect(try container.contains(.nothingHere) && container.decodeNil(forKey: .nothingHere))
+            #expect(try container.nestedUnkeyedContainer(forKey: .aList).isAtEnd)
+            #expect(try Int(from: container.superDecoder(forKey: .aPart)) == 1)
+            let table = try container.nestedContainer(keyedBy: Keys.self, forKey: .aTable)
+            #expect(try table.decode(Int.self, forKey: .aList) == 2)
+        }
+    }
+
+    @Test("userInfo is seen by every nested decoder")
+    func passesUserInfoToDecoders() throws {
+        let value: [String: Any] = ["one": [[1]], "aTable": ["one": 2], "aPart": 3, "super": 4]
+        let key = try #require(Reader.key)
+        @Sendable func isThere(_ decoder: any Decoder) -> Bool { decoder.userInfo[key] != nil }
+        try read(value) { decoder in
+            let container = try decoder.container(keyedBy: Keys.self)
+            #expect(try isThere(container.superDecoder()) && isThere(container.superDecoder(forKey: .aPart)))
+            var list = try container.nestedUnkeyedContainer(forKey: .one)
+            var inner = try list.nestedUnkeyedContainer()
+            #expect(try isThere(inner.superDecoder()))
+            let table = try container.nestedContainer(keyedBy: Keys.self, forKey: .aTable)
+            #expect(try isThere(table.superDecoder(forKey: .one)))
+            #expect(try container.decode([[Finder]].self, forKey: .one)[0][0].isFound)
+        }
     }
 
     @Test("userInfo is seen by every nested encoder")

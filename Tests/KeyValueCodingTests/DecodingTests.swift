@@ -33,6 +33,9 @@ import Testing
         Row(["a": 1], from: ["a": 1]), Row(["a": 1], from: ["a": UInt8(1)] as [String: Any]),
         Row(["a": 1], from: ["a": 1] as [AnyHashable: Any]), Row([1: "a"], from: ["1": "a"]),
         Row([1, nil], from: [1, Int?.none as Any]), Row([[1]], from: [[1]]), Row(Set([1]), from: [1]),
+        Row(Double(-5), from: Int8(-5)), Row(1e30, from: Decimal(string: "1e30")!), Row(Double(1), from: UInt128(1)),
+        Row(Float(UInt64.max), from: UInt64.max), Row(Float(1.5), from: Decimal(1.5)), Row(Float(-1), from: Int16(-1)),
+        Row(Decimal(2), from: UInt8(2)), Row(Decimal(1.5), from: Float(1.5)), Row(Decimal(5), from: Decimal(5)),
         Row(Float16(0.5), from: Float(0.5)), Row(Duration.nanoseconds(1), from: [0, 1_000_000_000]),
     ]
 
@@ -59,9 +62,16 @@ import Testing
 
     struct Item: Codable { var name: String }
     struct List: Codable { var tArray: [Item] }
+    /// Its key has an integer value, by which a path names it.
+    struct Numbered: Codable {
+        var width: Int
+        enum CodingKeys: Int, CodingKey { case width = 7 }
+    }
 
     static let rejections: [Rejection] = [
         .init(Bool.self, from: 1, "typeMismatch SELF: Expected Bool at SELF, found Int"),
+        .init(Bool.self, from: 0, "typeMismatch SELF: Expected Bool at SELF, found Int"),
+        .init(Bool.self, from: 1.0, "typeMismatch SELF: Expected Bool at SELF, found Double"),
         .init(Bool.self, from: "YES", "typeMismatch SELF: Expected Bool at SELF, found String"),
         .init(
             [Int].self, from: [1, 2, true] as [Any],
@@ -71,6 +81,13 @@ import Testing
             [UInt8].self, from: [1, 2, 256],
             "typeMismatch SELF[2]: Int at SELF[2], cannot be exactly represented by UInt8"),
         .init(Int.self, from: 1.5, "typeMismatch SELF: Double at SELF, cannot be exactly represented by Int"),
+        .init(Int.self, from: Float(1.5), "typeMismatch SELF: Float at SELF, cannot be exactly represented by Int"),
+        .init(UInt.self, from: -1, "typeMismatch SELF: Int at SELF, cannot be exactly represented by UInt"),
+        .init(Int.self, from: UInt64.max, "typeMismatch SELF: UInt64 at SELF, cannot be exactly represented by Int"),
+        .init(Int64.self, from: 1e19, "typeMismatch SELF: Double at SELF, cannot be exactly represented by Int64"),
+        .init(Float.self, from: true, "typeMismatch SELF: Expected Float at SELF, found Bool"),
+        .init(Float.self, from: "1", "typeMismatch SELF: Expected Float at SELF, found String"),
+        .init(Decimal.self, from: true, "typeMismatch SELF: Expected Decimal at SELF, found Bool"),
         .init(Int.self, from: Double.nan, "typeMismatch SELF: Double at SELF, cannot be exactly represented by Int"),
         .init(
             Int.self, from: Double.infinity, "typeMismatch SELF: Double at SELF, cannot be exactly represented by Int"),
@@ -80,15 +97,28 @@ import Testing
         .init(Decimal.self, from: "1", "typeMismatch SELF: Expected Decimal at SELF, found String"),
         .init(String.self, from: "ab".dropFirst(), "typeMismatch SELF: Expected String at SELF, found Substring"),
         .init(String.self, from: UUID(), "typeMismatch SELF: Expected String at SELF, found UUID"),
+        .init(String.self, from: URL(fileURLWithPath: "/"), "typeMismatch SELF: Expected String at SELF, found URL"),
+        .init(String.self, from: 1.5, "typeMismatch SELF: Expected String at SELF, found Double"),
         .init(String.self, from: 1, "typeMismatch SELF: Expected String at SELF, found Int"),
         .init(Data.self, from: [UInt8(1)], "typeMismatch SELF: Expected Data at SELF, found Array<UInt8>"),
         .init(Data.self, from: "AQ==", "typeMismatch SELF: Expected Data at SELF, found String"),
         .init(Date.self, from: 1, "typeMismatch SELF: Expected Date at SELF, found Int"),
+        .init(Date.self, from: "1", "typeMismatch SELF: Expected Date at SELF, found String"),
+        .init(URL.self, from: "http://[", "typeMismatch SELF: Expected URL at SELF, found String"),
+        .init(URL.self, from: 1, "typeMismatch SELF: Expected URL at SELF, found Int"),
+        .init(UUID.self, from: 1, "typeMismatch SELF: Expected String at SELF, found Int"),
+        .init(
+            UUID.self, from: "E621", "dataCorrupted SELF: Attempted to decode UUID from invalid UUID string."),
         .init(URL.self, from: "", "typeMismatch SELF: Expected URL at SELF, found String"),
         .init(Item.self, from: [1], "typeMismatch SELF: Expected Dictionary<String, Any> at SELF, found Array<Int>"),
         .init(
             Item.self, from: [1: "a"],
             "typeMismatch SELF: Expected Dictionary<String, Any> at SELF, found Dictionary<Int, String>"),
+        .init([Int].self, from: Set([1]), "typeMismatch SELF: Expected Array<Any> at SELF, found Set<Int>"),
+        .init(
+            Numbered.self, from: ["width": "1"],
+            "typeMismatch SELF[7]: Expected BinaryInteger at SELF[7], found String"),
+        .init(Numbered.self, from: ["a": 1], "keyNotFound SELF: Dictionary does not contain key SELF[7]"),
         .init([Int].self, from: 1, "typeMismatch SELF: Expected Array<Any> at SELF, found Int"),
         .init(
             [Item].self, from: [["name": "a"], [:]], "keyNotFound SELF[1]: Dictionary does not contain key SELF[1].name"
@@ -106,6 +136,150 @@ import Testing
     @Test("a value of another kind is an error that names both and the place", arguments: rejections)
     func rejectsValue(row: Rejection) {
         #expect(failure { try row.decodeValue(KeyValueDecoder(), row.value()) } == row.testDescription)
+    }
+
+    @Test("an integer of every width is read from numbers of every kind")
+    func readsEveryWidth() throws {
+        let sources: [Any] = [
+            5, Int8(5), Int16(5), Int32(5), Int64(5), Int128(5), UInt(5), UInt8(5), UInt16(5), UInt32(5), UInt64(5),
+            UInt128(5), 5.0, Float(5), Decimal(5), Int?(5) as Any, UInt8??(5) as Any, Double?(5) as Any,
+        ]
+        func check<T: FixedWidthInteger & Codable>(_ type: T.Type) throws {
+            for source in sources {
+                #expect(try KeyValueDecoder().decode(type, from: source) == 5)
+                #expect(try KeyValueDecoder().decode([T?].self, from: [source]) == [5])
+            }
+            let beyond = Double(type.max) * 4
+            #expect(
+                failure { try KeyValueDecoder().decode(type, from: beyond) }
+                    == "typeMismatch SELF: Double at SELF, cannot be exactly represented by \(type)")
+        }
+        try check(Int.self)
+        try check(Int8.self)
+        try check(Int16.self)
+        try check(Int32.self)
+        try check(Int64.self)
+        try check(Int128.self)
+        try check(UInt.self)
+        try check(UInt8.self)
+        try check(UInt16.self)
+        try check(UInt32.self)
+        try check(UInt64.self)
+        try check(UInt128.self)
+    }
+
+    @Test("an error carries the type that was wanted, or the key that is missing")
+    func carriesTypeAndKey() {
+        let error = #expect(throws: DecodingError.self) { try KeyValueDecoder().decode(Item.self, from: ["name": 1]) }
+        guard case .typeMismatch(let type, _) = error else {
+            Issue.record("\(String(describing: error))")
+            return
+        }
+        #expect(ObjectIdentifier(type) == ObjectIdentifier(String.self))
+        let missing = #expect(throws: DecodingError.self) { try KeyValueDecoder().decode(Item.self, from: ["a": 1]) }
+        guard case .keyNotFound(let key, let context) = missing else {
+            Issue.record("\(String(describing: missing))")
+            return
+        }
+        #expect(key.stringValue == "name" && context.codingPath.isEmpty)
+        let none = #expect(throws: DecodingError.self) {
+            try KeyValueDecoder().decode(Item.self, from: ["name": String?.none as Any])
+        }
+        guard case .valueNotFound(let wanted, let place) = none else {
+            Issue.record("\(String(describing: none))")
+            return
+        }
+        #expect(ObjectIdentifier(wanted) == ObjectIdentifier(String.self))
+        #expect(place.codingPath.map(\.stringValue) == ["name"])
+    }
+
+    struct DateRow: Sendable {
+        let strategy: KeyValueDecoder.DateDecodingStrategy
+        let integers: KeyValueDecoder.IntDecodingStrategy
+        let value: @Sendable () -> Any
+        /// Seconds since 1970, or the error.
+        let expected: String
+    }
+
+    static let dateRows: [DateRow] = [
+        DateRow(strategy: .secondsSince1970, integers: .exact, value: { UInt8(2) }, expected: "2.0"),
+        DateRow(strategy: .secondsSince1970, integers: .exact, value: { -3.0 }, expected: "-3.0"),
+        DateRow(strategy: .millisecondsSince1970, integers: .exact, value: { 1500 }, expected: "1.5"),
+        DateRow(
+            strategy: .secondsSince1970, integers: .exact, value: { 1.5 },
+            expected: "typeMismatch SELF: Double at SELF, cannot be exactly represented by Int64"),
+        DateRow(
+            strategy: .millisecondsSince1970, integers: .exact, value: { Double.infinity },
+            expected: "typeMismatch SELF: Double at SELF, cannot be exactly represented by Int64"),
+        DateRow(
+            strategy: .secondsSince1970, integers: .exact, value: { "2" },
+            expected: "typeMismatch SELF: Expected BinaryInteger at SELF, found String"),
+        DateRow(
+            strategy: .iso8601Format(.iso8601), integers: .exact, value: { "1970-01-01T00:00:02Z" }, expected: "2.0"),
+        DateRow(
+            strategy: .iso8601Format(.iso8601), integers: .exact, value: { "x" },
+            expected: "dataCorrupted SELF: Date at SELF cannot be decoded. \"x\" is not a date"),
+        DateRow(
+            strategy: .parsed { Double($0).map(Date.init(timeIntervalSince1970:)) }, integers: .exact,
+            value: { "2.5" }, expected: "2.5"),
+        DateRow(
+            strategy: .parsed { _ in nil }, integers: .exact, value: { "x" },
+            expected: "dataCorrupted SELF: Date at SELF cannot be decoded. \"x\" is not a date"),
+        DateRow(
+            strategy: .parsed { _ in nil }, integers: .exact, value: { 1 },
+            expected: "typeMismatch SELF: Expected String at SELF, found Int"),
+        DateRow(strategy: .secondsSince1970, integers: .rounding(rule: .down), value: { 1.9 }, expected: "1.0"),
+        DateRow(
+            strategy: .millisecondsSince1970, integers: .rounding(rule: .up), value: { 1499.5 }, expected: "1.5"),
+        DateRow(
+            strategy: .secondsSince1970, integers: .clamping(roundingRule: nil), value: { Double.infinity },
+            expected: "\(Double(Int64.max))"),
+        DateRow(
+            strategy: .secondsSince1970, integers: .clamping(roundingRule: nil), value: { 1e300 },
+            expected: "\(Double(Int64.max))"),
+    ]
+
+    @Test("a date follows the strategy, and one in seconds or milliseconds the integers' as well", arguments: dateRows)
+    func decodesDates(row: DateRow) throws {
+        var decoder = KeyValueDecoder()
+        decoder.dateDecodingStrategy = row.strategy
+        decoder.intDecodingStrategy = row.integers
+        func told(_ body: () throws -> Date) -> String {
+            do { return "\(try body().timeIntervalSince1970)" } catch { return report(error) }
+        }
+        #expect(told { try decoder.decode(Date.self, from: row.value()) } == row.expected)
+        let list = try PropertyList(any: row.value())
+        #expect(told { try decoder.decode(Date.self, from: list) } == row.expected)
+    }
+
+    struct NilRow: Sendable {
+        let strategy: NilCodingStrategy
+        /// What is made of Optional none, "$null" and -1 as strings that may be nil, or the error.
+        let expected: [String]
+    }
+
+    static let nilRows: [NilRow] = [
+        NilRow(strategy: .default, expected: ["nil", "$null", "found Int"]),
+        NilRow(strategy: .removed, expected: ["nil", "$null", "found Int"]),
+        NilRow(strategy: .stringNull, expected: ["found nil", "nil", "found Int"]),
+        NilRow(
+            strategy: .placeholder(-1, isNull: { $0 as? Int == -1 }), expected: ["found nil", "$null", "nil"]),
+    ]
+
+    @Test("only what the strategy says is nil", arguments: nilRows)
+    func decodesNil(row: NilRow) throws {
+        var decoder = KeyValueDecoder()
+        decoder.nilDecodingStrategy = row.strategy
+        let results = [String?.none as Any, "$null", -1].map { value in
+            do {
+                return try decoder.decode([String?].self, from: [value])[0] ?? "nil"
+            } catch {
+                let text = report(error)
+                #expect(text.contains("SELF[0]: Expected String at SELF[0], found "))
+                return text.split(separator: " ").suffix(2).joined(separator: " ")
+            }
+        }
+        #expect(results == row.expected)
     }
 
     struct NumberRow: Sendable {
@@ -147,8 +321,27 @@ import Testing
     func decodesNumbers(row: NumberRow) throws {
         var decoder = KeyValueDecoder()
         decoder.intDecodingStrategy = row.strategy
-        #expect((try? decoder.decode(Int8.self, from: row.value())) == row.expected)
-        #expect((try? decoder.decode([Int8].self, from: [row.value()])) == row.expected.map { [$0] })
-        #expect((try? decoder.decode([String: Int8].self, from: ["a": row.value()])) == row.expected.map { ["a": $0] })
+        let value = row.value()
+        if let expected = row.expected {
+            #expect(try decoder.decode(Int8.self, from: value) == expected)
+            #expect(try decoder.decode([Int8].self, from: [value]) == [expected])
+            #expect(try decoder.decode([String: Int8].self, from: ["a": value]) == ["a": expected])
+        } else {
+            let cause = "cannot be exactly represented by Int8"
+            let name = "\(type(of: value))"
+            #expect(
+                failure { try decoder.decode(Int8.self, from: value) }
+                    == "typeMismatch SELF: \(name) at SELF, \(cause)")
+            #expect(
+                failure { try decoder.decode([Int8].self, from: [value]) }
+                    == "typeMismatch SELF[0]: \(name) at SELF[0], \(cause)")
+            #expect(
+                failure { try decoder.decode([String: Int8].self, from: ["a": value]) }
+                    == "typeMismatch SELF.a: \(name) at SELF.a, \(cause)")
+        }
+        // A decimal number is a string in the tree.
+        guard !(value is Decimal) else { return }
+        let list = try PropertyList(any: [value])
+        #expect((try? decoder.decode([Int8].self, from: list)) == row.expected.map { [$0] })
     }
 }

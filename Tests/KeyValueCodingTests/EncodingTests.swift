@@ -12,6 +12,12 @@ private struct Nothing: Codable {}
 
 private enum Level: String, Codable { case low, high }
 
+private enum Rank: Int8, Encodable { case first = 1 }
+
+private struct Width: RawRepresentable, Encodable { var rawValue: Double }
+
+private enum Name: String, Encodable, CodingKeyRepresentable { case one }
+
 private enum Shape: Codable, Equatable {
     case a(Int)
     case b(x: Int, String)
@@ -23,8 +29,8 @@ private struct Note: Codable, Equatable {
     var tags: [String?]
 }
 
-private final class Base: Codable {
-    var name = "base"
+private final class Base: Encodable, Sendable {
+    let name = "base"
 }
 
 @Suite struct EncodingTests {
@@ -62,6 +68,9 @@ private final class Base: Codable {
         Row([true: 1], [true, 1] as [Any]), Row(Shape.a(1), ["a": ["_0": 1] as [String: Any]] as [String: Any]),
         Row(Shape.b(x: 1, "y"), ["b": ["x": 1, "_1": "y"] as [String: Any]] as [String: Any]),
         Row(Shape.c, ["c": [String: Any]()] as [String: Any]), Row(Nothing(), [String: Any]()),
+        Row(Base(), ["name": "base"] as [String: Any]), Row(Rank.first, Int8(1)), Row(Width(rawValue: 2), 2.0),
+        Row([Name.one: 1], ["one": 1] as [String: Any]),
+        Row(["a": [1: true]], ["a": ["1": true] as [String: Any]] as [String: Any]),
         Row([Nothing()], [[String: Any]()] as [Any]), Row([Int](), [Any]()), Row([String: Int](), [String: Any]()),
     ]
 
@@ -94,7 +103,11 @@ private final class Base: Codable {
         #expect(isSame(try encoder.encode(["a", nil]), row.elements()))
         #expect(isSame(try encoder.encode(String?.none), row.single()))
         let note = try encoder.encode(Note(text: nil, tags: ["a", nil]))
-        #expect(isSame(note, ["tags": row.elements() as Any] as [String: Any]))
+        let elements = try #require(row.elements())
+        #expect(isSame(note, ["tags": elements] as [String: Any]))
+        var entries: [String: Any] = ["b": "x"]
+        entries["a"] = (elements as? [Any])?.dropFirst().first
+        #expect(isSame(try encoder.encode(["a": nil, "b": "x"] as [String: String?]), entries))
         var decoder = KeyValueDecoder()
         decoder.nilDecodingStrategy = row.strategy
         let tags = if case .removed = row.strategy { ["a"] } else { ["a", nil] as [String?] }
@@ -121,6 +134,8 @@ private final class Base: Codable {
         DateRow(strategy: .millisecondsSince1970, seconds: -1.9995, expected: { Int64(-1999) }),
         DateRow(strategy: .iso8601Format(.iso8601), seconds: 0, expected: { "1970-01-01T00:00:00Z" }),
         DateRow(strategy: .custom { "at \($0.timeIntervalSince1970)" }, seconds: 2, expected: { "at 2.0" }),
+        DateRow(strategy: .custom { [$0, 1] as [Any] }, seconds: 2) { [Date(timeIntervalSince1970: 2), 1] as [Any] },
+        DateRow(strategy: .formatted { _ in "then" }, seconds: 2, expected: { "then" }),
     ]
 
     @Test("a date follows the strategy wherever it stands", arguments: dateRows)

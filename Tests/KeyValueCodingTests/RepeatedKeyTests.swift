@@ -55,14 +55,14 @@ private struct Row: Encodable {
             default: Row(names: usual)
             }
         }
-        #expect(try encodesAlike(rows, as: rows.map(\.expected)))
+        #expect(try encodesAlike(rows, as: rows.map { $0.expected as Any }))
     }
 
     @Test("more keys than are remembered, and ever new ones", arguments: [5, 64, 65, 200])
     func outgrows(count: Int) throws {
         let alike = (0..<4).map { _ in Row(names: (0..<count).map { "key \($0)" }) }
         let growing = (0..<30).map { row in Row(names: (0...row).map { "key \(($0 * count) % 97)" }) }
-        #expect(try encodesAlike(alike + growing, as: (alike + growing).map(\.expected)))
+        #expect(try encodesAlike(alike + growing, as: (alike + growing).map { $0.expected as Any }))
     }
 
     @Test("keys that are equal strings but not the same bytes stay apart")
@@ -90,14 +90,15 @@ private struct Row: Encodable {
             var left: [Node]
             var right: [Node]
             var expected: [String: Any] {
-                ["name": name, "left": left.map(\.expected) as [Any], "right": right.map(\.expected) as [Any]]
+                ["name": name, "left": left.map { $0.expected as Any }, "right": right.map { $0.expected as Any }]
             }
             static func make(_ depth: Int) -> Node {
                 let below = depth > 0 ? [make(depth - 1), make(depth / 2 - 1)] : []
                 return Node(name: "\(depth)", left: below, right: depth % 2 == 0 ? [] : below)
             }
         }
-        #expect(try encodesAlike([Node.make(6), .make(3)], as: [Node.make(6).expected, Node.make(3).expected]))
+        #expect(
+            try encodesAlike([Node.make(6), .make(3)], as: [Node.make(6).expected, Node.make(3).expected] as [Any]))
     }
 
     @Test("a value whose error is swallowed leaves no key, known or not")
@@ -237,5 +238,52 @@ private struct Row: Encodable {
         let rows = Array(repeating: Row(names: ["a", "b"]), count: 12)
         let expected = (0..<12).map { ["a \($0 % 3)": 0, "b \($0 % 3)": 1] as [String: Any] as Any }
         #expect(try encodesAlike(rows, encoder, as: expected))
+    }
+
+    @Test("an element that changes the array it is encoded from changes nothing that is encoded")
+    func encodesFromHeldArrays() throws {
+        final class Shelf: Encodable {
+            var books: [Book] = []
+        }
+        struct Book: Encodable {
+            let shelf: Shelf
+            let title: String
+            func encode(to encoder: any Encoder) throws {
+                shelf.books.removeAll()
+                var container = encoder.container(keyedBy: TextKey.self)
+                try container.encode(title, forKey: TextKey("title"))
+            }
+        }
+        let titles = (0..<20).map { "a title that is longer than a small string, \($0)" }
+        let expected = titles.map { ["title": $0] as [String: Any] as Any }
+        let shelf = Shelf()
+        shelf.books = titles.map { Book(shelf: shelf, title: $0) }
+        let any = try KeyValueEncoder().encode(shelf)
+        #expect(isSame(any, ["books": expected] as [String: Any]) && shelf.books.isEmpty)
+        shelf.books = titles.map { Book(shelf: shelf, title: $0) }
+        #expect(try KeyValueEncoder().encodeToPropertyList(shelf) == PropertyList(any: ["books": expected]))
+    }
+
+    @Test("arrays of every element: of none, of nil, of words, of arrays, of values without a size")
+    func writesArrays() throws {
+        struct Nothing: Encodable {}
+        struct Word: Encodable { var value: Int }
+        struct Mixed: Encodable {
+            var nothing = [Nothing(), Nothing()]
+            var words = [Word(value: 1), Word(value: 2)]
+            var grid = [[Word(value: 3)], [], [Word(value: 4)]]
+            var holes: [Word?] = [nil, Word(value: 5)]
+            var none: [Word] = []
+        }
+        let expected: [String: Any] = [
+            "nothing": [[String: Any](), [String: Any]()] as [Any], "none": [Any](),
+            "words": [["value": 1] as [String: Any], ["value": 2] as [String: Any]] as [Any],
+            "grid": [[["value": 3] as [String: Any]] as [Any], [Any](), [["value": 4] as [String: Any]] as [Any]]
+                as [Any],
+            "holes": ["$null", ["value": 5] as [String: Any]] as [Any],
+        ]
+        var encoder = KeyValueEncoder()
+        encoder.nilEncodingStrategy = .stringNull
+        #expect(try encodesAlike([Mixed(), Mixed()], encoder, as: [expected, expected] as [Any]))
     }
 }

@@ -11,10 +11,13 @@ private enum Rank: Int, Codable, Sendable {
 private enum Named: String, Codable, CodingKeyRepresentable, Sendable { case one }
 
 private struct Plan: Codable, Equatable, Sendable {
+    struct Part: Codable, Equatable, Sendable { var name: String }
+
     var byLevel: [Level: [Int]] = [.low: [1], .high: []]
     var byRank: [Rank: String] = [.first: "a", .second: "b"]
     var byName: [Named: Int] = [.one: 1]
     var byID: [UUID: Int] = [UUID(): 1]
+    var parts = [Part(name: "a name that is longer than a small string"), Part(name: "b")]
 }
 
 private struct Scaled: CodableWithConfiguration, Equatable {
@@ -90,6 +93,9 @@ private struct Scaled: CodableWithConfiguration, Equatable {
             decoder.dataDecodingStrategy = decoding
             let result = try decoder.decode([String: Data].self, from: ["a": expected])
             #expect(result == ["a": index == 3 ? Data([7, 7]) : data])
+            let list = try PropertyList(any: ["a": expected])
+            #expect(try encoder.encodeToPropertyList(["a": data]) == list)
+            #expect(try decoder.decode([String: Data].self, from: list) == result)
         }
         var decoder = KeyValueDecoder()
         decoder.dataDecodingStrategy = .base64
@@ -112,11 +118,14 @@ private struct Scaled: CodableWithConfiguration, Equatable {
         encoder.nonConformingFloatEncodingStrategy = .convertToString(
             positiveInfinity: "+", negativeInfinity: "-", nan: "?")
         let text = value.isNaN ? "?" : value < 0 ? "-" : "+"
-        #expect(isSame(try encoder.encode([value]), [text] as [Any]))
+        #expect(try encodesAlike([value], encoder, as: [text] as [Any]))
+        #expect(try encodesAlike(["a": Float(value)], encoder, as: ["a": text] as [String: Any]))
         var decoder = KeyValueDecoder()
         decoder.nonConformingFloatDecodingStrategy = .convertFromString(
             positiveInfinity: "+", negativeInfinity: "-", nan: "?")
         #expect(try decoder.decode([Double].self, from: [text]).map { "\($0)" } == ["\(value)"])
+        #expect(try decoder.decode(Float.self, from: text).description == "\(value)")
+        #expect(try decoder.decode([Double].self, from: PropertyList(any: [text])).map { "\($0)" } == ["\(value)"])
         decoder.nonConformingFloatDecodingStrategy = .throw
         #expect(
             failure { try decoder.decode([Float].self, from: [value]) }

@@ -48,6 +48,15 @@ private struct Record: Codable, Equatable, Sendable {
         #expect(try row.encodeToTree(KeyValueEncoder()) == expected)
     }
 
+    @Test("a date in the tree follows the strategy as in an Any", arguments: EncodingTests.dateRows)
+    func writesDates(row: EncodingTests.DateRow) throws {
+        var encoder = KeyValueEncoder()
+        encoder.dateEncodingStrategy = row.strategy
+        let date = Date(timeIntervalSince1970: row.seconds)
+        let expected = try PropertyList(any: ["a": [row.expected()]])
+        #expect(try encoder.encodeToPropertyList(["a": [date]]) == expected)
+    }
+
     @Test("a type is read from the tree as from Any, error texts included", arguments: DecodingTests.rejections)
     func rejectsAsAny(row: DecodingTests.Rejection) throws {
         guard let list = try? PropertyList(any: row.value()), let any = try? list.any() else { return }

@@ -64,7 +64,18 @@ struct Shape<Value: Codable & Equatable> {
 
     private func encodingToAny() -> [Measurement.Way] {
         var ways = [
-            Measurement.Way(name: "KeyValueEncoder") { consume(try encoder.encode(value)) },
+            Measurement.Way(name: "KeyValueEncoder") { consume(try encoder.encode(value)) }
+        ]
+        ways += encodingByFoundation()
+        if let encodeByHand {
+            ways.append(Measurement.Way(name: "by hand") { consume(try encodeByHand(value)) })
+        }
+        return ways
+    }
+
+    /// Foundation's encoders, alone and as far as a tree of values.
+    private func encodingByFoundation() -> [Measurement.Way] {
+        [
             Measurement.Way(name: "JSONEncoder") { consume(try JSONEncoder().encode(value)) },
             Measurement.Way(name: "JSONEncoder + JSONSerialization") {
                 consume(try JSONSerialization.jsonObject(with: JSONEncoder().encode(value), options: .fragmentsAllowed))
@@ -73,10 +84,6 @@ struct Shape<Value: Codable & Equatable> {
                 consume(try PropertyListSerialization.propertyList(from: binaryEncoder.encode(value), format: nil))
             },
         ]
-        if let encodeByHand {
-            ways.append(Measurement.Way(name: "by hand") { consume(try encodeByHand(value)) })
-        }
-        return ways
     }
 
     private var binaryEncoder: PropertyListEncoder {
@@ -87,11 +94,22 @@ struct Shape<Value: Codable & Equatable> {
 
     private func decodingFromAny() throws -> [Measurement.Way] {
         let any = try encoder.encode(value) as Any
+        var ways = [
+            Measurement.Way(name: "KeyValueDecoder") { consume(try decoder.decode(Value.self, from: any)) }
+        ]
+        ways += try decodingByFoundation()
+        if let decodeByHand {
+            ways.append(Measurement.Way(name: "by hand") { consume(try decodeByHand(any)) })
+        }
+        return ways
+    }
+
+    /// Foundation's decoders, alone and from a tree of values.
+    private func decodingByFoundation() throws -> [Measurement.Way] {
         let json = try JSONEncoder().encode(value)
         let jsonAny = try JSONSerialization.jsonObject(with: json)
         let plistAny = try PropertyListSerialization.propertyList(from: binaryEncoder.encode(value), format: nil)
-        var ways = [
-            Measurement.Way(name: "KeyValueDecoder") { consume(try decoder.decode(Value.self, from: any)) },
+        return [
             Measurement.Way(name: "JSONDecoder") { consume(try JSONDecoder().decode(Value.self, from: json)) },
             Measurement.Way(name: "JSONSerialization + JSONDecoder") {
                 let data = try JSONSerialization.data(withJSONObject: jsonAny)
@@ -102,10 +120,6 @@ struct Shape<Value: Codable & Equatable> {
                 consume(try PropertyListDecoder().decode(Value.self, from: data))
             },
         ]
-        if let decodeByHand {
-            ways.append(Measurement.Way(name: "by hand") { consume(try decodeByHand(any)) })
-        }
-        return ways
     }
 
     private func encodingToTree() -> [Measurement.Way] {
@@ -114,8 +128,8 @@ struct Shape<Value: Codable & Equatable> {
             Measurement.Way(name: "by way of Any") {
                 consume(try PropertyList(any: encoder.encode(value) as Any))
             },
-            Measurement.Way(name: "JSONEncoder") { consume(try JSONEncoder().encode(value)) },
         ]
+        ways += encodingByFoundation()
         if let buildByHand {
             ways.append(Measurement.Way(name: "by hand") { consume(try buildByHand(value)) })
         }
@@ -124,14 +138,13 @@ struct Shape<Value: Codable & Equatable> {
 
     private func decodingFromTree() throws -> [Measurement.Way] {
         guard let list = try encoder.encodeToPropertyList(value) else { throw WrongShape() }
-        let json = try JSONEncoder().encode(value)
         var ways = [
             Measurement.Way(name: "KeyValueDecoder") { consume(try decoder.decode(Value.self, from: list)) },
             Measurement.Way(name: "by way of Any") {
                 consume(try decoder.decode(Value.self, from: list.any()))
             },
-            Measurement.Way(name: "JSONDecoder") { consume(try JSONDecoder().decode(Value.self, from: json)) },
         ]
+        ways += try decodingByFoundation()
         if let readByHand {
             ways.append(Measurement.Way(name: "by hand") { consume(try readByHand(list)) })
         }

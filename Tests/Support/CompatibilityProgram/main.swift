@@ -46,6 +46,29 @@ let list: [Seafood] = try decoder.decode(from: [["name": "eel", "tags": ["long"]
 note("list", list.first?.tags)
 note("width", try encoder.encode(Int8(1)).map { type(of: $0) })
 
+// The defaults, and what may be handed to another thread.
+func isShared(_ value: some Sendable) -> Bool { true }
+let (freshEncoder, freshDecoder) = (KeyValueEncoder(), KeyValueDecoder())
+if case .date = freshEncoder.dateEncodingStrategy, case .useDefaultKeys = freshEncoder.keyEncodingStrategy {
+    note(
+        "encoder's defaults", freshEncoder.userInfo.isEmpty && freshEncoder.nilEncodingStrategy.isNull(Int?.none as Any)
+    )
+}
+if case .date = freshDecoder.dateDecodingStrategy, case .exact = freshDecoder.intDecodingStrategy,
+    case .useDefaultKeys = freshDecoder.keyDecodingStrategy
+{
+    note(
+        "decoder's defaults", freshDecoder.userInfo.isEmpty && freshDecoder.nilDecodingStrategy.isNull(Int?.none as Any)
+    )
+}
+note("shared", isShared(freshEncoder) && isShared(freshDecoder) && isShared(NilCodingStrategy.default))
+let shared: [any Sendable] = [
+    KeyValueEncoder.KeyEncodingStrategy.useDefaultKeys, KeyValueEncoder.DateEncodingStrategy.date,
+    KeyValueDecoder.KeyDecodingStrategy.useDefaultKeys, KeyValueDecoder.DateDecodingStrategy.date,
+    KeyValueDecoder.IntDecodingStrategy.exact,
+]
+note("strategies", shared.count)
+
 // Errors name the place.
 note("kind", try decoder.decode([Seafood].self, from: [["name": 1]] as [Any]))
 note("missing", try decoder.decode([Seafood].self, from: [["tags": ["a"]]] as [Any]))
