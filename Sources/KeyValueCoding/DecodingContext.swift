@@ -15,6 +15,7 @@ final class DecodingContext {
     let readsSpelledValues: Bool
     @exclusivity(unchecked) var containers = DecodingContainers()
     private var converted: [String: String] = [:]
+    let ownTypes = OwnTypes.shared
     @exclusivity(unchecked) private var ways: [(type: ObjectIdentifier, way: DecodingWay)] = []
 
     /// - Parameter forTree: whether the values come from a property-list tree, where a null is always nil, and
@@ -35,15 +36,14 @@ final class DecodingContext {
 
     /// How a type is decoded that is none of the known ones. What was found out is remembered: asking a type for a
     /// conformance that it lacks costs as much as decoding a number.
-    @inline(__always) func way<T>(of type: T.Type) -> DecodingWay {
-        let type = ObjectIdentifier(type)
-        for known in ways where known.type == type { return known.way }
-        return findWay(of: T.self)
-    }
-
-    private func findWay<T>(of type: T.Type) -> DecodingWay {
-        let way = (type as? any ReadableCollection.Type)?.way ?? .own
-        if ways.count < 16 { ways.append((ObjectIdentifier(type), way)) }
+    func way<T>(of type: T.Type) -> DecodingWay {
+        let identifier = ObjectIdentifier(type)
+        for known in ways where known.type == identifier { return known.way }
+        guard let way = (type as? any ReadableCollection.Type)?.way else {
+            ownTypes.insert(type)
+            return .own
+        }
+        if ways.count < 16 { ways.append((identifier, way)) }
         return way
     }
 

@@ -18,8 +18,10 @@ extension DecodingNode {
     ) throws -> T {
         guard let child = child(at: slot) else { throw refusal(of: slot, key) }
         defer { release(child) }
-        if let key { child.key = .owned(key) }
-        return try decodeOwn(type, child, at: slot)
+        return try child._withUnsafeGuaranteedRef { child in
+            if let key { child.own(key) }
+            return try decodeOwn(type, child, at: slot)
+        }
     }
 
     /// Decodes an element of an array.
@@ -27,8 +29,10 @@ extension DecodingNode {
         guard KnownType.of(type) == .plain else { return try decode(type, at: .index(index), IndexKey(index)) }
         guard let child = child(at: .index(index)) else { throw refusal(of: .index(index), IndexKey(index)) }
         defer { release(child) }
-        child.key = .index(index)
-        return try decodeOwn(type, child, at: .index(index))
+        return try child._withUnsafeGuaranteedRef { child in
+            child.key = .index(index)
+            return try decodeOwn(type, child, at: .index(index))
+        }
     }
 
     @inline(__always) private final func decodeOwn<T: Decodable>(
@@ -40,6 +44,12 @@ extension DecodingNode {
 
     /// Decodes this node's value by the type's own code, or as that would do.
     @inline(__always) final func decodeOwn<T: Decodable>(_ type: T.Type) throws -> T {
+        if context.ownTypes.contains(type) { return try T(from: self) }
+        return try decodeOtherwise(type)
+    }
+
+    /// Of a type that was not seen before, or is read as a whole.
+    @inline(never) private final func decodeOtherwise<T: Decodable>(_ type: T.Type) throws -> T {
         switch context.way(of: type) {
         case .own: try T(from: self)
         case .dictionary: try decodeDictionary(type)

@@ -1,9 +1,19 @@
 /// Decodes the entries of a dictionary.
 struct KeyedDecodingStore<Key: CodingKey>: KeyedDecodingContainerProtocol {
-    /// One reference, since the standard library copies a container for each value.
-    let entries: KeyedEntries
+    /// Not counted, since the standard library copies a container for each value.
+    unowned(unsafe) let entries: KeyedEntries
+    /// The entries, unless they are lent: then ``DecodingContainers`` owns them.
+    private let owner: KeyedEntries?
 
-    init(_ entries: KeyedEntries) { self.entries = entries }
+    init(_ entries: KeyedEntries) {
+        self.entries = entries
+        owner = entries
+    }
+
+    init(lending entries: KeyedEntries) {
+        self.entries = entries
+        owner = nil
+    }
 
     @inline(__always) var node: DecodingNode { entries.node }
 

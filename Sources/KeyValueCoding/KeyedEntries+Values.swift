@@ -62,12 +62,16 @@ extension KeyedEntries {
     @inline(__always) private func decodePlain<T: Decodable, Key: CodingKey>(
         _ type: T.Type, at place: Int, _ key: Key
     ) throws -> T {
-        let node = node
-        guard let child = node.child(at: .place(place)) else { throw node.refusal(of: .place(place), key) }
-        defer { node.release(child) }
-        return try withUnsafePointer(to: key) {
-            child.key = .lent($0, Key.self)
-            return try child.decodeOwn(type)
+        guard let current else { return try node.decode(type, at: .place(place), key) }
+        return try current._withUnsafeGuaranteedRef { node in
+            guard let child = node.child(at: .place(place)) else { throw node.refusal(of: .place(place), key) }
+            defer { node.release(child) }
+            return try withUnsafePointer(to: key) { key in
+                try child._withUnsafeGuaranteedRef { child in
+                    child.key = .lent(key, Key.self)
+                    return try child.decodeOwn(type)
+                }
+            }
         }
     }
 

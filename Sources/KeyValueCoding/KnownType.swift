@@ -49,16 +49,18 @@ extension KnownType {
         }
 
         private static let mask = 255
-        private let slots: [Slot]
+        /// Never changed and never freed: there is one table.
+        private nonisolated(unsafe) let slots: UnsafePointer<Slot>
 
         init(_ types: [(any Any.Type, KnownType)]) {
-            var slots = [Slot](repeating: Slot(), count: Self.mask + 1)
+            let slots = UnsafeMutablePointer<Slot>.allocate(capacity: Self.mask + 1)
+            slots.initialize(repeating: Slot(), count: Self.mask + 1)
             for (type, known) in types {
                 var place = Self.place(of: ObjectIdentifier(type))
                 while slots[place].type != nil { place = (place + 1) & Self.mask }
                 slots[place] = Slot(type: ObjectIdentifier(type), known: known)
             }
-            self.slots = slots
+            self.slots = UnsafePointer(slots)
         }
 
         @inline(__always) private static func place(of type: ObjectIdentifier) -> Int {
