@@ -26,7 +26,9 @@ extension DecodingNode {
 
     /// Decodes an element of an array.
     @inline(__always) final func decodeElement<T: Decodable>(_ type: T.Type, _ index: Int) throws -> T {
-        guard KnownType.of(type) == .plain else { return try decode(type, at: .index(index), IndexKey(index)) }
+        guard context.ownTypes.contains(type) || KnownType.of(type) == .plain else {
+            return try decode(type, at: .index(index), IndexKey(index))
+        }
         guard let child = child(at: .index(index)) else { throw refusal(of: .index(index), IndexKey(index)) }
         defer { release(child) }
         return try child._withUnsafeGuaranteedRef { child in

@@ -13,6 +13,8 @@ final class KeyedEntries {
     let passesFloats: Bool
     /// How many bytes the string that stands for nil has; nil where a closure tells what is nil.
     let sentinelLength: Int?
+    let ownTypes = OwnTypes.shared
+    let knownTypes = KnownType.table
 
     /// The node whose entries are read. Not counted: while the container is lent, the node is being read; from then on
     /// it is kept.

@@ -14,10 +14,10 @@ enum KnownType: UInt8 {
 
     /// What the coders know `type` as; `plain` when it is none of theirs.
     @inline(__always) static func of(_ type: any Any.Type) -> KnownType {
-        table[ObjectIdentifier(type)]
+        table.known(type)
     }
 
-    private static let table = Table(
+    static let table = Table(
         scalars + arrays + [
             ([String: Bool].self, .boolEntries), ([String: Int].self, .intEntries),
             ([String: Double].self, .doubleEntries), ([String: String].self, .stringEntries),
@@ -42,7 +42,7 @@ enum KnownType: UInt8 {
 
 extension KnownType {
     /// An open-addressed table from types to their cases; never full, never changed.
-    private struct Table: Sendable {
+    struct Table: Sendable {
         private struct Slot {
             var type: ObjectIdentifier?
             var known = KnownType.plain
@@ -69,7 +69,8 @@ extension KnownType {
             return (bits >> 3 ^ bits >> 11) & mask
         }
 
-        @inline(__always) subscript(type: ObjectIdentifier) -> KnownType {
+        @inline(__always) func known(_ type: any Any.Type) -> KnownType {
+            let type = ObjectIdentifier(type)
             var place = Self.place(of: type)
             while true {
                 let slot = slots[place]

@@ -1,6 +1,7 @@
 internal import Synchronization
 
-/// Types that are decoded by their own `init(from:)`, as was found out for some value on some thread.
+/// Types that are decoded by their own `init(from:)` under every strategy, as was found out for some value on some
+/// thread.
 ///
 /// A table that forgets: a type takes the place of another with the same remainder, and what is not found is looked into
 /// again. `@unchecked Sendable` holds because each place is one word, read and written at once, and says all there is to
@@ -22,7 +23,9 @@ struct OwnTypes: @unchecked Sendable {
         return places[Self.place(of: address)].load(ordering: .relaxed) == address
     }
 
+    /// - Parameter type: one that no strategy is about.
     func insert(_ type: any Any.Type) {
+        guard KnownType.of(type) == .plain else { return }
         let address = UInt(bitPattern: ObjectIdentifier(type))
         places[Self.place(of: address)].store(address, ordering: .relaxed)
     }
