@@ -20,13 +20,13 @@ final class DecodingContext {
 
     /// - Parameter forTree: whether the values come from a property-list tree, where a null is always nil, and
     ///   `"$null"` takes the place of an Optional without a value.
-    init(_ options: KeyValueDecoder, forTree: Bool = false) {
+    init(_ options: consuming KeyValueDecoder, forTree: Bool = false) {
         self.options = options
         readsSpelledValues = forTree
-        if case .useDefaultKeys = options.keyDecodingStrategy { converts = false } else { converts = true }
-        if case .pass = options.nonConformingFloatDecodingStrategy { passesFloats = true } else { passesFloats = false }
+        if case .useDefaultKeys = self.options.keyDecodingStrategy { converts = false } else { converts = true }
+        if case .pass = self.options.nonConformingFloatDecodingStrategy { passesFloats = true } else { passesFloats = false }
         let none: String? = forTree ? "$null" : nil
-        switch options.nilDecodingStrategy {
+        switch self.options.nilDecodingStrategy {
         case .optionalNone: (sentinel, takesOptionals, isPlaceholder) = (none, true, nil)
         case .removed: (sentinel, takesOptionals, isPlaceholder) = (nil, true, nil)
         case .sentinel(let text): (sentinel, takesOptionals, isPlaceholder) = (text, forTree, nil)

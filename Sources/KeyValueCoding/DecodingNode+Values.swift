@@ -13,6 +13,15 @@ extension DecodingNode {
         return value
     }
 
+    /// Decodes the one value of a call of `decode`, by this node itself where its type has code of its own.
+    final func decodeWhole<T: Decodable>(_ type: T.Type) throws -> T {
+        guard record == nil, context.ownTypes.contains(type) else { return try decode(type, at: .whole, nil) }
+        defer { finish() }
+        // As deep as a node that was made for the value would be.
+        depth = 1
+        return try T(from: self)
+    }
+
     final func decodePlain<T: Decodable>(
         _ type: T.Type, at slot: DecodingSlot, _ key: (any CodingKey)?
     ) throws -> T {

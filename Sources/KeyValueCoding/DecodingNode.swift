@@ -190,7 +190,8 @@ extension DecodingNode {
         takeBack(child)
     }
 
-    @inline(__always) private final func finish() {
+    /// Lets go of everything, whoever still holds this node.
+    @inline(__always) final func finish() {
         if case .taken(let index) = pooled { context.containers.giveBack(index) }
         pooled = .none
         reset()
