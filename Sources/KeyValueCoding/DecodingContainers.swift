@@ -53,13 +53,12 @@ struct DecodingContainers: ~Copyable {
         entries.open(node)
         if case .possible = node.pooled, SpareContainer.areReferences {
             if let places, let index = freePlace(keys) {
-                let container = KeyedDecodingContainer(KeyedDecodingStore<Key>(lending: entries))
                 entries.memory = Self.rememberedKeys
-                let box = unsafeBitCast(container, to: AnyObject.self)
-                places[index].spare = .passRetained(KeptContainer<KeyedDecodingContainer<Key>>(box, entries))
+                let spare = SpareContainer.make(type, entries)
+                places[index].spare = .passRetained(spare)
                 places[index].isTaken = true
                 node.pooled = .taken(index)
-                return container
+                return spare.lend()
             }
             remember(keys)
         }
@@ -91,15 +90,21 @@ enum PooledContainer {
     case none
     case possible
     case taken(Int)
+    /// It is the first node of a call, which may take a container that other calls used before.
+    case first
+    /// The container is of ``IdleContainers``, and the node's until it is finished.
+    case shared(Unmanaged<SpareContainer>)
 }
 
 /// A container that can be used again, whatever its keys are.
 class SpareContainer {
+    final let keys: ObjectIdentifier
     final let entries: KeyedEntries
     /// What the container is a reference to. `@exclusivity(unchecked)` as a node's properties are.
     @exclusivity(unchecked) fileprivate final var box: AnyObject
 
-    init(_ box: AnyObject, _ entries: KeyedEntries) {
+    init(_ box: AnyObject, _ entries: KeyedEntries, keys: ObjectIdentifier) {
+        self.keys = keys
         self.box = box
         self.entries = entries
     }
@@ -137,7 +142,7 @@ class SpareContainer {
 
     /// Whether a keyed container is one reference to an object that has the store as its first property, as it is in
     /// every standard library so far; else none is used again.
-    fileprivate static let areReferences: Bool = {
+    static let areReferences: Bool = {
         let entries = KeyedEntries(DecodingContext(KeyValueDecoder()), keys: ObjectIdentifier(NameKey.self))
         let container = KeyedDecodingContainer(KeyedDecodingStore<NameKey>(entries))
         guard MemoryLayout.size(ofValue: container) == MemoryLayout<AnyObject>.size,
@@ -150,6 +155,16 @@ class SpareContainer {
             return words.pointee == (address, address)
         }
     }()
+}
+
+extension SpareContainer {
+    /// A container that is lent; it has what it reads from for as long as this does.
+    static func make<Key: CodingKey>(
+        _ type: Key.Type, _ entries: KeyedEntries
+    ) -> KeptContainer<KeyedDecodingContainer<Key>> {
+        let container = KeyedDecodingContainer(KeyedDecodingStore<Key>(lending: entries))
+        return KeptContainer(unsafeBitCast(container, to: AnyObject.self), entries, keys: ObjectIdentifier(type))
+    }
 }
 
 /// Generic over the container rather than its keys: so the container's type, which is needed to copy it, is at hand.

@@ -5,6 +5,8 @@ final class DecodingContext {
     let options: KeyValueDecoder
     let converts: Bool
     let passesFloats: Bool
+    /// Whether a date is a date under the strategy.
+    let readsDates: Bool
     /// The string that stands for nil, if one does.
     let sentinel: String?
     /// Whether the strategy takes an Optional without a value as nil.
@@ -24,7 +26,12 @@ final class DecodingContext {
         self.options = options
         readsSpelledValues = forTree
         if case .useDefaultKeys = self.options.keyDecodingStrategy { converts = false } else { converts = true }
-        if case .pass = self.options.nonConformingFloatDecodingStrategy { passesFloats = true } else { passesFloats = false }
+        if case .pass = self.options.nonConformingFloatDecodingStrategy {
+            passesFloats = true
+        } else {
+            passesFloats = false
+        }
+        if case .date = self.options.dateDecodingStrategy { readsDates = true } else { readsDates = false }
         let none: String? = forTree ? "$null" : nil
         switch self.options.nilDecodingStrategy {
         case .optionalNone: (sentinel, takesOptionals, isPlaceholder) = (none, true, nil)

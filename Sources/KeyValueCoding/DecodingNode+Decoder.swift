@@ -6,7 +6,15 @@ extension DecodingNode: Decoder {
     final func container<Key: CodingKey>(keyedBy type: Key.Type) throws -> KeyedDecodingContainer<Key> {
         guard openEntries() else { throw mismatch([String: Any].self, at: .whole, nil) }
         let keys = ObjectIdentifier(type)
-        guard case .possible = pooled, let spare = context.containers.spare(keys, for: self) else {
+        let found: Unmanaged<SpareContainer>?
+        switch pooled {
+        case .possible: found = context.containers.spare(keys, for: self)
+        case .first:
+            found = IdleContainers.shared.take(type, context)
+            pooled = found.map { .shared($0) } ?? .none
+        case .none, .taken, .shared: found = nil
+        }
+        guard let spare = found else {
             if DictionaryKeys.type == keys { try refuseLookAlikes() }
             return context.containers.make(type, for: self)
         }

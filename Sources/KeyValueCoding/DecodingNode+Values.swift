@@ -19,6 +19,7 @@ extension DecodingNode {
         defer { finish() }
         // As deep as a node that was made for the value would be.
         depth = 1
+        pooled = .first
         return try T(from: self)
     }
 

@@ -190,9 +190,21 @@ extension DecodingNode {
         takeBack(child)
     }
 
+    private final func giveBack(_ spare: Unmanaged<SpareContainer>) {
+        if spare._withUnsafeGuaranteedRef({ $0.takeBack() }) {
+            IdleContainers.shared.put(spare)
+        } else {
+            spare.release()
+        }
+    }
+
     /// Lets go of everything, whoever still holds this node.
     @inline(__always) final func finish() {
-        if case .taken(let index) = pooled { context.containers.giveBack(index) }
+        switch pooled {
+        case .taken(let index): context.containers.giveBack(index)
+        case .shared(let spare): giveBack(spare)
+        case .none, .possible, .first: break
+        }
         pooled = .none
         reset()
         parent = nil

@@ -5,14 +5,14 @@ internal import PropertyLists
 ///
 /// The properties are `@exclusivity(unchecked)` as those of ``DecodingNode`` are, and as soundly.
 final class KeyedEntries {
-    private let converts: Bool
+    @exclusivity(unchecked) private var converts = false
     /// Whether the keys are those of a dictionary, which are data.
     let readsData: Bool
     /// Whether a date is a date under the strategy.
-    let readsDates: Bool
-    let passesFloats: Bool
+    @exclusivity(unchecked) private(set) var readsDates = false
+    @exclusivity(unchecked) private(set) var passesFloats = false
     /// How many bytes the string that stands for nil has; nil where a closure tells what is nil.
-    let sentinelLength: Int?
+    @exclusivity(unchecked) private(set) var sentinelLength: Int?
     let ownTypes = OwnTypes.shared
     let knownTypes = KnownType.table
 
@@ -39,8 +39,13 @@ final class KeyedEntries {
     /// At rest, until it is opened.
     init(_ context: DecodingContext, keys: ObjectIdentifier) {
         readsData = keys == DictionaryKeys.type
+        adopt(context)
+    }
+
+    /// Reads under the strategies of a call of `decode`.
+    func adopt(_ context: DecodingContext) {
         converts = context.converts && !readsData
-        if case .date = context.options.dateDecodingStrategy { readsDates = true } else { readsDates = false }
+        readsDates = context.readsDates
         passesFloats = context.passesFloats
         sentinelLength = context.isPlaceholder == nil ? context.sentinel?.utf8.count ?? -1 : nil
     }
