@@ -82,5 +82,6 @@ step "headers, export list, library and C tests agree" python3 tools/exports.py 
 step "the contract is the recorded one" python3 tools/contract.py
 step "the library needs nothing of Swift's" needed
 step "no forced unwrapping of errors or casts, no unsafe flags" no_traps
+step "the page of promises names tests that exist" python3 tools/promises.py
 step "every exported function implements a declaration" no_bare_exports
 exit $failed

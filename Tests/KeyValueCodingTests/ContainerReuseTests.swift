@@ -123,8 +123,7 @@ private final class Chain: Codable {
         // A value in an Any is let go of when it was read.
         let numbers = hoard.containers.map { try? $0.decode(Int.self, forKey: .number) }
         #expect(numbers == (0..<40).flatMap { isTree ? [$0, -$0] : [nil, nil] })
-        // The decoder's own information leads back to them.
-        hoard.containers = []
+        hoard.containers = []  // They know the decoder, whose userInfo has the hoard.
     }
 
     @Test("nothing of a value stays in memory after it was read, or failed to be")

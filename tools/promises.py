@@ -1,0 +1,52 @@
+#!/usr/bin/env python3
+"""Checks that docs/promises.md names tests that exist.
+
+In the tables "line by line" a test is written `X/File` name, name or "title";
+the letter stands for the folder that the text above the table gives, a name for
+a function of the file, and a title for a test's own words. What has several
+words is prose.
+"""
+import re
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+ENDINGS = ["", ".swift", ".lua", ".c", ".py"]
+
+
+def sections(text):
+    """The folders by their letters, and the rows, of each section that says so."""
+    for section in re.split(r"^## ", text, flags=re.M):
+        if section.split("\n", 1)[0].endswith("line by line"):
+            yield dict(re.findall(r"`(\w)`\s+(?:is\s+)?`([\w/]+)`", section)), re.findall(r"^\|.*\|(.*)\|$", section, flags=re.M)
+
+
+def file_of(name, folders):
+    letter, _, rest = name.partition("/")
+    path = ROOT / folders.get(letter, letter) / rest
+    return next((path.with_name(path.name + end) for end in ENDINGS if path.with_name(path.name + end).is_file()), None)
+
+
+def faults(row, folders):
+    """What a row names and is not there: files, and the names and titles that follow each, before the next `;`."""
+    for part in row.split(";"):
+        file = None
+        for name, title, word in re.findall(r"`([^`]+)`|\"([^\"]+)\"|(?<![\w ] )(?<!\w)(\w+)(?= *(?:,|$))", part):
+            if name and "/" in name:
+                file = file_of(name, folders)
+                if not file:
+                    yield f"no file {name}"
+            elif title and file and title not in file.read_text():
+                yield f"{file.name} has no test \"{title}\""
+            elif word and file and file.suffix == ".swift" and not re.search(rf"func {word}\b", file.read_text()):
+                yield f"{file.name} has no {word}()"
+
+
+def main():
+    found = [fault for folders, rows in sections((ROOT / "docs/promises.md").read_text())
+             for row in rows for fault in faults(row, folders)]
+    print("\n".join(found) or "docs/promises.md names tests that exist")
+    sys.exit(1 if found else 0)
+
+
+main()
