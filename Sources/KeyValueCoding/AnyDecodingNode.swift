@@ -8,7 +8,7 @@ final class AnyDecodingNode: DecodingNode {
 
     init(_ context: DecodingContext, _ value: Any) {
         // What `encode` gives is an Optional, and often comes back as it is.
-        self.value = type(of: value) == Any?.self ? flattened(value) ?? value : value
+        self.value = unwrapped(value)
         super.init(context)
     }
 
@@ -117,3 +117,10 @@ extension AnyDecodingNode {
 
 /// Ends the walk over a dictionary at a value of another type.
 private struct OtherType: Error {}
+
+/// The value in an Optional of Any, however many Optionals are inside that; else the same.
+@inline(__always) private func unwrapped(_ value: Any) -> Any {
+    func open<Value>(_ value: Value) -> Any? { Value.self == Any?.self ? exactly(value, as: Any?.self) : nil }
+    guard let present = open(value) else { return value }
+    return KnownType.of(type(of: present)) == .plain ? flattened(present) ?? value : present
+}

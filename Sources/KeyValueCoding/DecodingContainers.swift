@@ -3,74 +3,85 @@
 /// The standard library puts each container into a box whose type is generic over the container, and looks that type up
 /// each time: most of what a container costs. A box that nobody holds any more serves the next dictionary that is read
 /// with keys of the same type; and what it reads from remembers where the keys stood in the last one.
-struct DecodingContainers {
-    private struct Entry {
+///
+/// Nothing is counted for a container that is lent: it does not own what it reads from, which the list here does until
+/// the value is finished. Then a container that somebody holds on to is given what it reads from, and leaves the list.
+struct DecodingContainers: ~Copyable {
+    private struct Place {
         var keys: ObjectIdentifier
-        var isTaken: Bool
-        /// Nil where there was no second container so far, or somebody held on to it.
-        var spare: SpareContainer?
+        var isTaken = false
+        /// Owned. Nil where there was no second container so far, or somebody held on to it.
+        var spare: Unmanaged<SpareContainer>?
     }
 
-    private var list: [Entry] = []
+    /// Room for as many as there may be, made for the first.
+    private var places: UnsafeMutablePointer<Place>?
+    private var count = 0
     private static var limit: Int { 16 }
     private static var rememberedKeys: Int { 64 }
 
-    /// A container for keys of the type, lent to the node until the node is released; nil where there is none to spare.
-    @inline(__always) mutating func spare(_ keys: ObjectIdentifier, for node: DecodingNode) -> SpareContainer? {
-        for index in list.indices where list[index].keys == keys && !list[index].isTaken {
-            guard let spare = list[index].spare else { return nil }
-            list[index].isTaken = true
-            node.pooled = .taken(index)
-            return spare
+    init() {}
+
+    deinit {
+        guard let places else { return }
+        for index in 0..<count { places[index].spare?.release() }
+        places.deallocate()
+    }
+
+    @inline(__always) private func freePlace(_ keys: ObjectIdentifier) -> Int? {
+        guard let places else { return nil }
+        var index = 0
+        while index < count {
+            if places[index].keys == keys, !places[index].isTaken { return index }
+            index &+= 1
         }
         return nil
     }
 
-    /// Makes a container for the node. The second for keys of a type is kept: most values have no second.
-    mutating func make<Key: CodingKey>(_ type: Key.Type, for node: DecodingNode) -> KeyedDecodingContainer<Key> {
-        let entries = KeyedEntries(node.context, keys: ObjectIdentifier(type))
-        entries.open(node)
-        let container = KeyedDecodingContainer(KeyedDecodingStore<Key>(entries))
-        if case .possible = node.pooled { keep(container, entries, for: node) }
-        return container
+    /// A container for keys of the type, lent to the node until the node is released; nil where there is none to spare.
+    @inline(__always) func spare(_ keys: ObjectIdentifier, for node: DecodingNode) -> Unmanaged<SpareContainer>? {
+        guard let places, let index = freePlace(keys), let spare = places[index].spare else { return nil }
+        places[index].isTaken = true
+        node.pooled = .taken(index)
+        return spare
     }
 
-    private mutating func keep<Key: CodingKey>(
-        _ container: KeyedDecodingContainer<Key>, _ entries: KeyedEntries, for node: DecodingNode
-    ) {
-        let keys = ObjectIdentifier(Key.self)
-        guard let index = list.firstIndex(where: { $0.keys == keys && !$0.isTaken }) else {
-            if list.count < Self.limit { list.append(Entry(keys: keys, isTaken: false, spare: nil)) }
-            return
+    /// Makes a container for the node. The second for keys of a type is kept: most values have no second.
+    mutating func make<Key: CodingKey>(_ type: Key.Type, for node: DecodingNode) -> KeyedDecodingContainer<Key> {
+        let keys = ObjectIdentifier(type)
+        let entries = KeyedEntries(node.context, keys: keys)
+        entries.open(node)
+        if case .possible = node.pooled, SpareContainer.areReferences {
+            if let places, let index = freePlace(keys) {
+                entries.memory = Self.rememberedKeys
+                let spare = SpareContainer.make(type, entries)
+                places[index].spare = .passRetained(spare)
+                places[index].isTaken = true
+                node.pooled = .taken(index)
+                return spare.lend()
+            }
+            remember(keys)
         }
-        guard Self.areReferences else { return }
-        entries.memory = Self.rememberedKeys
-        let box = unsafeBitCast(container, to: AnyObject.self)
-        list[index].spare = KeptContainer<KeyedDecodingContainer<Key>>(box, entries)
-        list[index].isTaken = true
-        node.pooled = .taken(index)
+        entries.keepNode()
+        return KeyedDecodingContainer(KeyedDecodingStore<Key>(entries))
+    }
+
+    private mutating func remember(_ keys: ObjectIdentifier) {
+        guard count < Self.limit else { return }
+        let places = places ?? .allocate(capacity: Self.limit)
+        self.places = places
+        (places + count).initialize(to: Place(keys: keys))
+        count += 1
     }
 
     /// Takes a container back. One that somebody still holds stays as it is, with its value.
-    @inline(__always) mutating func giveBack(_ index: Int) {
-        list[index].isTaken = false
-        if let spare = list[index].spare, spare.isUnique {
-            spare.entries.close()
-        } else {
-            list[index].spare = nil
-        }
+    @inline(__always) func giveBack(_ index: Int) {
+        guard let places, let spare = places[index].spare else { return }
+        places[index].isTaken = false
+        if spare._withUnsafeGuaranteedRef({ $0.takeBack() }) { return }
+        spare.release()
+        places[index].spare = nil
     }
-
-    /// Whether a keyed container is one reference to an object, as it is in every standard library so far; else none is
-    /// used again.
-    private static let areReferences: Bool = {
-        let entries = KeyedEntries(DecodingContext(KeyValueDecoder()), keys: ObjectIdentifier(NameKey.self))
-        let container = KeyedDecodingContainer(KeyedDecodingStore<NameKey>(entries))
-        guard MemoryLayout.size(ofValue: container) == MemoryLayout<AnyObject>.size,
-            let box = Mirror(reflecting: container).children.first?.value, type(of: box) is AnyObject.Type
-        else { return false }
-        return unsafeBitCast(container, to: ObjectIdentifier.self) == ObjectIdentifier(box as AnyObject)
-    }()
 }
 
 /// A node's share in the containers that are used again.
@@ -79,29 +90,8 @@ enum PooledContainer {
     case none
     case possible
     case taken(Int)
-}
-
-/// A container that can be used again, whatever its keys are.
-class SpareContainer {
-    final let entries: KeyedEntries
-    /// What the container is a reference to. `@exclusivity(unchecked)` as a node's properties are.
-    @exclusivity(unchecked) fileprivate final var box: AnyObject
-
-    init(_ box: AnyObject, _ entries: KeyedEntries) {
-        self.box = box
-        self.entries = entries
-    }
-
-    /// Whether nobody else holds the container.
-    @inline(__always) final var isUnique: Bool {
-        withUnsafeMutablePointer(to: &box) { isKnownUniquelyReferenced(&$0.pointee) }
-    }
-}
-
-/// Generic over the container rather than its keys: so the container's type, which is needed to copy it, is at hand.
-final class KeptContainer<Container>: SpareContainer {
-    /// Not inlined, since the caller would have to look the container's type up.
-    ///
-    /// Sound because the box is of a container of this type, which is that one reference.
-    @inline(never) func lend() -> Container { unsafeBitCast(box, to: Container.self) }
+    /// It is the first node of a call, which may take a container that other calls used before.
+    case first
+    /// The container is of ``IdleContainers``, and the node's until it is finished.
+    case shared(Unmanaged<SpareContainer>)
 }

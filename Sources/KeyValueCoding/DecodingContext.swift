@@ -5,6 +5,8 @@ final class DecodingContext {
     let options: KeyValueDecoder
     let converts: Bool
     let passesFloats: Bool
+    /// Whether a date is a date under the strategy.
+    let readsDates: Bool
     /// The string that stands for nil, if one does.
     let sentinel: String?
     /// Whether the strategy takes an Optional without a value as nil.
@@ -15,17 +17,23 @@ final class DecodingContext {
     let readsSpelledValues: Bool
     @exclusivity(unchecked) var containers = DecodingContainers()
     private var converted: [String: String] = [:]
+    let ownTypes = OwnTypes.shared
     @exclusivity(unchecked) private var ways: [(type: ObjectIdentifier, way: DecodingWay)] = []
 
     /// - Parameter forTree: whether the values come from a property-list tree, where a null is always nil, and
     ///   `"$null"` takes the place of an Optional without a value.
-    init(_ options: KeyValueDecoder, forTree: Bool = false) {
+    init(_ options: consuming KeyValueDecoder, forTree: Bool = false) {
         self.options = options
         readsSpelledValues = forTree
-        if case .useDefaultKeys = options.keyDecodingStrategy { converts = false } else { converts = true }
-        if case .pass = options.nonConformingFloatDecodingStrategy { passesFloats = true } else { passesFloats = false }
+        if case .useDefaultKeys = self.options.keyDecodingStrategy { converts = false } else { converts = true }
+        if case .pass = self.options.nonConformingFloatDecodingStrategy {
+            passesFloats = true
+        } else {
+            passesFloats = false
+        }
+        if case .date = self.options.dateDecodingStrategy { readsDates = true } else { readsDates = false }
         let none: String? = forTree ? "$null" : nil
-        switch options.nilDecodingStrategy {
+        switch self.options.nilDecodingStrategy {
         case .optionalNone: (sentinel, takesOptionals, isPlaceholder) = (none, true, nil)
         case .removed: (sentinel, takesOptionals, isPlaceholder) = (nil, true, nil)
         case .sentinel(let text): (sentinel, takesOptionals, isPlaceholder) = (text, forTree, nil)
@@ -35,15 +43,14 @@ final class DecodingContext {
 
     /// How a type is decoded that is none of the known ones. What was found out is remembered: asking a type for a
     /// conformance that it lacks costs as much as decoding a number.
-    @inline(__always) func way<T>(of type: T.Type) -> DecodingWay {
-        let type = ObjectIdentifier(type)
-        for known in ways where known.type == type { return known.way }
-        return findWay(of: T.self)
-    }
-
-    private func findWay<T>(of type: T.Type) -> DecodingWay {
-        let way = (type as? any ReadableCollection.Type)?.way ?? .own
-        if ways.count < 16 { ways.append((ObjectIdentifier(type), way)) }
+    func way<T>(of type: T.Type) -> DecodingWay {
+        let identifier = ObjectIdentifier(type)
+        for known in ways where known.type == identifier { return known.way }
+        guard let way = (type as? any ReadableCollection.Type)?.way else {
+            ownTypes.insert(type)
+            return .own
+        }
+        if ways.count < 16 { ways.append((identifier, way)) }
         return way
     }
 

@@ -5,14 +5,25 @@ extension DecodingNode: Decoder {
 
     final func container<Key: CodingKey>(keyedBy type: Key.Type) throws -> KeyedDecodingContainer<Key> {
         guard openEntries() else { throw mismatch([String: Any].self, at: .whole, nil) }
-        if DictionaryKeys.type == ObjectIdentifier(type) { try refuseLookAlikes() }
         let keys = ObjectIdentifier(type)
-        guard case .possible = pooled, let spare = context.containers.spare(keys, for: self) else {
+        let found: Unmanaged<SpareContainer>?
+        switch pooled {
+        case .possible: found = context.containers.spare(keys, for: self)
+        case .first:
+            found = IdleContainers.shared.take(type, context)
+            pooled = found.map { .shared($0) } ?? .none
+        case .none, .taken, .shared: found = nil
+        }
+        guard let spare = found else {
+            if DictionaryKeys.type == keys { try refuseLookAlikes() }
             return context.containers.make(type, for: self)
         }
-        spare.entries.open(self)
-        // Sound because it was kept for keys of this type.
-        return unsafeDowncast(spare, to: KeptContainer<KeyedDecodingContainer<Key>>.self).lend()
+        return try spare._withUnsafeGuaranteedRef { spare in
+            if spare.entries.readsData { try refuseLookAlikes() }
+            spare.entries.open(self)
+            // Sound because it was kept for keys of this type.
+            return unsafeDowncast(spare, to: KeptContainer<KeyedDecodingContainer<Key>>.self).lend()
+        }
     }
 
     final func unkeyedContainer() throws -> any UnkeyedDecodingContainer {

@@ -13,22 +13,38 @@ extension DecodingNode {
         return value
     }
 
+    /// Decodes the one value of a call of `decode`, by this node itself where its type has code of its own.
+    final func decodeWhole<T: Decodable>(_ type: T.Type) throws -> T {
+        guard record == nil, context.ownTypes.contains(type) else { return try decode(type, at: .whole, nil) }
+        defer { finish() }
+        // As deep as a node that was made for the value would be.
+        depth = 1
+        pooled = .first
+        return try T(from: self)
+    }
+
     final func decodePlain<T: Decodable>(
         _ type: T.Type, at slot: DecodingSlot, _ key: (any CodingKey)?
     ) throws -> T {
         guard let child = child(at: slot) else { throw refusal(of: slot, key) }
         defer { release(child) }
-        if let key { child.key = .owned(key) }
-        return try decodeOwn(type, child, at: slot)
+        return try child._withUnsafeGuaranteedRef { child in
+            if let key { child.own(key) }
+            return try decodeOwn(type, child, at: slot)
+        }
     }
 
     /// Decodes an element of an array.
     @inline(__always) final func decodeElement<T: Decodable>(_ type: T.Type, _ index: Int) throws -> T {
-        guard KnownType.of(type) == .plain else { return try decode(type, at: .index(index), IndexKey(index)) }
+        guard context.ownTypes.contains(type) || KnownType.of(type) == .plain else {
+            return try decode(type, at: .index(index), IndexKey(index))
+        }
         guard let child = child(at: .index(index)) else { throw refusal(of: .index(index), IndexKey(index)) }
         defer { release(child) }
-        child.key = .index(index)
-        return try decodeOwn(type, child, at: .index(index))
+        return try child._withUnsafeGuaranteedRef { child in
+            child.key = .index(index)
+            return try decodeOwn(type, child, at: .index(index))
+        }
     }
 
     @inline(__always) private final func decodeOwn<T: Decodable>(
@@ -40,6 +56,12 @@ extension DecodingNode {
 
     /// Decodes this node's value by the type's own code, or as that would do.
     @inline(__always) final func decodeOwn<T: Decodable>(_ type: T.Type) throws -> T {
+        if context.ownTypes.contains(type) { return try T(from: self) }
+        return try decodeOtherwise(type)
+    }
+
+    /// Of a type that was not seen before, or is read as a whole.
+    @inline(never) private final func decodeOtherwise<T: Decodable>(_ type: T.Type) throws -> T {
         switch context.way(of: type) {
         case .own: try T(from: self)
         case .dictionary: try decodeDictionary(type)
@@ -180,65 +202,5 @@ extension DecodingNode {
             return try decodePlain(UUID.self, at: slot, key)
         }
         return value
-    }
-}
-
-// MARK: - Under the strategies
-
-extension DecodingNode {
-    private final func date(at slot: DecodingSlot, _ key: (any CodingKey)?) throws -> Date {
-        switch context.options.dateDecodingStrategy {
-        case .date:
-            guard case .date(let value) = scalar(at: slot) else { throw mismatch(Date.self, at: slot, key) }
-            return value
-        case .secondsSince1970:
-            return Date(timeIntervalSince1970: Double(try integer(Int64.self, at: slot, key)))
-        case .millisecondsSince1970:
-            return Date(timeIntervalSince1970: Double(try integer(Int64.self, at: slot, key)) / 1000)
-        case .iso8601Format(let style): return try date(spelledAt: slot, key) { try? style.parse($0) }
-        case .parsed(let parse): return try date(spelledAt: slot, key, parse)
-        case .custom(let convert):
-            let value = try required(at: slot, key)
-            return try converted(value, "Date", key) { try convert(value) }
-        }
-    }
-
-    private final func date(
-        spelledAt slot: DecodingSlot, _ key: (any CodingKey)?, _ parse: (String) -> Date?
-    ) throws -> Date {
-        let text = try string(at: slot, key)
-        guard let date = parse(text) else {
-            throw corrupted(at: key) { "Date at \($0) cannot be decoded. \(text.debugDescription) is not a date" }
-        }
-        return date
-    }
-
-    private final func data(at slot: DecodingSlot, _ key: (any CodingKey)?) throws -> Data {
-        switch context.options.dataDecodingStrategy {
-        case .data:
-            guard case .data(let value) = scalar(at: slot) else { throw mismatch(Data.self, at: slot, key) }
-            return value
-        case .base64:
-            let text = try string(at: slot, key)
-            guard let value = Data(base64Encoded: text) else {
-                throw corrupted(at: key) { "Data at \($0) cannot be decoded. The string is not base64" }
-            }
-            return value
-        case .deferredToData: return try decodePlain(Data.self, at: slot, key)
-        case .custom(let convert):
-            let value = try required(at: slot, key)
-            return try converted(value, "Data", key) { try convert(value) }
-        }
-    }
-
-    private final func required(at slot: DecodingSlot, _ key: (any CodingKey)?) throws -> Any {
-        guard let value = any(at: slot) else { throw missing(slot, key) }
-        return value
-    }
-
-    private final func converted<Source, Result>(
-        _ value: Source, _ type: String, _ key: (any CodingKey)?, _ convert: () throws -> Result
-    ) throws -> Result {
-        do { return try convert() } catch { throw wrapped(error, type, key) }
     }
 }

@@ -17,11 +17,17 @@ enum DecodingSlot {
 /// because a node serves one thread, and no access calls anything that could come back to the same property.
 class DecodingNode {
     final let context: DecodingContext
-    @exclusivity(unchecked) final var parent: DecodingNode?
+    /// The node that this one's value is inside of. Not counted: see ``child(at:)``.
+    @exclusivity(unchecked) final var parent: Unmanaged<DecodingNode>?
+    /// The parent of a node that the caller may keep, which keeps it.
+    @exclusivity(unchecked) private final var keptParent: DecodingNode?
     /// The last key of the path.
     @exclusivity(unchecked) final var key = NodeKey.none
+    /// What `key` stands for where it is owned.
+    @exclusivity(unchecked) private final var ownedKey: (any CodingKey)?
     @exclusivity(unchecked) final var depth = 0
-    @exclusivity(unchecked) final var spare: DecodingNode?
+    /// A node for the next value inside this one, owned by this node while nobody uses it.
+    @exclusivity(unchecked) private final var spare: Unmanaged<DecodingNode>?
     /// Where it is noted which keys are asked for, if somebody wants to know.
     @exclusivity(unchecked) final var record: KeyRecord?
     /// Whether this node may take a container that others used before, and which one it has taken.
@@ -30,6 +36,8 @@ class DecodingNode {
     init(_ context: DecodingContext) {
         self.context = context
     }
+
+    deinit { spare?.release() }
 
     // MARK: What a subclass reads
 
@@ -82,11 +90,20 @@ extension DecodingNode {
         var path: [any CodingKey] = []
         var node: DecodingNode? = self
         while let current = node {
-            if let key = current.key.codingKey { path.append(key) }
-            node = current.parent
+            if let key = current.codingKey { path.append(key) }
+            node = current.parent?.takeUnretainedValue()
         }
         path.reverse()
         return path
+    }
+
+    private final var codingKey: (any CodingKey)? {
+        if case .owned = key { ownedKey } else { key.codingKey }
+    }
+
+    final func own(_ key: any CodingKey) {
+        ownedKey = key
+        self.key = .owned
     }
 
     final func path(_ key: (any CodingKey)?) -> [any CodingKey] {
@@ -117,22 +134,36 @@ extension DecodingNode {
 
 extension DecodingNode {
     /// A node for a value inside this one, with its value but without a key: the last one at its depth, unless somebody
-    /// still holds it.
-    @inline(__always) final func child(at slot: DecodingSlot) -> DecodingNode? {
+    /// still holds it. It is the caller's until ``release(_:)``.
+    ///
+    /// No references are counted for it, since that takes as long as all else that is done for a small value. Sound
+    /// because it is taken out of `spare` together with its count: who decodes something else by this node in the
+    /// meantime finds none, and makes another. Its parent is not counted either: it is the node whose method is running
+    /// until the child is released, which forgets it.
+    @inline(__always) final func child(at slot: DecodingSlot) -> Unmanaged<DecodingNode>? {
         guard depth < CodingLimits.depth else { return nil }
-        let child: DecodingNode
-        if isKnownUniquelyReferenced(&spare), let last = spare {
-            child = last
-        } else {
-            child = makeNode()
-            spare = child
+        let child = spare ?? .passRetained(makeNode())
+        spare = nil
+        guard child._withUnsafeGuaranteedRef({ hand($0, valueAt: slot) }) else {
+            takeBack(child)
+            return nil
         }
-        guard hand(child, valueAt: slot) else { return nil }
-        child.parent = self
-        child.depth = depth &+ 1
-        // What is decoded first and as a whole has no next.
-        child.pooled = depth == 0 ? .none : .possible
+        child._withUnsafeGuaranteedRef { child in
+            child.parent = .passUnretained(self)
+            child.depth = depth &+ 1
+            // What is decoded first and as a whole has no next.
+            child.pooled = depth == 0 ? .none : .possible
+        }
         return child
+    }
+
+    @inline(__always) private final func takeBack(_ child: Unmanaged<DecodingNode>) {
+        var held = child
+        // Sound because an Unmanaged is nothing but the reference.
+        let isUnique = withUnsafeMutablePointer(to: &held) { pointer in
+            pointer.withMemoryRebound(to: DecodingNode.self, capacity: 1) { isKnownUniquelyReferenced(&$0.pointee) }
+        }
+        if isUnique, spare == nil { spare = child } else { child.release() }
     }
 
     /// Why there is no node for the value.
@@ -145,19 +176,39 @@ extension DecodingNode {
         guard depth < CodingLimits.depth else { throw tooDeep(key) }
         let child = makeNode()
         guard hand(child, valueAt: slot) else { throw missing(slot, key) }
-        child.parent = self
-        child.key = key.map { .owned($0) } ?? .none
+        child.parent = .passUnretained(self)
+        child.keptParent = self
+        if let key { child.own(key) }
         child.depth = depth + 1
         if let record { recordNames(of: child, in: record.child(at: slot)) }
         return child
     }
 
-    /// Breaks the cycle with a child, so that somebody who holds it does not hold its parents for ever.
-    @inline(__always) final func release(_ child: DecodingNode) {
-        if case .taken(let index) = child.pooled { context.containers.giveBack(index) }
-        child.pooled = .none
-        child.reset()
-        child.parent = nil
-        child.key = .none
+    /// Ends the use of a child. Somebody who still holds it holds neither its value nor its parents.
+    @inline(__always) final func release(_ child: Unmanaged<DecodingNode>) {
+        child._withUnsafeGuaranteedRef { $0.finish() }
+        takeBack(child)
+    }
+
+    private final func giveBack(_ spare: Unmanaged<SpareContainer>) {
+        if spare._withUnsafeGuaranteedRef({ $0.takeBack() }) {
+            IdleContainers.shared.put(spare)
+        } else {
+            spare.release()
+        }
+    }
+
+    /// Lets go of everything, whoever still holds this node.
+    @inline(__always) final func finish() {
+        switch pooled {
+        case .taken(let index): context.containers.giveBack(index)
+        case .shared(let spare): giveBack(spare)
+        case .none, .possible, .first: break
+        }
+        pooled = .none
+        reset()
+        parent = nil
+        if case .owned = key { ownedKey = nil }
+        key = .none
     }
 }

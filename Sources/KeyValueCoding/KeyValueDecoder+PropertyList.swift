@@ -9,13 +9,13 @@ extension KeyValueDecoder {
     /// - Throws: what ``decode(_:from:)`` throws for the same values in an `Any`.
     public func decode<T: Decodable>(_ type: T.Type = T.self, from list: PropertyList) throws -> T {
         let root = TreeDecodingNode(DecodingContext(self, forTree: true), list)
-        return try root.decodeRoot { try $0.decode(type, at: .whole, nil) }
+        return try root.decodeRoot { try $0.decodeWhole(type) }
     }
 
     /// Reads a value from an `Any` that came out of a property list: as from the tree, decimal numbers are read from
     /// strings, too.
     package func decode<T: Decodable>(_ type: T.Type, fromPropertyListValue value: Any) throws -> T {
         let root = AnyDecodingNode(DecodingContext(self, forTree: true), value)
-        return try root.decodeRoot { try $0.decode(type, at: .whole, nil) }
+        return try root.decodeRoot { try $0.decodeWhole(type) }
     }
 }

@@ -26,7 +26,7 @@ public struct KeyValueDecoder: Sendable {
     ///   `Expected String at SELF.names[2], found Int`; and what `init(from:)` throws.
     public func decode<T: Decodable>(_ type: T.Type = T.self, from value: Any) throws -> T {
         let root = AnyDecodingNode(DecodingContext(self), value)
-        return try root.decodeRoot { try $0.decode(type, at: .whole, nil) }
+        return try root.decodeRoot { try $0.decodeWhole(type) }
     }
 }
 

@@ -50,8 +50,11 @@ extension KeyedEntries {
     @inline(__always) func decode<T: Decodable, Key: CodingKey>(
         _ type: T.Type, at place: Int, _ key: Key
     ) throws -> T {
-        switch KnownType.of(type) {
-        case .plain: return try decodePlain(type, at: place, key)
+        if ownTypes.contains(type) {
+            return try withChild(at: place, key) { try T(from: $0) }
+        }
+        switch knownTypes.known(type) {
+        case .plain: return try withChild(at: place, key) { try $0.decodeOwn(type) }
         case .date: if let value = date(at: place) { return exactly(value) }
         case .strings: if let values = strings(at: place) { return exactly(values) }
         default: break
@@ -59,15 +62,20 @@ extension KeyedEntries {
         return try node.decode(type, at: .place(place), key)
     }
 
-    @inline(__always) private func decodePlain<T: Decodable, Key: CodingKey>(
-        _ type: T.Type, at place: Int, _ key: Key
+    @inline(__always) private func withChild<T, Key: CodingKey>(
+        at place: Int, _ key: Key, _ decode: (DecodingNode) throws -> T
     ) throws -> T {
-        let node = node
-        guard let child = node.child(at: .place(place)) else { throw node.refusal(of: .place(place), key) }
-        defer { node.release(child) }
-        return try withUnsafePointer(to: key) {
-            child.key = .lent($0, Key.self)
-            return try child.decodeOwn(type)
+        // A container at rest has no places.
+        guard let current else { throw node.missing(.place(place), key) }
+        return try current._withUnsafeGuaranteedRef { node in
+            guard let child = node.child(at: .place(place)) else { throw node.refusal(of: .place(place), key) }
+            defer { node.release(child) }
+            return try withUnsafePointer(to: key) { key in
+                try child._withUnsafeGuaranteedRef { child in
+                    child.key = .lent(key, Key.self)
+                    return try decode(child)
+                }
+            }
         }
     }
 
@@ -76,19 +84,14 @@ extension KeyedEntries {
         let count = Int(header.count)
         // An array of scalars takes one node for each, and one for itself.
         guard count > 0, header.span == count &+ 1 else { return nil }
-        var areAll = true
-        // Sound because there is room for all elements, and `filled` counts the places that were initialized.
-        let result = [String](unsafeUninitializedCapacity: count) { places, filled in
-            while filled < count {
-                let node = dictionary.nodes[place &+ 1 &+ filled]
-                guard node.kind == .string else {
-                    areAll = false
-                    return
-                }
-                places.initializeElement(at: filled, to: dictionary.string(of: node))
-                filled &+= 1
-            }
+        // Appended one by one: room that is filled in a closure has to have its type looked up each time.
+        var result: [String] = []
+        result.reserveCapacity(count)
+        for element in place &+ 1...place &+ count {
+            let node = dictionary.nodes[element]
+            guard node.kind == .string else { return nil }
+            result.append(dictionary.string(of: node))
         }
-        return areAll ? result : nil
+        return result
     }
 }

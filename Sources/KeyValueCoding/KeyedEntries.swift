@@ -5,14 +5,21 @@ internal import PropertyLists
 ///
 /// The properties are `@exclusivity(unchecked)` as those of ``DecodingNode`` are, and as soundly.
 final class KeyedEntries {
-    private let converts: Bool
+    @exclusivity(unchecked) private var converts = false
+    /// Whether the keys are those of a dictionary, which are data.
+    let readsData: Bool
     /// Whether a date is a date under the strategy.
-    let readsDates: Bool
-    let passesFloats: Bool
+    @exclusivity(unchecked) private(set) var readsDates = false
+    @exclusivity(unchecked) private(set) var passesFloats = false
     /// How many bytes the string that stands for nil has; nil where a closure tells what is nil.
-    let sentinelLength: Int?
+    @exclusivity(unchecked) private(set) var sentinelLength: Int?
+    let ownTypes = OwnTypes.shared
+    let knownTypes = KnownType.table
 
-    @exclusivity(unchecked) private var held: DecodingNode?
+    /// The node whose entries are read. Not counted: while the container is lent, the node is being read; from then on
+    /// it is kept.
+    @exclusivity(unchecked) private(set) var current: Unmanaged<DecodingNode>?
+    @exclusivity(unchecked) private var kept: DecodingNode?
     /// Nil where keys are named as they are.
     @exclusivity(unchecked) private(set) var names: ConvertedNames?
     /// Whether names are as they are, and nobody wants to know which are asked for.
@@ -31,14 +38,20 @@ final class KeyedEntries {
 
     /// At rest, until it is opened.
     init(_ context: DecodingContext, keys: ObjectIdentifier) {
-        converts = context.converts && keys != DictionaryKeys.type
-        if case .date = context.options.dateDecodingStrategy { readsDates = true } else { readsDates = false }
+        readsData = keys == DictionaryKeys.type
+        adopt(context)
+    }
+
+    /// Reads under the strategies of a call of `decode`.
+    func adopt(_ context: DecodingContext) {
+        converts = context.converts && !readsData
+        readsDates = context.readsDates
         passesFloats = context.passesFloats
         sentinelLength = context.isPlaceholder == nil ? context.sentinel?.utf8.count ?? -1 : nil
     }
 
     /// The node whose entries are read. A container at rest, which nobody has, reads nothing.
-    @inline(__always) var node: DecodingNode { held ?? Self.nothing() }
+    @inline(__always) var node: DecodingNode { current?.takeUnretainedValue() ?? Self.nothing() }
 
     @inline(never) private static func nothing() -> DecodingNode {
         DecodingNode(DecodingContext(KeyValueDecoder()))
@@ -46,16 +59,19 @@ final class KeyedEntries {
 
     /// - Parameter node: one whose entries are open.
     @inline(__always) func open(_ node: DecodingNode) {
-        held = node
+        current = .passUnretained(node)
         turn = 0
         namesKeysAsTheyAre = !converts && node.record == nil
         if converts { names = ConvertedNames(node.convertedNames()) }
         if namesKeysAsTheyAre { dictionary = node.treeDictionary }
     }
 
+    /// Keeps the node for as long as this lives: the container is not lent, or not any more.
+    func keepNode() { kept = current?.takeUnretainedValue() }
+
     @inline(__always) func close() {
-        held = nil
-        names = nil
+        current = nil
+        if converts { names = nil }
         dictionary = nil
     }
 }

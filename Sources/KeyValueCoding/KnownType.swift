@@ -14,10 +14,10 @@ enum KnownType: UInt8 {
 
     /// What the coders know `type` as; `plain` when it is none of theirs.
     @inline(__always) static func of(_ type: any Any.Type) -> KnownType {
-        table[ObjectIdentifier(type)]
+        table.known(type)
     }
 
-    private static let table = Table(
+    static let table = Table(
         scalars + arrays + [
             ([String: Bool].self, .boolEntries), ([String: Int].self, .intEntries),
             ([String: Double].self, .doubleEntries), ([String: String].self, .stringEntries),
@@ -42,23 +42,25 @@ enum KnownType: UInt8 {
 
 extension KnownType {
     /// An open-addressed table from types to their cases; never full, never changed.
-    private struct Table: Sendable {
+    struct Table: Sendable {
         private struct Slot {
             var type: ObjectIdentifier?
             var known = KnownType.plain
         }
 
         private static let mask = 255
-        private let slots: [Slot]
+        /// Never changed and never freed: there is one table.
+        private nonisolated(unsafe) let slots: UnsafePointer<Slot>
 
         init(_ types: [(any Any.Type, KnownType)]) {
-            var slots = [Slot](repeating: Slot(), count: Self.mask + 1)
+            let slots = UnsafeMutablePointer<Slot>.allocate(capacity: Self.mask + 1)
+            slots.initialize(repeating: Slot(), count: Self.mask + 1)
             for (type, known) in types {
                 var place = Self.place(of: ObjectIdentifier(type))
                 while slots[place].type != nil { place = (place + 1) & Self.mask }
                 slots[place] = Slot(type: ObjectIdentifier(type), known: known)
             }
-            self.slots = slots
+            self.slots = UnsafePointer(slots)
         }
 
         @inline(__always) private static func place(of type: ObjectIdentifier) -> Int {
@@ -67,7 +69,8 @@ extension KnownType {
             return (bits >> 3 ^ bits >> 11) & mask
         }
 
-        @inline(__always) subscript(type: ObjectIdentifier) -> KnownType {
+        @inline(__always) func known(_ type: any Any.Type) -> KnownType {
+            let type = ObjectIdentifier(type)
             var place = Self.place(of: type)
             while true {
                 let slot = slots[place]

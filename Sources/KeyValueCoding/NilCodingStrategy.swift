@@ -72,10 +72,23 @@ func isOptionalNone(_ value: Any) -> Bool {
 /// `value` without the Optionals around it; nil where the innermost holds nothing, or where they never end.
 func flattened(_ value: Any) -> Any? {
     var current = value
+    // Most are of a type that is known to be no Optional; to ask for the conformance costs more than all else here.
     for _ in 0..<CodingLimits.optionals {
+        if KnownType.of(type(of: current)) != .plain { return current }
+        if let optional = sameOptional(current) {
+            guard let wrapped = optional else { return nil }
+            current = wrapped
+            continue
+        }
         guard let optional = current as? any OptionalValue else { return current }
         guard let wrapped = optional.wrapped else { return nil }
         current = wrapped
     }
     return nil
+}
+
+/// An Optional of Any in an `Any`; nil where something else is in it.
+private func sameOptional(_ value: Any) -> Any?? {
+    func open<Value>(_ value: Value) -> Any?? { Value.self == Any?.self ? .some(exactly(value, as: Any?.self)) : nil }
+    return open(value)
 }

@@ -9,14 +9,14 @@ enum NodeKey {
     /// The key that a container was asked for, where it stands. Sound because it is set for the time that the container
     /// waits for the value, which has the key and does not change it, and taken away before it goes on.
     case lent(UnsafeRawPointer, any CodingKey.Type)
-    case owned(any CodingKey)
+    /// One that the node holds.
+    case owned
 
     var codingKey: (any CodingKey)? {
         switch self {
-        case .none: nil
+        case .none, .owned: nil
         case .index(let index): IndexKey(index)
         case .lent(let key, let type): Self.load(key, type)
-        case .owned(let key): key
         }
     }
 

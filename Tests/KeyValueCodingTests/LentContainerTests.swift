@@ -1,0 +1,128 @@
+import KeyValueCoding
+import PropertyLists
+import Testing
+
+/// Does what its test wants with its decoder and container, then reads itself.
+private struct Curious: Decodable {
+    enum Keys: String, CodingKey { case myNumber, next }
+    final class Plan: @unchecked Sendable {
+        var act: (any Decoder, KeyedDecodingContainer<Keys>) throws -> Void = { _, _ in }
+    }
+
+    static var key: CodingUserInfoKey? { CodingUserInfoKey(rawValue: "plan") }
+
+    var number: Int
+    var next: [Int]
+
+    init(from decoder: any Decoder) throws {
+        let container = try decoder.container(keyedBy: Keys.self)
+        if let key = Self.key, let plan = decoder.userInfo[key] as? Plan { try plan.act(decoder, container) }
+        number = try container.decode(Int.self, forKey: .myNumber)
+        next = try container.decodeIfPresent(Curious.self, forKey: .next).map { [$0.number] + $0.next } ?? []
+    }
+}
+
+@Suite struct LentContainerTests {
+    private static func value(_ number: Int) -> [String: Any] {
+        ["myNumber": number, "next": ["myNumber": -number] as [String: Any]]
+    }
+
+    private func decoder(_ act: @escaping (any Decoder, KeyedDecodingContainer<Curious.Keys>) throws -> Void) throws
+        -> KeyValueDecoder
+    {
+        let plan = Curious.Plan()
+        plan.act = act
+        var decoder = KeyValueDecoder()
+        decoder.userInfo[try #require(Curious.key)] = plan
+        return decoder
+    }
+
+    @Test("a container kept from one call reads its own value or nothing, whatever is decoded after it")
+    func leavesContainersOfCalls() throws {
+        var kept: [KeyedDecodingContainer<Curious.Keys>] = []
+        let decoder = try decoder { kept.append($1) }
+        for number in 1...5 {
+            let list = try PropertyList(any: Self.value(number))
+            #expect(try decoder.decode(Curious.self, from: list).next == [-number])
+            #expect(try decoder.decode(Curious.self, from: Self.value(number)).number == number)
+        }
+        // What is in an Any is let go of when it was read.
+        let numbers = kept.map { try? $0.decode(Int.self, forKey: .myNumber) }
+        #expect(numbers == (1...5).flatMap { [$0, -$0, nil, nil] })
+        #expect(kept.allSatisfy { $0.codingPath.isEmpty })
+        // The decoder's own information leads back to them.
+        kept = []
+    }
+
+    @Test("a call inside a call, and one that fails, leave each other's containers alone")
+    func nestsCalls() throws {
+        let inner = KeyValueDecoder()
+        let outer = try decoder { (_, container) throws in
+            #expect(try inner.decode(Curious.self, from: PropertyList(any: Self.value(7))).number == 7)
+            #expect(try inner.decode(Curious.self, from: Self.value(8)).next == [-8])
+            let text = failure { try inner.decode(Curious.self, from: ["myNumber": "x"]) }
+            #expect(text == "typeMismatch SELF.myNumber: Expected BinaryInteger at SELF.myNumber, found String")
+            #expect(try container.decode(Int.self, forKey: .myNumber).magnitude == 3)
+        }
+        #expect(try outer.decode(Curious.self, from: PropertyList(any: Self.value(3))).next == [-3])
+        #expect(try outer.decode([Curious].self, from: [Self.value(3), Self.value(-3)]).map(\.number) == [3, -3])
+    }
+
+    @Test("a container that served one strategy serves the next under its own")
+    func adoptsStrategies() throws {
+        var snake = KeyValueDecoder()
+        snake.keyDecodingStrategy = .convertFromSnakeCase
+        let snakeValue: [String: Any] = ["my_number": 2]
+        for _ in 0..<3 {
+            #expect(try KeyValueDecoder().decode(Curious.self, from: PropertyList(any: Self.value(1))).number == 1)
+            #expect(try snake.decode(Curious.self, from: PropertyList(any: snakeValue)).number == 2)
+            #expect(try snake.decode(Curious.self, from: snakeValue).number == 2)
+            #expect(
+                failure { try KeyValueDecoder().decode(Curious.self, from: snakeValue) }
+                    == "keyNotFound SELF: Dictionary does not contain key SELF.myNumber")
+        }
+    }
+
+    @Test("a decoder that is used while a value inside its own is decoded reads both")
+    func usesParents() throws {
+        var parents: [any Decoder] = []
+        let decoder = try decoder { (decoder, _) throws in
+            if let parent = parents.last, decoder.codingPath.count == 2 {
+                let again = try parent.container(keyedBy: Curious.Keys.self)
+                let next = try again.nestedContainer(keyedBy: Curious.Keys.self, forKey: .next)
+                #expect(try next.decode(Int.self, forKey: .myNumber) == -4)
+                #expect(try again.decode([String: Int].self, forKey: .next) == ["myNumber": -4])
+                #expect(decoder.codingPath.map(\.stringValue) == ["Index 0", "next"])
+            }
+            parents.append(decoder)
+        }
+        for _ in 0..<3 {
+            parents = []
+            let list = try PropertyList(any: [Self.value(4)])
+            #expect(try decoder.decode([Curious].self, from: list).map(\.next) == [[-4]])
+            #expect(parents.allSatisfy { $0.codingPath.isEmpty })
+        }
+        parents = []
+    }
+
+    @Test("one decoder on eight threads lends each container to one of them")
+    func servesThreads() async throws {
+        let decoder = KeyValueDecoder()
+        let values = try await withThrowingTaskGroup(of: Int.self) { group in
+            for thread in 1...8 {
+                group.addTask {
+                    var sum = 0
+                    for number in 0..<500 {
+                        let value = Self.value(number * thread)
+                        let fromAny = try decoder.decode(Curious.self, from: value)
+                        let fromTree = try decoder.decode(Curious.self, from: PropertyList(any: value))
+                        sum += fromAny.number == -(fromTree.next.first ?? 1) ? 1 : 0
+                    }
+                    return sum
+                }
+            }
+            return try await group.reduce(0, +)
+        }
+        #expect(values == 8 * 500)
+    }
+}
