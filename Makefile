@@ -57,9 +57,10 @@ lua/sugar.h: lua/types.lua lua/sugar.lua tools/embed.py
 	python3 tools/embed.py lua/types.lua lua/sugar.lua $@
 
 # Dense code, where the compiler can: what a set and a get run through together is
-# more than a processor keeps decoded, so that small functions inlined and no
-# padding are worth 7 % of the time of both.
-DENSE := -flto=auto -fno-align-functions -fno-align-loops -fno-align-jumps -fno-align-labels
+# more than a processor keeps decoded, so that small functions inlined, no
+# padding and no copies of functions are worth 10 % of the time of both.
+DENSE := -flto=auto -fno-align-functions -fno-align-loops -fno-align-jumps -fno-align-labels \
+  -fno-jump-tables -fno-ipa-cp-clone
 LUA_FLAGS = -O3 -fPIC -fno-plt $(shell echo 'int unused;' | $(CC) -Werror $(DENSE) -x c -c -o /dev/null - >/dev/null 2>&1 && echo '$(DENSE)')
 
 build/kvcodable.so: $(LUA_SOURCES) $(wildcard lua/*.h) lua/sugar.h $(wildcard include/*.h) | library setup-lib

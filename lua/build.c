@@ -84,8 +84,8 @@ static void push_array(Build *build, const kv_node *node, int size) {
 }
 
 /* The keys' own strings, held by the shape's table, go into the new one. */
-static void push_shaped(Build *build, const kv_node *node,
-                        const kvl_shape *shape) {
+KVL_HOT static void push_shaped(Build *build, const kv_node *node,
+                                const kvl_shape *shape) {
   lua_State *L = build->L;
   int size = (int)node->count;
   const kv_node *key = node + node->payload - node->count;
@@ -120,7 +120,7 @@ static void push_dictionary(Build *build, const kv_node *node, int size) {
 }
 
 /* Recursion is bounded by the depth of a document. */
-static void push_container(Build *build, const kv_node *node) {
+KVL_HOT static void push_container(Build *build, const kv_node *node) {
   if (++build->depth > KVL_FREE_LEVELS)
     luaL_checkstack(build->L, KVL_PLACES, "the value is too deep");
   int size = node->count > INT32_MAX ? INT32_MAX : (int)node->count;
@@ -131,8 +131,8 @@ static void push_container(Build *build, const kv_node *node) {
   build->depth--;
 }
 
-void kvl_build_view(lua_State *L, kvl_state *state, const kv_view *view,
-                    void *owner, kvl_free free_owner) {
+KVL_HOT void kvl_build_view(lua_State *L, kvl_state *state, const kv_view *view,
+                            void *owner, kvl_free free_owner) {
   Build build = {L, state, view->bytes, 0};
   switch (view->node->head) { /* what Lua pushes without an allocation */
     case KV_NODE_BOOLEAN:

@@ -41,6 +41,9 @@
 
 #define KVL_DEPTH 512
 
+/* What every set or get runs through stands together in memory. */
+#define KVL_HOT __attribute__((hot))
+
 /* ---- State: one for each Lua state, upvalue 1 of every function */
 
 typedef struct kvl_buffer {

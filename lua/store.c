@@ -47,7 +47,7 @@ void kvl_push_value(lua_State *L, kvl_state *state, kvl_handle *session,
 }
 
 /* store:get(path, type?) */
-static int store_get(lua_State *L) {
+KVL_HOT static int store_get(lua_State *L) {
   kvl_path path;
   const kvl_handle *handle = kvl_check_handle(L);
   kvl_state *state = handle->state;
@@ -128,7 +128,7 @@ int kvl_put_value(lua_State *L, kvl_state *state, const kvl_handle *handle,
 
 /* store:set(path, value, type?, options?): with a type, how many elements of
  * stored arrays went with what the type does not know */
-static int store_set(lua_State *L) {
+KVL_HOT static int store_set(lua_State *L) {
   const kvl_handle *handle = kvl_check_handle(L);
   kvl_state *state = handle->state;
   if (lua_isnoneornil(L, 3))

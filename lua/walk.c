@@ -220,8 +220,8 @@ static int is_cycle(lua_State *L, const Frame *frame, int table) {
 }
 
 /* Which container a table is: its tag decides, else its first key. */
-__attribute__((noinline)) static int write_table(Walk *walk, int index,
-                                                 const Frame *outer) {
+KVL_HOT __attribute__((noinline)) static int write_table(Walk *walk, int index,
+                                                         const Frame *outer) {
   lua_State *L = walk->L;
   Frame frame = {outer, index, NULL, 0, 0, 0, 0};
   uint32_t kind = 0;
@@ -320,7 +320,7 @@ static inline int write_value(Walk *walk, int index, Frame *frame) {
   }
 }
 
-int kvl_walk(lua_State *L, kvl_state *state, int index) {
+KVL_HOT int kvl_walk(lua_State *L, kvl_state *state, int index) {
   Walk walk = {L, state, KV_OK, NULL, NULL};
   int top = lua_gettop(L);
   state->nodes.count = state->keys.count = state->bytes.count = 0;
