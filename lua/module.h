@@ -72,14 +72,16 @@ typedef struct kvl_shape {
   int uses;   /* tables in which the walk is now, and which rely on the order */
   const void *written[KVL_SHAPE_KEYS]; /* table order: identities */
   uint8_t places[KVL_SHAPE_KEYS];      /* table order: index in `keys` */
+  kv_shape *record; /* the library's, in table order; may be NULL */
 } kvl_shape;
 
 typedef struct kvl_state {
   kvl_buffer nodes; /* the document being written: kv_node */
   kvl_buffer keys;  /* its keys that wait for their dictionary's end: kv_node */
   kvl_buffer bytes; /* its strings and data: char */
-  kvl_buffer steps; /* where the last walk failed: kv_step */
-  kvl_buffer kept;  /* what the library gave and Lua has not taken: kvl_kept */
+  const kv_shape *record; /* whose keys are left out of it, or NULL */
+  kvl_buffer steps;       /* where the last walk failed: kv_step */
+  kvl_buffer kept; /* what the library gave and Lua has not taken: kvl_kept */
   kvl_shape *shapes[KVL_SHAPES];  /* by the hash of the keys; may be NULL */
   kvl_shape *written[KVL_SHAPES]; /* the same, by the first key in a table */
   kvl_shape *shown;               /* what was built last */
@@ -159,6 +161,10 @@ typedef void (*kvl_free)(void *object);
  * pushes an error object and gives 0. Calls no metamethod and raises nothing
  * but that error's own lack of memory. */
 int kvl_walk(lua_State *L, kvl_state *state, int index);
+
+/* The same, but of a record whose shape the library has, as `state->record` then
+ * says, only the header and the values. */
+int kvl_walk_record(lua_State *L, kvl_state *state, int index);
 
 /* Gives a tree of the Lua value: the caller frees it before the next call that
  * can raise, or keeps it. NULL with the error object on the stack. */

@@ -61,6 +61,11 @@ static size_t text_length(const kv_node *keys, size_t count) {
   return length;
 }
 
+static void free_shape(kvl_shape *shape) {
+  if (shape) kv_shape_free(shape->record);
+  free(shape);
+}
+
 static void evict(lua_State *L, kvl_state *state, size_t slot) {
   kvl_shape *shape = state->shapes[slot];
   if (!shape) return;
@@ -69,7 +74,7 @@ static void evict(lua_State *L, kvl_state *state, size_t slot) {
     if (state->written[i] == shape) state->written[i] = NULL;
   if (state->shown == shape) state->shown = NULL;
   state->shapes[slot] = NULL;
-  free(shape);
+  free_shape(shape);
 }
 
 /* The strings are in the table on top. Calls nothing that can raise. */
@@ -132,7 +137,7 @@ const kvl_shape *kvl_shape_of(lua_State *L, kvl_state *state,
 }
 
 void kvl_free_shapes(kvl_state *state) {
-  for (size_t i = 0; i < KVL_SHAPES; i++) free(state->shapes[i]);
+  for (size_t i = 0; i < KVL_SHAPES; i++) free_shape(state->shapes[i]);
 }
 
 /* ---- Writing */
@@ -143,10 +148,27 @@ static size_t find_key(const kvl_shape *shape, const void *key) {
   return i;
 }
 
+/* The library's shape, of the order that was learned; NULL where it has no
+ * memory for one: then the keys are written each time. */
+static kv_shape *make_record(const kvl_shape *shape) {
+  kv_str keys[KVL_SHAPE_KEYS];
+  kv_error *error = NULL;
+  kv_shape *record = NULL;
+  for (size_t i = 0; i < shape->count; i++) {
+    keys[i].data = shape->texts[shape->places[i]];
+    keys[i].length = shape->lengths[shape->places[i]];
+  }
+  kv_shape_new(keys, shape->count, &record, &error);
+  kv_error_free(error);
+  return record;
+}
+
 /* Notes the order in which the table at `table` gives the keys. */
 static void learn(lua_State *L, kvl_state *state, kvl_shape *shape, int table) {
   size_t count = 0;
   shape->is_learned = 0;
+  kv_shape_free(shape->record);
+  shape->record = NULL;
   for (lua_pushnil(L); lua_next(L, table); lua_pop(L, 1), count++) {
     const void *key = lua_topointer(L, -2);
     size_t place = find_key(shape, key);
@@ -160,6 +182,7 @@ static void learn(lua_State *L, kvl_state *state, kvl_shape *shape, int table) {
   if (count != shape->count) return;
   shape->is_learned = 1;
   shape->missed = 0;
+  shape->record = make_record(shape);
   state->written[kvl_shape_slot(shape->written[0])] = shape;
 }
 

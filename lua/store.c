@@ -85,7 +85,12 @@ static kv_status put(lua_State *L, kvl_state *state, kvl_handle *session,
                      const kvl_path *path, int value, const kv_type *type,
                      uint32_t flags, size_t *dropped, kv_error **error) {
   if (session->store) { /* in one call */
-    if (!kvl_walk(L, state, value)) lua_error(L);
+    if (!kvl_walk_record(L, state, value)) lua_error(L);
+    if (state->record)
+      return kv_store_set_record(
+          session->store, path->steps, path->count, state->record,
+          (kv_node *)state->nodes.data + 1, state->bytes.data,
+          state->bytes.count, type, flags, dropped, error);
     return kv_store_set_nodes(session->store, path->steps, path->count,
                               state->nodes.data, state->nodes.count,
                               state->bytes.data, state->bytes.count, type,

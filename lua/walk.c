@@ -190,6 +190,11 @@ static int write_dictionary(Walk *walk, int table, Frame *frame) {
     if (shaped == SIZE_MAX) return 0;
     if (is_over && shaped == shape->count) {
       shape->missed = 0;
+      if (walk->takes_records && !frame->outer &&
+          state->nodes.count - header == shaped + 1) {
+        state->record = shape->record;
+        if (state->record) return 1;
+      }
       if (!append_shape(state, shape, header, distances))
         return no_memory(walk, frame);
       close_container(state, header, shaped);
@@ -320,15 +325,25 @@ static inline int write_value(Walk *walk, int index, Frame *frame) {
   }
 }
 
-KVL_HOT int kvl_walk(lua_State *L, kvl_state *state, int index) {
-  Walk walk = {L, state, KV_OK, NULL, NULL};
+static int walk_value(lua_State *L, kvl_state *state, int index,
+                      int takes_records) {
+  Walk walk = {L, state, takes_records, KV_OK, NULL, NULL};
   int top = lua_gettop(L);
   state->nodes.count = state->keys.count = state->bytes.count = 0;
+  state->record = NULL;
   if (write_value(&walk, index, NULL)) return 1;
   lua_settop(L, top);
   kvl_push_failure(L, walk.status, (kv_step *)state->steps.data,
                    state->steps.count, walk.message, walk.found);
   return 0;
+}
+
+int kvl_walk(lua_State *L, kvl_state *state, int index) {
+  return walk_value(L, state, index, 0);
+}
+
+KVL_HOT int kvl_walk_record(lua_State *L, kvl_state *state, int index) {
+  return walk_value(L, state, index, 1);
 }
 
 kv_tree *kvl_try_tree(lua_State *L, kvl_state *state, int index) {

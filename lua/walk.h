@@ -17,7 +17,7 @@ typedef struct Frame {
   size_t key_length;
   const kvl_shape *shape; /* whose keys the walk goes through, or NULL */
   lua_Integer index;      /* of an array, or of the shape's keys as written */
-  uintptr_t signature; /* of a dictionary: the sum of its keys' addresses */
+  uintptr_t signature;    /* of a dictionary: the sum of its keys' addresses */
   int depth;
 } Frame;
 
@@ -25,6 +25,7 @@ typedef struct Frame {
 typedef struct Walk {
   lua_State *L;
   kvl_state *state;
+  int takes_records; /* whether a record may be left without its keys */
   kv_status status;
   const char *message;
   const char *found;

@@ -79,6 +79,45 @@ describe("dictionaries with the same keys", function()
     stays(record(5))
   end)
 
+  it("come back with every kind of value", function()
+    local value = record(1)
+    for _, each in ipairs {
+      kv.date(12.5), kv.data "\0\xff", kv.uint64 "18446744073709551615", {},
+      kv.array {}, "ä\0ö", "", 0 / 1, -0.0, math.mininteger, 2.0, false,
+      ("long"):rep(100),
+    } do
+      value.name = each
+      stays(value)
+      s:set("r", value)
+      assert.equal(math.type(each), math.type(s:get "r".name))
+    end
+  end)
+
+  it("name the place of bytes that are no text", function()
+    local wrong = record(1)
+    wrong.name = "\xff"
+    for _ = 1, 3 do
+      local ok, err = pcall(s.set, s, "r", wrong)
+      assert.is_false(ok)
+      assert.equal("invalid_value", err.code)
+      assert.matches("name", tostring(err))
+    end
+    assert.same(record(4), s:get "r")
+  end)
+
+  it("are set as types say", function()
+    local Record = kv.struct "ShapedRecord" {
+      id = kv.int, name = kv.string, on = kv.bool:default(true),
+      ratio = kv.double:range(0, 10),
+    }
+    for i = 1, 5 do
+      s:set("r", record(i), Record)
+      assert.same(record(i), s:get("r", Record))
+    end
+    assert.is_false((pcall(s.set, s, "r", record(11), Record)))
+    assert.same(record(5), s:get "r")
+  end)
+
   it("come and go by the hundred", function()
     for round = 1, 3 do
       for i = 1, 200 do
