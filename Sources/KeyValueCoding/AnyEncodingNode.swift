@@ -80,8 +80,9 @@ final class AnyEncodingNode: EncodingNode {
     }
 
     override func reset() {
+        // A large one is no hint for long: room is kept with the dictionary that does not need it.
+        if shape == .keyed { lastCount = entries.isEmpty ? lastCount / 2 : entries.count }
         super.reset()
-        if !entries.isEmpty { lastCount = entries.count }
         whole = ()
         entries = [:]
         array = []

@@ -91,7 +91,7 @@ class EncodingNode: EncodingSeat {
     func end(_ child: EncodingNode, at slot: EncodingSlot) throws {}
 
     /// Forgets what `child` has written: its value threw an error, which its parent may yet swallow.
-    func abandon(_ child: EncodingNode) {}
+    func abandon(_ child: EncodingNode, at slot: EncodingSlot) {}
 
     /// Makes room for so many elements, if that is worth while.
     func makeRoom(for count: Int) {}
@@ -134,6 +134,11 @@ extension EncodingNode {
             value, .init(codingPath: path, debugDescription: message(path.text), underlyingError: underlying))
     }
 
+    private final func tooDeep(_ value: Any, at path: [any CodingKey]) -> EncodingError {
+        let text = "Values are nested deeper than \(CodingLimits.depth) levels"
+        return .invalidValue(value, .init(codingPath: path, debugDescription: text))
+    }
+
     /// Notes the first error where nothing may throw; `encode` throws it in the end.
     final func fail(_ error: any Error) {
         if context.failure == nil { context.failure = error }
@@ -147,9 +152,7 @@ extension EncodingNode {
     ///
     /// Not counted as a reference: this node holds it until then, as nothing takes the place of one that is in use.
     final func child<T>(_ key: LentKey, of value: T) throws -> Unmanaged<EncodingNode> {
-        guard depth < CodingLimits.depth else {
-            throw invalid(value, key) { _ in "Values are nested deeper than \(CodingLimits.depth) levels" }
-        }
+        guard depth < CodingLimits.depth else { throw tooDeep(value, at: path(key)) }
         let child = vacantNode()
         child._withUnsafeGuaranteedRef { child in
             child.encodingParent = .passUnretained(self)
@@ -162,7 +165,11 @@ extension EncodingNode {
     }
 
     private final func vacantNode() -> Unmanaged<EncodingNode> {
-        if isKnownUniquelyReferenced(&spare), let last = spare, !last.lends { return .passUnretained(last) }
+        if isKnownUniquelyReferenced(&spare), let last = spare, !last.lends {
+            // Somebody who had kept it may have written to it.
+            if last.shape != .none || last.elements != 0 { last.reset() }
+            return .passUnretained(last)
+        }
         let node = makeNode()
         // Somebody may write to this node while a value inside it is encoded.
         if spare?.lends == true { crowd.append(node) } else { spare = node }
@@ -186,9 +193,7 @@ extension EncodingNode {
     final func nested(at slot: EncodingSlot, _ key: any CodingKey) -> EncodingNode {
         if case .named(let name) = slot, let index = deferredNames[name] { return deferred[index].node }
         guard depth < CodingLimits.depth else {
-            fail(
-                invalid("", LentKey.index(elements)) { _ in "Values are nested deeper than \(CodingLimits.depth) levels"
-                })
+            fail(tooDeep("", at: codingPath + [key]))
             return EncodingNode(context)
         }
         let node = makeDetachedNode()

@@ -1,0 +1,290 @@
+import FoundationEssentials
+import KeyValueCoding
+import PropertyLists
+import Testing
+
+// What nobody should do with a coder: it must not show in other values, and never end the program.
+
+private enum Keys: String, CodingKey { case one, two, three, four }
+private enum Others: String, CodingKey { case one, two }
+
+private struct Failure: Error {}
+
+/// Another kind of keys for each number.
+private enum Numbered<Number>: CodingKey { case one, two }
+
+private func table(_ write: @escaping (inout KeyedEncodingContainer<Keys>) throws -> Void) -> Writer {
+    Writer { encoder in
+        var container = encoder.container(keyedBy: Keys.self)
+        try write(&container)
+    }
+}
+
+@Suite struct MisuseTests {
+    @Test("what is written to a kept encoder or container, which is then let go of, is in no other value")
+    func forgetsLateWrites() throws {
+        var keptList: (any UnkeyedEncodingContainer)?
+        var keptEncoder: (any Encoder)?
+        let list = Writer { encoder in
+            var container = encoder.unkeyedContainer()
+            try container.encode(1)
+            keptList = container
+        }
+        let single = Writer { encoder in
+            keptEncoder = encoder
+            try 1.encode(to: encoder)
+        }
+        let value = Writer { encoder in
+            var container = encoder.unkeyedContainer()
+            try container.encode(list)
+            try keptList?.encode(9)
+            keptList = nil
+            try container.encode(list)
+            keptList = nil
+            try container.encode(single)
+            var late = keptEncoder?.container(keyedBy: Keys.self)
+            try late?.encode(9, forKey: .one)
+            (keptEncoder, late) = (nil, nil)
+            try container.encode(table { try $0.encode(2, forKey: .two) })
+        }
+        let expected: [Any] = [[1] as [Any], [1] as [Any], 1, ["two": 2] as [String: Any]]
+        #expect(isSame(try KeyValueEncoder().encode(value), expected))
+    }
+
+    @Test("a container that is kept does not take those away that are written later", arguments: [0, 3])
+    func outlivesKeptContainers(behind: Int) throws {
+        var kept: [KeyedEncodingContainer<Others>] = []
+        let plain = Writer { encoder in
+            var container = encoder.container(keyedBy: Others.self)
+            try container.encode(1, forKey: .one)
+        }
+        let keeper = Writer { encoder in
+            var container = encoder.container(keyedBy: Others.self)
+            try container.encode(1, forKey: .one)
+            kept.append(container)
+        }
+        let value = table { container in
+            try container.encode([plain, plain], forKey: .one)
+            var later = container.nestedContainer(keyedBy: Others.self, forKey: .two)
+            try container.encode(keeper, forKey: .three)
+            try container.encode(Array(repeating: plain, count: behind), forKey: .four)
+            try later.encode(2, forKey: .two)
+        }
+        let one: [String: Any] = ["one": 1]
+        let expected: [String: Any] = [
+            "one": [one, one] as [Any], "two": ["two": 2] as [String: Any], "three": one,
+            "four": Array(repeating: one as Any, count: behind),
+        ]
+        #expect(try encodesAlike(value, as: expected))
+        kept = []
+    }
+
+    @Test("a swallowed error of a strategy leaves nothing of what its closure gave")
+    func forgetsWhatStrategiesGave() throws {
+        struct Stranger: Sendable {}
+        var encoder = KeyValueEncoder()
+        encoder.dateEncodingStrategy = .custom { _ in ["a": 1, "b": ["c": Stranger()] as [String: any Sendable]] }
+        let value = table { container in
+            try container.encode(1, forKey: .one)
+            try? container.encode(Date(timeIntervalSince1970: 0), forKey: .two)
+            try container.encode(3, forKey: .three)
+        }
+        let list = try encoder.encodeToPropertyList([value])
+        #expect(try list == PropertyList(any: [["one": 1, "three": 3]]))
+    }
+
+    @Test("the error of what is nested too deep names its key")
+    func namesDepth() throws {
+        var container: KeyedEncodingContainer<Keys>?
+        let value = Writer { encoder in
+            container = encoder.container(keyedBy: Keys.self)
+            for _ in 0..<600 { container = container?.nestedContainer(keyedBy: Keys.self, forKey: .two) }
+        }
+        let text = failure { try KeyValueEncoder().encode(value) }
+        #expect(text.hasPrefix("invalidValue SELF.two.two."))
+        #expect(text.hasSuffix(".two: Values are nested deeper than 512 levels"))
+        container = nil
+    }
+
+    @Test("a nil string is known by its characters, not its bytes, wherever it is read")
+    func knowsSentinels() throws {
+        struct Named: Decodable { var name: String? }
+        var decoder = KeyValueDecoder()
+        for (sentinel, text) in [("\u{E9}", "e\u{301}"), ("K", "\u{212A}"), ("nil", "nil")] {
+            decoder.nilDecodingStrategy = .sentinel(sentinel)
+            let value = ["name": text]
+            for _ in 0..<2 {
+                #expect(try decoder.decode(Named.self, from: value).name == nil)
+                #expect(try decoder.decode(Named.self, from: PropertyList(any: value)).name == nil)
+            }
+        }
+    }
+
+    @Test("the encoder of a whole call is of no use when that is over, and does no harm")
+    func survivesCalls() throws {
+        var keptEncoder: (any Encoder)?
+        var keptTable: KeyedEncodingContainer<Keys>?
+        var keptPart: KeyedEncodingContainer<Keys>?
+        let value = Writer { encoder in
+            keptEncoder = encoder
+            var container = encoder.container(keyedBy: Keys.self)
+            try container.encode(1, forKey: .one)
+            var part = container.nestedContainer(keyedBy: Keys.self, forKey: .two)
+            try part.encode(2, forKey: .two)
+            (keptTable, keptPart) = (container, part)
+        }
+        let expected: [String: Any] = ["one": 1, "two": ["two": 2] as [String: Any]]
+        func meddle() {
+            for key in [Keys.one, .three] {
+                try? keptTable?.encode(9, forKey: key)
+                try? keptPart?.encode(9, forKey: key)
+                try? keptTable?.encode([key.rawValue: [1.5]], forKey: key)
+                try? keptPart?.encode(table { try $0.encode(1, forKey: .one) }, forKey: key)
+                _ = keptTable?.superEncoder()
+                var nested = keptPart?.nestedUnkeyedContainer(forKey: key)
+                try? nested?.encode(9)
+            }
+            var again = keptEncoder?.container(keyedBy: Keys.self)
+            try? again?.encode(9, forKey: .one)
+            var single = keptEncoder?.singleValueContainer()
+            try? single?.encode("x")
+            var list = keptEncoder?.unkeyedContainer()
+            try? list?.encode("x")
+        }
+        let list = try KeyValueEncoder().encodeToPropertyList(value)
+        meddle()
+        #expect(try list == PropertyList(any: expected))
+        let any = try KeyValueEncoder().encode(value)
+        meddle()
+        #expect(isSame(any, expected))
+        meddle()
+        (keptEncoder, keptTable, keptPart) = (nil, nil, nil)
+    }
+
+    @Test("an empty dictionary behind a large one takes no room for as many")
+    func wastesNoRoom() throws {
+        let large = Dictionary(uniqueKeysWithValues: (0..<20_000).map { ("\($0)", Int?.some($0)) })
+        let rows = [large] + Array(repeating: [:], count: 40)
+        let encoded = try #require(try KeyValueEncoder().encode(rows) as? [Any])
+        let room = encoded.dropFirst(20).map { ($0 as? [String: Any])?.capacity ?? .max }
+        #expect(room.allSatisfy { $0 < 100 })
+    }
+
+    @Test("a value that takes another's place and fails leaves an encoder to which nothing was written")
+    func forgetsReplacedValues() throws {
+        let failing = table {
+            try $0.encode(1, forKey: .one)
+            throw Failure()
+        }
+        let value = Writer { encoder in
+            var container = encoder.singleValueContainer()
+            try container.encode(1)
+            try? container.encode(failing)
+        }
+        let list = try KeyValueEncoder().encodeToPropertyList(["a": [value, value]])
+        #expect(try list == PropertyList(any: ["a": [[String: Any](), [String: Any]()]]))
+    }
+}
+
+// MARK: - Decoding
+
+/// Decodes itself by what its test wants.
+private struct Reader: Decodable {
+    final class Plan: @unchecked Sendable {
+        var act: (any Decoder) throws -> Void
+        init(_ act: @escaping (any Decoder) throws -> Void) { self.act = act }
+    }
+
+    static var key: CodingUserInfoKey? { CodingUserInfoKey(rawValue: "plan") }
+
+    init(from decoder: any Decoder) throws {
+        try (decoder.userInfo[#require(Self.key)] as? Plan)?.act(decoder)
+    }
+
+    static func coder(_ act: @escaping (any Decoder) throws -> Void) throws -> KeyValueDecoder {
+        var decoder = KeyValueDecoder()
+        decoder.userInfo[try #require(key)] = Plan(act)
+        return decoder
+    }
+}
+
+extension MisuseTests {
+    @Test("a key strategy whose closure asks the decoder for containers", arguments: [true, false])
+    func survivesStrategies(isTree: Bool) throws {
+        final class Box: @unchecked Sendable { var decoders: [any Decoder] = [] }
+        let box = Box()
+        var decoder = try Reader.coder { decoder in
+            box.decoders.append(decoder)
+            let container = try decoder.container(keyedBy: Keys.self)
+            #expect(try container.decodeIfPresent(Int.self, forKey: .one) == 1)
+            _ = try container.decodeIfPresent(Reader.self, forKey: .two)
+            box.decoders.removeLast()
+        }
+        decoder.keyDecodingStrategy = .custom { path in
+            // Removed meanwhile, so that it does not come back here without end.
+            if let last = box.decoders.popLast() {
+                _ = try? last.container(keyedBy: Others.self)
+                _ = try? last.container(keyedBy: Numbered<Int>.self)
+                _ = try? last.container(keyedBy: Numbered<String>.self)
+                box.decoders.append(last)
+            }
+            return path.last ?? Keys.one
+        }
+        let value: [String: Any] = ["one": 1, "two": ["one": 1, "two": ["one": 1]] as [String: Any]]
+        let values = Array(repeating: value, count: 6)
+        for _ in 0..<3 {
+            if isTree {
+                #expect(try decoder.decode([Reader].self, from: PropertyList(any: values)).count == 6)
+            } else {
+                #expect(try decoder.decode([Reader].self, from: values).count == 6)
+            }
+        }
+        box.decoders = []
+    }
+
+    @Test("decoders, super decoders and nested containers that are kept are harmless", arguments: [true, false])
+    func survivesKeptDecoders(isTree: Bool) throws {
+        var decoders: [any Decoder] = []
+        var tables: [KeyedDecodingContainer<Keys>] = []
+        var lists: [any UnkeyedDecodingContainer] = []
+        let decoder = try Reader.coder { decoder in
+            let container = try decoder.container(keyedBy: Keys.self)
+            let nested = try container.nestedContainer(keyedBy: Keys.self, forKey: .one)
+            decoders += try [decoder, container.superDecoder(), nested.superDecoder(forKey: .two)]
+            tables += [container, nested, try decoder.container(keyedBy: Keys.self)]
+            lists.append(try container.nestedUnkeyedContainer(forKey: .three))
+            _ = try container.decodeIfPresent(Reader.self, forKey: .four)
+            #expect(nested.codingPath.count == container.codingPath.count + 1)
+        }
+        var value: [String: Any] = ["one": ["two": 2], "three": [1, ["x": 1]] as [Any]]
+        value["four"] = value
+        let list = try PropertyList(any: [value, value])
+        for _ in 0..<3 {
+            if isTree {
+                _ = try decoder.decode([Reader].self, from: list)
+            } else {
+                _ = try decoder.decode([Reader].self, from: [value, value])
+            }
+        }
+        #expect(tables.count == 36)
+        for index in decoders.indices {
+            _ = decoders[index].codingPath
+            _ = try? decoders[index].container(keyedBy: Keys.self).decode(Int.self, forKey: .two)
+            _ = try? decoders[index].unkeyedContainer()
+            _ = try? decoders[index].singleValueContainer().decode([String: Int].self)
+        }
+        for container in tables {
+            _ = container.allKeys
+            _ = try? container.decode([String: Int].self, forKey: .one)
+            _ = try? container.decode(Reader.self, forKey: .four)
+            _ = try? container.superDecoder().container(keyedBy: Keys.self)
+        }
+        for index in lists.indices {
+            _ = try? lists[index].decode(Int.self)
+            _ = try? lists[index].nestedContainer(keyedBy: Keys.self)
+            _ = lists[index].isAtEnd
+        }
+        // The decoder's own information leads back to them.
+        (decoders, tables, lists) = ([], [], [])
+    }
+}
