@@ -32,8 +32,7 @@ final class SQLiteEngine: StorageEngine, @unchecked Sendable {
         self.folder = folder
         self.format = format
         self.isReadOnly = isReadOnly
-        if isReadOnly { refusal = DefaultsError(.readOnly, "The store was opened read-only", file: folder.path) }
-        if let unsafe = try folder.refusal() { refusal = unsafe }
+        refusal = try folder.refusal(isReadOnly: isReadOnly)
         // WAL's shared memory does not work between machines.
         if Self.isNetwork(cs_file_system_type(folder.descriptor.number)) {
             throw DefaultsError(.unavailable, "SQLite cannot share a file on a network file system", file: folder.path)

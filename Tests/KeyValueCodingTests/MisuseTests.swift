@@ -21,6 +21,27 @@ private func table(_ write: @escaping (inout KeyedEncodingContainer<Keys>) throw
 }
 
 @Suite struct MisuseTests {
+    @Test("a kept encoder of a finished value changes no other, and is refused a container in the tree")
+    func refusesKeptEncoders() throws {
+        var kept: (any Encoder)?
+        let keeper = Writer { encoder in
+            kept = encoder
+            var container = encoder.container(keyedBy: Keys.self)
+            try container.encode(1, forKey: .one)
+        }
+        let meddler = table { mine in
+            try mine.encode(2, forKey: .two)
+            var theirs = try #require(kept).container(keyedBy: Keys.self)
+            try theirs.encode(9, forKey: .one)
+            try mine.encode(3, forKey: .three)
+        }
+        let expected: [Any] = [["one": 1] as [String: Any], ["two": 2, "three": 3] as [String: Any]]
+        #expect(isSame(try KeyValueEncoder().encode([keeper, meddler]), expected))
+        #expect(
+            failure { try KeyValueEncoder().encodeToPropertyList([keeper, meddler]) }
+                == "invalidValue SELF: Value at SELF cannot be encoded while one inside it is, nor when it is finished")
+    }
+
     @Test("what is written to a kept encoder or container, which is then let go of, is in no other value")
     func forgetsLateWrites() throws {
         var keptList: (any UnkeyedEncodingContainer)?

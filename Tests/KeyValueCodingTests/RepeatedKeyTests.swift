@@ -178,25 +178,6 @@ private struct Row: Encodable {
         #expect(keptEncoder?.codingPath.isEmpty == true)
     }
 
-    @Test("a kept encoder of a finished value is refused a container in the tree")
-    func refusesKeptEncoder() throws {
-        var kept: (any Encoder)?
-        let keeper = Writer { encoder in
-            kept = encoder
-            var container = encoder.container(keyedBy: Keys.self)
-            try container.encode(1, forKey: .one)
-        }
-        let meddler = Writer { encoder in
-            var mine = encoder.container(keyedBy: Keys.self)
-            var theirs = try #require(kept).container(keyedBy: Keys.self)
-            try theirs.encode(9, forKey: .one)
-            try mine.encode(2, forKey: .two)
-        }
-        #expect(
-            failure { try KeyValueEncoder().encodeToPropertyList([keeper, meddler]) }
-                == "invalidValue SELF: Value at SELF cannot be encoded while one inside it is, nor when it is finished")
-    }
-
     @Test("an error names the place, in the first of many values as in a later one", arguments: [0, 1, 2, 5])
     func namesPlace(index: Int) throws {
         struct Item: Encodable {
