@@ -8,7 +8,7 @@ from rows.proofs import Broken
 def prove(proofs, folder):
     log = folder + "/refused"
     environment = {**os.environ, "LD_PRELOAD": proofs.compiled("refuse.c"), "REFUSE": "inotify", "REFUSE_LOG": log}
-    seconds = watch.slowest(proofs, folder, proofs.size(2, 10), env=environment)
+    seconds = watch.slowest(proofs, folder, proofs.size(1, 9), env=environment)
     if not os.path.exists(log):
         raise Broken("inotify was never asked for")
     return watch.report(seconds, 1.2)

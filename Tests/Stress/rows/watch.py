@@ -13,7 +13,7 @@ def slowest(proofs, folder, changes, **options):
     seconds = 0
     for engine in ENGINES:
         path = f"{folder}/store.{engine}"
-        for number in range(1, changes):
+        for number in range(1, changes + 1):
             watcher = proofs.start("watch", path, "number", number, **options)
             if watcher.stdout.readline() != "watching\n":
                 raise Broken("the watcher did not start")
