@@ -9,8 +9,8 @@ final class DecodingContext {
     let readsDates: Bool
     /// The string that stands for nil, if one does.
     let sentinel: String?
-    /// How many bytes that string has, -1 for none; nil where a text of another length may stand for nil.
-    let sentinelLength: Int?
+    /// Whether a text of another length may be equal to that string.
+    let hasManySentinels: Bool
     /// Whether the strategy takes an Optional without a value as nil.
     let takesOptionals: Bool
     /// A caller's own test for nil.
@@ -35,21 +35,22 @@ final class DecodingContext {
         }
         if case .date = self.options.dateDecodingStrategy { readsDates = true } else { readsDates = false }
         let none: String? = forTree ? "$null" : nil
+        var hasMany = false
         switch self.options.nilDecodingStrategy {
-        case .optionalNone:
-            (sentinel, sentinelLength, takesOptionals, isPlaceholder) = (none, none == nil ? -1 : 5, true, nil)
-        case .removed: (sentinel, sentinelLength, takesOptionals, isPlaceholder) = (nil, -1, true, nil)
+        case .optionalNone: (sentinel, takesOptionals, isPlaceholder) = (none, true, nil)
+        case .removed: (sentinel, takesOptionals, isPlaceholder) = (nil, true, nil)
         case .sentinel(let text):
-            (sentinel, sentinelLength, takesOptionals, isPlaceholder) = (text, Self.onlyLength(of: text), forTree, nil)
-        case .placeholder(_, let isNull):
-            (sentinel, sentinelLength, takesOptionals, isPlaceholder) = (nil, nil, forTree, isNull)
+            (sentinel, takesOptionals, isPlaceholder) = (text, forTree, nil)
+            hasMany = Self.isSpelledManyWays(text)
+        case .placeholder(_, let isNull): (sentinel, takesOptionals, isPlaceholder) = (nil, forTree, isNull)
         }
+        hasManySentinels = hasMany
     }
 
-    /// The length of a text that no other bytes are equal to: of ASCII, but for the three characters that others are
-    /// taken for (the signs of Kelvin, of the Greek question and of the varia).
-    private static func onlyLength(of text: String) -> Int? {
-        text.utf8.allSatisfy { $0 < 0x80 && !"K;`".utf8.contains($0) } ? text.utf8.count : nil
+    /// Whether other bytes are equal to the text: not to ASCII, but for the three characters that others are taken for
+    /// (the signs of Kelvin, of the Greek question and of the varia).
+    private static func isSpelledManyWays(_ text: String) -> Bool {
+        text.utf8.contains { $0 >= 0x80 || "K;`".utf8.contains($0) }
     }
 
     /// How a type is decoded that is none of the known ones. What was found out is remembered: asking a type for a

@@ -155,6 +155,8 @@ extension EncodingNode {
         guard depth < CodingLimits.depth else { throw tooDeep(value, at: path(key)) }
         let child = vacantNode()
         child._withUnsafeGuaranteedRef { child in
+            // Somebody who had kept it may have written to it.
+            if child.shape != .none || child.elements != 0 { child.reset() }
             child.encodingParent = .passUnretained(self)
             child.lentKey = key
             child.depth = depth &+ 1
@@ -165,11 +167,7 @@ extension EncodingNode {
     }
 
     private final func vacantNode() -> Unmanaged<EncodingNode> {
-        if isKnownUniquelyReferenced(&spare), let last = spare, !last.lends {
-            // Somebody who had kept it may have written to it.
-            if last.shape != .none || last.elements != 0 { last.reset() }
-            return .passUnretained(last)
-        }
+        if isKnownUniquelyReferenced(&spare), let last = spare, !last.lends { return .passUnretained(last) }
         let node = makeNode()
         // Somebody may write to this node while a value inside it is encoded.
         if spare?.lends == true { crowd.append(node) } else { spare = node }

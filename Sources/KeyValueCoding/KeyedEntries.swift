@@ -47,7 +47,8 @@ final class KeyedEntries {
         converts = context.converts && !readsData
         readsDates = context.readsDates
         passesFloats = context.passesFloats
-        sentinelLength = context.sentinelLength
+        let isKnown = context.isPlaceholder == nil && !context.hasManySentinels
+        sentinelLength = isKnown ? context.sentinel?.utf8.count ?? -1 : nil
     }
 
     /// The node whose entries are read. A container at rest, which nobody has, reads nothing.
