@@ -39,6 +39,33 @@ private func table(_ write: @escaping (inout KeyedEncodingContainer<Keys>) throw
                 == "invalidValue SELF: Value at SELF cannot be encoded while one inside it is, nor when it is finished")
     }
 
+    @Test("a container or an encoder kept after its value is finished changes no other value", arguments: [0, 3])
+    func ignoresKept(before: Int) throws {
+        var keptContainer: KeyedEncodingContainer<Keys>?
+        var keptEncoder: (any Encoder)?
+        let plain = table { try $0.encode(1, forKey: .one) }
+        let keeper = Writer { encoder in
+            var container = encoder.container(keyedBy: Keys.self)
+            try container.encode(1, forKey: .one)
+            keptContainer = container
+            keptEncoder = encoder
+        }
+        let meddler = Writer { encoder in
+            var mine = encoder.container(keyedBy: Keys.self)
+            try? keptContainer?.encode(8, forKey: .two)
+            try mine.encode(1, forKey: .one)
+            _ = keptEncoder?.singleValueContainer()
+            try? keptContainer?.encode(9, forKey: .three)
+        }
+        let values = Array(repeating: plain, count: before) + [keeper, meddler, plain, keeper, plain, meddler, plain]
+        let expected = Array(repeating: ["one": 1] as [String: Any] as Any, count: values.count)
+        #expect(try encodesAlike(values, as: expected))
+        // What is kept still works when the call is over, though what it writes is lost.
+        try keptContainer?.encode(10, forKey: .two)
+        #expect(keptContainer?.codingPath.isEmpty == true)
+        #expect(keptEncoder?.codingPath.isEmpty == true)
+    }
+
     @Test("what is written to a kept encoder or container, which is then let go of, is in no other value")
     func forgetsLateWrites() throws {
         var keptList: (any UnkeyedEncodingContainer)?
