@@ -49,7 +49,7 @@ class EncodingNode: EncodingSeat {
 
     /// Whether the node's value is being encoded by a call that releases the node afterwards.
     @exclusivity(unchecked) final var lends = false
-    /// Whether the node has been released, and is not in use again.
+    /// Whether the node has been released, or its value written, and is not in use again.
     @exclusivity(unchecked) private final var isFinished = false
     /// Whose container is lent to the node. Its context holds it until the node has given the container back.
     @exclusivity(unchecked) final var borrowed: Unmanaged<EncodingContainerMaker>?
@@ -218,6 +218,7 @@ extension EncodingNode {
         deferredNames = [:]
         for node in nodes {
             node.parent = nil
+            node.isFinished = true
             if !node.deferred.isEmpty { node.clearDeferred() }
         }
     }

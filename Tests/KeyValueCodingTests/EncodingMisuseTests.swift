@@ -156,6 +156,7 @@ private func table(_ write: @escaping (inout KeyedEncodingContainer<Keys>) throw
         var keptEncoder: (any Encoder)?
         var keptTable: KeyedEncodingContainer<Keys>?
         var keptPart: KeyedEncodingContainer<Keys>?
+        weak var late: AnyObject?
         let value = Writer { encoder in
             keptEncoder = encoder
             var container = encoder.container(keyedBy: Keys.self)
@@ -174,6 +175,7 @@ private func table(_ write: @escaping (inout KeyedEncodingContainer<Keys>) throw
                 _ = keptTable?.superEncoder()
                 var nested = keptPart?.nestedUnkeyedContainer(forKey: key)
                 try? nested?.encode(9)
+                late = keptPart?.superEncoder(forKey: key) as AnyObject?
             }
             var again = keptEncoder?.container(keyedBy: Keys.self)
             try? again?.encode(9, forKey: .one)
@@ -190,6 +192,7 @@ private func table(_ write: @escaping (inout KeyedEncodingContainer<Keys>) throw
         #expect(isSame(any, expected))
         meddle()
         (keptEncoder, keptTable, keptPart) = (nil, nil, nil)
+        #expect(late == nil)
     }
 
     @Test("an empty dictionary behind a large one takes no room for as many")
