@@ -80,8 +80,12 @@ final class AnyEncodingNode: EncodingNode {
     }
 
     override func reset() {
-        // A large one is no hint for long: room is kept with the dictionary that does not need it.
-        if shape == .keyed { lastCount = entries.isEmpty ? lastCount / 2 : entries.count }
+        if !entries.isEmpty {
+            lastCount = entries.count
+        } else if shape == .keyed, lastCount > 8 {
+            // A large one is no hint for long: an empty dictionary keeps the room that it does not need.
+            lastCount /= 2
+        }
         super.reset()
         whole = ()
         entries = [:]
