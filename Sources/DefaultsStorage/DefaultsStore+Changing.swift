@@ -91,8 +91,9 @@ extension DefaultsStore {
             try checkChange(utf8, path, nil)
             if path.steps.count == 1 { return try domain.remove(utf8) }
             let rest = PropertyListPath(Array(path.steps.dropFirst()))
-            let lower = try domain.contains(utf8) ? nil : lower(utf8)
-            if try !domain.contains(utf8), lower?.value(at: rest) == nil { return false }
+            // Looked up though the key may be stored: another thread may remove it before the change is made.
+            let lower = try lower(utf8).flatMap { $0.value(at: rest) == nil ? nil : $0 }
+            if lower == nil, try !domain.contains(utf8) { return false }
             let outcome = { try? ($0 ?? lower)?.removing(at: rest) }
             return try underSchema(utf8, outcome) { generation throws(DefaultsError) in
                 try domain.remove(at: rest, of: utf8, over: lower, ifGeneration: generation)

@@ -34,8 +34,7 @@ final class PropertyListFileEngine: StorageEngine, @unchecked Sendable {
         self.folder = folder
         self.format = format
         self.isReadOnly = isReadOnly
-        if isReadOnly { refusal = DefaultsError(.readOnly, "The store was opened read-only", file: folder.path) }
-        if let unsafe = try folder.refusal() { refusal = unsafe }
+        refusal = try folder.refusal(isReadOnly: isReadOnly)
     }
 
     var isLocked: Bool { fileLock != nil }

@@ -40,12 +40,12 @@ extension SQLiteEngine {
             : "SELECT key, value, revision FROM defaults WHERE revision > \(revision)"
         let statement = try connection.prepare(query)
         defer { connection.finalize(statement) }
-        var newest = max(revision, 0)
         if isFirst {
             let list = try whole(connection, statement)
             revision = try connection.integer("SELECT coalesce(max(revision), 0) FROM defaults")
             return .replaced(list)
         }
+        var newest = revision
         var changes: [(key: String, value: PropertyList?)] = []
         try connection.run(statement) { () throws(DefaultsError) in
             changes.append((connection.key(statement, 0), try connection.value(statement, 1)))
@@ -56,11 +56,12 @@ extension SQLiteEngine {
     }
 
     /// The whole dictionary, put together row by row: the rows come in the order of their keys.
-    private func whole(_ connection: SQLiteConnection, _ statement: OpaquePointer) throws(DefaultsError) -> PropertyList
-    {
+    private func whole(
+        _ connection: SQLiteConnection, _ statement: OpaquePointer
+    ) throws(DefaultsError) -> PropertyList {
+        let file = folder.path
         var builder = PropertyListBuilder(limits: .store)
-        try DefaultsError.translating(file: folder.path) { () throws(PropertyListError) in try builder.beginDictionary()
-        }
+        try DefaultsError.translating(file: file) { () throws(PropertyListError) in try builder.beginDictionary() }
         try connection.run(statement) { () throws(DefaultsError) in
             let key = connection.text(statement, 0)
             let value = connection.blob(statement, 1)
@@ -69,10 +70,10 @@ extension SQLiteEngine {
                 if try builder.append(storedScalar: value) { return }
                 try builder.append(try PropertyList.parse(value, as: .binary).list)
             } catch {
-                throw DefaultsError(error, file: folder.path)
+                throw DefaultsError(error, file: file)
             }
         }
-        return try DefaultsError.translating(file: folder.path) { () throws(PropertyListError) in
+        return try DefaultsError.translating(file: file) { () throws(PropertyListError) in
             try builder.end()
             return try builder.finish()
         }

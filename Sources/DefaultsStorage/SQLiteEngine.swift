@@ -32,8 +32,7 @@ final class SQLiteEngine: StorageEngine, @unchecked Sendable {
         self.folder = folder
         self.format = format
         self.isReadOnly = isReadOnly
-        if isReadOnly { refusal = DefaultsError(.readOnly, "The store was opened read-only", file: folder.path) }
-        if let unsafe = try folder.refusal() { refusal = unsafe }
+        refusal = try folder.refusal(isReadOnly: isReadOnly)
         // WAL's shared memory does not work between machines.
         if Self.isNetwork(cs_file_system_type(folder.descriptor.number)) {
             throw DefaultsError(.unavailable, "SQLite cannot share a file on a network file system", file: folder.path)
@@ -128,7 +127,7 @@ final class SQLiteEngine: StorageEngine, @unchecked Sendable {
 
     private static let applicationID: Int64 = 0x4B56_5354
 
-    func prepare(_ connection: SQLiteConnection) throws(DefaultsError) {
+    private func prepare(_ connection: SQLiteConnection) throws(DefaultsError) {
         // Looked at in one transaction: another process may be making the table just now.
         let isMade = try consistently(connection) { () throws(DefaultsError) in try hasOurTable(connection) }
         guard try connection.text("PRAGMA journal_mode=WAL") == "wal" else {
@@ -148,7 +147,7 @@ final class SQLiteEngine: StorageEngine, @unchecked Sendable {
     }
 
     /// Whether the database is one of ours; false for a new one, an error for another program's.
-    func hasOurTable(_ connection: SQLiteConnection) throws(DefaultsError) -> Bool {
+    private func hasOurTable(_ connection: SQLiteConnection) throws(DefaultsError) -> Bool {
         let application = try connection.integer("PRAGMA application_id")
         let tables = try connection.integer("SELECT count(*) FROM sqlite_master")
         guard application == Self.applicationID || (application == 0 && tables == 0) else {

@@ -106,10 +106,12 @@ final class StoreFolder: Sendable {
 
     func unlink(_ name: String) { _ = unlinkat(descriptor.number, name, 0) }
 
-    /// Why the folder must not be written to, if so; and what is worth telling about it.
-    func refusal() throws(DefaultsError) -> DefaultsError? {
+    /// Why the store's file must not be written, if so.
+    func refusal(isReadOnly: Bool) throws(DefaultsError) -> DefaultsError? {
         let mode = try descriptor.status().st_mode
-        guard mode & S_IWOTH != 0, mode & S_ISVTX == 0 else { return nil }
+        guard mode & S_IWOTH != 0, mode & S_ISVTX == 0 else {
+            return isReadOnly ? DefaultsError(.readOnly, "The store was opened read-only", file: path) : nil
+        }
         return DefaultsError(
             .unsafeLocation, "Everybody may write to the folder and rename its files", file: descriptor.path)
     }

@@ -80,8 +80,13 @@ final class AnyEncodingNode: EncodingNode {
     }
 
     override func reset() {
+        if !entries.isEmpty {
+            lastCount = entries.count
+        } else if shape == .keyed, lastCount > 8 {
+            // A large one is no hint for long: an empty dictionary keeps the room that it does not need.
+            lastCount /= 2
+        }
         super.reset()
-        if !entries.isEmpty { lastCount = entries.count }
         whole = ()
         entries = [:]
         array = []

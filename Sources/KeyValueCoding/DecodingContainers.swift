@@ -47,10 +47,12 @@ struct DecodingContainers: ~Copyable {
     }
 
     /// Makes a container for the node. The second for keys of a type is kept: most values have no second.
-    mutating func make<Key: CodingKey>(_ type: Key.Type, for node: DecodingNode) -> KeyedDecodingContainer<Key> {
+    ///
+    /// - Parameter entries: the node's, opened: that may run a strategy's closure, which must not run in here.
+    mutating func make<Key: CodingKey>(
+        _ type: Key.Type, _ entries: KeyedEntries, for node: DecodingNode
+    ) -> KeyedDecodingContainer<Key> {
         let keys = ObjectIdentifier(type)
-        let entries = KeyedEntries(node.context, keys: keys)
-        entries.open(node)
         if case .possible = node.pooled, SpareContainer.areReferences {
             if let places, let index = freePlace(keys) {
                 entries.memory = Self.rememberedKeys

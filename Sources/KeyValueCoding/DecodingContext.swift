@@ -9,6 +9,8 @@ final class DecodingContext {
     let readsDates: Bool
     /// The string that stands for nil, if one does.
     let sentinel: String?
+    /// Whether a text of another length may be equal to that string.
+    let hasManySentinels: Bool
     /// Whether the strategy takes an Optional without a value as nil.
     let takesOptionals: Bool
     /// A caller's own test for nil.
@@ -33,12 +35,22 @@ final class DecodingContext {
         }
         if case .date = self.options.dateDecodingStrategy { readsDates = true } else { readsDates = false }
         let none: String? = forTree ? "$null" : nil
+        var hasMany = false
         switch self.options.nilDecodingStrategy {
         case .optionalNone: (sentinel, takesOptionals, isPlaceholder) = (none, true, nil)
         case .removed: (sentinel, takesOptionals, isPlaceholder) = (nil, true, nil)
-        case .sentinel(let text): (sentinel, takesOptionals, isPlaceholder) = (text, forTree, nil)
+        case .sentinel(let text):
+            (sentinel, takesOptionals, isPlaceholder) = (text, forTree, nil)
+            hasMany = Self.isSpelledManyWays(text)
         case .placeholder(_, let isNull): (sentinel, takesOptionals, isPlaceholder) = (nil, forTree, isNull)
         }
+        hasManySentinels = hasMany
+    }
+
+    /// Whether other bytes are equal to the text: not to ASCII, but for the three characters that others are taken for
+    /// (the signs of Kelvin, of the Greek question and of the varia).
+    private static func isSpelledManyWays(_ text: String) -> Bool {
+        text.utf8.contains { $0 >= 0x80 || "K;`".utf8.contains($0) }
     }
 
     /// How a type is decoded that is none of the known ones. What was found out is remembered: asking a type for a

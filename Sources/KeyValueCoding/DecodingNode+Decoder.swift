@@ -16,7 +16,9 @@ extension DecodingNode: Decoder {
         }
         guard let spare = found else {
             if DictionaryKeys.type == keys { try refuseLookAlikes() }
-            return context.containers.make(type, for: self)
+            let entries = KeyedEntries(context, keys: keys)
+            entries.open(self)
+            return context.containers.make(type, entries, for: self)
         }
         return try spare._withUnsafeGuaranteedRef { spare in
             if spare.entries.readsData { try refuseLookAlikes() }

@@ -14,9 +14,7 @@ extension DecodingNode {
             return Date(timeIntervalSince1970: Double(try integer(Int64.self, at: slot, key)) / 1000)
         case .iso8601Format(let style): return try date(spelledAt: slot, key) { try? style.parse($0) }
         case .parsed(let parse): return try date(spelledAt: slot, key, parse)
-        case .custom(let convert):
-            let value = try required(at: slot, key)
-            return try converted(value, "Date", key) { try convert(value) }
+        case .custom(let convert): return try converted("Date", at: slot, key, convert)
         }
     }
 
@@ -42,20 +40,15 @@ extension DecodingNode {
             }
             return value
         case .deferredToData: return try decodePlain(Data.self, at: slot, key)
-        case .custom(let convert):
-            let value = try required(at: slot, key)
-            return try converted(value, "Data", key) { try convert(value) }
+        case .custom(let convert): return try converted("Data", at: slot, key, convert)
         }
     }
 
-    private final func required(at slot: DecodingSlot, _ key: (any CodingKey)?) throws -> Any {
-        guard let value = any(at: slot) else { throw missing(slot, key) }
-        return value
-    }
-
-    private final func converted<Source, Result>(
-        _ value: Source, _ type: String, _ key: (any CodingKey)?, _ convert: () throws -> Result
+    /// What a strategy's closure makes of the value; its error is wrapped into one with the path.
+    private final func converted<Result>(
+        _ type: String, at slot: DecodingSlot, _ key: (any CodingKey)?, _ convert: (Any) throws -> Result
     ) throws -> Result {
-        do { return try convert() } catch { throw wrapped(error, type, key) }
+        guard let value = any(at: slot) else { throw missing(slot, key) }
+        do { return try convert(value) } catch { throw wrapped(error, type, key) }
     }
 }

@@ -115,6 +115,11 @@ struct EncodingContainerMakers {
         return nil
     }
 
+    /// Whether the maker is still one of these.
+    func hold(_ maker: Unmanaged<EncodingContainerMaker>) -> Bool {
+        entries.contains { $0.maker.toOpaque() == maker.toOpaque() }
+    }
+
     /// Whether a maker for the type is worth having. Notes that it was asked for.
     mutating func wants(_ keys: ObjectIdentifier) -> Bool {
         let bits = UInt(bitPattern: keys)

@@ -25,7 +25,7 @@ extension EncodingNode {
                 if try !child.encodeCollection(value) { try value.encode(to: child) }
                 try end(child, at: slot)
             } catch {
-                abandon(child)
+                abandon(child, at: slot)
                 throw error
             }
         }

@@ -49,7 +49,7 @@ class EncodingNode: EncodingSeat {
 
     /// Whether the node's value is being encoded by a call that releases the node afterwards.
     @exclusivity(unchecked) final var lends = false
-    /// Whether the node has been released, and is not in use again.
+    /// Whether the node has been released, or its value written, and is not in use again.
     @exclusivity(unchecked) private final var isFinished = false
     /// Whose container is lent to the node. Its context holds it until the node has given the container back.
     @exclusivity(unchecked) final var borrowed: Unmanaged<EncodingContainerMaker>?
@@ -91,7 +91,7 @@ class EncodingNode: EncodingSeat {
     func end(_ child: EncodingNode, at slot: EncodingSlot) throws {}
 
     /// Forgets what `child` has written: its value threw an error, which its parent may yet swallow.
-    func abandon(_ child: EncodingNode) {}
+    func abandon(_ child: EncodingNode, at slot: EncodingSlot) {}
 
     /// Makes room for so many elements, if that is worth while.
     func makeRoom(for count: Int) {}
@@ -134,6 +134,11 @@ extension EncodingNode {
             value, .init(codingPath: path, debugDescription: message(path.text), underlyingError: underlying))
     }
 
+    private final func tooDeep(_ value: Any, at path: [any CodingKey]) -> EncodingError {
+        let text = "Values are nested deeper than \(CodingLimits.depth) levels"
+        return .invalidValue(value, .init(codingPath: path, debugDescription: text))
+    }
+
     /// Notes the first error where nothing may throw; `encode` throws it in the end.
     final func fail(_ error: any Error) {
         if context.failure == nil { context.failure = error }
@@ -147,11 +152,11 @@ extension EncodingNode {
     ///
     /// Not counted as a reference: this node holds it until then, as nothing takes the place of one that is in use.
     final func child<T>(_ key: LentKey, of value: T) throws -> Unmanaged<EncodingNode> {
-        guard depth < CodingLimits.depth else {
-            throw invalid(value, key) { _ in "Values are nested deeper than \(CodingLimits.depth) levels" }
-        }
+        guard depth < CodingLimits.depth else { throw tooDeep(value, at: path(key)) }
         let child = vacantNode()
         child._withUnsafeGuaranteedRef { child in
+            // Somebody who had kept it may have written to it.
+            if child.shape != .none || child.elements != 0 { child.reset() }
             child.encodingParent = .passUnretained(self)
             child.lentKey = key
             child.depth = depth &+ 1
@@ -186,9 +191,7 @@ extension EncodingNode {
     final func nested(at slot: EncodingSlot, _ key: any CodingKey) -> EncodingNode {
         if case .named(let name) = slot, let index = deferredNames[name] { return deferred[index].node }
         guard depth < CodingLimits.depth else {
-            fail(
-                invalid("", LentKey.index(elements)) { _ in "Values are nested deeper than \(CodingLimits.depth) levels"
-                })
+            fail(tooDeep("", at: codingPath + [key]))
             return EncodingNode(context)
         }
         let node = makeDetachedNode()
@@ -215,6 +218,7 @@ extension EncodingNode {
         deferredNames = [:]
         for node in nodes {
             node.parent = nil
+            node.isFinished = true
             if !node.deferred.isEmpty { node.clearDeferred() }
         }
     }

@@ -11,7 +11,7 @@ final class KeyedEntries {
     /// Whether a date is a date under the strategy.
     @exclusivity(unchecked) private(set) var readsDates = false
     @exclusivity(unchecked) private(set) var passesFloats = false
-    /// How many bytes the string that stands for nil has; nil where a closure tells what is nil.
+    /// How many bytes the string that stands for nil has, -1 for none; nil where only the node knows what is nil.
     @exclusivity(unchecked) private(set) var sentinelLength: Int?
     let ownTypes = OwnTypes.shared
     let knownTypes = KnownType.table
@@ -47,7 +47,8 @@ final class KeyedEntries {
         converts = context.converts && !readsData
         readsDates = context.readsDates
         passesFloats = context.passesFloats
-        sentinelLength = context.isPlaceholder == nil ? context.sentinel?.utf8.count ?? -1 : nil
+        let isKnown = context.isPlaceholder == nil && !context.hasManySentinels
+        sentinelLength = isKnown ? context.sentinel?.utf8.count ?? -1 : nil
     }
 
     /// The node whose entries are read. A container at rest, which nobody has, reads nothing.

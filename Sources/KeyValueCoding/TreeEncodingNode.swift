@@ -20,7 +20,7 @@ final class TreeEncodingNode: EncodingNode {
     @exclusivity(unchecked) private var namer: Unmanaged<TreeEncodingNode>?
     /// The state of the document before the value.
     @exclusivity(unchecked) private var mark = PropertyListBuilder.Mark()
-    /// Who makes containers for the keys of the dictionary, and knows them. The context holds it.
+    /// Who makes containers for the keys of the dictionary, and knows them. Held by the context, or not any more.
     @exclusivity(unchecked) private var maker: Unmanaged<EncodingContainerMaker>?
     /// The keys that the dictionary was begun with, which the maker or the context holds; nil where it has gone on
     /// with others.
@@ -122,8 +122,21 @@ final class TreeEncodingNode: EncodingNode {
     }
 
     override func write(any value: Any, at slot: EncodingSlot) throws {
+        let before = output.builder.mark
         if let other = try admit(slot) { return try other.write(any: value, at: .whole) }
-        try output.builder.append(any: value, depth: depth)
+        do {
+            try output.builder.append(any: value, depth: depth)
+        } catch {
+            forget(slot, before)
+            throw error
+        }
+    }
+
+    /// Forgets what was written of a value that failed, since whoever wrote it may swallow the error.
+    private func forget(_ slot: EncodingSlot, _ before: PropertyListBuilder.Mark) {
+        guard case .whole = slot else { return output.builder.rewind(to: before) }
+        output.builder.rewind(to: mark)
+        shape = .none
     }
 
     override func writeNil(at slot: EncodingSlot) throws {
@@ -180,11 +193,11 @@ final class TreeEncodingNode: EncodingNode {
         if case .whole = slot { shape = child.shape == .removed ? .removed : .whole }
     }
 
-    override func abandon(_ child: EncodingNode) {
-        guard let child = child as? TreeEncodingNode else { return }
-        output.builder.rewind(to: child.mark)
+    override func abandon(_ child: EncodingNode, at slot: EncodingSlot) {
+        output.builder.rewind(to: unsafeDowncast(child, to: TreeEncodingNode.self).mark)
         output.writer = ObjectIdentifier(self)
-        if case .whole = child.place, shape == .whole { shape = .none }
+        // What the child was to take the place of is gone.
+        if case .whole = slot, shape == .whole { shape = .none }
     }
 
     /// Writes what is still missing of the value: its end, its nested containers, an empty dictionary for nothing.
@@ -205,11 +218,14 @@ final class TreeEncodingNode: EncodingNode {
         }
         let header = output.builder.header
         try output.builder.end()
-        if let maker, known == nil { learn(from: maker.takeUnretainedValue(), header) }
+        if let maker, known == nil { learn(maker, header) }
     }
 
     /// Lets the next dictionary of such keys know those that this one had.
-    private func learn(from maker: EncodingContainerMaker, _ header: Int) {
+    private func learn(_ maker: Unmanaged<EncodingContainerMaker>, _ header: Int) {
+        // A container written late may outlive the maker.
+        guard context.makers.hold(maker) else { return }
+        let maker = maker.takeUnretainedValue()
         guard maker.learns else { return }
         if let keys = output.builder.knownKeys(ofDictionaryAt: header, after: maker.known) {
             maker.known = keys

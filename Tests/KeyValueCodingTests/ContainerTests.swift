@@ -149,24 +149,6 @@ private func read(
         #expect(try encodesAlike(value, as: expected))
     }
 
-    @Test("an encoder kept after its value is finished changes no other value")
-    func ignoresKeptEncoders() throws {
-        var kept: (any Encoder)?
-        let keeper = Writer { encoder in
-            kept = encoder
-            var container = encoder.container(keyedBy: Keys.self)
-            try container.encode(1, forKey: .one)
-        }
-        let meddler = Writer { encoder in
-            var mine = encoder.container(keyedBy: Keys.self)
-            try mine.encode(2, forKey: .two)
-            var theirs = try #require(kept).container(keyedBy: Keys.self)
-            try theirs.encode(9, forKey: .one)
-        }
-        let result = try KeyValueEncoder().encode([keeper, meddler])
-        #expect(isSame(result, [["one": 1] as [String: Any], ["two": 2] as [String: Any]] as [Any]))
-    }
-
     @Test("the key strategy names nil, nested containers and super encoders as well")
     func convertsEveryKey() throws {
         let value = Writer { encoder in

@@ -148,55 +148,6 @@ private struct Row: Encodable {
         #expect(try encodesAlike([value, value, value, value], as: Array(repeating: expected as Any, count: 4)))
     }
 
-    @Test("a container or an encoder kept after its value is finished changes no other value", arguments: [0, 3])
-    func ignoresKept(before: Int) throws {
-        var keptContainer: KeyedEncodingContainer<Keys>?
-        var keptEncoder: (any Encoder)?
-        let plain = Writer { encoder in
-            var container = encoder.container(keyedBy: Keys.self)
-            try container.encode(1, forKey: .one)
-        }
-        let keeper = Writer { encoder in
-            var container = encoder.container(keyedBy: Keys.self)
-            try container.encode(1, forKey: .one)
-            keptContainer = container
-            keptEncoder = encoder
-        }
-        let meddler = Writer { encoder in
-            var mine = encoder.container(keyedBy: Keys.self)
-            try? keptContainer?.encode(8, forKey: .two)
-            try mine.encode(1, forKey: .one)
-            _ = keptEncoder?.singleValueContainer()
-            try? keptContainer?.encode(9, forKey: .three)
-        }
-        let values = Array(repeating: plain, count: before) + [keeper, meddler, plain, keeper, plain, meddler, plain]
-        let expected = Array(repeating: ["one": 1] as [String: Any] as Any, count: values.count)
-        #expect(try encodesAlike(values, as: expected))
-        // What is kept still works when the call is over, though what it writes is lost.
-        try keptContainer?.encode(10, forKey: .two)
-        #expect(keptContainer?.codingPath.isEmpty == true)
-        #expect(keptEncoder?.codingPath.isEmpty == true)
-    }
-
-    @Test("a kept encoder of a finished value is refused a container in the tree")
-    func refusesKeptEncoder() throws {
-        var kept: (any Encoder)?
-        let keeper = Writer { encoder in
-            kept = encoder
-            var container = encoder.container(keyedBy: Keys.self)
-            try container.encode(1, forKey: .one)
-        }
-        let meddler = Writer { encoder in
-            var mine = encoder.container(keyedBy: Keys.self)
-            var theirs = try #require(kept).container(keyedBy: Keys.self)
-            try theirs.encode(9, forKey: .one)
-            try mine.encode(2, forKey: .two)
-        }
-        #expect(
-            failure { try KeyValueEncoder().encodeToPropertyList([keeper, meddler]) }
-                == "invalidValue SELF: Value at SELF cannot be encoded while one inside it is, nor when it is finished")
-    }
-
     @Test("an error names the place, in the first of many values as in a later one", arguments: [0, 1, 2, 5])
     func namesPlace(index: Int) throws {
         struct Item: Encodable {

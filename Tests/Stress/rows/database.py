@@ -95,7 +95,7 @@ def damaged(proofs, path):
 def without_library(proofs, path):
     """No SQLite on the machine: an error at opening; a property list never asks for it."""
     log = os.path.dirname(path) + ".log"
-    environment = {"LD_PRELOAD": proofs.library("refuse.c"), "REFUSE": "sqlite", "REFUSE_LOG": log}
+    environment = {"LD_PRELOAD": proofs.compiled("refuse.c"), "REFUSE": "sqlite", "REFUSE_LOG": log}
     expect(proofs.run("probe", path.replace(".sqlite", ".plist"), **environment).stdout, "open 0\nset\n", "plist")
     if os.path.exists(log):
         raise Broken("a property list loads SQLite")

@@ -3,7 +3,7 @@ from rows.proofs import ENGINES, Broken
 
 
 def prove(proofs, folder):
-    library = proofs.library("count_allocations.c")
+    library = proofs.compiled("count_allocations.c")
     most = {}
     for engine in ENGINES:
         small, large = (allocations(proofs, f"{folder}/{keys}.{engine}", keys, library) for keys in (10, 100_000))

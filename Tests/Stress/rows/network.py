@@ -9,7 +9,7 @@ EXPECTED = "error unavailable: SQLite cannot share a file on a network file syst
 
 
 def prove(proofs, folder):
-    refuse = proofs.library("refuse.c")
+    refuse = proofs.compiled("refuse.c")
     for name, number in {**TYPES, "ext4": 0xEF53}.items():
         for engine in ("plist", "sqlite"):
             place = f"{folder}/{name}-{engine}"

@@ -50,12 +50,12 @@ class Proofs:
         self.is_full = is_full
         self.random = random.Random(seed)
         self.scratch = scratch
-        self.interposer = interposer or self.library("interpose.c")
+        self.interposer = interposer or self.compiled("interpose.c")
 
     def size(self, short, full):
         return full if self.is_full else short
 
-    def library(self, source):
+    def compiled(self, source):
         """A program of Tests/Support as a library to be loaded before others."""
         path = f"{self.scratch}/{source}.so"
         subprocess.run(["cc", "-shared", "-fPIC", "-O1", "-Wall", "-Werror", "-o", path, SUPPORT / source, "-ldl"],

@@ -14,7 +14,7 @@ def prove(proofs, folder):
     os.utime(path, (1, 1))
     backup = plistlib.dumps({"kept": 1})
     pathlib.Path(path + ".bak").write_bytes(backup)
-    refuse = proofs.library("refuse.c")
+    refuse = proofs.compiled("refuse.c")
     said = proofs.run("probe", path, LD_PRELOAD=refuse, REFUSE="rename").stdout.splitlines()
     if said[:1] != ["open 1"] or len(said) != 3 or not said[1].startswith("error ") or said[2] != "unrecoverable":
         raise Broken(f"{said}")
