@@ -544,13 +544,16 @@ kv_status kv_store_get(const kv_store *store, const kv_step *path, size_t steps,
                        const kv_type *type, kv_tree **value, kv_error **error);
 
 /* Scalars without a tree. KV_TYPE_MISMATCH when the value is of another kind:
- * nothing is converted, but that a real reads every number. */
+ * nothing is converted, but that a real reads every number. A string is given,
+ * and a NUL follows it. */
 kv_status kv_store_get_boolean(const kv_store *store, const kv_step *path,
                                size_t steps, int *value, kv_error **error);
 kv_status kv_store_get_integer(const kv_store *store, const kv_step *path,
                                size_t steps, int64_t *value, kv_error **error);
 kv_status kv_store_get_real(const kv_store *store, const kv_step *path,
                             size_t steps, double *value, kv_error **error);
+kv_status kv_store_get_string(const kv_store *store, const kv_step *path,
+                              size_t steps, kv_bytes *value, kv_error **error);
 
 /* Sets the value at the path. With a type, the value is checked and stored as
  * the type says, and what the type does not know of the stored value is kept.
@@ -565,6 +568,18 @@ kv_status kv_store_set(kv_store *store, const kv_step *path, size_t steps,
 kv_status kv_store_set_typed(kv_store *store, const kv_step *path, size_t steps,
                              const kv_tree *value, const kv_type *type,
                              uint32_t flags, size_t *dropped, kv_error **error);
+
+/* Set a scalar as kv_store_set() without a type does, but without a tree. A
+ * boolean is true unless it is 0. KV_INVALID_VALUE for a string that is not
+ * UTF-8. */
+kv_status kv_store_set_boolean(kv_store *store, const kv_step *path,
+                               size_t steps, int value, kv_error **error);
+kv_status kv_store_set_integer(kv_store *store, const kv_step *path,
+                               size_t steps, int64_t value, kv_error **error);
+kv_status kv_store_set_real(kv_store *store, const kv_step *path, size_t steps,
+                            double value, kv_error **error);
+kv_status kv_store_set_string(kv_store *store, const kv_step *path,
+                              size_t steps, kv_str value, kv_error **error);
 
 /* Removes the value; KV_ABSENT when there was none. */
 kv_status kv_store_remove(kv_store *store, const kv_step *path, size_t steps,
