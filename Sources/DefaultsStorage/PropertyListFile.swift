@@ -24,7 +24,7 @@ public enum PropertyListFile {
         // Not blocking: a FIFO in the file's place must not hang the caller.
         guard let file = try folder.openFile(folder.fileName, O_RDONLY | O_NONBLOCK) else { return nil }
         guard try file.status().st_mode & S_IFMT == S_IFREG else {
-            throw DefaultsError(.io, "Expected a file, found something else", file: file.path)
+            throw DefaultsError.noFile(file.path)
         }
         let bytes = try file.readToEnd()
         return try PropertyList.parse(bytes, as: format, limits: limits)
