@@ -67,7 +67,7 @@ private func encode(_ list: PropertyList, as handle: OpaquePointer?) throws -> P
     reporting(error) {
         let options = try DecodeOptions(options)
         let parsed = try PropertyList.parse(
-            try bytes.bytes("bytes"), as: options.format, limits: options.limits)
+            try bytes.largeBytes("bytes"), as: options.format, limits: options.limits)
         giveTree(try decode(parsed.list, as: type, options.limits), tree)
         found?.pointee = kv_format(parsed.format)
         return KV_OK

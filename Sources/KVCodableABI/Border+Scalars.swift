@@ -20,7 +20,7 @@ private func scalar(
 private func string(
     _ value: kv_str, _ steps: UnsafePointer<kv_step>?, _ count: Int
 ) throws -> PropertyList {
-    let bytes = try value.bytes("value")
+    let bytes = try value.largeBytes("value")
     guard let length = UInt32(exactly: bytes.count) else {
         throw Failure(KV_LIMIT_EXCEEDED, "Expected at most \(UInt32.max) bytes, found \(bytes.count)")
     }

@@ -212,6 +212,29 @@ static void places(void) {
   kv_tree_free(tree);
 }
 
+/* Nothing behind the first bytes is looked at. */
+static void lengths(void) {
+  kv_str most = {"most", SIZE_MAX}, long_key = {"key", (size_t)UINT32_MAX + 1};
+  kv_step path[2] = {kv_key("a"), {long_key, 0}};
+  kv_tree *tree = parse("{\"a\": {}}");
+  kv_builder *builder = kv_builder_new();
+  kv_error *error = NULL;
+  store = new_store("{\"a\": {}}");
+  CHECK(kv_store_set_integer(store, path, 2, 1, &error) == KV_INVALID_ARGUMENT);
+  CHECK(error_says(error, KV_INVALID_ARGUMENT,
+                   "a key of the path has an impossible length"));
+  CHECK(kv_store_set_integer(store, path + 1, 1, 1, NULL) ==
+        KV_INVALID_ARGUMENT);
+  CHECK(kv_tree_set(tree, path, 2, tree, NULL, NULL) == KV_INVALID_ARGUMENT);
+  CHECK(kv_store_set_string(store, path, 1, long_key, NULL) ==
+        KV_LIMIT_EXCEEDED);
+  CHECK(kv_builder_data(builder, long_key, NULL) == KV_LIMIT_EXCEEDED);
+  CHECK(kv_store_set_string(store, path, 1, most, NULL) == KV_INVALID_ARGUMENT);
+  kv_builder_free(builder);
+  kv_store_free(store);
+  kv_tree_free(tree);
+}
+
 int main(void) {
   make_folder();
   check_that_closes();
@@ -219,6 +242,7 @@ int main(void) {
   update_that_closes();
   transactions();
   places();
+  lengths();
   remove_folder();
   return finish_checks();
 }
