@@ -463,7 +463,7 @@ kv_status kv_encode(const kv_tree *tree, kv_format format, const kv_type *type,
 
 /* The same from and to a file, whole. A written file replaces the old one at
  * once: whoever reads it sees the one or the other. KV_ABSENT when the file to
- * read does not exist. */
+ * read does not exist; KV_IO when it is no file but a folder or a device. */
 kv_status kv_read_file(kv_str path, const kv_decode_options *options,
                        const kv_type *type, kv_tree **tree, kv_format *found,
                        kv_error **error);
@@ -826,7 +826,8 @@ kv_status kv_store_watch_events(kv_store *store, kv_event_handler handler,
                                 void *context, kv_watch **watch,
                                 kv_error **error);
 
-/* Ends the watch where that was not done. Takes it. */
+/* Ends the watch where that was not done. Takes it. A pump that is running on
+ * another thread may still be calling the handler. */
 void kv_watch_cancel(kv_watch *watch);
 
 /* Sets `descriptor` to one that is readable, for poll(), when pumping may have
