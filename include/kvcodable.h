@@ -4,6 +4,10 @@
  * One store of property-list values, read and written from Swift, C and Lua.
  * Link with -lkvcodable (pkg-config: kvcodable).
  *
+ * This file is the whole reference, which is why it is long. Its parts:
+ * version, status and errors, trees (cursors, builders), types, codec, stores
+ * (layers, whole stores, transactions, migrations, watching).
+ *
  * Conventions, which hold for every function here:
  *
  *   Status     Functions that can fail return a kv_status. KV_OK is 0, KV_ABSENT
@@ -15,7 +19,10 @@
  *   Outputs    are written on KV_OK only, and may be NULL where nothing is
  *              wanted.
  *   Pointers   Any pointer may be NULL: a NULL that makes no sense gives
- *              KV_INVALID_ARGUMENT. All kv_..._free() accept NULL.
+ *              KV_INVALID_ARGUMENT. Options may always be NULL, which stands for
+ *              the default of each. All kv_..._free() accept NULL. What is not
+ *              NULL must point to what its type says; a handle that was freed
+ *              cannot be told from one that was not.
  *   Ownership  "gives": the caller owns the result and frees it. "takes": the
  *              library frees the argument, on success and on failure. "borrows":
  *              the memory belongs to somebody else, and the comment says how
@@ -134,7 +141,8 @@ static inline kv_step kv_index(int64_t index) {
   return step;
 }
 
-/* Memory that the caller owns: free it with kv_bytes_free(). */
+/* Memory that the caller owns: free it with kv_bytes_free(). A NUL, which is not
+ * counted, follows the bytes. */
 typedef struct kv_bytes {
   char *data;
   size_t length;
@@ -190,7 +198,8 @@ typedef enum kv_kind {
   KV_INTEGER = 2,  /* within int64_t */
   KV_UNSIGNED = 3, /* above INT64_MAX, within uint64_t */
   KV_REAL = 4,
-  KV_DATE = 5, /* seconds since 2001-01-01T00:00:00Z, as a double */
+  KV_DATE = 5, /* seconds since 2001-01-01T00:00:00Z, as a double: 978307200
+                  less than what time() counts */
   KV_UID = 6,  /* a keyed archive's reference */
   KV_STRING = 7,
   KV_DATA = 8,
@@ -237,7 +246,8 @@ kv_kind kv_cursor_kind(const kv_cursor *cursor);
 size_t kv_cursor_count(const kv_cursor *cursor);
 
 /* The value as one kind; KV_TYPE_MISMATCH when it is of another. Nothing is
- * converted, but that kv_cursor_real() reads every number. */
+ * converted, but that kv_cursor_real() reads every number, and
+ * kv_cursor_unsigned() every integer from 0. */
 kv_status kv_cursor_boolean(const kv_cursor *cursor, int *value);
 kv_status kv_cursor_integer(const kv_cursor *cursor, int64_t *value);
 kv_status kv_cursor_unsigned(const kv_cursor *cursor, uint64_t *value);
@@ -321,8 +331,21 @@ kv_status kv_builder_finish(kv_builder *builder, kv_tree **tree,
  * Types
  */
 
-/* A type: Bool, Int, [String: Int]?, a declared struct or enum, ... Never
- * changes. */
+/* What a value must be, by an expression. Never changes.
+ *
+ *   Bool                      true and false, never numbers
+ *   Int, Int8 ... Int64, Int128, UInt, UInt8 ... UInt64, UInt128
+ *                             whole numbers; a real with a whole value, too
+ *   Float, Double             every number
+ *   String, Data, Date, UID   themselves
+ *   Decimal, URL, UUID        strings that spell one; of Decimal numbers, too
+ *   Duration                  an array of two whole numbers
+ *   Any                       everything but null
+ *   [T], [String: T], T?      arrays, dictionaries, what may be absent
+ *   Int(1...9), Double(0..<1), String(...80), [T](1...)
+ *                             with a range, or a length
+ *   Window                    a struct or enum that was declared
+ */
 typedef struct kv_type kv_type;
 
 /* A set of declared types with names. */
@@ -354,8 +377,9 @@ void kv_registry_free(kv_registry *registry);
  *   enum Theme: String { light, dark }
  *   enum Shape { circle(radius: Double), square(Double), empty }
  *
- * KV_INVALID_TYPE, with line and column, when the text is wrong or a name
- * already means something else. */
+ * A field may be absent where it has `?` or a default. @key(...) names its key
+ * in the file, which is what paths go by. KV_INVALID_TYPE, with line and column,
+ * when the text is wrong or a name already means something else. */
 kv_status kv_registry_declare(kv_registry *registry, kv_str text,
                               kv_error **error);
 
@@ -420,9 +444,8 @@ typedef struct kv_decode_options {
   size_t depth;          /* levels of containers: 512, at most 2048 */
   size_t expanded_nodes; /* values and keys that shared objects of a binary file
                             may grow to: 1,000,000 and one for each byte */
-  size_t
-      expanded_bytes; /* bytes that shared strings and data may grow to: 64 MB
-                            and 16 for each byte */
+  size_t expanded_bytes; /* bytes that shared strings and data may grow to:
+                            64 MB and 16 for each byte */
 } kv_decode_options;
 
 /* Gives the tree that the bytes hold, as `type` shows it unless that is NULL;
@@ -440,7 +463,7 @@ kv_status kv_encode(const kv_tree *tree, kv_format format, const kv_type *type,
 
 /* The same from and to a file, whole. A written file replaces the old one at
  * once: whoever reads it sees the one or the other. KV_ABSENT when the file to
- * read does not exist. */
+ * read does not exist; KV_IO when it is no file but a folder or a device. */
 kv_status kv_read_file(kv_str path, const kv_decode_options *options,
                        const kv_type *type, kv_tree **tree, kv_format *found,
                        kv_error **error);
@@ -506,9 +529,9 @@ typedef struct kv_store_options {
                         the last commits back, whole */
   kv_check check;    /* called before each change; NULL for none */
   void *check_context;
-  const kv_type
-      *schema; /* of the store's dictionary: a struct, whose fields are
-                            the top-level keys, or [String: T]; NULL for none */
+  /* Of the store's dictionary: a struct, whose fields are the top-level keys, or
+   * [String: T]; NULL for none. */
+  const kv_type *schema;
 } kv_store_options;
 
 /* A schema refuses changes: with KV_TYPE_MISMATCH what would make the value of
@@ -544,13 +567,16 @@ kv_status kv_store_get(const kv_store *store, const kv_step *path, size_t steps,
                        const kv_type *type, kv_tree **value, kv_error **error);
 
 /* Scalars without a tree. KV_TYPE_MISMATCH when the value is of another kind:
- * nothing is converted, but that a real reads every number. */
+ * nothing is converted, but that a real reads every number. A string is
+ * given. */
 kv_status kv_store_get_boolean(const kv_store *store, const kv_step *path,
                                size_t steps, int *value, kv_error **error);
 kv_status kv_store_get_integer(const kv_store *store, const kv_step *path,
                                size_t steps, int64_t *value, kv_error **error);
 kv_status kv_store_get_real(const kv_store *store, const kv_step *path,
                             size_t steps, double *value, kv_error **error);
+kv_status kv_store_get_string(const kv_store *store, const kv_step *path,
+                              size_t steps, kv_bytes *value, kv_error **error);
 
 /* Sets the value at the path. With a type, the value is checked and stored as
  * the type says, and what the type does not know of the stored value is kept.
@@ -565,6 +591,18 @@ kv_status kv_store_set(kv_store *store, const kv_step *path, size_t steps,
 kv_status kv_store_set_typed(kv_store *store, const kv_step *path, size_t steps,
                              const kv_tree *value, const kv_type *type,
                              uint32_t flags, size_t *dropped, kv_error **error);
+
+/* Set a scalar as kv_store_set() without a type does, but without a tree. A
+ * boolean is true unless it is 0. KV_INVALID_VALUE for a string that is not
+ * UTF-8. */
+kv_status kv_store_set_boolean(kv_store *store, const kv_step *path,
+                               size_t steps, int value, kv_error **error);
+kv_status kv_store_set_integer(kv_store *store, const kv_step *path,
+                               size_t steps, int64_t value, kv_error **error);
+kv_status kv_store_set_real(kv_store *store, const kv_step *path, size_t steps,
+                            double value, kv_error **error);
+kv_status kv_store_set_string(kv_store *store, const kv_step *path,
+                              size_t steps, kv_str value, kv_error **error);
 
 /* Removes the value; KV_ABSENT when there was none. */
 kv_status kv_store_remove(kv_store *store, const kv_step *path, size_t steps,
@@ -652,16 +690,24 @@ kv_status kv_store_sync(kv_store *store, kv_error **error);
  * KV_CLOSED. Closing twice is fine. */
 kv_status kv_store_close(kv_store *store, kv_error **error);
 
-/* Closes the handle where that was not done, and frees it. */
+/* Frees the handle, and closes it where that was not done: at once, or with the
+ * end of a transaction that is open on it. */
 void kv_store_free(kv_store *store);
 
 /* ---- Transactions: read, change and write with nobody in between */
 
 /* The store's file is locked against every other process and handle until the
- * transaction ends. Reads are fresh, and see the transaction's own changes. */
+ * transaction ends. Reads are fresh, and see the transaction's own changes.
+ *
+ * It belongs to the thread that began it: others get KV_MISUSE, and see nothing
+ * of it before the commit. On that thread, what the store's own functions read
+ * and change meanwhile is part of it too: kv_store_get_integer() and
+ * kv_store_set_integer() have no forms of their own here. A transaction that is
+ * begun inside another joins it. */
 typedef struct kv_transaction kv_transaction;
 
-/* Gives; end it with kv_transaction_commit() or kv_transaction_rollback().
+/* Gives a transaction, and must: `transaction` may not be NULL. End it with
+ * kv_transaction_commit() or kv_transaction_rollback().
  * `seconds` is how long to wait for the lock, 0 for the store's own timeout.
  * KV_TIMED_OUT when somebody else holds it longer. */
 kv_status kv_store_begin(kv_store *store, double seconds,
@@ -741,9 +787,8 @@ kv_status kv_transaction_migrate(kv_transaction *transaction, int64_t version,
 /* ---- Watching: what changed, told on the thread that pumps */
 
 typedef enum kv_scope {
-  KV_SCOPE_VALUE = 0, /* the value at the path, as a whole */
-  KV_SCOPE_SUBTREE =
-      1 /* each place below the path; each key where it is empty */
+  KV_SCOPE_VALUE = 0,  /* the value at the path, as a whole */
+  KV_SCOPE_SUBTREE = 1 /* each place below it; each key where it is empty */
 } kv_scope;
 
 typedef struct kv_watch kv_watch;
@@ -755,8 +800,9 @@ typedef void (*kv_watch_handler)(void *context, const kv_step *path,
                                  size_t steps, const kv_tree *old_value,
                                  const kv_tree *new_value);
 
-/* Gives a watch: the handler is called by kv_store_pump(), once for each
- * difference since the last time. It ends with kv_watch_cancel() or the store. */
+/* Gives a watch, and must: `watch` may not be NULL. The handler is called by
+ * kv_store_pump(), once for each difference since the last time. Closing the
+ * store ends it; what frees it, before or behind that, is kv_watch_cancel(). */
 kv_status kv_store_watch(kv_store *store, const kv_step *path, size_t steps,
                          kv_scope scope, kv_watch_handler handler,
                          void *context, kv_watch **watch, kv_error **error);
@@ -780,7 +826,8 @@ kv_status kv_store_watch_events(kv_store *store, kv_event_handler handler,
                                 void *context, kv_watch **watch,
                                 kv_error **error);
 
-/* Ends the watch. Takes it. */
+/* Ends the watch where that was not done. Takes it. A pump that is running on
+ * another thread may still be calling the handler. */
 void kv_watch_cancel(kv_watch *watch);
 
 /* Sets `descriptor` to one that is readable, for poll(), when pumping may have

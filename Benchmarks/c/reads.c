@@ -1,5 +1,5 @@
-/* reads.c: what reading costs in C, beside GKeyFile with the same values. Prints
- * a row for each, the median of rounds (report.py). */
+/* reads.c: what reading and setting a value cost in C, beside GKeyFile with the
+ * same values. Prints a row for each, the median of rounds (report.py). */
 #define _POSIX_C_SOURCE 200809L
 #include <glib.h>
 #include <kvcodable.h>
@@ -52,6 +52,27 @@ static void get_scalar_from_key_file(void) {
     sink += g_key_file_get_int64(key_file, "group", "scalar", NULL);
 }
 
+static void set_scalar(void) {
+  kv_step key = kv_key("changing");
+  for (int i = 0; i < calls; i++) kv_store_set_integer(store, &key, 1, i, NULL);
+}
+
+static void set_scalar_in_key_file(void) {
+  for (int i = 0; i < calls; i++)
+    g_key_file_set_int64(key_file, "group", "changing", i);
+}
+
+static void set_string(void) {
+  kv_step key = kv_key("text");
+  for (int i = 0; i < calls; i++)
+    kv_store_set_string(store, &key, 1, kv_string("a short text"), NULL);
+}
+
+static void set_string_in_key_file(void) {
+  for (int i = 0; i < calls; i++)
+    g_key_file_set_string(key_file, "group", "text", "a short text");
+}
+
 /* The dictionary, borrowed: a cursor to it and to one of its fields. */
 static void get_dictionary(void) {
   kv_cursor root = kv_tree_root(snapshot);
@@ -100,10 +121,35 @@ static int agree(void) {
          kv_cursor_count(&record) == fields;
 }
 
+/* That what is set is there, both ways. */
+static int sets_agree(void) {
+  kv_step key = kv_key("changing"), text = kv_key("text");
+  int64_t value = 0;
+  kv_bytes found = {NULL, 0};
+  set_scalar();
+  set_scalar_in_key_file();
+  set_string();
+  set_string_in_key_file();
+  char *peer = g_key_file_get_string(key_file, "group", "text", NULL);
+  int good =
+      kv_store_get_integer(store, &key, 1, &value, NULL) == KV_OK &&
+      value == calls - 1 &&
+      value == g_key_file_get_int64(key_file, "group", "changing", NULL) &&
+      kv_store_get_string(store, &text, 1, &found, NULL) == KV_OK && peer &&
+      strcmp(found.data, peer) == 0;
+  kv_bytes_free(&found);
+  g_free(peer);
+  return good;
+}
+
 int main(void) {
-  if (!fill() || !agree()) return 1;
+  if (!fill() || !agree() || !sets_agree()) return 1;
   printf("row\tC get of a scalar\tns\t%.1f\tGKeyFile=%.1f\n",
          median(get_scalar), median(get_scalar_from_key_file));
+  printf("row\tC set of a scalar\tns\t%.1f\tGKeyFile=%.1f\n",
+         median(set_scalar), median(set_scalar_in_key_file));
+  printf("row\tC set of a string\tns\t%.1f\tGKeyFile=%.1f\n",
+         median(set_string), median(set_string_in_key_file));
   printf("row\tC get of a 10-field dictionary\tns\t%.1f\n",
          median(get_dictionary));
   printf("row\tC get of a 10-field dictionary, by itself\tns\t%.1f\n",

@@ -131,6 +131,11 @@ extension DefaultsError {
         return DefaultsError(code, "\(call): \(text(of: number))", file: file, errno: number)
     }
 
+    /// What stands in the place of a file is none: a folder, a FIFO, a device.
+    static func noFile(_ path: String) -> DefaultsError {
+        DefaultsError(.io, "Expected a file, found something else", file: path)
+    }
+
     private static func text(of number: Int32) -> String {
         var buffer = [CChar](repeating: 0, count: 256)
         guard cs_error_text(number, &buffer, buffer.count) == 0 else { return "error \(number)" }

@@ -24,7 +24,7 @@ public enum PropertyListFile {
         // Not blocking: a FIFO in the file's place must not hang the caller.
         guard let file = try folder.openFile(folder.fileName, O_RDONLY | O_NONBLOCK) else { return nil }
         guard try file.status().st_mode & S_IFMT == S_IFREG else {
-            throw DefaultsError(.io, "Expected a file, found something else", file: file.path)
+            throw DefaultsError.noFile(file.path)
         }
         let bytes = try file.readToEnd()
         return try PropertyList.parse(bytes, as: format, limits: limits)
@@ -34,7 +34,7 @@ public enum PropertyListFile {
     /// content or the new; mode, owner and group of an old file are kept, a new one is the user's alone (0600).
     ///
     /// - Throws: `PropertyListError` with the path of what the format cannot hold; ``DefaultsError`` when the file
-    ///   cannot be written. The old file is untouched then.
+    ///   cannot be written, or something else stands in its place. That, or the old file, is untouched then.
     public static func write(_ list: PropertyList, to path: String, as format: PropertyListFormat) throws {
         let bytes = try list.serialized(as: format)
         let engine = try PropertyListFileEngine(StoreFolder.open(path), format: format, isReadOnly: false)

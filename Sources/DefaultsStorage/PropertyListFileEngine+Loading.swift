@@ -58,7 +58,7 @@ extension PropertyListFileEngine {
         guard let file = try folder.openFile(name, O_RDONLY | O_NONBLOCK) else { return .none }
         let status = try file.status()
         guard status.st_mode & S_IFMT == S_IFREG else {
-            throw DefaultsError(.io, "Expected a file, found something else", file: file.path)
+            throw DefaultsError.noFile(file.path)
         }
         let stamp = FileStamp(status)
         let bytes = try file.readToEnd()

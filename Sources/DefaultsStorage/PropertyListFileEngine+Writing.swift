@@ -8,6 +8,8 @@ extension PropertyListFileEngine {
     /// fsynced again, since the system may have dropped what it could not write.
     func replaceFile(with bytes: [UInt8]) throws(DefaultsError) -> FileStamp {
         let old = try folder.status(of: folder.fileName)
+        // A rename would put a file in the place of a device as well.
+        if let old, old.st_mode & S_IFMT != S_IFREG { throw DefaultsError.noFile(folder.path) }
         let name = "." + folder.fileName + "." + randomName() + ".tmp"
         do throws(DefaultsError) {
             let stamp = try writeTemporary(name, bytes, like: old)

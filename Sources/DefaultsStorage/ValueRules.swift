@@ -22,6 +22,9 @@ struct ValueRules: Sendable {
     /// - Throws: when `key` cannot be one.
     @inline(__always)
     func check(key: UnsafeBufferPointer<UInt8>) throws(DefaultsError) {
+        guard key.count <= UInt32.max else {
+            throw DefaultsError(.limitExceeded, "\(key.count) bytes are more than one key can hold")
+        }
         if format == .xml, hasControl(key) {
             throw DefaultsError(.invalidValue, RuleWalk.controlMessage("key"), at: [.key(text(key))])
         }

@@ -3,16 +3,27 @@ internal import PropertyLists
 
 /// Reading what a C program gave.
 extension kv_str {
-    /// The bytes, for the time of the call.
+    /// The bytes, for the time of the call: no more than a key or string can have, which also keeps a size_t above
+    /// Int.max out, since that arrives as a negative number.
     @inline(__always)
     func bytes(_ name: String) throws(Failure) -> UnsafeRawBufferPointer {
+        try bytes(name, upTo: Int(UInt32.max))
+    }
+
+    /// The same of what may be larger than a string, such as a file, or says itself how long it may be.
+    @inline(__always)
+    func largeBytes(_ name: String) throws(Failure) -> UnsafeRawBufferPointer {
+        try bytes(name, upTo: Int(Int32.max) * 1024)
+    }
+
+    @inline(__always)
+    private func bytes(_ name: String, upTo most: Int) throws(Failure) -> UnsafeRawBufferPointer {
         guard let data else {
             guard length == 0 else { throw .invalidArgument("\(name) is NULL with a length of \(length)") }
             return UnsafeRawBufferPointer(start: nil, count: 0)
         }
-        // A size_t above Int.max arrives as a negative number.
-        guard 0...Int(Int32.max) * 1024 ~= length else { throw .invalidArgument("\(name) has an impossible length") }
-        return UnsafeRawBufferPointer(start: data, count: Int(length))
+        guard 0...most ~= length else { throw .invalidArgument("\(name) has an impossible length") }
+        return UnsafeRawBufferPointer(start: data, count: length)
     }
 
     func string(_ name: String) throws(Failure) -> String {

@@ -68,13 +68,13 @@ private func write(
 @c @implementation public func kv_builder_string(
     _ builder: OpaquePointer?, _ value: kv_str, _ error: UnsafeMutablePointer<OpaquePointer?>?
 ) -> kv_status {
-    write(builder, error) { try $0.append(utf8: value.bytes("value")) }
+    write(builder, error) { try $0.append(utf8: value.largeBytes("value")) }
 }
 
 @c @implementation public func kv_builder_data(
     _ builder: OpaquePointer?, _ value: kv_str, _ error: UnsafeMutablePointer<OpaquePointer?>?
 ) -> kv_status {
-    write(builder, error) { try $0.append(data: value.bytes("value")) }
+    write(builder, error) { try $0.append(data: value.largeBytes("value")) }
 }
 
 @c @implementation public func kv_builder_cursor(

@@ -36,10 +36,13 @@ private struct DecodeOptions {
         guard let given else { return }
         let options = try sized(given, given.pointee.size)
         format = try options.format.format()
-        if options.depth > 0 { limits.depth = Int(options.depth) }
-        if options.expanded_nodes > 0 { limits.expandedNodes = Int(clamping: options.expanded_nodes) }
-        if options.expanded_bytes > 0 { limits.expandedBytes = Int(clamping: options.expanded_bytes) }
+        if options.depth != 0 { limits.depth = Self.count(options.depth) }
+        if options.expanded_nodes != 0 { limits.expandedNodes = Self.count(options.expanded_nodes) }
+        if options.expanded_bytes != 0 { limits.expandedBytes = Self.count(options.expanded_bytes) }
     }
+
+    /// A size_t above Int.max arrives as a negative number: as many as there can be.
+    private static func count(_ given: Int) -> Int { given < 0 ? .max : given }
 }
 
 /// The stored value as the type behind `handle` shows it; the value itself for NULL.
@@ -64,7 +67,7 @@ private func encode(_ list: PropertyList, as handle: OpaquePointer?) throws -> P
     reporting(error) {
         let options = try DecodeOptions(options)
         let parsed = try PropertyList.parse(
-            try bytes.bytes("bytes"), as: options.format, limits: options.limits)
+            try bytes.largeBytes("bytes"), as: options.format, limits: options.limits)
         giveTree(try decode(parsed.list, as: type, options.limits), tree)
         found?.pointee = kv_format(parsed.format)
         return KV_OK

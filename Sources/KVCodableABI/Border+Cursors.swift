@@ -13,8 +13,10 @@ private func lend<Result>(
 ) -> Result {
     guard let cursor = cursor?.pointee, let tree = cursor.tree else { return none() }
     return Unmanaged<TreeHandle>.fromOpaque(UnsafeRawPointer(tree))._withUnsafeGuaranteedRef { root in
-        guard cursor.position < UInt64(root.list.document.nodeCount) else { return none() }
-        return body(PropertyList(document: root.list.document, index: Int(cursor.position)))
+        let document = root.list.document
+        guard cursor.position < UInt64(document.nodeCount) else { return none() }
+        let index = Int(cursor.position)
+        return document.nodes[index].isKey ? none() : body(PropertyList(document: document, index: index))
     }
 }
 

@@ -106,7 +106,7 @@ private func store(_ handle: OpaquePointer?) throws(Failure) -> DefaultsStore {
     _ store: OpaquePointer?, _ bytes: kv_str, _ error: UnsafeMutablePointer<OpaquePointer?>?
 ) -> kv_status {
     reporting(error) {
-        try KVCodableABI.store(store).import(Array(try bytes.bytes("bytes")))
+        try KVCodableABI.store(store).import(Array(try bytes.largeBytes("bytes")))
         return KV_OK
     }
 }

@@ -17,7 +17,7 @@ func list(
     copying nodes: UnsafePointer<kv_node>?, _ nodeCount: Int, _ bytes: UnsafePointer<CChar>?, _ byteCount: Int
 ) throws -> PropertyList {
     guard let nodes else { throw Failure.invalidArgument("nodes is NULL") }
-    let text = try kv_str(data: bytes, length: byteCount).bytes("bytes")
+    let text = try kv_str(data: bytes, length: byteCount).largeBytes("bytes")
     guard nodeCount > 0, nodeCount <= PropertyListLimits.nodes else {
         throw Failure(KV_LIMIT_EXCEEDED, "Expected 1 to \(PropertyListLimits.nodes) nodes, found \(nodeCount)")
     }

@@ -243,7 +243,7 @@ private func readScalar<Value>(
     }
 }
 
-private func mismatch(_ found: PropertyListKind, _ expected: String, _ path: PropertyListPath) -> Failure {
+func mismatch(_ found: PropertyListKind, _ expected: String, _ path: PropertyListPath) -> Failure {
     var failure = Failure(KV_TYPE_MISMATCH, "")
     failure.path = path
     failure.text = { path.placed(in: "Expected \(expected), found \(found)", firstIndex: $0) }

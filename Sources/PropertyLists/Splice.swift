@@ -55,6 +55,10 @@ struct Splice {
             start = header + document.nodes[slot].distance
             oldSpan = document.nodes[start].span
         } else {
+            guard key.utf8.count <= UInt32.max else {
+                throw PropertyListError(
+                    .limitExceeded, "\(key.utf8.count) bytes are more than one key can hold", at: path)
+            }
             start = document.keys(ofDictionaryAt: header).lowerBound
             oldSpan = 0
             growth = 1

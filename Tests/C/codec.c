@@ -123,6 +123,8 @@ static void typed_files(void) {
 
 static void limits(void) {
   kv_decode_options options;
+  char deep[4098];
+  kv_str text;
   memset(&options, 0, sizeof options);
   options.size = sizeof options;
   options.depth = 2;
@@ -130,6 +132,15 @@ static void limits(void) {
         KV_OK);
   CHECK(kv_decode(kv_string("[[[1]]]"), &options, NULL, NULL, NULL, NULL) ==
         KV_LIMIT_EXCEEDED);
+  options.depth = SIZE_MAX;
+  memset(deep, '[', 2049);
+  memset(deep + 2049, ']', 2049);
+  text.data = deep + 1;
+  text.length = 4096;
+  CHECK(kv_decode(text, &options, NULL, NULL, NULL, NULL) == KV_OK);
+  text.data = deep;
+  text.length = 4098;
+  CHECK(kv_decode(text, &options, NULL, NULL, NULL, NULL) == KV_LIMIT_EXCEEDED);
   options.size = 0;
   CHECK(kv_decode(kv_string("[]"), &options, NULL, NULL, NULL, NULL) ==
         KV_INVALID_ARGUMENT);
@@ -137,6 +148,7 @@ static void limits(void) {
   CHECK(kv_decode(kv_string("[]"), &options, NULL, NULL, NULL, NULL) ==
         KV_INVALID_ARGUMENT);
   options.size = sizeof(size_t);
+  options.depth = 2;
   CHECK_NAMED(kv_decode(kv_string("[[[1]]]"), &options, NULL, NULL, NULL,
                         NULL) == KV_OK,
               "options of an older header have what it knew");

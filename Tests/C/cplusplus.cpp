@@ -75,6 +75,20 @@ int main() {
   check(kv_store_get_integer(store.get(), path, 2, &width, nullptr) == KV_OK &&
             width == 640,
         "and read at a path");
+  check(kv_store_set_integer(store.get(), path, 2, 800, nullptr) == KV_OK &&
+            kv_store_get_integer(store.get(), path, 2, &width, nullptr) ==
+                KV_OK &&
+            width == 800,
+        "a scalar is set at a path");
+  const std::string title = "Window 1";
+  kv_bytes text = {};
+  check(
+      kv_store_set_string(store.get(), path, 1, {title.data(), title.size()},
+                          nullptr) == KV_OK &&
+          kv_store_get_string(store.get(), path, 1, &text, nullptr) == KV_OK &&
+          title == std::string(text.data, text.length),
+      "and a string");
+  kv_bytes_free(&text);
   check(kv_store_set(store.get(), path, 1, bad.get(), window.get(), 0,
                      &thrown) == KV_TYPE_MISMATCH,
         "a wrong value is refused");

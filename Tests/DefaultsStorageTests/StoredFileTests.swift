@@ -245,16 +245,18 @@ import Testing
         #expect(try store.keys().isEmpty)
     }
 
-    @Test("a FIFO or folder in the file's place is an error, and nothing hangs")
+    @Test("a FIFO or folder in the file's place is an error: nothing hangs, and it is not replaced")
     func oddities() throws {
+        let directory = folder.file("b.plist")
         mkfifo(file, 0o600)
-        #expect(throws: DefaultsError(.io, "Expected a file, found something else", file: file)) {
-            try DefaultsStore.open(path: file)
+        mkdir(directory, 0o700)
+        for path in [file, directory] {
+            let error = DefaultsError(.io, "Expected a file, found something else", file: path)
+            #expect(throws: error) { try DefaultsStore.open(path: path) }
+            #expect(throws: error) { try PropertyListFile.read(path) }
+            #expect(throws: error) { try PropertyListFile.write(PropertyList(any: ["a": 1]), to: path, as: .xml) }
         }
-        mkdir(folder.file("b.plist"), 0o700)
-        #expect(throws: DefaultsError(.io, "Expected a file, found something else", file: folder.file("b.plist"))) {
-            try DefaultsStore.open(path: folder.file("b.plist"))
-        }
+        #expect(try folder.names() == ["a.plist", "b.plist"])
     }
 
     @Test("says when a store outgrows its file")

@@ -5,19 +5,15 @@
 
 int main(void) {
   kv_store *store = NULL;
-  kv_tree *tree = NULL;
   kv_error *error = NULL;
   kv_step path[2] = {kv_key("window"), kv_key("width")};
   int64_t width = 0;
-  if (kv_decode(kv_string("{\"width\": 640}"), NULL, NULL, &tree, NULL,
-                &error) == KV_OK &&
-      kv_store_open(kv_string("org.example.consumer"), NULL, &store, &error) ==
+  if (kv_store_open(kv_string("org.example.consumer"), NULL, &store, &error) ==
           KV_OK &&
-      kv_store_set(store, path, 1, tree, NULL, 0, &error) == KV_OK)
+      kv_store_set_integer(store, path, 2, 640, &error) == KV_OK)
     kv_store_get_integer(store, path, 2, &width, &error);
   if (error) printf("%s\n", kv_error_message(error).data);
   kv_error_free(error);
-  kv_tree_free(tree);
   kv_store_free(store);
   printf("kvcodable %s\n", kv_version());
   return width == 640 ? 0 : 1;

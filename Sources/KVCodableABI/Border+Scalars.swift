@@ -1,0 +1,86 @@
+public import CKVCodable
+internal import DefaultsStorage
+internal import PropertyLists
+
+// Values that C has types for go in and out without a tree. The other getters stand beside kv_store_get.
+
+/// A document of one value, made without a builder.
+@inline(__always)
+private func scalar(
+    _ kind: PropertyListKind, _ payload: UInt64, count: UInt32 = 0, _ bytes: UnsafeRawBufferPointer? = nil
+) throws(PropertyListError) -> PropertyList {
+    let bytes = bytes ?? UnsafeRawBufferPointer(start: nil, count: 0)
+    return try withUnsafePointer(to: kv_node(head: kind.rawValue, count: count, payload: payload)) {
+        node throws(PropertyListError) in
+        try PropertyList(validating: UnsafeBufferPointer(start: node, count: 1), bytes: bytes)
+    }
+}
+
+/// A string whose place is named where it cannot be one.
+private func string(
+    _ value: kv_str, _ steps: UnsafePointer<kv_step>?, _ count: Int
+) throws -> PropertyList {
+    let bytes = try value.largeBytes("value")
+    guard let length = UInt32(exactly: bytes.count) else {
+        throw Failure(KV_LIMIT_EXCEEDED, "Expected at most \(UInt32.max) bytes, found \(bytes.count)")
+    }
+    do {
+        return try scalar(.string, 0, count: length, bytes)
+    } catch {
+        throw PropertyListError(error.code, error.message, at: try path(steps, count))
+    }
+}
+
+private func writeScalar(
+    _ store: OpaquePointer?, _ steps: UnsafePointer<kv_step>?, _ count: Int,
+    _ error: UnsafeMutablePointer<OpaquePointer?>?, _ value: () throws -> PropertyList
+) -> kv_status {
+    reporting(error) {
+        try withRequired(store, DefaultsStore.self, "store") { store in
+            _ = try write(store, steps, count, try value(), typed: nil, 0)
+            return KV_OK
+        }
+    }
+}
+
+@c @implementation public func kv_store_set_boolean(
+    _ store: OpaquePointer?, _ steps: UnsafePointer<kv_step>?, _ count: Int, _ value: Int32,
+    _ error: UnsafeMutablePointer<OpaquePointer?>?
+) -> kv_status {
+    writeScalar(store, steps, count, error) { try scalar(.boolean, value == 0 ? 0 : 1) }
+}
+
+@c @implementation public func kv_store_set_integer(
+    _ store: OpaquePointer?, _ steps: UnsafePointer<kv_step>?, _ count: Int, _ value: Int64,
+    _ error: UnsafeMutablePointer<OpaquePointer?>?
+) -> kv_status {
+    writeScalar(store, steps, count, error) { try scalar(.integer, UInt64(bitPattern: value)) }
+}
+
+@c @implementation public func kv_store_set_real(
+    _ store: OpaquePointer?, _ steps: UnsafePointer<kv_step>?, _ count: Int, _ value: Double,
+    _ error: UnsafeMutablePointer<OpaquePointer?>?
+) -> kv_status {
+    writeScalar(store, steps, count, error) { try scalar(.real, value.bitPattern) }
+}
+
+@c @implementation public func kv_store_set_string(
+    _ store: OpaquePointer?, _ steps: UnsafePointer<kv_step>?, _ count: Int, _ value: kv_str,
+    _ error: UnsafeMutablePointer<OpaquePointer?>?
+) -> kv_status {
+    writeScalar(store, steps, count, error) { try string(value, steps, count) }
+}
+
+@c @implementation public func kv_store_get_string(
+    _ store: OpaquePointer?, _ steps: UnsafePointer<kv_step>?, _ count: Int, _ value: UnsafeMutablePointer<kv_bytes>?,
+    _ error: UnsafeMutablePointer<OpaquePointer?>?
+) -> kv_status {
+    reporting(error) {
+        try withRequired(store, DefaultsStore.self, "store") { store in
+            guard let found = try read(store, steps, count) else { return KV_ABSENT }
+            guard found.kind == .string else { throw mismatch(found.kind, "String", try path(steps, count)) }
+            try found.withBytes { try giveBytes($0, value) }
+            return KV_OK
+        }
+    }
+}
