@@ -3,10 +3,9 @@ local support = require "lua.spec.support"
 
 describe("declared types", function()
   local store
-  before_each(function()
-    store = assert(kv.open_file("none.plist", { engine = "memory" }))
+  support.in_memory(before_each, after_each, function(opened)
+    store = opened
   end)
-  after_each(function() store:close() end)
 
   local function refused(value, as, message)
     local problem = support.failure(store.set, store, "x", value, as)

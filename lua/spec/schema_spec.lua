@@ -2,12 +2,10 @@ local kv = require "kvcodable"
 local support = require "lua.spec.support"
 
 describe("the schema of a store", function()
-  local folder, remove, path
-  before_each(function()
-    folder, remove = support.folder()
-    path = folder .. "/settings.plist"
+  local path
+  support.in_folder(before_each, after_each, function(_, given)
+    path = given
   end)
-  after_each(function() remove() end)
 
   local Settings = kv.struct "SpecSettings" {
     volume = kv.int:range(0, 10):default(7),
