@@ -32,7 +32,7 @@ describe("values", function()
     local ok, problem = pcall(pass, { list = { "good", "bad \xff" } })
     assert.is_false(ok)
     assert.equal("invalid_value", problem.code)
-    assert.same({ "list", 2 }, problem.path)
+    assert.same({ "value", "list", 2 }, problem.path)
     assert.matches("use data for bytes", problem.message, 1, true)
   end)
 
