@@ -29,7 +29,7 @@ extension Failure {
     init(_ error: TypeError) {
         let status = error.isAboutType ? KV_INVALID_TYPE : KV_TYPE_MISMATCH
         self.init(status, at: error.path, location: error.location) { shown in
-            var error = error
+            var error = error.inTypeLanguage
             error.path = shown.path
             return error.message(firstIndex: shown.firstIndex)
         }

@@ -79,7 +79,7 @@ int main() {
                      &thrown) == KV_TYPE_MISMATCH,
         "a wrong value is refused");
   check(message(Error(thrown)) ==
-            "Expected BinaryInteger at window.width, found String",
+            "Expected Int at window.width, found String",
         "with its place");
   std::printf("1..%d\n", checks);
   return failures != 0;

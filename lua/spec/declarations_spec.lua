@@ -91,7 +91,7 @@ describe("declared types", function()
       store:set("tree", value, Tree)
       assert.same(value, store:get("tree", Tree))
       refused({ node = { left = leaf, right = { leaf = { _0 = "a" } } } }, Tree,
-        "Expected BinaryInteger at x.node.right.leaf._0, found String")
+        "Expected Int at x.node.right.leaf._0, found String")
     end)
 
     it("are told from raw values", function()
