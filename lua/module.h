@@ -10,7 +10,7 @@
  *   date.c     dates
  *   errors.c   the error object
  *   types.c    type arguments
- *   options.c  tables of options
+ *   options.c  tables of options, and methods that there are not
  *   codec.c    decode, encode, read, write
  *   path.c     the paths that scripts give and get
  *   session.c  the life of handles (session.h)
@@ -358,6 +358,10 @@ void kvl_set_functions(lua_State *L, const luaL_Reg *functions);
 /* Pushes the metatable of a new kind of userdata, which scripts cannot reach:
  * neither its metamethods nor the table of its methods. */
 void kvl_new_class(lua_State *L, const char *name, const luaL_Reg *functions);
+
+/* Makes a method that the class whose metatable is on top does not have an error,
+ * which names `what` has none and the one that was most likely meant. */
+void kvl_name_methods(lua_State *L, const char *what);
 
 /* Adds methods, and metamethods, to the class whose metatable is on top. */
 void kvl_add_methods(lua_State *L, const luaL_Reg *functions);

@@ -205,6 +205,7 @@ void kvl_open_store(lua_State *L) {
       {"get", store_get},   {"set", store_set}, {"remove", store_remove},
       {"keys", store_keys}, {"at", store_at},   {NULL, NULL}};
   kvl_new_class(L, KVL_STORE_NAME, methods);
+  kvl_name_methods(L, "a store or transaction");
   kvl_add_closing(L);
   kvl_add_transactions(L);
   kvl_add_migrations(L);

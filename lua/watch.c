@@ -319,6 +319,7 @@ void kvl_open_watch(lua_State *L) {
   static const luaL_Reg store_functions[] = {
       {"watch", store_watch}, {"events", store_events}, {NULL, NULL}};
   kvl_new_class(L, WATCH_NAME, methods);
+  kvl_name_methods(L, "a watch");
   lua_pop(L, 1);
   kvl_open_notes(L);
   lua_newtable(L);

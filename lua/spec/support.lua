@@ -13,8 +13,8 @@ end
 
 --- Gives each spec of a block such a folder. `take` is called with it, and with
 -- the path of a store's file in it; a store that it returns is closed before
--- the folder goes. `before` and `after` are busted's before_each and after_each,
--- which only spec files see.
+-- the folder goes. `before` and `after` are busted's before_each and
+-- after_each, which only spec files see.
 function support.in_folder(before, after, take)
   local remove, store
   before(function()
