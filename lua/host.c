@@ -255,7 +255,7 @@ EXPORT kv_status kv_lua_push_tree(struct lua_State *L, const kv_tree *tree,
 
 static int to_tree_body(lua_State *L) {
   const Call *call = lua_touserdata(L, 1);
-  kv_tree *tree = kvl_walk_tree(L, call->state, 2);
+  kv_tree *tree = kvl_walk_tree(L, call->state, 2, NULL);
   if (call->given_tree)
     *call->given_tree = tree;
   else

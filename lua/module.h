@@ -155,17 +155,29 @@ enum { KVL_FREE_LEVELS = 2, KVL_PLACES = 8 };
 
 typedef void (*kvl_free)(void *object);
 
+/* The most steps that a path can have: as many as a tree is deep. */
+#define KVL_STEPS KVL_DEPTH
+
+typedef struct kvl_path {
+  size_t count;
+  size_t root; /* how many steps are the handle's own */
+  kv_step steps[KVL_STEPS];
+} kvl_path;
+
 /* Writes the Lua value into the state's buffers. Pushes nothing and gives 1, or
- * pushes an error object and gives 0. Calls no metamethod and raises nothing
- * but that error's own lack of memory. */
-int kvl_walk(lua_State *L, kvl_state *state, int index);
+ * pushes an error object and gives 0: the place in it begins with the one that
+ * the value is meant for, where that is not NULL. Calls no metamethod and raises
+ * nothing but that error's own lack of memory. */
+int kvl_walk(lua_State *L, kvl_state *state, int index, const kvl_path *place);
 
 /* Gives a tree of the Lua value: the caller frees it before the next call that
  * can raise, or keeps it. NULL with the error object on the stack. */
-kv_tree *kvl_try_tree(lua_State *L, kvl_state *state, int index);
+kv_tree *kvl_try_tree(lua_State *L, kvl_state *state, int index,
+                      const kvl_path *place);
 
 /* The same, but that it raises the error. */
-kv_tree *kvl_walk_tree(lua_State *L, kvl_state *state, int index);
+kv_tree *kvl_walk_tree(lua_State *L, kvl_state *state, int index,
+                       const kvl_path *place);
 
 /* Pushes the Lua value of a tree. Takes the tree, also when it raises. */
 void kvl_build(lua_State *L, kvl_state *state, kv_tree *tree);
@@ -249,15 +261,6 @@ kv_status kvl_error_status(lua_State *L, int index);
 void kvl_open_errors(lua_State *L);
 
 /* ---- Arguments */
-
-/* The most steps that a path can have: as many as a tree is deep. */
-#define KVL_STEPS KVL_DEPTH
-
-typedef struct kvl_path {
-  size_t count;
-  size_t root; /* how many steps are the handle's own */
-  kv_step steps[KVL_STEPS];
-} kvl_path;
 
 /* Adds the steps of the value at `index`: a string, or a table of strings and
  * of indexes from 1. Borrows from the Lua values. Raises. */

@@ -85,13 +85,13 @@ static kv_status put(lua_State *L, kvl_state *state, kvl_handle *session,
                      const kvl_path *path, int value, const kv_type *type,
                      uint32_t flags, size_t *dropped, kv_error **error) {
   if (session->store) { /* in one call */
-    if (!kvl_walk(L, state, value)) lua_error(L);
+    if (!kvl_walk(L, state, value, path)) lua_error(L);
     return kv_store_set_nodes(session->store, path->steps, path->count,
                               state->nodes.data, state->nodes.count,
                               state->bytes.data, state->bytes.count, type,
                               flags, dropped, error);
   }
-  kv_tree *tree = kvl_walk_tree(L, state, value);
+  kv_tree *tree = kvl_walk_tree(L, state, value, path);
   kv_status status =
       type ? kv_transaction_set_typed(session->transaction, path->steps,
                                       path->count, tree, type, flags, dropped,

@@ -39,7 +39,7 @@ static int describe(lua_State *L) {
   kvl_state *state = kvl_state_of(L);
   kv_error *error = NULL;
   kv_type **type = new_type(L, state);
-  kv_tree *tree = kvl_walk_tree(L, state, 1);
+  kv_tree *tree = kvl_walk_tree(L, state, 1, NULL);
   kv_status status = kv_registry_describe(state->registry, tree, type, &error);
   kv_tree_free(tree);
   if (status != KV_OK) return kvl_raise(L, state, status, error);
@@ -65,7 +65,7 @@ static int annotate(lua_State *L) {
   kv_error *error = NULL;
   kv_bytes text = {NULL, 0};
   kv_status status = KV_OK;
-  kv_tree *tree = kvl_walk_tree(L, state, 1);
+  kv_tree *tree = kvl_walk_tree(L, state, 1, NULL);
   kv_registry *registry = kv_registry_new_over(state->registry, KV_REDECLARE);
   kv_cursor root = kv_tree_root(tree), one;
   for (uint64_t at = 0; status == KV_OK;) {

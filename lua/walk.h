@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-#include "module.h"
+#include "session.h"
 
 /* A table on the way to the value being written; they live on the C stack. */
 typedef struct Frame {

@@ -129,7 +129,7 @@ static int store_compare_and_set(lua_State *L) {
   uint64_t generation = (uint64_t)luaL_checkinteger(L, 4);
   luaL_checkany(L, 3);
   kvl_full_path(L, 2, &path);
-  kv_tree *tree = kvl_walk_tree(L, state, 3);
+  kv_tree *tree = kvl_walk_tree(L, state, 3, &path);
   kv_status status = kv_store_compare_and_set(store, path.steps, path.count,
                                               tree, generation, &error);
   kv_tree_free(tree);
@@ -187,7 +187,7 @@ static int store_register(lua_State *L) {
   kv_error *error = NULL;
   kv_store *store = kvl_check_whole(L);
   luaL_checktype(L, 2, LUA_TTABLE);
-  kv_tree *defaults = kvl_walk_tree(L, state, 2);
+  kv_tree *defaults = kvl_walk_tree(L, state, 2, NULL);
   kv_status status = kv_store_register(store, defaults, &error);
   kv_tree_free(defaults);
   if (status != KV_OK) return kvl_raise(L, state, status, error);

@@ -115,9 +115,9 @@ describe("hostile scripts", function()
     it("are told where a function stands", function()
       local problem = refusal { a = { 1, 2, { print } } }
       assert.equal(
-        "Expected a property-list value at a[3][1], found function",
+        "Expected a property-list value at x.a[3][1], found function",
         problem.message)
-      assert.same({ "a", 3, 1 }, problem.path)
+      assert.same({ "x", "a", 3, 1 }, problem.path)
       for _, value in ipairs { print, coroutine.create(print), io.stdout } do
         assert.equal("invalid_value", refusal(value).code)
         assert.equal("invalid_value", refusal({ value }).code)
