@@ -178,6 +178,7 @@ typedef struct Failure {
   const kv_step *steps;
   size_t count;
   const char *expected;
+  const char *separator; /* before what was found */
   const char *found;
 } Failure;
 
@@ -191,7 +192,7 @@ static int build_failure(lua_State *L) {
     add_path_text(&text, failure->steps, failure->count);
   }
   if (failure->found) {
-    luaL_addstring(&text, ", found ");
+    luaL_addstring(&text, failure->separator);
     luaL_addstring(&text, failure->found);
   }
   luaL_pushresult(&text);
@@ -203,15 +204,25 @@ static int build_failure(lua_State *L) {
 
 /* Without the collector: the steps borrow from the script's tables and from the
  * state's buffers, which a finalizer could change. */
-void kvl_push_failure(lua_State *L, kv_status status, const kv_step *steps,
-                      size_t count, const char *expected, const char *found) {
-  Failure failure = {status, steps, count, expected, found};
+static void push_failure(lua_State *L, Failure *failure) {
   luaL_checkstack(L, 8, NULL);
   int is_running = lua_gc(L, LUA_GCISRUNNING) == 1;
   if (is_running) lua_gc(L, LUA_GCSTOP);
   lua_pushcfunction(L, build_failure);
-  lua_pushlightuserdata(L, &failure);
+  lua_pushlightuserdata(L, failure);
   int outcome = lua_pcall(L, 1, 1, 0);
   if (is_running) lua_gc(L, LUA_GCRESTART);
   if (outcome != LUA_OK) lua_error(L);
+}
+
+void kvl_push_failure(lua_State *L, kv_status status, const kv_step *steps,
+                      size_t count, const char *expected, const char *found) {
+  Failure failure = {status, steps, count, expected, ", found ", found};
+  push_failure(L, &failure);
+}
+
+void kvl_push_complaint(lua_State *L, kv_status status, const kv_step *steps,
+                        size_t count, const char *what, const char *why) {
+  Failure failure = {status, steps, count, what, ": ", why};
+  push_failure(L, &failure);
 }

@@ -242,6 +242,10 @@ void kvl_push_error(lua_State *L, kvl_state *state, kv_status status,
 void kvl_push_failure(lua_State *L, kv_status status, const kv_step *steps,
                       size_t count, const char *expected, const char *found);
 
+/* The same of what failed, where, and what somebody said about it. */
+void kvl_push_complaint(lua_State *L, kv_status status, const kv_step *steps,
+                        size_t count, const char *what, const char *why);
+
 /* Raises the error object of a kv_error. Takes it. */
 int kvl_raise(lua_State *L, kvl_state *state, kv_status status,
               kv_error *error);
@@ -292,9 +296,11 @@ void kvl_push_scope(lua_State *L, int names);
 
 /* Replaces the value on top, as it is stored, by what the converters of the
  * type at `type`, which has some, make of it; and the other way. Raises what
- * they raise. `context` is where the context stands. */
-void kvl_convert_decoded(lua_State *L, int type, int context);
-void kvl_convert_encoded(lua_State *L, int type, int context);
+ * they raise; a text becomes an error with its place, which is below the path of
+ * the argument at `place`, unless that is 0. `context` is where the context
+ * stands. */
+void kvl_convert_decoded(lua_State *L, int type, int context, int place);
+void kvl_convert_encoded(lua_State *L, int type, int context, int place);
 
 /* Pushes the bytes as a string. Takes them, also when it raises. */
 void kvl_push_bytes(lua_State *L, kvl_state *state, kv_bytes *bytes);

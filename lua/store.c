@@ -62,7 +62,7 @@ KVL_HOT static int store_get(lua_State *L) {
   kvl_path_below(L, handle, 2, &path);
   int context = converts ? kvl_push_context(L) : 0;
   kvl_push_value(L, state, handle->session, &path, type);
-  if (converts) kvl_convert_decoded(L, 3, context);
+  if (converts) kvl_convert_decoded(L, 3, context, 2);
   return 1;
 }
 
@@ -113,7 +113,7 @@ int kvl_put_value(lua_State *L, kvl_state *state, const kvl_handle *handle,
   if (converts) {
     int context = kvl_push_context(L);
     lua_pushvalue(L, value);
-    kvl_convert_encoded(L, type_index, context);
+    kvl_convert_encoded(L, type_index, context, path_index);
     value = lua_gettop(L);
     type = kvl_check_type(L, state, type_index, NULL); /* after Lua calls */
   }

@@ -92,7 +92,7 @@ static int update_body(lua_State *L) {
   kvl_path_below(L, handle, 2, &path);
   int context = converts ? kvl_push_context(L) : 0;
   kvl_push_value(L, state, handle->session, &path, type);
-  if (converts) kvl_convert_decoded(L, 3, context);
+  if (converts) kvl_convert_decoded(L, 3, context, 2);
   int value = lua_gettop(L);
   lua_pushvalue(L, 4);
   lua_pushvalue(L, value);
