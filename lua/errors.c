@@ -1,7 +1,7 @@
 /* errors.c: the error object. */
 #include <string.h>
 
-#include "module.h"
+#include "session.h"
 
 #define ERROR_NAME "kvcodable.error"
 
@@ -120,10 +120,38 @@ static void add_places(lua_State *L, const kv_error *error) {
   }
 }
 
+/* What the script may know of an error of the host's handle at `index`. Takes
+ * the error; raises nothing. */
+static kv_error *confine(lua_State *L, int index, kv_error *error) {
+  kvl_path root;
+  const kvl_handle *handle = kvl_handle_at(L, index);
+  kv_error *confined = NULL;
+  root.count = root.root = 0;
+  if (handle->root == 0) {
+    confined = kv_error_confined(error, NULL, 0);
+  } else if (lua_checkstack(L, 4)) {
+    lua_getiuservalue(L, index, KVL_PREFIX);
+    kvl_add_path(L, lua_gettop(L), &root); /* it was a path before */
+    lua_pop(L, 1);                         /* the handle keeps the table */
+    confined = kv_error_confined(error, root.steps, handle->root);
+  }
+  kv_error_free(error);
+  return confined;
+}
+
 void kvl_push_error(lua_State *L, kvl_state *state, kv_status status,
                     kv_error *error) {
+  /* Where a method of stores runs, its store is the first argument, or, to be
+   * copied to, the second. */
+  int index = kvl_is_hosts(L, 1) ? 1 : 2;
+  kvl_push_error_of(L, state, index, status, error);
+}
+
+void kvl_push_error_of(lua_State *L, kvl_state *state, int handle,
+                       kv_status status, kv_error *error) {
   kv_bytes text = {NULL, 0};
   kv_step step;
+  if (kvl_is_hosts(L, handle)) error = confine(L, handle, error);
   size_t slot = kvl_keep(L, state, error, free_error);
   luaL_checkstack(L, 8, NULL);
   if (kv_error_describe(error, 1, &text) == KV_OK) {

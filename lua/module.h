@@ -233,9 +233,14 @@ int kvl_grow(kvl_buffer *buffer, size_t extra, size_t size);
 
 /* ---- Errors */
 
-/* Pushes the error object of a kv_error. Takes it. */
+/* Pushes the error object of a kv_error. Takes it. It names no file where the
+ * function that runs is a method of a handle that a host pushed. */
 void kvl_push_error(lua_State *L, kvl_state *state, kv_status status,
                     kv_error *error);
+
+/* The same for the handle at `handle`, if one is there. */
+void kvl_push_error_of(lua_State *L, kvl_state *state, int handle,
+                       kv_status status, kv_error *error);
 
 /* Pushes the error object of a failure in the module itself: what was expected,
  * where, and what was found there or NULL. */
