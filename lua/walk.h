@@ -17,7 +17,7 @@ typedef struct Frame {
   size_t key_length;
   const kvl_shape *shape; /* whose keys the walk goes through, or NULL */
   lua_Integer index;      /* of an array, or of the shape's keys as written */
-  uintptr_t signature; /* of a dictionary: the sum of its keys' addresses */
+  uintptr_t signature;    /* of a dictionary: the sum of its keys' addresses */
   int depth;
 } Frame;
 
@@ -78,9 +78,9 @@ static inline void copy_bytes(char *target, const char *source, size_t length) {
 }
 
 /* Copies the bytes and appends a node that refers to them. */
-static inline int append_bytes(Walk *walk, kvl_buffer *nodes, uint32_t head,
-                               const char *bytes, size_t length,
-                               const Frame *frame) {
+__attribute__((always_inline)) static inline int append_bytes(
+    Walk *walk, kvl_buffer *nodes, uint32_t head, const char *bytes,
+    size_t length, const Frame *frame) {
   kvl_buffer *text = &walk->state->bytes;
   size_t offset = text->count;
   if (length > UINT32_MAX)
