@@ -1,8 +1,8 @@
 -- hidden.lua: provokes errors through a handle, and looks at all that a script
 -- can see of them. lua_hidden.c makes the state of the store that each needs.
 --
--- `needles` is what of the store's path may not be seen, or, where `is_own`, what
--- the errors of the script's own handle must name.
+-- `needles` is what of the store's path may not be seen, or, where `is_own`,
+-- what the errors of the script's own handle must name.
 
 local kv, needles, is_own, spoil = kv, needles, is_own, spoil
 local hidden = { told = {}, problems = {} }
@@ -75,7 +75,7 @@ end
 
 local provoke = hidden.provoke
 
---- Of a store that works, has { title = "x", list = { 1 } }, and may be changed.
+--- Of a store that has { title = "x", list = { 1 } }, and may be changed.
 function hidden.changing(store, is_whole)
   provoke("get of a type", "type_mismatch", false, store.get, store, "title",
     "Int")
@@ -111,8 +111,8 @@ function hidden.changing(store, is_whole)
   end)
   provoke("an array's end inside", "path_mismatch", false, store.transaction,
     store, function(tx) tx:set({ "list", 9 }, 1) end)
-  hidden.place("path through a string", "Expected Dictionary at %s, found String",
-    "title", is_whole)
+  hidden.place("path through a string",
+    "Expected Dictionary at %s, found String", "title", is_whole)
   hidden.place("function",
     "Expected a property-list value at %s[1], found function", "f", is_whole)
   hidden.place("set of a type", "Expected Int at %s, found String", "n",
@@ -152,7 +152,7 @@ function hidden.changing_whole(store)
   store:remove "KVStoreVersion"
   provoke("forced", "forced", true, store.set, store, "locked", 1)
   local text
-  local watch <close> = store:events(function(_, told) text = told end)
+  local _ <close> = store:events(function(_, told) text = told end)
   store:set("long", ("x"):rep(300000))
   kv.pump()
   if store:layer "application".long and hidden.tells and not text then
@@ -202,9 +202,17 @@ function hidden.failing(store, code, names)
     function(tx) tx:set("a", 1) end)
 end
 
+--- Of a store that has what it could not write: closing it fails, once. A
+-- change below the top is not kept.
+function hidden.flushing(store, code, is_whole)
+  if not is_whole then return end
+  provoke(code .. " sync", code, true, store.sync, store)
+  provoke(code .. " close", code, true, store.close, store)
+end
+
 --- Of a store whose file cannot be used.
 function hidden.broken(store, code)
-  local watch <close> = store:watch("a", print)
+  local _ <close> = store:watch("a", print)
   spoil()
   if code == "io" then provoke(code .. " pump", code, true, kv.pump) end
   provoke(code .. " transaction", code, true, store.transaction, store,

@@ -70,8 +70,10 @@ static const Fault faults[] = {
      KV_LUA_READ_ONLY, NULL, NULL},
     {"a database to read", "secret.sqlite", "hidden.reading(s, whole)",
      KV_LUA_READ_ONLY, NULL, NULL},
-    {"a full disk", "secret.plist", "hidden.failing(s, 'no_space', true)", 0,
-     fill_disk, empty_disk},
+    {"a full disk", "secret.plist",
+     "hidden.failing(s, 'no_space', true)\n"
+     "hidden.flushing(s, 'no_space', whole)",
+     0, fill_disk, empty_disk},
     {"a full disk under a database", "secret.sqlite",
      "hidden.failing(s, 'io', true)", 0, fill_disk, empty_disk},
     {"a folder that is gone", "secret.plist", "hidden.failing(s, 'io', true)",
