@@ -55,7 +55,7 @@ read\tanna
 stored\tAda\tKing Lovelace
 read\tAda King Lovelace
 read\tTea\tEUR
-refused\tExpected a catalogue as context
+refused\tThe converter failed: Expected a catalogue as context
 read\t48.1\t2.0\t2026-11-21T08:00:00Z
 """
 

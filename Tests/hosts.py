@@ -47,7 +47,7 @@ def swift_host(folder):
     good, output = run(package / "debug/SwiftHost", HOSTS, home)
     check(good and is_tight(output), "a script finds no way out of the Swift host", output)
     check("the program reads Ada King 37" in output, "a script changes a Swift type by its name", output)
-    check("refused\tExpected an age from 0 at plugins.demo.user.age" in output,
+    check("refused\tExpected an age from 0 at user.age" in output,
           "the type's own init(from:) refuses what it does not like", output)
 
 

@@ -182,6 +182,14 @@ kv_status kv_error_position(const kv_error *error, int64_t *line,
  * none. */
 kv_status kv_error_offset(const kv_error *error, int64_t *offset);
 
+/* Gives the same error for somebody who may see only what is below `root`, and
+ * not where the store is kept, such as a script in a sandbox: places count from
+ * the root, and one that is elsewhere is left out; "the store" stands for its
+ * file and "the folder" for the file's folder. NULL for NULL, and for a path
+ * that is none. */
+kv_error *kv_error_confined(const kv_error *error, const kv_step *root,
+                            size_t root_count);
+
 /* Frees an error, and what was borrowed from it. */
 void kv_error_free(kv_error *error);
 
@@ -560,6 +568,12 @@ kv_status kv_store_open_file(kv_str path, const kv_store_options *options,
  * a store to a part of the program that closes what it has. */
 kv_status kv_store_share(const kv_store *store, uint32_t flags,
                          kv_store **handle, kv_error **error);
+
+/* Gives the path of the store's file, absolute and without symbolic links (as it
+ * was given, where a store is opened to be read and its folder does not exist);
+ * KV_ABSENT where it has none, being in memory. Also of a closed handle. */
+kv_status kv_store_file(const kv_store *store, kv_bytes *file,
+                        kv_error **error);
 
 /* Gives the value at the path, as its type shows it unless `type` is NULL.
  * KV_ABSENT when there is none and the type has no default. */

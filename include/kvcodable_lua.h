@@ -74,7 +74,10 @@ kv_status kv_lua_open(struct lua_State *L, const kv_lua_options *options,
  * event of the store. `flags` is 0 or KV_LUA_READ_ONLY. What the script closes
  * is its own handle; the store may be closed and freed at any time, and stays
  * usable for the script, which a host ends by calling the handle's method
- * close, or by closing the state. */
+ * close, or by closing the state.
+ *
+ * The script does not learn where the store is kept: errors and events say "the
+ * store" for its file, and places begin at the root. */
 kv_status kv_lua_push_store(struct lua_State *L, const kv_store *store,
                             const kv_step *root, size_t root_count,
                             uint32_t flags, kv_error **error);

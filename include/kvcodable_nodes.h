@@ -130,6 +130,11 @@ void kv_lease_free(kv_lease *lease);
 kv_error *kv_error_new(kv_status status, kv_str message, const kv_step *path,
                        size_t path_count);
 
+/* Gives the same error of a value that was meant for a place: its own place is
+ * below the path. NULL for NULL, and for a path that is none. */
+kv_error *kv_error_placed(const kv_error *error, const kv_step *path,
+                          size_t path_count);
+
 #ifdef __cplusplus
 }
 #endif

@@ -50,7 +50,7 @@ static int push_decoded(lua_State *L, kvl_state *state, kv_status status,
                         int context) {
   if (status != KV_OK) return kvl_return_error(L, state, status, error);
   kvl_build(L, state, tree);
-  if (converts) kvl_convert_decoded(L, type, context);
+  if (converts) kvl_convert_decoded(L, type, context, 0);
   return 1;
 }
 
@@ -110,9 +110,9 @@ static kv_tree *to_stored(lua_State *L, kvl_state *state, int value,
   *format = kvl_check_format(L, value + 2);
   int context = push_context(L, value + 2);
   lua_pushvalue(L, value);
-  if (converts) kvl_convert_encoded(L, value + 1, context);
+  if (converts) kvl_convert_encoded(L, value + 1, context, 0);
   *type = kvl_check_type(L, state, value + 1, NULL); /* after all Lua calls */
-  return kvl_try_tree(L, state, lua_gettop(L));
+  return kvl_try_tree(L, state, lua_gettop(L), NULL);
 }
 
 /* kv.encode(value, type?, options?) */
@@ -165,7 +165,7 @@ static int unarchive(lua_State *L) {
   if (lua_istable(L, 3) && kvl_get_option(L, 3, "class_name_key", LUA_TSTRING))
     key.data = lua_tolstring(L, -1, &key.length);
   const kv_type *type = kvl_check_type(L, state, 2, &converts);
-  kv_tree *tree = kvl_try_tree(L, state, 1);
+  kv_tree *tree = kvl_try_tree(L, state, 1, NULL);
   if (!tree) return kvl_return_failure(L);
   kv_status status = kv_tree_unarchive(tree, key, &options, &plain, &error);
   kv_tree_free(tree);
@@ -180,7 +180,7 @@ static int unarchive(lua_State *L) {
 /* kv.is_archive(value) */
 static int is_archive(lua_State *L) {
   luaL_checkany(L, 1);
-  kv_tree *tree = kvl_try_tree(L, kvl_state_of(L), 1);
+  kv_tree *tree = kvl_try_tree(L, kvl_state_of(L), 1, NULL);
   int found = kv_tree_is_archive(tree);
   kv_tree_free(tree);
   lua_pushboolean(L, found);

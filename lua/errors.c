@@ -1,7 +1,7 @@
 /* errors.c: the error object. */
 #include <string.h>
 
-#include "module.h"
+#include "session.h"
 
 #define ERROR_NAME "kvcodable.error"
 
@@ -120,10 +120,38 @@ static void add_places(lua_State *L, const kv_error *error) {
   }
 }
 
+/* What the script may know of an error of the host's handle at `index`. Takes
+ * the error; raises nothing. */
+static kv_error *confine(lua_State *L, int index, kv_error *error) {
+  kvl_path root;
+  const kvl_handle *handle = kvl_handle_at(L, index);
+  kv_error *confined = NULL;
+  root.count = root.root = 0;
+  if (handle->root == 0) {
+    confined = kv_error_confined(error, NULL, 0);
+  } else if (lua_checkstack(L, 4)) {
+    lua_getiuservalue(L, index, KVL_PREFIX);
+    kvl_add_path(L, lua_gettop(L), &root); /* it was a path before */
+    lua_pop(L, 1);                         /* the handle keeps the table */
+    confined = kv_error_confined(error, root.steps, handle->root);
+  }
+  kv_error_free(error);
+  return confined;
+}
+
 void kvl_push_error(lua_State *L, kvl_state *state, kv_status status,
                     kv_error *error) {
+  /* Where a method of stores runs, its store is the first argument, or, to be
+   * copied to, the second. */
+  int index = kvl_is_hosts(L, 1) ? 1 : 2;
+  kvl_push_error_of(L, state, index, status, error);
+}
+
+void kvl_push_error_of(lua_State *L, kvl_state *state, int handle,
+                       kv_status status, kv_error *error) {
   kv_bytes text = {NULL, 0};
   kv_step step;
+  if (kvl_is_hosts(L, handle)) error = confine(L, handle, error);
   size_t slot = kvl_keep(L, state, error, free_error);
   luaL_checkstack(L, 8, NULL);
   if (kv_error_describe(error, 1, &text) == KV_OK) {
@@ -178,6 +206,7 @@ typedef struct Failure {
   const kv_step *steps;
   size_t count;
   const char *expected;
+  const char *separator; /* before what was found */
   const char *found;
 } Failure;
 
@@ -191,7 +220,7 @@ static int build_failure(lua_State *L) {
     add_path_text(&text, failure->steps, failure->count);
   }
   if (failure->found) {
-    luaL_addstring(&text, ", found ");
+    luaL_addstring(&text, failure->separator);
     luaL_addstring(&text, failure->found);
   }
   luaL_pushresult(&text);
@@ -203,15 +232,25 @@ static int build_failure(lua_State *L) {
 
 /* Without the collector: the steps borrow from the script's tables and from the
  * state's buffers, which a finalizer could change. */
-void kvl_push_failure(lua_State *L, kv_status status, const kv_step *steps,
-                      size_t count, const char *expected, const char *found) {
-  Failure failure = {status, steps, count, expected, found};
+static void push_failure(lua_State *L, Failure *failure) {
   luaL_checkstack(L, 8, NULL);
   int is_running = lua_gc(L, LUA_GCISRUNNING) == 1;
   if (is_running) lua_gc(L, LUA_GCSTOP);
   lua_pushcfunction(L, build_failure);
-  lua_pushlightuserdata(L, &failure);
+  lua_pushlightuserdata(L, failure);
   int outcome = lua_pcall(L, 1, 1, 0);
   if (is_running) lua_gc(L, LUA_GCRESTART);
   if (outcome != LUA_OK) lua_error(L);
+}
+
+void kvl_push_failure(lua_State *L, kv_status status, const kv_step *steps,
+                      size_t count, const char *expected, const char *found) {
+  Failure failure = {status, steps, count, expected, ", found ", found};
+  push_failure(L, &failure);
+}
+
+void kvl_push_complaint(lua_State *L, kv_status status, const kv_step *steps,
+                        size_t count, const char *what, const char *why) {
+  Failure failure = {status, steps, count, what, ": ", why};
+  push_failure(L, &failure);
 }

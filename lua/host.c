@@ -162,6 +162,9 @@ static int push_store_body(lua_State *L) {
                        : 0;
   kv_status status = kv_store_share(call->store, flags, store, &error);
   if (status != KV_OK) return kvl_raise(L, call->state, status, error);
+  kvl_handle *handle = lua_touserdata(L, 1);
+  handle->is_hosts = 1;
+  handle->root = call->root_count;
   if (call->root_count > 0)
     kvl_push_part(L, call->root, call->root_count)->owns_session = 1;
   return 1;
@@ -255,7 +258,7 @@ EXPORT kv_status kv_lua_push_tree(struct lua_State *L, const kv_tree *tree,
 
 static int to_tree_body(lua_State *L) {
   const Call *call = lua_touserdata(L, 1);
-  kv_tree *tree = kvl_walk_tree(L, call->state, 2);
+  kv_tree *tree = kvl_walk_tree(L, call->state, 2, NULL);
   if (call->given_tree)
     *call->given_tree = tree;
   else

@@ -231,6 +231,12 @@ function Store:events(told) end
 ---@return table
 function Store:layer(name, suite) end
 
+---The path of the store's file: nil for one in memory, and nil and an error
+---where the host of the script does not tell it.
+---@return string? path
+---@return kvcodable.Error? error
+function Store:file() end
+
 ---@param path kvcodable.Path
 ---@return boolean forced
 function Store:is_forced(path) end

@@ -10,7 +10,7 @@
  *   date.c     dates
  *   errors.c   the error object
  *   types.c    type arguments
- *   options.c  tables of options
+ *   options.c  tables of options, and methods that there are not
  *   codec.c    decode, encode, read, write
  *   path.c     the paths that scripts give and get
  *   session.c  the life of handles (session.h)
@@ -157,21 +157,30 @@ enum { KVL_FREE_LEVELS = 2, KVL_PLACES = 8 };
 
 typedef void (*kvl_free)(void *object);
 
-/* Writes the Lua value into the state's buffers. Pushes nothing and gives 1, or
- * pushes an error object and gives 0. Calls no metamethod and raises nothing
- * but that error's own lack of memory. */
-int kvl_walk(lua_State *L, kvl_state *state, int index);
+/* The most steps that a path can have: as many as a tree is deep. */
+#define KVL_STEPS KVL_DEPTH
 
-/* The same, but of a record whose shape the library has, as `state->record` then
- * says, only the header and the values. */
-int kvl_walk_record(lua_State *L, kvl_state *state, int index);
+typedef struct kvl_path {
+  size_t count;
+  size_t root; /* how many steps are the handle's own */
+  kv_step steps[KVL_STEPS];
+} kvl_path;
+
+/* Writes the Lua value into the state's buffers; of a record whose shape the
+ * library has, as `state->record` then says, only the header and the values.
+ * Pushes nothing and gives 1, or pushes an error object and gives 0: the place
+ * in it begins with the one that the value is meant for, where that is not NULL.
+ * Calls no metamethod and raises nothing but that error's own lack of memory. */
+int kvl_walk(lua_State *L, kvl_state *state, int index, const kvl_path *place);
 
 /* Gives a tree of the Lua value: the caller frees it before the next call that
  * can raise, or keeps it. NULL with the error object on the stack. */
-kv_tree *kvl_try_tree(lua_State *L, kvl_state *state, int index);
+kv_tree *kvl_try_tree(lua_State *L, kvl_state *state, int index,
+                      const kvl_path *place);
 
 /* The same, but that it raises the error. */
-kv_tree *kvl_walk_tree(lua_State *L, kvl_state *state, int index);
+kv_tree *kvl_walk_tree(lua_State *L, kvl_state *state, int index,
+                       const kvl_path *place);
 
 /* Pushes the Lua value of a tree. Takes the tree, also when it raises. */
 void kvl_build(lua_State *L, kvl_state *state, kv_tree *tree);
@@ -227,14 +236,23 @@ int kvl_grow(kvl_buffer *buffer, size_t extra, size_t size);
 
 /* ---- Errors */
 
-/* Pushes the error object of a kv_error. Takes it. */
+/* Pushes the error object of a kv_error. Takes it. It names no file where the
+ * function that runs is a method of a handle that a host pushed. */
 void kvl_push_error(lua_State *L, kvl_state *state, kv_status status,
                     kv_error *error);
+
+/* The same for the handle at `handle`, if one is there. */
+void kvl_push_error_of(lua_State *L, kvl_state *state, int handle,
+                       kv_status status, kv_error *error);
 
 /* Pushes the error object of a failure in the module itself: what was expected,
  * where, and what was found there or NULL. */
 void kvl_push_failure(lua_State *L, kv_status status, const kv_step *steps,
                       size_t count, const char *expected, const char *found);
+
+/* The same of what failed, where, and what somebody said about it. */
+void kvl_push_complaint(lua_State *L, kv_status status, const kv_step *steps,
+                        size_t count, const char *what, const char *why);
 
 /* Raises the error object of a kv_error. Takes it. */
 int kvl_raise(lua_State *L, kvl_state *state, kv_status status,
@@ -255,15 +273,6 @@ kv_status kvl_error_status(lua_State *L, int index);
 void kvl_open_errors(lua_State *L);
 
 /* ---- Arguments */
-
-/* The most steps that a path can have: as many as a tree is deep. */
-#define KVL_STEPS KVL_DEPTH
-
-typedef struct kvl_path {
-  size_t count;
-  size_t root; /* how many steps are the handle's own */
-  kv_step steps[KVL_STEPS];
-} kvl_path;
 
 /* Adds the steps of the value at `index`: a string, or a table of strings and
  * of indexes from 1. Borrows from the Lua values. Raises. */
@@ -295,9 +304,11 @@ void kvl_push_scope(lua_State *L, int names);
 
 /* Replaces the value on top, as it is stored, by what the converters of the
  * type at `type`, which has some, make of it; and the other way. Raises what
- * they raise. `context` is where the context stands. */
-void kvl_convert_decoded(lua_State *L, int type, int context);
-void kvl_convert_encoded(lua_State *L, int type, int context);
+ * they raise; a text becomes an error with its place, which is below the path of
+ * the argument at `place`, unless that is 0. `context` is where the context
+ * stands. */
+void kvl_convert_decoded(lua_State *L, int type, int context, int place);
+void kvl_convert_encoded(lua_State *L, int type, int context, int place);
 
 /* Pushes the bytes as a string. Takes them, also when it raises. */
 void kvl_push_bytes(lua_State *L, kvl_state *state, kv_bytes *bytes);
@@ -364,6 +375,10 @@ void kvl_set_functions(lua_State *L, const luaL_Reg *functions);
 /* Pushes the metatable of a new kind of userdata, which scripts cannot reach:
  * neither its metamethods nor the table of its methods. */
 void kvl_new_class(lua_State *L, const char *name, const luaL_Reg *functions);
+
+/* Makes a method that the class whose metatable is on top does not have an error,
+ * which names `what` has none and the one that was most likely meant. */
+void kvl_name_methods(lua_State *L, const char *what);
 
 /* Adds methods, and metamethods, to the class whose metatable is on top. */
 void kvl_add_methods(lua_State *L, const luaL_Reg *functions);

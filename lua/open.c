@@ -58,7 +58,7 @@ typedef kv_status (*Opener)(kv_str, const kv_store_options *, kv_store **,
 static kv_tree *option_tree(lua_State *L, kvl_state *state, const char *name,
                             size_t *slot) {
   if (lua_getfield(L, 2, name) == LUA_TNIL) return NULL;
-  kv_tree *tree = kvl_walk_tree(L, state, lua_gettop(L));
+  kv_tree *tree = kvl_walk_tree(L, state, lua_gettop(L), NULL);
   *slot = kvl_keep_more(L, state, tree, kvl_free_tree);
   return tree;
 }

@@ -16,6 +16,8 @@ kvl_handle *kvl_new_handle(lua_State *L) {
   handle->is_transaction = 0;
   handle->is_part = 0;
   handle->owns_session = 0;
+  handle->is_hosts = 0;
+  handle->root = 0;
   luaL_getmetatable(L, KVL_STORE_NAME);
   lua_setmetatable(L, -2);
   return handle;
@@ -32,6 +34,19 @@ void kvl_refuse_handle(lua_State *L) {
   abort(); /* lua_error() does not return */
 }
 
+int kvl_is_hosts(lua_State *L, int index) {
+  const kvl_handle *handle = kvl_handle_at(L, index);
+  return handle && handle->is_hosts;
+}
+
+const kv_step *kvl_shown_steps(lua_State *L, const kvl_path *path,
+                               size_t *count) {
+  const kvl_handle *handle = kvl_handle_at(L, 1);
+  size_t root = handle && handle->root < path->count ? handle->root : 0;
+  *count = path->count - root;
+  return path->steps + root;
+}
+
 void kvl_inherit(lua_State *L, int value) {
   lua_getiuservalue(L, 1, value);
   lua_setiuservalue(L, -2, value);
@@ -41,6 +56,8 @@ kvl_handle *kvl_push_part(lua_State *L, const kv_step *steps, size_t count) {
   kvl_handle *handle = lua_touserdata(L, 1);
   kvl_handle *part = kvl_new_handle(L);
   part->session = handle->session;
+  part->is_hosts = handle->is_hosts;
+  part->root = handle->root;
   if (lua_getiuservalue(L, 1, KVL_SESSION) == LUA_TNIL) {
     lua_pop(L, 1);
     lua_pushvalue(L, 1); /* the handle at 1 is the session */

@@ -22,6 +22,10 @@ typedef struct kvl_handle {
   int is_transaction;
   int is_part;      /* whether user value KVL_PREFIX is set */
   int owns_session; /* a part that closes its session: what a host pushed */
+  int is_hosts;     /* what a host pushed, and what was made of it: errors do
+                       not name the file */
+  size_t root;      /* how many steps of the path are the host's: scripts count
+                       places from there */
 } kvl_handle;
 
 /* User values of a handle: what keeps its session alive; the path of a part;
@@ -61,6 +65,14 @@ static inline kvl_handle *kvl_check_session(lua_State *L) {
 /* The whole path of the argument at `index`, below a handle at 1. Raises. */
 void kvl_path_below(lua_State *L, const kvl_handle *handle, int index,
                     kvl_path *path);
+
+/* The steps of a path that a script knows of, below a handle at 1. */
+const kv_step *kvl_shown_steps(lua_State *L, const kvl_path *path,
+                               size_t *count);
+
+/* Whether the handle at `index` is the host's: where the store is kept is not
+ * for the script to know. */
+int kvl_is_hosts(lua_State *L, int index);
 
 /* Pushes a handle rooted at the path, below the session of the handle at 1. */
 kvl_handle *kvl_push_part(lua_State *L, const kv_step *steps, size_t count);

@@ -62,7 +62,7 @@ KVL_HOT static int store_get(lua_State *L) {
   kvl_path_below(L, handle, 2, &path);
   int context = converts ? kvl_push_context(L) : 0;
   kvl_push_value(L, state, handle->session, &path, type);
-  if (converts) kvl_convert_decoded(L, 3, context);
+  if (converts) kvl_convert_decoded(L, 3, context, 2);
   return 1;
 }
 
@@ -85,7 +85,7 @@ static kv_status put(lua_State *L, kvl_state *state, kvl_handle *session,
                      const kvl_path *path, int value, const kv_type *type,
                      uint32_t flags, size_t *dropped, kv_error **error) {
   if (session->store) { /* in one call */
-    if (!kvl_walk_record(L, state, value)) lua_error(L);
+    if (!kvl_walk(L, state, value, path)) lua_error(L);
     if (state->record)
       return kv_store_set_record(
           session->store, path->steps, path->count, state->record,
@@ -96,7 +96,7 @@ static kv_status put(lua_State *L, kvl_state *state, kvl_handle *session,
                               state->bytes.data, state->bytes.count, type,
                               flags, dropped, error);
   }
-  kv_tree *tree = kvl_walk_tree(L, state, value);
+  kv_tree *tree = kvl_walk_tree(L, state, value, path);
   kv_status status =
       type ? kv_transaction_set_typed(session->transaction, path->steps,
                                       path->count, tree, type, flags, dropped,
@@ -118,7 +118,7 @@ int kvl_put_value(lua_State *L, kvl_state *state, const kvl_handle *handle,
   if (converts) {
     int context = kvl_push_context(L);
     lua_pushvalue(L, value);
-    kvl_convert_encoded(L, type_index, context);
+    kvl_convert_encoded(L, type_index, context, path_index);
     value = lua_gettop(L);
     type = kvl_check_type(L, state, type_index, NULL); /* after Lua calls */
   }
@@ -210,6 +210,7 @@ void kvl_open_store(lua_State *L) {
       {"get", store_get},   {"set", store_set}, {"remove", store_remove},
       {"keys", store_keys}, {"at", store_at},   {NULL, NULL}};
   kvl_new_class(L, KVL_STORE_NAME, methods);
+  kvl_name_methods(L, "a store or transaction");
   kvl_add_closing(L);
   kvl_add_transactions(L);
   kvl_add_migrations(L);

@@ -4,9 +4,9 @@
 
 local kv, shared = ...
 -- What a host may take away from its scripts later.
-local error, getmetatable, ipairs, math, next, pairs, select, setmetatable,
-  table, type = error, getmetatable, ipairs, math, next, pairs, select,
-  setmetatable, table, type
+local error, getmetatable, ipairs, math, next, pairs, pcall, select,
+  setmetatable, table, type = error, getmetatable, ipairs, math, next, pairs,
+  pcall, select, setmetatable, table, type
 local array_tag, copied = shared.array_tag, shared.copied
 local describe, expression = kv.describe, kv.expression
 local attach, install, annotate = kv.attach, kv.install, kv.annotate
@@ -62,6 +62,10 @@ end
 
 local converting = { decoder = decoded, encoder = encoded }
 
+-- Where the converters that run are: the steps to the value that is being
+-- converted. What an error leaves in it is its place.
+local trail, depth = {}, 0
+
 --- Converts what is in a table; its tag, if it has one, stays. What an optional
 -- element has in the place of nil is nobody's to convert.
 local function each(element, which, is_array)
@@ -69,12 +73,14 @@ local function each(element, which, is_array)
   local convert = converting[which]
   return function(values, context)
     if type(values) ~= "table" then return values end
-    local result = {}
+    local result, inside = {}, depth + 1
     for key, value in next, values do
+      trail[inside], depth = key, inside
       if value ~= kv.null then value = convert(element, value, context) end
       if value == nil and is_array then value = kv.null end
       result[key] = value
     end
+    depth = inside - 1
     if getmetatable(values) ~= array_tag then return result end
     return setmetatable(result, array_tag)
   end
@@ -128,13 +134,15 @@ local function struct_converter(fields, which)
   if next(converters) == nil then return nil end
   return function(value, context)
     if type(value) ~= "table" then return value end
-    local result = {}
+    local result, inside = {}, depth + 1
     for key, old in next, value do result[key] = old end
     for name, convert in pairs(converters) do
       if result[name] ~= nil then
+        trail[inside], depth = name, inside
         result[name] = convert(fields[name], result[name], context)
       end
     end
+    depth = inside - 1
     return result
   end
 end
@@ -204,11 +212,13 @@ local function case_converter(cases, which)
   end
   return next(converters) and function(value, context)
     if type(value) ~= "table" then return value end
-    local result = {}
+    local result, inside = {}, depth + 1
     for case, values in next, value do
       local convert = converters[case]
+      trail[inside], depth = case, inside
       result[case] = convert and convert(values, context) or values
     end
+    depth = inside - 1
     return result
   end
 end
@@ -344,14 +354,42 @@ function kv.annotations()
   return annotate(descriptions)
 end
 
+--- The steps of the trail behind the first `start`, as far as they make a path.
+local function steps_behind(start)
+  local steps = {}
+  for i = start + 1, depth < start + 256 and depth or start do
+    local step = trail[i]
+    if type(step) ~= "string"
+      and (math.type(step) ~= "integer" or step < 1) then
+      break
+    end
+    steps[#steps + 1] = step
+  end
+  return steps
+end
+
+--- What `convert` makes of a value; or nil, the text that a converter raised
+-- and the steps to where it stood. Whatever else it raises is raised.
+local function placed(convert, self, value, context)
+  local start = depth
+  local ok, result = pcall(convert, self, value, context)
+  if ok then return result end
+  local steps = steps_behind(start)
+  depth = start
+  if type(result) ~= "string" or result == "not enough memory" then
+    error(result, 0)
+  end
+  return nil, result, steps
+end
+
 local function decode(self, value, context)
   if value == nil or not self.decoder then return value end
-  return decoded(self, value, context)
+  return placed(decoded, self, value, context)
 end
 
 local function encode(self, value, context)
   if value == nil or not self.encoder then return value end
-  return encoded(self, value, context)
+  return placed(encoded, self, value, context)
 end
 
 install(compile, decode, encode, shared.new_scope)

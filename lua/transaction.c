@@ -7,7 +7,10 @@
 static kvl_handle *new_transaction(lua_State *L) {
   kvl_handle *transaction = kvl_new_handle(L);
   transaction->is_transaction = 1;
-  transaction->is_part = ((const kvl_handle *)lua_touserdata(L, 1))->is_part;
+  const kvl_handle *handle = lua_touserdata(L, 1);
+  transaction->is_part = handle->is_part;
+  transaction->is_hosts = handle->is_hosts;
+  transaction->root = handle->root;
   lua_pushvalue(L, 1);
   lua_setiuservalue(L, -2, KVL_SESSION); /* keeps the store's handle alive */
   kvl_inherit(L, KVL_PREFIX);
@@ -89,7 +92,7 @@ static int update_body(lua_State *L) {
   kvl_path_below(L, handle, 2, &path);
   int context = converts ? kvl_push_context(L) : 0;
   kvl_push_value(L, state, handle->session, &path, type);
-  if (converts) kvl_convert_decoded(L, 3, context);
+  if (converts) kvl_convert_decoded(L, 3, context, 2);
   int value = lua_gettop(L);
   lua_pushvalue(L, 4);
   lua_pushvalue(L, value);

@@ -1,7 +1,7 @@
 /* types.c: type arguments. What types are made of is said in sugar.lua. */
 #include <string.h>
 
-#include "module.h"
+#include "session.h"
 
 #define TYPE_NAME "kvcodable.type"
 
@@ -39,7 +39,7 @@ static int describe(lua_State *L) {
   kvl_state *state = kvl_state_of(L);
   kv_error *error = NULL;
   kv_type **type = new_type(L, state);
-  kv_tree *tree = kvl_walk_tree(L, state, 1);
+  kv_tree *tree = kvl_walk_tree(L, state, 1, NULL);
   kv_status status = kv_registry_describe(state->registry, tree, type, &error);
   kv_tree_free(tree);
   if (status != KV_OK) return kvl_raise(L, state, status, error);
@@ -65,7 +65,7 @@ static int annotate(lua_State *L) {
   kv_error *error = NULL;
   kv_bytes text = {NULL, 0};
   kv_status status = KV_OK;
-  kv_tree *tree = kvl_walk_tree(L, state, 1);
+  kv_tree *tree = kvl_walk_tree(L, state, 1, NULL);
   kv_registry *registry = kv_registry_new_over(state->registry, KV_REDECLARE);
   kv_cursor root = kv_tree_root(tree), one;
   for (uint64_t at = 0; status == KV_OK;) {
@@ -152,7 +152,24 @@ void kvl_push_scope(lua_State *L, int names) {
   lua_call(L, 1, 1);
 }
 
-static void convert(lua_State *L, const void *function, int type, int context) {
+/* Raises what a converter said: the message and the table of steps below the
+ * value are on top. */
+static void raise_complaint(lua_State *L, int place) {
+  kvl_path path;
+  size_t count;
+  path.count = path.root = 0;
+  luaL_checkstack(L, 8, NULL);
+  if (place) kvl_full_path(L, place, &path);
+  if (path.count + lua_rawlen(L, -1) <= KVL_STEPS)
+    kvl_add_path(L, lua_gettop(L), &path);
+  const kv_step *steps = kvl_shown_steps(L, &path, &count);
+  kvl_push_complaint(L, KV_REFUSED, steps, count, "The converter failed",
+                     lua_tostring(L, -2));
+  lua_error(L);
+}
+
+static void convert(lua_State *L, const void *function, int type, int context,
+                    int place) {
   int value = lua_gettop(L);
   lua_rawgetp(L, LUA_REGISTRYINDEX, function);
   lua_pushvalue(L, type);
@@ -161,16 +178,18 @@ static void convert(lua_State *L, const void *function, int type, int context) {
     lua_pushvalue(L, context);
   else
     lua_pushnil(L);
-  lua_call(L, 3, 1);
+  lua_call(L, 3, 3); /* the value; or nil, the message and the place */
+  if (!lua_isnil(L, -1)) raise_complaint(L, place);
+  lua_pop(L, 2);
   lua_replace(L, value);
 }
 
-void kvl_convert_decoded(lua_State *L, int type, int context) {
-  convert(L, &decode_function, type, context);
+void kvl_convert_decoded(lua_State *L, int type, int context, int place) {
+  convert(L, &decode_function, type, context, place);
 }
 
-void kvl_convert_encoded(lua_State *L, int type, int context) {
-  convert(L, &encode_function, type, context);
+void kvl_convert_encoded(lua_State *L, int type, int context, int place) {
+  convert(L, &encode_function, type, context, place);
 }
 
 void kvl_open_types(lua_State *L) {

@@ -325,40 +325,62 @@ static inline int write_value(Walk *walk, int index, Frame *frame) {
   }
 }
 
+/* Pushes what was noted; where it is, with the place of the whole value before
+ * it. */
+__attribute__((cold, noinline)) static void push_failure(
+    const Walk *walk, const kvl_path *place) {
+  kvl_buffer *steps = &walk->state->steps;
+  size_t count = 0;
+  const kv_step *outer = place ? kvl_shown_steps(walk->L, place, &count) : NULL;
+  if (count > 0 && reserve(steps, count, sizeof *outer)) {
+    kv_step *first = steps->data;
+    if (steps->count > 0)
+      memmove(first + count, first, steps->count * sizeof *outer);
+    memcpy(first, outer, count * sizeof *outer);
+    steps->count += count;
+  }
+  kvl_push_failure(walk->L, walk->status, steps->data, steps->count,
+                   walk->message, walk->found);
+}
+
 static int walk_value(lua_State *L, kvl_state *state, int index,
-                      int takes_records) {
+                      int takes_records, const kvl_path *place) {
   Walk walk = {L, state, takes_records, KV_OK, NULL, NULL};
   int top = lua_gettop(L);
   state->nodes.count = state->keys.count = state->bytes.count = 0;
   state->record = NULL;
   if (write_value(&walk, index, NULL)) return 1;
   lua_settop(L, top);
-  kvl_push_failure(L, walk.status, (kv_step *)state->steps.data,
-                   state->steps.count, walk.message, walk.found);
+  push_failure(&walk, place);
   return 0;
 }
 
-int kvl_walk(lua_State *L, kvl_state *state, int index) {
-  return walk_value(L, state, index, 0);
+KVL_HOT int kvl_walk(lua_State *L, kvl_state *state, int index,
+                     const kvl_path *place) {
+  return walk_value(L, state, index, 1, place);
 }
 
-KVL_HOT int kvl_walk_record(lua_State *L, kvl_state *state, int index) {
-  return walk_value(L, state, index, 1);
-}
-
-kv_tree *kvl_try_tree(lua_State *L, kvl_state *state, int index) {
+kv_tree *kvl_try_tree(lua_State *L, kvl_state *state, int index,
+                      const kvl_path *place) {
   kv_error *error = NULL;
   kv_tree *tree = NULL;
-  if (!kvl_walk(L, state, index)) return NULL;
+  if (!walk_value(L, state, index, 0, place)) return NULL;
   kv_status status = kv_tree_from_nodes(
       (kv_node *)state->nodes.data, state->nodes.count,
       (char *)state->bytes.data, state->bytes.count, &tree, &error);
-  if (status != KV_OK) kvl_push_error(L, state, status, error);
-  return tree;
+  if (status == KV_OK) return tree;
+  if (place) {
+    kv_error *inner = error;
+    error = kv_error_placed(inner, place->steps, place->count);
+    kv_error_free(inner);
+  }
+  kvl_push_error(L, state, status, error);
+  return NULL;
 }
 
-kv_tree *kvl_walk_tree(lua_State *L, kvl_state *state, int index) {
-  kv_tree *tree = kvl_try_tree(L, state, index);
+kv_tree *kvl_walk_tree(lua_State *L, kvl_state *state, int index,
+                       const kvl_path *place) {
+  kv_tree *tree = kvl_try_tree(L, state, index, place);
   if (!tree) lua_error(L);
   return tree;
 }

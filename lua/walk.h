@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-#include "module.h"
+#include "session.h"
 
 /* A table on the way to the value being written; they live on the C stack. */
 typedef struct Frame {
@@ -79,9 +79,9 @@ static inline void copy_bytes(char *target, const char *source, size_t length) {
 }
 
 /* Copies the bytes and appends a node that refers to them. */
-static inline int append_bytes(Walk *walk, kvl_buffer *nodes, uint32_t head,
-                               const char *bytes, size_t length,
-                               const Frame *frame) {
+__attribute__((always_inline)) static inline int append_bytes(
+    Walk *walk, kvl_buffer *nodes, uint32_t head, const char *bytes,
+    size_t length, const Frame *frame) {
   kvl_buffer *text = &walk->state->bytes;
   size_t offset = text->count;
   if (length > UINT32_MAX)

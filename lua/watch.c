@@ -5,6 +5,7 @@
 #include <sys/epoll.h>
 
 #include "notes.h"
+#include "session.h"
 
 #define WATCH_NAME "kvcodable.watch"
 
@@ -166,24 +167,41 @@ static void push_tree(lua_State *L, kvl_state *state, kv_tree **tree) {
     lua_pushnil(L);
 }
 
-static const char *event_name(kv_event event) {
-  switch (event) {
-    case KV_EVENT_FLUSH_FAILED:
-      return "flush_failed";
-    case KV_EVENT_RECOVERED:
-      return "recovered";
-    case KV_EVENT_UNRECOVERABLE:
-      return "unrecoverable";
-    case KV_EVENT_OUTGROWN:
-      return "outgrown";
-    case KV_EVENT_LOCK_WAITED:
-      return "lock_waited";
-    case KV_EVENT_GROUP_WRITABLE:
-      return "group_writable";
-    case KV_EVENT_CONFLICT:
-      return "conflict";
-  }
-  return "unknown";
+/* What an event is called, and what a script is told of it that may not know
+ * where the store is kept. */
+typedef struct Event {
+  kv_event event;
+  const char *name;
+  const char *text;
+} Event;
+
+static const Event *find_event(kv_event event) {
+  static const Event events[] = {
+      {KV_EVENT_FLUSH_FAILED, "flush_failed", "The store was not written"},
+      {KV_EVENT_RECOVERED, "recovered",
+       "The store was damaged: its backup took its place"},
+      {KV_EVENT_UNRECOVERABLE, "unrecoverable", "The store is damaged"},
+      {KV_EVENT_OUTGROWN, "outgrown", "The store is large for a file"},
+      {KV_EVENT_LOCK_WAITED, "lock_waited", "The store was locked"},
+      {KV_EVENT_GROUP_WRITABLE, "group_writable",
+       "The group may write to the store's folder"},
+      {KV_EVENT_CONFLICT, "conflict",
+       "A change did not fit what somebody else wrote"},
+  };
+  static const Event unknown = {KV_EVENT_FLUSH_FAILED, "unknown", ""};
+  for (size_t i = 0; i < sizeof events / sizeof *events; i++)
+    if (events[i].event == event) return &events[i];
+  return &unknown;
+}
+
+/* Pushes what is told of an event of the store whose handle is at `store`. */
+static void push_event(lua_State *L, const kvl_note *note, int store) {
+  const Event *event = find_event(note->event);
+  lua_pushstring(L, event->name);
+  if (kvl_is_hosts(L, store))
+    lua_pushstring(L, event->text);
+  else
+    lua_pushlstring(L, note->text ? note->text : "", note->length);
 }
 
 /* tell(watch): calls the function with the watch's first note */
@@ -192,10 +210,11 @@ static int tell(lua_State *L) {
   Watch *watch = lua_touserdata(L, 1);
   kvl_note *note = kvl_take_note(L, &watch->notes);
   if (!note) return 0;
+  lua_getiuservalue(L, 1, 2);
+  int store = lua_gettop(L);
   lua_getiuservalue(L, 1, 1);
   if (note->event) {
-    lua_pushstring(L, event_name(note->event));
-    lua_pushlstring(L, note->text ? note->text : "", note->length);
+    push_event(L, note, store);
     lua_call(L, 2, 0);
   } else {
     push_place(L, note, watch->root);
@@ -249,10 +268,13 @@ static void look(lua_State *L, kvl_state *state, int first_error) {
   lua_getiuservalue(L, -1, 2);
   kv_store *store = kvl_store_at(L, lua_gettop(L));
   kv_status status = store ? kv_store_pump(store, NULL, &error) : KV_OK;
-  lua_pop(L, 1);
-  if (status >= 0) return;
-  kvl_push_error(L, state, status, error);
-  keep_first(L, first_error);
+  if (status < 0) {
+    kvl_push_error_of(L, state, lua_gettop(L), status, error);
+    lua_remove(L, -2);
+    keep_first(L, first_error);
+  } else {
+    lua_pop(L, 1);
+  }
 }
 
 lua_Integer kvl_pump(lua_State *L, kvl_state *state) {
@@ -319,6 +341,7 @@ void kvl_open_watch(lua_State *L) {
   static const luaL_Reg store_functions[] = {
       {"watch", store_watch}, {"events", store_events}, {NULL, NULL}};
   kvl_new_class(L, WATCH_NAME, methods);
+  kvl_name_methods(L, "a watch");
   lua_pop(L, 1);
   kvl_open_notes(L);
   lua_newtable(L);

@@ -26,6 +26,28 @@ static int store_layer(lua_State *L) {
   return 1;
 }
 
+/* store:file(): its path; nil for a store in memory; nil and an error where it is
+ * the host's, which does not say where it is kept */
+static int store_file(lua_State *L) {
+  kvl_state *state = kvl_state_of(L);
+  kv_error *error = NULL;
+  kv_bytes file = {NULL, 0};
+  kv_store *store = kvl_check_store(L);
+  if (kvl_is_hosts(L, 1)) {
+    kvl_push_failure(L, KV_ACCESS_DENIED, NULL, 0,
+                     "The host of this script does not tell the store's file",
+                     NULL);
+    return kvl_return_failure(L);
+  }
+  kv_status status = kv_store_file(store, &file, &error);
+  if (status < 0) return kvl_raise(L, state, status, error);
+  if (status == KV_ABSENT)
+    lua_pushnil(L);
+  else
+    kvl_push_bytes(L, state, &file);
+  return 1;
+}
+
 /* store:is_forced(path) */
 static int store_is_forced(lua_State *L) {
   kvl_state *state = kvl_state_of(L);
@@ -129,7 +151,7 @@ static int store_compare_and_set(lua_State *L) {
   uint64_t generation = (uint64_t)luaL_checkinteger(L, 4);
   luaL_checkany(L, 3);
   kvl_full_path(L, 2, &path);
-  kv_tree *tree = kvl_walk_tree(L, state, 3);
+  kv_tree *tree = kvl_walk_tree(L, state, 3, &path);
   kv_status status = kv_store_compare_and_set(store, path.steps, path.count,
                                               tree, generation, &error);
   kv_tree_free(tree);
@@ -187,7 +209,7 @@ static int store_register(lua_State *L) {
   kv_error *error = NULL;
   kv_store *store = kvl_check_whole(L);
   luaL_checktype(L, 2, LUA_TTABLE);
-  kv_tree *defaults = kvl_walk_tree(L, state, 2);
+  kv_tree *defaults = kvl_walk_tree(L, state, 2, NULL);
   kv_status status = kv_store_register(store, defaults, &error);
   kv_tree_free(defaults);
   if (status != KV_OK) return kvl_raise(L, state, status, error);
@@ -196,6 +218,7 @@ static int store_register(lua_State *L) {
 
 void kvl_open_whole(lua_State *L) {
   static const luaL_Reg methods[] = {{"sync", store_sync},
+                                     {"file", store_file},
                                      {"register", store_register},
                                      {"layer", store_layer},
                                      {"is_forced", store_is_forced},

@@ -70,7 +70,7 @@ no_bare_exports() {
 mkdir -p build
 step "Swift is formatted" swift_format
 step "C is formatted" c_format
-step "Lua passes luacheck" luacheck -q lua Benchmarks/lua
+step "Lua passes luacheck" luacheck -q lua Benchmarks/lua Tests/C
 for compiler in gcc clang; do
   step "headers under $compiler" header $compiler c c11
 done

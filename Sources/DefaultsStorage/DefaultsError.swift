@@ -101,6 +101,20 @@ extension DefaultsError: CustomStringConvertible {
         let text = path.placed(in: message, firstIndex: firstIndex)
         return file.map { "\(text) (\($0))" } ?? text
     }
+
+    /// This error for somebody who may not know where the store is kept: "the store" stands for its file wherever the
+    /// message names that, and "the folder" for the file's folder.
+    package func withoutFile() -> DefaultsError {
+        guard let file else { return self }
+        var error = self
+        error.file = "the store"
+        // SQLite's own messages name files.
+        error.message = message.replacing(file, with: "the store")
+        if let slash = file.lastIndex(of: "/"), slash > file.startIndex {
+            error.message = error.message.replacing(file[..<slash], with: "the folder")
+        }
+        return error
+    }
 }
 
 extension DefaultsError {

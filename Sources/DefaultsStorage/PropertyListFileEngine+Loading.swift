@@ -141,7 +141,7 @@ extension PropertyListFileEngine {
         }
         report?(
             .recovered(
-                file: folder.path, quarantine: folder.descriptor.path + "/" + name, fromBackup: true))
+                file: folder.path, quarantine: folder.path(of: name), fromBackup: true))
         return .replaced(backup)
     }
 

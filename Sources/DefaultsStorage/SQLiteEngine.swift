@@ -259,7 +259,7 @@ final class SQLiteEngine: StorageEngine, @unchecked Sendable {
         // Not in a transaction, which VACUUM cannot be part of: by a connection of its own, from what is committed.
         let copy = try SQLiteConnection(folder.path, isReadOnly: true)
         defer { copy.close() }
-        let path = folder.descriptor.path + "/" + name
+        let path = folder.path(of: name)
         try copy.execute(
             "VACUUM INTO '\(path.split(separator: "'", omittingEmptySubsequences: false).joined(separator: "''"))'")
         if chmod(path, 0o600) != 0 { throw DefaultsError.system("chmod", errno, file: path) }

@@ -13,7 +13,14 @@ final class StoreFolder: Sendable {
     private init(_ descriptor: FileDescriptor, fileName: String) {
         self.descriptor = descriptor
         self.fileName = fileName
-        path = descriptor.path == "/" ? "/" + fileName : descriptor.path + "/" + fileName
+        path = Self.path(of: fileName, in: descriptor.path)
+    }
+
+    /// The path of the file `name` in the folder, as messages show it.
+    func path(of name: String) -> String { Self.path(of: name, in: descriptor.path) }
+
+    private static func path(of name: String, in folder: String) -> String {
+        folder.hasSuffix("/") ? folder + name : folder + "/" + name
     }
 
     /// Opens the folder that the file at `path` lies in. A symbolic link in the file's place is followed once, when
@@ -23,7 +30,7 @@ final class StoreFolder: Sendable {
         guard let status = try folder.status(of: folder.fileName) else { return folder }
         guard status.st_mode & S_IFMT == S_IFLNK else { return folder }
         let target = try folder.linkTarget()
-        let targetPath = target.hasPrefix("/") ? target : folder.descriptor.path + "/" + target
+        let targetPath = target.hasPrefix("/") ? target : folder.path(of: target)
         let targetFolder = try direct(targetPath)
         let owner = try targetFolder.descriptor.status().st_uid
         guard status.st_uid == geteuid(), owner == geteuid() else {
@@ -84,10 +91,10 @@ final class StoreFolder: Sendable {
         var interruptions = Interruptions()
         while true {
             let number = openat(descriptor.number, name, flags | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY, mode)
-            if number >= 0 { return FileDescriptor(number, path: descriptor.path + "/" + name) }
+            if number >= 0 { return FileDescriptor(number, path: path(of: name)) }
             if errno == ENOENT, flags & O_CREAT == 0 { return nil }
             guard interruptions.shouldRetry(errno) else {
-                throw DefaultsError.system("open", errno, file: descriptor.path + "/" + name)
+                throw DefaultsError.system("open", errno, file: path(of: name))
             }
         }
     }

@@ -24,6 +24,18 @@ func list(
     return try PropertyList(validating: UnsafeBufferPointer(start: nodes, count: nodeCount), bytes: text)
 }
 
+/// Runs `body`; the place of what is wrong in its value is below the path that the value is meant for.
+@inline(__always)
+private func placing(
+    _ steps: UnsafePointer<kv_step>?, _ count: Int, _ body: () throws -> PropertyList
+) throws -> PropertyList {
+    do {
+        return try body()
+    } catch let error as PropertyListError {
+        throw Failure(error).placed(below: try path(steps, count))
+    }
+}
+
 @c @implementation public func kv_tree_view(
     _ tree: OpaquePointer?, _ view: UnsafeMutablePointer<kv_view>?
 ) -> kv_status {
@@ -49,8 +61,8 @@ extension kv_view {
 ) -> kv_status {
     reporting(error) {
         try withRequired(store, DefaultsStore.self, "store") { store in
-            let found = try write(
-                store, steps, count, try list(copying: nodes, nodeCount, bytes, byteCount), typed: type, flags)
+            let value = try placing(steps, count) { try list(copying: nodes, nodeCount, bytes, byteCount) }
+            let found = try write(store, steps, count, value, typed: type, flags)
             dropped?.pointee = found
             return KV_OK
         }

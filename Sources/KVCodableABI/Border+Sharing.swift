@@ -22,7 +22,19 @@ internal import PropertyLists
     _ status: kv_status, _ message: kv_str, _ steps: UnsafePointer<kv_step>?, _ count: Int
 ) -> OpaquePointer? {
     guard let message = try? message.string("message"), let path = try? path(steps, count) else { return nil }
-    var failure = Failure(status, message)
-    failure.path = path
-    return Handle.give(ErrorHandle(failure))
+    return Handle.give(ErrorHandle(Failure(status, message, at: path)))
+}
+
+@c @implementation public func kv_error_confined(
+    _ error: OpaquePointer?, _ root: UnsafePointer<kv_step>?, _ count: Int
+) -> OpaquePointer? {
+    guard let error = Handle.borrow(error, as: ErrorHandle.self), let root = try? path(root, count) else { return nil }
+    return Handle.give(ErrorHandle(error.failure.confined(to: root)))
+}
+
+@c @implementation public func kv_error_placed(
+    _ error: OpaquePointer?, _ steps: UnsafePointer<kv_step>?, _ count: Int
+) -> OpaquePointer? {
+    guard let error = Handle.borrow(error, as: ErrorHandle.self), let path = try? path(steps, count) else { return nil }
+    return Handle.give(ErrorHandle(error.failure.placed(below: path)))
 }

@@ -110,6 +110,16 @@ private func durability(_ value: kv_durability) throws(Failure) -> DefaultsDurab
     }
 }
 
+@c @implementation public func kv_store_file(
+    _ store: OpaquePointer?, _ file: UnsafeMutablePointer<kv_bytes>?, _ error: UnsafeMutablePointer<OpaquePointer?>?
+) -> kv_status {
+    reporting(error) {
+        guard let path = try require(store, DefaultsStore.self, "store").file else { return KV_ABSENT }
+        try giveBytes(path.utf8, file)
+        return KV_OK
+    }
+}
+
 @c @implementation public func kv_store_sync(
     _ store: OpaquePointer?, _ error: UnsafeMutablePointer<OpaquePointer?>?
 ) -> kv_status {
@@ -244,10 +254,9 @@ private func readScalar<Value>(
 }
 
 func mismatch(_ found: PropertyListKind, _ expected: String, _ path: PropertyListPath) -> Failure {
-    var failure = Failure(KV_TYPE_MISMATCH, "")
-    failure.path = path
-    failure.text = { path.placed(in: "Expected \(expected), found \(found)", firstIndex: $0) }
-    return failure
+    Failure(KV_TYPE_MISMATCH, at: path) { shown in
+        shown.path.placed(in: "Expected \(expected), found \(found)", firstIndex: shown.firstIndex)
+    }
 }
 
 @c @implementation public func kv_store_get_boolean(

@@ -34,15 +34,6 @@ func encodeOptions(_ flags: UInt32) throws(Failure) -> CodableType.EncodeOptions
     return CodableType.EncodeOptions(replaces: flags & UInt32(KV_REPLACE) != 0)
 }
 
-extension Failure {
-    init(_ error: TypeError) {
-        self.init(error.isAboutType ? KV_INVALID_TYPE : KV_TYPE_MISMATCH, error.description)
-        path = error.path
-        location = error.location
-        text = { error.message(firstIndex: $0) }
-    }
-}
-
 @c @implementation public func kv_registry_new(_ flags: UInt32) -> OpaquePointer? {
     redeclaration(flags).map { Handle.give(RegistryHandle(TypeRegistry(redeclaration: $0))) }
 }

@@ -6,16 +6,38 @@ internal import PropertyLists
 /// Any room's error in the terms of the header.
 struct Failure: Error {
     var status: kv_status
-    var path: PropertyListPath = []
+    var path: PropertyListPath
     var location: PropertyListError.Location?
+    /// Whether the message names the store's file.
+    private var namesFile = true
+    private let text: @Sendable (Shown) -> String
+
+    /// What of the error a message is to show.
+    struct Shown {
+        var path: PropertyListPath
+        /// What the indexes of arrays are counted from.
+        var firstIndex: Int
+        var namesFile: Bool
+    }
+
     /// The whole message, with indexes counted from the number given.
-    var text: @Sendable (_ firstIndex: Int) -> String
+    func message(firstIndex: Int) -> String {
+        text(Shown(path: path, firstIndex: firstIndex, namesFile: namesFile))
+    }
 
-    func message(firstIndex: Int) -> String { text(firstIndex) }
-
-    init(_ status: kv_status, _ message: String) {
+    init(
+        _ status: kv_status, at path: PropertyListPath, location: PropertyListError.Location? = nil,
+        text: @escaping @Sendable (Shown) -> String
+    ) {
         self.status = status
-        text = { _ in message }
+        self.path = path
+        self.location = location
+        self.text = text
+    }
+
+    /// An error whose message is whole.
+    init(_ status: kv_status, _ message: String, at path: PropertyListPath = []) {
+        self.init(status, at: path) { _ in message }
     }
 
     /// What a NULL, or a string that is not UTF-8, gives.
@@ -31,18 +53,24 @@ struct Failure: Error {
         default: self.init(KV_INVALID_VALUE, "\(error)")
         }
     }
+}
 
-    private init(_ error: PropertyListError) {
-        switch error.code {
-        case .malformed: status = KV_MALFORMED
-        case .invalidValue: status = KV_INVALID_VALUE
-        case .limitExceeded: status = KV_LIMIT_EXCEEDED
-        case .pathMismatch: status = KV_PATH_MISMATCH
-        case .misuse: status = KV_MISUSE
-        }
-        path = error.path
-        location = error.location
-        text = { error.message(firstIndex: $0) }
+extension Failure {
+    /// The same for somebody who sees what is below `root` alone: the place counts from there, and is left out where it
+    /// is elsewhere; the store's file has no name.
+    func confined(to root: PropertyListPath) -> Failure {
+        var failure = self
+        let isBelow = path.steps.starts(with: root.steps)
+        failure.path = PropertyListPath(isBelow ? Array(path.steps.dropFirst(root.steps.count)) : [])
+        failure.namesFile = false
+        return failure
+    }
+
+    /// The same for a value that was meant for a place.
+    func placed(below place: PropertyListPath) -> Failure {
+        var failure = self
+        failure.path = place.appending(path)
+        return failure
     }
 }
 

@@ -114,8 +114,7 @@ static void typed_files(void) {
   kv_tree_free(tree);
   tree = parse("{\"n\": true}");
   CHECK(kv_write_file(path, KV_FORMAT_XML, type, tree, &error) < 0);
-  CHECK(error_says(error, KV_TYPE_MISMATCH,
-                   "Expected BinaryInteger at n, found Bool"));
+  CHECK(error_says(error, KV_TYPE_MISMATCH, "Expected Int at n, found Bool"));
   kv_tree_free(tree);
   kv_type_free(type);
   kv_registry_free(registry);

@@ -92,8 +92,7 @@ int main() {
   check(kv_store_set(store.get(), path, 1, bad.get(), window.get(), 0,
                      &thrown) == KV_TYPE_MISMATCH,
         "a wrong value is refused");
-  check(message(Error(thrown)) ==
-            "Expected BinaryInteger at window.width, found String",
+  check(message(Error(thrown)) == "Expected Int at window.width, found String",
         "with its place");
   std::printf("1..%d\n", checks);
   return failures != 0;

@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 
 #include "check.h"
+#include "kvcodable_nodes.h"
 
 static void versions(void) {
   CHECK(kv_abi_version() == KV_ABI_VERSION);
@@ -41,6 +42,66 @@ static void paths(void) {
   CHECK(kv_error_position(error, NULL, NULL) == KV_ABSENT);
   CHECK(kv_error_offset(error, NULL) == KV_ABSENT);
   kv_error_free(error);
+}
+
+/* What somebody may know who sees only what is below a root. */
+static void confined(void) {
+  kv_error *error = error_with_path(), *other;
+  kv_step root[] = {kv_key("tags"), kv_index(2), kv_index(0)};
+  kv_step elsewhere = kv_key("ui"), none = kv_key("\xff");
+  static const char *const messages[] = {
+      "Expected Dictionary at tags[2], found Int",
+      "Expected Dictionary at [2], found Int", "Expected Dictionary, found Int",
+      "Expected Dictionary, found Int"};
+  for (size_t steps = 0; steps < 4; steps++) {
+    other = kv_error_confined(error, root, steps);
+    CHECK(kv_error_path_count(other) == (steps < 2 ? 2 - steps : 0));
+    CHECK(error_says(other, KV_PATH_MISMATCH, messages[steps]));
+  }
+  CHECK_NAMED(error_says(kv_error_confined(error, &elsewhere, 1),
+                         KV_PATH_MISMATCH, "Expected Dictionary, found Int"),
+              "a place that is elsewhere is left out");
+  CHECK(!kv_error_confined(error, &none, 1) &&
+        !kv_error_placed(error, &none, 1));
+  other = kv_error_placed(error, root, 1);
+  CHECK(text_equals(kv_error_path(other), "tags.tags[2]"));
+  kv_error_free(error);
+  error = kv_error_confined(other, root, 1);
+  CHECK(error_says(error, KV_PATH_MISMATCH,
+                   "Expected Dictionary at tags[2], found Int"));
+  CHECK(error_says(other, KV_PATH_MISMATCH,
+                   "Expected Dictionary at tags.tags[2], found Int"));
+}
+
+/* The store's file, and an error that does not name it. */
+static void files(void) {
+  kv_store_options options = store_options(KV_ENGINE_AUTOMATIC);
+  kv_store *store = NULL, *memory = memory_store();
+  kv_error *error = NULL;
+  kv_bytes file = {NULL, 0};
+  kv_step a = kv_key("a");
+  char expected[300];
+  options.read_only = 1;
+  write_file(in_folder("known.plist"), "{a = 1;}");
+  CHECK(kv_store_open_file(kv_string(in_folder("known.plist")), &options,
+                           &store, NULL) == KV_OK);
+  CHECK(kv_store_file(store, &file, NULL) == KV_OK);
+  CHECK(strcmp(file.data, in_folder("known.plist")) == 0);
+  kv_bytes_free(&file);
+  CHECK(kv_store_file(memory, &file, &error) == KV_ABSENT && !file.data);
+  CHECK(kv_store_remove(store, &a, 1, &error) == KV_READ_ONLY);
+  CHECK(error_says(kv_error_confined(error, NULL, 0), KV_READ_ONLY,
+                   "The store was opened read-only at a (the store)"));
+  CHECK(error_says(kv_error_confined(error, &a, 1), KV_READ_ONLY,
+                   "The store was opened read-only (the store)"));
+  snprintf(expected, sizeof expected,
+           "The store was opened read-only at a (%s)",
+           in_folder("known.plist"));
+  CHECK(error_says(error, KV_READ_ONLY, expected));
+  CHECK(kv_store_close(store, NULL) == KV_OK);
+  CHECK(kv_store_file(store, NULL, NULL) == KV_OK);
+  kv_store_free(store);
+  kv_store_free(memory);
 }
 
 static void descriptions(void) {
@@ -308,6 +369,8 @@ int main(void) {
   make_folder();
   versions();
   paths();
+  confined();
+  files();
   descriptions();
   places();
   all_statuses();

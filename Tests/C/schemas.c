@@ -77,7 +77,7 @@ static void refusals(void) {
   CHECK(kv_store_import(store, kv_string("{\"x\": 1, \"volume\": true}"),
                         &error) == KV_TYPE_MISMATCH);
   CHECK(error_says(error, KV_TYPE_MISMATCH,
-                   "Expected BinaryInteger at volume, found Bool"));
+                   "Expected Int at volume, found Bool"));
   /* Another handle of it has the schema; one of the file has its own. */
   CHECK(kv_store_share(store, 0, &other, NULL) == KV_OK);
   CHECK(set(other, "volume", "[11]", NULL) == KV_TYPE_MISMATCH);
@@ -131,8 +131,7 @@ static void options(void) {
                    "found Theme"));
   CHECK(opened(levels, defaults, sizeof(kv_store_options), &store, &error) ==
         KV_TYPE_MISMATCH);
-  CHECK(error_says(error, KV_TYPE_MISMATCH,
-                   "Expected BinaryInteger at a, found Bool"));
+  CHECK(error_says(error, KV_TYPE_MISMATCH, "Expected Int at a, found Bool"));
   /* What is wrong already keeps nobody from opening. */
   store = open_settings();
   kv_step key = kv_key("volume");

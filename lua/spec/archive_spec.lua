@@ -32,15 +32,10 @@ local expected = {
 }
 
 describe("keyed archives", function()
-  local folder, remove, store
-  before_each(function()
-    folder, remove = support.folder()
-    store = assert(kv.open_file(folder .. "/settings.plist",
-      { format = "binary" }))
-  end)
-  after_each(function()
-    store:close()
-    remove()
+  local folder, store
+  support.in_folder(before_each, after_each, function(given, path)
+    folder, store = given, assert(kv.open_file(path, { format = "binary" }))
+    return store
   end)
 
   it("are read without their classes, as files", function()

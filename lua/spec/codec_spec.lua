@@ -72,9 +72,8 @@ describe("decode and encode", function()
 end)
 
 describe("read and write", function()
-  local folder, remove
-  before_each(function() folder, remove = support.folder() end)
-  after_each(function() remove() end)
+  local folder
+  support.in_folder(before_each, after_each, function(given) folder = given end)
 
   it("round trip a file", function()
     local path = folder .. "/shape.plist"

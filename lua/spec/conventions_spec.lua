@@ -93,8 +93,8 @@ describe("errors", function()
     local store <close> = memory()
     local problem = failure(store.set, store, "a", { b = { 1, print } })
     assert.equal("invalid_value", problem.code)
-    assert.same({ "b", 2 }, problem.path)
-    assert.equal("Expected a property-list value at b[2], found function",
+    assert.same({ "a", "b", 2 }, problem.path)
+    assert.equal("Expected a property-list value at a.b[2], found function",
       problem.message)
     assert.is_nil(problem.line)
   end)

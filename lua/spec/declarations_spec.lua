@@ -3,10 +3,9 @@ local support = require "lua.spec.support"
 
 describe("declared types", function()
   local store
-  before_each(function()
-    store = assert(kv.open_file("none.plist", { engine = "memory" }))
+  support.in_memory(before_each, after_each, function(opened)
+    store = opened
   end)
-  after_each(function() store:close() end)
 
   local function refused(value, as, message)
     local problem = support.failure(store.set, store, "x", value, as)
@@ -92,7 +91,7 @@ describe("declared types", function()
       store:set("tree", value, Tree)
       assert.same(value, store:get("tree", Tree))
       refused({ node = { left = leaf, right = { leaf = { _0 = "a" } } } }, Tree,
-        "Expected BinaryInteger at x.node.right.leaf._0, found String")
+        "Expected Int at x.node.right.leaf._0, found String")
     end)
 
     it("are told from raw values", function()

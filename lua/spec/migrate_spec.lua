@@ -2,12 +2,10 @@ local kv = require "kvcodable"
 local support = require "lua.spec.support"
 
 describe("migrations", function()
-  local folder, remove, path
-  before_each(function()
-    folder, remove = support.folder()
-    path = folder .. "/settings.plist"
+  local folder, path
+  support.in_folder(before_each, after_each, function(...)
+    folder, path = ...
   end)
-  after_each(function() remove() end)
 
   local steps = {
     function(tx)

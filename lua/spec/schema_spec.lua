@@ -2,12 +2,10 @@ local kv = require "kvcodable"
 local support = require "lua.spec.support"
 
 describe("the schema of a store", function()
-  local folder, remove, path
-  before_each(function()
-    folder, remove = support.folder()
-    path = folder .. "/settings.plist"
+  local path
+  support.in_folder(before_each, after_each, function(_, given)
+    path = given
   end)
-  after_each(function() remove() end)
 
   local Settings = kv.struct "SpecSettings" {
     volume = kv.int:range(0, 10):default(7),
@@ -24,7 +22,7 @@ describe("the schema of a store", function()
   end
 
   local function no_integer(place, found)
-    return ("Expected BinaryInteger at %s, found %s"):format(place, found)
+    return ("Expected Int at %s, found %s"):format(place, found)
   end
 
   local function refused(message, call, ...)
@@ -159,7 +157,7 @@ describe("the types of a store", function()
     local other <close> = open()
     store:set("s", "text", "SpecShared")
     local problem = support.failure(other.set, other, "s", "text", "SpecShared")
-    assert.equal("Expected Dictionary<String, Any> at s, found String",
+    assert.equal("Expected Dictionary at s, found String",
       tostring(problem))
     problem = support.failure(other.set, other, "s", true, "SpecMine")
     assert.equal("invalid_type", problem.code)

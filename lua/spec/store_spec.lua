@@ -2,12 +2,10 @@ local kv = require "kvcodable"
 local support = require "lua.spec.support"
 
 describe("stores", function()
-  local folder, remove, path
-  before_each(function()
-    folder, remove = support.folder()
-    path = folder .. "/settings.plist"
+  local path
+  support.in_folder(before_each, after_each, function(_, given)
+    path = given
   end)
-  after_each(function() remove() end)
 
   it("keep values over closing", function()
     do

@@ -1,4 +1,6 @@
 -- support.lua: what the specs share.
+local kv = require "kvcodable"
+
 local support = {}
 
 --- A folder of its own for a spec, removed by the function it returns too.
@@ -7,6 +9,33 @@ function support.folder()
   os.remove(name)
   assert(os.execute("mkdir -m 700 " .. name))
   return name, function() os.execute("rm -rf " .. name) end
+end
+
+--- Gives each spec of a block such a folder. `take` is called with it, and with
+-- the path of a store's file in it; a store that it returns is closed before
+-- the folder goes. `before` and `after` are busted's before_each and
+-- after_each, which only spec files see.
+function support.in_folder(before, after, take)
+  local remove, store
+  before(function()
+    local folder
+    folder, remove = support.folder()
+    store = take(folder, folder .. "/settings.plist")
+  end)
+  after(function()
+    if store then store:close() end
+    remove()
+  end)
+end
+
+--- Gives each spec of a block a store in memory: `take` is called with it.
+function support.in_memory(before, after, take)
+  local store
+  before(function()
+    store = assert(kv.open_file("memory", { engine = "memory" }))
+    take(store)
+  end)
+  after(function() store:close() end)
 end
 
 function support.contents(path)

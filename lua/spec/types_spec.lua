@@ -11,10 +11,9 @@ local Window = kv.struct "Window" {
 
 describe("types", function()
   local store
-  before_each(function()
-    store = assert(kv.open_file("none.plist", { engine = "memory" }))
+  support.in_memory(before_each, after_each, function(opened)
+    store = opened
   end)
-  after_each(function() store:close() end)
 
   it("fill in defaults, and rename keys", function()
     store:set("window", { width = 640, window_title = "Main" })

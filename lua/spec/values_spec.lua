@@ -32,7 +32,7 @@ describe("values", function()
     local ok, problem = pcall(pass, { list = { "good", "bad \xff" } })
     assert.is_false(ok)
     assert.equal("invalid_value", problem.code)
-    assert.same({ "list", 2 }, problem.path)
+    assert.same({ "value", "list", 2 }, problem.path)
     assert.matches("use data for bytes", problem.message, 1, true)
   end)
 
@@ -163,13 +163,16 @@ describe("values", function()
   end)
 
   local refused = {
-    { "a hole", { 1, nil, 3 }, "array without holes", {} },
-    { "mixed keys", { a = { 1, x = 2 } }, "only string keys", { "a" } },
-    { "float keys", { [1.5] = 1 }, "only string keys", {} },
-    { "boolean keys", { [true] = 1 }, "only string keys", {} },
-    { "a function", { a = { print } }, "found function", { "a", 1 } },
-    { "a coroutine", { a = coroutine.create(print) }, "found thread", { "a" } },
-    { "a file", { io.stdout }, "found userdata", { 1 } },
+    { "a hole", { 1, nil, 3 }, "array without holes", { "value" } },
+    { "mixed keys", { a = { 1, x = 2 } }, "only string keys",
+      { "value", "a" } },
+    { "float keys", { [1.5] = 1 }, "only string keys", { "value" } },
+    { "boolean keys", { [true] = 1 }, "only string keys", { "value" } },
+    { "a function", { a = { print } }, "found function",
+      { "value", "a", 1 } },
+    { "a coroutine", { a = coroutine.create(print) }, "found thread",
+      { "value", "a" } },
+    { "a file", { io.stdout }, "found userdata", { "value", 1 } },
   }
   for _, row in ipairs(refused) do
     it("refuses " .. row[1] .. ", and says where", function()

@@ -2,15 +2,11 @@ local kv = require "kvcodable"
 local support = require "lua.spec.support"
 
 describe("watches", function()
-  local folder, remove, path, store
-  before_each(function()
-    folder, remove = support.folder()
-    path = folder .. "/settings.plist"
+  local folder, path, store
+  support.in_folder(before_each, after_each, function(...)
+    folder, path = ...
     store = assert(kv.open_file(path))
-  end)
-  after_each(function()
-    store:close()
-    remove()
+    return store
   end)
 
   it("tell what changed, once, when pumped", function()
@@ -108,12 +104,10 @@ describe("watches", function()
 end)
 
 describe("whole stores", function()
-  local folder, remove, path
-  before_each(function()
-    folder, remove = support.folder()
-    path = folder .. "/settings.plist"
+  local folder, path
+  support.in_folder(before_each, after_each, function(...)
+    folder, path = ...
   end)
-  after_each(function() remove() end)
 
   it("show their layers", function()
     kv.write(folder .. "/managed.plist", { locked = true })

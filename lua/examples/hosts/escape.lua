@@ -119,6 +119,27 @@ change("migrate_archive", function()
   if not ui:migrate_archive("theme", kv.string) then error "nothing done" end
 end)
 
+-- Where the host keeps the store
+
+for _, handle in ipairs { ui, mine } do
+  local function tells(what, call, ...)
+    try("the file in " .. what, function(...)
+      local ok, value, cause = pcall(call, ...)
+      local text = tostring(ok and cause or value)
+      return text:find(home, 1, true) or text:find(".plist", 1, true)
+    end, ...)
+  end
+  tells("file", handle.file, handle)
+  tells("set", handle.set, handle, { "theme", "a" }, 1)
+  tells("a read-only set", ui.set, ui, "theme", 1)
+  tells("update", handle.update, handle, "theme", function() return 1 end,
+    kv.null)
+  tells("a rollback", handle.transaction, handle, function()
+    pcall(handle.transaction, handle, error)
+  end)
+  tells("tostring", tostring, handle)
+end
+
 -- Inside the handles
 
 try("the metatable of a store", function() return getmetatable(mine) end)

@@ -1,0 +1,47 @@
+local kv = require "kvcodable"
+local support = require "lua.spec.support"
+local failure = support.failure
+
+describe("a method that there is not", function()
+  local store
+  support.in_memory(before_each, after_each, function(opened)
+    store = opened
+  end)
+
+  local what = "names_spec.lua:%d+: a store or transaction has no method "
+  local rows = {
+    { "gte", "get" }, { "Get", "get" }, { "sett", "set" },
+    { "upadte", "update" }, { "transacton", "transaction" },
+    { "remvoe", "remove" }, { "bool_forkey", "bool_for_key" },
+    { "synch", "sync" },
+    { "volume" }, { "ui" }, { "x" }, { "" }, { ("long"):rep(100) },
+  }
+  for _, row in ipairs(rows) do
+    local given, meant = table.unpack(row)
+    it(("'%s' is named"):format(given:sub(1, 20)), function()
+      local expected = what .. "'" .. given .. "'"
+      if meant then
+        expected = ("%s; did you mean '%s'%%?"):format(expected, meant)
+      end
+      local problem = failure(function() return store[given] end)
+      assert.matches(expected .. "$", problem)
+    end)
+  end
+
+  it("is an error of parts, transactions and watches too", function()
+    local part = store:at "ui"
+    assert.matches(what .. "'gte'", failure(function() part:gte "a" end))
+    store:transaction(function(tx)
+      assert.matches(what .. "'gte'", failure(function() tx:gte "a" end))
+    end)
+    local watch <close> = store:watch("a", print)
+    assert.matches("a watch has no method 'cancle'; did you mean 'cancel'%?$",
+      failure(function() watch:cancle() end))
+    assert.matches("no method '1'$", failure(function() return store[1] end))
+  end)
+
+  it("is nil in the module, so that a script can ask for it", function()
+    assert.is_nil(kv.gte)
+    assert.is_nil(kv.opne)
+  end)
+end)
