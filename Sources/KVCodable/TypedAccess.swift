@@ -59,7 +59,7 @@ extension CodableType {
         _ stored: PropertyList, at path: PropertyListPath = [], limits: PropertyListLimits = PropertyListLimits()
     ) throws -> PropertyList {
         let isArchive = mayUnarchive(stored) && stored.isKeyedArchive
-        return try decode(isArchive ? try stored.unarchived(limits: limits) : stored, at: path)
+        return try decode(isArchive ? try stored.unarchived(from: path, limits: limits) : stored, at: path)
     }
 }
 
@@ -104,7 +104,7 @@ extension DefaultsStore {
     ) throws -> Bool {
         try transaction { transaction in
             guard let archive = try transaction.value(at: path), archive.isKeyedArchive else { return false }
-            let value = try type.decode(try archive.unarchived(), at: path)
+            let value = try type.decode(try archive.unarchived(from: path), at: path)
             if keepingOld { try transaction.keep(archive, beside: path) }
             try transaction.set(try type.encode(value, at: path).list, at: path)
             return true

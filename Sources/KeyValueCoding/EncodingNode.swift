@@ -119,7 +119,7 @@ extension EncodingNode {
             node = current.parent ?? current.encodingParent?.takeUnretainedValue()
         }
         path.reverse()
-        return path
+        return context.place.map { $0.codingPath + path } ?? path
     }
 
     final func path(_ key: LentKey) -> [any CodingKey] {
@@ -130,8 +130,8 @@ extension EncodingNode {
         _ value: Any, _ key: LentKey, underlying: (any Error)? = nil, _ message: (String) -> String
     ) -> EncodingError {
         let path = path(key)
-        return .invalidValue(
-            value, .init(codingPath: path, debugDescription: message(path.text), underlyingError: underlying))
+        let text = message(context.text(of: path))
+        return .invalidValue(value, .init(codingPath: path, debugDescription: text, underlyingError: underlying))
     }
 
     /// Notes the first error where nothing may throw; `encode` throws it in the end.
@@ -148,7 +148,7 @@ extension EncodingNode {
     /// Not counted as a reference: this node holds it until then, as nothing takes the place of one that is in use.
     final func child<T>(_ key: LentKey, of value: T) throws -> Unmanaged<EncodingNode> {
         guard depth < CodingLimits.depth else {
-            throw invalid(value, key) { _ in "Values are nested deeper than \(CodingLimits.depth) levels" }
+            throw invalid(value, key) { _ in CodingLimits.tooDeep(context.place) }
         }
         let child = vacantNode()
         child._withUnsafeGuaranteedRef { child in
@@ -186,9 +186,7 @@ extension EncodingNode {
     final func nested(at slot: EncodingSlot, _ key: any CodingKey) -> EncodingNode {
         if case .named(let name) = slot, let index = deferredNames[name] { return deferred[index].node }
         guard depth < CodingLimits.depth else {
-            fail(
-                invalid("", LentKey.index(elements)) { _ in "Values are nested deeper than \(CodingLimits.depth) levels"
-                })
+            fail(invalid("", LentKey.index(elements)) { _ in CodingLimits.tooDeep(context.place) })
             return EncodingNode(context)
         }
         let node = makeDetachedNode()

@@ -5,9 +5,14 @@
 public struct LeftOverKeys: Error, Sendable, CustomStringConvertible {
     /// The path of each key, the key last, as they are named in the data; in the order of names and indexes.
     public let paths: [[any CodingKey]]
+    /// The paths as errors print them: `SELF.items[1].note, SELF.title`; of a value in a store
+    /// `window.items[1].note, window.title`.
+    public let description: String
 
-    /// The paths as errors print them: `SELF.items[1].note, SELF.title`.
-    public var description: String { paths.map(\.text).joined(separator: ", ") }
+    init(_ paths: [[any CodingKey]], _ context: DecodingContext) {
+        self.paths = paths
+        description = paths.map(context.text(of:)).joined(separator: ", ")
+    }
 
     /// What strict decoding throws. Its path is the first key's.
     var error: DecodingError {

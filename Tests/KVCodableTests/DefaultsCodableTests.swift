@@ -76,7 +76,7 @@ private struct Tab: Codable, Equatable, Sendable {
             Issue.record("\(String(describing: error))")
             return
         }
-        #expect(context.codingPath.map(\.stringValue) == ["tabs", "Index 0", "name"])
+        #expect(context.codingPath.map(\.stringValue) == ["window", "tabs", "Index 0", "name"])
     }
 
     @Test("update changes a value in a transaction, and removes it for nil")
