@@ -10,13 +10,17 @@ internal import PropertyLists
 public struct DefaultsMigration: Sendable {
     /// The version that the step leads to, from 1.
     public var version: Int
+    /// Makes the changes, on the thread that opens the store. What it throws leaves the store as it was and fails the
+    /// opening: a ``DefaultsError`` as it is, any other error as ``DefaultsError/Code/migration``.
     public var step: @Sendable (DefaultsTransaction) throws -> Void
 
+    /// A step to `version`, counted from 1, from the version before it.
     public init(to version: Int, _ step: @escaping @Sendable (DefaultsTransaction) throws -> Void) {
         self.version = version
         self.step = step
     }
 
+    /// The top-level key of a store's version, an integer: `KVStoreVersion`.
     public static var versionKey: String { "KVStoreVersion" }
 }
 
@@ -42,12 +46,23 @@ extension DefaultsStore {
         do {
             try transaction { transaction in
                 guard let old = try transaction.beginMigration(to: last.version) else { return }
-                for step in steps where step.version > old { try step.step(transaction) }
+                for step in steps where step.version > old { try run(step, transaction) }
             }
         } catch let error as DefaultsError {
             throw error
         } catch {
             throw DefaultsError(.migration, "\(error)", file: file)
+        }
+    }
+
+    private func run(_ migration: DefaultsMigration, _ transaction: DefaultsTransaction) throws(DefaultsError) {
+        do {
+            try migration.step(transaction)
+        } catch let error as DefaultsError {
+            throw error
+        } catch {
+            throw DefaultsError(
+                .migration, "The migration to version \(migration.version) failed: \(error)", file: file)
         }
     }
 

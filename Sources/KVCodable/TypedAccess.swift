@@ -4,8 +4,11 @@ public import PropertyLists
 
 /// What values can be read from and written to by path: a store, or a transaction on one.
 public protocol PropertyListStorage {
+    /// The value at `path`, nil when nothing is there; as a store's `value(at:)`.
     func value(at path: PropertyListPath) throws(DefaultsError) -> PropertyList?
+    /// Sets the value at `path`; as a store's `set(_:at:)`.
     func set(_ value: PropertyList, at path: PropertyListPath) throws(DefaultsError)
+    /// Removes what is at `path` and says whether something was there; as a store's `remove(at:)`.
     func remove(at path: PropertyListPath) throws(DefaultsError) -> Bool
 }
 

@@ -1,3 +1,5 @@
+public import FoundationEssentials
+
 /// Keys that were in dictionaries, and that decoding did not ask for: what strict decoding found.
 ///
 /// A key counts as asked for when `init(from:)` looked for it, whether or not it decoded the value. The keys of a
@@ -20,4 +22,9 @@ public struct LeftOverKeys: Error, Sendable, CustomStringConvertible {
             .init(
                 codingPath: paths.first ?? [], debugDescription: "Keys are left over: \(self)", underlyingError: self))
     }
+}
+
+extension LeftOverKeys: LocalizedError {
+    /// The whole message, so that `localizedDescription` says what was wrong.
+    public var errorDescription: String? { description }
 }

@@ -43,8 +43,10 @@ public struct PropertyListBuilder: ~Copyable {
     @usableFromInline package internal(set) var header = 0
     /// Values whose key came again leave nodes that nothing reaches; ``finish()`` removes them.
     var hasDuplicates = false
+    /// How deep a value may be nested.
     public let limits: PropertyListLimits
 
+    /// An empty builder, for one value: a scalar, or an array or dictionary with all that is in it.
     public init(limits: PropertyListLimits = PropertyListLimits()) {
         self.limits = limits
     }
@@ -79,14 +81,24 @@ public struct PropertyListBuilder: ~Copyable {
 // MARK: - Scalars
 
 extension PropertyListBuilder {
+    /// Appends a null, which no file can hold.
+    ///
+    /// - Throws: as ``append(boolean:)``.
     @inlinable public mutating func appendNull() throws(PropertyListError) {
         try append(scalar: .null, 0)
     }
 
+    /// Appends true or false.
+    ///
+    /// - Throws: ``PropertyListError/Code/misuse`` where a key is expected, or the value is complete already;
+    ///   ``PropertyListError/Code/limitExceeded`` beyond 2,147,483,647 values.
     @inlinable public mutating func append(boolean: Bool) throws(PropertyListError) {
         try append(scalar: .boolean, boolean ? 1 : 0)
     }
 
+    /// Appends a whole number.
+    ///
+    /// - Throws: as ``append(boolean:)``.
     @inlinable public mutating func append(integer: Int64) throws(PropertyListError) {
         try append(scalar: .integer, UInt64(bitPattern: integer))
     }
@@ -96,6 +108,9 @@ extension PropertyListBuilder {
         try append(scalar: unsigned > UInt64(Int64.max) ? .unsigned : .integer, unsigned)
     }
 
+    /// Appends a floating-point number by its bits, which may be none that is finite.
+    ///
+    /// - Throws: as ``append(boolean:)``.
     @inlinable public mutating func append(real: Double) throws(PropertyListError) {
         try append(scalar: .real, real.bitPattern)
     }
@@ -105,6 +120,9 @@ extension PropertyListBuilder {
         try append(scalar: .date, date.bitPattern)
     }
 
+    /// Appends a keyed archive's reference to the object with this number.
+    ///
+    /// - Throws: as ``append(boolean:)``.
     @inlinable public mutating func append(uid: UInt32) throws(PropertyListError) {
         try append(scalar: .uid, UInt64(uid))
     }
@@ -120,6 +138,9 @@ extension PropertyListBuilder {
 // MARK: - Strings and data
 
 extension PropertyListBuilder {
+    /// Appends a string.
+    ///
+    /// - Throws: as ``append(boolean:)``, and ``PropertyListError/Code/limitExceeded`` beyond 4 GB.
     public mutating func append(string: String) throws(PropertyListError) {
         // A Swift string is valid by construction.
         try string.withBytes { utf8 throws(PropertyListError) in try append(bytes: utf8, as: .string) }
@@ -131,10 +152,16 @@ extension PropertyListBuilder {
         try append(bytes: bytes, as: .string)
     }
 
+    /// Appends a copy of bytes that are lent for the time of the call.
+    ///
+    /// - Throws: as ``append(string:)``.
     public mutating func append(data bytes: UnsafeRawBufferPointer) throws(PropertyListError) {
         try append(bytes: bytes, as: .data)
     }
 
+    /// Appends bytes as data.
+    ///
+    /// - Throws: as ``append(string:)``.
     public mutating func append(data bytes: [UInt8]) throws(PropertyListError) {
         try bytes.withUnsafeBufferPointer { bytes throws(PropertyListError) in
             try append(bytes: UnsafeRawBufferPointer(bytes), as: .data)
@@ -169,10 +196,17 @@ extension PropertyListBuilder {
 // MARK: - Containers
 
 extension PropertyListBuilder {
+    /// Opens an array: what comes next, until ``end()``, are its elements.
+    ///
+    /// - Throws: as ``append(boolean:)``, and ``PropertyListError/Code/limitExceeded`` deeper than ``limits`` allow.
     public mutating func beginArray() throws(PropertyListError) {
         try begin(.array, place: .element)
     }
 
+    /// Opens a dictionary: what comes next, until ``end()``, is a key and its value, again and again, in any order of
+    /// keys.
+    ///
+    /// - Throws: as ``beginArray()``.
     public mutating func beginDictionary() throws(PropertyListError) {
         try begin(.dictionary, place: .key)
     }

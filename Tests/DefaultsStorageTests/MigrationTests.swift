@@ -45,7 +45,7 @@ import Testing
             try transaction.set(list(1), at: ["half"])
             throw Stop()
         }
-        #expect(throws: DefaultsError(.migration, "Stop()", file: file)) {
+        #expect(throws: DefaultsError(.migration, "The migration to version 1 failed: Stop()", file: file)) {
             try DefaultsStore.open(path: file, options: options { $0.migrations = [step] })
         }
         #expect(try DefaultsStore.open(path: file).snapshot() == list(["name": "x"]))

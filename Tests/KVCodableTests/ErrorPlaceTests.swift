@@ -210,10 +210,10 @@ private struct Told: Equatable, CustomStringConvertible {
     func observers() async throws {
         try store.set(list(["name": 5]), at: ["tab"])
         let told = Told("typeMismatch", ["tab", "name"], "Expected String at tab.name, found Int")
-        let tab = Default(wrappedValue: Tab(name: "none"), "tab", in: store)
+        let tab = Preference(wrappedValue: Tab(name: "none"), "tab", in: store)
         #expect(tab.wrappedValue == Tab(name: "none"))
         #expect(Told(tab.error()) == told)
-        let number = Default(wrappedValue: Even(0), "number", in: store)
+        let number = Preference(wrappedValue: Even(0), "number", in: store)
         number.wrappedValue = Even(3)
         #expect(Told(number.error()) == Told("invalidValue", ["number"], "odd"))
         do {
