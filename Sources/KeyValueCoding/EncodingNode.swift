@@ -147,9 +147,7 @@ extension EncodingNode {
     ///
     /// Not counted as a reference: this node holds it until then, as nothing takes the place of one that is in use.
     final func child<T>(_ key: LentKey, of value: T) throws -> Unmanaged<EncodingNode> {
-        guard depth < CodingLimits.depth else {
-            throw invalid(value, key) { _ in CodingLimits.tooDeep(context.place) }
-        }
+        guard depth < CodingLimits.depth else { throw tooDeep(value, key) }
         let child = vacantNode()
         child._withUnsafeGuaranteedRef { child in
             child.encodingParent = .passUnretained(self)
@@ -159,6 +157,12 @@ extension EncodingNode {
             child.isFinished = false
         }
         return child
+    }
+
+    private final func tooDeep<T>(_ value: T, _ key: LentKey) -> any Error {
+        // A lost node has no path, but why it is lost was noted with one.
+        if type(of: self) == EncodingNode.self, let failure = context.failure { return failure }
+        return invalid(value, key) { _ in CodingLimits.tooDeep(context.place) }
     }
 
     private final func vacantNode() -> Unmanaged<EncodingNode> {
@@ -187,16 +191,23 @@ extension EncodingNode {
         if case .named(let name) = slot, let index = deferredNames[name] { return deferred[index].node }
         guard depth < CodingLimits.depth else {
             fail(invalid("", LentKey.index(elements)) { _ in CodingLimits.tooDeep(context.place) })
-            return EncodingNode(context)
+            return lostNode()
         }
         let node = makeDetachedNode()
+        node.depth = depth + 1
         // What is written now is lost: to hold the node would be for ever.
         if isFinished || type(of: self) == EncodingNode.self { return node }
         node.parent = self
         node.key = key
-        node.depth = depth + 1
         if case .named(let name) = slot { deferredNames[name] = deferred.count }
         deferred.append(Deferred(slot: slot, position: position, node: node))
+        return node
+    }
+
+    /// A node for what cannot be written. As deep as this one, so that values inside values end there, too.
+    final func lostNode() -> EncodingNode {
+        let node = EncodingNode(context)
+        node.depth = depth
         return node
     }
 
