@@ -42,6 +42,7 @@ extension DefaultsStore {
     /// Runs the steps that the store has not seen.
     func migrate(_ migrations: [DefaultsMigration]) throws(DefaultsError) {
         let steps = migrations.sorted { $0.version < $1.version }
+        if let first = steps.first, first.version < 1 { throw .belowOne(first.version) }
         guard let last = steps.last, try !isCurrent(last.version), !isReadOnly else { return }
         do {
             try transaction { transaction in
@@ -88,7 +89,7 @@ extension DefaultsTransaction {
     /// - Throws: ``DefaultsError/Code/migration`` when the store has a newer version, ``DefaultsError/Code/misuse`` for a
     ///   version below 1.
     public func beginMigration(to version: Int) throws(DefaultsError) -> Int? {
-        guard version >= 1 else { throw DefaultsError(.misuse, "Expected a version from 1, found \(version)") }
+        guard version >= 1 else { throw .belowOne(version) }
         try checkUsable()
         if try store.isCurrent(version) { return nil }
         let found = try store.version()
@@ -118,5 +119,11 @@ extension DefaultsTransaction {
             }
             try store.run(validation, path, value)
         }
+    }
+}
+
+extension DefaultsError {
+    fileprivate static func belowOne(_ version: Int) -> DefaultsError {
+        DefaultsError(.misuse, "Expected a version from 1, found \(version)")
     }
 }
