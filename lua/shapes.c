@@ -20,14 +20,16 @@
 
 static int has_keys(const kvl_shape *shape, const kv_node *keys, size_t count,
                     const char *bytes) {
-  if (shape->count != count) return 0;
+  if (shape->count != count || keys[0].count != shape->lengths[0]) return 0;
   uint64_t start = keys[0].payload;
-  int is_together = 1;
+  uint32_t other_lengths = 0;
+  uint64_t other_places = 0;
   for (size_t i = 0; i < count; i++) {
-    if (keys[i].count != shape->lengths[i]) return 0;
-    is_together &= keys[i].payload - start == shape->offsets[i];
+    other_lengths |= keys[i].count ^ shape->lengths[i];
+    other_places |= (keys[i].payload - start) ^ shape->offsets[i];
   }
-  if (is_together)
+  if (other_lengths) return 0;
+  if (!other_places) /* the keys stand together, as this module writes them */
     return memcmp(bytes + start, shape->text, shape->text_length) == 0;
   for (size_t i = 0; i < count; i++)
     if (memcmp(bytes + keys[i].payload, shape->text + shape->offsets[i],

@@ -81,13 +81,12 @@ static size_t write_shaped(Walk *walk, int table, Frame *frame,
                            uint32_t *distances, int *is_over) {
   lua_State *L = walk->L;
   size_t count = 0;
+  frame->shape = shape;
   do {
     if (count == shape->count || lua_topointer(L, -2) != shape->written[count])
-      return count;
-    size_t place = shape->places[count];
-    frame->key = shape->texts[place];
-    frame->key_length = shape->lengths[place];
+      break;
     size_t distance = walk->state->nodes.count - header;
+    frame->index = (lua_Integer)count;
     if (distance >= KV_NODE_KEY) {
       fail(walk, frame, KV_LIMIT_EXCEEDED, "too many values", NULL);
       return SIZE_MAX;
@@ -95,8 +94,9 @@ static size_t write_shaped(Walk *walk, int table, Frame *frame,
     distances[count++] = (uint32_t)distance;
     if (!write_value(walk, -1, frame)) return SIZE_MAX;
     lua_pop(L, 1);
-  } while (lua_next(L, table));
-  *is_over = 1;
+    *is_over = !lua_next(L, table);
+  } while (!*is_over);
+  frame->shape = NULL;
   return count;
 }
 
@@ -223,7 +223,7 @@ static int is_cycle(lua_State *L, const Frame *frame, int table) {
 KVL_HOT __attribute__((noinline)) static int write_table(Walk *walk, int index,
                                                          const Frame *outer) {
   lua_State *L = walk->L;
-  Frame frame = {outer, index, NULL, 0, 0, 0, 0};
+  Frame frame = {outer, index, NULL, 0, NULL, 0, 0, 0};
   uint32_t kind = 0;
   frame.depth = outer ? outer->depth + 1 : 1;
   if (frame.depth > KVL_DEPTH)

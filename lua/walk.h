@@ -15,7 +15,8 @@ typedef struct Frame {
   int table;       /* stack index */
   const char *key; /* of a dictionary, or NULL */
   size_t key_length;
-  lua_Integer index;   /* of an array */
+  const kvl_shape *shape; /* whose keys the walk goes through, or NULL */
+  lua_Integer index;      /* of an array, or of the shape's keys as written */
   uintptr_t signature; /* of a dictionary: the sum of its keys' addresses */
   int depth;
 } Frame;
@@ -112,8 +113,10 @@ static int fail(Walk *walk, const Frame *place, kv_status status,
   steps->count = depth;
   for (; place; place = place->outer) {
     kv_step *step = (kv_step *)steps->data + --depth;
-    step->key.data = place->key;
-    step->key.length = place->key_length;
+    const kvl_shape *shape = place->shape;
+    size_t at = shape ? shape->places[place->index] : 0;
+    step->key.data = shape ? shape->texts[at] : place->key;
+    step->key.length = shape ? shape->lengths[at] : place->key_length;
     step->index = place->index - 1;
   }
   return 0;

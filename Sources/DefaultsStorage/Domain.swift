@@ -220,12 +220,14 @@ extension Domain {
 
     /// Sets the value of a top-level key in one turn of the lock, where a glance shows that nothing speaks against it;
     /// false, and nothing is changed, where more has to be looked at. Only for a handle whose every key may be set, and
-    /// for a value that is a whole document, with these facts, under a key that ``isUnmarked(_:of:)``.
+    /// for a value that is a whole document, with these facts, under a key that ``isUnmarked(_:of:)``. Bytes that may
+    /// not be UTF-8 are set where they stand already.
     ///
     /// Exchanges the entry for what stood there before, which so is freed without the lock.
     @inline(__always)
     func setAtOnce(
-        _ entry: inout DeltaEntry, _ facts: DocumentFacts, _ key: UnsafeBufferPointer<UInt8>, _ handle: HandleState
+        _ entry: inout DeltaEntry, _ facts: DocumentFacts, _ key: UnsafeBufferPointer<UInt8>, isUTF8: Bool,
+        _ handle: HandleState
     ) throws(DefaultsError) -> Bool {
         lock.lock()
         guard !handle.isClosed, !isRefused, open == nil, rules.isFit(facts) else {
@@ -234,7 +236,7 @@ extension Domain {
         }
         // A key that stands there has been looked at before.
         let isReplaced = borrowedDelta._withUnsafeGuaranteedRef { $0.exchangeRecent(&entry, for: key) }
-        guard isReplaced || !hasControl(key) else {
+        guard isReplaced || isUTF8 && !hasControl(key) else {
             lock.unlock()
             return false
         }

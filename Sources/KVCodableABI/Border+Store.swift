@@ -137,16 +137,18 @@ private func durability(_ value: kv_durability) throws(Failure) -> DefaultsDurab
 /// What can be read and written: the store, or a transaction.
 typealias Storage = any PropertyListStorage
 
-/// A path's one key, as its bytes: the most frequent path, for which no String is made.
+/// A path's one key, as its bytes: the most frequent path, for which no String is made. They have still to be checked
+/// by ``checkUTF8(_:)``, unless they are found among the keys of a store.
+@inline(__always)
 func onlyKey(
     _ steps: UnsafePointer<kv_step>?, _ count: Int
 ) throws(Failure) -> UnsafeBufferPointer<UInt8>? {
     guard count == 1, let key = steps?.pointee.key, key.data != nil else { return nil }
-    let bytes = try key.bytes("a key of the path")
-    guard ByteSurvey(bytes).isASCII || isValidUTF8(bytes) else {
-        throw .invalidArgument("a key of the path is not UTF-8")
-    }
-    return bytes.bindMemory(to: UInt8.self)
+    return try key.bytes("a key of the path").bindMemory(to: UInt8.self)
+}
+
+func checkUTF8(_ key: UnsafeBufferPointer<UInt8>) throws(Failure) {
+    guard isValidUTF8(UnsafeRawBufferPointer(key)) else { throw .invalidArgument("a key of the path is not UTF-8") }
 }
 
 /// The value at the path, as the type shows it where there is one.
@@ -163,7 +165,12 @@ func read(
     _ store: DefaultsStore, _ steps: UnsafePointer<kv_step>?, _ count: Int, typed type: OpaquePointer? = nil
 ) throws -> PropertyList? {
     guard let key = try onlyKey(steps, count) else { return try read(store, steps, count, as: type) }
-    guard let type else { return try store.value(forUTF8Key: key) }
+    guard let type else {
+        if let value = try store.value(forUTF8Key: key) { return value }
+        try checkUTF8(key)
+        return nil
+    }
+    try checkUTF8(key)
     return try Handle.lend(type, as: TypeHandle.self) { try store.value(forUTF8Key: key, as: $0.type) }
 }
 
@@ -187,9 +194,10 @@ func write(
 ) throws -> Int {
     guard let key = try onlyKey(steps, count) else { return try write(store, steps, count, value, type, flags) }
     guard let type else {
-        try store.set(consume value, forUTF8Key: key)
+        try store.set(consume value, forBytes: key, check: checkUTF8)
         return 0
     }
+    try checkUTF8(key)
     let options = try encodeOptions(flags)
     return try Handle.lend(type, as: TypeHandle.self) {
         try store.set(value, forUTF8Key: key, as: $0.type, options: options)

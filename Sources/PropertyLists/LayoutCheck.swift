@@ -20,8 +20,13 @@ struct LayoutCheck {
     /// them does not matter.
     static let padding = 8
 
-    /// - Parameter block: `nodeCount` nodes, behind them `byteCount` bytes, and behind these the padding.
-    init(block: UnsafeMutableRawPointer, nodeCount: Int, byteCount: Int, limits: PropertyListLimits) {
+    /// - Parameters:
+    ///   - block: `nodeCount` nodes, behind them `byteCount` bytes, and behind these the padding.
+    ///   - survey: what these bytes are.
+    init(
+        block: UnsafeMutableRawPointer, nodeCount: Int, byteCount: Int, _ survey: ByteSurvey,
+        _ limits: PropertyListLimits
+    ) {
         nodes = block.bindMemory(to: kv_node.self, capacity: nodeCount)
         self.nodeCount = nodeCount
         let tail = block + nodeCount * MemoryLayout<kv_node>.stride
@@ -29,7 +34,6 @@ struct LayoutCheck {
         self.byteCount = byteCount
         self.limits = limits
         unclaimed = byteCount
-        let survey = ByteSurvey(UnsafeRawBufferPointer(start: tail, count: byteCount))
         isASCII = survey.isASCII
         facts.isPlainText = survey.isPlain
     }

@@ -6,11 +6,11 @@ import Testing
 @Suite struct TreeValidationTests {
     static let key: UInt32 = 0x8000_0000
 
-    static func copy(_ nodes: [kv_node], _ bytes: [UInt8] = [], depth: Int = 512) throws -> PropertyList {
+    static func copy(
+        _ nodes: [kv_node], _ bytes: [UInt8] = [], limits: PropertyListLimits? = nil
+    ) throws -> PropertyList {
         try nodes.withUnsafeBufferPointer { nodes in
-            try bytes.withUnsafeBytes {
-                try PropertyList(validating: nodes, bytes: $0, limits: PropertyListLimits(depth: depth))
-            }
+            try bytes.withUnsafeBytes { try PropertyList(validating: nodes, bytes: $0, limits: limits) }
         }
     }
 
@@ -96,7 +96,7 @@ import Testing
         #expect(invalid?.path == ["a", 1])
         #expect(invalid?.code == .invalidValue)
         let deep = #expect(throws: PropertyListError.self) {
-            try Self.copy([Self.node(9, 1, 2), Self.node(9, 0, 1)], depth: 1)
+            try Self.copy([Self.node(9, 1, 2), Self.node(9, 0, 1)], limits: PropertyListLimits(depth: 1))
         }
         #expect(deep == PropertyListError(.limitExceeded, "Deeper than 1 levels", at: [0]))
     }
