@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Builds and runs a Swift package that depends on this one. Prints TAP.
 
-    packages.py         by path; the README's Swift is built with it
+    packages.py         by path; the README's Swift is built with it, and the documentation's is checked
     packages.py --tag   by a file URL and a tag, of a clone made for it
 """
 import os
@@ -41,6 +41,48 @@ def by_path(folder):
     for number, code in enumerate(snippets, 1):
         (package / "Sources/Readme/main.swift").write_text(code)
         build_and_run(package, "Readme", f"README: Swift snippet {number}", folder, KVCODABLE_PATH=path)
+    check_documentation(package, folder)
+
+
+# What the documentation's code takes for given, and need not say.
+GIVEN = {
+    "store": "let store = try DefaultsStore.open(\"org.example.given\")",
+    "options": "var options = DefaultsStore.Options()",
+    "stored": "let stored = PropertyList.emptyDictionary",
+    "Book": "struct Book: Codable {}",
+    "library": "let library = Library(books: [])",
+}
+
+
+def documentation():
+    """The Swift of the modules' pages and comments, with where it stands."""
+    for page in sorted((ROOT / "Sources").rglob("*.docc/*.md")):
+        yield from ((page, code) for code in re.findall(r"^```swift\n(.*?)^```", page.read_text(), flags=re.M | re.S))
+    for source in sorted((ROOT / "Sources").rglob("*.swift")):
+        text = "".join(re.sub(r"^ *///? ?", "", line) if line.lstrip().startswith("///") else "\n"
+                       for line in source.read_text().splitlines(keepends=True))
+        yield from ((source, code) for code in re.findall(r"^```swift\n(.*?)^```", text, flags=re.M | re.S) if "…" not in code)
+
+
+def complete(code):
+    """The code, with the imports and names that its readers have."""
+    named = [line for name, line in GIVEN.items() if re.search(rf"\b{name}\b", code)
+             and not re.search(rf"\b(?:let|var|struct) {name}\b", code)]
+    imports = "" if "import " in code else "import Foundation\nimport KVCodable\nimport KeyValueCoder\n"
+    return imports + "\n".join(named + [code])
+
+
+def check_documentation(package, folder):
+    """Checks the types of the code against the modules that the package has built."""
+    built = package / ".build/debug"
+    options = ["-swift-version", "6", "-I", built / "Modules", "-I", ROOT / "include"]
+    for module in ["CSystem", "CSQLite"]:
+        options += ["-Xcc", f"-fmodule-map-file={built}/{module}.build/module.modulemap"]
+    for number, (page, code) in enumerate(documentation(), 1):
+        source = folder / f"snippet{number}.swift"
+        source.write_text(complete(code))
+        good, output = run(SWIFT + "c", "-typecheck", *options, source)
+        check(good and "warning:" not in output, f"{page.relative_to(ROOT)}: Swift snippet {number} compiles", output)
 
 
 def by_tag(folder):

@@ -84,4 +84,5 @@ step "the library needs nothing of Swift's" needed
 step "no forced unwrapping of errors or casts, no unsafe flags" no_traps
 step "the page of promises names tests that exist" python3 tools/promises.py
 step "every exported function implements a declaration" no_bare_exports
+step "every public name of the Swift modules has a doc comment" python3 tools/documented.py
 exit $failed

@@ -56,6 +56,7 @@ extension CodableType {
         /// Whether what the type does not know of the stored value goes.
         public var replaces: Bool
 
+        /// What the type does not know is kept, unless `replaces` says that it goes.
         public init(replaces: Bool = false) {
             self.replaces = replaces
         }
@@ -63,6 +64,7 @@ extension CodableType {
 
     /// A value to store.
     public struct Encoded: Sendable, Equatable {
+        /// The stored form, with the unknown parts of the old value that were kept.
         public var list: PropertyList
         /// Stored elements of arrays that held unknown keys and could not be matched with a new element: their unknown
         /// keys are lost.

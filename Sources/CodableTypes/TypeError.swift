@@ -1,7 +1,9 @@
+public import FoundationEssentials
 public import PropertyLists
 
 /// What this room reports: a value that is not of its type, or a type's text or description that is wrong.
 public struct TypeError: Error, Sendable, Hashable {
+    /// What kind of thing is wrong: the first four are about values, the rest about types.
     public enum Code: Sendable, Hashable {
         /// The value is of another kind.
         case mismatch
@@ -23,11 +25,13 @@ public struct TypeError: Error, Sendable, Hashable {
         case redeclared
     }
 
+    /// What kind of thing is wrong, for a program to go by.
     public var code: Code
     /// What was expected, without the place: `Expected String`.
     public var subject: String
     /// What was found: `, found Bool`.
     public var finding: String
+    /// Where the value is, from where the caller said that its path begins; empty for the value itself and for a type.
     public var path: PropertyListPath
     /// The place in a type's text.
     public var location: PropertyListError.Location?
@@ -127,4 +131,9 @@ extension PropertyListKind {
         default: description
         }
     }
+}
+
+extension TypeError: LocalizedError {
+    /// The whole message, so that `localizedDescription` says what was wrong.
+    public var errorDescription: String? { description }
 }

@@ -11,6 +11,7 @@ extension TypeRegistry {
         /// What `init(from:)` and `encode(to:)` find in their coders.
         public var userInfo: [CodingUserInfoKey: any Sendable]
 
+        /// What ``TypeRegistry/register(_:_:)`` is to know; only the name has to be given.
         public init(
             name: String, example: T? = nil, names: [String: String] = [:],
             userInfo: [CodingUserInfoKey: any Sendable] = [:]

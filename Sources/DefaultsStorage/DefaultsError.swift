@@ -1,9 +1,11 @@
 internal import CSystem
+public import FoundationEssentials
 internal import Glibc
 public import PropertyLists
 
 /// What a store reports: what failed, where in the tree, and in which file.
 public struct DefaultsError: Error, Sendable, Hashable {
+    /// What kind of thing failed.
     public enum Code: Sendable, Hashable {
         /// A domain's name that is empty, begins with a dot, or holds `/`, `..` or NUL.
         case invalidName
@@ -25,6 +27,7 @@ public struct DefaultsError: Error, Sendable, Hashable {
         case closed
         /// The file is damaged, and nothing good could be found in its place.
         case corrupt
+        /// The system refuses access to the file or its folder.
         case accessDenied
         /// No room on the device, or over a quota or size limit.
         case noSpace
@@ -46,6 +49,7 @@ public struct DefaultsError: Error, Sendable, Hashable {
         case misuse
     }
 
+    /// What kind of thing failed, for a program to go by.
     public var code: Code
     /// What was expected and what was found, without the place.
     public var message: String
@@ -60,6 +64,15 @@ public struct DefaultsError: Error, Sendable, Hashable {
     /// What the store's schema said, where ``code`` is ``Code/typeMismatch``.
     public var cause: (any DefaultsSchemaError)? { schemaError?.error }
 
+    /// An error of a program's own, such as what ``DefaultsStore/Options/validation`` or a migration's step throws.
+    ///
+    /// - Parameters:
+    ///   - code: what kind of thing is wrong.
+    ///   - message: what was expected and what was found, without the place: ``description`` puts `path` and `file`
+    ///     to it.
+    ///   - path: the place in the tree, from the root of the store.
+    ///   - file: the file that the error is about.
+    ///   - errno: the number that a failed system call gave.
     public init(
         _ code: Code, _ message: String, at path: PropertyListPath = [], file: String? = nil, errno: Int32? = nil
     ) {
@@ -169,4 +182,9 @@ extension DefaultsError {
             throw DefaultsError(error, below: prefix, file: file)
         }
     }
+}
+
+extension DefaultsError: LocalizedError {
+    /// The whole message, so that `localizedDescription` says what was wrong.
+    public var errorDescription: String? { description }
 }

@@ -53,6 +53,7 @@ extension DefaultsStore {
         return real == real.rounded() && abs(real) < 1e15 ? "\(Int(real))" : "\(real)"
     }
 
+    /// A copy of a data value's bytes; nil for another kind and for an absent key.
     public func data(forKey key: String) throws(DefaultsError) -> [UInt8]? { try value(forKey: key)?.data }
 
     /// An array; nil for another kind.
@@ -87,12 +88,17 @@ extension DefaultsStore {
 
 /// A layer of the search list.
 public enum DefaultsLayer: Sendable, Hashable {
+    /// The administrator's file: its keys cannot be changed by programs.
     case managed
+    /// What the program was started with; see ``DefaultsStore/arguments(from:)``. It is never written to a file.
     case arguments
+    /// The store's own file: what is set goes there.
     case application
     /// A suite, by its place among the options' suites.
     case suite(Int)
+    /// What all stores of the user that are opened by name share: `.GlobalPreferences.plist`.
     case global
+    /// The handle's registered defaults, for keys that no other layer has.
     case registered
 }
 

@@ -10,13 +10,17 @@ internal import PropertyLists
 public struct DefaultsMigration: Sendable {
     /// The version that the step leads to, from 1.
     public var version: Int
+    /// Makes the changes, on the thread that opens the store. What it throws leaves the store as it was and fails the
+    /// opening: a ``DefaultsError`` as it is, any other error as ``DefaultsError/Code/migration``.
     public var step: @Sendable (DefaultsTransaction) throws -> Void
 
+    /// A step to `version`, counted from 1, from the version before it.
     public init(to version: Int, _ step: @escaping @Sendable (DefaultsTransaction) throws -> Void) {
         self.version = version
         self.step = step
     }
 
+    /// The top-level key of a store's version, an integer: `KVStoreVersion`.
     public static var versionKey: String { "KVStoreVersion" }
 }
 
@@ -38,16 +42,28 @@ extension DefaultsStore {
     /// Runs the steps that the store has not seen.
     func migrate(_ migrations: [DefaultsMigration]) throws(DefaultsError) {
         let steps = migrations.sorted { $0.version < $1.version }
+        if let first = steps.first, first.version < 1 { throw .belowOne(first.version) }
         guard let last = steps.last, try !isCurrent(last.version), !isReadOnly else { return }
         do {
             try transaction { transaction in
                 guard let old = try transaction.beginMigration(to: last.version) else { return }
-                for step in steps where step.version > old { try step.step(transaction) }
+                for step in steps where step.version > old { try run(step, transaction) }
             }
         } catch let error as DefaultsError {
             throw error
         } catch {
             throw DefaultsError(.migration, "\(error)", file: file)
+        }
+    }
+
+    private func run(_ migration: DefaultsMigration, _ transaction: DefaultsTransaction) throws(DefaultsError) {
+        do {
+            try migration.step(transaction)
+        } catch let error as DefaultsError {
+            throw error
+        } catch {
+            throw DefaultsError(
+                .migration, "The migration to version \(migration.version) failed: \(error)", file: file)
         }
     }
 
@@ -73,7 +89,7 @@ extension DefaultsTransaction {
     /// - Throws: ``DefaultsError/Code/migration`` when the store has a newer version, ``DefaultsError/Code/misuse`` for a
     ///   version below 1.
     public func beginMigration(to version: Int) throws(DefaultsError) -> Int? {
-        guard version >= 1 else { throw DefaultsError(.misuse, "Expected a version from 1, found \(version)") }
+        guard version >= 1 else { throw .belowOne(version) }
         try checkUsable()
         if try store.isCurrent(version) { return nil }
         let found = try store.version()
@@ -103,5 +119,11 @@ extension DefaultsTransaction {
             }
             try store.run(validation, path, value)
         }
+    }
+}
+
+extension DefaultsError {
+    fileprivate static func belowOne(_ version: Int) -> DefaultsError {
+        DefaultsError(.misuse, "Expected a version from 1, found \(version)")
     }
 }

@@ -7,7 +7,10 @@ extension DefaultsStore {
         public enum Engine: Sendable, Hashable {
             /// By the file's name: SQLite for `.sqlite` and `.db`, else a property list.
             case automatic
+            /// A property-list file, XML unless ``DefaultsStore/Options/format`` says otherwise, whatever its name.
             case propertyList
+            /// A SQLite database, whatever its name; opening fails with ``DefaultsError/Code/unavailable`` where the
+            /// system has no SQLite.
             case sqlite
             /// Nowhere: for tests and scratch. No file is read or written, and no other handle sees the values.
             case memory
@@ -54,6 +57,8 @@ extension DefaultsStore {
         /// Steps that bring an older store up to date; see ``DefaultsMigration``.
         public var migrations: [DefaultsMigration] = []
 
+        /// A store that is written, as an XML property list unless its name says otherwise, with no defaults, check or
+        /// schema.
         public init() {}
     }
 }

@@ -13,6 +13,7 @@ public enum DefaultsScope: Sendable, Hashable {
 
 /// A difference between what a watch has told of and what is there now.
 public struct DefaultsChange: Sendable, Hashable {
+    /// The place that has changed, from the root of the store; as deep as the watch's ``DefaultsScope`` looks.
     public var path: PropertyListPath
     /// nil when there was nothing.
     public var old: PropertyList?

@@ -261,31 +261,6 @@ extension Domain {
         try carryOut(consequence)
     }
 
-    /// Sets what is at `path` inside the value of a top-level key; `lower` is the value that lower layers give it.
-    ///
-    /// - Parameter generation: the one that the change was looked at for; nil for whichever.
-    /// - Returns: nil, and nothing is changed, where there is another generation now.
-    func set(
-        _ value: PropertyList, at path: PropertyListPath, of key: UnsafeBufferPointer<UInt8>,
-        over lower: PropertyList?, ifGeneration generation: UInt64?
-    ) throws(DefaultsError) -> Bool? {
-        let own = value.isWholeDocument ? value : value.compacted()
-        return try change(key, over: lower, generation) { (target) throws(PropertyListError) in
-            try target.set(own, at: path, of: key, over: try below(key))
-            return true
-        }
-    }
-
-    /// Removes what is at `path` inside the value of a key; says whether something was there. As `set`.
-    func remove(
-        at path: PropertyListPath, of key: UnsafeBufferPointer<UInt8>, over lower: PropertyList?,
-        ifGeneration generation: UInt64?
-    ) throws(DefaultsError) -> Bool? {
-        try change(key, over: lower, generation) { (target) throws(PropertyListError) in
-            try target.remove(at: path, of: key, over: try below(key))
-        }
-    }
-
     /// Removes a top-level key; says whether it was there.
     func remove(_ key: UnsafeBufferPointer<UInt8>) throws(DefaultsError) -> Bool {
         lock.lock()
@@ -313,45 +288,9 @@ extension Domain {
         return base[utf8: key] != nil
     }
 
-    private func change(
-        _ key: UnsafeBufferPointer<UInt8>, over lower: PropertyList?, _ generation: UInt64?,
-        _ body: (Delta) throws(PropertyListError) -> Bool
-    ) throws(DefaultsError) -> Bool? {
-        // A change by path depends on what others wrote: with immediate durability it is made on what is there now.
-        if lock.withLock({ handles.durability == .immediate && !isInTransaction }) {
-            return try transaction(until: .after(.seconds(10))) { () throws(DefaultsError) in
-                try changeInMemory(key, over: lower, generation, body)
-            }
-        }
-        return try changeInMemory(key, over: lower, generation, body)
-    }
-
-    private func changeInMemory(
-        _ key: UnsafeBufferPointer<UInt8>, over lower: PropertyList?, _ wanted: UInt64?,
-        _ body: (Delta) throws(PropertyListError) -> Bool
-    ) throws(DefaultsError) -> Bool? {
-        var isLate = false
-        let consequence = try lock.withLock { () throws(DefaultsError) -> Consequence? in
-            if let refusal { throw refusal }
-            isLate = wanted.map { $0 != generation } ?? false
-            if isLate { return nil }
-            let target = self.target
-            if let lower, try lookUp(key, [], in: target) == nil { target.set(lower, for: key) }
-            do throws(PropertyListError) {
-                return try body(target) ? noteChange(of: key) : nil
-            } catch {
-                let prefix = PropertyListPath([.key(String(decoding: key, as: UTF8.self))])
-                throw DefaultsError(error, below: prefix)
-            }
-        }
-        guard let consequence else { return isLate ? nil : false }
-        try carryOut(consequence)
-        return true
-    }
-
     /// Counts a change and says what has to follow, with the lock held.
     @inline(__always)
-    private func noteChange(of key: UnsafeBufferPointer<UInt8>) -> Consequence {
+    func noteChange(of key: UnsafeBufferPointer<UInt8>) -> Consequence {
         generation &+= 1
         inbox.noteChange(of: key)
         if open != nil, target !== delta { return .none }
@@ -365,7 +304,7 @@ extension Domain {
         }
     }
 
-    private func carryOut(_ consequence: Consequence) throws(DefaultsError) {
+    func carryOut(_ consequence: Consequence) throws(DefaultsError) {
         switch consequence {
         case .none: break
         case .schedule: Flusher.shared.schedule(self)

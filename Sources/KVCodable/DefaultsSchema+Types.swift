@@ -22,5 +22,6 @@ extension DefaultsSchema {
 }
 
 extension TypeError: DefaultsSchemaError {
+    /// The whole message, with the place, where indexes are counted from `firstIndex`.
     public func message(firstIndex: Int) -> String { message(firstIndex: firstIndex, root: "") }
 }

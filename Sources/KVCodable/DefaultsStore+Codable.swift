@@ -8,8 +8,9 @@ extension DefaultsStore {
     /// The value of a key as a Swift type; nil when the key is absent, and only then.
     ///
     /// - Parameter decoder: the strategies; the default ones read what ``encode(_:forKey:encoder:)`` writes.
-    /// - Throws: `DecodingError` with the path, below the key, of what does not fit the type; ``DefaultsError`` of the
-    ///   store.
+    /// - Throws: `DecodingError` for what does not fit the type, whose coding path begins with the key and whose text
+    ///   names the place in the store: `Expected String at window.tabs[0].name, found Int`; `PropertyListError` for a
+    ///   damaged archive; ``DefaultsError`` of the store.
     public func decode<Value: Decodable>(
         _ type: Value.Type = Value.self, forKey key: String, decoder: KeyValueDecoder = KeyValueDecoder()
     ) throws -> Value? {
@@ -17,13 +18,15 @@ extension DefaultsStore {
     }
 
     /// The value at a path as a Swift type; nil when nothing is there, and only then.
+    ///
+    /// - Throws: as ``decode(_:forKey:decoder:)``; the coding path of an error begins with all of `path`.
     public func decode<Value: Decodable>(
         _ type: Value.Type = Value.self, at path: PropertyListPath, decoder: KeyValueDecoder = KeyValueDecoder()
     ) throws -> Value? {
         guard let list = try value(at: path) else { return nil }
         // An older program may have archived the value: it is read without its classes, but for a type of raw bytes.
         let isArchive = list.isKeyedArchive && type != Data.self
-        return try decoder.decode(type, from: isArchive ? try list.unarchived() : list)
+        return try decoder.decode(type, from: isArchive ? try list.unarchived(from: path) : list, at: path)
     }
 
     /// Sets a key to a value of a Swift type, stored as what a person can read: dictionaries, arrays and scalars.
@@ -33,7 +36,8 @@ extension DefaultsStore {
     /// matches them. A nil is a removal.
     ///
     /// - Returns: how many stored elements with unknown keys could not be matched with a new one, and went.
-    /// - Throws: `EncodingError` with the path of what cannot be encoded; ``DefaultsError`` of the store.
+    /// - Throws: `EncodingError` for what cannot be encoded, whose coding path begins with the key and whose text names
+    ///   the place in the store; ``DefaultsError`` of the store. Nothing is changed then.
     @discardableResult
     public func encode<Value: Codable>(
         _ value: Value, forKey key: String, encoder: KeyValueEncoder = KeyValueEncoder()
@@ -46,7 +50,7 @@ extension DefaultsStore {
     public func encode<Value: Codable>(
         _ value: Value, at path: PropertyListPath, encoder: KeyValueEncoder = KeyValueEncoder()
     ) throws -> Int {
-        guard let new = try Self.tree(value, encoder) else {
+        guard let new = try Self.tree(value, encoder, at: path) else {
             _ = try remove(at: path)
             return 0
         }
@@ -101,9 +105,11 @@ extension DefaultsStore {
         }
     }
 
-    private static func tree<Value: Encodable>(_ value: Value, _ encoder: KeyValueEncoder) throws -> PropertyList? {
+    private static func tree<Value: Encodable>(
+        _ value: Value, _ encoder: KeyValueEncoder, at path: PropertyListPath? = nil
+    ) throws -> PropertyList? {
         if (value as? any OptionalValue)?.isNil == true { return nil }
-        return try encoder.encodeToPropertyList(value)
+        return try encoder.encodeToPropertyList(value, at: path)
     }
 
     private static func merge<Value: Codable>(

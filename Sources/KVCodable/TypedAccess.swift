@@ -4,8 +4,11 @@ public import PropertyLists
 
 /// What values can be read from and written to by path: a store, or a transaction on one.
 public protocol PropertyListStorage {
+    /// The value at `path`, nil when nothing is there; as a store's `value(at:)`.
     func value(at path: PropertyListPath) throws(DefaultsError) -> PropertyList?
+    /// Sets the value at `path`; as a store's `set(_:at:)`.
     func set(_ value: PropertyList, at path: PropertyListPath) throws(DefaultsError)
+    /// Removes what is at `path` and says whether something was there; as a store's `remove(at:)`.
     func remove(at path: PropertyListPath) throws(DefaultsError) -> Bool
 }
 
@@ -59,7 +62,7 @@ extension CodableType {
         _ stored: PropertyList, at path: PropertyListPath = [], limits: PropertyListLimits = PropertyListLimits()
     ) throws -> PropertyList {
         let isArchive = mayUnarchive(stored) && stored.isKeyedArchive
-        return try decode(isArchive ? try stored.unarchived(limits: limits) : stored, at: path)
+        return try decode(isArchive ? try stored.unarchived(from: path, limits: limits) : stored, at: path)
     }
 }
 
@@ -104,7 +107,7 @@ extension DefaultsStore {
     ) throws -> Bool {
         try transaction { transaction in
             guard let archive = try transaction.value(at: path), archive.isKeyedArchive else { return false }
-            let value = try type.decode(try archive.unarchived(), at: path)
+            let value = try type.decode(try archive.unarchived(from: path), at: path)
             if keepingOld { try transaction.keep(archive, beside: path) }
             try transaction.set(try type.encode(value, at: path).list, at: path)
             return true

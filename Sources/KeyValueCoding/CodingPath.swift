@@ -1,3 +1,5 @@
+internal import PropertyLists
+
 /// The key of an element of an array.
 struct IndexKey: CodingKey {
     let index: Int
@@ -44,13 +46,29 @@ enum LentKey {
 }
 
 extension [any CodingKey] {
-    /// The path as errors print it: `SELF.names[2]`.
-    var text: String {
-        reduce(into: "SELF") { text, key in
-            if let index = key.intValue {
-                text += "[\(index)]"
-            } else {
-                text += ".\(key.stringValue)"
+    /// The path as errors print it, from the value that is coded: `SELF.names[2]`.
+    var text: String { reduce(into: "SELF") { $0.append(step: $1) } }
+
+    /// The path as errors print it, from the root of what holds the value that is coded: `window.names[2]`.
+    var textFromRoot: String { isEmpty ? text : reduce(into: "") { $0.append(step: $1) } }
+}
+
+extension String {
+    fileprivate mutating func append(step key: any CodingKey) {
+        if let index = key.intValue {
+            self += "[\(index)]"
+        } else {
+            self += isEmpty ? key.stringValue : ".\(key.stringValue)"
+        }
+    }
+}
+
+extension PropertyListPath {
+    var codingPath: [any CodingKey] {
+        steps.map { step in
+            switch step {
+            case .key(let name): NameKey(name)
+            case .index(let index): IndexKey(index)
             }
         }
     }

@@ -1,8 +1,11 @@
 internal import FoundationEssentials
+internal import PropertyLists
 
 /// What all decoders and containers of one call of `decode` share. Used by one thread.
 final class DecodingContext {
     let options: KeyValueDecoder
+    /// Where the value is in what holds it, such as a store: paths begin with it. Nil for a value on its own.
+    let place: PropertyListPath?
     let converts: Bool
     let passesFloats: Bool
     /// Whether a date is a date under the strategy.
@@ -24,8 +27,9 @@ final class DecodingContext {
 
     /// - Parameter forTree: whether the values come from a property-list tree, where a null is always nil, and
     ///   `"$null"` takes the place of an Optional without a value.
-    init(_ options: consuming KeyValueDecoder, forTree: Bool = false) {
+    init(_ options: consuming KeyValueDecoder, forTree: Bool = false, place: PropertyListPath? = nil) {
         self.options = options
+        self.place = place
         readsSpelledValues = forTree
         if case .useDefaultKeys = self.options.keyDecodingStrategy { converts = false } else { converts = true }
         if case .pass = self.options.nonConformingFloatDecodingStrategy {
@@ -52,6 +56,9 @@ final class DecodingContext {
     private static func isSpelledManyWays(_ text: String) -> Bool {
         text.utf8.contains { $0 >= 0x80 || "K;`".utf8.contains($0) }
     }
+
+    /// A path as errors print it.
+    func text(of path: [any CodingKey]) -> String { place == nil ? path.text : path.textFromRoot }
 
     /// How a type is decoded that is none of the known ones. What was found out is remembered: asking a type for a
     /// conformance that it lacks costs as much as decoding a number.

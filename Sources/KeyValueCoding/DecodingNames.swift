@@ -1,3 +1,5 @@
+internal import PropertyLists
+
 /// How the keys that a type asks for become names in a dictionary.
 enum DecodingNames {
     case asTheyAre
@@ -44,7 +46,7 @@ extension DecodingNode {
         case .useDefaultKeys: return .asTheyAre
         case .convertFromSnakeCase: return .snakeCase
         case .custom(let convert):
-            let path = codingPath
+            let path = codingPath.dropFirst(context.place?.steps.count ?? 0)
             var mapped: [String: String] = [:]
             // Of names that become the same, the one that is the property's own wins, then the first in order.
             for name in names.sorted() {

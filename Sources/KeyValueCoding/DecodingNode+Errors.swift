@@ -8,7 +8,7 @@ extension DecodingNode {
         let path = path(key)
         let isNil = isPresent(scalar, at: slot) == false
         let found = isNil ? "nil" : typeName(at: slot)
-        let text = "Expected \(expected ?? "\(type)") at \(path.text), found \(found)"
+        let text = "Expected \(expected ?? "\(type)") at \(context.text(of: path)), found \(found)"
         let context = DecodingError.Context(codingPath: path, debugDescription: text)
         return isNil ? .valueNotFound(type, context) : .typeMismatch(type, context)
     }
@@ -16,13 +16,13 @@ extension DecodingNode {
     /// The number at `slot` cannot be held by `type`.
     final func inexact<T>(_ type: T.Type, at slot: DecodingSlot, _ key: (any CodingKey)?) -> DecodingError {
         let path = path(key)
-        let text = "\(typeName(at: slot)) at \(path.text), cannot be exactly represented by \(type)"
+        let text = "\(typeName(at: slot)) at \(context.text(of: path)), cannot be exactly represented by \(type)"
         return .typeMismatch(type, .init(codingPath: path, debugDescription: text))
     }
 
     /// There is no value at `slot`. The path of the error is the container's.
     final func missing(_ slot: DecodingSlot, _ key: (any CodingKey)?) -> DecodingError {
-        let place = path(key).text
+        let place = context.text(of: path(key))
         let text =
             if case .index = slot { "Array does not contain index \(place)" } else {
                 "Dictionary does not contain key \(place)"
@@ -34,8 +34,8 @@ extension DecodingNode {
         at key: (any CodingKey)?, underlying: (any Error)? = nil, _ message: (String) -> String
     ) -> DecodingError {
         let path = path(key)
-        return .dataCorrupted(
-            .init(codingPath: path, debugDescription: message(path.text), underlyingError: underlying))
+        let text = message(context.text(of: path))
+        return .dataCorrupted(.init(codingPath: path, debugDescription: text, underlyingError: underlying))
     }
 
     /// Where a dictionary is read as data, keys that Swift takes for one would lose a value.
@@ -52,13 +52,13 @@ extension DecodingNode {
     }
 
     final func tooDeep(_ key: (any CodingKey)?) -> DecodingError {
-        corrupted(at: key) { _ in "Values are nested deeper than \(CodingLimits.depth) levels" }
+        corrupted(at: key) { _ in CodingLimits.tooDeep(context.place) }
     }
 
     /// The error of a strategy's closure with the path: its own `DecodingError` keeps its kind and what underlies it.
     final func wrapped(_ error: any Error, _ type: String, _ key: (any CodingKey)?) -> DecodingError {
         let path = path(key)
-        let text = "\(type) at \(path.text) cannot be decoded. \(message(of: error))"
+        let text = "\(type) at \(context.text(of: path)) cannot be decoded. \(message(of: error))"
         guard let own = error as? DecodingError, let underlying = own.context?.underlyingError else {
             return rewrapped(error, .init(codingPath: path, debugDescription: text, underlyingError: error))
         }

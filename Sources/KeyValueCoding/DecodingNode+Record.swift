@@ -46,8 +46,8 @@ extension DecodingNode {
         let record = KeyRecord(isExact: true)
         self.record = record
         let value = try decode(self)
-        let paths = record.leftOver()
-        if !paths.isEmpty { try tell(LeftOverKeys(paths: paths)) }
+        let paths = record.leftOver(below: context.place?.codingPath ?? [])
+        if !paths.isEmpty { try tell(LeftOverKeys(paths, context)) }
         return value
     }
 }

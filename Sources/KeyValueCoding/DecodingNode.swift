@@ -94,7 +94,7 @@ extension DecodingNode {
             node = current.parent?.takeUnretainedValue()
         }
         path.reverse()
-        return path
+        return context.place.map { $0.codingPath + path } ?? path
     }
 
     private final var codingKey: (any CodingKey)? {

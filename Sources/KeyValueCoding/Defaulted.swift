@@ -11,6 +11,7 @@
 /// }
 /// ```
 public protocol DefaultSource {
+    /// The type of the property.
     associatedtype Value
 
     /// The value of a property whose key is missing.
@@ -22,10 +23,12 @@ public protocol DefaultSource {
 ///
 /// It is coded as its value alone, by this module's coders and by every other.
 @propertyWrapper public struct Defaulted<Source: DefaultSource> {
+    /// The property's value: what was decoded, or the default.
     public var wrappedValue: Source.Value
     /// Whether there was nothing to decode, so that the value is, or was at first, the default.
     public private(set) var isMissing = false
 
+    /// A property with a value of its own in place of the default.
     public init(wrappedValue: Source.Value) { self.wrappedValue = wrappedValue }
 
     /// The default.
@@ -77,7 +80,9 @@ extension KeyedDecodingContainer {
 
 /// Defaults that need no source of one's own: `@Default.False var isHidden: Bool`.
 public enum Default {
+    /// False, of a Bool.
     public typealias False = Defaulted<Sources.False>
+    /// True, of a Bool.
     public typealias True = Defaulted<Sources.True>
     /// 0, of any numeric type.
     public typealias Zero<Value: Numeric> = Defaulted<Sources.Zero<Value>>
@@ -90,13 +95,19 @@ public enum Default {
 
     /// Where the defaults of ``Default`` come from.
     public enum Sources {
+        /// Gives false.
         public enum False: DefaultSource { public static var defaultValue: Bool { false } }
+        /// Gives true.
         public enum True: DefaultSource { public static var defaultValue: Bool { true } }
+        /// Gives 0 of a numeric type.
         public enum Zero<Value: Numeric>: DefaultSource { public static var defaultValue: Value { .zero } }
+        /// Gives the empty string.
         public enum EmptyString: DefaultSource { public static var defaultValue: String { "" } }
+        /// Gives an empty array, set, or whatever an array literal makes.
         public enum Empty<Value: ExpressibleByArrayLiteral>: DefaultSource {
             public static var defaultValue: Value { [] }
         }
+        /// Gives an empty dictionary.
         public enum EmptyDictionary<Value: ExpressibleByDictionaryLiteral>: DefaultSource {
             public static var defaultValue: Value { [:] }
         }

@@ -1,8 +1,11 @@
 internal import FoundationEssentials
+internal import PropertyLists
 
 /// What all encoders and containers of one call of `encode` share. Used by one thread.
 final class EncodingContext {
     let options: KeyValueEncoder
+    /// Where the value goes in what will hold it, such as a store: paths begin with it. Nil for a value on its own.
+    let place: PropertyListPath?
     let converts: Bool
     let passesFloats: Bool
     /// Whether dictionaries with keys of any kind are to be dictionaries.
@@ -15,8 +18,9 @@ final class EncodingContext {
     /// Nil until a type was asked for.
     @exclusivity(unchecked) private var arrays: ArrayTypes?
 
-    init(_ options: KeyValueEncoder) {
+    init(_ options: KeyValueEncoder, place: PropertyListPath? = nil) {
         self.options = options
+        self.place = place
         if case .keyed = options.dictionaryKeyEncodingStrategy {
             keysDictionaries = true
         } else {
@@ -34,11 +38,14 @@ final class EncodingContext {
         return arrays.array(type)
     }
 
+    /// A path as errors print it.
+    func text(of path: [any CodingKey]) -> String { place == nil ? path.text : path.textFromRoot }
+
     /// The key's name under the key strategy. `path` leads to the container.
     func convertedName(of key: any CodingKey, path: @autoclosure () -> [any CodingKey]) -> String {
         switch options.keyEncodingStrategy {
         case .useDefaultKeys: return key.stringValue
-        case .custom(let convert): return convert(path() + [key]).stringValue
+        case .custom(let convert): return convert(path().dropFirst(place?.steps.count ?? 0) + [key]).stringValue
         case .convertToSnakeCase:
             let name = key.stringValue
             if let known = converted[name] { return known }

@@ -16,7 +16,7 @@ extension EncodingNode: Encoder {
                 unsafeDowncast($0, to: LendingMaker<KeyedEncodingContainer<Key>>.self).container
             }
         }
-        let node = opened(.keyed, context.makers.known(for: keys)) ? self : EncodingNode(context)
+        let node = opened(.keyed, context.makers.known(for: keys)) ? self : lostNode()
         return KeyedEncodingContainer(KeyedEncodingStore<Key>(node, converts: converts(type)))
     }
 
@@ -46,7 +46,7 @@ extension EncodingNode: Encoder {
     }
 
     final func unkeyedContainer() -> any UnkeyedEncodingContainer {
-        UnkeyedEncodingStore(opened(.unkeyed, nil) ? self : EncodingNode(context))
+        UnkeyedEncodingStore(opened(.unkeyed, nil) ? self : lostNode())
     }
 
     final func singleValueContainer() -> any SingleValueEncodingContainer {

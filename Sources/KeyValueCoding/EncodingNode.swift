@@ -119,7 +119,7 @@ extension EncodingNode {
             node = current.parent ?? current.encodingParent?.takeUnretainedValue()
         }
         path.reverse()
-        return path
+        return context.place.map { $0.codingPath + path } ?? path
     }
 
     final func path(_ key: LentKey) -> [any CodingKey] {
@@ -130,13 +130,8 @@ extension EncodingNode {
         _ value: Any, _ key: LentKey, underlying: (any Error)? = nil, _ message: (String) -> String
     ) -> EncodingError {
         let path = path(key)
-        return .invalidValue(
-            value, .init(codingPath: path, debugDescription: message(path.text), underlyingError: underlying))
-    }
-
-    private final func tooDeep(_ value: Any, at path: [any CodingKey]) -> EncodingError {
-        let text = "Values are nested deeper than \(CodingLimits.depth) levels"
-        return .invalidValue(value, .init(codingPath: path, debugDescription: text))
+        let text = message(context.text(of: path))
+        return .invalidValue(value, .init(codingPath: path, debugDescription: text, underlyingError: underlying))
     }
 
     /// Notes the first error where nothing may throw; `encode` throws it in the end.
@@ -166,6 +161,13 @@ extension EncodingNode {
         return child
     }
 
+    private final func tooDeep(_ value: Any, at path: [any CodingKey]) -> any Error {
+        // A lost node has no path, but why it is lost was noted with one.
+        if type(of: self) == EncodingNode.self, let failure = context.failure { return failure }
+        let text = CodingLimits.tooDeep(context.place)
+        return EncodingError.invalidValue(value, .init(codingPath: path, debugDescription: text))
+    }
+
     private final func vacantNode() -> Unmanaged<EncodingNode> {
         if isKnownUniquelyReferenced(&spare), let last = spare, !last.lends { return .passUnretained(last) }
         let node = makeNode()
@@ -192,16 +194,23 @@ extension EncodingNode {
         if case .named(let name) = slot, let index = deferredNames[name] { return deferred[index].node }
         guard depth < CodingLimits.depth else {
             fail(tooDeep("", at: codingPath + [key]))
-            return EncodingNode(context)
+            return lostNode()
         }
         let node = makeDetachedNode()
+        node.depth = depth + 1
         // What is written now is lost: to hold the node would be for ever.
         if isFinished || type(of: self) == EncodingNode.self { return node }
         node.parent = self
         node.key = key
-        node.depth = depth + 1
         if case .named(let name) = slot { deferredNames[name] = deferred.count }
         deferred.append(Deferred(slot: slot, position: position, node: node))
+        return node
+    }
+
+    /// A node for what cannot be written. As deep as this one, so that values inside values end there, too.
+    final func lostNode() -> EncodingNode {
+        let node = EncodingNode(context)
+        node.depth = depth
         return node
     }
 

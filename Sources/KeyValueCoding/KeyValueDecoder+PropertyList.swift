@@ -8,7 +8,14 @@ extension KeyValueDecoder {
     ///
     /// - Throws: what ``decode(_:from:)`` throws for the same values in an `Any`.
     public func decode<T: Decodable>(_ type: T.Type = T.self, from list: PropertyList) throws -> T {
-        let root = TreeDecodingNode(DecodingContext(self, forTree: true), list)
+        try decode(type, from: list, at: nil)
+    }
+
+    /// Reads a value of a property-list tree that is at `place` in what holds it, a store: every path of an error, of a
+    /// decoder, and of keys that are left over begins with it. Key strategies are given paths inside the value.
+    package func decode<T: Decodable>(_ type: T.Type, from list: PropertyList, at place: PropertyListPath?) throws -> T
+    {
+        let root = TreeDecodingNode(DecodingContext(self, forTree: true, place: place), list)
         return try root.decodeRoot { try $0.decodeWhole(type) }
     }
 

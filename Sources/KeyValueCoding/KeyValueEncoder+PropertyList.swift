@@ -9,28 +9,29 @@ extension KeyValueEncoder {
     /// - Returns: Swift nil only for a nil value under ``NilCodingStrategy/removed``.
     /// - Throws: `EncodingError.invalidValue` with the path of what cannot be encoded, and what `encode(to:)` throws.
     public func encodeToPropertyList<T: Encodable>(_ value: T) throws -> PropertyList? {
-        let root = TreeEncodingNode(EncodingContext(self))
+        try encodeToPropertyList(value, at: nil)
+    }
+
+    /// Gives the value as a tree that goes to `place` in what will hold it, a store: every path of an error and of an
+    /// encoder begins with it. Key strategies are given paths inside the value.
+    package func encodeToPropertyList<T: Encodable>(_ value: T, at place: PropertyListPath?) throws -> PropertyList? {
+        let root = TreeEncodingNode(EncodingContext(self, place: place))
         root.lends = true
         defer { root.release() }
         do {
             try root.encodeRoot(value) { if try !root.encodeCollection(value) { try value.encode(to: $0) } }
             return try root.finish()
         } catch let error as PropertyListError {
-            throw EncodingError.invalidValue(value, error.codingContext)
+            throw EncodingError.invalidValue(value, error.codingContext(root.context))
         }
     }
 }
 
 extension PropertyListError {
     /// The error as the coders tell it.
-    fileprivate var codingContext: EncodingError.Context {
-        let path = path.steps.map { step -> any CodingKey in
-            switch step {
-            case .key(let name): NameKey(name)
-            case .index(let index): IndexKey(index)
-            }
-        }
-        let text = "Value at \(path.text) cannot be encoded. \(message)"
-        return EncodingError.Context(codingPath: path, debugDescription: text, underlyingError: self)
+    fileprivate func codingContext(_ context: EncodingContext) -> EncodingError.Context {
+        let codingPath = (context.place ?? []).appending(path).codingPath
+        let text = "Value at \(context.text(of: codingPath)) cannot be encoded. \(message)"
+        return EncodingError.Context(codingPath: codingPath, debugDescription: text, underlyingError: self)
     }
 }

@@ -10,13 +10,23 @@ public import Combine
 public struct KeyValueEncoder: Sendable {
     /// What `encode(to:)` finds in every encoder's `userInfo`.
     public var userInfo: [CodingUserInfoKey: any Sendable] = [:]
+    /// How dates are written; as `Date` values unless said otherwise.
     public var dateEncodingStrategy = DateEncodingStrategy.date
+    /// How property names become keys; as they are, unless said otherwise.
     public var keyEncodingStrategy = KeyEncodingStrategy.useDefaultKeys
+    /// What is written for nil elements and nil alone; an Optional without a value, in a property-list tree `"$null"`,
+    /// unless said otherwise.
     public var nilEncodingStrategy = NilEncodingStrategy.default
+    /// How data is written; as `Data` values unless said otherwise.
     public var dataEncodingStrategy = DataEncodingStrategy.data
+    /// How infinities and what is not a number are written; as they are, unless said otherwise.
     public var nonConformingFloatEncodingStrategy = NonConformingFloatEncodingStrategy.pass
+    /// How dictionaries are written whose keys are no strings or integers; as arrays of keys and values in turn, as
+    /// `Codable` does it, unless said otherwise.
     public var dictionaryKeyEncodingStrategy = DictionaryKeyEncodingStrategy.flat
 
+    /// An encoder whose output a ``KeyValueDecoder`` with the strategies of its own ``KeyValueDecoder/init()`` reads
+    /// back.
     public init() {}
 
     /// Gives the value as `Any`: scalars keep their dynamic type, arrays and sets become `[Any]`, all that has keys

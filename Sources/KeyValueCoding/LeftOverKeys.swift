@@ -1,3 +1,5 @@
+public import FoundationEssentials
+
 /// Keys that were in dictionaries, and that decoding did not ask for: what strict decoding found.
 ///
 /// A key counts as asked for when `init(from:)` looked for it, whether or not it decoded the value. The keys of a
@@ -5,9 +7,14 @@
 public struct LeftOverKeys: Error, Sendable, CustomStringConvertible {
     /// The path of each key, the key last, as they are named in the data; in the order of names and indexes.
     public let paths: [[any CodingKey]]
+    /// The paths as errors print them: `SELF.items[1].note, SELF.title`; of a value in a store
+    /// `window.items[1].note, window.title`.
+    public let description: String
 
-    /// The paths as errors print them: `SELF.items[1].note, SELF.title`.
-    public var description: String { paths.map(\.text).joined(separator: ", ") }
+    init(_ paths: [[any CodingKey]], _ context: DecodingContext) {
+        self.paths = paths
+        description = paths.map(context.text(of:)).joined(separator: ", ")
+    }
 
     /// What strict decoding throws. Its path is the first key's.
     var error: DecodingError {
@@ -15,4 +22,9 @@ public struct LeftOverKeys: Error, Sendable, CustomStringConvertible {
             .init(
                 codingPath: paths.first ?? [], debugDescription: "Keys are left over: \(self)", underlyingError: self))
     }
+}
+
+extension LeftOverKeys: LocalizedError {
+    /// The whole message, so that `localizedDescription` says what was wrong.
+    public var errorDescription: String? { description }
 }

@@ -10,10 +10,12 @@
 /// What is no array at all is an error as ever, and so is a missing key: `@Default.Empty var books: LossyArray<Book>`
 /// takes that for an empty array. Encoded as the array of the elements that are there. Works with every coder.
 @propertyWrapper public struct LossyArray<Element> {
+    /// The elements that could be decoded, in order.
     public var wrappedValue: [Element]
     /// The elements that decoding left out, in order.
     public private(set) var dropped: [DroppedElement] = []
 
+    /// An array from which nothing was left out.
     public init(wrappedValue: [Element]) { self.wrappedValue = wrappedValue }
 
     /// The elements that decoding left out, in order: `$books`.

@@ -106,7 +106,9 @@ final class TreeEncodingNode: EncodingNode {
         case .next: return nested(at: slot, IndexKey(elements)) as? TreeEncodingNode
         case .whole:
             fail(outOfTurn())
-            return TreeEncodingNode(context)
+            let lost = TreeEncodingNode(context)
+            lost.depth = depth
+            return lost
         }
     }
 

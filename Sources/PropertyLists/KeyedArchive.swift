@@ -5,6 +5,7 @@ public struct KeyedArchiveOptions: Sendable, Hashable {
     /// The key under which a flattened object keeps the name of its class; nil for not at all.
     public var classNameKey: String?
 
+    /// A tree without the names of classes, unless there is a key for them.
     public init(classNameKey: String? = nil) {
         self.classNameKey = classNameKey
     }

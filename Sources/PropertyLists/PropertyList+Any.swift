@@ -3,8 +3,10 @@ internal import FoundationEssentials
 
 /// A keyed archive's reference, as it stands in an `Any` tree.
 public struct PropertyListUID: Sendable, Hashable {
+    /// The number of the object in the archive's `$objects`, counted from 0.
     public var value: UInt32
 
+    /// A reference to the object with this number.
     public init(_ value: UInt32) {
         self.value = value
     }

@@ -50,6 +50,8 @@ extension PropertyList {
         return value
     }
 
+    /// The elements of an array, in order, each taken when it is asked for. Keeps the document alive; a copy goes on
+    /// from where the iteration is.
     public struct Elements: Sequence, IteratorProtocol {
         private let document: Document
         private var position: Int
@@ -71,6 +73,8 @@ extension PropertyList {
         }
     }
 
+    /// The entries of a dictionary, in the order of their keys' bytes, each taken when it is asked for. Keeps the
+    /// document alive; a copy goes on from where the iteration is.
     public struct Entries: Sequence, IteratorProtocol {
         private let document: Document
         private let header: Int

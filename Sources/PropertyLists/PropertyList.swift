@@ -22,6 +22,7 @@ public struct PropertyList: Sendable {
     /// Whether the value is the whole document rather than a part of a larger one.
     package var isWholeDocument: Bool { index == 0 && node.span == document.nodeCount }
 
+    /// What the value is: a scalar of some kind, an array or a dictionary.
     public var kind: PropertyListKind { node.kind }
 
     /// A dictionary without entries.
@@ -39,8 +40,10 @@ public struct PropertyList: Sendable {
 // MARK: - Scalars: nil when the value is of another kind
 
 extension PropertyList {
+    /// Whether the value is null, which only memory can hold.
     public var isNull: Bool { kind == .null }
 
+    /// True or false. A number is no boolean.
     public var boolean: Bool? { kind == .boolean ? node.payload != 0 : nil }
 
     /// A whole number within `Int64`.
@@ -49,6 +52,7 @@ extension PropertyList {
     /// A whole number above `Int64.max`.
     public var unsigned: UInt64? { kind == .unsigned ? node.payload : nil }
 
+    /// A floating-point number, not finite ones among them. A whole number is none: see ``number``.
     public var real: Double? { kind == .real ? Double(bitPattern: node.payload) : nil }
 
     /// A real, or a whole number as the nearest one.
@@ -57,8 +61,10 @@ extension PropertyList {
     /// Seconds since 2001-01-01T00:00:00Z.
     public var date: Double? { kind == .date ? Double(bitPattern: node.payload) : nil }
 
+    /// The number of the object that a keyed archive's reference means.
     public var uid: UInt32? { kind == .uid ? UInt32(truncatingIfNeeded: node.payload) : nil }
 
+    /// A copy of a string.
     public var string: String? {
         kind == .string ? String(decoding: document.buffer(of: node), as: UTF8.self) : nil
     }

@@ -1,5 +1,8 @@
+public import FoundationEssentials
+
 /// What this room reports: what was wrong, and where.
 public struct PropertyListError: Error, Sendable, Hashable {
+    /// What kind of thing is wrong.
     public enum Code: Sendable, Hashable {
         /// The bytes are no property list of the format: a syntax error, a damaged file.
         case malformed
@@ -21,6 +24,7 @@ public struct PropertyListError: Error, Sendable, Hashable {
         case line(Int, column: Int)
     }
 
+    /// What kind of thing is wrong, for a program to go by.
     public var code: Code
     /// What was expected and what was found, without the place.
     public var message: String
@@ -29,6 +33,13 @@ public struct PropertyListError: Error, Sendable, Hashable {
     /// The place in the file, when there is a file.
     public var location: Location?
 
+    /// An error with its places, for code that makes or checks trees itself.
+    ///
+    /// - Parameters:
+    ///   - code: what kind of thing is wrong.
+    ///   - message: what was expected and what was found, without the places, which ``description`` puts to it.
+    ///   - path: the place in the tree.
+    ///   - location: the place in the file.
     public init(_ code: Code, _ message: String, at path: PropertyListPath = [], location: Location? = nil) {
         self.code = code
         self.message = message
@@ -52,4 +63,9 @@ extension PropertyListError: CustomStringConvertible {
         }
         return text
     }
+}
+
+extension PropertyListError: LocalizedError {
+    /// The whole message, so that `localizedDescription` says what was wrong.
+    public var errorDescription: String? { description }
 }

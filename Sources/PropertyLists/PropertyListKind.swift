@@ -2,20 +2,27 @@
 ///
 /// The raw values are those of `kvcodable_nodes.h`.
 @frozen public enum PropertyListKind: UInt32, Sendable, Hashable, CaseIterable {
+    /// No value: in memory alone, no file can hold it.
     case null = 0
+    /// True or false.
     case boolean = 1
     /// A whole number that fits in `Int64`.
     case integer = 2
     /// A whole number above `Int64.max` that fits in `UInt64`.
     case unsigned = 3
+    /// A floating-point number, a `Double`.
     case real = 4
     /// Seconds since 2001-01-01T00:00:00Z, as a `Double`.
     case date = 5
     /// A reference of a keyed archive.
     case uid = 6
+    /// Text, valid UTF-8.
     case string = 7
+    /// Bytes.
     case data = 8
+    /// Values in their order.
     case array = 9
+    /// Values by keys, which are strings and different from one another, byte for byte.
     case dictionary = 10
 }
 

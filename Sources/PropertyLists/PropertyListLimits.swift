@@ -30,6 +30,7 @@ public struct PropertyListLimits: Sendable, Hashable {
     /// take, it stays below 64 MB.
     package var uncheckedTree = 36 << 20
 
+    /// The limits that every call has unless it is given others: 512 levels, and what a file's size allows.
     public init(depth: Int = 512, expandedNodes: Int? = nil, expandedBytes: Int? = nil) {
         storedDepth = min(max(depth, 1), Self.maximumDepth)
         self.expandedNodes = expandedNodes

@@ -2,18 +2,24 @@
 ///
 /// The empty path is the value itself. Keys are exact: dots and spaces have no meaning in them.
 public struct PropertyListPath: Sendable, Hashable {
+    /// One step of the way: into a dictionary, or into an array.
     public enum Step: Sendable, Hashable {
+        /// The value of a key of a dictionary.
         case key(String)
+        /// An element of an array.
         /// Counted from 0.
         case index(Int)
     }
 
+    /// The steps, the outermost first.
     public var steps: [Step]
 
+    /// A path of these steps; of none, the value itself. A literal does the same: `["window", "tags", 2]`.
     public init(_ steps: [Step] = []) {
         self.steps = steps
     }
 
+    /// Whether the path is the value itself.
     public var isEmpty: Bool { steps.isEmpty }
 
     /// This path, one step longer.

@@ -45,7 +45,7 @@ import Testing
             try transaction.set(list(1), at: ["half"])
             throw Stop()
         }
-        #expect(throws: DefaultsError(.migration, "Stop()", file: file)) {
+        #expect(throws: DefaultsError(.migration, "The migration to version 1 failed: Stop()", file: file)) {
             try DefaultsStore.open(path: file, options: options { $0.migrations = [step] })
         }
         #expect(try DefaultsStore.open(path: file).snapshot() == list(["name": "x"]))
@@ -99,5 +99,14 @@ import Testing
         guard engine != .memory else { return }
         let kept = try DefaultsStore.open(path: file + ".v0", options: options { $0.engine = engine })
         #expect(try kept.snapshot() == list(["old": 1]))
+    }
+
+    @Test("refuses a step to a version below 1", arguments: [0, -1, Int.min])
+    func belowOne(version: Int) throws {
+        let steps = [DefaultsMigration(to: version) { _ in }, DefaultsMigration(to: 1) { _ in }]
+        #expect(throws: DefaultsError(.misuse, "Expected a version from 1, found \(version)")) {
+            try DefaultsStore.open(path: folder.file("a.plist"), options: options { $0.migrations = steps })
+        }
+        #expect(try folder.names() == [])
     }
 }

@@ -76,7 +76,7 @@ private struct Tab: Codable, Equatable, Sendable {
             Issue.record("\(String(describing: error))")
             return
         }
-        #expect(context.codingPath.map(\.stringValue) == ["tabs", "Index 0", "name"])
+        #expect(context.codingPath.map(\.stringValue) == ["window", "tabs", "Index 0", "name"])
     }
 
     @Test("update changes a value in a transaction, and removes it for nil")
@@ -119,7 +119,7 @@ private struct Tab: Codable, Equatable, Sendable {
 
     @Test("a property has its default while the key is absent, and says what was wrong")
     func wrapper() throws {
-        let volume = Default(wrappedValue: 7, "volume", in: store)
+        let volume = Preference(wrappedValue: 7, "volume", in: store)
         #expect(volume.wrappedValue == 7)
         volume.wrappedValue = 8
         #expect(try store.value(at: ["volume"])?.integer == 8)

@@ -159,6 +159,36 @@ private struct Box<Value: Codable & Sendable & Equatable>: Codable, Sendable, Eq
         while case .link(let inner) = long, let next = inner.first { long = next }
     }
 
+    /// An enum with associated values, whose coding nests a container for each, and a type that asks for containers
+    /// which it cannot have.
+    private indirect enum Shell: Encodable {
+        case core
+        case around(Shell)
+    }
+
+    private final class Circle: Encodable {
+        func encode(to encoder: any Encoder) throws {
+            var value = encoder.singleValueContainer()
+            try value.encode(1)
+            var container = encoder.unkeyedContainer()
+            try container.encode(self)
+        }
+    }
+
+    @Test("values whose coding nests containers, or asks for the wrong ones, end at the limit as well")
+    func limitsNestedValues() {
+        var shell = Shell.core
+        for _ in 0..<3_000 { shell = .around(shell) }
+        let tooDeep = "Values are nested deeper than 512 levels"
+        #expect(failure { try KeyValueEncoder().encode(shell) }.hasSuffix(tooDeep))
+        #expect(failure { try KeyValueEncoder().encodeToPropertyList(shell) }.hasSuffix(tooDeep))
+        let circle = "invalidValue SELF: Value at SELF is already encoded as another kind of container"
+        #expect(failure { try KeyValueEncoder().encode(Circle()) } == circle)
+        #expect(failure { try KeyValueEncoder().encodeToPropertyList(Circle()) } == circle)
+        let place = "invalidValue SELF[0].around._0.around._0."
+        #expect(failure { try KeyValueEncoder().encode([shell]) }.hasPrefix(place))
+    }
+
     @Test("nested containers without end are an error, too")
     func limitsNestedContainers() {
         struct Endless: Encodable {

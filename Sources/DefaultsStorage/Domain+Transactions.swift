@@ -1,0 +1,88 @@
+internal import Glibc
+internal import PropertyLists
+
+extension Domain {
+    /// Begins a transaction of the calling thread, or joins the one that it has open.
+    func beginTransaction(until deadline: Deadline) throws(DefaultsError) -> OpenTransaction {
+        let joined: OpenTransaction? = lock.withLock {
+            guard let open, isInTransaction else { return nil }
+            open.depth += 1
+            return open
+        }
+        if let joined { return joined }
+        try begin(until: deadline)
+        let transaction = OpenTransaction()
+        lock.withLock { open = transaction }
+        return transaction
+    }
+
+    /// Ends a transaction; what it changed is durable when the outermost one is committed.
+    func commit(_ transaction: OpenTransaction) throws(DefaultsError) {
+        let isOutermost = try lock.withLock { () throws(DefaultsError) -> Bool in
+            guard open === transaction else {
+                throw DefaultsError(.rolledBack, "The transaction ended with the process it began in", file: file)
+            }
+            transaction.depth -= 1
+            return transaction.depth == 0
+        }
+        guard isOutermost else { return }
+        guard !transaction.isBroken else {
+            finish()
+            throw DefaultsError(.rolledBack, "A transaction inside this one was rolled back", file: file)
+        }
+        do throws(DefaultsError) {
+            try checkSchemas(of: transaction)
+        } catch {
+            finish()
+            throw error
+        }
+        do throws(DefaultsError) {
+            try commit(transaction.delta)
+        } catch {
+            finish(.failed)
+            throw error
+        }
+        finish()
+    }
+
+    /// Ends a transaction without its changes; those around it cannot be committed any more.
+    func rollBack(_ transaction: OpenTransaction) {
+        let isOutermost = lock.withLock {
+            guard open === transaction else { return false }
+            transaction.depth -= 1
+            transaction.isBroken = true
+            return transaction.depth == 0
+        }
+        if isOutermost { finish() }
+    }
+
+    private func finish(_ ending: Ending = .regular) {
+        lock.withLock {
+            // Also where nothing came of it: a watch may have been told what it had set.
+            if let open { inbox.noteChanges(of: open.delta) }
+            open = nil
+        }
+        end(ending)
+    }
+
+    /// Ends the calling thread's transaction without its changes, however deep it is.
+    func abandonTransaction() {
+        if lock.withLock({ isInTransaction }) { finish() }
+    }
+
+    /// Runs `body` in a transaction.
+    func transaction<Result>(
+        until deadline: Deadline, _ body: () throws(DefaultsError) -> Result
+    ) throws(DefaultsError) -> Result {
+        let transaction = try beginTransaction(until: deadline)
+        let result: Result
+        do throws(DefaultsError) {
+            result = try body()
+        } catch {
+            rollBack(transaction)
+            throw error
+        }
+        try commit(transaction)
+        return result
+    }
+}

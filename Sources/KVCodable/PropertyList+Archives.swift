@@ -1,0 +1,16 @@
+internal import PropertyLists
+
+extension PropertyList {
+    /// The archive as a plain value. An error names the place of the archive in the store, and the one inside it.
+    func unarchived(
+        from path: PropertyListPath, limits: PropertyListLimits = PropertyListLimits()
+    ) throws(PropertyListError) -> PropertyList {
+        do {
+            return try unarchived(limits: limits)
+        } catch {
+            var placed = error
+            placed.path = path.appending(error.path)
+            throw placed
+        }
+    }
+}
