@@ -15,8 +15,16 @@ from tap import ROOT, SWIFT, check, environment, finish, run, version
 
 
 def prepare(package):
-    """A copy of the consumer, so that nothing is built among the sources."""
+    """A copy of the consumer, so that nothing is built among the sources.
+
+    SwiftPM does not notice files that come to a package beside it, or go: what was built before is of no use then.
+    """
+    listing = "".join(f"{path.relative_to(ROOT)}\n" for path in sorted((ROOT / "Sources").rglob("*")))
+    noted = package / "listing"
+    if not noted.exists() or noted.read_text() != listing:
+        shutil.rmtree(package, ignore_errors=True)
     shutil.copytree(ROOT / "Tests/Packages/swift", package, dirs_exist_ok=True)
+    noted.write_text(listing)
 
 
 def build_and_run(package, program, what, folder, **variables):

@@ -20,10 +20,11 @@ extension DefaultsStore {
             try checkChange(utf8, path, value)
             let rest = PropertyListPath(Array(path.steps.dropFirst()))
             for case .key(let key) in rest.steps { try check(key: key) }
-            let lower = try domain.contains(utf8) ? nil : lower(utf8)
+            // Looked up though the key may be stored: another thread may remove it before the change is made.
+            let lower = try lower(utf8)
             let outcome = { try? ($0 ?? lower ?? emptyDictionary).setting(value, at: rest) }
             _ = try underSchema(utf8, outcome) { generation throws(DefaultsError) in
-                try domain.set(value, at: rest, of: utf8, over: lower, ifGeneration: generation)
+                try domain.set(value, at: rest, of: utf8, over: lower, ifGeneration: generation, state)
             }
         }
     }
@@ -78,7 +79,7 @@ extension DefaultsStore {
         if let schema, !domain.postpone(schema, key) {
             try schema.check(value, of: String(decoding: key, as: UTF8.self))
         }
-        try domain.set(value, key)
+        try domain.set(value, key, state)
     }
 
     /// Removes what is at `path` from the application's domain, which uncovers the layer below; says whether something
@@ -89,14 +90,14 @@ extension DefaultsStore {
         return try key.withBytes { bytes throws(DefaultsError) in
             let utf8 = bytes.bindMemory(to: UInt8.self)
             try checkChange(utf8, path, nil)
-            if path.steps.count == 1 { return try domain.remove(utf8) }
+            if path.steps.count == 1 { return try domain.remove(utf8, state) }
             let rest = PropertyListPath(Array(path.steps.dropFirst()))
             // Looked up though the key may be stored: another thread may remove it before the change is made.
             let lower = try lower(utf8).flatMap { $0.value(at: rest) == nil ? nil : $0 }
             if lower == nil, try !domain.contains(utf8) { return false }
             let outcome = { try? ($0 ?? lower)?.removing(at: rest) }
             return try underSchema(utf8, outcome) { generation throws(DefaultsError) in
-                try domain.remove(at: rest, of: utf8, over: lower, ifGeneration: generation)
+                try domain.remove(at: rest, of: utf8, over: lower, ifGeneration: generation, state)
             }
         }
     }

@@ -13,7 +13,7 @@ extension DefaultsStore {
     public func anotherHandle(_ access: Access = .same) throws(DefaultsError) -> DefaultsStore {
         var options = Options()
         options.isReadOnly = isReadOnly || access == .readOnly
-        options.timeout = timeout
+        options.timeout = state.timeout
         options.durability = durability
         options.validation = validation
         options.schema = schema

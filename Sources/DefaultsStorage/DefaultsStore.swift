@@ -15,7 +15,6 @@ public import PropertyLists
 public final class DefaultsStore: @unchecked Sendable {
     let domain: Domain
     let layers: SearchLayers
-    let timeout: Duration
     let durability: DefaultsDurability
     let isReadOnly: Bool
     let validation: Options.Validation?
@@ -35,12 +34,11 @@ public final class DefaultsStore: @unchecked Sendable {
         }
         self.domain = domain
         self.layers = layers
-        timeout = options.timeout
         durability = options.durability
         isReadOnly = options.isReadOnly
         validation = options.validation
         schema = options.schema
-        state = HandleState()
+        state = HandleState(timeout: options.timeout)
         setsFreely =
             !options.isReadOnly && options.validation == nil && options.schema == nil && layers.managed == nil
         hasUpperLayers = layers.hasUpper
@@ -69,14 +67,20 @@ public final class DefaultsStore: @unchecked Sendable {
         return result
     }
 
-    var deadline: Deadline { .after(timeout) }
+    var deadline: Deadline { state.deadline }
 }
 
-/// The part of a handle that changes. Guarded by the domain's lock.
+/// What the domain has to know of a handle. What changes is guarded by the domain's lock.
 final class HandleState {
+    let timeout: Duration
     @exclusivity(unchecked) var registered = emptyDictionary
     @exclusivity(unchecked) var isClosed = false
     @exclusivity(unchecked) var watches: WatchList?
+
+    init(timeout: Duration) { self.timeout = timeout }
+
+    /// Until when a call that begins now may wait.
+    var deadline: Deadline { .after(timeout) }
 
     @inline(__always)
     func checkOpen() throws(DefaultsError) {

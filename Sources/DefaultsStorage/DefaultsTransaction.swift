@@ -90,7 +90,7 @@ extension DefaultsStore {
     public func beginTransaction(timeout: Duration? = nil) throws(DefaultsError) -> DefaultsTransaction {
         try checkOpen()
         if isReadOnly { throw DefaultsError(.readOnly, "The store was opened read-only", file: file) }
-        return DefaultsTransaction(self, try domain.beginTransaction(until: .after(timeout ?? self.timeout)))
+        return DefaultsTransaction(self, try domain.beginTransaction(until: .after(timeout ?? state.timeout)))
     }
 
     /// Runs `body` in a transaction: commits when it returns, rolls back when it throws.

@@ -8,10 +8,10 @@ extension Domain {
     /// - Returns: nil, and nothing is changed, where there is another generation now.
     func set(
         _ value: PropertyList, at path: PropertyListPath, of key: UnsafeBufferPointer<UInt8>,
-        over lower: PropertyList?, ifGeneration generation: UInt64?
+        over lower: PropertyList?, ifGeneration generation: UInt64?, _ handle: HandleState
     ) throws(DefaultsError) -> Bool? {
         let own = value.isWholeDocument ? value : value.compacted()
-        return try change(key, over: lower, generation) { (target) throws(PropertyListError) in
+        return try change(key, over: lower, generation, handle) { (target) throws(PropertyListError) in
             try target.set(own, at: path, of: key, over: try below(key))
             return true
         }
@@ -20,29 +20,29 @@ extension Domain {
     /// Removes what is at `path` inside the value of a key; says whether something was there. As `set`.
     func remove(
         at path: PropertyListPath, of key: UnsafeBufferPointer<UInt8>, over lower: PropertyList?,
-        ifGeneration generation: UInt64?
+        ifGeneration generation: UInt64?, _ handle: HandleState
     ) throws(DefaultsError) -> Bool? {
-        try change(key, over: lower, generation) { (target) throws(PropertyListError) in
+        try change(key, over: lower, generation, handle) { (target) throws(PropertyListError) in
             try target.remove(at: path, of: key, over: try below(key))
         }
     }
 
     private func change(
         _ key: UnsafeBufferPointer<UInt8>, over lower: PropertyList?, _ generation: UInt64?,
-        _ body: (Delta) throws(PropertyListError) -> Bool
+        _ handle: HandleState, _ body: (Delta) throws(PropertyListError) -> Bool
     ) throws(DefaultsError) -> Bool? {
         // A change by path depends on what others wrote: with immediate durability it is made on what is there now.
         if lock.withLock({ handles.durability == .immediate && !isInTransaction }) {
-            return try transaction(until: .after(.seconds(10))) { () throws(DefaultsError) in
-                try changeInMemory(key, over: lower, generation, body)
+            return try transaction(until: handle.deadline) { () throws(DefaultsError) in
+                try changeInMemory(key, over: lower, generation, handle, body)
             }
         }
-        return try changeInMemory(key, over: lower, generation, body)
+        return try changeInMemory(key, over: lower, generation, handle, body)
     }
 
     private func changeInMemory(
         _ key: UnsafeBufferPointer<UInt8>, over lower: PropertyList?, _ wanted: UInt64?,
-        _ body: (Delta) throws(PropertyListError) -> Bool
+        _ handle: HandleState, _ body: (Delta) throws(PropertyListError) -> Bool
     ) throws(DefaultsError) -> Bool? {
         var isLate = false
         let consequence = try lock.withLock { () throws(DefaultsError) -> Consequence? in
@@ -59,7 +59,7 @@ extension Domain {
             }
         }
         guard let consequence else { return isLate ? nil : false }
-        try carryOut(consequence)
+        try carryOut(consequence, for: handle)
         return true
     }
 }

@@ -243,12 +243,14 @@ extension Domain {
         if !isReplaced { borrowedDelta._withUnsafeGuaranteedRef { $0.set(entry, for: key) } }
         let consequence = noteChange(of: key)
         lock.unlock()
-        if consequence != .none { try carryOut(consequence) }
+        if consequence != .none { try carryOut(consequence, for: handle) }
         return true
     }
 
     /// Sets the value of a top-level key.
-    func set(_ value: PropertyList, _ key: UnsafeBufferPointer<UInt8>) throws(DefaultsError) {
+    func set(
+        _ value: PropertyList, _ key: UnsafeBufferPointer<UInt8>, _ handle: HandleState
+    ) throws(DefaultsError) {
         let own = value.isWholeDocument ? value : value.compacted()
         lock.lock()
         if let refusal {
@@ -258,11 +260,11 @@ extension Domain {
         target.set(own, for: key)
         let consequence = noteChange(of: key)
         lock.unlock()
-        try carryOut(consequence)
+        try carryOut(consequence, for: handle)
     }
 
     /// Removes a top-level key; says whether it was there.
-    func remove(_ key: UnsafeBufferPointer<UInt8>) throws(DefaultsError) -> Bool {
+    func remove(_ key: UnsafeBufferPointer<UInt8>, _ handle: HandleState) throws(DefaultsError) -> Bool {
         lock.lock()
         if let refusal {
             lock.unlock()
@@ -278,7 +280,7 @@ extension Domain {
         if isThere { target.remove(key) }
         let consequence = isThere ? noteChange(of: key) : .none
         lock.unlock()
-        try carryOut(consequence)
+        try carryOut(consequence, for: handle)
         return isThere
     }
 
@@ -304,11 +306,12 @@ extension Domain {
         }
     }
 
-    func carryOut(_ consequence: Consequence) throws(DefaultsError) {
+    /// Does it as the handle that made the change waits.
+    func carryOut(_ consequence: Consequence, for handle: HandleState) throws(DefaultsError) {
         switch consequence {
         case .none: break
         case .schedule: Flusher.shared.schedule(self)
-        case .flush: try flush(until: .after(.seconds(10)))
+        case .flush: try flush(until: handle.deadline)
         }
     }
 }

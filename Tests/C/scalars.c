@@ -192,7 +192,7 @@ static void schemas(void) {
   CHECK(kv_store_set_string(store, &volume, 1, kv_string("3"), &error) ==
         KV_TYPE_MISMATCH);
   CHECK(error_says(error, KV_TYPE_MISMATCH,
-                   "Expected BinaryInteger at volume, found String"));
+                   "Expected Int at volume, found String"));
   CHECK(holds(store, volume, "[10]"));
   kv_store_free(store);
   kv_type_free(schema);

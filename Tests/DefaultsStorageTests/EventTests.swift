@@ -64,6 +64,30 @@ import Testing
         #expect(FileManager.default.contents(atPath: file) != nil)
     }
 
+    @Test("with immediate durability a change waits for as long as its own handle says")
+    func immediateChangeTimesOut() throws {
+        let patient = try DefaultsStore.open(path: file, options: options { $0.timeout = .seconds(60) })
+        try patient.set(list(["x": 1]), at: ["a"])
+        try patient.sync()
+        let store = try DefaultsStore.open(
+            path: file,
+            options: options {
+                $0.durability = .immediate
+                $0.timeout = .milliseconds(20)
+            })
+        let descriptor = lockedElsewhere()
+        defer { close(descriptor) }
+        let expected = DefaultsError(.timedOut, "Another process kept the store locked", file: file)
+        let start = ContinuousClock.now
+        #expect(throws: expected) { try store.set(list(2), at: ["a", "x"]) }
+        #expect(throws: expected) { try store.remove(at: ["a", "x"]) }
+        #expect(throws: expected) { try store.set(list(2), at: ["b"]) }
+        #expect(throws: expected) { try store.set(list(3), at: ["b"]) }
+        #expect(throws: expected) { try store.remove(at: ["b"]) }
+        // Far more than five times 20 ms, and less than one wait of the usual length.
+        #expect(ContinuousClock.now - start < .seconds(8))
+    }
+
     @Test("a change by path that fits no more what another program has written")
     func conflict() throws {
         let store = try DefaultsStore.open(path: file, options: options { $0.durability = .manual })
