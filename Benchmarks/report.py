@@ -41,6 +41,16 @@ def multiple(number):
 
 
 def rows(part):
+    """The part's rows. Where it was run several times, the row of the median: of ours as a multiple of the first peer."""
+    runs = {}
+    for row in printed(part):
+        runs.setdefault(row["name"], []).append(row)
+    for found in runs.values():
+        found.sort(key=lambda row: row["ours"] / next(iter(row["peers"].values()), 1))
+        yield found[len(found) // 2]
+
+
+def printed(part):
     """The rows that a part's program printed, in base units."""
     for line in (BENCH / f"{part}.out").read_text().splitlines():
         if line.startswith("row\t"):
