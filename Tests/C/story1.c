@@ -1,6 +1,6 @@
 /* story1.c: types that a property list cannot hold. A shape is read from a file
- * as a declared type, its colours become structs of the program, and it is saved
- * as another file. */
+ * as a declared type, its colours become structs of the program, and it is
+ * saved as another file. */
 #define _XOPEN_SOURCE 700
 #include "check.h"
 
