@@ -88,9 +88,9 @@ int kvl_push_context(lua_State *L);
 const kv_type *kvl_check_own_type(lua_State *L, kvl_state *state, int index,
                                   int *converts);
 
-/* Pushes the value at the path, or nil, before conversion. Raises. */
-void kvl_push_value(lua_State *L, kvl_state *state, kvl_handle *session,
-                    const kvl_path *path, const kv_type *type);
+/* Pushes the value at the path that 2 says, as the type at 3 shows it, which may
+ * be nil: the value, or nil, is on top then. Raises. */
+void kvl_push_typed(lua_State *L, kvl_state *state, const kvl_handle *handle);
 
 /* Stores the value at `value` as the type at `type_index` says, which may be
  * nil. With a type, pushes how many elements of stored arrays went with what
