@@ -57,7 +57,8 @@ extension EncodingNode: Encoder {
     final func opened(_ wanted: Shape, _ maker: Unmanaged<EncodingContainerMaker>?) -> Bool {
         if shape == wanted { return true }
         guard shape == .none else {
-            fail(invalid(self, .none) { "Value at \($0) is already encoded as another kind of container" })
+            // Not of this node, which would be held by the error that it holds.
+            fail(invalid("", .none) { "Value at \($0) is already encoded as another kind of container" })
             return false
         }
         do {

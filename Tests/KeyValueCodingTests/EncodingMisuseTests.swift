@@ -157,8 +157,9 @@ private func table(_ write: @escaping (inout KeyedEncodingContainer<Keys>) throw
         var keptTable: KeyedEncodingContainer<Keys>?
         var keptPart: KeyedEncodingContainer<Keys>?
         weak var late: AnyObject?
+        weak var last: AnyObject?
         let value = Writer { encoder in
-            keptEncoder = encoder
+            (keptEncoder, last) = (encoder, encoder as AnyObject)
             var container = encoder.container(keyedBy: Keys.self)
             try container.encode(1, forKey: .one)
             var part = container.nestedContainer(keyedBy: Keys.self, forKey: .two)
@@ -193,6 +194,7 @@ private func table(_ write: @escaping (inout KeyedEncodingContainer<Keys>) throw
         meddle()
         (keptEncoder, keptTable, keptPart) = (nil, nil, nil)
         #expect(late == nil)
+        #expect(last == nil)
     }
 
     @Test("an empty dictionary behind a large one takes no room for as many")
