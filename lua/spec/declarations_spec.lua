@@ -141,6 +141,24 @@ describe("declared types", function()
     end
   end)
 
+  it("have no limits that would limit nothing", function()
+    local Size = kv.struct "LimitedSize" { a = kv.int }
+    for _, row in ipairs {
+      { kv.int:length(3), "Int has no length at length" },
+      { kv.bool:length(3), "Bool has no length at length" },
+      { kv.any:range(3), "Any has no range at range" },
+      { kv.string:range(3), "String has no range at range" },
+      { kv.array_of(kv.int):range(3), "array has no range at range" },
+      { kv.dictionary_of(kv.int):length(3),
+        "dictionary has no length at length" },
+      { Size:range(1, 2), "LimitedSize has no range at range" },
+    } do
+      local problem = support.failure(store.get, store, "x", row[1])
+      assert.equal("invalid_type", problem.code)
+      assert.equal(row[2], problem.message)
+    end
+  end)
+
   it("have names of their own, and say how they are written", function()
     local failure = support.failure
     for _, declare in ipairs { kv.struct, kv.enum } do
@@ -150,6 +168,41 @@ describe("declared types", function()
       assert.matches('"Name" { ... }', failure(declare, "A", {}), 1, true)
     end
     assert.equal(5, kv.decode("5", "Int", { format = "json" }))
+  end)
+
+  it("say what is wrong where it is said", function()
+    local bounds = 'expected numbers as bounds, or a text such as "1...10"'
+    for _, row in ipairs {
+      { function() kv.struct "W" (5) end,
+        "struct W: expected a table, found number" },
+      { function() kv.enum "W" () end,
+        "enum W: expected a table, found nil" },
+      { function() kv.enum "W" { "a", b = 1 } end, "enum W: expected a "
+        .. "list of cases, or a table of their names with raw values" },
+      { function() kv.enum "W" { "a", 1 } end,
+        "enum W: expected the names of cases, found integer" },
+      { function() kv.enum "W" { a = 1.5 } end,
+        "enum W: expected strings or integers as raw values, found float" },
+      { function() kv.enum "W" { a = 1, b = "b" } end,
+        "enum W: expected raw values of one kind, strings or integers" },
+      { function() kv.int:range("a", 3) end, bounds .. ", found string" },
+      { function() kv.int:range(0 / 0) end, bounds .. ", found nan" },
+      { function() kv.string:length({}) end, bounds .. ", found table" },
+      { function() kv.int:key() end, "key: expected a string, found nil" },
+      { function() kv.array "x" end,
+        "expected a table to tag, found string" },
+      { function() kv.dictionary(5) end,
+        "expected a table to tag, found number" },
+      { function() kv.date() end,
+        "Date: expected a string or a number, found nil" },
+      { function() kv.uid(1.5) end, "expected 0 to 4294967295" },
+      { function() kv.uint64 "1\0" end, "a NUL in the text" },
+    } do
+      local ok, problem = pcall(row[1])
+      assert.is_false(ok)
+      assert.matches("declarations_spec.lua:%d+: ", problem)
+      assert.equal(row[2], (problem:gsub("^.-:%d+: ", "")))
+    end
   end)
 
   it("convert with a table of functions", function()
