@@ -22,7 +22,8 @@
  *   notes.c    what watches have to tell, noted in C memory (notes.h)
  *   watch.c    watches, kv.pump and kv.fd
  *   types.lua  types as Lua tables; embedded as sugar.h
- *   sugar.lua  types made of types, convenience; embedded behind it
+ *   words.lua  what is wrong in a type, in its author's words; embedded too
+ *   sugar.lua  types made of types, convenience; embedded behind them
  *
  * Two rules keep a Lua error, which is a longjmp, from losing anything: no Lua
  * error is raised while Swift is on the stack, and whatever the library gave is

@@ -8,7 +8,6 @@ local error, getmetatable, ipairs, math, next, pairs, pcall, select,
   setmetatable, table, type = error, getmetatable, ipairs, math, next, pairs,
   pcall, select, setmetatable, table, type
 local array_tag, copied = shared.array_tag, shared.copied
-local describe, expression = kv.describe, kv.expression
 local attach, install, annotate = kv.attach, kv.install, kv.annotate
 local named, builtins, defining = shared.named, shared.builtins, shared.defining
 local is_type, new_type = shared.is_type, shared.new_type
@@ -308,6 +307,8 @@ function shared.parse(text, scope)
   local known = builtins[inner] or scope and scope.named[inner]
     or not defining[inner] and named[inner]
   if known then return known end
+  local wrong = not shared.is_name(inner) and shared.malformed(text, scope)
+  if wrong then return new_type { description = wrong } end
   local function inside(name) return check_type(name, 4, scope) end
   local optional = inner:match "^(.*)%?$"
   if optional then return inside(optional):optional() end
@@ -358,23 +359,28 @@ local function compile(value, scope)
       default = self.default_value }
   end
   description = expanded(description, false, {})
-  local compiled = type(description) == "string" and expression(description)
-    or describe(description)
+  local compiled = shared.described(description, value, scope)
   attach(self, compiled, self.decoder ~= nil or self.encoder ~= nil)
   return self
 end
 
 --- What the types of this state and its host are to the Lua language server: a
--- file that begins with ---@meta.
+-- file that begins with ---@meta. A type that is wrong is a comment in it.
 function kv.annotations()
-  local descriptions = kv.array {}
-  for _, self in pairs(named) do
+  local descriptions, wrong = kv.array {}, {}
+  for name, self in pairs(named) do
     local description = expanded(part(self), true, {})
-    if type(description) == "table" then
+    local ok, problem = pcall(shared.described, description)
+    if not ok and type(problem) ~= "table" then error(problem, 0) end
+    if not ok then
+      wrong[#wrong + 1] =
+        ("-- %s: %s\n"):format(name, problem.message:gsub("%c", " "))
+    elseif type(description) == "table" then
       descriptions[#descriptions + 1] = description
     end
   end
-  return annotate(descriptions)
+  table.sort(wrong)
+  return annotate(descriptions) .. table.concat(wrong)
 end
 
 --- The steps of the trail behind the first `start`, as far as they make a path.

@@ -159,6 +159,51 @@ describe("declared types", function()
     end
   end)
 
+  it("are told with the column in the whole expression", function()
+    kv.struct "Column" { a = kv.int }
+    for text, expected in pairs {
+      ["[[Int]"] = { 7, 'Expected "]", found the end' },
+      ["[String: [Int}]"] = { 14, 'Expected "]", found "}"' },
+      ["[String: Foo]"] = { 10, "No type is named Foo" },
+      ["[ Foo ]?"] = { 3, "No type is named Foo" },
+      ["[Int](a)"] = { 7, 'Expected a range such as 1...10, found "a"' },
+      ["[[Column](2)"] = { 13, 'Expected "]", found the end' },
+    } do
+      local problem = support.failure(store.get, store, "x", text)
+      assert.equal("invalid_type", problem.code)
+      assert.same({ 1, expected[1] }, { problem.line, problem.column })
+      assert.equal(("%s (line 1, column %d)"):format(expected[2], expected[1]),
+        problem.message)
+    end
+  end)
+
+  it("are told with the names of fields and cases", function()
+    local Inner = kv.struct "InnerWrong" {
+      good = kv.int, size = kv.int:default "x" }
+    for _, row in ipairs {
+      { Inner, "Expected Int at InnerWrong.size.default, found String" },
+      { kv.struct "OuterWrong" { a = kv.int, b = kv.array_of(Inner) },
+        "Expected Int at InnerWrong.size.default, found String" },
+      { kv.array_of(kv.struct "ListWrong" {
+        a = kv.array_of(kv.int):default { 1, "b" } }),
+        "Expected Int at ListWrong.a.default[2], found String" },
+      { kv.struct "TextWrong" { a = "Int", b = "[[Int]" },
+        'Expected "]" at TextWrong.b, found the end (line 1, column 7)' },
+      { kv.struct "RangeWrong" { a = kv.int, z = kv.int:range(3, 1) },
+        "Expected a range with a number in it at RangeWrong.z.range, "
+        .. 'found "3" (line 1, column 1)' },
+      { kv.enum "CaseWrong" { a = { kv.int, r = kv.int:default "x" } },
+        "Expected Int at CaseWrong.a.r.default, found String" },
+      { "[ListWrong]?",
+        "Expected Int at ListWrong.a.default[2], found String" },
+    } do
+      local problem = support.failure(store.get, store, "x", row[1])
+      assert.equal("invalid_type", problem.code)
+      assert.equal(row[2], problem.message)
+      assert.matches("^%u%a+Wrong$", problem.path[1])
+    end
+  end)
+
   it("have names of their own, and say how they are written", function()
     local failure = support.failure
     for _, declare in ipairs { kv.struct, kv.enum } do
@@ -304,5 +349,14 @@ describe("kv.annotations", function()
     } do
       assert.matches(part, text, 1, true)
     end
+  end)
+
+  it("has a comment for a type that is wrong, and the others", function()
+    kv.struct "AnnotatedWrong" { a = kv.int:default "x" }
+    kv.struct "AnnotatedRight" { a = kv.int }
+    local text = kv.annotations()
+    assert.matches("---@class (exact) AnnotatedRight\n", text, 1, true)
+    assert.matches("\n-- AnnotatedWrong: Expected Int at "
+      .. "AnnotatedWrong.a.default, found String\n", text, 1, true)
   end)
 end)
