@@ -43,8 +43,10 @@ static void check_layers(lua_State *L, int index, kv_store_options *options) {
   size_t count = (size_t)lua_rawlen(L, table);
   kv_str *suites = lua_newuserdatauv(L, (count + 1) * sizeof *suites, 0);
   for (size_t i = 0; i < count; i++) {
-    lua_rawgeti(L, table, (lua_Integer)i + 1);
-    suites[i].data = luaL_checklstring(L, -1, &suites[i].length);
+    if (lua_rawgeti(L, table, (lua_Integer)i + 1) != LUA_TSTRING)
+      luaL_error(L, "bad option 'suites': expected names, found %s",
+                 luaL_typename(L, -1));
+    suites[i].data = lua_tolstring(L, -1, &suites[i].length);
     lua_pop(L, 1); /* the table keeps the string */
   }
   options->suites = suites;
