@@ -1,6 +1,7 @@
 /* lua_states.c: many states, one after another, on several threads, and closed
  * with everything open. */
 #include <pthread.h>
+#include <setjmp.h>
 
 #include "lua_support.h"
 
@@ -177,7 +178,6 @@ static void check_threads(void) {
 
 /* ---- Closed with everything open */
 
-/* Closes the state from inside a transaction, as os.exit(code, true) does. */
 static void check_closing(void) {
   static const char open[] =
       "stores, watches = {}, {}\n"
@@ -236,11 +236,42 @@ static void check_transaction(void) {
   kv_store_free(store);
 }
 
+/* A program that leaves a script for good, by its own longjmp. */
+static jmp_buf way_out;
+
+static int abandon(lua_State *L) {
+  (void)L;
+  longjmp(way_out, 1);
+}
+
+/* Closes the state from inside a transaction, as os.exit(code, true) does. */
+static void check_abandoned(void) {
+  static const char script[] =
+      "s:watch({}, print)\n"
+      "s:transaction(function(tx) tx:set('a', 2); abandon() end)\n";
+  kv_store *store = new_store("{\"a\": 1}");
+  kv_step path = kv_key("a");
+  int64_t value = 0;
+  lua_State *L = new_state(0);
+  kv_lua_push_store(L, store, NULL, 0, 0, NULL);
+  lua_setglobal(L, "s");
+  lua_register(L, "abandon", abandon);
+  if (!setjmp(way_out)) run_script(L, script, 0);
+  lua_close(L);
+  CHECK_NAMED(kv_store_get_integer(store, &path, 1, &value, NULL) == KV_OK &&
+                  value == 1,
+              "a state closed in a transaction rolls it back");
+  CHECK_NAMED(kv_store_set_integer(store, &path, 1, 3, NULL) == KV_OK,
+              "and leaves the store unlocked");
+  kv_store_free(store);
+}
+
 int main(void) {
   check_sequence();
   check_reloading();
   check_threads();
   check_closing();
   check_transaction();
+  check_abandoned();
   return finish_checks();
 }
