@@ -311,6 +311,11 @@ void kvl_push_scope(lua_State *L, int names);
 void kvl_convert_decoded(lua_State *L, int type, int context, int place);
 void kvl_convert_encoded(lua_State *L, int type, int context, int place);
 
+/* The same for what gives nil and an error: 0 with that error on top where a
+ * converter raised a text. What else it raises goes on. */
+int kvl_try_decoded(lua_State *L, int type, int context);
+int kvl_try_encoded(lua_State *L, int type, int context);
+
 /* Pushes the bytes as a string. Takes them, also when it raises. */
 void kvl_push_bytes(lua_State *L, kvl_state *state, kv_bytes *bytes);
 
