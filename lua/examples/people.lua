@@ -9,7 +9,8 @@ local User = kv.struct "User" {
   isSelected = kv.bool:default(false):transient(),
 }
 store:set("user", { name = "anna", isSelected = true }, User)
-print("stored", store:get { "user", "username" }, #store:at "user")
+print("stored", store:get { "user", "username" },
+  "of the keys", table.concat(store:at "user":keys(), ", "))
 print("read", store:get("user", User).name)
 
 -- Two stored names are one in the script.
