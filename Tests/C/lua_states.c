@@ -1,5 +1,6 @@
 /* lua_states.c: many states, one after another, on several threads, and closed
  * with everything open. */
+#define _XOPEN_SOURCE 700
 #include <pthread.h>
 #include <setjmp.h>
 
@@ -176,6 +177,50 @@ static void check_threads(void) {
   kv_store_free(store);
 }
 
+static const char *domain; /* the path of its file */
+
+/* Each state opens the domain itself; half of them leave it open. */
+static void *work_alone(void *argument) {
+  static const char opening[] =
+      "s = assert(kv.open_file(path))\n"
+      "s:watch({ 'own' }, function() end)\n"
+      "return true\n";
+  Worker *worker = argument;
+  lua_State *L = new_state(0);
+  lua_pushstring(L, domain);
+  lua_setglobal(L, "path");
+  lua_pushfstring(L, "thread %d", worker->number);
+  lua_setglobal(L, "name");
+  worker->good = holds(L, opening) && holds(L, adding) &&
+                 (worker->number % 2 || holds(L, "return s:close()"));
+  lua_close(L);
+  return NULL;
+}
+
+static void check_domain(void) {
+  Worker workers[THREADS];
+  kv_store *store = NULL;
+  kv_step path = kv_key("count");
+  int64_t count = 0;
+  int good = 0;
+  make_folder();
+  domain = in_folder("shared.plist");
+  for (int i = 0; i < THREADS; i++) {
+    workers[i].number = i;
+    pthread_create(&workers[i].thread, NULL, work_alone, &workers[i]);
+  }
+  for (int i = 0; i < THREADS; i++) {
+    pthread_join(workers[i].thread, NULL);
+    good += workers[i].good;
+  }
+  CHECK_NAMED(good == THREADS, "states on four threads each open one domain");
+  CHECK(kv_store_open_file(kv_string(domain), NULL, &store, NULL) == KV_OK);
+  CHECK(kv_store_get_integer(store, &path, 1, &count, NULL) == KV_OK);
+  CHECK_NAMED(count == THREADS * ROUNDS, "and lose no update either");
+  kv_store_free(store);
+  remove_folder();
+}
+
 /* ---- Closed with everything open */
 
 static void check_closing(void) {
@@ -270,6 +315,7 @@ int main(void) {
   check_sequence();
   check_reloading();
   check_threads();
+  check_domain();
   check_closing();
   check_transaction();
   check_abandoned();
