@@ -53,8 +53,8 @@ library: setup-lib
 	  cp --remove-destination .build-static/release/libkvcodable.so build/
 	@ln -sf libkvcodable.so build/libkvcodable.so.1
 
-lua/sugar.h: lua/types.lua lua/sugar.lua tools/embed.py
-	python3 tools/embed.py lua/types.lua lua/sugar.lua $@
+lua/sugar.h: lua/types.lua lua/words.lua lua/sugar.lua tools/embed.py
+	python3 tools/embed.py lua/types.lua lua/words.lua lua/sugar.lua $@
 
 # Dense code, where the compiler can: what a set and a get run through together is
 # more than a processor keeps decoded, so that small functions inlined, no

@@ -48,9 +48,16 @@ def shape(folder):
                 "backgroundColorValues": [255.0, 0.0, 0.0, 0.5], "borderColorValues": [0.0, 51.0, 255.0, 1.0]}
     check(plistlib.loads(mine.read_bytes()) == expected, "the file holds numbers for colours, and no key for no image",
           mine.read_text())
+    odd = folder / "oddShape.plist"
+    odd.write_bytes(plistlib.dumps({"width": 1.0, "height": 2.0, "borderWidth": 0.0, "cornerRadius": 0.0,
+                                    "isVisible": True, "backgroundColorValues": [10.0, 20.0, 30.0],
+                                    "patternImageData": b""}))
+    story("story 1 in Lua takes its default for what is no colour, and nothing for no image", "shape.lua", odd, mine,
+          expected="read\t1.0\t2.0\t0.0\t1.0\tnil\nsaved\t0.5\n")
+    check("patternImageData" not in plistlib.loads(mine.read_bytes()), "and leaves out the key of an image that is none")
 
 
-PEOPLE = """stored\tanna\t1
+PEOPLE = """stored\tanna\tof the keys\tusername
 read\tanna
 stored\tAda\tKing Lovelace
 read\tAda King Lovelace

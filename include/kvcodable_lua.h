@@ -43,7 +43,8 @@ int luaopen_kvcodable(struct lua_State *L);
  */
 
 /* Policies, to be combined. What they forbid gives scripts the error
- * "access_denied", or "read_only". */
+ * "access_denied", or "read_only". Without files, no layer of a store is a file
+ * that the script names (managed_file). */
 #define KV_LUA_NO_STORES 1u /* no kv.open and kv.open_file */
 #define KV_LUA_NO_FILES 2u  /* no kv.read, kv.write and kv.open_file */
 #define KV_LUA_READ_ONLY 4u /* every store is read-only; no kv.write */

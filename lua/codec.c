@@ -50,7 +50,8 @@ static int push_decoded(lua_State *L, kvl_state *state, kv_status status,
                         int context) {
   if (status != KV_OK) return kvl_return_error(L, state, status, error);
   kvl_build(L, state, tree);
-  if (converts) kvl_convert_decoded(L, type, context, 0);
+  if (converts && !kvl_try_decoded(L, type, context))
+    return kvl_return_failure(L);
   return 1;
 }
 
@@ -110,7 +111,7 @@ static kv_tree *to_stored(lua_State *L, kvl_state *state, int value,
   *format = kvl_check_format(L, value + 2);
   int context = push_context(L, value + 2);
   lua_pushvalue(L, value);
-  if (converts) kvl_convert_encoded(L, value + 1, context, 0);
+  if (converts && !kvl_try_encoded(L, value + 1, context)) return NULL;
   *type = kvl_check_type(L, state, value + 1, NULL); /* after all Lua calls */
   return kvl_try_tree(L, state, lua_gettop(L), NULL);
 }

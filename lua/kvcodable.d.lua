@@ -153,6 +153,7 @@ function kv.pump() end
 function kv.fd() end
 
 ---@class kvcodable.Store
+---@operator len: integer
 local Store = {}
 
 ---The value, or nil when it is absent.
@@ -357,7 +358,7 @@ function kv.struct(name) end
 function kv.enum(name) end
 
 ---What the types of this state and its host are to the language server: a file
----that begins with `---@meta`.
+---that begins with `---@meta`, with a comment for a type that is wrong.
 ---@return string
 function kv.annotations() end
 
@@ -377,8 +378,8 @@ function kv.dictionary(values) end
 ---@return boolean
 function kv.is_array(value) end
 
+---A date, compared by `==`, `<` and `<=`.
 ---@class kvcodable.Date
----@operator lt(kvcodable.Date): boolean
 local Date = {}
 
 ---@return number seconds since 1970

@@ -22,7 +22,8 @@
  *   notes.c    what watches have to tell, noted in C memory (notes.h)
  *   watch.c    watches, kv.pump and kv.fd
  *   types.lua  types as Lua tables; embedded as sugar.h
- *   sugar.lua  types made of types, convenience; embedded behind it
+ *   words.lua  what is wrong in a type, in its author's words; embedded too
+ *   sugar.lua  types made of types, convenience; embedded behind them
  *
  * Two rules keep a Lua error, which is a longjmp, from losing anything: no Lua
  * error is raised while Swift is on the stack, and whatever the library gave is
@@ -312,6 +313,11 @@ void kvl_push_scope(lua_State *L, int names);
  * stands. */
 void kvl_convert_decoded(lua_State *L, int type, int context, int place);
 void kvl_convert_encoded(lua_State *L, int type, int context, int place);
+
+/* The same for what gives nil and an error: 0 with that error on top where a
+ * converter raised a text. What else it raises goes on. */
+int kvl_try_decoded(lua_State *L, int type, int context);
+int kvl_try_encoded(lua_State *L, int type, int context);
 
 /* Pushes the bytes as a string. Takes them, also when it raises. */
 void kvl_push_bytes(lua_State *L, kvl_state *state, kv_bytes *bytes);

@@ -33,22 +33,29 @@ static void check_options(lua_State *L, int index, kv_store_options *options) {
   lua_pop(L, 3);
 }
 
-/* Strings that the options name are borrowed: they stay on the stack. */
-static void check_layers(lua_State *L, int index, kv_store_options *options) {
-  if (kvl_get_option(L, index, "managed_file", LUA_TSTRING))
+/* Strings that the options name are borrowed: they stay on the stack. 0 where
+ * the host forbids one: then nil and the error are on top. */
+static int check_layers(lua_State *L, const kvl_state *state, int index,
+                        kv_store_options *options) {
+  if (kvl_get_option(L, index, "managed_file", LUA_TSTRING)) {
+    if (kvl_is_forbidden(L, state, KV_LUA_NO_FILES)) return 0;
     options->managed_file.data =
         lua_tolstring(L, -1, &options->managed_file.length);
-  if (!kvl_get_option(L, index, "suites", LUA_TTABLE)) return;
+  }
+  if (!kvl_get_option(L, index, "suites", LUA_TTABLE)) return 1;
   int table = lua_gettop(L);
   size_t count = (size_t)lua_rawlen(L, table);
   kv_str *suites = lua_newuserdatauv(L, (count + 1) * sizeof *suites, 0);
   for (size_t i = 0; i < count; i++) {
-    lua_rawgeti(L, table, (lua_Integer)i + 1);
-    suites[i].data = luaL_checklstring(L, -1, &suites[i].length);
+    if (lua_rawgeti(L, table, (lua_Integer)i + 1) != LUA_TSTRING)
+      luaL_error(L, "bad option 'suites': expected names, found %s",
+                 luaL_typename(L, -1));
+    suites[i].data = lua_tolstring(L, -1, &suites[i].length);
     lua_pop(L, 1); /* the table keeps the string */
   }
   options->suites = suites;
   options->suite_count = count;
+  return 1;
 }
 
 typedef kv_status (*Opener)(kv_str, const kv_store_options *, kv_store **,
@@ -94,7 +101,7 @@ static int open_with(lua_State *L, Opener opener, uint32_t forbidden) {
     lua_getfield(L, 2, "schema");
     int schema = lua_gettop(L);
     kvl_check_type_in(L, state, schema, scope, NULL);
-    check_layers(L, 2, &options);
+    if (!check_layers(L, state, 2, &options)) return 2;
     defaults = option_tree(L, state, "defaults", &defaults_slot);
     arguments = option_tree(L, state, "arguments", &arguments_slot);
     /* After the last Lua call: a metamethod may do what it likes. */

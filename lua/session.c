@@ -11,6 +11,7 @@ kvl_handle *kvl_new_handle(lua_State *L) {
   handle->mark = &kvl_handle_mark;
   handle->state = state;
   handle->session = handle;
+  handle->owner = NULL;
   handle->store = NULL;
   handle->transaction = NULL;
   handle->is_transaction = 0;

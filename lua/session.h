@@ -17,6 +17,7 @@ typedef struct kvl_handle {
   const void *mark; /* &kvl_handle_mark, which no other userdata begins with */
   kvl_state *state;
   struct kvl_handle *session;
+  struct kvl_handle *owner;    /* of a transaction: its store's session */
   kv_store *store;             /* NULL once closed, or in a transaction */
   kv_transaction *transaction; /* NULL once over, or in a store */
   int is_transaction;

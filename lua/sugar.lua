@@ -10,7 +10,6 @@ local error, getmetatable, ipairs, math, next, pairs, pcall, select,
   setmetatable, table, type = error, getmetatable, ipairs, math, next, pairs,
   pcall, select, setmetatable, table, type
 local array_tag, copied = shared.array_tag, shared.copied
-local describe, expression = kv.describe, kv.expression
 local attach, install, annotate = kv.attach, kv.install, kv.annotate
 local named, builtins, defining = shared.named, shared.builtins, shared.defining
 local is_type, new_type = shared.is_type, shared.new_type
@@ -161,10 +160,18 @@ local function begin(what, name, ...)
   defining[name] = true
 end
 
+--- What follows the name is a table.
+local function check_body(what, name, given)
+  if type(given) == "table" then return end
+  error(("%s %s: expected a table, found %s"):format(what, name, type(given)),
+    3)
+end
+
 --- kv.struct "Name" { field = type, ... }
 function kv.struct(name, ...)
   begin("struct", name, ...)
   return function(given)
+    check_body("struct", name, given)
     local fields = {}
     for field, field_type in pairs(given) do
       if type(field) ~= "string" then
@@ -181,18 +188,32 @@ function kv.struct(name, ...)
   end
 end
 
-local function raw_cases(given)
-  local cases, raw = kv.array {}, "String"
-  if #given > 0 then
-    for i, case in ipairs(given) do cases[i] = case end
-    return cases, raw
-  end
+--- Cases of which each is its own raw value, or names with raw values of one
+-- kind.
+local function raw_cases(name, given)
+  local cases, is_list, kind = kv.array {}, #given > 0, nil
   for case, value in pairs(given) do
-    if math.type(value) == "integer" then raw = "Int" end
-    cases[#cases + 1] = kv.array { case, value }
+    local found = math.type(value) or type(value)
+    if is_list and math.type(case) ~= "integer" or type(case) ~= "string"
+      and not is_list then
+      error(("enum %s: expected a list of cases, or a table of their names "
+        .. "with raw values"):format(name), 3)
+    elseif found ~= "string" and (is_list or found ~= "integer") then
+      error(("enum %s: expected %s, found %s"):format(name, is_list
+        and "the names of cases" or "strings or integers as raw values",
+        found), 3)
+    elseif kind and kind ~= found then
+      error(("enum %s: expected raw values of one kind, strings or integers")
+        :format(name), 3)
+    end
+    kind = found
+    cases[is_list and case or #cases + 1] = is_list and value
+      or kv.array { case, value }
   end
-  table.sort(cases, function(left, right) return left[1] < right[1] end)
-  return cases, raw
+  if not is_list then
+    table.sort(cases, function(left, right) return left[1] < right[1] end)
+  end
+  return cases, kind == "integer" and "Int" or "String"
 end
 
 --- The associated values of a case as fields, by their keys: a type, or a table
@@ -252,12 +273,13 @@ end
 function kv.enum(name, ...)
   begin("enum", name, ...)
   return function(given)
+    check_body("enum", name, given)
     for _, value in pairs(given) do
       if type(value) == "table" then
         return define(name, variant(name, given))
       end
     end
-    local cases, raw = raw_cases(given)
+    local cases, raw = raw_cases(name, given)
     return define(name, new_type {
       description = { kind = "enum", name = name, raw = raw, cases = cases },
     })
@@ -287,6 +309,8 @@ function shared.parse(text, scope)
   local known = builtins[inner] or scope and scope.named[inner]
     or not defining[inner] and named[inner]
   if known then return known end
+  local wrong = not shared.is_name(inner) and shared.malformed(text, scope)
+  if wrong then return new_type { description = wrong } end
   local function inside(name) return check_type(name, 4, scope) end
   local optional = inner:match "^(.*)%?$"
   if optional then return inside(optional):optional() end
@@ -337,23 +361,28 @@ local function compile(value, scope)
       default = self.default_value }
   end
   description = expanded(description, false, {})
-  local compiled = type(description) == "string" and expression(description)
-    or describe(description)
+  local compiled = shared.described(description, value, scope)
   attach(self, compiled, self.decoder ~= nil or self.encoder ~= nil)
   return self
 end
 
 --- What the types of this state and its host are to the Lua language server: a
--- file that begins with ---@meta.
+-- file that begins with ---@meta. A type that is wrong is a comment in it.
 function kv.annotations()
-  local descriptions = kv.array {}
-  for _, self in pairs(named) do
+  local descriptions, wrong = kv.array {}, {}
+  for name, self in pairs(named) do
     local description = expanded(part(self), true, {})
-    if type(description) == "table" then
+    local ok, problem = pcall(shared.described, description)
+    if not ok and type(problem) ~= "table" then error(problem, 0) end
+    if not ok then
+      wrong[#wrong + 1] =
+        ("-- %s: %s\n"):format(name, problem.message:gsub("%c", " "))
+    elseif type(description) == "table" then
       descriptions[#descriptions + 1] = description
     end
   end
-  return annotate(descriptions)
+  table.sort(wrong)
+  return annotate(descriptions) .. table.concat(wrong)
 end
 
 --- The steps of the trail behind the first `start`, as far as they make a path.

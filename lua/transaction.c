@@ -8,6 +8,8 @@ static kvl_handle *new_transaction(lua_State *L) {
   kvl_handle *transaction = kvl_new_handle(L);
   transaction->is_transaction = 1;
   const kvl_handle *handle = lua_touserdata(L, 1);
+  kvl_handle *session = handle->session;
+  transaction->owner = session->is_transaction ? session->owner : session;
   transaction->is_part = handle->is_part;
   transaction->is_hosts = handle->is_hosts;
   transaction->root = handle->root;
@@ -21,11 +23,16 @@ static kvl_handle *new_transaction(lua_State *L) {
 
 /* Nothing that can raise stands between the beginning and lua_pcall: a
  * transaction that nobody ends would keep the store locked. */
-static int begin_and_call(lua_State *L, kvl_state *state, kvl_handle *session,
+static int begin_and_call(lua_State *L, kvl_state *state,
                           kvl_handle *transaction, int arguments) {
   kv_error *error = NULL;
+  kv_store *store = transaction->owner->store;
+  if (!store) {
+    kvl_push_failure(L, KV_CLOSED, NULL, 0, "The store is closed", NULL);
+    lua_error(L);
+  }
   kv_status status =
-      kv_store_begin(session->store, 0, &transaction->transaction, &error);
+      kv_store_begin(store, 0, &transaction->transaction, &error);
   if (status != KV_OK) kvl_raise(L, state, status, error);
   return lua_pcall(L, arguments, LUA_MULTRET, 0);
 }
@@ -45,14 +52,16 @@ static void end(lua_State *L, kvl_state *state, kvl_handle *transaction,
 }
 
 /* Calls `body` with the arguments of the function that runs, but that 1 is a
- * transaction; gives how many results are on top. Inside a transaction, it is
- * that transaction. */
-static int run(lua_State *L, kvl_state *state, lua_CFunction body) {
+ * transaction; gives how many results are on top. A transaction inside another
+ * joins it: one that fails takes the outer one with it, whatever the script does
+ * with the error. An update inside one is a part of it: it changes its one value
+ * or nothing. */
+static int run(lua_State *L, kvl_state *state, lua_CFunction body, int joins) {
   int arguments = lua_gettop(L);
   kvl_handle *session = kvl_check_session(L);
   kvl_handle *transaction = NULL;
   luaL_checkstack(L, arguments + 8, NULL);
-  if (session->transaction)
+  if (session->transaction && !joins)
     lua_pushvalue(L, 1);
   else
     transaction = new_transaction(L);
@@ -62,7 +71,7 @@ static int run(lua_State *L, kvl_state *state, lua_CFunction body) {
   for (int i = 2; i <= arguments; i++) lua_pushvalue(L, i);
   if (transaction)
     end(L, state, transaction,
-        begin_and_call(L, state, session, transaction, arguments));
+        begin_and_call(L, state, transaction, arguments));
   else
     lua_call(L, arguments, LUA_MULTRET);
   return lua_gettop(L) - first;
@@ -79,7 +88,7 @@ static int transaction_body(lua_State *L) {
 static int store_transaction(lua_State *L) {
   luaL_checktype(L, 2, LUA_TFUNCTION);
   lua_settop(L, 2);
-  return run(L, kvl_state_of(L), transaction_body);
+  return run(L, kvl_state_of(L), transaction_body, 1);
 }
 
 /* 1 transaction, 2 path, 3 type, 4 function, 5 options */
@@ -105,7 +114,7 @@ static int store_update(lua_State *L) {
   luaL_checktype(L, 4, LUA_TFUNCTION);
   lua_settop(L, 5);
   kvl_check_set_options(L, 5);
-  return run(L, kvl_state_of(L), update_body);
+  return run(L, kvl_state_of(L), update_body, 0);
 }
 
 void kvl_add_transactions(lua_State *L) {

@@ -152,9 +152,9 @@ void kvl_push_scope(lua_State *L, int names) {
   lua_call(L, 1, 1);
 }
 
-/* Raises what a converter said: the message and the table of steps below the
- * value are on top. */
-static void raise_complaint(lua_State *L, int place) {
+/* Pushes the error of what a converter said: the message and the table of steps
+ * below the value are on top. */
+static void push_complaint(lua_State *L, int place) {
   kvl_path path;
   size_t count;
   path.count = path.root = 0;
@@ -165,11 +165,10 @@ static void raise_complaint(lua_State *L, int place) {
   const kv_step *steps = kvl_shown_steps(L, &path, &count);
   kvl_push_complaint(L, KV_REFUSED, steps, count, "The converter failed",
                      lua_tostring(L, -2));
-  lua_error(L);
 }
 
-static void convert(lua_State *L, const void *function, int type, int context,
-                    int place) {
+static int convert(lua_State *L, const void *function, int type, int context,
+                   int place) {
   int value = lua_gettop(L);
   lua_rawgetp(L, LUA_REGISTRYINDEX, function);
   lua_pushvalue(L, type);
@@ -179,17 +178,29 @@ static void convert(lua_State *L, const void *function, int type, int context,
   else
     lua_pushnil(L);
   lua_call(L, 3, 3); /* the value; or nil, the message and the place */
-  if (!lua_isnil(L, -1)) raise_complaint(L, place);
+  if (!lua_isnil(L, -1)) {
+    push_complaint(L, place);
+    return 0;
+  }
   lua_pop(L, 2);
   lua_replace(L, value);
+  return 1;
+}
+
+int kvl_try_decoded(lua_State *L, int type, int context) {
+  return convert(L, &decode_function, type, context, 0);
+}
+
+int kvl_try_encoded(lua_State *L, int type, int context) {
+  return convert(L, &encode_function, type, context, 0);
 }
 
 void kvl_convert_decoded(lua_State *L, int type, int context, int place) {
-  convert(L, &decode_function, type, context, place);
+  if (!convert(L, &decode_function, type, context, place)) lua_error(L);
 }
 
 void kvl_convert_encoded(lua_State *L, int type, int context, int place) {
-  convert(L, &encode_function, type, context, place);
+  if (!convert(L, &encode_function, type, context, place)) lua_error(L);
 }
 
 void kvl_open_types(lua_State *L) {

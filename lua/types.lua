@@ -138,14 +138,12 @@ local function new_scope(given)
 end
 
 local function attribute(self, name, value)
-  if type(self.description) == "table" and self.description.kind ~= "struct"
-    and self.description.kind ~= "enum" then
-    local description = {}
+  local description = { kind = self.description }
+  if type(self.description) == "table" then
+    description = {}
     for key, old in pairs(self.description) do description[key] = old end
-    description[name] = value
-    return with(self, { description = description })
   end
-  local description = { kind = self.description, [name] = value }
+  description[name] = value
   return with(self, { description = description })
 end
 
@@ -153,7 +151,12 @@ end
 local function range(low, high)
   if type(low) == "string" and high == nil then return low end
   local function bound(number)
-    if number == nil or math.abs(number) == math.huge then return "" end
+    if number == nil then return "" end
+    if type(number) ~= "number" or number ~= number then
+      error("expected numbers as bounds, or a text such as \"1...10\", found "
+        .. (type(number) == "number" and "nan" or type(number)), 4)
+    end
+    if math.abs(number) == math.huge then return "" end
     return ((math.type(number) == "float" and "%.17g" or "%d"):format(number))
   end
   return bound(low) .. "..." .. bound(high)
@@ -187,6 +190,9 @@ end
 
 --- The key in the file, where it is not the field's name.
 function Type:key(key)
+  if type(key) ~= "string" then
+    error("key: expected a string, found " .. type(key), 2)
+  end
   return with(self, { stored_key = key })
 end
 
@@ -236,12 +242,15 @@ function Type:__tostring()
 end
 
 --- Calling kv.date, kv.data, kv.uint64 or kv.uid makes a value.
-function Type:__call(...)
-  local make = rawget(self, "make")
+function Type:__call(value)
+  local make, found = rawget(self, "make"), type(value)
   if not make then
     error(("%s makes no values"):format(tostring(self)), 2)
+  elseif found ~= "string" and found ~= "number" then
+    error(("%s: expected a string or a number, found %s"):format(
+      tostring(self), found), 2)
   end
-  return make(self, ...)
+  return make(self, value)
 end
 
 local function builtin(name, make)
@@ -272,14 +281,22 @@ for _, name in ipairs { "new_uint64", "new_data", "new_date", "new_uid" } do
   kv[name] = nil
 end
 
+local function tagged(values, tag)
+  if values == nil then values = {} end
+  if type(values) ~= "table" then
+    error("expected a table to tag, found " .. type(values), 3)
+  end
+  return (setmetatable(values, tag))
+end
+
 --- Tags a table as an array, so that it is one when it is empty.
 function kv.array(values)
-  return setmetatable(values or {}, array_tag)
+  return (tagged(values, array_tag))
 end
 
 --- Tags a table as a dictionary.
 function kv.dictionary(values)
-  return setmetatable(values or {}, dictionary_tag)
+  return (tagged(values, dictionary_tag))
 end
 
 function kv.is_array(value)

@@ -61,7 +61,7 @@ void kvl_push_null(lua_State *L) {
 const char *kvl_check_word(lua_State *L, int index) {
   size_t length;
   const char *text = luaL_checklstring(L, index, &length);
-  luaL_argcheck(L, strlen(text) == length, index, "a NUL in the text");
+  if (strlen(text) != length) kvl_value_error(L, "a NUL in the text");
   return text;
 }
 
@@ -235,8 +235,9 @@ static int uint64_number(lua_State *L) {
 
 /* kv.uid(n) */
 static int new_uid(lua_State *L) {
-  lua_Integer value = luaL_checkinteger(L, 2);
-  if (value < 0 || value > (lua_Integer)UINT32_MAX)
+  int is_integer;
+  lua_Integer value = lua_tointegerx(L, 2, &is_integer);
+  if (!is_integer || value < 0 || value > (lua_Integer)UINT32_MAX)
     return kvl_value_error(L, "expected 0 to 4294967295");
   kvl_push_uid(L, (uint32_t)value);
   return 1;

@@ -184,6 +184,13 @@ static int store_migrate_archive(lua_State *L) {
   const kv_type *type = kvl_check_own_type(L, state, 3, NULL);
   luaL_argcheck(L, type, 3, "expected a type");
   kvl_full_path(L, 2, &path);
+  const kvl_handle *handle = lua_touserdata(L, 1);
+  if (flags && handle->is_hosts && path.count == handle->root) {
+    kvl_push_failure(L, KV_ACCESS_DENIED, NULL, 0,
+                     "Beside the root of the host's handle nothing is kept",
+                     NULL);
+    return lua_error(L);
+  }
   kv_status status = kv_store_migrate_archive(store, path.steps, path.count,
                                               type, flags, &error);
   if (status < 0) return kvl_raise(L, state, status, error);

@@ -41,7 +41,7 @@ header() {
 }
 
 embedded() {
-  python3 tools/embed.py lua/types.lua lua/sugar.lua build/sugar.h && cmp lua/sugar.h build/sugar.h
+  python3 tools/embed.py lua/types.lua lua/words.lua lua/sugar.lua build/sugar.h && cmp lua/sugar.h build/sugar.h
 }
 
 export_list() {

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes Lua files as a C array: embed.py types.lua sugar.lua sugar.h.
+"""Writes Lua files as a C array: embed.py types.lua words.lua sugar.lua sugar.h.
 
 The array is one chunk, which runs the files in their order, each with the
 chunk's argument and a table that they share, and returns what the last gives.

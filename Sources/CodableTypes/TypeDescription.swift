@@ -28,6 +28,7 @@ struct TypeDescription {
         if let text = description.string { return try expression(text, at: path) }
         guard description.kind == .dictionary else { throw wrong("a type", description, at: path) }
         let kind = try text("kind", of: description, at: path)
+        try checkLimits(of: kind, in: description, at: path)
         switch kind {
         case "struct": return try structure(description, at: path)
         case "enum": return try enumeration(description, at: path)
@@ -120,14 +121,24 @@ struct TypeDescription {
         var scalar = ScalarType(kind: kind)
         scalar.length = try length(of: description, at: path)
         guard let range = description["range"] else { return scalar }
-        let place = path.appending(.key("range"))
-        scalar.range = try text(of: range, at: place) { (parser) throws(TypeError) in
-            guard kind.mayBeLimited, kind != .string, kind != .data else {
-                throw TypeError(.description, "\(name) has no range")
-            }
-            return try parser.openRange(of: kind)
+        scalar.range = try text(of: range, at: path.appending(.key("range"))) { (parser) throws(TypeError) in
+            try parser.openRange(of: kind)
         }
         return scalar
+    }
+
+    /// A range or length that the type cannot have is an error: it would limit nothing.
+    private func checkLimits(
+        of kind: String, in description: PropertyList, at path: PropertyListPath
+    ) throws(TypeError) {
+        let scalar = ScalarType.Kind(rawValue: kind)
+        let hasLength = kind == "array" || scalar == .string || scalar == .data
+        let hasRange = !hasLength && scalar?.mayBeLimited == true
+        let name = description["name"]?.string ?? kind
+        for (limit, isAllowed) in [("length", hasLength), ("range", hasRange)]
+        where !isAllowed && description[limit] != nil {
+            throw TypeError(.description, "\(name) has no \(limit)").placed(below: path.appending(.key(limit)))
+        }
     }
 
     private func length(

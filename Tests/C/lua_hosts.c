@@ -54,8 +54,25 @@ static void check_policies(void) {
       "local written, other = kv.write('/nowhere/x', 1)\n"
       "return not ok and problem.code == 'read_only' and not written\n"
       "  and other.code == 'read_only' and kv.read '/nowhere/x' == nil";
+  static const char no_files[] =
+      "local function refused(options)\n"
+      "  local value, problem = kv.open('com.example.none', options)\n"
+      "  return value == nil and problem.code == 'access_denied'\n"
+      "end\n"
+      "local asked = 0\n"
+      "return refused { managed_file = '/etc/hostname', read_only = true }\n"
+      "  and refused(setmetatable({}, { __index = function(_, name)\n"
+      "    if name ~= 'managed_file' then return nil end\n"
+      "    asked = asked + 1\n"
+      "    return '/etc/hostname'\n"
+      "  end })) and asked == 1\n"
+      "  and not kv.open_file('x', { engine = 'memory' })\n";
   lua_State *L = new_state(KV_LUA_SANDBOX);
   CHECK_NAMED(holds(L, refused), "a sandbox opens and reads nothing");
+  lua_close(L);
+  L = new_state(KV_LUA_NO_FILES);
+  CHECK_NAMED(holds(L, no_files),
+              "a state without files reads none as a layer");
   lua_close(L);
   L = new_state(KV_LUA_READ_ONLY);
   CHECK_NAMED(holds(L, read_only), "a read-only state changes nothing");

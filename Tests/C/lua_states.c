@@ -1,6 +1,8 @@
 /* lua_states.c: many states, one after another, on several threads, and closed
  * with everything open. */
+#define _XOPEN_SOURCE 700
 #include <pthread.h>
+#include <setjmp.h>
 
 #include "lua_support.h"
 
@@ -175,9 +177,52 @@ static void check_threads(void) {
   kv_store_free(store);
 }
 
+static const char *domain; /* the path of its file */
+
+/* Each state opens the domain itself; half of them leave it open. */
+static void *work_alone(void *argument) {
+  static const char opening[] =
+      "s = assert(kv.open_file(path))\n"
+      "s:watch({ 'own' }, function() end)\n"
+      "return true\n";
+  Worker *worker = argument;
+  lua_State *L = new_state(0);
+  lua_pushstring(L, domain);
+  lua_setglobal(L, "path");
+  lua_pushfstring(L, "thread %d", worker->number);
+  lua_setglobal(L, "name");
+  worker->good = holds(L, opening) && holds(L, adding) &&
+                 (worker->number % 2 || holds(L, "return s:close()"));
+  lua_close(L);
+  return NULL;
+}
+
+static void check_domain(void) {
+  Worker workers[THREADS];
+  kv_store *store = NULL;
+  kv_step path = kv_key("count");
+  int64_t count = 0;
+  int good = 0;
+  make_folder();
+  domain = in_folder("shared.plist");
+  for (int i = 0; i < THREADS; i++) {
+    workers[i].number = i;
+    pthread_create(&workers[i].thread, NULL, work_alone, &workers[i]);
+  }
+  for (int i = 0; i < THREADS; i++) {
+    pthread_join(workers[i].thread, NULL);
+    good += workers[i].good;
+  }
+  CHECK_NAMED(good == THREADS, "states on four threads each open one domain");
+  CHECK(kv_store_open_file(kv_string(domain), NULL, &store, NULL) == KV_OK);
+  CHECK(kv_store_get_integer(store, &path, 1, &count, NULL) == KV_OK);
+  CHECK_NAMED(count == THREADS * ROUNDS, "and lose no update either");
+  kv_store_free(store);
+  remove_folder();
+}
+
 /* ---- Closed with everything open */
 
-/* Closes the state from inside a transaction, as os.exit(code, true) does. */
 static void check_closing(void) {
   static const char open[] =
       "stores, watches = {}, {}\n"
@@ -236,11 +281,43 @@ static void check_transaction(void) {
   kv_store_free(store);
 }
 
+/* A program that leaves a script for good, by its own longjmp. */
+static jmp_buf way_out;
+
+static int abandon(lua_State *L) {
+  (void)L;
+  longjmp(way_out, 1);
+}
+
+/* Closes the state from inside a transaction, as os.exit(code, true) does. */
+static void check_abandoned(void) {
+  static const char script[] =
+      "s:watch({}, print)\n"
+      "s:transaction(function(tx) tx:set('a', 2); abandon() end)\n";
+  kv_store *store = new_store("{\"a\": 1}");
+  kv_step path = kv_key("a");
+  int64_t value = 0;
+  lua_State *L = new_state(0);
+  kv_lua_push_store(L, store, NULL, 0, 0, NULL);
+  lua_setglobal(L, "s");
+  lua_register(L, "abandon", abandon);
+  if (!setjmp(way_out)) run_script(L, script, 0);
+  lua_close(L);
+  CHECK_NAMED(kv_store_get_integer(store, &path, 1, &value, NULL) == KV_OK &&
+                  value == 1,
+              "a state closed in a transaction rolls it back");
+  CHECK_NAMED(kv_store_set_integer(store, &path, 1, 3, NULL) == KV_OK,
+              "and leaves the store unlocked");
+  kv_store_free(store);
+}
+
 int main(void) {
   check_sequence();
   check_reloading();
   check_threads();
+  check_domain();
   check_closing();
   check_transaction();
+  check_abandoned();
   return finish_checks();
 }

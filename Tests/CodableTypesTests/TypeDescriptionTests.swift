@@ -66,6 +66,17 @@ import Testing
             Row(
                 "Expected a range such as \"1...10\" at range, found Array", ["kind": "Int", "range": [1]],
                 ["range"]),
+            Row("Int has no length at length", ["kind": "Int", "length": "3"], ["length"]),
+            Row("Data has no range at range", ["kind": "Data", "range": "3..."], ["range"]),
+            Row("Bool has no range at range", ["kind": "Bool", "range": "3..."], ["range"]),
+            Row("Any has no length at length", ["kind": "Any", "length": "3"], ["length"]),
+            Row("array has no range at range", ["kind": "array", "element": "Int", "range": "3..."], ["range"]),
+            Row(
+                "dictionary has no length at length",
+                ["kind": "dictionary", "value": "Int", "length": "3"], ["length"]),
+            Row(
+                "A has no length at length",
+                ["kind": "struct", "name": "A", "fields": [Int](), "length": "3"], ["length"]),
             Row(
                 "Expected a name for a type, found \"Int\"",
                 ["kind": "struct", "name": "Int", "fields": [Int]()], [] as [Any]),

@@ -9,7 +9,8 @@ local User = kv.struct "User" {
   isSelected = kv.bool:default(false):transient(),
 }
 store:set("user", { name = "anna", isSelected = true }, User)
-print("stored", store:get { "user", "username" }, #store:at "user")
+print("stored", store:get { "user", "username" },
+  "of the keys", table.concat(store:at "user":keys(), ", "))
 print("read", store:get("user", User).name)
 
 -- Two stored names are one in the script.
@@ -39,7 +40,9 @@ local Item = kv.struct "Item" { title = kv.string }:convert {
 local bytes = kv.encode { title = "Tea" }
 local item = kv.decode(bytes, Item, { context = { currency = "EUR" } })
 print("read", item.title, item.currency)
-print("refused", select(2, pcall(kv.decode, bytes, Item)))
+local none, problem = kv.decode(bytes, Item)
+assert(none == nil)
+print("refused", problem)
 
 -- A place is an object of another library: it is stored as plain numbers.
 local function new_place(values)

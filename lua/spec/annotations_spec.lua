@@ -62,6 +62,40 @@ describe("the annotations for editors", function()
     assert.same(fields, listed)
   end)
 
+  it("name every option, and no other", function()
+    local opened = assert(kv.open_file("x", { engine = "memory" }))
+    local wrong = { zzz = true }
+    for class, call in pairs {
+      OpenOptions = function() kv.open_file("x", wrong) end,
+      UnarchiveOptions = function() kv.unarchive({}, nil, wrong) end,
+      SetOptions = function() opened:set("a", 1, "Int", wrong) end,
+    } do
+      local fields, taken = {}, {}
+      local expected = support.failure(call):match "expected (.*)"
+      for name in expected:gmatch '"([^"]+)"' do
+        taken[#taken + 1] = name
+      end
+      while class do
+        local head, body = text:match("@class kvcodable%." .. class
+          .. "([^\n]*)\n(.-)\n\n")
+        for name in body:gmatch "@field ([%w_]+)%?" do
+          fields[#fields + 1] = name
+        end
+        class = head:match "kvcodable%.(%w+)"
+      end
+      table.sort(fields)
+      table.sort(taken)
+      assert.same(taken, fields)
+    end
+    opened:close()
+  end)
+
+  it("use the operators that the language server knows", function()
+    local known = { len = true, concat = true }
+    for name in text:gmatch "@operator (%w+)" do assert.is_true(known[name]) end
+    assert.matches("@class kvcodable.Store\n---@operator len", text, 1, true)
+  end)
+
   it("say what every parameter is", function()
     local checked = 0
     for line, parameters in text:gmatch "\n(function [%w.:_]+)(%b()) end" do

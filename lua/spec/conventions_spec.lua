@@ -169,6 +169,8 @@ describe("errors", function()
       assert.matches("bad option '" .. name .. "': expected %w+, found "
         .. type(found), failure(kv.open_file, "x", { [name] = found }))
     end
+    assert.matches("bad option 'suites': expected names, found table",
+      failure(kv.open_file, "x", { suites = { "a", {} } }), 1, true)
     assert.matches("bad option 'format': yaml, expected",
       failure(kv.encode, 1, nil, { format = "yaml" }), 1, true)
     for name, call in pairs {

@@ -64,14 +64,27 @@ describe("the place of a converter's error", function()
   end)
 
   it("is in the value that is decoded and encoded", function()
+    local function returned(value, problem)
+      assert.is_nil(value)
+      assert.equal("refused", problem.code)
+      return problem
+    end
+    local folder, remove = support.folder()
+    local path = folder .. "/a.plist"
     local bytes = assert(kv.encode { color = bad })
-    local problem = failure(kv.decode, bytes, Window)
-    assert.same({ "color" }, problem.path)
-    problem = failure(kv.encode, { color = 7 }, Window)
-    assert.same({ "color" }, problem.path)
-    problem = failure(kv.encode, 7, Color)
+    assert(kv.write(path, { color = bad }))
+    for _, problem in ipairs {
+      returned(kv.decode(bytes, Window)), returned(kv.read(path, Window)),
+      returned(kv.encode({ color = 7 }, Window)),
+      returned(kv.write(path, { color = 7 }, Window)),
+    } do
+      assert.same({ "color" }, problem.path)
+    end
+    assert.same({ color = bad }, kv.read(path))
+    local problem = returned(kv.encode(7, Color))
     assert.same({}, problem.path)
     assert.matches("^The converter failed: ", problem.message)
+    remove()
   end)
 
   it("goes with no other value that is raised", function()
@@ -81,6 +94,7 @@ describe("the place of a converter's error", function()
     }
     store:set("r", { a = 1 })
     assert.equal(raised, failure(store.get, store, "r", Raising))
+    assert.equal(raised, failure(kv.decode, '{"a": 1}', Raising))
   end)
 
   it("is right after an error, and where a converter reads another", function()

@@ -141,6 +141,69 @@ describe("declared types", function()
     end
   end)
 
+  it("have no limits that would limit nothing", function()
+    local Size = kv.struct "LimitedSize" { a = kv.int }
+    for _, row in ipairs {
+      { kv.int:length(3), "Int has no length at length" },
+      { kv.bool:length(3), "Bool has no length at length" },
+      { kv.any:range(3), "Any has no range at range" },
+      { kv.string:range(3), "String has no range at range" },
+      { kv.array_of(kv.int):range(3), "array has no range at range" },
+      { kv.dictionary_of(kv.int):length(3),
+        "dictionary has no length at length" },
+      { Size:range(1, 2), "LimitedSize has no range at range" },
+    } do
+      local problem = support.failure(store.get, store, "x", row[1])
+      assert.equal("invalid_type", problem.code)
+      assert.equal(row[2], problem.message)
+    end
+  end)
+
+  it("are told with the column in the whole expression", function()
+    kv.struct "Column" { a = kv.int }
+    for text, expected in pairs {
+      ["[[Int]"] = { 7, 'Expected "]", found the end' },
+      ["[String: [Int}]"] = { 14, 'Expected "]", found "}"' },
+      ["[String: Foo]"] = { 10, "No type is named Foo" },
+      ["[ Foo ]?"] = { 3, "No type is named Foo" },
+      ["[Int](a)"] = { 7, 'Expected a range such as 1...10, found "a"' },
+      ["[[Column](2)"] = { 13, 'Expected "]", found the end' },
+    } do
+      local problem = support.failure(store.get, store, "x", text)
+      assert.equal("invalid_type", problem.code)
+      assert.same({ 1, expected[1] }, { problem.line, problem.column })
+      assert.equal(("%s (line 1, column %d)"):format(expected[2], expected[1]),
+        problem.message)
+    end
+  end)
+
+  it("are told with the names of fields and cases", function()
+    local Inner = kv.struct "InnerWrong" {
+      good = kv.int, size = kv.int:default "x" }
+    for _, row in ipairs {
+      { Inner, "Expected Int at InnerWrong.size.default, found String" },
+      { kv.struct "OuterWrong" { a = kv.int, b = kv.array_of(Inner) },
+        "Expected Int at InnerWrong.size.default, found String" },
+      { kv.array_of(kv.struct "ListWrong" {
+        a = kv.array_of(kv.int):default { 1, "b" } }),
+        "Expected Int at ListWrong.a.default[2], found String" },
+      { kv.struct "TextWrong" { a = "Int", b = "[[Int]" },
+        'Expected "]" at TextWrong.b, found the end (line 1, column 7)' },
+      { kv.struct "RangeWrong" { a = kv.int, z = kv.int:range(3, 1) },
+        "Expected a range with a number in it at RangeWrong.z.range, "
+        .. 'found "3" (line 1, column 1)' },
+      { kv.enum "CaseWrong" { a = { kv.int, r = kv.int:default "x" } },
+        "Expected Int at CaseWrong.a.r.default, found String" },
+      { "[ListWrong]?",
+        "Expected Int at ListWrong.a.default[2], found String" },
+    } do
+      local problem = support.failure(store.get, store, "x", row[1])
+      assert.equal("invalid_type", problem.code)
+      assert.equal(row[2], problem.message)
+      assert.matches("^%u%a+Wrong$", problem.path[1])
+    end
+  end)
+
   it("have names of their own, and say how they are written", function()
     local failure = support.failure
     for _, declare in ipairs { kv.struct, kv.enum } do
@@ -150,6 +213,41 @@ describe("declared types", function()
       assert.matches('"Name" { ... }', failure(declare, "A", {}), 1, true)
     end
     assert.equal(5, kv.decode("5", "Int", { format = "json" }))
+  end)
+
+  it("say what is wrong where it is said", function()
+    local bounds = 'expected numbers as bounds, or a text such as "1...10"'
+    for _, row in ipairs {
+      { function() kv.struct "W" (5) end,
+        "struct W: expected a table, found number" },
+      { function() kv.enum "W" () end,
+        "enum W: expected a table, found nil" },
+      { function() kv.enum "W" { "a", b = 1 } end, "enum W: expected a "
+        .. "list of cases, or a table of their names with raw values" },
+      { function() kv.enum "W" { "a", 1 } end,
+        "enum W: expected the names of cases, found integer" },
+      { function() kv.enum "W" { a = 1.5 } end,
+        "enum W: expected strings or integers as raw values, found float" },
+      { function() kv.enum "W" { a = 1, b = "b" } end,
+        "enum W: expected raw values of one kind, strings or integers" },
+      { function() kv.int:range("a", 3) end, bounds .. ", found string" },
+      { function() kv.int:range(0 / 0) end, bounds .. ", found nan" },
+      { function() kv.string:length({}) end, bounds .. ", found table" },
+      { function() kv.int:key() end, "key: expected a string, found nil" },
+      { function() kv.array "x" end,
+        "expected a table to tag, found string" },
+      { function() kv.dictionary(5) end,
+        "expected a table to tag, found number" },
+      { function() kv.date() end,
+        "Date: expected a string or a number, found nil" },
+      { function() kv.uid(1.5) end, "expected 0 to 4294967295" },
+      { function() kv.uint64 "1\0" end, "a NUL in the text" },
+    } do
+      local ok, problem = pcall(row[1])
+      assert.is_false(ok)
+      assert.matches("declarations_spec.lua:%d+: ", problem)
+      assert.equal(row[2], (problem:gsub("^.-:%d+: ", "")))
+    end
   end)
 
   it("convert with a table of functions", function()
@@ -251,5 +349,14 @@ describe("kv.annotations", function()
     } do
       assert.matches(part, text, 1, true)
     end
+  end)
+
+  it("has a comment for a type that is wrong, and the others", function()
+    kv.struct "AnnotatedWrong" { a = kv.int:default "x" }
+    kv.struct "AnnotatedRight" { a = kv.int }
+    local text = kv.annotations()
+    assert.matches("---@class (exact) AnnotatedRight\n", text, 1, true)
+    assert.matches("\n-- AnnotatedWrong: Expected Int at "
+      .. "AnnotatedWrong.a.default, found String\n", text, 1, true)
   end)
 end)

@@ -374,7 +374,7 @@ describe("hostile scripts", function()
   end)
 
   it("that make data look like handles and types are told", function()
-    for _, bytes in ipairs { 8, 16, 24, 32, 40, 48, 56, 64 } do
+    for bytes = 8, 96, 8 do
       for _, class in ipairs { "kvcodable.store", "kvcodable.type" } do
         local address = debug.getregistry()[class]
         local mark = tonumber((("%p"):format(address):gsub("^0x", "")), 16)

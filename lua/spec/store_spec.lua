@@ -77,6 +77,39 @@ describe("stores", function()
     assert.equal(2, store:get "a")
   end)
 
+  it("roll back with a transaction inside that fails, always", function()
+    local store <close> = assert(kv.open_file(path))
+    for _, inside in ipairs { "the store", "the transaction", "a part" } do
+      local problem = support.failure(store.transaction, store, function(tx)
+        tx:set("a", 1)
+        local handle = inside == "the store" and store
+          or inside == "a part" and tx:at "part" or tx
+        local ok = pcall(handle.transaction, handle, function(inner)
+          inner:set("b", 2)
+          error "no"
+        end)
+        assert.is_false(ok)
+      end)
+      assert.equal("rolled_back", problem.code)
+      assert.matches("A transaction inside this one was rolled back",
+        problem.message)
+      assert.same({}, store:get {})
+    end
+    -- One that ends well is part of the outer one; so is an update.
+    local kept
+    store:transaction(function(tx)
+      assert.equal(3, tx:transaction(function(inner)
+        kept = inner
+        inner:at "part":set("b", 3)
+        return inner:get { "part", "b" }
+      end))
+      assert.is_false(pcall(tx.update, tx, "a", error))
+      assert.equal(3, tx:get { "part", "b" })
+    end)
+    assert.equal("closed", support.failure(kept.get, kept, "a").code)
+    assert.same({ part = { b = 3 } }, store:get {})
+  end)
+
   it("refuse yields inside a transaction, with an error", function()
     local store <close> = assert(kv.open_file(path))
     local thread = coroutine.create(function()

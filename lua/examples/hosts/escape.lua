@@ -88,6 +88,16 @@ for _, handle in ipairs { ui, mine } do
     return seen
   end)
 end
+try("keep an archive beside the root", function()
+  local before = mine:get {}
+  mine:set({}, { ["$archiver"] = "NSKeyedArchiver", ["$version"] = 100000,
+    ["$top"] = { root = kv.uid(1) }, ["$objects"] = { "$null", "old" } })
+  local ok = pcall(mine.migrate_archive, mine, {}, kv.any, { keep = true })
+  mine:set({}, before or {})
+  return ok
+end)
+try("open with the administrator's file", kv.open, "com.example.other",
+  { managed_file = home .. "/secret.plist" })
 try("copy_to", function() mine:copy_to(ui) return true end)
 try("copy_to itself", function() mine:copy_to(mine) return true end)
 try("a transaction's export", function()

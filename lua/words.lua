@@ -1,0 +1,107 @@
+--- words.lua: what is wrong in a type, in the words of who wrote it.
+--
+-- Runs between types.lua and sugar.lua. A type of tables becomes a description
+-- with its fields and cases in the order of their names, which nobody has
+-- written: an error in it names the field.
+
+local kv, shared = ...
+-- What a host may take away from its scripts later.
+local error, ipairs, math, pcall, rawget, type = error, ipairs, math, pcall,
+  rawget, type
+local describe, expression = kv.describe, kv.expression
+local named = shared.named
+
+-- ---- Texts
+
+local function is_known(name, scope)
+  return named[name] or scope and rawget(scope.named, name)
+end
+
+--- Where a text is none of the type language, whatever its names mean: a text
+-- of which the library can say so, and in which column. It stops at the first
+-- name that only this state knows, for which another stands then; none is as
+-- short as one or two letters.
+function shared.malformed(text, scope)
+  local masked = text:gsub("[%a_\x80-\xff][%w_\x80-\xff]*", function(name)
+    local _, length = name:gsub("[^\x80-\xbf]", "")
+    if length > 2 and is_known(name, scope) then
+      return "Any" .. (" "):rep(length - 3)
+    end
+  end)
+  for _, one in ipairs { text, masked } do
+    local ok, problem = pcall(expression, one)
+    if ok or type(problem) ~= "table" then return nil end
+    if not problem.message:find "^No type is named" then return one end
+  end
+end
+
+-- ---- Descriptions
+
+-- Keys of descriptions under which lists stand, and those which say nothing to
+-- who wrote the type.
+local lists = { fields = true, cases = true, values = true }
+local silent = { type = true, element = true, value = true, wrapped = true }
+
+--- The steps from the innermost type that has a name.
+local function named_steps(path, description)
+  local steps, here, i = {}, description, 1
+  while path[i] ~= nil do
+    local step, outer = path[i], here
+    here = type(here) == "table" and here[step] or nil
+    if lists[step] and type(here) == "table" and here[path[i + 1]] ~= nil then
+      if step ~= "values" then steps = { outer.name } end
+      i = i + 1
+      here = here[path[i]]
+      steps[#steps + 1] = type(here) == "table" and (here.name or here[1])
+        or here
+    elseif not silent[step] then
+      steps[#steps + 1] = step
+    end
+    i = i + 1
+  end
+  return steps
+end
+
+local function path_text(path)
+  local text = ""
+  for i, step in ipairs(path) do
+    if math.type(step) == "integer" then
+      text = ("%s[%d]"):format(text, step)
+    else
+      text = text .. (i > 1 and "." or "") .. step
+    end
+  end
+  return text
+end
+
+--- The error about a description, with the names of fields and cases for where
+-- they stand in it.
+local function in_words(problem, description)
+  local steps = named_steps(problem.path, description)
+  local from, to =
+    problem.message:find(" at " .. path_text(problem.path), 1, true)
+  if not from or #problem.path == 0 then return problem end
+  local place = #steps > 0 and " at " .. path_text(steps) or ""
+  problem.message = problem.message:sub(1, from - 1) .. place
+    .. problem.message:sub(to + 1)
+  problem.path = steps
+  return problem
+end
+
+--- What a description is the type of. What is wrong in the type of an
+-- expression, the name that nothing has, is told of its text, with its column.
+function shared.described(description, text, scope)
+  local make = type(description) == "string" and expression or describe
+  local ok, made = pcall(make, description)
+  if ok then return made end
+  if type(made) ~= "table" then error(made, 0) end
+  if type(text) == "string" then
+    local _, other = pcall(expression, text)
+    local column = type(other) == "table" and other.column
+    local name = column and text:sub(column):match "^[%w_\x80-\xff]+"
+    if name and not is_known(name, scope) then
+      made = other
+    end
+  end
+  error(in_words(made, description), 0)
+end
