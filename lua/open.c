@@ -54,11 +54,11 @@ static void check_layers(lua_State *L, int index, kv_store_options *options) {
 typedef kv_status (*Opener)(kv_str, const kv_store_options *, kv_store **,
                             kv_error **);
 
-/* A dictionary of the options at 2, kept; NULL where it is not given. */
-static kv_tree *option_tree(lua_State *L, kvl_state *state, const char *name,
+/* The dictionary at `index`, kept until the next Lua call; NULL for nil. */
+static kv_tree *option_tree(lua_State *L, kvl_state *state, int index,
                             size_t *slot) {
-  if (lua_getfield(L, 2, name) == LUA_TNIL) return NULL;
-  kv_tree *tree = kvl_walk_tree(L, state, lua_gettop(L), NULL);
+  if (lua_isnil(L, index)) return NULL;
+  kv_tree *tree = kvl_walk_tree(L, state, index, NULL);
   *slot = kvl_keep_more(L, state, tree, kvl_free_tree);
   return tree;
 }
@@ -95,10 +95,13 @@ static int open_with(lua_State *L, Opener opener, uint32_t forbidden) {
     int schema = lua_gettop(L);
     kvl_check_type_in(L, state, schema, scope, NULL);
     check_layers(L, 2, &options);
-    defaults = option_tree(L, state, "defaults", &defaults_slot);
-    arguments = option_tree(L, state, "arguments", &arguments_slot);
+    lua_getfield(L, 2, "arguments");
+    lua_getfield(L, 2, "defaults");
+    int top = lua_gettop(L);
     /* After the last Lua call: a metamethod may do what it likes. */
     options.schema = kvl_check_type_in(L, state, schema, scope, NULL);
+    defaults = option_tree(L, state, top, &defaults_slot);
+    arguments = option_tree(L, state, top - 1, &arguments_slot);
   }
   options.defaults = defaults;
   options.arguments = arguments;

@@ -445,6 +445,23 @@ describe("hostile scripts", function()
     collectgarbage(mode)
   end)
 
+  it("may read in a metamethod of the options of a store", function()
+    store:set("r", { 1, { 2 } })
+    local reads = 0
+    local options = setmetatable(
+      { engine = "memory", defaults = { q = { 1, 2, 3 }, z = "text" } },
+      { __index = function()
+        reads = reads + 1
+        for _ = 1, 3 do assert.same({ 1, { 2 } }, store:get "r") end
+      end })
+    for _ = 1, 20 do
+      local other <close> = assert(kv.open_file("none", options))
+      assert.equal("text", other:get "z")
+      assert.same({ 1, 2, 3 }, other:get "q")
+    end
+    assert.is_true(reads >= 20)
+  end)
+
   it("may stop the collector in a finalizer that sets", function()
     local ran = 0
     for i = 1, 200 do
