@@ -121,6 +121,7 @@ int kvl_put_value(lua_State *L, kvl_state *state, const kvl_handle *handle,
     kvl_convert_encoded(L, type_index, context, path_index);
     value = lua_gettop(L);
     type = kvl_check_type(L, state, type_index, NULL); /* after Lua calls */
+    kvl_check_handle(L); /* which may have closed it */
   }
   kvl_path_below(L, handle, path_index, &path);
   size_t dropped = 0;

@@ -462,6 +462,21 @@ describe("hostile scripts", function()
     assert.is_true(reads >= 20)
   end)
 
+  it("may close the store in a converter", function()
+    local other = assert(kv.open_file("none", { engine = "memory" }))
+    local function close(value)
+      other:close()
+      return value
+    end
+    local Closing = kv.struct "HostileClosing" {
+      a = kv.int:convert { encode = close, decode = close },
+    }
+    local ok, problem = pcall(other.set, other, "x", { a = 1 }, Closing)
+    assert.is_false(ok)
+    assert.equal("closed", problem.code)
+    assert.equal("The store is closed", problem.message)
+  end)
+
   it("may stop the collector in a finalizer that sets", function()
     local ran = 0
     for i = 1, 200 do
