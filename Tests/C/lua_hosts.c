@@ -112,13 +112,14 @@ static void check_stores(void) {
         number == 2);
   lua_setglobal(L, "s");
   CHECK(holds(L, "s:set('c', 3); return s:get 'a' == 1 and s:get 'b' == nil"));
-  CHECK_NAMED(holds(L, "local function told(value)\n"
-                       "  local ok, problem = pcall(s.set, s, {}, value)\n"
-                       "  return not ok and problem.path[1] == 'f'\n"
-                       "    and problem.message:find(' at f,', 1, true)\n"
-                       "end\n"
-                       "return told { f = print } and told { f = '\\xff' }\n"
-                       "  and true"),
+  CHECK_NAMED(holds(L,
+                    "local function told(value)\n"
+                    "  local ok, problem = pcall(s.set, s, {}, value)\n"
+                    "  return not ok and problem.path[1] == 'f'\n"
+                    "    and problem.message:find(' at f,', 1, true)\n"
+                    "end\n"
+                    "return told { f = print } and told { f = '\\xff' }\n"
+                    "  and true"),
               "a place in the whole of what the script sees is its own, too");
   CHECK(kv_store_remove(store, root, 2, NULL) == KV_OK);
   CHECK(holds(L, "return s:get 'a' == nil"));
