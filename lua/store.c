@@ -36,6 +36,7 @@ void kvl_push_value(lua_State *L, kvl_state *state, kvl_handle *session,
     push_stored(L, state, session->store, path, type);
     return;
   }
+  if (!session->transaction) kvl_refuse_handle(L); /* a Lua call closed it */
   kv_error *error = NULL;
   kv_tree *tree = NULL;
   kv_status status = get_tree(session, path, type, &tree, &error);
@@ -96,6 +97,7 @@ static kv_status put(lua_State *L, kvl_state *state, kvl_handle *session,
                               state->bytes.data, state->bytes.count, type,
                               flags, dropped, error);
   }
+  if (!session->transaction) kvl_refuse_handle(L); /* a Lua call closed it */
   kv_tree *tree = kvl_walk_tree(L, state, value, path);
   kv_status status =
       type ? kv_transaction_set_typed(session->transaction, path->steps,
@@ -121,7 +123,6 @@ int kvl_put_value(lua_State *L, kvl_state *state, const kvl_handle *handle,
     kvl_convert_encoded(L, type_index, context, path_index);
     value = lua_gettop(L);
     type = kvl_check_type(L, state, type_index, NULL); /* after Lua calls */
-    kvl_check_handle(L); /* which may have closed it */
   }
   kvl_path_below(L, handle, path_index, &path);
   size_t dropped = 0;
@@ -167,9 +168,10 @@ static int store_keys(lua_State *L) {
   kv_error *error = NULL;
   kv_tree *tree = NULL;
   kv_str key;
-  kvl_handle *session = kvl_check_session(L);
+  kvl_check_session(L);
   lua_settop(L, 1);
   lua_newtable(L);
+  kvl_handle *session = kvl_check_session(L);
   kvl_full_path(L, 2, &path);
   kv_status status = get_tree(session, &path, NULL, &tree, &error);
   if (status < 0) return kvl_raise(L, state, status, error);

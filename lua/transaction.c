@@ -24,6 +24,7 @@ static kvl_handle *new_transaction(lua_State *L) {
 static int begin_and_call(lua_State *L, kvl_state *state, kvl_handle *session,
                           kvl_handle *transaction, int arguments) {
   kv_error *error = NULL;
+  kvl_check_session(L); /* a finalizer may have closed it */
   kv_status status =
       kv_store_begin(session->store, 0, &transaction->transaction, &error);
   if (status != KV_OK) kvl_raise(L, state, status, error);

@@ -477,6 +477,54 @@ describe("hostile scripts", function()
     assert.equal("The store is closed", problem.message)
   end)
 
+  local options_of = {
+    watch = { "a", print }, export = {}, set = { "a", { 1 }, "[Int]" },
+    update = { "a", "Int", function() return 1 end },
+    migrate_archive = { "a", "Int" },
+  }
+  for name, arguments in pairs(options_of) do
+    it("may close the store in a metamethod of the options of " .. name,
+      function()
+        local other = assert(kv.open_file("none", { engine = "memory" }))
+        local options = setmetatable({}, { __index = function()
+          other:close()
+        end })
+        arguments[#arguments + 1] = options
+        local ok, problem = pcall(other[name], other, table.unpack(arguments))
+        assert.is_false(ok)
+        assert.equal("closed", problem.code)
+      end)
+  end
+
+  it("may close the store in a finalizer that runs in any method", function()
+    local mode = collectgarbage "generational"
+    local given = {
+      get = { "r" }, set = { "r", { 1, {} }, "Any" }, remove = { "r" },
+      keys = {}, watch = { "a", print }, events = { print }, at = { "r" },
+      layer = { "application" }, export = {}, import = { "{}" },
+      register = { { a = {} } }, string_for_key = { 12 },
+      compare_and_set = { "q", {}, 1 },
+      update = { "r", function() return {} end },
+      transaction = { function(tx) tx:set("a", {}) end },
+      migrate = { { function(tx) tx:set("a", {}) end } },
+    }
+    for name, arguments in pairs(given) do
+      for _ = 1, 30 do
+        local other = assert(kv.open_file("none", { engine = "memory" }))
+        other:set("r", { 1, { 2 } })
+        setmetatable({}, { __gc = function() other:close() end })
+        local ok, problem
+        for _ = 1, 60 do
+          ok, problem = pcall(other[name], other, table.unpack(arguments))
+          if not ok then break end
+        end
+        if not ok then assert.equal("closed", problem.code, name) end
+        other:close()
+      end
+    end
+    collectgarbage(mode)
+  end)
+
   it("may stop the collector in a finalizer that sets", function()
     local ran = 0
     for i = 1, 200 do
