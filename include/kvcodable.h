@@ -37,6 +37,8 @@
  *   Threads    An object whose first parameter is const may be used from
  *              several threads at once, and so may a kv_store; everything else
  *              by one thread at a time.
+ *   Stack      Types and comparison go down into values, of 512 levels at most:
+ *              a thread that meets such values wants 1 MB of stack.
  *   Callbacks  must return: no longjmp and no C++ exception may leave one.
  *   Freeing    in any order: what a handle needs of another, it keeps alive.
  *              Borrowed memory goes with what it is borrowed from.

@@ -7,9 +7,10 @@
  * pushes without hashing their text, and a writer knows by their address.
  *
  * A shape is made where a dictionary is built and has been met twice. The walk
- * over a table to be written makes none, for it may not allocate: it learns in
- * which order such a table gives its keys. What a writer takes from a shape is
- * checked by the library like everything that it is given.
+ * over a table to be written makes none, for it may not allocate in Lua: it
+ * learns in which order such a table gives its keys, and makes the library's own
+ * shape of them, which checks the keys once. A record then brings its values
+ * alone; a dictionary with others in it brings its keys, checked each time.
  */
 #include <stdlib.h>
 #include <string.h>
