@@ -92,7 +92,7 @@ fuzz:
 stress: setup-test lib
 	Tests/Stress/run.sh
 
-docs:
+docs: setup-lib
 	tools/docs.sh
 
 # ---- Installation. The Lua module is one file, a library for hosts and, through a

@@ -41,7 +41,7 @@ def multiple(number):
 
 
 def rows(part):
-    """The part's rows. Where it was run several times, the row of the median: of ours as a multiple of the first peer."""
+    """The part's rows; of several runs that of the median, which goes by ours as a multiple of the first peer."""
     runs = {}
     for row in printed(part):
         runs.setdefault(row["name"], []).append(row)
@@ -101,7 +101,8 @@ def table(part, found):
     for row in found:
         peers = ", ".join(f"{name} {shown(figure, row['unit'])} ({multiple(figure / row['ours'])})"
                           for name, figure in row["peers"].items())
-        print(f"{row['name']:{width}}  {row['wanted']:>13}  {shown(row['ours'], row['unit']):>9}  {verdict(row):7}  {peers}")
+        ours = shown(row["ours"], row["unit"])
+        print(f"{row['name']:{width}}  {row['wanted']:>13}  {ours:>9}  {verdict(row):7}  {peers}")
 
 
 def summary(found, parts):
@@ -136,7 +137,8 @@ def machine():
     names = [line.split(":")[1].strip() for line in Path("/proc/cpuinfo").read_text().splitlines()
              if line.startswith("model name")]
     return {"processor": names[0] if names else platform.machine(), "cores": os.cpu_count(),
-            "load": os.getloadavg()[0], "fsync": fsync_cost(), "time": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())}
+            "load": os.getloadavg()[0], "fsync": fsync_cost(),
+            "time": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())}
 
 
 # ---- The plot: each row's figure as a part of its target, on a logarithmic scale
@@ -175,10 +177,11 @@ def plot(found, parts):
             y += LINE
             lines += drawn(row, y)
         y += 2 * LINE
-    frame = [f'<svg xmlns="http://www.w3.org/2000/svg" width="1080" height="{y}" font-family="sans-serif" font-size="12">',
+    frame = [f'<svg xmlns="http://www.w3.org/2000/svg" width="1080" height="{y}" font-family="sans-serif" '
+             'font-size="12">',
              f'<rect width="1080" height="{y}" fill="white"/>',
-             '<text x="10" y="20">Bars: ours, as a part of the target (the line); dots: peers. Logarithmic; to the left '
-             'is faster or smaller.</text>',
+             '<text x="10" y="20">Bars: ours, as a part of the target (the line); dots: peers. Logarithmic; to the '
+             'left is faster or smaller.</text>',
              f'<line x1="{place(1)}" x2="{place(1)}" y1="36" y2="{y - LINE}" stroke="black"/>']
     return "\n".join(frame + lines + ["</svg>"]) + "\n"
 

@@ -6,10 +6,11 @@ them.
 
 Each sets keys of its own and adds to a counter that all share, and watches the others. Every change has to be seen
 within the limit of its commit, and nothing may be lost. What a busy machine takes to wake a process that does nothing
-else is measured beside them and added twice: for the waking of the one that sees, and for its reading. With UserDefaults on the file, which writes in place and
-without a lock, the states that the file went through are put together from recorded system calls: no state that one of
-ours wrote may lack anything of ours that the state before it held, so that whatever is missing was overwritten by
-UserDefaults itself. Prints TAP.
+else is measured beside them and added twice: for the waking of the one that sees, and for its reading.
+
+With UserDefaults on the file, which writes in place and without a lock, the states that the file went through are put
+together from recorded system calls: no state that one of ours wrote may lack anything of ours that the state before it
+held, so that whatever is missing was overwritten by UserDefaults itself. Prints TAP.
 """
 import argparse
 import os
@@ -145,7 +146,8 @@ def together(tools, folder, engine, seconds, limit):
           f"that only sleeps was woken up to {late:.0f} ms late)")
     check(stored.get("counter") == sets, f"{engine}: the counter stands at {stored.get('counter')} of {sets}")
     lost = [f"{name}-{number % 50}" for name, own in notes.items()
-            for number in range(max(1, own["sum"] - 49), own["sum"] + 1) if stored.get(f"{name}-{number % 50}") != number]
+            for number in range(max(1, own["sum"] - 49), own["sum"] + 1)
+            if stored.get(f"{name}-{number % 50}") != number]
     check(not lost, f"{engine}: no key is lost {lost[:5]}")
 
 

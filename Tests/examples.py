@@ -113,7 +113,8 @@ def lua_snippets(folder):
         good, output = run("lua5.4", script, cwd=folder,
                            env={**ENVIRONMENT, "XDG_CONFIG_HOME": str(folder / "config")})
         promised = re.findall(r"--> (.*)$", code, flags=re.M)
-        check(good and (not promised or output.splitlines() == promised), f"{name} runs, and prints what it says", output)
+        check(good and (not promised or output.splitlines() == promised), f"{name} runs, and prints what it says",
+              output)
 
 
 def c_snippets(folder):

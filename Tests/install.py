@@ -43,7 +43,8 @@ def consumer(stage, libraries, folder):
     build = environment(PKG_CONFIG_LIBDIR=packages, PKG_CONFIG_SYSROOT_DIR=stage, PKG_CONFIG_PATH=None)
     good, output = run("pkg-config", "--modversion", "kvcodable", env=build)
     check(good and output.strip() == version(), "pkg-config knows the version", output)
-    good, output = run("sh", "-c", "cc main.c $(pkg-config --cflags --libs kvcodable) -o consumer", cwd=folder, env=build)
+    good, output = run("sh", "-c", "cc main.c $(pkg-config --cflags --libs kvcodable) -o consumer", cwd=folder,
+                       env=build)
     check(good, f"a C program builds from {libraries}", output)
     home = environment(XDG_CONFIG_HOME=folder / "config", LD_LIBRARY_PATH=f"{stage}{libraries}")
     good, output = run(folder / "consumer", env=home)
@@ -53,8 +54,10 @@ def consumer(stage, libraries, folder):
 def lua_module(stage, prefix, files, folder):
     module = next((name for name in files if name.endswith("/kvcodable.so")), "none")
     if prefix in ("/usr", "/usr/local"):
-        good, searched = run("lua5.4", "-e", "print(package.cpath)", env=environment(LUA_CPATH=None, LUA_CPATH_5_4=None))
-        check(f"/{Path(module).parent}/?.so" in searched.split(";"), f"Lua looks where {prefix} has the module", searched)
+        bare = environment(LUA_CPATH=None, LUA_CPATH_5_4=None)
+        good, searched = run("lua5.4", "-e", "print(package.cpath)", env=bare)
+        check(f"/{Path(module).parent}/?.so" in searched.split(";"), f"Lua looks where {prefix} has the module",
+              searched)
     script = folder / "where.lua"
     script.write_text(WHERE)
     good, output = run("lua5.4", script, cwd=folder,
@@ -77,7 +80,8 @@ def main():
             stage = folder / f"stage{number}"
             files = staged(stage, prefix, libraries)
             if number == 0:
-                check(listing(files) == readme_listing(), "the README lists what is installed", "\n".join(listing(files)))
+                listed = listing(files)
+                check(listed == readme_listing(), "the README lists what is installed", "\n".join(listed))
             consumer(stage, libraries, folder)
             lua_module(stage, prefix, files, folder)
     finally:

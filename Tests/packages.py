@@ -69,7 +69,8 @@ def documentation():
     for source in sorted((ROOT / "Sources").rglob("*.swift")):
         text = "".join(re.sub(r"^ *///? ?", "", line) if line.lstrip().startswith("///") else "\n"
                        for line in source.read_text().splitlines(keepends=True))
-        yield from ((source, code) for code in re.findall(r"^```swift\n(.*?)^```", text, flags=re.M | re.S) if "…" not in code)
+        found = re.findall(r"^```swift\n(.*?)^```", text, flags=re.M | re.S)
+        yield from ((source, code) for code in found if "…" not in code)
 
 
 def complete(code):

@@ -10,24 +10,25 @@
  *
  * Conventions, which hold for every function here:
  *
- *   Status     Functions that can fail return a kv_status. KV_OK is 0, KV_ABSENT
- *              is 1 and means that there is nothing, which is no error; errors
- *              are negative. New codes may be added, none is ever reused.
+ *   Status     Functions that can fail return a kv_status. KV_OK is 0,
+ *              KV_ABSENT is 1 and means that there is nothing, which is no
+ *              error; errors are negative. New codes may be added, none is
+ *              ever reused.
  *   Errors     A last parameter `kv_error **error`, where there is one, may be
  *              NULL. When the status is negative it is set to an error that the
  *              caller frees with kv_error_free(); else it is set to NULL.
  *   Outputs    are written on KV_OK only, and may be NULL where nothing is
  *              wanted.
  *   Pointers   Any pointer may be NULL: a NULL that makes no sense gives
- *              KV_INVALID_ARGUMENT. Options may always be NULL, which stands for
- *              the default of each. All kv_..._free() accept NULL. What is not
- *              NULL must point to what its type says; a handle that was freed
- *              cannot be told from one that was not.
+ *              KV_INVALID_ARGUMENT. Options may always be NULL, which stands
+ *              for the default of each. All kv_..._free() accept NULL. What is
+ *              not NULL must point to what its type says; a handle that was
+ *              freed cannot be told from one that was not.
  *   Ownership  "gives": the caller owns the result and frees it. "takes": the
- *              library frees the argument, on success and on failure. "borrows":
- *              the memory belongs to somebody else, and the comment says how
- *              long it lasts. Where nothing is said, arguments are only read
- *              during the call.
+ *              library frees the argument, on success and on failure.
+ *              "borrows": the memory belongs to somebody else, and the comment
+ *              says how long it lasts. Where nothing is said, arguments are
+ *              only read during the call.
  *   Strings    are a pointer and a length in bytes, valid UTF-8, and may hold
  *              NUL. A kv_str with a NULL pointer and length 0 is the empty
  *              string. kv_string("...") makes one from a C string.
@@ -143,8 +144,8 @@ static inline kv_step kv_index(int64_t index) {
   return step;
 }
 
-/* Memory that the caller owns: free it with kv_bytes_free(). A NUL, which is not
- * counted, follows the bytes. */
+/* Memory that the caller owns: free it with kv_bytes_free(). A NUL, which is
+ * not counted, follows the bytes. */
 typedef struct kv_bytes {
   char *data;
   size_t length;
@@ -278,7 +279,8 @@ kv_status kv_cursor_path(const kv_cursor *cursor, const kv_step *path,
                          size_t steps, kv_cursor *value);
 
 /* Entry `index` of a dictionary, in the order of the keys' bytes; KV_ABSENT
- * past the end. Constant time. Borrows the key: it lasts as long as the tree. */
+ * past the end. Constant time. Borrows the key: it lasts as long as the
+ * tree. */
 kv_status kv_cursor_entry(const kv_cursor *cursor, size_t index, kv_str *key,
                           kv_cursor *value);
 
@@ -304,8 +306,8 @@ kv_builder *kv_builder_new(void);
 void kv_builder_free(kv_builder *builder);
 
 /* Append a value: at the root, as the next element of the open array, or as the
- * value of the key that was just named. The bytes are copied. KV_MISUSE where no
- * value can stand, KV_INVALID_VALUE for a string that is not UTF-8,
+ * value of the key that was just named. The bytes are copied. KV_MISUSE where
+ * no value can stand, KV_INVALID_VALUE for a string that is not UTF-8,
  * KV_LIMIT_EXCEEDED for more or larger values than a tree holds. */
 kv_status kv_builder_null(kv_builder *builder, kv_error **error);
 kv_status kv_builder_boolean(kv_builder *builder, int value, kv_error **error);
@@ -324,9 +326,9 @@ kv_status kv_builder_cursor(kv_builder *builder, const kv_cursor *value,
                             kv_error **error);
 
 /* Open a container; kv_builder_end() closes the one opened last. Of a key that
- * is given twice, the last value stays. KV_MISUSE for a key outside a dictionary
- * or behind another key, and for an end without a beginning; KV_LIMIT_EXCEEDED
- * from 512 levels on. */
+ * is given twice, the last value stays. KV_MISUSE for a key outside a
+ * dictionary or behind another key, and for an end without a beginning;
+ * KV_LIMIT_EXCEEDED from 512 levels on. */
 kv_status kv_builder_begin_array(kv_builder *builder, kv_error **error);
 kv_status kv_builder_begin_dictionary(kv_builder *builder, kv_error **error);
 kv_status kv_builder_key(kv_builder *builder, kv_str key, kv_error **error);
@@ -388,8 +390,8 @@ void kv_registry_free(kv_registry *registry);
  *   enum Shape { circle(radius: Double), square(Double), empty }
  *
  * A field may be absent where it has `?` or a default. @key(...) names its key
- * in the file, which is what paths go by. KV_INVALID_TYPE, with line and column,
- * when the text is wrong or a name already means something else. */
+ * in the file, which is what paths go by. KV_INVALID_TYPE, with line and
+ * column, when the text is wrong or a name already means something else. */
 kv_status kv_registry_declare(kv_registry *registry, kv_str text,
                               kv_error **error);
 
@@ -485,9 +487,9 @@ kv_status kv_write_file(kv_str path, kv_format format, const kv_type *type,
 int kv_tree_is_archive(const kv_tree *tree);
 
 /* Gives the plain tree of a keyed archive, without its classes. Where
- * `class_name_key` is not empty, an object of a class of the program's own keeps
- * its class's name under that key. `options` may be NULL; its format has no
- * meaning here. */
+ * `class_name_key` is not empty, an object of a class of the program's own
+ * keeps its class's name under that key. `options` may be NULL; its format has
+ * no meaning here. */
 kv_status kv_tree_unarchive(const kv_tree *tree, kv_str class_name_key,
                             const kv_decode_options *options, kv_tree **result,
                             kv_error **error);
@@ -539,18 +541,19 @@ typedef struct kv_store_options {
                         the last commits back, whole */
   kv_check check;    /* called before each change; NULL for none */
   void *check_context;
-  /* Of the store's dictionary: a struct, whose fields are the top-level keys, or
-   * [String: T]; NULL for none. */
+  /* Of the store's dictionary: a struct, whose fields are the top-level keys,
+   * or [String: T]; NULL for none. */
   const kv_type *schema;
 } kv_store_options;
 
 /* A schema refuses changes: with KV_TYPE_MISMATCH what would make the value of
  * one of its keys something that kv_store_get() with the field's type does not
- * give. A transaction is looked at when it is committed. Keys that a struct does
- * not declare may hold what they will, and every key may be absent. Defaults are
- * looked at when they are registered; what is stored already, and what other
- * layers hold, is not: the store opens, and a typed get says what is wrong. The
- * type may be freed once the store is open. KV_INVALID_TYPE for another type. */
+ * give. A transaction is looked at when it is committed. Keys that a struct
+ * does not declare may hold what they will, and every key may be absent.
+ * Defaults are looked at when they are registered; what is stored already, and
+ * what other layers hold, is not: the store opens, and a typed get says what is
+ * wrong. The type may be freed once the store is open. KV_INVALID_TYPE for
+ * another type. */
 
 /* Gives the store `name`, such as "com.acme.app": the file NAME.plist in
  * $XDG_CONFIG_HOME or ~/.config. A file that cannot be read is an error, never
@@ -571,9 +574,10 @@ kv_status kv_store_open_file(kv_str path, const kv_store_options *options,
 kv_status kv_store_share(const kv_store *store, uint32_t flags,
                          kv_store **handle, kv_error **error);
 
-/* Gives the path of the store's file, absolute and without symbolic links (as it
- * was given, where a store is opened to be read and its folder does not exist);
- * KV_ABSENT where it has none, being in memory. Also of a closed handle. */
+/* Gives the path of the store's file, absolute and without symbolic links (as
+ * it was given, where a store is opened to be read and its folder does not
+ * exist); KV_ABSENT where it has none, being in memory. Also of a closed
+ * handle. */
 kv_status kv_store_file(const kv_store *store, kv_bytes *file,
                         kv_error **error);
 
@@ -647,8 +651,8 @@ typedef enum kv_layer {
   KV_LAYER_REGISTERED = 5   /* registered defaults */
 } kv_layer;
 
-/* Gives the dictionary of one layer by itself; an empty one where the store does
- * not have it. `suite` counts from 0. */
+/* Gives the dictionary of one layer by itself; an empty one where the store
+ * does not have it. `suite` counts from 0. */
 kv_status kv_store_layer(const kv_store *store, kv_layer layer, size_t suite,
                          kv_tree **dictionary, kv_error **error);
 
@@ -656,8 +660,8 @@ kv_status kv_store_layer(const kv_store *store, kv_layer layer, size_t suite,
 kv_status kv_store_is_forced(const kv_store *store, kv_str key, int *is_forced,
                              kv_error **error);
 
-/* ---- The getters of UserDefaults, which convert: "YES" and 1 are true, "42" is
- * 42, 123 is "123"; what is absent or cannot be converted is 0, or KV_ABSENT
+/* ---- The getters of UserDefaults, which convert: "YES" and 1 are true, "42"
+ * is 42, 123 is "123"; what is absent or cannot be converted is 0, or KV_ABSENT
  * for strings. Nothing else here converts. */
 kv_status kv_store_bool_for_key(const kv_store *store, kv_str key, int *value,
                                 kv_error **error);
@@ -787,16 +791,16 @@ kv_status kv_store_update_typed(kv_store *store, const kv_step *path,
  *   }
  */
 
-/* Sets `version` to the version of what is stored: 0 where no migration has been
- * made yet. It stands in the store under the key "KVStoreVersion". */
+/* Sets `version` to the version of what is stored: 0 where no migration has
+ * been made yet. It stands in the store under the key "KVStoreVersion". */
 kv_status kv_store_version(const kv_store *store, int64_t *version,
                            kv_error **error);
 
 /* Makes the transaction the one that brings the store to `version`, from 1: its
- * commit writes the version with the changes. `found` is set to the version that
- * there was, and the file is kept as it was under its name and ".v<found>".
- * KV_ABSENT when the store has the version: another process was faster, and
- * nothing is to be done. KV_MIGRATION when it has a newer one. */
+ * commit writes the version with the changes. `found` is set to the version
+ * that there was, and the file is kept as it was under its name and
+ * ".v<found>". KV_ABSENT when the store has the version: another process was
+ * faster, and nothing is to be done. KV_MIGRATION when it has a newer one. */
 kv_status kv_transaction_migrate(kv_transaction *transaction, int64_t version,
                                  int64_t *found, kv_error **error);
 
@@ -851,8 +855,8 @@ void kv_watch_cancel(kv_watch *watch);
 kv_status kv_store_watch_descriptor(kv_store *store, int *descriptor,
                                     kv_error **error);
 
-/* Takes up what others wrote and calls the handlers; `calls` is set to how many.
- * Never waits. */
+/* Takes up what others wrote and calls the handlers; `calls` is set to how
+ * many. Never waits. */
 kv_status kv_store_pump(kv_store *store, size_t *calls, kv_error **error);
 
 #ifdef __cplusplus

@@ -20,8 +20,8 @@
  *
  * What scripts reach is what the program gives them. A state without io, os,
  * package and debug, with `load` for text alone, and with the module opened by
- * kv_lua_open() under KV_LUA_SANDBOX reaches no file and no store but those that
- * were pushed. The debug library reaches everything that is in the state.
+ * kv_lua_open() under KV_LUA_SANDBOX reaches no file and no store but those
+ * that were pushed. The debug library reaches everything that is in the state.
  */
 #ifndef KVCODABLE_LUA_H
 #define KVCODABLE_LUA_H
@@ -90,8 +90,8 @@ kv_status kv_lua_to_store(struct lua_State *L, int index, kv_store **store,
                           kv_error **error);
 
 /* Step `step` of the path that the handle at `index` is rooted at; KV_ABSENT
- * past the last, and where no handle is there. Borrows the key: it lasts as long
- * as the handle. */
+ * past the last, and where no handle is there. Borrows the key: it lasts as
+ * long as the handle. */
 kv_status kv_lua_store_root(struct lua_State *L, int index, size_t step,
                             kv_step *root);
 
@@ -103,8 +103,9 @@ kv_status kv_lua_store_root(struct lua_State *L, int index, size_t step,
 kv_status kv_lua_push_tree(struct lua_State *L, const kv_tree *tree,
                            kv_error **error);
 
-/* Gives a tree of the Lua value at `index`, as store:set takes it: no metamethod
- * is called. KV_INVALID_VALUE, with the path, for what no property list holds. */
+/* Gives a tree of the Lua value at `index`, as store:set takes it: no
+ * metamethod is called. KV_INVALID_VALUE, with the path, for what no property
+ * list holds. */
 kv_status kv_lua_to_tree(struct lua_State *L, int index, kv_tree **tree,
                          kv_error **error);
 

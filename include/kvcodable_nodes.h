@@ -118,8 +118,8 @@ kv_status kv_store_set_record(kv_store *store, const kv_step *path,
 /* What a view borrows from. */
 typedef struct kv_lease kv_lease;
 
-/* As kv_store_get and kv_tree_view of what it gives, in one call. Gives a lease:
- * the view lasts as long as it. */
+/* As kv_store_get and kv_tree_view of what it gives, in one call. Gives a
+ * lease: the view lasts as long as it. */
 kv_status kv_store_get_view(const kv_store *store, const kv_step *path,
                             size_t path_count, const kv_type *type,
                             kv_view *view, kv_lease **lease, kv_error **error);

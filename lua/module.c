@@ -10,8 +10,8 @@
 
 #define STATE_NAME "kvcodable.state"
 
-/* Of the registry: the state, and the module's table. The table's key is a text,
- * so that a second copy of this library in the program finds it too. */
+/* Of the registry: the state, and the module's table. The table's key is a
+ * text, so that a second copy of this library in the program finds it too. */
 static const char state_key;
 #define MODULE_NAME "kvcodable.module"
 

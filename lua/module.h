@@ -99,7 +99,8 @@ typedef struct kvl_state {
   int is_over;     /* the Lua state is being closed */
 } kvl_state;
 
-/* The state of the function that runs. Raises in a finalizer that outlives it. */
+/* The state of the function that runs. Raises in a finalizer that outlives
+ * it. */
 kvl_state *kvl_state_of(lua_State *L);
 
 /* The state, or NULL where the module is not open. Raises nothing. */
@@ -150,9 +151,9 @@ void kvl_push_null(lua_State *L);
 
 /* ---- Walking and building */
 
-/* Walking and building take up to 4 places of the stack for each level of tables
- * and 4 besides. Lua gives a C function 20 without being asked, of which its own
- * work takes up to 8: the first levels need not ask. */
+/* Walking and building take up to 4 places of the stack for each level of
+ * tables and 4 besides. Lua gives a C function 20 without being asked, of which
+ * its own work takes up to 8: the first levels need not ask. */
 enum { KVL_FREE_LEVELS = 2, KVL_PLACES = 8 };
 
 typedef void (*kvl_free)(void *object);
@@ -169,8 +170,9 @@ typedef struct kvl_path {
 /* Writes the Lua value into the state's buffers; of a record whose shape the
  * library has, as `state->record` then says, only the header and the values.
  * Pushes nothing and gives 1, or pushes an error object and gives 0: the place
- * in it begins with the one that the value is meant for, where that is not NULL.
- * Calls no metamethod and raises nothing but that error's own lack of memory. */
+ * in it begins with the one that the value is meant for, where that is not
+ * NULL. Calls no metamethod and raises nothing but that error's own lack of
+ * memory. */
 int kvl_walk(lua_State *L, kvl_state *state, int index, const kvl_path *place);
 
 /* Gives a tree of the Lua value: the caller frees it before the next call that
@@ -231,7 +233,8 @@ void kvl_drop(kvl_state *state, size_t slot);
 void kvl_free_tree(void *tree); /* a kvl_free */
 size_t kvl_keep_tree(lua_State *L, kvl_state *state, kv_tree *tree);
 
-/* Makes room for `extra` elements of `size` bytes; 0 when there is no memory. */
+/* Makes room for `extra` elements of `size` bytes; 0 when there is no
+ * memory. */
 int kvl_grow(kvl_buffer *buffer, size_t extra, size_t size);
 
 /* ---- Errors */
@@ -304,8 +307,8 @@ void kvl_push_scope(lua_State *L, int names);
 
 /* Replaces the value on top, as it is stored, by what the converters of the
  * type at `type`, which has some, make of it; and the other way. Raises what
- * they raise; a text becomes an error with its place, which is below the path of
- * the argument at `place`, unless that is 0. `context` is where the context
+ * they raise; a text becomes an error with its place, which is below the path
+ * of the argument at `place`, unless that is 0. `context` is where the context
  * stands. */
 void kvl_convert_decoded(lua_State *L, int type, int context, int place);
 void kvl_convert_encoded(lua_State *L, int type, int context, int place);
@@ -346,7 +349,8 @@ void kvl_check_set_options(lua_State *L, int index);
 int kvl_check_word_option(lua_State *L, int options, const char *name,
                           const char *const *words);
 
-/* Pushes the option, which is nil or of the type; whether it is there. Raises. */
+/* Pushes the option, which is nil or of the type; whether it is there.
+ * Raises. */
 int kvl_get_option(lua_State *L, int options, const char *name, int type);
 
 /* The format that options name; the options may be nil or none. Raises. */
@@ -378,8 +382,8 @@ void kvl_set_functions(lua_State *L, const luaL_Reg *functions);
  * neither its metamethods nor the table of its methods. */
 void kvl_new_class(lua_State *L, const char *name, const luaL_Reg *functions);
 
-/* Makes a method that the class whose metatable is on top does not have an error,
- * which names `what` has none and the one that was most likely meant. */
+/* Makes a method that the class whose metatable is on top does not have an
+ * error, which names `what` has none and the one that was most likely meant. */
 void kvl_name_methods(lua_State *L, const char *what);
 
 /* Adds methods, and metamethods, to the class whose metatable is on top. */

@@ -1,5 +1,5 @@
-/* options.c: tables of options and of methods, in which a name or word that nobody
- * knows is an error. */
+/* options.c: tables of options and of methods, in which a name or word that
+ * nobody knows is an error. */
 #include <stdint.h>
 #include <string.h>
 

@@ -35,7 +35,8 @@ enum { KVL_SESSION = 1, KVL_PREFIX = 2, KVL_CONTEXT = 3, KVL_SCOPE = 4 };
 /* Pushes a handle that is a session of its own. */
 kvl_handle *kvl_new_handle(lua_State *L);
 
-/* Raises: what is at 1 is no handle, or its session or the Lua state is over. */
+/* Raises: what is at 1 is no handle, or its session or the Lua state is
+ * over. */
 _Noreturn void kvl_refuse_handle(lua_State *L);
 
 extern const char kvl_handle_mark;
@@ -87,13 +88,13 @@ int kvl_push_context(lua_State *L);
 const kv_type *kvl_check_own_type(lua_State *L, kvl_state *state, int index,
                                   int *converts);
 
-/* Pushes the value at the path, or nil, before conversion. Raises. */
-void kvl_push_value(lua_State *L, kvl_state *state, kvl_handle *session,
-                    const kvl_path *path, const kv_type *type);
+/* Pushes the value at the path that 2 says, as the type at 3 shows it, which may
+ * be nil: the value, or nil, is on top then. Raises. */
+void kvl_push_typed(lua_State *L, kvl_state *state, const kvl_handle *handle);
 
 /* Stores the value at `value` as the type at `type_index` says, which may be
- * nil. With a type, pushes how many elements of stored arrays went with what the
- * type does not know, and gives 1; else gives 0. Raises. */
+ * nil. With a type, pushes how many elements of stored arrays went with what
+ * the type does not know, and gives 1; else gives 0. Raises. */
 int kvl_put_value(lua_State *L, kvl_state *state, const kvl_handle *handle,
                   int path_index, int value, int type_index, int options);
 

@@ -30,8 +30,8 @@ static void push_stored(lua_State *L, kvl_state *state, kv_store *store,
     kvl_build_view(L, state, &view, lease, free_lease);
 }
 
-void kvl_push_value(lua_State *L, kvl_state *state, kvl_handle *session,
-                    const kvl_path *path, const kv_type *type) {
+static void push_value(lua_State *L, kvl_state *state, kvl_handle *session,
+                       const kvl_path *path, const kv_type *type) {
   if (session->store) {
     push_stored(L, state, session->store, path, type);
     return;
@@ -47,6 +47,17 @@ void kvl_push_value(lua_State *L, kvl_state *state, kvl_handle *session,
     kvl_build(L, state, tree);
 }
 
+KVL_HOT void kvl_push_typed(lua_State *L, kvl_state *state,
+                            const kvl_handle *handle) {
+  kvl_path path;
+  int converts = 0;
+  const kv_type *type = kvl_check_own_type(L, state, 3, &converts);
+  kvl_path_below(L, handle, 2, &path);
+  int context = converts ? kvl_push_context(L) : 0;
+  push_value(L, state, handle->session, &path, type);
+  if (converts) kvl_convert_decoded(L, 3, context, 2);
+}
+
 /* store:get(path, type?) */
 KVL_HOT static int store_get(lua_State *L) {
   kvl_path path;
@@ -54,16 +65,11 @@ KVL_HOT static int store_get(lua_State *L) {
   kvl_state *state = handle->state;
   if (lua_isnoneornil(L, 3)) {
     kvl_path_below(L, handle, 2, &path);
-    kvl_push_value(L, state, handle->session, &path, NULL);
+    push_value(L, state, handle->session, &path, NULL);
     return 1;
   }
   lua_settop(L, 3);
-  int converts = 0;
-  const kv_type *type = kvl_check_own_type(L, state, 3, &converts);
-  kvl_path_below(L, handle, 2, &path);
-  int context = converts ? kvl_push_context(L) : 0;
-  kvl_push_value(L, state, handle->session, &path, type);
-  if (converts) kvl_convert_decoded(L, 3, context, 2);
+  kvl_push_typed(L, state, handle);
   return 1;
 }
 

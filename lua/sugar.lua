@@ -1,6 +1,8 @@
 --- sugar.lua: types made of types, and what is easier said in Lua.
 --
 -- Runs behind types.lua, which says what a type is; returns the module's table.
+-- In one file, long as it is: converters, and what says where one failed, share
+-- the trail of steps to the value.
 
 local kv, shared = ...
 -- What a host may take away from its scripts later.

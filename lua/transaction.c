@@ -86,14 +86,8 @@ static int store_transaction(lua_State *L) {
 /* 1 transaction, 2 path, 3 type, 4 function, 5 options */
 static int update_body(lua_State *L) {
   kvl_state *state = kvl_state_of(L);
-  kvl_path path;
   const kvl_handle *handle = kvl_check_handle(L);
-  int converts = 0;
-  const kv_type *type = kvl_check_own_type(L, state, 3, &converts);
-  kvl_path_below(L, handle, 2, &path);
-  int context = converts ? kvl_push_context(L) : 0;
-  kvl_push_value(L, state, handle->session, &path, type);
-  if (converts) kvl_convert_decoded(L, 3, context, 2);
+  kvl_push_typed(L, state, handle);
   int value = lua_gettop(L);
   lua_pushvalue(L, 4);
   lua_pushvalue(L, value);

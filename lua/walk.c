@@ -70,8 +70,8 @@ static int write_array(Walk *walk, int table, Frame *frame) {
 
 /* As long as the table gives the keys of a shape in the order that was learned,
  * only how far the values are from the header is noted. Gives how many entries
- * that were, with the first that differs on the stack, unless the table is over;
- * SIZE_MAX when a value could not be written.
+ * that were, with the first that differs on the stack, unless the table is
+ * over; SIZE_MAX when a value could not be written.
  *
  * A key is known by its address alone: what else could stand there is a light
  * userdata, which only C can make, and the key that it passes for is checked
@@ -124,8 +124,8 @@ static int append_shape(kvl_state *state, const kvl_shape *shape, size_t header,
   return 1;
 }
 
-/* Holds back the first `count` keys of the shape, as write_entries() does, since
- * what follows is not of the shape. */
+/* Holds back the first `count` keys of the shape, as write_entries() does,
+ * since what follows is not of the shape. */
 static int leave_shape(Walk *walk, const kvl_shape *shape, size_t count,
                        const uint32_t *distances, Frame *frame) {
   for (size_t i = 0; i < count; i++) {
@@ -147,7 +147,8 @@ static int append_keys(kvl_state *state, size_t first) {
   return 1;
 }
 
-/* Writes the entry on the stack and those behind it, and holds the keys back. */
+/* Writes the entry on the stack and those behind it, and holds the keys
+ * back. */
 static int write_entries(Walk *walk, int table, Frame *frame, size_t header) {
   lua_State *L = walk->L;
   kvl_state *state = walk->state;

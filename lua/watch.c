@@ -236,7 +236,8 @@ static void keep_first(lua_State *L, int error) {
 }
 
 /* Tells everything that the watch at `index` has noted; an error of its
- * function goes to `error`, if it is the first. Gives how many calls it made. */
+ * function goes to `error`, if it is the first. Gives how many calls it
+ * made. */
 static lua_Integer tell_all(lua_State *L, int index, int error) {
   Watch *watch = lua_touserdata(L, index);
   lua_Integer calls = 0;

@@ -7,7 +7,8 @@ static kv_str check_text(lua_State *L, int index) {
   return text;
 }
 
-/* store:layer(name, suite?): the dictionary of one layer; suites count from 1 */
+/* store:layer(name, suite?): the dictionary of one layer; suites count from
+ * 1 */
 static int store_layer(lua_State *L) {
   static const char *const names[] = {"managed", "arguments", "application",
                                       "suite",   "global",    "registered",
@@ -27,8 +28,8 @@ static int store_layer(lua_State *L) {
   return 1;
 }
 
-/* store:file(): its path; nil for a store in memory; nil and an error where it is
- * the host's, which does not say where it is kept */
+/* store:file(): its path; nil for a store in memory; nil and an error where it
+ * is the host's, which does not say where it is kept */
 static int store_file(lua_State *L) {
   kvl_state *state = kvl_state_of(L);
   kv_error *error = NULL;

@@ -25,8 +25,9 @@ c_format() {
     echo "clang-format is not installed: C formatting not checked"
     return 0
   fi
-  clang-format --dry-run -Werror include/*.h include/*.c lua/*.c lua/{module,session,notes}.h \
-    lua/examples/hosts/*.c Tests/C/*.[ch] Tests/C/*.cpp Benchmarks/{c,lua}/*.c
+  clang-format --dry-run -Werror include/*.h include/*.c Sources/C*/*.c Sources/C*/include/*.h lua/*.c \
+    lua/{module,session,notes,walk}.h lua/examples/hosts/*.c Tests/{C,Support}/*.c Tests/C/*.h Tests/C/*.cpp \
+    Tests/Packages/c/*.c Benchmarks/{c,lua}/*.c
 }
 
 # A header alone, in C and in C++, with every warning.

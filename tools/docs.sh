@@ -4,17 +4,24 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 modules=(PropertyLists KeyValueCoding CodableTypes DefaultsStorage KVCodable KeyValueCoder)
 graphs=$PWD/.build/symbol-graphs
+built=.build/debug
 rm -rf build/docs "$graphs"
 mkdir -p build/docs "$graphs"
 
-swift package dump-symbol-graph --minimum-access-level public --skip-synthesized-members >/dev/null
-find .build -path '*symbolgraph*' -name '*.symbols.json' -exec cp {} "$graphs" \;
+# Of these modules alone: `swift package dump-symbol-graph` wants the tests' too,
+# and fails where they have not been built.
+swift build --target KVCodable
+swift build --target KeyValueCoder
+options=(-I "$built/Modules" -I include)
+for module in CSystem CSQLite; do
+  options+=(-Xcc "-fmodule-map-file=$built/$module.build/module.modulemap")
+done
 
 dependencies=()
 for module in "${modules[@]}"; do
   mkdir -p "$graphs/$module"
-  cp "$graphs/$module".symbols.json "$graphs/$module/"
-  cp "$graphs/$module"@*.symbols.json "$graphs/$module/" 2>/dev/null || true
+  swift symbolgraph-extract -module-name "$module" "${options[@]}" -minimum-access-level public \
+    -skip-synthesized-members -omit-extension-block-symbols -output-dir "$graphs/$module"
   catalog=Sources/$module/$module.docc
   [ -d "$catalog" ] || catalog=
   docc convert $catalog --additional-symbol-graph-dir "$graphs/$module" \

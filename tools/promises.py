@@ -18,7 +18,8 @@ def sections(text):
     """The folders by their letters, and the rows, of each section that says so."""
     for section in re.split(r"^## ", text, flags=re.M):
         if section.split("\n", 1)[0].endswith("line by line"):
-            yield dict(re.findall(r"`(\w)`\s+(?:is\s+)?`([\w/]+)`", section)), re.findall(r"^\|.*\|(.*)\|$", section, flags=re.M)
+            folders = dict(re.findall(r"`(\w)`\s+(?:is\s+)?`([\w/]+)`", section))
+            yield folders, re.findall(r"^\|.*\|(.*)\|$", section, flags=re.M)
 
 
 def file_of(name, folders):

@@ -21,9 +21,9 @@ static void load(void) {
    * one that every other program of the system uses. */
   void *library = dlopen("libsqlite3.so.0", RTLD_NOW | RTLD_LOCAL);
   if (library == NULL) return;
-#define CSQLITE_FIND(name)                                                \
-  if (!find(library, "sqlite3_" #name, &functions.name,                   \
-            sizeof functions.name))                                       \
+#define CSQLITE_FIND(name)                              \
+  if (!find(library, "sqlite3_" #name, &functions.name, \
+            sizeof functions.name))                     \
     return;
   CSQLITE_FUNCTIONS(CSQLITE_FIND)
 #undef CSQLITE_FIND
@@ -38,5 +38,7 @@ const csqlite_functions *csqlite_load(void) {
 
 void csqlite_keep_journal(sqlite3 *database, int keeps) {
   const csqlite_functions *functions = csqlite_load();
-  if (functions) functions->db_config(database, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, keeps, NULL);
+  if (functions)
+    functions->db_config(database, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, keeps,
+                         NULL);
 }

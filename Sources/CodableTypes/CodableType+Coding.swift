@@ -4,8 +4,8 @@ extension CodableType {
     /// The program form of a stored value: checked, keys renamed to fields, defaults filled in, unknown keys left out,
     /// numbers in the kind of the type. The value itself where its two forms are the same.
     ///
-    /// What comes of a value is remembered with its document, where there is room for it: the same value is checked against
-    /// the same type once, and what was just encoded is not decoded again.
+    /// What comes of a value is remembered with its document, where there is room for it: the same value is checked
+    /// against the same type once, and what was just encoded is not decoded again.
     ///
     /// - Parameters:
     ///   - stored: the value in stored form.
@@ -20,8 +20,8 @@ extension CodableType {
         }
     }
 
-    /// Whether it is known already that the value is its own program form, and no keyed archive: a dictionary of anything
-    /// may be one.
+    /// Whether it is known already that the value is its own program form, and no keyed archive: a dictionary of
+    /// anything may be one.
     package func isConfirmed(_ stored: PropertyList) -> Bool {
         guard let plan = plans.current(in: table), plan.view.nodes[plan.root].shape != .dictionary else { return false }
         return plan.holds(stored) || plan.madeAllOf(stored)
@@ -74,7 +74,8 @@ extension CodableType {
     /// The stored form of a value in program form.
     ///
     /// What the type does not know of the value that is stored now is kept, through structs, enums with associated
-    /// values, arrays and dictionaries. A field with its default value is written only where the stored value has its key.
+    /// values, arrays and dictionaries. A field with its default value is written only where the stored value has its
+    /// key.
     ///
     /// - Parameters:
     ///   - value: the value in program form.

@@ -6,8 +6,8 @@ internal import PropertyLists
 /// It answers no where it does not know: ``PlanDecoding`` and ``PlanEncoding`` then make what is to be made, or find
 /// that something is wrong. Recursion is bounded by ``TypeLimits``.
 ///
-/// The pointers, and the references that are not counted, are those of a plan and of documents, which the functions that
-/// begin the walk keep alive until its end; every index into the plan was made by its compiler, every index into a
+/// The pointers, and the references that are not counted, are those of a plan and of documents, which the functions
+/// that begin the walk keep alive until its end; every index into the plan was made by its compiler, every index into a
 /// document comes from a validated layout.
 struct Conformance: ~Copyable {
     private let types: UnsafePointer<TypePlan.Node>

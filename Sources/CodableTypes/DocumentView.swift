@@ -3,8 +3,8 @@ internal import PropertyLists
 
 /// What a walk reads of a document, without a reference to count: copying it costs nothing.
 ///
-/// Whoever makes one keeps the document alive as long as it is used. Indexes are those of the document's own layout, which
-/// is known to be valid.
+/// Whoever makes one keeps the document alive as long as it is used. Indexes are those of the document's own layout,
+/// which is known to be valid.
 struct DocumentView: BitwiseCopyable {
     let nodes: UnsafePointer<kv_node>
     private let bytes: UnsafePointer<UInt8>

@@ -49,8 +49,8 @@ extension PlanEncoding {
         case nothing, given, standard
     }
 
-    /// What is to be written under a field's key: its default only where the stored dictionary has its key. Nil where the field
-    /// must be there and is not.
+    /// What is to be written under a field's key: its default only where the stored dictionary has its key. Nil where
+    /// the field must be there and is not.
     @inline(__always)
     private mutating func content(
         of field: UnsafePointer<TypePlan.Field>, _ value: Int, over source: Int

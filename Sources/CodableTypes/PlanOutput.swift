@@ -1,10 +1,11 @@
 internal import CKVCodable
 internal import PropertyLists
 
-/// The document that decoding or encoding by a plan makes: values are appended where they stay, the keys of a dictionary
-/// behind them, in their order.
+/// The document that decoding or encoding by a plan makes: values are appended where they stay, the keys of a
+/// dictionary behind them, in their order.
 ///
-/// The names of a struct's fields, or their keys, are written once for the whole document, however many values have them.
+/// The names of a struct's fields, or their keys, are written once for the whole document, however many values have
+/// them.
 struct PlanOutput: ~Copyable {
     var nodes = GrowableBuffer<kv_node>()
     var bytes = GrowableBuffer<UInt8>()

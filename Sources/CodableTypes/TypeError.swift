@@ -9,11 +9,11 @@ public struct TypeError: Error, Sendable, Hashable {
         case mismatch
         /// A number that the type cannot hold exactly, or outside its range.
         case notRepresentable
-        /// A struct's field is neither there nor optional, and has no default, or an array is too short for its type. The
-        /// path is the struct's or the array's.
+        /// A struct's field is neither there nor optional, and has no default, or an array is too short for its type.
+        /// The path is the struct's or the array's.
         case missingField
-        /// A value has a field that its struct does not declare, or a case that its enum does not. The path is the struct's
-        /// or the enum's.
+        /// A value has a field that its struct does not declare, or a case that its enum does not. The path is the
+        /// struct's or the enum's.
         case unknownField
         /// A type's text is wrong; ``TypeError/location`` says where.
         case syntax

@@ -8,8 +8,8 @@ internal import Synchronization
 /// Walking a document beside these tables takes no reference count, no look-up by name and no lock; a recursive struct
 /// is an index that leads back.
 ///
-/// `@unchecked Sendable`: nothing changes after `init`, and the memory is freed with the last reference. The indexes into
-/// the tables are made by the compiler alone, which is why they are read without a check.
+/// `@unchecked Sendable`: nothing changes after `init`, and the memory is freed with the last reference. The indexes
+/// into the tables are made by the compiler alone, which is why they are read without a check.
 final class TypePlan: @unchecked Sendable {
     /// A type: its shape, and where its parts are.
     struct Node: BitwiseCopyable, Sendable {

@@ -26,8 +26,8 @@ extension TypeRegistry {
     /// Makes a Swift type known under a name. Its own `init(from:)` and `encode(to:)` run as they are written, on the
     /// thread that reads or writes: a typed get gives what encoding the decoded value gives.
     ///
-    /// A typed set keeps the keys of the stored value that the decoding did not ask for. A key in a given value that the
-    /// type neither asks for nor writes is an error.
+    /// A typed set keeps the keys of the stored value that the decoding did not ask for. A key in a given value that
+    /// the type neither asks for nor writes is an error.
     ///
     /// - Throws: ``TypeError`` when the name already means another type; what encoding and decoding the example throw.
     @discardableResult

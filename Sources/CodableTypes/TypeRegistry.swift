@@ -1,3 +1,6 @@
+// CodableTypes is types by name: the type language, declared types, registered Swift types, and what each makes of a
+// value. It knows no file and no store.
+
 public import PropertyLists
 internal import Synchronization
 
@@ -42,7 +45,7 @@ public final class TypeRegistry: Sendable {
     /// Declares the structs and enums of a text; gives them in its order.
     ///
     /// ```
-    /// struct Window { width: Int(1...16384); title: String? @key(window_title); tags: [String] = []; theme: Theme = dark }
+    /// struct Window { width: Int(1...16384); title: String? @key(window_title); theme: Theme = dark }
     /// enum Theme: String { light, dark }
     /// ```
     ///

@@ -152,7 +152,8 @@ extension DefaultsStore {
 
     /// Takes the entries of a file's dictionary into the application's domain, in one transaction; other keys stay.
     ///
-    /// - Parameter bytes: a property list of any format; of a keyed archive the plain value is taken, without its classes.
+    /// - Parameter bytes: a property list of any format; of a keyed archive the plain value is taken, without its
+    ///   classes.
     public func `import`(_ bytes: [UInt8]) throws(DefaultsError) {
         let list = try DefaultsError.translating { () throws(PropertyListError) in
             let list = try PropertyList.parse(bytes).list

@@ -86,8 +86,8 @@ extension DefaultsTransaction {
     ///
     /// - Returns: the version that was found; nil, and nothing is to be done, when the store has the version already:
     ///   another process may have been faster.
-    /// - Throws: ``DefaultsError/Code/migration`` when the store has a newer version, ``DefaultsError/Code/misuse`` for a
-    ///   version below 1.
+    /// - Throws: ``DefaultsError/Code/migration`` when the store has a newer version, ``DefaultsError/Code/misuse`` for
+    ///   a version below 1.
     public func beginMigration(to version: Int) throws(DefaultsError) -> Int? {
         guard version >= 1 else { throw .belowOne(version) }
         try checkUsable()

@@ -44,7 +44,8 @@ extension DefaultsStore {
         public var durability = DefaultsDurability.coalesced
         /// How the file is kept.
         public var engine = Engine.automatic
-        /// What a commit of the SQLite engine waits for. Once a handle on the file wanted all, its process's others do, too.
+        /// What a commit of the SQLite engine waits for. Once a handle on the file wanted all, its process's others do,
+        /// too.
         public var synchronization = Synchronization.full
         /// Whether the handle only reads.
         public var isReadOnly = false

@@ -1,3 +1,6 @@
+// DefaultsStorage is the store: domains, layers, engines, transactions, watching. It knows no types and no Codable:
+// whoever has them hands in a check.
+
 internal import Glibc
 public import PropertyLists
 

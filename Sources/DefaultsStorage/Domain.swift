@@ -104,8 +104,8 @@ extension Domain {
         return try storedValue(key, [])
     }
 
-    /// Shows `body` the value of a top-level key where it stands, with the lock held; false, and nothing is shown, where
-    /// more has to be looked at.
+    /// Shows `body` the value of a top-level key where it stands, with the lock held; false, and nothing is shown,
+    /// where more has to be looked at.
     func lendValue(
         _ key: UnsafeBufferPointer<UInt8>, _ handle: HandleState, _ body: (PropertyList) -> Void
     ) -> Bool {

@@ -1,9 +1,9 @@
 package import PropertyLists
 
 extension PropertyListBuilder {
-    /// Appends the value of a binary property list that holds one boolean, integer, real, short text or data and nothing
-    /// else, laid out as our writer does: what most rows of a database are, read without a reader. False, and nothing is
-    /// appended, for any other bytes.
+    /// Appends the value of a binary property list that holds one boolean, integer, real, short text or data and
+    /// nothing else, laid out as our writer does: what most rows of a database are, read without a reader. False, and
+    /// nothing is appended, for any other bytes.
     package mutating func append(storedScalar bytes: UnsafeRawBufferPointer) throws(PropertyListError) -> Bool {
         guard let content = StoredScalar.content(of: bytes), let marker = content.first else { return false }
         let rest = UnsafeRawBufferPointer(rebasing: content.dropFirst())

@@ -103,8 +103,9 @@ final class SQLiteEngine: StorageEngine, @unchecked Sendable {
         return new
     }
 
-    /// Runs `body` again as long as the database is busy. SQLite's own timeout does not serve everywhere: it gives up at
-    /// once where two that wait might wait for one another, as when several processes turn a new file to writing ahead.
+    /// Runs `body` again as long as the database is busy. SQLite's own timeout does not serve everywhere: it gives up
+    /// at once where two that wait might wait for one another, as when several processes turn a new file to writing
+    /// ahead.
     func patiently<Result>(
         until deadline: Deadline, _ body: () throws(DefaultsError) -> Result
     ) throws(DefaultsError) -> Result {

@@ -4,8 +4,8 @@ internal import PropertyLists
 
 extension DefaultsSchema {
     /// The schema of a store whose dictionary is of `type`: a struct's fields are the top-level keys, by the names that
-    /// the file has; `[String: T]` says that every value is a `T`. Keys that a struct does not declare may hold what they
-    /// will: a preferences file has other programs' keys.
+    /// the file has; `[String: T]` says that every value is a `T`. Keys that a struct does not declare may hold what
+    /// they will: a preferences file has other programs' keys.
     ///
     /// A value is as it should be where a typed read of its key as the field's type gives it.
     ///

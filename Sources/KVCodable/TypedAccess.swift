@@ -48,8 +48,8 @@ extension CodableType {
     /// Whether a stored value is to be flattened if it is an archive. What is known to be of the type is none.
     private func mayUnarchive(_ stored: PropertyList) -> Bool { !isConfirmed(stored) && !takesArchives }
 
-    /// Whether a set keeps nothing of what is stored, since it is an older program's archive: the value is in the type's
-    /// own form from now on.
+    /// Whether a set keeps nothing of what is stored, since it is an older program's archive: the value is in the
+    /// type's own form from now on.
     fileprivate func isReplacedArchive(_ stored: PropertyList) -> Bool {
         mayUnarchive(stored) && stored.isKeyedArchive
     }
@@ -97,8 +97,8 @@ extension DefaultsStore {
     /// Brings a value that an older program archived with NSKeyedArchiver into the form of its type, in one
     /// transaction.
     ///
-    /// - Parameter keepingOld: whether the archive is kept, once, beside the value: under its key with `.archive` behind
-    ///   it. The path must end with a key then.
+    /// - Parameter keepingOld: whether the archive is kept, once, beside the value: under its key with `.archive`
+    ///   behind it. The path must end with a key then.
     /// - Returns: whether there was an archive.
     /// - Throws: what a damaged archive, one that does not fit the type, or the store reports. Nothing is changed then.
     @discardableResult

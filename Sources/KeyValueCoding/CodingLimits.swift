@@ -10,7 +10,8 @@ enum CodingLimits {
     /// Optionals inside optionals inside one `Any`, unwrapped by recursion.
     static let optionals = 64
 
-    /// What a value is told that is deeper. The path of the error has each level; the text has only what holds the value.
+    /// What a value is told that is deeper. The path of the error has each level; the text has only what holds the
+    /// value.
     static func tooDeep(_ place: PropertyListPath?) -> String {
         let holder = place.map { $0.isEmpty ? "" : " at \($0)" } ?? ""
         return "Values\(holder) are nested deeper than \(depth) levels"

@@ -3,7 +3,8 @@ internal import PropertyLists
 /// What a keyed container writes to: a node, or what leads to one value's node after the other's.
 ///
 /// Sound because whoever holds a seat sees to the node's life. A node is its own seat, and held as such. A lent seat's
-/// container has come back before its node goes, or else holds the node itself from then on (``EncodingNode/release()``).
+/// container has come back before its node goes, or else holds the node itself from then on
+/// (``EncodingNode/release()``).
 class EncodingSeat {
     @exclusivity(unchecked) fileprivate final var place: Unmanaged<EncodingNode>?
 

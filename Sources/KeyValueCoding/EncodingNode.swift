@@ -143,7 +143,8 @@ extension EncodingNode {
 // MARK: - Children
 
 extension EncodingNode {
-    /// A node for a value inside this one, until ``release()``: the last one at its depth, unless somebody still has it.
+    /// A node for a value inside this one, until ``release()``: the last one at its depth, unless somebody still has
+    /// it.
     ///
     /// Not counted as a reference: this node holds it until then, as nothing takes the place of one that is in use.
     final func child<T>(_ key: LentKey, of value: T) throws -> Unmanaged<EncodingNode> {

@@ -1,11 +1,11 @@
 internal import Synchronization
 
-/// Containers that no call of `decode` uses, one for each type of keys: most of what decoding one small value costs is to
-/// make its container.
+/// Containers that no call of `decode` uses, one for each type of keys: most of what decoding one small value costs is
+/// to make its container.
 ///
 /// `@unchecked Sendable` holds because each place is one word, the address of a container that the table owns, or zero:
-/// whoever swaps it for zero has the container alone, with all that was done to it before. They hold no value, nor names
-/// of keys.
+/// whoever swaps it for zero has the container alone, with all that was done to it before. They hold no value, nor
+/// names of keys.
 struct IdleContainers: @unchecked Sendable {
     private static let mask: UInt = 255
     static let shared = IdleContainers()
@@ -18,8 +18,8 @@ struct IdleContainers: @unchecked Sendable {
         for index in 0...Int(Self.mask) { (places + index).initialize(to: Atomic(0)) }
     }
 
-    /// A container for keys of the type, made where there is none, which is the caller's until it is put back; nil where
-    /// containers cannot be used again.
+    /// A container for keys of the type, made where there is none, which is the caller's until it is put back; nil
+    /// where containers cannot be used again.
     func take<Key: CodingKey>(
         _ type: Key.Type, _ context: DecodingContext
     ) -> Unmanaged<SpareContainer>? {

@@ -1,3 +1,6 @@
+// KeyValueCoding is Codable to and from Any and the tree: an encoder and a decoder, whose strategies are the same for
+// both, on FoundationEssentials alone. It knows no bytes of a format and no store.
+
 internal import FoundationEssentials
 
 #if canImport(Combine)

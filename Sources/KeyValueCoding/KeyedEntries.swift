@@ -29,7 +29,8 @@ final class KeyedEntries {
 
     /// How many keys were looked up.
     @exclusivity(unchecked) private var turn = 0
-    /// The keys that were looked up in the last dictionary, in order: what is read with keys of one type is mostly alike.
+    /// The keys that were looked up in the last dictionary, in order: what is read with keys of one type is mostly
+    /// alike.
     @exclusivity(unchecked) private var expected: [ExpectedKey] = []
     /// The names of the expected keys, which stay where they are for as long as they are kept.
     @exclusivity(unchecked) private var expectedNames: [String] = []

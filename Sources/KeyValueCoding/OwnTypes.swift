@@ -3,9 +3,9 @@ internal import Synchronization
 /// Types that are decoded by their own `init(from:)` under every strategy, as was found out for some value on some
 /// thread.
 ///
-/// A table that forgets: a type takes the place of another with the same remainder, and what is not found is looked into
-/// again. `@unchecked Sendable` holds because each place is one word, read and written at once, and says all there is to
-/// know about the type whose address it is: types are never freed, and never begin to be collections.
+/// A table that forgets: a type takes the place of another with the same remainder, and what is not found is looked
+/// into again. `@unchecked Sendable` holds because each place is one word, read and written at once, and says all there
+/// is to know about the type whose address it is: types are never freed, and never begin to be collections.
 struct OwnTypes: @unchecked Sendable {
     private static let mask: UInt = 127
     static let shared = OwnTypes()

@@ -26,7 +26,8 @@ internal import Darwin
     let memo = Atomic<UInt>(0)
     /// The last of what they found out, as one word.
     let lastFinding = Atomic<UInt64>(0)
-    /// What one of its values becomes, in place of a memo: the address of a ``DocumentTwin``, which is owned; 0 for none.
+    /// What one of its values becomes, in place of a memo: the address of a ``DocumentTwin``, which is owned; 0 for
+    /// none.
     let twin = Atomic<UInt>(0)
 
     private let nodeBlock: UnsafeMutableRawPointer?

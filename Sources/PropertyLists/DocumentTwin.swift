@@ -1,7 +1,7 @@
 internal import Synchronization
 
-/// What one value of a small document becomes, kept with the document: a ``DocumentMemo`` with one place, which is filled
-/// once and then read without a lock.
+/// What one value of a small document becomes, kept with the document: a ``DocumentMemo`` with one place, which is
+/// filled once and then read without a lock.
 ///
 /// No document keeps itself alive by it, and no chain of them grows: one of the two documents is always new when they
 /// are joined, and what has a twin is not kept as one.
@@ -16,7 +16,8 @@ final class DocumentTwin: Sendable {
 }
 
 extension Document {
-    /// What was noted that the value at `index` becomes; nil where it was another one, for another question, or nothing.
+    /// What was noted that the value at `index` becomes; nil where it was another one, for another question, or
+    /// nothing.
     @inline(__always)
     package func twin(_ question: UInt64, at index: Int) -> PropertyList? {
         guard let address = UnsafeRawPointer(bitPattern: twin.load(ordering: .acquiring)) else { return nil }

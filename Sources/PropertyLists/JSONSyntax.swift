@@ -195,8 +195,8 @@ extension TextReader where Syntax == JSONSyntax, Output: ~Copyable {
 }
 
 extension TextCursor {
-    /// The character of `shortest` to four hexadecimal digits, or of two such escapes that are a surrogate pair; nil for
-    /// no character.
+    /// The character of `shortest` to four hexadecimal digits, or of two such escapes that are a surrogate pair; nil
+    /// for no character.
     mutating func escapedScalar(shortest: Int) -> Unicode.Scalar? {
         guard let unit = hexadecimal(shortest) else { return nil }
         guard unit & 0xFC00 == 0xD800 else { return Unicode.Scalar(unit) }

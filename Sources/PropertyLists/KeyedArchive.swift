@@ -40,9 +40,10 @@ extension PropertyList {
     /// The archive may itself be data with the file inside, and what it holds may be data with a property list inside,
     /// an archive or not: both are unwrapped, ``PropertyListLimits/wrappings`` times at most.
     ///
-    /// - Throws: ``PropertyListError`` with the path in the tree that would be the result: ``PropertyListError/Code/malformed``
-    ///   for a value that is no archive and for a damaged one, ``PropertyListError/Code/invalidValue`` for one that cannot
-    ///   become a tree (an object inside itself, keys that are neither strings nor integers),
+    /// - Throws: ``PropertyListError`` with the path in the tree that would be the result:
+    ///   ``PropertyListError/Code/malformed`` for a value that is no archive and for a damaged one,
+    ///   ``PropertyListError/Code/invalidValue`` for one that cannot become a tree (an object inside itself, keys that
+    ///   are neither strings nor integers),
     ///   ``PropertyListError/Code/limitExceeded`` beyond the limits.
     public func unarchived(
         options: KeyedArchiveOptions = KeyedArchiveOptions(), limits: PropertyListLimits = PropertyListLimits()

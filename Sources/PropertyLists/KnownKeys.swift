@@ -68,8 +68,8 @@ public import CKVCodable
 }
 
 extension KnownKeys.Entry {
-    /// Whether the name has the same bytes. Strings are equal that have not, but not if one is ASCII and the other is as
-    /// long.
+    /// Whether the name has the same bytes. Strings are equal that have not, but not if one is ASCII and the other is
+    /// as long.
     @inlinable @inline(__always)
     func isKey(_ other: String) -> Bool { length == other.utf8.count && name == other }
 

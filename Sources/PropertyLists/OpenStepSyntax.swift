@@ -1,9 +1,10 @@
-/// Reads the text property lists of OpenStep and NeXT, and `.strings` files, which are such a dictionary without braces.
+/// Reads the text property lists of OpenStep and NeXT, and `.strings` files, which are such a dictionary without
+/// braces.
 ///
 /// `( … )` is an array, `{ key = value; }` a dictionary, `< … >` data in hexadecimal, everything else a string, in
 /// quotes of either kind or without where it has only letters, digits and `_ $ / : . -`. In quotes, `\ooo` is a
-/// character of the NeXTSTEP encoding and `\Uhhhh`, one to four digits, one of UTF-16. An entry `key;` without a value has the key as its
-/// value. GNUstep's typed values (`<*I5>`) are none of this format, and an error.
+/// character of the NeXTSTEP encoding and `\Uhhhh`, one to four digits, one of UTF-16. An entry `key;` without a value
+/// has the key as its value. GNUstep's typed values (`<*I5>`) are none of this format, and an error.
 struct OpenStepSyntax: TextSyntax {
     /// Whether the dictionary at the root has no braces.
     fileprivate var isStringsFile = false

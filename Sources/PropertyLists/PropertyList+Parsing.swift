@@ -5,7 +5,8 @@ extension PropertyList {
     ///   - bytes: the whole file; nothing refers to it after the call.
     ///   - format: nil to have it found from the content.
     ///   - limits: what the document may grow to.
-    /// - Throws: ``PropertyListError`` with what is wrong and where: a byte offset for binary, line and column for text.
+    /// - Throws: ``PropertyListError`` with what is wrong and where: a byte offset for binary, line and column for
+    ///   text.
     public init(
         parsing bytes: UnsafeRawBufferPointer, as format: PropertyListFormat? = nil,
         limits: PropertyListLimits = PropertyListLimits()

@@ -1,3 +1,6 @@
+// PropertyLists is the tree, one flat immutable document, with what reads and writes it: XML, binary and OpenStep
+// property lists, JSON, keyed archives. It knows no Codable, no file and no store.
+
 public import CKVCodable
 
 /// An immutable property-list value: a scalar, or an array or dictionary with all that is in it.

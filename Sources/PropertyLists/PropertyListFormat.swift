@@ -57,7 +57,8 @@ extension PropertyListFormat {
 }
 
 extension TextCursor {
-    /// `<` begins an element, a declaration or an instruction in XML, and data in OpenStep, whose digits are hexadecimal.
+    /// `<` begins an element, a declaration or an instruction in XML, and data in OpenStep, whose digits are
+    /// hexadecimal.
     fileprivate func isAtXML() -> Bool {
         guard let next = byte(1) else { return false }
         if next == UInt8(ascii: "!") || next == UInt8(ascii: "?") { return true }

@@ -26,8 +26,8 @@ public struct PropertyListLimits: Sendable, Hashable {
     /// The largest file, in bytes, that is read without a check before it.
     package var uncheckedFile = 16 << 20
 
-    /// How many bytes a reader writes before it checks the whole file. With what one more value of an unchecked file may
-    /// take, it stays below 64 MB.
+    /// How many bytes a reader writes before it checks the whole file. With what one more value of an unchecked file
+    /// may take, it stays below 64 MB.
     package var uncheckedTree = 36 << 20
 
     /// The limits that every call has unless it is given others: 512 levels, and what a file's size allows.

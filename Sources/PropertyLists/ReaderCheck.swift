@@ -1,8 +1,9 @@
 /// Takes the steps of a reader and keeps only the path, so that the fault of a damaged file is found in little memory.
 ///
-/// A reader goes through a file larger than ``PropertyListLimits/uncheckedFile`` with this before it writes, and through a smaller one
-/// as soon as it has written more than ``PropertyListLimits/uncheckedTree``, so that what turns out to be damaged never takes much more
-/// memory than the file. It accepts everything that a builder accepts, and gives the same errors.
+/// A reader goes through a file larger than ``PropertyListLimits/uncheckedFile`` with this before it writes, and
+/// through a smaller one as soon as it has written more than ``PropertyListLimits/uncheckedTree``, so that what turns
+/// out to be damaged never takes much more memory than the file. It accepts everything that a builder accepts, and
+/// gives the same errors.
 struct ReaderCheck: ReaderOutput, ~Copyable {
     /// The longest text that is looked at as a whole, in bytes.
     static let longestText = 4 << 20

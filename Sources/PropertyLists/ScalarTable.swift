@@ -8,7 +8,8 @@ struct ScalarTable: ~Copyable {
     static let longestProbe = 128
 
     private let document: Document
-    /// The node, counted from 1, in the low bits of each place, as much of its hash as fits above; 0 where there is none.
+    /// The node, counted from 1, in the low bits of each place, as much of its hash as fits above; 0 where there is
+    /// none.
     private var places = GrowableBuffer<UInt32>()
     private let nodeMask: UInt32
     private var mask = 0

@@ -231,8 +231,8 @@ static void check_access(void) {
   kv_store_free(store);
 }
 
-/* Data with the very bytes of a handle, or of a type, is neither: scripts choose
- * the bytes of data. */
+/* Data with the very bytes of a handle, or of a type, is neither: scripts
+ * choose the bytes of data. */
 static void check_forgery(void) {
   static const char compiled[] =
       "T = kv.struct 'T' { a = kv.int }\n"

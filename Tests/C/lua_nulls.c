@@ -1,6 +1,6 @@
 /* lua_nulls.c: every pointer argument of kvcodable_lua.h as NULL, and every
- * other argument as something that no caller should give. The rows are made from
- * the header by rows.py. */
+ * other argument as something that no caller should give. The rows are made
+ * from the header by rows.py. */
 #include <limits.h>
 
 #include "lua_support.h"

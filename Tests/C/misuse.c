@@ -1,6 +1,6 @@
-/* misuse.c: what a program should not do, and what comes of it: calls from within
- * callbacks, transactions on other threads and without their store, places that
- * no tree has. */
+/* misuse.c: what a program should not do, and what comes of it: calls from
+ * within callbacks, transactions on other threads and without their store,
+ * places that no tree has. */
 #define _XOPEN_SOURCE 700
 #include <pthread.h>
 

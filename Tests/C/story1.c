@@ -1,6 +1,6 @@
 /* story1.c: types that a property list cannot hold. A shape is read from a file
- * as a declared type, its colours become structs of the program, and it is saved
- * as another file. */
+ * as a declared type, its colours become structs of the program, and it is
+ * saved as another file. */
 #define _XOPEN_SOURCE 700
 #include "check.h"
 
@@ -33,6 +33,15 @@ static struct color color_of(const kv_tree *shape, const char *field,
                         values[3]};
 }
 
+/* The image's bytes, borrowed; none where there are no bytes. */
+static kv_str image_of(const kv_tree *shape) {
+  kv_cursor root = kv_tree_root(shape), field;
+  kv_str image = {NULL, 0};
+  if (kv_cursor_key(&root, kv_string("patternImageData"), &field) == KV_OK)
+    kv_cursor_data(&field, &image);
+  return image;
+}
+
 static void add_number(kv_builder *builder, const char *field, double value) {
   kv_builder_key(builder, kv_string(field), NULL);
   kv_builder_real(builder, value, NULL);
@@ -49,8 +58,9 @@ static void add_color(kv_builder *builder, const char *field,
   kv_builder_end(builder, NULL);
 }
 
-/* The changed shape; no image leaves its key out. */
-static kv_tree *changed_shape(struct color background, struct color border) {
+/* A shape with these colours; no image leaves its key out. */
+static kv_tree *changed_shape(struct color background, struct color border,
+                              kv_str image) {
   kv_builder *builder = kv_builder_new();
   kv_tree *tree = NULL;
   kv_builder_begin_dictionary(builder, NULL);
@@ -62,6 +72,10 @@ static kv_tree *changed_shape(struct color background, struct color border) {
   add_color(builder, "borderColorValues", border);
   kv_builder_key(builder, kv_string("isVisible"), NULL);
   kv_builder_boolean(builder, 1, NULL);
+  if (image.length > 0) {
+    kv_builder_key(builder, kv_string("patternImageData"), NULL);
+    kv_builder_data(builder, image, NULL);
+  }
   kv_builder_end(builder, NULL);
   CHECK(kv_builder_finish(builder, &tree, NULL) == KV_OK);
   kv_builder_free(builder);
@@ -73,6 +87,7 @@ static void change_shape(const kv_type *type) {
   kv_str mine = kv_string(in_folder("myShape.plist"));
   kv_tree *shape = NULL, *changed = NULL, *again = NULL;
   struct color background, border;
+  kv_cursor root;
   CHECK(kv_read_file(kv_string("Tests/Data/DefaultShape.plist"), NULL, type,
                      &shape, NULL, NULL) == KV_OK);
   background = color_of(shape, "backgroundColorValues", black);
@@ -81,14 +96,35 @@ static void change_shape(const kv_type *type) {
         background.alpha == 1);
   CHECK_NAMED(border.red == 0 && border.alpha == 1,
               "an array that has not four numbers leaves the default");
+  CHECK_NAMED(image_of(shape).length == 0, "empty data is no image");
   background.green = 0;
   border.blue = 1;
-  changed = changed_shape(background, border);
+  changed = changed_shape(background, border, image_of(shape));
   CHECK(kv_write_file(mine, KV_FORMAT_XML, type, changed, NULL) == KV_OK);
   CHECK(kv_read_file(mine, NULL, type, &again, NULL, NULL) == KV_OK);
   CHECK(kv_tree_equal(changed, again));
+  root = kv_tree_root(again);
+  CHECK_NAMED(
+      kv_cursor_key(&root, kv_string("patternImageData"), &root) == KV_ABSENT,
+      "no image leaves the key out");
   kv_tree_free(shape);
   kv_tree_free(changed);
+  kv_tree_free(again);
+}
+
+static void keep_image(const kv_type *type) {
+  const struct color black = {0, 0, 0, 1};
+  static const char bytes[] = {(char)0x89, 'P'};
+  kv_str mine = kv_string(in_folder("image.plist"));
+  kv_tree *shape = changed_shape(black, black, (kv_str){bytes, sizeof bytes});
+  kv_tree *again = NULL;
+  kv_str image;
+  CHECK(kv_write_file(mine, KV_FORMAT_BINARY, type, shape, NULL) == KV_OK);
+  CHECK(kv_read_file(mine, NULL, type, &again, NULL, NULL) == KV_OK);
+  image = image_of(again);
+  CHECK_NAMED(image.length == sizeof bytes && memcmp(image.data, bytes, 2) == 0,
+              "an image's bytes are kept");
+  kv_tree_free(shape);
   kv_tree_free(again);
 }
 
@@ -110,6 +146,7 @@ int main(void) {
   CHECK(kv_registry_declare(registry, kv_string(declaration), NULL) == KV_OK);
   CHECK(kv_registry_type(registry, kv_string("Shape"), &type, NULL) == KV_OK);
   change_shape(type);
+  keep_image(type);
   refuse_wrong_type(type);
   kv_type_free(type);
   kv_registry_free(registry);

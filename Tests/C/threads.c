@@ -1,5 +1,6 @@
-/* threads.c: what is const may be used by several threads at once; and no thread
- * starts, nor is anything printed, before somebody asks for what needs it. */
+/* threads.c: what is const may be used by several threads at once; and no
+ * thread starts, nor is anything printed, before somebody asks for what needs
+ * it. */
 #define _XOPEN_SOURCE 700
 #include <fcntl.h>
 #include <pthread.h>
@@ -32,8 +33,8 @@ static kv_type *make_type(const char *expression) {
   return type;
 }
 
-/* Values, types, an error and a store that nobody asked to write by itself, with
- * all output caught. */
+/* Values, types, an error and a store that nobody asked to write by itself,
+ * with all output caught. */
 static void check_quiet(void) {
   int out = dup(1), errors = dup(2), caught;
   kv_tree *tree = NULL, *value = NULL;

@@ -19,13 +19,7 @@ private struct Tab: Codable, Equatable, Sendable {
 @Suite struct DefaultsCodableTests {
     let store: DefaultsStore
 
-    init() throws {
-        var options = DefaultsStore.Options()
-        options.engine = .memory
-        store = try DefaultsStore.open("scratch", options: options)
-    }
-
-    private func list(_ value: Any) throws -> PropertyList { try PropertyList(any: value) }
+    init() throws { store = try memoryStore() }
 
     @Test("reads back what it wrote, as values that a person can read")
     func roundTrip() throws {

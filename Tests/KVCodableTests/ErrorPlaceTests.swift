@@ -87,13 +87,7 @@ private struct Told: Equatable, CustomStringConvertible {
 @Suite struct ErrorPlaceTests {
     let store: DefaultsStore
 
-    init() throws {
-        var options = DefaultsStore.Options()
-        options.engine = .memory
-        store = try DefaultsStore.open("scratch", options: options)
-    }
-
-    private func list(_ value: Any) throws -> PropertyList { try PropertyList(any: value) }
+    init() throws { store = try memoryStore() }
 
     private func expect(
         _ kind: String, _ path: [String], _ text: String, location: SourceLocation = #_sourceLocation,

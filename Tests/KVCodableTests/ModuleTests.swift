@@ -28,11 +28,7 @@ private struct Settings {
 @Suite struct ModuleTests {
     let store: DefaultsStore
 
-    init() throws {
-        var options = DefaultsStore.Options()
-        options.engine = .memory
-        store = try DefaultsStore.open("scratch", options: options)
-    }
+    init() throws { store = try memoryStore() }
 
     @Test("properties of a store and properties with defaults stand side by side")
     func wrappers() throws {

@@ -22,8 +22,6 @@ import Testing
             ).first)
     }
 
-    private func list(_ value: Any) throws -> PropertyList { try PropertyList(any: value) }
-
     private func options(_ type: CodableType? = nil) throws -> DefaultsStore.Options {
         var options = DefaultsStore.Options()
         options.schema = try DefaultsSchema(type ?? self.type)

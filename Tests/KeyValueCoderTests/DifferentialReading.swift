@@ -1,8 +1,8 @@
 /// A form that we read and Foundation does not, in Foundation's own form: what both make of that must be the same.
 ///
 /// There are just two. A superclass's part that is not under "super" is read from the dictionary itself, as the
-/// reference writes it. And a dictionary is read where keys are of an enum, a number or the like, where Foundation wants
-/// the flat array of keys and values.
+/// reference writes it. And a dictionary is read where keys are of an enum, a number or the like, where Foundation
+/// wants the flat array of keys and values.
 struct OtherReading {
     let form: Form
     /// Where an error of Foundation's about its form is in ours.

@@ -13,9 +13,13 @@ extern void *__libc_memalign(size_t alignment, size_t size);
 
 static size_t total;
 
-size_t allocated_bytes(void) { return __atomic_load_n(&total, __ATOMIC_SEQ_CST); }
+size_t allocated_bytes(void) {
+  return __atomic_load_n(&total, __ATOMIC_SEQ_CST);
+}
 
-static void count(size_t size) { __atomic_add_fetch(&total, size, __ATOMIC_SEQ_CST); }
+static void count(size_t size) {
+  __atomic_add_fetch(&total, size, __ATOMIC_SEQ_CST);
+}
 
 void *malloc(size_t size) {
   count(size);

@@ -37,7 +37,8 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static void write_count(void) {
   const char *path = getenv("INTERPOSE_COUNT");
   if (path == NULL) return;
-  int file = syscall(SYS_openat, AT_FDCWD, path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+  int file =
+      syscall(SYS_openat, AT_FDCWD, path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
   char text[32];
   int length = snprintf(text, sizeof text, "%ld\n", calls);
   syscall(SYS_write, file, text, length);
@@ -56,7 +57,8 @@ __attribute__((constructor)) static void begin(void) {
   }
   const char *path = getenv("INTERPOSE_RECORD");
   if (path != NULL)
-    record = syscall(SYS_openat, AT_FDCWD, path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+    record = syscall(SYS_openat, AT_FDCWD, path,
+                     O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
   has_times = getenv("INTERPOSE_TIMES") != NULL;
   atexit(write_count);
 }
@@ -65,7 +67,8 @@ __attribute__((constructor)) static void begin(void) {
 static int is_ours(int descriptor, const char *name) {
   char link[64], path[PATH_MAX];
   if (folder == NULL) return 0;
-  if (name != NULL && name[0] == '/') return strncmp(name, folder, strlen(folder)) == 0;
+  if (name != NULL && name[0] == '/')
+    return strncmp(name, folder, strlen(folder)) == 0;
   if (descriptor == AT_FDCWD) return 0;
   snprintf(link, sizeof link, "/proc/self/fd/%d", descriptor);
   ssize_t length = readlink(link, path, sizeof path - 1);
@@ -80,12 +83,12 @@ static int must_fail(void) {
   return failing > 0 && (number == failing || (for_ever && number > failing));
 }
 
-#define FAIL_IF_TOLD(result)                 \
-  do {                                       \
-    if (must_fail() && !is_short) {          \
-      errno = failure;                       \
-      return result;                         \
-    }                                        \
+#define FAIL_IF_TOLD(result)        \
+  do {                              \
+    if (must_fail() && !is_short) { \
+      errno = failure;              \
+      return result;                \
+    }                               \
   } while (0)
 
 static unsigned long inode_of(int descriptor) {
@@ -95,7 +98,9 @@ static unsigned long inode_of(int descriptor) {
 
 static unsigned long inode_at(int descriptor, const char *name) {
   struct stat status;
-  return fstatat(descriptor, name, &status, AT_SYMLINK_NOFOLLOW) == 0 ? (unsigned long)status.st_ino : 0;
+  return fstatat(descriptor, name, &status, AT_SYMLINK_NOFOLLOW) == 0
+             ? (unsigned long)status.st_ino
+             : 0;
 }
 
 static const char *base(const char *path) {
@@ -124,12 +129,14 @@ static void note_time(void) {
   note("time %lld\n", time.tv_sec * 1000000000LL + time.tv_nsec);
 }
 
-static void note_bytes(const char *what, unsigned long inode, long offset, const unsigned char *bytes, size_t count) {
+static void note_bytes(const char *what, unsigned long inode, long offset,
+                       const unsigned char *bytes, size_t count) {
   if (record < 0) return;
   int saved = errno;
   char *line = malloc(count * 2 + 128);
   int length = sprintf(line, "%s %lu %ld ", what, inode, offset);
-  for (size_t index = 0; index < count; index++) length += sprintf(line + length, "%02x", bytes[index]);
+  for (size_t index = 0; index < count; index++)
+    length += sprintf(line + length, "%02x", bytes[index]);
   line[length++] = '\n';
   pthread_mutex_lock(&lock);
   syscall(SYS_write, record, line, length);
@@ -144,23 +151,32 @@ static int open_file(int descriptor, const char *name, int flags, mode_t mode) {
   int is_new = ours && (flags & O_CREAT) && inode_at(descriptor, name) == 0;
   int file = syscall(SYS_openat, descriptor, name, flags, mode);
   if (file >= 0 && is_new) note("create %lu %s\n", inode_of(file), base(name));
-  if (file >= 0 && ours && (flags & O_TRUNC)) note("truncate %lu 0\n", inode_of(file));
+  if (file >= 0 && ours && (flags & O_TRUNC))
+    note("truncate %lu 0\n", inode_of(file));
   return file;
 }
 
-#define MODE_OF(flags, mode)                             \
-  mode_t mode = 0;                                       \
-  if ((flags) & (O_CREAT | O_TMPFILE)) {                 \
-    va_list arguments;                                   \
-    va_start(arguments, flags);                          \
-    mode = va_arg(arguments, mode_t);                    \
-    va_end(arguments);                                   \
+#define MODE_OF(flags, mode)             \
+  mode_t mode = 0;                       \
+  if ((flags) & (O_CREAT | O_TMPFILE)) { \
+    va_list arguments;                   \
+    va_start(arguments, flags);          \
+    mode = va_arg(arguments, mode_t);    \
+    va_end(arguments);                   \
   }
 
-int open(const char *name, int flags, ...) { MODE_OF(flags, mode) return open_file(AT_FDCWD, name, flags, mode); }
-int open64(const char *name, int flags, ...) { MODE_OF(flags, mode) return open_file(AT_FDCWD, name, flags, mode); }
-int openat(int at, const char *name, int flags, ...) { MODE_OF(flags, mode) return open_file(at, name, flags, mode); }
-int openat64(int at, const char *name, int flags, ...) { MODE_OF(flags, mode) return open_file(at, name, flags, mode); }
+int open(const char *name, int flags, ...) {
+  MODE_OF(flags, mode) return open_file(AT_FDCWD, name, flags, mode);
+}
+int open64(const char *name, int flags, ...) {
+  MODE_OF(flags, mode) return open_file(AT_FDCWD, name, flags, mode);
+}
+int openat(int at, const char *name, int flags, ...) {
+  MODE_OF(flags, mode) return open_file(at, name, flags, mode);
+}
+int openat64(int at, const char *name, int flags, ...) {
+  MODE_OF(flags, mode) return open_file(at, name, flags, mode);
+}
 
 ssize_t write(int file, const void *bytes, size_t count) {
   if (!is_ours(file, NULL)) {
@@ -182,7 +198,8 @@ ssize_t write(int file, const void *bytes, size_t count) {
   return done;
 }
 
-static ssize_t write_at(int file, const void *bytes, size_t count, off_t offset) {
+static ssize_t write_at(int file, const void *bytes, size_t count,
+                        off_t offset) {
   if (is_ours(file, NULL) && must_fail()) {
     if (!is_short) {
       errno = failure;
@@ -191,12 +208,17 @@ static ssize_t write_at(int file, const void *bytes, size_t count, off_t offset)
     if (count > 1) count /= 2;
   }
   ssize_t done = syscall(SYS_pwrite64, file, bytes, count, offset);
-  if (done > 0 && is_ours(file, NULL)) note_bytes("write", inode_of(file), offset, bytes, done);
+  if (done > 0 && is_ours(file, NULL))
+    note_bytes("write", inode_of(file), offset, bytes, done);
   return done;
 }
 
-ssize_t pwrite(int file, const void *bytes, size_t count, off_t offset) { return write_at(file, bytes, count, offset); }
-ssize_t pwrite64(int file, const void *bytes, size_t count, off64_t offset) { return write_at(file, bytes, count, offset); }
+ssize_t pwrite(int file, const void *bytes, size_t count, off_t offset) {
+  return write_at(file, bytes, count, offset);
+}
+ssize_t pwrite64(int file, const void *bytes, size_t count, off64_t offset) {
+  return write_at(file, bytes, count, offset);
+}
 
 static int synchronize(int file, long call) {
   if (!is_ours(file, NULL)) return syscall(call, file);
@@ -204,7 +226,8 @@ static int synchronize(int file, long call) {
   int result = syscall(call, file);
   struct stat status;
   if (result == 0 && fstat(file, &status) == 0)
-    note(S_ISDIR(status.st_mode) ? "syncfolder\n" : "sync %lu\n", (unsigned long)status.st_ino);
+    note(S_ISDIR(status.st_mode) ? "syncfolder\n" : "sync %lu\n",
+         (unsigned long)status.st_ino);
   return result;
 }
 
@@ -237,7 +260,8 @@ int renameat(int from, const char *old, int to, const char *new) {
   unsigned long inode = ours ? inode_at(from, old) : 0;
   if (ours) note_time();
   int result = syscall(SYS_renameat2, from, old, to, new, 0);
-  if (result == 0 && ours) note("rename %lu %s %s\n", inode, base(old), base(new));
+  if (result == 0 && ours)
+    note("rename %lu %s %s\n", inode, base(old), base(new));
   return result;
 }
 

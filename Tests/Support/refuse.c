@@ -34,7 +34,8 @@ int inotify_init1(int flags) {
 }
 
 int renameat(int old_folder, const char *old, int new_folder, const char *new) {
-  if (!refuses("rename")) return (int)syscall(SYS_renameat2, old_folder, old, new_folder, new, 0);
+  if (!refuses("rename"))
+    return (int)syscall(SYS_renameat2, old_folder, old, new_folder, new, 0);
   errno = EIO;
   return -1;
 }
@@ -42,7 +43,8 @@ int renameat(int old_folder, const char *old, int new_folder, const char *new) {
 int fstatfs(int descriptor, struct statfs *information) {
   int status = (int)syscall(SYS_fstatfs, descriptor, information);
   if (status == 0 && refuses("statfs"))
-    information->f_type = (__typeof__(information->f_type))strtoul(getenv("REFUSE_TYPE"), NULL, 0);
+    information->f_type = (__typeof__(information->f_type))strtoul(
+        getenv("REFUSE_TYPE"), NULL, 0);
   return status;
 }
 

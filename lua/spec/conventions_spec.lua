@@ -109,6 +109,23 @@ describe("errors", function()
     assert.is_number(other.offset)
   end)
 
+  it("have a code of the header's, which the reference explains", function()
+    local names, explained = {}, {}
+    for name in support.contents "include/kvcodable.h":gmatch
+      "\n  KV_([A-Z_]+) = %-%d+" do
+      names[#names + 1] = name:lower()
+    end
+    for row in support.contents "lua/README.md":gmatch "\n| (`[^|]*)|" do
+      for name in row:gmatch "`([%l_]+)`" do
+        if name ~= "absent" then explained[#explained + 1] = name end
+      end
+    end
+    table.sort(names)
+    table.sort(explained)
+    assert.is_true(#names > 20)
+    assert.same(names, explained)
+  end)
+
   it("are returned where io.open returns them", function()
     local function returned(value, problem)
       assert.is_nil(value)

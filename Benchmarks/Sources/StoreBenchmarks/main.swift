@@ -91,7 +91,8 @@ func durable<P: Peer>(_ type: P.Type, _ count: Int) throws -> (String, Double) {
         try peer.set("key-5", "another \(round)")
         try peer.flush()
     }
-    // The memory that filling a large store let go of is sorted by the next requests for some, ten thousand pieces each.
+    // The memory that filling a large store let go of is sorted by the next requests for some, ten thousand pieces
+    // each.
     for _ in 0..<20 { try setAndFlush() }
     let figure = try time(11) { try setAndFlush() }
     try peer.set("key-5", "the value of 5")

@@ -19,7 +19,8 @@ def prove(proofs, folder):
     for mode in (0o755, 0o4755):
         os.chown(program, user.pw_uid, user.pw_gid)
         os.chmod(program, mode)
-        result = subprocess.run([program, "where", "com.example.app"], env=environment, stdout=subprocess.PIPE, text=True)
+        result = subprocess.run([program, "where", "com.example.app"], env=environment, text=True,
+                                stdout=subprocess.PIPE)
         said[mode] = result.stdout.split()
     if said[0o755] != ["0", folder + "/evil/com.example.app.plist"]:
         raise Broken(f"an ordinary program opens {said[0o755]}")

@@ -1,5 +1,6 @@
-/* A program in C that runs a script which it does not trust: the script may read
- * one part of the program's settings, change another, and reach nothing else.
+/* A program in C that runs a script which it does not trust: the script may
+ * read one part of the program's settings, change another, and reach nothing
+ * else.
  *
  *   host SCRIPT.lua FOLDER
  */
