@@ -83,20 +83,22 @@ static void push_array(Build *build, const kv_node *node, int size) {
   lua_setmetatable(L, table);
 }
 
-/* The keys' own strings, held by the shape's table, go into the new one. */
+/* The keys' own strings, held by the shape's table, go into the new one. A
+ * finalizer may take the shape away at the first allocation: by then its table is
+ * on the stack. */
 KVL_HOT static void push_shaped(Build *build, const kv_node *node,
                                 const kvl_shape *shape) {
   lua_State *L = build->L;
   int size = (int)node->count;
   const kv_node *key = node + node->payload - node->count;
-  lua_createtable(L, 0, size);
   lua_rawgeti(L, LUA_REGISTRYINDEX, shape->anchor);
+  lua_createtable(L, 0, size);
   for (int i = 1; i <= size; i++, key++) {
-    lua_rawgeti(L, -1, i);
+    lua_rawgeti(L, -2, i);
     push_value(build, node + (key->head & ~KV_NODE_KEY));
-    lua_rawset(L, -4);
+    lua_rawset(L, -3);
   }
-  lua_pop(L, 1);
+  lua_replace(L, -2);
 }
 
 static void push_dictionary(Build *build, const kv_node *node, int size) {

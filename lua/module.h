@@ -332,7 +332,9 @@ kv_store **kvl_new_store(lua_State *L);
 void kvl_set_context(lua_State *L, int handle);
 void kvl_set_scope(lua_State *L, int handle);
 
-/* The open store of the handle at 1, which is no transaction. Raises. */
+/* The open store of the handle at 1, which is no transaction. Raises. Lasts until
+ * something of Lua's is called or allocated: a metamethod or a finalizer may close
+ * the store. So a function that does either checks first, and takes it last. */
 kv_store *kvl_check_store(lua_State *L);
 
 /* The same of a handle that is no part. Raises. */

@@ -46,12 +46,13 @@ static int check_layers(lua_State *L, const kvl_state *state, int index,
   int table = lua_gettop(L);
   size_t count = (size_t)lua_rawlen(L, table);
   kv_str *suites = lua_newuserdatauv(L, (count + 1) * sizeof *suites, 0);
+  lua_createtable(L, (int)count, 0); /* of the strings, which nobody changes */
   for (size_t i = 0; i < count; i++) {
     if (lua_rawgeti(L, table, (lua_Integer)i + 1) != LUA_TSTRING)
       luaL_error(L, "bad option 'suites': expected names, found %s",
                  luaL_typename(L, -1));
     suites[i].data = lua_tolstring(L, -1, &suites[i].length);
-    lua_pop(L, 1); /* the table keeps the string */
+    lua_rawseti(L, -2, (lua_Integer)i + 1);
   }
   options->suites = suites;
   options->suite_count = count;
@@ -61,11 +62,11 @@ static int check_layers(lua_State *L, const kvl_state *state, int index,
 typedef kv_status (*Opener)(kv_str, const kv_store_options *, kv_store **,
                             kv_error **);
 
-/* A dictionary of the options at 2, kept; NULL where it is not given. */
-static kv_tree *option_tree(lua_State *L, kvl_state *state, const char *name,
+/* The dictionary at `index`, kept until the next Lua call; NULL for nil. */
+static kv_tree *option_tree(lua_State *L, kvl_state *state, int index,
                             size_t *slot) {
-  if (lua_getfield(L, 2, name) == LUA_TNIL) return NULL;
-  kv_tree *tree = kvl_walk_tree(L, state, lua_gettop(L), NULL);
+  if (lua_isnil(L, index)) return NULL;
+  kv_tree *tree = kvl_walk_tree(L, state, index, NULL);
   *slot = kvl_keep_more(L, state, tree, kvl_free_tree);
   return tree;
 }
@@ -91,6 +92,7 @@ static int open_with(lua_State *L, Opener opener, uint32_t forbidden) {
   if (kvl_is_forbidden(L, state, forbidden)) return 2;
   name.data = luaL_checklstring(L, 1, &name.length);
   lua_settop(L, 2);
+  luaL_checkstack(L, LUA_MINSTACK * 2, NULL); /* what is borrowed stays on it */
   check_options(L, 2, &options);
   if (state->policy & KV_LUA_READ_ONLY) options.read_only = 1;
   kv_store **store = kvl_new_store(L);
@@ -102,10 +104,13 @@ static int open_with(lua_State *L, Opener opener, uint32_t forbidden) {
     int schema = lua_gettop(L);
     kvl_check_type_in(L, state, schema, scope, NULL);
     if (!check_layers(L, state, 2, &options)) return 2;
-    defaults = option_tree(L, state, "defaults", &defaults_slot);
-    arguments = option_tree(L, state, "arguments", &arguments_slot);
+    lua_getfield(L, 2, "arguments");
+    lua_getfield(L, 2, "defaults");
+    int top = lua_gettop(L);
     /* After the last Lua call: a metamethod may do what it likes. */
     options.schema = kvl_check_type_in(L, state, schema, scope, NULL);
+    defaults = option_tree(L, state, top, &defaults_slot);
+    arguments = option_tree(L, state, top - 1, &arguments_slot);
   }
   options.defaults = defaults;
   options.arguments = arguments;

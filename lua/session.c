@@ -43,7 +43,7 @@ int kvl_is_hosts(lua_State *L, int index) {
 const kv_step *kvl_shown_steps(lua_State *L, const kvl_path *path,
                                size_t *count) {
   const kvl_handle *handle = kvl_handle_at(L, 1);
-  size_t root = handle && handle->root < path->count ? handle->root : 0;
+  size_t root = handle && handle->root <= path->count ? handle->root : 0;
   *count = path->count - root;
   return path->steps + root;
 }

@@ -36,6 +36,7 @@ static void push_value(lua_State *L, kvl_state *state, kvl_handle *session,
     push_stored(L, state, session->store, path, type);
     return;
   }
+  if (!session->transaction) kvl_refuse_handle(L); /* a Lua call closed it */
   kv_error *error = NULL;
   kv_tree *tree = NULL;
   kv_status status = get_tree(session, path, type, &tree, &error);
@@ -102,6 +103,7 @@ static kv_status put(lua_State *L, kvl_state *state, kvl_handle *session,
                               state->bytes.data, state->bytes.count, type,
                               flags, dropped, error);
   }
+  if (!session->transaction) kvl_refuse_handle(L); /* a Lua call closed it */
   kv_tree *tree = kvl_walk_tree(L, state, value, path);
   kv_status status =
       type ? kv_transaction_set_typed(session->transaction, path->steps,
@@ -172,9 +174,10 @@ static int store_keys(lua_State *L) {
   kv_error *error = NULL;
   kv_tree *tree = NULL;
   kv_str key;
-  kvl_handle *session = kvl_check_session(L);
+  kvl_check_session(L);
   lua_settop(L, 1);
   lua_newtable(L);
+  kvl_handle *session = kvl_check_session(L);
   kvl_full_path(L, 2, &path);
   kv_status status = get_tree(session, &path, NULL, &tree, &error);
   if (status < 0) return kvl_raise(L, state, status, error);

@@ -27,7 +27,7 @@ static int begin_and_call(lua_State *L, kvl_state *state,
                           kvl_handle *transaction, int arguments) {
   kv_error *error = NULL;
   kv_store *store = transaction->owner->store;
-  if (!store) {
+  if (!store) { /* closed by a finalizer, or inside the outer one */
     kvl_push_failure(L, KV_CLOSED, NULL, 0, "The store is closed", NULL);
     lua_error(L);
   }

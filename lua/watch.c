@@ -111,7 +111,7 @@ static int store_watch(lua_State *L) {
   kv_error *error = NULL;
   kvl_path path;
   kv_scope scope = KV_SCOPE_VALUE;
-  kv_store *store = kvl_check_store(L);
+  kvl_check_store(L);
   luaL_checktype(L, 3, LUA_TFUNCTION);
   lua_settop(L, 4);
   if (!lua_isnil(L, 4)) {
@@ -125,6 +125,7 @@ static int store_watch(lua_State *L) {
   kvl_full_path(L, 2, &path);
   if (path.count == path.root) scope = KV_SCOPE_SUBTREE;
   watch->root = path.root;
+  kv_store *store = kvl_check_store(L);
   kv_status status =
       kv_store_watch(store, path.steps, path.count, scope, kvl_note_change,
                      &watch->notes, &watch->watch, &error);
@@ -136,10 +137,11 @@ static int store_watch(lua_State *L) {
 static int store_events(lua_State *L) {
   kvl_state *state = kvl_state_of(L);
   kv_error *error = NULL;
-  kv_store *store = kvl_check_whole(L);
+  kvl_check_whole(L);
   luaL_checktype(L, 2, LUA_TFUNCTION);
   lua_settop(L, 2);
   Watch *watch = new_watch(L);
+  kv_store *store = kvl_check_whole(L);
   kv_status status = kv_store_watch_events(store, kvl_note_event, &watch->notes,
                                            &watch->watch, &error);
   if (status != KV_OK) return kvl_raise(L, state, status, error);

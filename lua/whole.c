@@ -16,10 +16,11 @@ static int store_layer(lua_State *L) {
   kvl_state *state = kvl_state_of(L);
   kv_error *error = NULL;
   kv_tree *tree = NULL;
-  kv_store *store = kvl_check_whole(L);
+  kvl_check_whole(L);
   int layer = luaL_checkoption(L, 2, NULL, names);
   lua_Integer suite = luaL_optinteger(L, 3, 1);
   luaL_argcheck(L, suite >= 1, 3, "suites count from 1");
+  kv_store *store = kvl_check_whole(L);
   kv_status status =
       kv_store_layer(store, (kv_layer)layer, (size_t)suite - 1, &tree, &error);
   if (status != KV_OK) return kvl_raise(L, state, status, error);
@@ -66,17 +67,18 @@ static int store_is_forced(lua_State *L) {
 }
 
 /* store:NAME_for_key(key): the value, converted as UserDefaults converts */
-#define CONVERTING(name, value_type, push)                                  \
-  static int store_##name(lua_State *L) {                                   \
-    kvl_state *state = kvl_state_of(L);                                     \
-    kv_error *error = NULL;                                                 \
-    value_type value = 0;                                                   \
-    kv_store *store = kvl_check_whole(L);                                   \
-    kv_status status =                                                      \
-        kv_store_##name##_for_key(store, check_text(L, 2), &value, &error); \
-    if (status != KV_OK) return kvl_raise(L, state, status, error);         \
-    push(L, value);                                                         \
-    return 1;                                                               \
+#define CONVERTING(name, value_type, push)                                    \
+  static int store_##name(lua_State *L) {                                     \
+    kvl_state *state = kvl_state_of(L);                                       \
+    kv_error *error = NULL;                                                   \
+    value_type value = 0;                                                     \
+    kvl_check_whole(L);                                                       \
+    kv_str key = check_text(L, 2);                                            \
+    kv_store *store = kvl_check_whole(L);                                     \
+    kv_status status = kv_store_##name##_for_key(store, key, &value, &error); \
+    if (status != KV_OK) return kvl_raise(L, state, status, error);           \
+    push(L, value);                                                           \
+    return 1;                                                                 \
   }
 
 CONVERTING(bool, int, lua_pushboolean)
@@ -88,9 +90,10 @@ static int store_string(lua_State *L) {
   kvl_state *state = kvl_state_of(L);
   kv_error *error = NULL;
   kv_bytes value = {NULL, 0};
+  kvl_check_whole(L);
+  kv_str key = check_text(L, 2);
   kv_store *store = kvl_check_whole(L);
-  kv_status status =
-      kv_store_string_for_key(store, check_text(L, 2), &value, &error);
+  kv_status status = kv_store_string_for_key(store, key, &value, &error);
   if (status < 0) return kvl_raise(L, state, status, error);
   if (status == KV_ABSENT) return 0;
   kvl_push_bytes(L, state, &value);
@@ -102,10 +105,11 @@ static int store_export(lua_State *L) {
   kvl_state *state = kvl_state_of(L);
   kv_error *error = NULL;
   kv_bytes bytes = {NULL, 0};
-  kv_store *store = kvl_check_whole(L);
   static const char *const names[] = {"format", NULL};
+  kvl_check_whole(L);
   kvl_check_options(L, 2, names);
   kv_format format = kvl_check_format(L, 2);
+  kv_store *store = kvl_check_whole(L);
   kv_status status = kv_store_export(store, format, &bytes, &error);
   if (status != KV_OK) return kvl_raise(L, state, status, error);
   kvl_push_bytes(L, state, &bytes);
@@ -116,8 +120,10 @@ static int store_export(lua_State *L) {
 static int store_import(lua_State *L) {
   kvl_state *state = kvl_state_of(L);
   kv_error *error = NULL;
+  kvl_check_whole(L);
+  kv_str bytes = check_text(L, 2);
   kv_store *store = kvl_check_whole(L);
-  kv_status status = kv_store_import(store, check_text(L, 2), &error);
+  kv_status status = kv_store_import(store, bytes, &error);
   if (status != KV_OK) return kvl_raise(L, state, status, error);
   return 0;
 }
@@ -172,7 +178,7 @@ static int store_migrate_archive(lua_State *L) {
   kvl_path path;
   kv_error *error = NULL;
   uint32_t flags = 0;
-  kv_store *store = kvl_check_store(L);
+  kvl_check_store(L);
   lua_settop(L, 4);
   if (!lua_isnil(L, 4)) {
     static const char *const names[] = {"keep", NULL};
@@ -191,6 +197,7 @@ static int store_migrate_archive(lua_State *L) {
                      NULL);
     return lua_error(L);
   }
+  kv_store *store = kvl_check_store(L);
   kv_status status = kv_store_migrate_archive(store, path.steps, path.count,
                                               type, flags, &error);
   if (status < 0) return kvl_raise(L, state, status, error);

@@ -24,7 +24,7 @@ public final class DefaultsStore: @unchecked Sendable {
     let schema: DefaultsSchema?
     let state: HandleState
     /// Whether this handle may set every key to whatever the file can hold, without a word from anybody.
-    let setsFreely: Bool
+    package let setsFreely: Bool
     private let hasUpperLayers: Bool
 
     /// The store's file; nil for a store in memory.

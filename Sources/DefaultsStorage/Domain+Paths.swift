@@ -11,7 +11,8 @@ extension Domain {
         over lower: PropertyList?, ifGeneration generation: UInt64?, _ handle: HandleState
     ) throws(DefaultsError) -> Bool? {
         let own = value.isWholeDocument ? value : value.compacted()
-        return try change(key, over: lower, generation, handle) { (target) throws(PropertyListError) in
+        let changed = { (lower: PropertyList) throws(PropertyListError) in try lower.setting(own, at: path) }
+        return try change(key, over: lower, changed, generation, handle) { (target) throws(PropertyListError) in
             try target.set(own, at: path, of: key, over: try below(key))
             return true
         }
@@ -22,26 +23,33 @@ extension Domain {
         at path: PropertyListPath, of key: UnsafeBufferPointer<UInt8>, over lower: PropertyList?,
         ifGeneration generation: UInt64?, _ handle: HandleState
     ) throws(DefaultsError) -> Bool? {
-        try change(key, over: lower, generation, handle) { (target) throws(PropertyListError) in
+        let changed = { (lower: PropertyList) throws(PropertyListError) in try lower.removing(at: path) }
+        return try change(key, over: lower, changed, generation, handle) { (target) throws(PropertyListError) in
             try target.remove(at: path, of: key, over: try below(key))
         }
     }
 
+    /// - Parameters:
+    ///   - changed: what the change makes of the lower value, which is copied with it or not at all; nil where it makes
+    ///     nothing.
+    ///   - body: makes the change in a delta; false where it makes nothing.
     private func change(
-        _ key: UnsafeBufferPointer<UInt8>, over lower: PropertyList?, _ generation: UInt64?,
+        _ key: UnsafeBufferPointer<UInt8>, over lower: PropertyList?,
+        _ changed: (PropertyList) throws(PropertyListError) -> PropertyList?, _ generation: UInt64?,
         _ handle: HandleState, _ body: (Delta) throws(PropertyListError) -> Bool
     ) throws(DefaultsError) -> Bool? {
         // A change by path depends on what others wrote: with immediate durability it is made on what is there now.
         if lock.withLock({ handles.durability == .immediate && !isInTransaction }) {
             return try transaction(until: handle.deadline) { () throws(DefaultsError) in
-                try changeInMemory(key, over: lower, generation, handle, body)
+                try changeInMemory(key, over: lower, changed, generation, handle, body)
             }
         }
-        return try changeInMemory(key, over: lower, generation, handle, body)
+        return try changeInMemory(key, over: lower, changed, generation, handle, body)
     }
 
     private func changeInMemory(
-        _ key: UnsafeBufferPointer<UInt8>, over lower: PropertyList?, _ wanted: UInt64?,
+        _ key: UnsafeBufferPointer<UInt8>, over lower: PropertyList?,
+        _ changed: (PropertyList) throws(PropertyListError) -> PropertyList?, _ wanted: UInt64?,
         _ handle: HandleState, _ body: (Delta) throws(PropertyListError) -> Bool
     ) throws(DefaultsError) -> Bool? {
         var isLate = false
@@ -50,9 +58,12 @@ extension Domain {
             isLate = wanted.map { $0 != generation } ?? false
             if isLate { return nil }
             let target = self.target
-            if let lower, try lookUp(key, [], in: target) == nil { target.set(lower, for: key) }
+            let own = try lookUp(key, [], in: target)
             do throws(PropertyListError) {
-                return try body(target) ? noteChange(of: key) : nil
+                guard let lower, own == nil else { return try body(target) ? noteChange(of: key) : nil }
+                guard let copy = try changed(lower) else { return nil }
+                target.set(copy, for: key)
+                return noteChange(of: key)
             } catch {
                 let prefix = PropertyListPath([.key(String(decoding: key, as: UTF8.self))])
                 throw DefaultsError(error, below: prefix)

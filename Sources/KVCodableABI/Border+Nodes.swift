@@ -100,7 +100,7 @@ extension kv_view {
         try withRequired(store, DefaultsStore.self, "store") { store in
             guard let shape else { throw Failure.invalidArgument("shape is NULL") }
             guard let values else { throw Failure.invalidArgument("values is NULL") }
-            let text = try kv_str(data: bytes, length: byteCount).bytes("bytes")
+            let text = try kv_str(data: bytes, length: byteCount).largeBytes("bytes")
             let record = try Handle.lend(shape, as: RecordShape.self) {
                 try PropertyList(record: values, of: $0, bytes: text)
             }

@@ -202,6 +202,9 @@ func write(
     _ store: DefaultsStore, _ steps: UnsafePointer<kv_step>?, _ count: Int, _ value: consuming PropertyList,
     typed type: OpaquePointer?, _ flags: UInt32
 ) throws -> Int {
+    // The program's check may run a script, and that closes the handle: such a call holds the store.
+    let held = store.setsFreely ? nil : Unmanaged.passRetained(store)
+    defer { held?.release() }
     guard let key = try onlyKey(steps, count) else { return try write(store, steps, count, value, type, flags) }
     guard let type else {
         try store.set(consume value, forBytes: key, check: checkUTF8)

@@ -92,7 +92,7 @@ extension PropertyList {
         let tail = block + size
         shape.copy(keysTo: nodes + (count &+ 1), textTo: tail)
         if let source = bytes.baseAddress { memcpy(tail + shape.text.count, source, bytes.count) }
-        let survey = ByteSurvey(bytes)
+        let survey = ByteSurvey(UnsafeRawBufferPointer(start: tail + shape.text.count, count: bytes.count))
         var facts = DocumentFacts()
         if copy.isPlain, survey.isASCII {
             facts.kinds = copy.kinds | 1 &<< PropertyListKind.dictionary.rawValue

@@ -129,6 +129,15 @@ static void check_stores(void) {
         number == 2);
   lua_setglobal(L, "s");
   CHECK(holds(L, "s:set('c', 3); return s:get 'a' == 1 and s:get 'b' == nil"));
+  CHECK_NAMED(holds(L,
+                    "local function told(value)\n"
+                    "  local ok, problem = pcall(s.set, s, {}, value)\n"
+                    "  return not ok and problem.path[1] == 'f'\n"
+                    "    and problem.message:find(' at f,', 1, true)\n"
+                    "end\n"
+                    "return told { f = print } and told { f = '\\xff' }\n"
+                    "  and true"),
+              "a place in the whole of what the script sees is its own, too");
   CHECK(kv_store_remove(store, root, 2, NULL) == KV_OK);
   CHECK(holds(L, "return s:get 'a' == nil"));
   CHECK(kv_store_close(store, NULL) == KV_OK);
@@ -147,6 +156,64 @@ static void check_stores(void) {
   CHECK(!none && lua_gettop(L) == 2);
   lua_close(L);
   kv_store_free(back);
+}
+
+/* A host's check that asks a script, which does what it likes meanwhile. */
+static int ask_script(void *context, const kv_step *path, size_t steps,
+                      const kv_tree *value) {
+  lua_State *L = *(lua_State **)context;
+  (void)path, (void)steps, (void)value;
+  int good = lua_getglobal(L, "check") != LUA_TFUNCTION ||
+             lua_pcall(L, 0, 0, 0) == LUA_OK;
+  lua_settop(L, -(good ? 1 : 2));
+  return 0;
+}
+
+static void check_checks(void) {
+  static const char records[] =
+      "for i = 1, 4 do s:set('r', { a = i, b = 'x' .. i }) end\n"
+      "function check()\n"
+      "  check = nil\n"
+      "  for i = 1, 40 do s:get 'r' end\n"
+      "  for i = 1, 4 do s:set('other', { z = i, y = 'other' }) end\n"
+      "end\n"
+      "s:set('r', { a = 5, b = 'kept' })\n"
+      "local r = s:get 'r'\n"
+      "return check == nil and r.a == 5 and r.b == 'kept'";
+  static const char closing[] =
+      "local function try(call)\n"
+      "  local handle = table.remove(handles)\n"
+      "  function check() check = nil; handle:close() end\n"
+      "  call(handle)\n"
+      "  local ok, problem = pcall(handle.get, handle, 'a')\n"
+      "  return not ok and problem.code == 'closed'\n"
+      "end\n"
+      "return try(function(h) pcall(h.set, h, 'a', { b = 1, c = 2 }) end)\n"
+      "  and try(function(h) pcall(h.set, h, 'a', { 1 }, '[Int]') end)\n"
+      "  and try(function(h) pcall(h.set, h, { 'a', 'b' }, 1) end)\n"
+      "  and try(function(h) pcall(h.remove, h, 'r') end)\n"
+      "  and try(function(h) pcall(h.import, h, '{\"a\": 1}') end)\n"
+      "  and try(function(h) pcall(h.transaction, h, function(tx)\n"
+      "    tx:set('a', 1) end) end)\n";
+  lua_State *L = new_state(0);
+  kv_store *store = NULL;
+  kv_store_options options = store_options(KV_ENGINE_MEMORY);
+  options.check = ask_script;
+  options.check_context = &L;
+  CHECK(kv_store_open_file(kv_string("none.plist"), &options, &store, NULL) ==
+        KV_OK);
+  kv_lua_push_store(L, store, NULL, 0, 0, NULL);
+  lua_setglobal(L, "s");
+  CHECK_NAMED(holds(L, records), "a check may set records meanwhile");
+  lua_createtable(L, 6, 0);
+  for (int i = 1; i <= 6; i++) {
+    kv_lua_push_store(L, store, NULL, 0, 0, NULL);
+    lua_rawseti(L, -2, i);
+  }
+  lua_setglobal(L, "handles");
+  CHECK_NAMED(holds(L, closing), "a check may close the handle that sets");
+  lua_close(L);
+  kv_store_free(store);
 }
 
 static void check_access(void) {
@@ -296,6 +363,7 @@ int main(void) {
   check_policies();
   check_escapes();
   check_stores();
+  check_checks();
   check_access();
   check_forgery();
   check_trees();

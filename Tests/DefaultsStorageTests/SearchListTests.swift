@@ -73,6 +73,31 @@ import Testing
         #expect(try store.dictionary(of: .application) == list(["below": ["a": 1]]))
     }
 
+    @Test(
+        "copies no lower layer's value for a change that fails or makes nothing",
+        arguments: [DefaultsDurability.manual, .immediate])
+    func copiesNothing(_ durability: DefaultsDurability) throws {
+        let store = try DefaultsStore.open(
+            path: folder.file("a.plist"),
+            options: options {
+                $0.durability = durability
+                $0.defaults = try? list(["title": "x", "list": [1]])
+            })
+        let scalar = DefaultsError(.pathMismatch, "Expected Dictionary, found String", at: ["title"])
+        #expect(throws: scalar) { try store.set(list(1), at: ["title", "inner"]) }
+        let end = "Expected an element of the array or the place behind the last"
+        #expect(throws: DefaultsError(.pathMismatch, "\(end), found none", at: ["list", 9])) {
+            try store.set(list(1), at: ["list", 9])
+        }
+        #expect(try !store.remove(at: ["list", 3]))
+        #expect(try !store.remove(at: ["title", "inner"]))
+        #expect(try store.dictionary(of: .application) == list([String: Any]()))
+        try store.set(list(2), at: ["list", 1])
+        try store.register(list(["title": "y"]))
+        #expect(try store.value(at: ["title"])?.string == "y")
+        #expect(try store.dictionary(of: .application) == list(["list": [1, 2]]))
+    }
+
     @Test("looks inside the winning value only")
     func winner() throws {
         let store = try layered()

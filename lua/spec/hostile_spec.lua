@@ -68,6 +68,22 @@ describe("hostile scripts", function()
     end)
   end)
 
+  it("of options may take back the names that were read", function()
+    local suites = { "org.example." .. ("a"):rep(100) }
+    local options = setmetatable({
+      engine = "memory", suites = suites, schema = "[String: Int]",
+    }, { __index = function(_, name)
+      if name ~= "arguments" then return nil end
+      suites[1] = nil
+      collectgarbage()
+      for i = 1, 100 do suites[2] = ("b"):rep(100 + i) end
+    end })
+    local other = assert(kv.open_file("other.plist", options))
+    other:set("count", 1)
+    assert.equal(1, other:get "count")
+    other:close()
+  end)
+
   describe("with shapes that no property list has", function()
     it("are told of cycles", function()
       local loop = { a = {} }
@@ -441,6 +457,86 @@ describe("hostile scripts", function()
         g[1] = g[1] + 1
       end)
       assert.equal(i + 1, store:get "g"[1])
+    end
+    collectgarbage(mode)
+  end)
+
+  it("may read in a metamethod of the options of a store", function()
+    store:set("r", { 1, { 2 } })
+    local reads = 0
+    local options = setmetatable(
+      { engine = "memory", defaults = { q = { 1, 2, 3 }, z = "text" } },
+      { __index = function()
+        reads = reads + 1
+        for _ = 1, 3 do assert.same({ 1, { 2 } }, store:get "r") end
+      end })
+    for _ = 1, 20 do
+      local other <close> = assert(kv.open_file("none", options))
+      assert.equal("text", other:get "z")
+      assert.same({ 1, 2, 3 }, other:get "q")
+    end
+    assert.is_true(reads >= 20)
+  end)
+
+  it("may close the store in a converter", function()
+    local other = assert(kv.open_file("none", { engine = "memory" }))
+    local function close(value)
+      other:close()
+      return value
+    end
+    local Closing = kv.struct "HostileClosing" {
+      a = kv.int:convert { encode = close, decode = close },
+    }
+    local ok, problem = pcall(other.set, other, "x", { a = 1 }, Closing)
+    assert.is_false(ok)
+    assert.equal("closed", problem.code)
+    assert.equal("The store is closed", problem.message)
+  end)
+
+  local options_of = {
+    watch = { "a", print }, export = {}, set = { "a", { 1 }, "[Int]" },
+    update = { "a", "Int", function() return 1 end },
+    migrate_archive = { "a", "Int" },
+  }
+  for name, arguments in pairs(options_of) do
+    it("may close the store in a metamethod of the options of " .. name,
+      function()
+        local other = assert(kv.open_file("none", { engine = "memory" }))
+        local options = setmetatable({}, { __index = function()
+          other:close()
+        end })
+        arguments[#arguments + 1] = options
+        local ok, problem = pcall(other[name], other, table.unpack(arguments))
+        assert.is_false(ok)
+        assert.equal("closed", problem.code)
+      end)
+  end
+
+  it("may close the store in a finalizer that runs in any method", function()
+    local mode = collectgarbage "generational"
+    local given = {
+      get = { "r" }, set = { "r", { 1, {} }, "Any" }, remove = { "r" },
+      keys = {}, watch = { "a", print }, events = { print }, at = { "r" },
+      layer = { "application" }, export = {}, import = { "{}" },
+      register = { { a = {} } }, string_for_key = { 12 },
+      compare_and_set = { "q", {}, 1 },
+      update = { "r", function() return {} end },
+      transaction = { function(tx) tx:set("a", {}) end },
+      migrate = { { function(tx) tx:set("a", {}) end } },
+    }
+    for name, arguments in pairs(given) do
+      for _ = 1, 30 do
+        local other = assert(kv.open_file("none", { engine = "memory" }))
+        other:set("r", { 1, { 2 } })
+        setmetatable({}, { __gc = function() other:close() end })
+        local ok, problem
+        for _ = 1, 60 do
+          ok, problem = pcall(other[name], other, table.unpack(arguments))
+          if not ok then break end
+        end
+        if not ok then assert.equal("closed", problem.code, name) end
+        other:close()
+      end
     end
     collectgarbage(mode)
   end)

@@ -130,6 +130,30 @@ describe("dictionaries with the same keys", function()
     end
   end)
 
+  it("come back where a finalizer reads others meanwhile", function()
+    local mode = collectgarbage "generational"
+    local many, calls, depth = {}, 0, 0
+    for i = 1, 40 do
+      local value = {}
+      for key = 1, 2 + i % 20 do value[("k"):rep(i % 3) .. key * i] = i end
+      many[i] = value
+      s:set("many" .. i, value)
+    end
+    local function read_others()
+      if depth > 2 then return end
+      depth, calls = depth + 1, calls + 1
+      for i = 1, 40 do s:get("many" .. i) end
+      depth = depth - 1
+    end
+    for i = 1, 4000 do
+      if i % 10 == 0 then setmetatable({}, { __gc = read_others }) end
+      local at = i * 7 % 40 + 1
+      assert.same(many[at], s:get("many" .. at))
+    end
+    collectgarbage(mode)
+    assert.is_true(calls > 0)
+  end)
+
   it("keep the keys' own bytes", function()
     local value =
       { [""] = 1, ["a\0b"] = 2, ["ä"] = 3, [("k"):rep(60)] = 4 }
