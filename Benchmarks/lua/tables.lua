@@ -115,28 +115,28 @@ local function measure(shape)
   local function floor() return copy(value) end
   assert(equal(ours(), value), name)
   assert(equal(floor(), value), name)
-  local pairs_of_times, times = {}, {}
   for _, peer in ipairs(serializers) do
     assert(alike(value, peer[2](value)), peer[1])
-    times[peer[1]] = {}
   end
-  for round = 1, 5 do
-    local pair = { floor = time(count, floor), ours = time(count, ours) }
-    pair.ratio = pair.ours / pair.floor
-    pairs_of_times[round] = pair
+  local rounds = {}
+  for i = 1, 5 do
+    local round = { floor = time(count, floor), ours = time(count, ours) }
     for _, peer in ipairs(serializers) do
-      table.insert(times[peer[1]], time(math.max(count // 10, 1),
-        function() return peer[2](value) end))
+      round[peer[1]] = time(math.max(count // 10, 1),
+        function() return peer[2](value) end)
     end
+    rounds[i] = round
   end
-  -- The pair of the median ratio: what disturbs the machine for a while slows
-  -- both of a pair, but not always as many of ours as of the floor's.
-  table.sort(pairs_of_times, function(a, b) return a.ratio < b.ratio end)
-  local pair = pairs_of_times[(#pairs_of_times + 1) // 2]
-  local row = { "row", name, "µs", ("%.3f"):format(pair.ours * 1e6),
-    ("floor=%.3f"):format(pair.floor * 1e6) }
+  -- The round of the median ratio: what disturbs the machine for a while slows
+  -- all of a round, but not always as many of ours as of the floor's.
+  table.sort(rounds, function(a, b)
+    return a.ours / a.floor < b.ours / b.floor
+  end)
+  local round = rounds[(#rounds + 1) // 2]
+  local row = { "row", name, "µs", ("%.3f"):format(round.ours * 1e6),
+    ("floor=%.3f"):format(round.floor * 1e6) }
   for _, peer in ipairs(serializers) do
-    row[#row + 1] = ("%s=%.3f"):format(peer[1], median(times[peer[1]]) * 1e6)
+    row[#row + 1] = ("%s=%.3f"):format(peer[1], round[peer[1]] * 1e6)
   end
   print(table.concat(row, "\t"))
 end
