@@ -58,9 +58,8 @@ extension Domain {
             isLate = wanted.map { $0 != generation } ?? false
             if isLate { return nil }
             let target = self.target
-            let own = try lookUp(key, [], in: target)
             do throws(PropertyListError) {
-                guard let lower, own == nil else { return try body(target) ? noteChange(of: key) : nil }
+                guard let lower, !holds(key) else { return try body(target) ? noteChange(of: key) : nil }
                 guard let copy = try changed(lower) else { return nil }
                 target.set(copy, for: key)
                 return noteChange(of: key)

@@ -270,13 +270,7 @@ extension Domain {
             lock.unlock()
             throw refusal
         }
-        let target = self.target
-        let isThere: Bool
-        if let index = target.find(key) {
-            isThere = !target.entries[index].isRemoval
-        } else {
-            isThere = isBelow(key)
-        }
+        let isThere = holds(key)
         if isThere { target.remove(key) }
         let consequence = isThere ? noteChange(of: key) : .none
         lock.unlock()
@@ -284,7 +278,10 @@ extension Domain {
         return isThere
     }
 
-    func isBelow(_ key: UnsafeBufferPointer<UInt8>) -> Bool {
+    /// Whether the key has a value, as the calling thread sees it; with the lock held. Makes no value of changes.
+    func holds(_ key: UnsafeBufferPointer<UInt8>) -> Bool {
+        let target = self.target
+        if let index = target.find(key) { return !target.entries[index].isRemoval }
         if let frozen, let index = frozen.find(key) { return !frozen.entries[index].isRemoval }
         if let settled, let index = settled.find(key) { return !settled.entries[index].isRemoval }
         return base[utf8: key] != nil

@@ -54,10 +54,6 @@ extension Domain {
     }
 
     func contains(_ key: UnsafeBufferPointer<UInt8>) throws(DefaultsError) -> Bool {
-        lock.withLock {
-            let target = self.target
-            if let index = target.find(key) { return !target.entries[index].isRemoval }
-            return isBelow(key)
-        }
+        lock.withLock { holds(key) }
     }
 }
