@@ -24,18 +24,6 @@ func list(
     return try PropertyList(validating: UnsafeBufferPointer(start: nodes, count: nodeCount), bytes: text)
 }
 
-/// Runs `body`; the place of what is wrong in its value is below the path that the value is meant for.
-@inline(__always)
-private func placing(
-    _ steps: UnsafePointer<kv_step>?, _ count: Int, _ body: () throws -> PropertyList
-) throws -> PropertyList {
-    do {
-        return try body()
-    } catch let error as PropertyListError {
-        throw Failure(error).placed(below: try path(steps, count))
-    }
-}
-
 @c @implementation public func kv_tree_view(
     _ tree: OpaquePointer?, _ view: UnsafeMutablePointer<kv_view>?
 ) -> kv_status {
@@ -59,13 +47,8 @@ extension kv_view {
     _ nodeCount: Int, _ bytes: UnsafePointer<CChar>?, _ byteCount: Int, _ type: OpaquePointer?, _ flags: UInt32,
     _ dropped: UnsafeMutablePointer<Int>?, _ error: UnsafeMutablePointer<OpaquePointer?>?
 ) -> kv_status {
-    reporting(error) {
-        try withRequired(store, DefaultsStore.self, "store") { store in
-            let value = try placing(steps, count) { try list(copying: nodes, nodeCount, bytes, byteCount) }
-            let found = try write(store, steps, count, value, typed: type, flags)
-            dropped?.pointee = found
-            return KV_OK
-        }
+    set(store, steps, count, typed: type, flags, dropped, error) {
+        try list(copying: nodes, nodeCount, bytes, byteCount)
     }
 }
 
@@ -96,18 +79,11 @@ extension kv_view {
     _ values: UnsafePointer<kv_node>?, _ bytes: UnsafePointer<CChar>?, _ byteCount: Int, _ type: OpaquePointer?,
     _ flags: UInt32, _ dropped: UnsafeMutablePointer<Int>?, _ error: UnsafeMutablePointer<OpaquePointer?>?
 ) -> kv_status {
-    reporting(error) {
-        try withRequired(store, DefaultsStore.self, "store") { store in
-            guard let shape else { throw Failure.invalidArgument("shape is NULL") }
-            guard let values else { throw Failure.invalidArgument("values is NULL") }
-            let text = try kv_str(data: bytes, length: byteCount).largeBytes("bytes")
-            let record = try Handle.lend(shape, as: RecordShape.self) {
-                try PropertyList(record: values, of: $0, bytes: text)
-            }
-            let found = try write(store, steps, count, record, typed: type, flags)
-            dropped?.pointee = found
-            return KV_OK
-        }
+    set(store, steps, count, typed: type, flags, dropped, error) {
+        guard let shape else { throw Failure.invalidArgument("shape is NULL") }
+        guard let values else { throw Failure.invalidArgument("values is NULL") }
+        let text = try kv_str(data: bytes, length: byteCount).largeBytes("bytes")
+        return try Handle.lend(shape, as: RecordShape.self) { try PropertyList(record: values, of: $0, bytes: text) }
     }
 }
 

@@ -16,59 +16,40 @@ private func scalar(
     }
 }
 
-/// A string whose place is named where it cannot be one.
-private func string(
-    _ value: kv_str, _ steps: UnsafePointer<kv_step>?, _ count: Int
-) throws -> PropertyList {
+private func string(_ value: kv_str) throws -> PropertyList {
     let bytes = try value.largeBytes("value")
     guard let length = UInt32(exactly: bytes.count) else {
         throw Failure(KV_LIMIT_EXCEEDED, "Expected at most \(UInt32.max) bytes, found \(bytes.count)")
     }
-    do {
-        return try scalar(.string, 0, count: length, bytes)
-    } catch {
-        throw PropertyListError(error.code, error.message, at: try path(steps, count))
-    }
-}
-
-private func writeScalar(
-    _ store: OpaquePointer?, _ steps: UnsafePointer<kv_step>?, _ count: Int,
-    _ error: UnsafeMutablePointer<OpaquePointer?>?, _ value: () throws -> PropertyList
-) -> kv_status {
-    reporting(error) {
-        try withRequired(store, DefaultsStore.self, "store") { store in
-            _ = try write(store, steps, count, try value(), typed: nil, 0)
-            return KV_OK
-        }
-    }
+    return try scalar(.string, 0, count: length, bytes)
 }
 
 @c @implementation public func kv_store_set_boolean(
     _ store: OpaquePointer?, _ steps: UnsafePointer<kv_step>?, _ count: Int, _ value: Int32,
     _ error: UnsafeMutablePointer<OpaquePointer?>?
 ) -> kv_status {
-    writeScalar(store, steps, count, error) { try scalar(.boolean, value == 0 ? 0 : 1) }
+    set(store, steps, count, typed: nil, 0, nil, error) { try scalar(.boolean, value == 0 ? 0 : 1) }
 }
 
 @c @implementation public func kv_store_set_integer(
     _ store: OpaquePointer?, _ steps: UnsafePointer<kv_step>?, _ count: Int, _ value: Int64,
     _ error: UnsafeMutablePointer<OpaquePointer?>?
 ) -> kv_status {
-    writeScalar(store, steps, count, error) { try scalar(.integer, UInt64(bitPattern: value)) }
+    set(store, steps, count, typed: nil, 0, nil, error) { try scalar(.integer, UInt64(bitPattern: value)) }
 }
 
 @c @implementation public func kv_store_set_real(
     _ store: OpaquePointer?, _ steps: UnsafePointer<kv_step>?, _ count: Int, _ value: Double,
     _ error: UnsafeMutablePointer<OpaquePointer?>?
 ) -> kv_status {
-    writeScalar(store, steps, count, error) { try scalar(.real, value.bitPattern) }
+    set(store, steps, count, typed: nil, 0, nil, error) { try scalar(.real, value.bitPattern) }
 }
 
 @c @implementation public func kv_store_set_string(
     _ store: OpaquePointer?, _ steps: UnsafePointer<kv_step>?, _ count: Int, _ value: kv_str,
     _ error: UnsafeMutablePointer<OpaquePointer?>?
 ) -> kv_status {
-    writeScalar(store, steps, count, error) { try string(value, steps, count) }
+    set(store, steps, count, typed: nil, 0, nil, error) { try string(value) }
 }
 
 @c @implementation public func kv_store_get_string(

@@ -217,6 +217,34 @@ func write(
     }
 }
 
+/// Sets what `value` gives: what every function does that sets a value. The place of what is wrong in the value is below
+/// the path that it is meant for.
+@inline(__always)
+func set(
+    _ store: OpaquePointer?, _ steps: UnsafePointer<kv_step>?, _ count: Int, typed type: OpaquePointer?,
+    _ flags: UInt32, _ dropped: UnsafeMutablePointer<Int>?, _ error: UnsafeMutablePointer<OpaquePointer?>?,
+    _ value: () throws -> PropertyList
+) -> kv_status {
+    reporting(error) {
+        try withRequired(store, DefaultsStore.self, "store") { store in
+            let found = try write(store, steps, count, try placing(steps, count, value), typed: type, flags)
+            dropped?.pointee = found
+            return KV_OK
+        }
+    }
+}
+
+@inline(__always)
+private func placing(
+    _ steps: UnsafePointer<kv_step>?, _ count: Int, _ value: () throws -> PropertyList
+) throws -> PropertyList {
+    do {
+        return try value()
+    } catch let error as PropertyListError {
+        throw Failure(error).placed(below: try path(steps, count))
+    }
+}
+
 /// Gives the value, or says that it is absent.
 func give(_ value: PropertyList?, _ result: UnsafeMutablePointer<OpaquePointer?>?) -> kv_status {
     guard let value else { return KV_ABSENT }
@@ -287,12 +315,7 @@ func mismatch(_ found: PropertyListKind, _ expected: String, _ path: PropertyLis
     _ store: OpaquePointer?, _ steps: UnsafePointer<kv_step>?, _ count: Int, _ value: OpaquePointer?,
     _ type: OpaquePointer?, _ flags: UInt32, _ error: UnsafeMutablePointer<OpaquePointer?>?
 ) -> kv_status {
-    reporting(error) {
-        try withRequired(store, DefaultsStore.self, "store") { store in
-            _ = try write(store, steps, count, try tree(value, "value"), typed: type, flags)
-            return KV_OK
-        }
-    }
+    set(store, steps, count, typed: type, flags, nil, error) { try tree(value, "value") }
 }
 
 @c @implementation public func kv_store_set_typed(
@@ -300,13 +323,9 @@ func mismatch(_ found: PropertyListKind, _ expected: String, _ path: PropertyLis
     _ type: OpaquePointer?, _ flags: UInt32, _ dropped: UnsafeMutablePointer<Int>?,
     _ error: UnsafeMutablePointer<OpaquePointer?>?
 ) -> kv_status {
-    reporting(error) {
-        try withRequired(store, DefaultsStore.self, "store") { store in
-            _ = try require(type, TypeHandle.self, "type")
-            let found = try write(store, steps, count, try tree(value, "value"), typed: type, flags)
-            dropped?.pointee = found
-            return KV_OK
-        }
+    set(store, steps, count, typed: type, flags, dropped, error) {
+        _ = try require(type, TypeHandle.self, "type")
+        return try tree(value, "value")
     }
 }
 

@@ -71,7 +71,8 @@ static void records(void) {
   CHECK(kv_tree_equal(found, expected));
   CHECK(kv_store_set_record(store, &key, 1, shape, values, "h\xFF", 2, NULL, 0,
                             NULL, &error) == KV_INVALID_VALUE);
-  CHECK(text_equals(kv_error_path(error), "a"));
+  CHECK_NAMED(text_equals(kv_error_path(error), "w.a"),
+              "the place begins with the path that is set");
   kv_error_free(error);
   CHECK_NAMED(kv_store_set_record(store, &key, 1, shape, values, "h", 1, NULL,
                                   0, NULL, NULL) == KV_MALFORMED,
