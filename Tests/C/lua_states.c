@@ -156,24 +156,34 @@ static void *work(void *argument) {
   return NULL;
 }
 
-static void check_threads(void) {
+/* On how many threads all went well. */
+static int run_threads(void *(*body)(void *), kv_store *store) {
   Worker workers[THREADS];
-  kv_store *store = new_store("{\"count\": 0, \"own\": {}}");
   int good = 0;
-  int64_t count = 0;
-  kv_step path = kv_key("count");
   for (int i = 0; i < THREADS; i++) {
     workers[i].store = store;
     workers[i].number = i;
-    pthread_create(&workers[i].thread, NULL, work, &workers[i]);
+    pthread_create(&workers[i].thread, NULL, body, &workers[i]);
   }
   for (int i = 0; i < THREADS; i++) {
     pthread_join(workers[i].thread, NULL);
     good += workers[i].good;
   }
-  CHECK_NAMED(good == THREADS, "states on four threads share a store");
+  return good;
+}
+
+static int lost_none(const kv_store *store) {
+  kv_step path = kv_key("count");
+  int64_t count = 0;
   CHECK(kv_store_get_integer(store, &path, 1, &count, NULL) == KV_OK);
-  CHECK_NAMED(count == THREADS * ROUNDS, "and lose no update");
+  return count == THREADS * ROUNDS;
+}
+
+static void check_threads(void) {
+  kv_store *store = new_store("{\"count\": 0, \"own\": {}}");
+  CHECK_NAMED(run_threads(work, store) == THREADS,
+              "states on four threads share a store");
+  CHECK_NAMED(lost_none(store), "and lose no update");
   kv_store_free(store);
 }
 
@@ -198,25 +208,13 @@ static void *work_alone(void *argument) {
 }
 
 static void check_domain(void) {
-  Worker workers[THREADS];
   kv_store *store = NULL;
-  kv_step path = kv_key("count");
-  int64_t count = 0;
-  int good = 0;
   make_folder();
   domain = in_folder("shared.plist");
-  for (int i = 0; i < THREADS; i++) {
-    workers[i].number = i;
-    pthread_create(&workers[i].thread, NULL, work_alone, &workers[i]);
-  }
-  for (int i = 0; i < THREADS; i++) {
-    pthread_join(workers[i].thread, NULL);
-    good += workers[i].good;
-  }
-  CHECK_NAMED(good == THREADS, "states on four threads each open one domain");
+  CHECK_NAMED(run_threads(work_alone, NULL) == THREADS,
+              "states on four threads each open one domain");
   CHECK(kv_store_open_file(kv_string(domain), NULL, &store, NULL) == KV_OK);
-  CHECK(kv_store_get_integer(store, &path, 1, &count, NULL) == KV_OK);
-  CHECK_NAMED(count == THREADS * ROUNDS, "and lose no update either");
+  CHECK_NAMED(lost_none(store), "and lose no update either");
   kv_store_free(store);
   remove_folder();
 }

@@ -45,19 +45,27 @@ import Testing
         #expect(nanoseconds > 1_000_000)
     }
 
-    @Test("a lock that is not to be had in time is an error, and the change is kept and written with the next")
-    func lockTimesOut() throws {
-        let store = try DefaultsStore.open(
+    /// A store that waits 20 ms.
+    private func impatient(_ durability: DefaultsDurability) throws -> DefaultsStore {
+        try DefaultsStore.open(
             path: file,
             options: options {
-                $0.durability = .manual
+                $0.durability = durability
                 $0.timeout = .milliseconds(20)
             })
+    }
+
+    private var timedOut: DefaultsError {
+        DefaultsError(.timedOut, "Another process kept the store locked", file: file)
+    }
+
+    @Test("a lock that is not to be had in time is an error, and the change is kept and written with the next")
+    func lockTimesOut() throws {
+        let store = try impatient(.manual)
         let descriptor = lockedElsewhere()
         try store.set(list(1), at: ["a"])
-        let expected = DefaultsError(.timedOut, "Another process kept the store locked", file: file)
-        #expect(throws: expected) { try store.sync() }
-        #expect(throws: expected) { try store.beginTransaction() }
+        #expect(throws: timedOut) { try store.sync() }
+        #expect(throws: timedOut) { try store.beginTransaction() }
         #expect(try store.value(at: ["a"])?.integer == 1)
         close(descriptor)
         try store.sync()
@@ -69,21 +77,15 @@ import Testing
         let patient = try DefaultsStore.open(path: file, options: options { $0.timeout = .seconds(60) })
         try patient.set(list(["x": 1]), at: ["a"])
         try patient.sync()
-        let store = try DefaultsStore.open(
-            path: file,
-            options: options {
-                $0.durability = .immediate
-                $0.timeout = .milliseconds(20)
-            })
+        let store = try impatient(.immediate)
         let descriptor = lockedElsewhere()
         defer { close(descriptor) }
-        let expected = DefaultsError(.timedOut, "Another process kept the store locked", file: file)
         let start = ContinuousClock.now
-        #expect(throws: expected) { try store.set(list(2), at: ["a", "x"]) }
-        #expect(throws: expected) { try store.remove(at: ["a", "x"]) }
-        #expect(throws: expected) { try store.set(list(2), at: ["b"]) }
-        #expect(throws: expected) { try store.set(list(3), at: ["b"]) }
-        #expect(throws: expected) { try store.remove(at: ["b"]) }
+        #expect(throws: timedOut) { try store.set(list(2), at: ["a", "x"]) }
+        #expect(throws: timedOut) { try store.remove(at: ["a", "x"]) }
+        #expect(throws: timedOut) { try store.set(list(2), at: ["b"]) }
+        #expect(throws: timedOut) { try store.set(list(3), at: ["b"]) }
+        #expect(throws: timedOut) { try store.remove(at: ["b"]) }
         // Far more than five times 20 ms, and less than one wait of the usual length.
         #expect(ContinuousClock.now - start < .seconds(8))
     }

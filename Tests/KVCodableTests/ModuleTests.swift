@@ -17,11 +17,11 @@ private struct Library: Codable, Equatable, Sendable {
 
 private struct Settings {
     @Preference var volume: Int
-    @Preference var library: Library?
+    @Preference var shelf: Library?
 
     init(_ store: DefaultsStore) {
         _volume = Preference(wrappedValue: 7, "volume", in: store)
-        _library = Preference(wrappedValue: nil, "library", in: store)
+        _shelf = Preference(wrappedValue: nil, "library", in: store)
     }
 }
 
@@ -33,15 +33,15 @@ private struct Settings {
     @Test("properties of a store and properties with defaults stand side by side")
     func wrappers() throws {
         let settings = Settings(store)
-        #expect(settings.library == nil)
+        #expect(settings.shelf == nil)
         try store.set(PropertyList(any: ["opened": Date(timeIntervalSince1970: 3)]), at: ["library"])
-        #expect(settings.library?.tags == [])
-        settings.library?.tags.append("a")
+        #expect(settings.shelf?.tags == [])
+        settings.shelf?.tags.append("a")
         settings.volume += 1
-        #expect(settings.$library.error() == nil)
+        #expect(settings.$shelf.error() == nil)
         #expect(try store.decode([String].self, at: ["library", "tags"]) == ["a"])
         #expect(try store.decode(Int.self, forKey: "volume") == 8)
-        settings.library = nil
+        settings.shelf = nil
         #expect(try store.value(forKey: "library") == nil)
     }
 
