@@ -46,11 +46,11 @@ enum LentKey {
 }
 
 extension [any CodingKey] {
-    /// The path as errors print it, from the value that is coded: `SELF.names[2]`.
-    var text: String { reduce(into: "SELF") { $0.append(step: $1) } }
-
-    /// The path as errors print it, from the root of what holds the value that is coded: `window.names[2]`.
-    var textFromRoot: String { isEmpty ? text : reduce(into: "") { $0.append(step: $1) } }
+    /// The path as errors print it: from the value that is coded, `SELF.names[2]`, or, where that has a place in what
+    /// holds it, from the root of that, `window.names[2]`.
+    func text(in place: PropertyListPath?) -> String {
+        reduce(into: place == nil || isEmpty ? "SELF" : "") { $0.append(step: $1) }
+    }
 }
 
 extension String {

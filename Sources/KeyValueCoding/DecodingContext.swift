@@ -57,9 +57,6 @@ final class DecodingContext {
         text.utf8.contains { $0 >= 0x80 || "K;`".utf8.contains($0) }
     }
 
-    /// A path as errors print it.
-    func text(of path: [any CodingKey]) -> String { place == nil ? path.text : path.textFromRoot }
-
     /// How a type is decoded that is none of the known ones. What was found out is remembered: asking a type for a
     /// conformance that it lacks costs as much as decoding a number.
     func way<T>(of type: T.Type) -> DecodingWay {

@@ -8,7 +8,7 @@ extension DecodingNode {
         let path = path(key)
         let isNil = isPresent(scalar, at: slot) == false
         let found = isNil ? "nil" : typeName(at: slot)
-        let text = "Expected \(expected ?? "\(type)") at \(context.text(of: path)), found \(found)"
+        let text = "Expected \(expected ?? "\(type)") at \(path.text(in: context.place)), found \(found)"
         let context = DecodingError.Context(codingPath: path, debugDescription: text)
         return isNil ? .valueNotFound(type, context) : .typeMismatch(type, context)
     }
@@ -16,13 +16,13 @@ extension DecodingNode {
     /// The number at `slot` cannot be held by `type`.
     final func inexact<T>(_ type: T.Type, at slot: DecodingSlot, _ key: (any CodingKey)?) -> DecodingError {
         let path = path(key)
-        let text = "\(typeName(at: slot)) at \(context.text(of: path)), cannot be exactly represented by \(type)"
+        let text = "\(typeName(at: slot)) at \(path.text(in: context.place)), cannot be exactly represented by \(type)"
         return .typeMismatch(type, .init(codingPath: path, debugDescription: text))
     }
 
     /// There is no value at `slot`. The path of the error is the container's.
     final func missing(_ slot: DecodingSlot, _ key: (any CodingKey)?) -> DecodingError {
-        let place = context.text(of: path(key))
+        let place = path(key).text(in: context.place)
         let text =
             if case .index = slot { "Array does not contain index \(place)" } else {
                 "Dictionary does not contain key \(place)"
@@ -34,7 +34,7 @@ extension DecodingNode {
         at key: (any CodingKey)?, underlying: (any Error)? = nil, _ message: (String) -> String
     ) -> DecodingError {
         let path = path(key)
-        let text = message(context.text(of: path))
+        let text = message(path.text(in: context.place))
         return .dataCorrupted(.init(codingPath: path, debugDescription: text, underlyingError: underlying))
     }
 
@@ -58,7 +58,7 @@ extension DecodingNode {
     /// The error of a strategy's closure with the path: its own `DecodingError` keeps its kind and what underlies it.
     final func wrapped(_ error: any Error, _ type: String, _ key: (any CodingKey)?) -> DecodingError {
         let path = path(key)
-        let text = "\(type) at \(context.text(of: path)) cannot be decoded. \(message(of: error))"
+        let text = "\(type) at \(path.text(in: context.place)) cannot be decoded. \(message(of: error))"
         guard let own = error as? DecodingError, let underlying = own.context?.underlyingError else {
             return rewrapped(error, .init(codingPath: path, debugDescription: text, underlyingError: error))
         }

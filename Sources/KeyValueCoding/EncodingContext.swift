@@ -38,9 +38,6 @@ final class EncodingContext {
         return arrays.array(type)
     }
 
-    /// A path as errors print it.
-    func text(of path: [any CodingKey]) -> String { place == nil ? path.text : path.textFromRoot }
-
     /// The key's name under the key strategy. `path` leads to the container.
     func convertedName(of key: any CodingKey, path: @autoclosure () -> [any CodingKey]) -> String {
         switch options.keyEncodingStrategy {

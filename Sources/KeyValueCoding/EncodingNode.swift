@@ -130,7 +130,7 @@ extension EncodingNode {
         _ value: Any, _ key: LentKey, underlying: (any Error)? = nil, _ message: (String) -> String
     ) -> EncodingError {
         let path = path(key)
-        let text = message(context.text(of: path))
+        let text = message(path.text(in: context.place))
         return .invalidValue(value, .init(codingPath: path, debugDescription: text, underlyingError: underlying))
     }
 

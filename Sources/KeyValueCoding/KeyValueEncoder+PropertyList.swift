@@ -31,7 +31,7 @@ extension PropertyListError {
     /// The error as the coders tell it.
     fileprivate func codingContext(_ context: EncodingContext) -> EncodingError.Context {
         let codingPath = (context.place ?? []).appending(path).codingPath
-        let text = "Value at \(context.text(of: codingPath)) cannot be encoded. \(message)"
+        let text = "Value at \(codingPath.text(in: context.place)) cannot be encoded. \(message)"
         return EncodingError.Context(codingPath: codingPath, debugDescription: text, underlyingError: self)
     }
 }
