@@ -25,7 +25,8 @@ help:
 
 SWIFT_LINK := -Xlinker --version-script=$(CURDIR)/include/kvcodable.map -Xlinker --no-undefined-version \
   -Xlinker -soname -Xlinker libkvcodable.so.1 -Xlinker -z -Xlinker defs \
-  -Xlinker -z -Xlinker nodelete -Xlinker -s -Xswiftc -L -Xswiftc $(CURDIR)/build/c++
+  -Xlinker -z -Xlinker nodelete -Xlinker -s -Xswiftc -L -Xswiftc $(CURDIR)/build/c++ \
+  -Xswiftc -Xclang-linker -Xswiftc -static-libgcc
 
 CFLAGS_STRICT := -std=c11 -D_POSIX_C_SOURCE=200809L -O2 -Wall -Wextra -Wpedantic -Werror -fvisibility=hidden -Iinclude
 LUA_SOURCES := $(wildcard lua/*.c)
@@ -42,7 +43,8 @@ setup-test: setup-lib
 
 # SwiftPM does not see a changed map: a library older than it goes first. The
 # C++ library is linked in where the compiler has it, found in a folder without a
-# shared one: loading that took a third of the time of `require`.
+# shared one, and so is the compiler's own: loading them took a third and a tenth
+# of the time of `require`.
 library: setup-lib
 	@mkdir -p build/c++
 	@find .build-static -name libkvcodable.so ! -newer include/kvcodable.map -delete 2>/dev/null || true
@@ -53,8 +55,8 @@ library: setup-lib
 	  cp --remove-destination .build-static/release/libkvcodable.so build/
 	@ln -sf libkvcodable.so build/libkvcodable.so.1
 
-lua/sugar.h: lua/types.lua lua/words.lua lua/sugar.lua tools/embed.py
-	python3 tools/embed.py lua/types.lua lua/words.lua lua/sugar.lua $@
+lua/chunks.h: $(filter-out %.d.lua,$(wildcard lua/*.lua)) tools/embed.py
+	python3 tools/embed.py $@
 
 # Dense code, where the compiler can: what a set and a get run through together is
 # more than a processor keeps decoded, so that small functions inlined, no
@@ -63,7 +65,7 @@ DENSE := -flto=auto -fno-align-functions -fno-align-loops -fno-align-jumps -fno-
   -fno-jump-tables -fno-ipa-cp-clone
 LUA_FLAGS = -O3 -fPIC -fno-plt $(shell echo 'int unused;' | $(CC) -Werror $(DENSE) -x c -c -o /dev/null - >/dev/null 2>&1 && echo '$(DENSE)')
 
-build/kvcodable.so: $(LUA_SOURCES) $(wildcard lua/*.h) lua/sugar.h $(wildcard include/*.h) | library setup-lib
+build/kvcodable.so: $(LUA_SOURCES) $(wildcard lua/*.h) lua/chunks.h $(wildcard include/*.h) | library setup-lib
 	$(CC) $(CFLAGS_STRICT) $(LUA_FLAGS) $$(pkg-config --cflags lua5.4) -shared -o $@ $(LUA_SOURCES) \
 	  -Lbuild -lkvcodable -Wl,-soname,libkvcodable_lua.so.1 -Wl,-z,nodelete \
 	  -Wl,-rpath,'$$ORIGIN:$$ORIGIN/../..:$$ORIGIN/../../..'

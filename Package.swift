@@ -46,8 +46,8 @@ let package = Package(
         .target(
             name: "KVCodableLua", dependencies: ["CKVCodable", "CLua"], path: "lua",
             exclude: [
-                "spec", "examples", "types.lua", "words.lua", "sugar.lua", "kvcodable-scm-1.rockspec",
-                "kvcodable.d.lua", "README.md",
+                "spec", "examples", "sugar.lua", "types.lua", "words.lua", "converters.lua", "declarations.lua",
+                "compiling.lua", "kvcodable-scm-1.rockspec", "kvcodable.d.lua", "README.md",
             ],
             sources: [
                 "module.c", "walk.c", "build.c", "values.c", "date.c", "errors.c", "types.c", "codec.c", "path.c",

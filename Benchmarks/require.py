@@ -22,7 +22,8 @@ def peak(script):
 
 
 def main():
-    scripts = {"bare": "", "ours": "require 'kvcodable'", "cjson": "require 'cjson'"}
+    scripts = {"bare": "", "ours": "require 'kvcodable'", "cjson": "require 'cjson'",
+               "typed": "local kv = require 'kvcodable' kv.encode({ 1 }, '[Int]')"}
     times, sizes = ({name: [] for name in scripts} for _ in range(2))
     for _ in range(RUNS):
         for name, script in scripts.items():
@@ -31,6 +32,7 @@ def main():
     bare, size = statistics.median(times["bare"]), statistics.median(sizes["bare"])
     over = {name: (statistics.median(times[name]) - bare, statistics.median(sizes[name]) - size) for name in scripts}
     print(f"row\trequire, over bare lua5.4\tms\t{over['ours'][0] * 1e3:.3f}\trequire of lua-cjson={over['cjson'][0] * 1e3:.3f}")
+    print(f"row\trequire and a first typed value\tms\t{over['typed'][0] * 1e3:.3f}")
     print(f"row\tmemory of require, over bare lua5.4\tMB\t{over['ours'][1] / 1e6:.2f}\t"
           f"require of lua-cjson={over['cjson'][1] / 1e6:.2f}")
 

@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "kvcodable_lua.h"
-#include "sugar.h"
+#include "chunks.h"
 
 #define STATE_NAME "kvcodable.state"
 
@@ -165,6 +165,28 @@ void kvl_new_class(lua_State *L, const char *name, const luaL_Reg *functions) {
   kvl_add_methods(L, functions);
 }
 
+/* Calls a chunk of embedded Lua with the values above `base`. With `globals`,
+ * its index, the chunk has these; without, those of the state. */
+static int run_chunk(lua_State *L, const unsigned char *text, size_t length,
+                     const char *name, int base, int globals) {
+  if (luaL_loadbufferx(L, (const char *)text, length, name, "t") != LUA_OK)
+    return lua_error(L);
+  if (globals) {
+    lua_pushvalue(L, globals);
+    lua_setupvalue(L, -2, 1);
+  }
+  lua_insert(L, base + 1);
+  lua_call(L, lua_gettop(L) - base - 1, 1);
+  return 1;
+}
+
+/* run_types(globals, shared): what the files behind sugar.lua return */
+static int run_types(lua_State *L) {
+  lua_settop(L, 2);
+  return run_chunk(L, types_chunk, sizeof types_chunk, "=kvcodable.types", 1,
+                   1);
+}
+
 /* Makes the module's table; upvalue 1 is the state. */
 static int make_module(lua_State *L) {
   kvl_state *state = kvl_state_of(L);
@@ -179,12 +201,10 @@ static int make_module(lua_State *L) {
   kvl_open_watch(L);
   lua_pushfstring(L, "kvcodable %s", kv_version());
   lua_setfield(L, -2, "_VERSION");
-  if (luaL_loadbufferx(L, (const char *)sugar, sizeof sugar, "=kvcodable.sugar",
-                       "t") != LUA_OK)
-    return lua_error(L);
-  lua_pushvalue(L, -2);
-  lua_call(L, 1, 1);
-  return 1;
+  lua_pushcfunction(L, run_types);
+  lua_setfield(L, -2, "run_types");
+  return run_chunk(L, sugar_chunk, sizeof sugar_chunk, "=kvcodable.sugar", 0,
+                   0);
 }
 
 void kvl_open_module(lua_State *L, const kv_lua_options *options) {

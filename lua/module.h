@@ -21,9 +21,16 @@
  *   whole.c    layers, converting getters, whole stores
  *   notes.c    what watches have to tell, noted in C memory (notes.h)
  *   watch.c    watches, kv.pump and kv.fd
- *   types.lua  types as Lua tables; embedded as sugar.h
- *   words.lua  what is wrong in a type, in its author's words; embedded too
- *   sugar.lua  types made of types, convenience; embedded behind them
+ *
+ * and in Lua, embedded as chunks.h: one file that runs at each `require`, and
+ * those that run, in this order, when a script first needs one of them:
+ *
+ *   sugar.lua         built-in types, tags, loops over stores
+ *   types.lua         what a type is, its methods, names of types
+ *   words.lua         what is wrong in a type, in its author's words
+ *   converters.lua    converters of what is in a type
+ *   declarations.lua  types made of types
+ *   compiling.lua     expressions, and what the library makes of types
  *
  * Two rules keep a Lua error, which is a longjmp, from losing anything: no Lua
  * error is raised while Swift is on the stack, and whatever the library gave is

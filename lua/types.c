@@ -1,4 +1,4 @@
-/* types.c: type arguments. What types are made of is said in sugar.lua. */
+/* types.c: type arguments. What types are made of is said in types.lua. */
 #include <string.h>
 
 #include "session.h"
@@ -13,7 +13,7 @@ typedef struct Compiled {
   int converts; /* whether a converter is in it */
 } Compiled;
 static const char compiled_key;
-/* Keys of the registry: functions of sugar.lua. */
+/* Keys of the registry: functions that sugar.lua installs. */
 static const char compile_function, decode_function, encode_function;
 static const char scope_function;
 

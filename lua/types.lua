@@ -1,8 +1,7 @@
---- types.lua: types as Lua values.
+--- types.lua: what a type is, and what its methods make of it.
 --
--- The C module runs this file and then sugar.lua with its own table, which has
--- the functions that need C, and a table for what the two share. A type is an
--- immutable table:
+-- The first of the files that the C module runs when a script first needs one
+-- of them; see sugar.lua. A type is an immutable table:
 --
 --   description  what kvcodable's registry makes the type of: a string (an
 --                expression of the type language) or a table, whose notation
@@ -13,26 +12,14 @@
 --   stored_key, has_default, default_value, is_transient, is_optional   what
 --                the type says as a struct's field
 
-local kv, shared = ...
--- What a host may take away from its scripts later.
-local error, getmetatable, ipairs, math, next, pairs, rawget, setmetatable,
-  tostring, type = error, getmetatable, ipairs, math, next, pairs, rawget,
-  setmetatable, tostring, type
-local array_tag = kv["kvcodable.array"]
-local dictionary_tag = kv["kvcodable.dictionary"]
-kv["kvcodable.array"], kv["kvcodable.dictionary"] = nil, nil
+local shared = ...
+local array_tag, dictionary_tag = shared.array_tag, shared.dictionary_tag
+local builtins, Type = shared.builtins, shared.Type
+local methods = {}
 
-local Type = { __name = "kvcodable type" }
-Type.__index = Type
-
--- Named types of this Lua state: what a string such as "[Window]" may name.
-local named = {}
-
--- Names whose definition has begun.
-local defining = {}
-
--- Built-in types, by their names.
-local builtins = {}
+-- Named types of this Lua state, what a string such as "[Window]" may name, and
+-- names whose definition has begun.
+local named, defining = shared.named, shared.defining
 
 --- A copy of a value, with all that is in it.
 local function copied(value, copies)
@@ -164,32 +151,32 @@ end
 
 --- Numbers from `low` to `high`, both included; nil for no bound. A text says
 -- it in the type language: "0..<1".
-function Type:range(low, high)
+function methods:range(low, high)
   return attribute(self, "range", range(low, high))
 end
 
 --- Strings, data and arrays of `low` to `high` characters, bytes, elements: of
 -- exactly `low` without a `high`, of at least `low` where that is math.huge. A
 -- text says it in the type language: "1...".
-function Type:length(low, high)
+function methods:length(low, high)
   if type(low) == "number" and high == nil then high = low end
   return attribute(self, "length", range(low, high))
 end
 
 --- A value that may be absent.
-function Type:optional()
+function methods:optional()
   return with(self, { is_optional = true })
 end
 
 --- What get gives where nothing is stored: given as it is stored, so that it
 -- passes the type's converters as what is stored does.
-function Type:default(value)
+function methods:default(value)
   if value == nil then error("nil is no default; use optional", 2) end
   return with(self, { has_default = true, default_value = copied(value) })
 end
 
 --- The key in the file, where it is not the field's name.
-function Type:key(key)
+function methods:key(key)
   if type(key) ~= "string" then
     error("key: expected a string, found " .. type(key), 2)
   end
@@ -197,7 +184,7 @@ function Type:key(key)
 end
 
 --- A field that is never stored.
-function Type:transient()
+function methods:transient()
   return with(self, { is_transient = true })
 end
 
@@ -206,7 +193,7 @@ end
 -- absent. Decoding to nil gives the default, which is decoded in its turn: nil
 -- where there is none, and where it decodes to nil too. Encoding to nil leaves
 -- the key out. In an array, where nothing can be left out, nil is kv.null.
-function Type:convert(functions)
+function methods:convert(functions)
   local known = { decode = "function", encode = "function" }
   local is_right = type(functions) == "table"
   for name, value in next, is_right and functions or {} do
@@ -236,75 +223,7 @@ function Type:convert(functions)
   return converted
 end
 
-function Type:__tostring()
-  if type(self.description) == "string" then return self.description end
-  return self.description.name or self.description.kind
-end
-
---- Calling kv.date, kv.data, kv.uint64 or kv.uid makes a value.
-function Type:__call(value)
-  local make, found = rawget(self, "make"), type(value)
-  if not make then
-    error(("%s makes no values"):format(tostring(self)), 2)
-  elseif found ~= "string" and found ~= "number" then
-    error(("%s: expected a string or a number, found %s"):format(
-      tostring(self), found), 2)
-  end
-  return make(self, value)
-end
-
-local function builtin(name, make)
-  builtins[name] = new_type { description = name, make = make }
-  return builtins[name]
-end
-
-kv.bool = builtin "Bool"
-kv.int = builtin "Int"
-for _, size in ipairs { 8, 16, 32, 64 } do
-  kv["int" .. size] = builtin("Int" .. size)
-  kv["uint" .. size] = builtin("UInt" .. size,
-    size == 64 and kv.new_uint64 or nil)
-end
-kv.uint = builtin "UInt"
-kv.float = builtin "Float"
-kv.double = builtin "Double"
-kv.decimal = builtin "Decimal"
-kv.string = builtin "String"
-kv.data = builtin("Data", kv.new_data)
-kv.date = builtin("Date", kv.new_date)
-kv.url = builtin "URL"
-kv.uuid = builtin "UUID"
-kv.duration = builtin "Duration"
-kv.uid = builtin("UID", kv.new_uid)
-kv.any = builtin "Any"
-for _, name in ipairs { "new_uint64", "new_data", "new_date", "new_uid" } do
-  kv[name] = nil
-end
-
-local function tagged(values, tag)
-  if values == nil then values = {} end
-  if type(values) ~= "table" then
-    error("expected a table to tag, found " .. type(values), 3)
-  end
-  return (setmetatable(values, tag))
-end
-
---- Tags a table as an array, so that it is one when it is empty.
-function kv.array(values)
-  return (tagged(values, array_tag))
-end
-
---- Tags a table as a dictionary.
-function kv.dictionary(values)
-  return (tagged(values, dictionary_tag))
-end
-
-function kv.is_array(value)
-  return type(value) == "table" and getmetatable(value) == array_tag
-end
-
-shared.array_tag, shared.copied = array_tag, copied
-shared.named, shared.builtins, shared.defining = named, builtins, defining
+shared.methods, shared.copied = methods, copied
 shared.is_type, shared.new_type = is_type, new_type
 shared.check_type, shared.define, shared.is_name = check_type, define, is_name
 shared.new_scope = new_scope

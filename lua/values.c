@@ -292,10 +292,10 @@ static const luaL_Reg makers[] = {{"new_date", kvl_new_date},
                                   {NULL, NULL}};
 
 /* The tag of decoded arrays, and of what kv.array and kv.dictionary return. */
-static const void *open_tag(lua_State *L, const char *name) {
+static const void *open_tag(lua_State *L, const char *name, const char *field) {
   luaL_newmetatable(L, name);
   const void *tag = lua_topointer(L, -1);
-  lua_setfield(L, -2, name); /* into the module, for the sugar */
+  lua_setfield(L, -2, field); /* for the sugar, which removes it */
   return tag;
 }
 
@@ -310,8 +310,8 @@ void kvl_open_values(lua_State *L, kvl_state *state) {
   lua_pushvalue(L, -1);
   lua_setfield(L, LUA_REGISTRYINDEX, "kvcodable.the_null");
   lua_setfield(L, -2, "null");
-  state->array_tag = open_tag(L, "kvcodable.array");
-  state->dictionary_tag = open_tag(L, "kvcodable.dictionary");
+  state->array_tag = open_tag(L, "kvcodable.array", "array_tag");
+  state->dictionary_tag = open_tag(L, "kvcodable.dictionary", "dictionary_tag");
   luaL_getmetatable(L, "kvcodable.array");
   state->array_ref = luaL_ref(L, LUA_REGISTRYINDEX);
 }

@@ -1,14 +1,11 @@
 --- words.lua: what is wrong in a type, in the words of who wrote it.
 --
--- Runs between types.lua and sugar.lua. A type of tables becomes a description
+-- A type of tables becomes a description
 -- with its fields and cases in the order of their names, which nobody has
 -- written: an error in it names the field.
 
-local kv, shared = ...
--- What a host may take away from its scripts later.
-local error, ipairs, math, pcall, rawget, type = error, ipairs, math, pcall,
-  rawget, type
-local describe, expression = kv.describe, kv.expression
+local shared = ...
+local describe, expression = shared.describe, shared.expression
 local named = shared.named
 
 -- ---- Texts

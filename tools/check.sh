@@ -41,7 +41,7 @@ header() {
 }
 
 embedded() {
-  python3 tools/embed.py lua/types.lua lua/words.lua lua/sugar.lua build/sugar.h && cmp lua/sugar.h build/sugar.h
+  python3 tools/embed.py build/chunks.h && cmp lua/chunks.h build/chunks.h
 }
 
 export_list() {

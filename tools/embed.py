@@ -1,27 +1,35 @@
 #!/usr/bin/env python3
-"""Writes Lua files as a C array: embed.py types.lua words.lua sugar.lua sugar.h.
+"""Writes the Lua files of the module as C arrays: embed.py chunks.h.
 
-The array is one chunk, which runs the files in their order, each with the
-chunk's argument and a table that they share, and returns what the last gives.
+Each array is a chunk, which runs its files in their order, each with the chunk's
+arguments, and returns what the last one returns.
 
-It is compiled at each `require`, so lines of comments are left empty, and none
-begins with spaces: no long string may go over several lines in these files.
+They are compiled in each Lua state, so lines of comments are left empty, and
+none begins with spaces: no long string may go over several lines in these files.
 """
+import pathlib
 import re
 import sys
 
-*sources, target = sys.argv[1:]
-names = ", ".join(source.rsplit("/", 1)[-1] for source in sources)
-data = b"local kv, shared = ..., {} "
-for source in sources:
-    data += b"return " if source == sources[-1] else b""
-    text = open(source, "rb").read()
-    if re.search(rb"\[=*\[", text):
-        sys.exit(f"{source}: a long string or comment cannot be embedded")
-    data += b"(function(...) " + re.sub(rb"^[ \t]*(?:--.*)?", b"", text, flags=re.M) + b"end)(kv, shared);"
-lines = [f"/* Made from {names} by embed.py. Do not edit. */",
-         "static const unsigned char sugar[] = {"]
-for start in range(0, len(data), 18):
-    lines.append("  " + ",".join(str(byte) for byte in data[start:start + 18]) + ",")
-lines.append("};")
-open(target, "w").write("\n".join(lines) + "\n")
+CHUNKS = {"sugar": ["sugar"], "types": ["types", "words", "converters", "declarations", "compiling"]}
+FOLDER = pathlib.Path(__file__).parent.parent / "lua"
+
+
+def chunk(names):
+    """The files' text, with what runs them."""
+    parts = []
+    for name in names:
+        text = (FOLDER / f"{name}.lua").read_bytes()
+        if re.search(rb"\[=*\[", text):
+            sys.exit(f"{name}.lua: a long string or comment cannot be embedded")
+        parts.append(b"(function(...) " + re.sub(rb"^[ \t]*(?:--.*)?", b"", text, flags=re.M) + b"end)(...);")
+    return b"".join(parts[:-1]) + b"return " + parts[-1]
+
+
+lines = ["/* Made from the Lua files of this folder by embed.py. Do not edit. */"]
+for name, files in CHUNKS.items():
+    data = chunk(files)
+    lines.append(f"static const unsigned char {name}_chunk[] = {{")
+    lines += ["  " + ",".join(map(str, data[start:start + 18])) + "," for start in range(0, len(data), 18)]
+    lines.append("};")
+pathlib.Path(sys.argv[1]).write_text("\n".join(lines) + "\n")

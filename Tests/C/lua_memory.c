@@ -203,11 +203,16 @@ static void check_failures(long step) {
   kv_store_free(store);
 }
 
-/* ---- Failing while it opens */
+/* ---- Failing while it opens, and compiles what types are made with */
+
+static const char first_use[] =
+    "kv.struct 'First' { a = kv.int:range(1, 2), b = 'First?' }\n";
 
 static int open_body(lua_State *L) {
   luaopen_kvcodable(L);
-  return 1;
+  lua_setglobal(L, "kv");
+  if (luaL_dostring(L, first_use) != LUA_OK) lua_error(L);
+  return 0;
 }
 
 static void check_opening(long step) {
@@ -220,16 +225,17 @@ static void check_opening(long step) {
     memory.calls = 0;
     memory.failing = point;
     lua_pushcfunction(L, open_body);
-    int outcome = lua_pcall(L, 0, 1, 0);
+    int outcome = lua_pcall(L, 0, 0, 0);
     failed = memory.failed;
     memory.failing = 0;
     lua_settop(L, 0);
     int opened = kv_lua_open(L, NULL, NULL) == KV_OK; /* works then */
     lua_setglobal(L, "kv");
     good += opened && (failed ? outcome != LUA_OK : outcome == LUA_OK) &&
+            run_script(L, first_use, 0) &&
             holds(L,
                   "local s = kv.open_file('x', { engine = 'memory' })\n"
-                  "s:set('a', { 1 }, '[Int]')\n"
+                  "s:set('a', { 1 }, '[Int]'); s:set('b', { a = 2 }, 'First')\n"
                   "return s:get('a')[1] == 1");
     lua_close(L);
     if (memory.used != 0) good--;

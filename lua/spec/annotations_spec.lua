@@ -11,7 +11,7 @@ local owners = {
   kv = kv, Store = methods(store), Watch = methods(watch),
   Date = methods(kv.date(0)), Data = methods(kv.data ""),
   Uint64 = methods(kv.uint64(1)), Uid = methods(kv.uid(1)),
-  Type = methods(kv.int),
+  Type = methods(kv.int:optional()), -- whose methods come at the first use
 }
 store:close()
 

@@ -1,0 +1,112 @@
+--- compiling.lua: expressions of types, and what the library makes of types.
+
+local shared = ...
+local builtins, named = shared.builtins, shared.named
+local new_type, check_type = shared.new_type, shared.check_type
+local is_name, part = shared.is_name, shared.part
+local array_of, dictionary_of = shared.array_of, shared.dictionary_of
+
+--- A name that no type has yet: a struct inside itself, one that is defined
+-- later, or a type of the host, which converts nothing here.
+local function later(name)
+  local function converter(which)
+    return function(value, context)
+      local found = named[name]
+      if not found or not found[which] then return value end
+      return shared.converting[which](found, value, context)
+    end
+  end
+  return new_type { description = name, decoder = converter "decoder",
+    encoder = converter "encoder" }
+end
+
+--- The type of an expression such as "[Window]?"; names mean what `scope`
+-- says, where one is given.
+function shared.parse(text, scope)
+  local inner = text:match "^%s*(.-)%s*$"
+  local known = builtins[inner] or scope and scope.named[inner]
+    or not shared.defining[inner] and named[inner]
+  if known then return known end
+  local wrong = not is_name(inner) and shared.malformed(text, scope)
+  if wrong then return new_type { description = wrong } end
+  local function inside(name) return check_type(name, 4, scope) end
+  local optional = inner:match "^(.*)%?$"
+  if optional then return inside(optional):optional() end
+  local value = inner:match "^%[%s*String%s*:%s*(.*)%]$"
+  if value then return dictionary_of(inside(value)) end
+  local element, length = inner:match "^%[(.*)%]%s*%(([^%[%]]*)%)$"
+  if element then return array_of(inside(element)):length(length) end
+  element = inner:match "^%[(.*)%]$"
+  if element then return array_of(inside(element)) end
+  if is_name(inner) then
+    return later(inner)
+  end
+  return new_type { description = inner }
+end
+
+local holds_types = { fields = true, cases = true, values = true, type = true,
+  element = true, value = true, wrapped = true }
+
+--- A description in which names stand for what they mean now; inside itself, a
+-- name stays. `view` is for what scripts see: converters may make anything.
+local function expanded(description, view, inside)
+  if type(description) == "string" then
+    local found = not inside[description] and named[description]
+    return found and expanded(part(found), view, inside) or description
+  elseif type(description) ~= "table" or description.raw then
+    return description -- the cases of raw values are no types
+  elseif description.kind == "converted" then
+    return view and "Any" or expanded(description.wrapped, view, inside)
+  end
+  local name = description.name
+  if name and (description.kind == "struct" or description.kind == "enum") then
+    if inside[name] then return name end
+    inside = setmetatable({ [name] = true }, { __index = inside })
+  end
+  local result = setmetatable({}, getmetatable(description))
+  for key, value in pairs(description) do
+    result[key] = (holds_types[key] or math.type(key) == "integer")
+      and expanded(value, view, inside) or value
+  end
+  return result
+end
+
+local function compile(value, scope)
+  local self = check_type(value, 3, scope)
+  local description = part(self)
+  if self.has_default then
+    description = { kind = "default", wrapped = description,
+      default = self.default_value }
+  end
+  description = expanded(description, false, {})
+  local compiled = shared.described(description, value, scope)
+  shared.attach(self, compiled, self.decoder ~= nil or self.encoder ~= nil)
+  return self
+end
+
+--- What the types of this state and its host are to the Lua language server: a
+-- file that begins with ---@meta. A type that is wrong is a comment in it.
+local function annotations()
+  local descriptions, wrong = shared.list {}, {}
+  for name, self in pairs(named) do
+    local description = expanded(part(self), true, {})
+    local ok, problem = pcall(shared.described, description)
+    if not ok and type(problem) ~= "table" then error(problem, 0) end
+    if not ok then
+      wrong[#wrong + 1] =
+        ("-- %s: %s\n"):format(name, problem.message:gsub("%c", " "))
+    elseif type(description) == "table" then
+      descriptions[#descriptions + 1] = description
+    end
+  end
+  table.sort(wrong)
+  return shared.annotate(descriptions) .. table.concat(wrong)
+end
+
+-- What scripts, and the C module, have of these files.
+return {
+  methods = shared.methods, struct = shared.struct, enum = shared.enum,
+  array_of = array_of, dictionary_of = dictionary_of,
+  annotations = annotations, compile = compile, new_scope = shared.new_scope,
+  decode = shared.decode_value, encode = shared.encode_value,
+}

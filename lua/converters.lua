@@ -1,0 +1,150 @@
+--- converters.lua: converters of what is in a type, and what they do to values.
+
+local shared = ...
+local null, array_tag = shared.null, shared.array_tag
+local to_bytes, from_bytes = shared.encode, shared.decode
+local copied, new_type = shared.copied, shared.new_type
+
+local defaults = setmetatable({}, { __mode = "k" })
+
+--- A type's default as reading an absent value gives it to the converters: in
+-- the kinds of the type, with the defaults of what is in it.
+local function default_of(self)
+  if defaults[self] == nil then
+    local plain = new_type { description = self.description }
+    local bytes, problem =
+      to_bytes(self.default_value, plain, { format = "binary" })
+    if not bytes then error(problem, 0) end
+    defaults[self] = from_bytes(bytes, plain)
+  end
+  return copied(defaults[self])
+end
+
+--- What the converters of a type, or those in it, make of a stored value. What
+-- they make nil is the default, which is stored as every other value is.
+local function decoded(self, value, context)
+  local result = self.decoder(value, context)
+  if result ~= nil or not self.has_default then return result end
+  return self.decoder(default_of(self), context)
+end
+
+local function encoded(self, value, context)
+  return self.encoder(value, context)
+end
+
+local converting = { decoder = decoded, encoder = encoded }
+
+-- Where the converters that run are: the steps to the value that is being
+-- converted. What an error leaves in it is its place.
+local trail, depth = {}, 0
+
+--- Converts what is in a table; its tag, if it has one, stays. What an optional
+-- element has in the place of nil is nobody's to convert.
+local function each(element, which, is_array)
+  if not element[which] then return nil end
+  local convert = converting[which]
+  return function(values, context)
+    if type(values) ~= "table" then return values end
+    local result, inside = {}, depth + 1
+    for key, value in next, values do
+      trail[inside], depth = key, inside
+      if value ~= null then value = convert(element, value, context) end
+      if value == nil and is_array then value = null end
+      result[key] = value
+    end
+    depth = inside - 1
+    if getmetatable(values) ~= array_tag then return result end
+    return setmetatable(result, array_tag)
+  end
+end
+
+local function left_out() return nil end
+
+--- Converts the fields that have converters; the others are shared. What is
+-- never stored may be anything, and does not get as far as being stored.
+local function struct_converter(fields, which)
+  local converters = {}
+  for name, field in pairs(fields) do
+    if which == "encoder" and field.is_transient then
+      converters[name] = left_out
+    elseif field[which] then
+      converters[name] = converting[which]
+    end
+  end
+  if next(converters) == nil then return nil end
+  return function(value, context)
+    if type(value) ~= "table" then return value end
+    local result, inside = {}, depth + 1
+    for key, old in next, value do result[key] = old end
+    for name, convert in pairs(converters) do
+      if result[name] ~= nil then
+        trail[inside], depth = name, inside
+        result[name] = convert(fields[name], result[name], context)
+      end
+    end
+    depth = inside - 1
+    return result
+  end
+end
+
+--- Converts the values of the case that a value is of.
+local function case_converter(cases, which)
+  local converters = {}
+  for case, fields in pairs(cases) do
+    converters[case] = struct_converter(fields, which)
+  end
+  return next(converters) and function(value, context)
+    if type(value) ~= "table" then return value end
+    local result, inside = {}, depth + 1
+    for case, values in next, value do
+      local convert = converters[case]
+      trail[inside], depth = case, inside
+      result[case] = convert and convert(values, context) or values
+    end
+    depth = inside - 1
+    return result
+  end
+end
+
+--- The steps of the trail behind the first `start`, as far as they make a path.
+local function steps_behind(start)
+  local steps = {}
+  for i = start + 1, depth < start + 256 and depth or start do
+    local step = trail[i]
+    if type(step) ~= "string"
+      and (math.type(step) ~= "integer" or step < 1) then
+      break
+    end
+    steps[#steps + 1] = step
+  end
+  return steps
+end
+
+--- What `convert` makes of a value; or nil, the text that a converter raised
+-- and the steps to where it stood. Whatever else it raises is raised.
+local function placed(convert, self, value, context)
+  local start = depth
+  local ok, result = pcall(convert, self, value, context)
+  if ok then return result end
+  local steps = steps_behind(start)
+  depth = start
+  if type(result) ~= "string" or result == "not enough memory" then
+    error(result, 0)
+  end
+  return nil, result, steps
+end
+
+local function decode(self, value, context)
+  if value == nil or not self.decoder then return value end
+  return placed(decoded, self, value, context)
+end
+
+local function encode(self, value, context)
+  if value == nil or not self.encoder then return value end
+  return placed(encoded, self, value, context)
+end
+
+shared.converting, shared.each = converting, each
+shared.struct_converter, shared.case_converter = struct_converter,
+  case_converter
+shared.decode_value, shared.encode_value = decode, encode

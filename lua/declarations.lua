@@ -1,0 +1,179 @@
+--- declarations.lua: types made of types.
+
+local shared = ...
+local array_tag, builtins = shared.array_tag, shared.builtins
+local is_type, new_type = shared.is_type, shared.new_type
+local check_type, define = shared.check_type, shared.define
+local each, struct_converter = shared.each, shared.struct_converter
+
+--- An array of a description, one where it is empty too.
+local function list(values)
+  return setmetatable(values, array_tag)
+end
+
+--- A type as a part of another's description, with what is said around it.
+local function part(field)
+  local description = field.description
+  if field.is_converted then
+    description = { kind = "converted", wrapped = description }
+  end
+  if field.is_optional then
+    return { kind = "optional", wrapped = description }
+  end
+  return description
+end
+
+--- Arrays of `element`.
+local function array_of(element)
+  element = check_type(element, 2)
+  return new_type {
+    description = { kind = "array", element = part(element) },
+    decoder = each(element, "decoder", true),
+    encoder = each(element, "encoder", true),
+  }
+end
+
+--- Dictionaries of string to `value`.
+local function dictionary_of(value)
+  value = check_type(value, 2)
+  return new_type {
+    description = { kind = "dictionary", value = part(value) },
+    decoder = each(value, "decoder"), encoder = each(value, "encoder"),
+  }
+end
+
+--- Fields in the order of their names.
+local function describe_fields(fields)
+  local described = list {}
+  for name, field in pairs(fields) do
+    described[#described + 1] = {
+      name = name, type = part(field), key = field.stored_key,
+      default = field.default_value, transient = field.is_transient,
+    }
+  end
+  table.sort(described, function(one, other) return one.name < other.name end)
+  return described
+end
+
+--- Begins the declaration of a name, which may not be one of a built-in type.
+local function begin(what, name, ...)
+  if type(name) ~= "string" or select("#", ...) > 0 then
+    error(('%s: expected kv.%s "Name" { ... }'):format(what, what), 3)
+  elseif builtins[name] then
+    error(("%s %s: the name is a built-in type's"):format(what, name), 3)
+  elseif not shared.is_name(name) then
+    error(("%s %s: no name for a type"):format(what, name), 3)
+  end
+  shared.defining[name] = true
+end
+
+--- What follows the name is a table.
+local function check_body(what, name, given)
+  if type(given) == "table" then return end
+  error(("%s %s: expected a table, found %s"):format(what, name, type(given)),
+    3)
+end
+
+--- kv.struct "Name" { field = type, ... }
+local function struct(name, ...)
+  begin("struct", name, ...)
+  return function(given)
+    check_body("struct", name, given)
+    local fields = {}
+    for field, field_type in pairs(given) do
+      if type(field) ~= "string" then
+        error(("struct %s: a field's name is a string"):format(name), 2)
+      end
+      fields[field] = check_type(field_type, 2)
+    end
+    return define(name, new_type {
+      description =
+        { kind = "struct", name = name, fields = describe_fields(fields) },
+      decoder = struct_converter(fields, "decoder"),
+      encoder = struct_converter(fields, "encoder"),
+    })
+  end
+end
+
+--- Cases of which each is its own raw value, or names with raw values of one
+-- kind.
+local function raw_cases(name, given)
+  local cases, is_list, kind = list {}, #given > 0, nil
+  for case, value in pairs(given) do
+    local found = math.type(value) or type(value)
+    if is_list and math.type(case) ~= "integer" or type(case) ~= "string"
+      and not is_list then
+      error(("enum %s: expected a list of cases, or a table of their names "
+        .. "with raw values"):format(name), 3)
+    elseif found ~= "string" and (is_list or found ~= "integer") then
+      error(("enum %s: expected %s, found %s"):format(name, is_list
+        and "the names of cases" or "strings or integers as raw values",
+        found), 3)
+    elseif kind and kind ~= found then
+      error(("enum %s: expected raw values of one kind, strings or integers")
+        :format(name), 3)
+    end
+    kind = found
+    cases[is_list and case or #cases + 1] = is_list and value
+      or list { case, value }
+  end
+  if not is_list then
+    table.sort(cases, function(left, right) return left[1] < right[1] end)
+  end
+  return cases, kind == "integer" and "Int" or "String"
+end
+
+--- The associated values of a case as fields, by their keys: a type, or a table
+-- of types, in their order and by their labels.
+local function case_fields(given)
+  local fields = {}
+  for label, value in pairs(is_type(given) and { given } or given) do
+    if math.type(label) == "integer" then label = "_" .. label - 1 end
+    fields[label] = check_type(value, 3)
+  end
+  return fields
+end
+
+local function variant(name, given)
+  local cases, described = {}, list {}
+  for case, values in pairs(given) do
+    if math.type(case) == "integer" then case, values = values, {} end
+    if type(case) ~= "string" or type(values) ~= "table" then
+      error(("enum %s: a case is a name, or has a table of its values"):format(
+        name), 3)
+    end
+    cases[case] = case_fields(values)
+    described[#described + 1] =
+      { name = case, values = describe_fields(cases[case]) }
+  end
+  table.sort(described, function(one, other) return one.name < other.name end)
+  return new_type {
+    description = { kind = "enum", name = name, cases = described },
+    decoder = shared.case_converter(cases, "decoder"),
+    encoder = shared.case_converter(cases, "encoder"),
+  }
+end
+
+--- kv.enum "Name" { "light", "dark" } or { low = 0, high = 10 }: scripts see
+-- the raw values. kv.enum "Shape" { "empty", circle = { radius = kv.double },
+-- square = kv.double }: cases with associated values, which scripts see as
+-- { circle = { radius = 1.0 } }, { square = { _0 = 1.0 } }, { empty = {} }.
+local function enum(name, ...)
+  begin("enum", name, ...)
+  return function(given)
+    check_body("enum", name, given)
+    for _, value in pairs(given) do
+      if type(value) == "table" then
+        return define(name, variant(name, given))
+      end
+    end
+    local cases, raw = raw_cases(name, given)
+    return define(name, new_type {
+      description = { kind = "enum", name = name, raw = raw, cases = cases },
+    })
+  end
+end
+
+shared.list, shared.part = list, part
+shared.array_of, shared.dictionary_of = array_of, dictionary_of
+shared.struct, shared.enum = struct, enum
