@@ -1,6 +1,7 @@
 // DefaultsStorage is the store: domains, layers, engines, transactions, watching. It knows no types and no Codable:
 // whoever has them hands in a check.
 
+package import CKVCodable
 internal import Glibc
 public import PropertyLists
 
@@ -123,10 +124,10 @@ extension DefaultsStore {
         return try lower(key)
     }
 
-    /// Shows `body` the value of a top-level key, in the least time; false, and nothing is shown, where the value has
-    /// to be looked for in another way. `body` must not use the store.
-    package func lendValue(forUTF8Key key: UnsafeBufferPointer<UInt8>, _ body: (PropertyList) -> Void) -> Bool {
-        !hasUpperLayers && domain.lendValue(key, state, body)
+    /// The node of a top-level key's value, in the least time: what numbers are read from. Nil where the value has to
+    /// be looked for in another way.
+    package func node(forUTF8Key key: UnsafeBufferPointer<UInt8>) -> kv_node? {
+        hasUpperLayers ? nil : domain.node(key, state)
     }
 
     func value(

@@ -1,3 +1,4 @@
+internal import CKVCodable
 internal import Glibc
 internal import PropertyLists
 
@@ -104,37 +105,26 @@ extension Domain {
         return try storedValue(key, [])
     }
 
-    /// Shows `body` the value of a top-level key where it stands, with the lock held; false, and nothing is shown,
-    /// where more has to be looked at.
-    func lendValue(
-        _ key: UnsafeBufferPointer<UInt8>, _ handle: HandleState, _ body: (PropertyList) -> Void
-    ) -> Bool {
+    /// The node of a top-level key's value, which is all of a scalar that is a number; nil where more has to be looked
+    /// at. Without a reference to anything: counting them would be most of the time.
+    func node(_ key: UnsafeBufferPointer<UInt8>, _ handle: HandleState) -> kv_node? {
         lock.lock()
         defer { lock.unlock() }
-        guard !handle.isClosed, open == nil else { return false }
-        if let value = borrowedDelta._withUnsafeGuaranteedRef({ $0.wholeValue(key) }) {
-            body(value)
-            return true
+        guard !handle.isClosed, open == nil else { return nil }
+        let delta = borrowedDelta._withUnsafeGuaranteedRef { delta in delta.findInPlace(key).map { delta.node(at: $0) }
         }
-        if !isSettled {
-            guard borrowedDelta._withUnsafeGuaranteedRef({ $0.find(key) == nil }) else { return false }
-            if let isShown = lend(frozen, key, body) ?? lend(settled, key, body) { return isShown }
-        }
+        if let node = delta ?? Self.node(key, frozen) ?? Self.node(key, settled) { return node }
         let root = base.index
         return borrowedBase._withUnsafeGuaranteedRef { document in
-            let list = PropertyList(document: document, index: root)
-            guard let index = list.index(ofUTF8Key: key) else { return false }
-            body(PropertyList(document: document, index: index))
-            return true
+            document.index(ofUTF8Key: key, inValueAt: root).map { document.nodes[$0] }
         }
     }
 
-    /// Whether a delta's value of `key` could be shown; nil when it has none.
-    private func lend(_ delta: Delta?, _ key: UnsafeBufferPointer<UInt8>, _ body: (PropertyList) -> Void) -> Bool? {
+    /// The node of a delta's value of `key`, which may not be known; nil when it has none.
+    @inline(__always)
+    private static func node(_ key: UnsafeBufferPointer<UInt8>, _ delta: Delta?) -> kv_node?? {
         guard let delta, let index = delta.find(key) else { return nil }
-        guard case .set(let value) = delta.entries[index] else { return false }
-        body(value)
-        return true
+        return delta.node(at: index)
     }
 
     /// Whether the document is all there is; with the lock held.

@@ -65,8 +65,9 @@ struct KeyTable<Value> {
         return entries[index].value
     }
 
+    /// As ``find(_:)``, with the key that was asked for last looked at first.
     @inline(__always)
-    private mutating func findInPlace(_ key: UnsafeBufferPointer<UInt8>) -> Int? {
+    mutating func findInPlace(_ key: UnsafeBufferPointer<UInt8>) -> Int? {
         if isRecent(key) { return recent }
         guard let index = find(key) else { return nil }
         recent = index
@@ -154,15 +155,15 @@ private func keyHash(_ key: UnsafeBufferPointer<UInt8>, _ seed: UInt64) -> UInt6
         position &+= 8
     }
     if position == key.count { return hash }
-    if position > 0 {  // The last eight bytes, some of them for the second time.
-        return folded(hash ^ raw.loadUnaligned(fromByteOffset: key.count &- 8, as: UInt64.self))
+    // The last bytes, some of them for the second time.
+    if position > 0 { return folded(hash ^ raw.loadUnaligned(fromByteOffset: key.count &- 8, as: UInt64.self)) }
+    if key.count >= 4 {
+        let first = UInt64(raw.loadUnaligned(as: UInt32.self))
+        let last = UInt64(raw.loadUnaligned(fromByteOffset: key.count &- 4, as: UInt32.self))
+        return folded(hash ^ (first &<< 32 | last))
     }
-    var rest: UInt64 = 0
-    while position < key.count {
-        rest = rest &<< 8 | UInt64(base[position])
-        position &+= 1
-    }
-    return folded(hash ^ rest)
+    let (first, middle, last) = (UInt64(base[0]), UInt64(base[key.count / 2]), UInt64(base[key.count &- 1]))
+    return folded(hash ^ (first &<< 16 | middle &<< 8 | last))
 }
 
 @inline(__always)

@@ -265,19 +265,16 @@ func give(_ value: PropertyList?, _ result: UnsafeMutablePointer<OpaquePointer?>
 
 private func readScalar<Value>(
     _ store: OpaquePointer?, _ steps: UnsafePointer<kv_step>?, _ count: Int, _ result: UnsafeMutablePointer<Value>?,
-    _ error: UnsafeMutablePointer<OpaquePointer?>?, _ expected: String, _ convert: (PropertyList) -> Value?
+    _ error: UnsafeMutablePointer<OpaquePointer?>?, _ expected: String, _ convert: (kv_node) -> Value?
 ) -> kv_status {
     reporting(error) {
         try withRequired(store, DefaultsStore.self, "store") { store in
-            if let key = try onlyKey(steps, count) {
-                var value: Value?
-                if store.lendValue(forUTF8Key: key, { value = convert($0) }), let value {
-                    result?.pointee = value
-                    return KV_OK
-                }
+            if let key = try onlyKey(steps, count), let node = store.node(forUTF8Key: key), let value = convert(node) {
+                result?.pointee = value
+                return KV_OK
             }
             guard let found = try read(store, steps, count) else { return KV_ABSENT }
-            guard let value = convert(found) else { throw mismatch(found.kind, expected, try path(steps, count)) }
+            guard let value = convert(found.node) else { throw mismatch(found.kind, expected, try path(steps, count)) }
             result?.pointee = value
             return KV_OK
         }

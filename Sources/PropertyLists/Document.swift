@@ -104,6 +104,13 @@ extension kv_node {
         set { head = 0x8000_0000 | UInt32(truncatingIfNeeded: newValue) }
     }
 
+    // What a value node is, where it is one of these; see PropertyList's properties of the same names.
+    @inlinable package var boolean: Bool? { kind == .boolean ? payload != 0 : nil }
+    @inlinable package var integer: Int64? { kind == .integer ? Int64(bitPattern: payload) : nil }
+    @inlinable package var unsigned: UInt64? { kind == .unsigned ? payload : nil }
+    @inlinable package var real: Double? { kind == .real ? Double(bitPattern: payload) : nil }
+    @inlinable package var number: Double? { real ?? integer.map(Double.init) ?? unsigned.map { Double($0) } }
+
     /// How many nodes the value takes, itself included.
     @inlinable package var span: Int {
         head >= PropertyListKind.array.rawValue ? Int(truncatingIfNeeded: payload) : 1

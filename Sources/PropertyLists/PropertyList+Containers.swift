@@ -21,9 +21,7 @@ extension PropertyList {
 
     /// The node of the key's value; nil when the key is absent or the value is no dictionary.
     package func index(ofUTF8Key key: UnsafeBufferPointer<UInt8>) -> Int? {
-        guard kind == .dictionary else { return nil }
-        let (slot, found) = document.search(key, inDictionaryAt: index)
-        return found ? index + document.nodes[slot].distance : nil
+        document.index(ofUTF8Key: key, inValueAt: index)
     }
 
     /// The elements of an array in order; nothing for other kinds.
@@ -116,6 +114,13 @@ extension Document {
         var position = header + 1
         for _ in 0..<index { position += nodes[position].span }
         return position
+    }
+
+    /// The node of the key's value; nil when the key is absent or the value at `header` is no dictionary.
+    package func index(ofUTF8Key key: UnsafeBufferPointer<UInt8>, inValueAt header: Int) -> Int? {
+        guard nodes[header].kind == .dictionary else { return nil }
+        let (slot, found) = search(key, inDictionaryAt: header)
+        return found ? header + nodes[slot].distance : nil
     }
 
     /// Where `key` stands among the dictionary's keys, or where it would be inserted.

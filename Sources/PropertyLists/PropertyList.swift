@@ -47,19 +47,19 @@ extension PropertyList {
     public var isNull: Bool { kind == .null }
 
     /// True or false. A number is no boolean.
-    public var boolean: Bool? { kind == .boolean ? node.payload != 0 : nil }
+    public var boolean: Bool? { node.boolean }
 
     /// A whole number within `Int64`.
-    public var integer: Int64? { kind == .integer ? Int64(bitPattern: node.payload) : nil }
+    public var integer: Int64? { node.integer }
 
     /// A whole number above `Int64.max`.
-    public var unsigned: UInt64? { kind == .unsigned ? node.payload : nil }
+    public var unsigned: UInt64? { node.unsigned }
 
     /// A floating-point number, not finite ones among them. A whole number is none: see ``number``.
-    public var real: Double? { kind == .real ? Double(bitPattern: node.payload) : nil }
+    public var real: Double? { node.real }
 
     /// A real, or a whole number as the nearest one.
-    public var number: Double? { real ?? integer.map(Double.init) ?? unsigned.map { Double($0) } }
+    public var number: Double? { node.number }
 
     /// Seconds since 2001-01-01T00:00:00Z.
     public var date: Double? { kind == .date ? Double(bitPattern: node.payload) : nil }

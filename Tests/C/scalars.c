@@ -216,6 +216,71 @@ static void strings(void) {
   kv_store_free(store);
 }
 
+/* Whether a number is read as the tree of the value has it: of the same kind and
+ * size, or absent, or refused. */
+static int is_as_in_tree(const kv_store *store, const char *name) {
+  kv_step key = kv_key(name);
+  kv_tree *tree = NULL;
+  int64_t number = -7, expected = -7;
+  double real = -7, expected_real = -7;
+  int boolean = -7, expected_boolean = -7;
+  kv_status statuses[3], wanted[3];
+  kv_status status = kv_store_get(store, &key, 1, NULL, &tree, NULL);
+  statuses[0] = kv_store_get_integer(store, &key, 1, &number, NULL);
+  statuses[1] = kv_store_get_real(store, &key, 1, &real, NULL);
+  statuses[2] = kv_store_get_boolean(store, &key, 1, &boolean, NULL);
+  kv_cursor root = kv_tree_root(tree);
+  wanted[0] = status ? status : kv_cursor_integer(&root, &expected);
+  wanted[1] = status ? status : kv_cursor_real(&root, &expected_real);
+  wanted[2] = status ? status : kv_cursor_boolean(&root, &expected_boolean);
+  kv_tree_free(tree);
+  return memcmp(statuses, wanted, sizeof wanted) == 0 && number == expected &&
+         real == expected_real && boolean == expected_boolean;
+}
+
+static int are_as_in_trees(const kv_store *store) {
+  static const char *const names[] = {"b", "i", "r", "s", "d", "none", "", "é"};
+  int good = 0;
+  for (size_t i = 0; i < 8; i++) good += is_as_in_tree(store, names[i]);
+  return good == 8;
+}
+
+/* Read from where they are: what was set, what is written, what was loaded, what
+ * was changed inside or taken away, a lower layer. */
+static void everywhere(const char *name, kv_engine engine) {
+  static const char all[] =
+      "{\"b\": true, \"i\": 7, \"r\": 0.5, \"s\": \"x\", \"d\": {\"a\": 1}}";
+  kv_store_options options = store_options(engine);
+  kv_tree *defaults = parse("{\"\": 9, \"none\": 2.5, \"i\": false}");
+  kv_step keys[2] = {kv_key("d"), kv_key("a")};
+  kv_step i = kv_key("i"), r = kv_key("r"), s = kv_key("s");
+  int64_t number = 0;
+  kv_store *store = NULL;
+  for (int loaded = 0; loaded < 2; loaded++) {
+    options.defaults = loaded ? defaults : NULL;
+    CHECK(kv_store_open_file(kv_string(in_folder(name)), &options, &store,
+                             NULL) == KV_OK);
+    if (!loaded || engine == KV_ENGINE_MEMORY)
+      CHECK(kv_store_import(store, kv_string(all), NULL) == KV_OK);
+    CHECK(are_as_in_trees(store));
+    CHECK(kv_store_get_integer(store, &i, 1, &number, NULL) == KV_OK);
+    CHECK(number == 7);
+    CHECK(kv_store_sync(store, NULL) == KV_OK && are_as_in_trees(store));
+    CHECK(kv_store_set_real(store, keys, 2, 2, NULL) == KV_OK);
+    CHECK(kv_store_remove(store, &i, 1, NULL) == KV_OK);
+    CHECK(kv_store_set_boolean(store, &r, 1, 1, NULL) == KV_OK);
+    CHECK(kv_store_set_integer(store, &s, 1, INT64_MAX, NULL) == KV_OK);
+    CHECK(are_as_in_trees(store));
+    CHECK(kv_store_sync(store, NULL) == KV_OK && are_as_in_trees(store));
+    CHECK(kv_store_get_integer(store, &i, 1, &number, NULL) ==
+          (loaded ? KV_TYPE_MISMATCH : KV_ABSENT));
+    CHECK(kv_store_import(store, kv_string(all), NULL) == KV_OK);
+    CHECK(kv_store_close(store, NULL) == KV_OK);
+    kv_store_free(store);
+  }
+  kv_tree_free(defaults);
+}
+
 static void told(void *context, const kv_step *path, size_t steps,
                  const kv_tree *old_value, const kv_tree *new_value) {
   (void)path, (void)steps, (void)old_value, (void)new_value;
@@ -272,6 +337,9 @@ int main(void) {
   refusals();
   schemas();
   strings();
+  everywhere("b", KV_ENGINE_MEMORY);
+  everywhere("b.plist", KV_ENGINE_PROPERTY_LIST);
+  everywhere("b.sqlite", KV_ENGINE_SQLITE);
   watches();
   transactions();
   remove_folder();
