@@ -400,6 +400,11 @@ kv_status kv_registry_declare(kv_registry *registry, kv_str text,
 kv_status kv_registry_type(kv_registry *registry, kv_str expression,
                            kv_type **type, kv_error **error);
 
+/* A number that is another one after a name of the registry, or of those it was
+ * made over, got another meaning: a program that keeps types by their texts asks
+ * for them anew then. 0 for NULL. */
+uint64_t kv_registry_generation(const kv_registry *registry);
+
 /* Gives the type that a tree describes (the notation is in the documentation of
  * CodableTypes); a struct or enum in it is declared in the registry. */
 kv_status kv_registry_describe(kv_registry *registry,

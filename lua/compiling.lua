@@ -48,16 +48,21 @@ local holds_types = { fields = true, cases = true, values = true, type = true,
   element = true, value = true, wrapped = true }
 
 --- A description in which names stand for what they mean now; inside itself, a
--- name stays. `view` is for what scripts see: converters may make anything.
-local function expanded(description, view, inside)
+-- name stays. With `notes.is_view` it is of what scripts see: converters may
+-- make anything. Sets `notes.converts` where something is converted, or is left
+-- out.
+local function expanded(description, notes, inside)
   if type(description) == "string" then
     local found = not inside[description] and named[description]
-    return found and expanded(part(found), view, inside) or description
+    return found and expanded(part(found), notes, inside) or description
   elseif type(description) ~= "table" or description.raw then
     return description -- the cases of raw values are no types
   elseif description.kind == "converted" then
-    return view and "Any" or expanded(description.wrapped, view, inside)
+    notes.converts = true
+    return notes.is_view and "Any"
+      or expanded(description.wrapped, notes, inside)
   end
+  if description.transient then notes.converts = true end
   local name = description.name
   if name and (description.kind == "struct" or description.kind == "enum") then
     if inside[name] then return name end
@@ -66,21 +71,25 @@ local function expanded(description, view, inside)
   local result = setmetatable({}, getmetatable(description))
   for key, value in pairs(description) do
     result[key] = (holds_types[key] or math.type(key) == "integer")
-      and expanded(value, view, inside) or value
+      and expanded(value, notes, inside) or value
   end
   return result
 end
 
 local function compile(value, scope)
   local self = check_type(value, 3, scope)
-  local description = part(self)
+  local description, notes = part(self), {}
   if self.has_default then
     description = { kind = "default", wrapped = description,
       default = self.default_value }
   end
-  description = expanded(description, false, {})
+  description = expanded(description, notes, {})
   local compiled = shared.described(description, value, scope)
-  shared.attach(self, compiled, self.decoder ~= nil or self.encoder ~= nil)
+  shared.attach(self, compiled, notes.converts)
+  -- A finalizer may have given a name another meaning.
+  if type(value) == "string" and check_type(value, 3, scope) == self then
+    shared.remember(value, self, scope)
+  end
   return self
 end
 
@@ -89,7 +98,7 @@ end
 local function annotations()
   local descriptions, wrong = shared.list {}, {}
   for name, self in pairs(named) do
-    local description = expanded(part(self), true, {})
+    local description = expanded(part(self), { is_view = true }, {})
     local ok, problem = pcall(shared.described, description)
     if not ok and type(problem) ~= "table" then error(problem, 0) end
     if not ok then

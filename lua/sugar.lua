@@ -20,7 +20,7 @@ local Type = { __name = "kvcodable type" }
 
 -- What the files behind start with.
 local shared = { Type = Type, builtins = {}, named = {}, defining = {},
-  encode = kv.encode, decode = kv.decode, null = kv.null }
+  known = {}, encode = kv.encode, decode = kv.decode, null = kv.null }
 for _, name in ipairs { "array_tag", "dictionary_tag", "store", "new_data",
   "new_date", "new_uid", "new_uint64", "describe", "expression", "attach",
   "install", "annotate", "run_types" } do
@@ -84,7 +84,7 @@ end
 shared.install(function(...) return parts().compile(...) end,
   function(...) return parts().decode(...) end,
   function(...) return parts().encode(...) end,
-  function(...) return parts().new_scope(...) end)
+  function(...) return parts().new_scope(...) end, shared.known)
 
 -- ---- Tags
 

@@ -10,12 +10,14 @@
 typedef struct Compiled {
   const void *mark; /* of the Lua state's module, which no other userdata has */
   kv_type *type;
-  int converts; /* whether a converter is in it */
+  uint64_t generation; /* of the registry, as it was then */
+  int converts;        /* whether a converter is in it */
 } Compiled;
 static const char compiled_key;
-/* Keys of the registry: functions that sugar.lua installs. */
+/* Keys of the registry: functions that sugar.lua installs, and a table of types
+ * by the texts that mean them. */
 static const char compile_function, decode_function, encode_function;
-static const char scope_function;
+static const char scope_function, known_types;
 
 static int type_gc(lua_State *L) {
   Compiled *compiled = luaL_checkudata(L, 1, TYPE_NAME);
@@ -90,14 +92,16 @@ static int attach(lua_State *L) {
   Compiled *compiled = luaL_checkudata(L, 2, TYPE_NAME);
   luaL_checktype(L, 1, LUA_TTABLE);
   compiled->converts = lua_toboolean(L, 3);
+  compiled->generation = kv_registry_generation(kvl_state_of(L)->registry);
   lua_pushvalue(L, 2);
   lua_rawsetp(L, 1, &compiled_key);
   return 0;
 }
 
-/* install(compile, decode, encode, scope): the sugar's part of the work */
+/* install(compile, decode, encode, scope, known): the sugar's part */
 static int install(lua_State *L) {
-  lua_settop(L, 4);
+  lua_settop(L, 5);
+  lua_rawsetp(L, LUA_REGISTRYINDEX, &known_types);
   lua_rawsetp(L, LUA_REGISTRYINDEX, &scope_function);
   lua_rawsetp(L, LUA_REGISTRYINDEX, &encode_function);
   lua_rawsetp(L, LUA_REGISTRYINDEX, &decode_function);
@@ -119,10 +123,32 @@ static const Compiled *compiled_at(lua_State *L, const kvl_state *state,
   return compiled;
 }
 
+/* What the text at `index`, whose type takes its place, has been compiled to; or
+ * NULL, also where a name of the host's may mean something else since. */
+static const Compiled *known_at(lua_State *L, const kvl_state *state, int index,
+                                int scope) {
+  if (lua_type(L, index) != LUA_TSTRING) return NULL;
+  if (scope && lua_istable(L, scope))
+    lua_getfield(L, scope, "known");
+  else
+    lua_rawgetp(L, LUA_REGISTRYINDEX, &known_types);
+  lua_pushvalue(L, index);
+  lua_rawget(L, -2);
+  const Compiled *compiled = compiled_at(L, state, lua_gettop(L));
+  if (compiled &&
+      compiled->generation == kv_registry_generation(state->registry))
+    lua_replace(L, index);
+  else
+    compiled = NULL;
+  lua_pop(L, compiled ? 1 : 2);
+  return compiled;
+}
+
 const kv_type *kvl_check_type_in(lua_State *L, kvl_state *state, int index,
                                  int scope, int *converts) {
   if (lua_isnoneornil(L, index)) return NULL;
   const Compiled *compiled = compiled_at(L, state, index);
+  if (!compiled) compiled = known_at(L, state, index, scope);
   if (compiled) {
     if (converts) *converts = compiled->converts;
     return compiled->type;

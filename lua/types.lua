@@ -56,19 +56,23 @@ local function with(self, changes)
   return new_type(copy)
 end
 
---- The type that a script means: a type of this module, or an expression.
-local expressions = setmetatable({}, { __mode = "v" })
+-- Types by the expressions that mean them, as long as something else has them.
+local function new_expressions()
+  return setmetatable({}, { __mode = "v" })
+end
+
+local expressions = new_expressions()
 
 -- How often a name got its meaning.
 local definitions = 0
 
--- Names in an expression mean what `scope` says, where one is given; see
--- new_scope.
+--- The type that a script means: a type of this module, or an expression, in
+-- which names mean what `scope` says, where one is given; see new_scope.
 local function check_type(value, level, scope)
   if is_type(value) then return value end
   if type(value) == "string" then
     if scope and scope.definitions ~= definitions then
-      scope.expressions, scope.definitions = {}, definitions
+      scope.expressions, scope.definitions = new_expressions(), definitions
     end
     local cache = scope and scope.expressions or expressions
     local known = cache[value]
@@ -81,11 +85,33 @@ local function check_type(value, level, scope)
   error("expected a type or its name, found " .. type(value), level + 1)
 end
 
+-- How many types are in each table of known ones: of compiled types, by the
+-- expressions that mean them, where the C module looks first.
+local sizes = setmetatable({}, { __mode = "k" })
+
+local function forget(known)
+  for text in next, known do known[text] = nil end
+  sizes[known] = 0
+end
+
+--- Notes what an expression means. A script that makes up ever new ones fills
+-- no memory.
+local function remember(text, self, scope)
+  local known = scope and scope.known or shared.known
+  local size = sizes[known]
+  if not size or size >= 256 then
+    forget(known)
+    size = 0
+  end
+  known[text], sizes[known] = self, size + 1
+end
+
 --- Gives a name its meaning.
 local function define(name, self)
   named[name], defining[name] = self, nil
   definitions = definitions + 1
   for text in pairs(expressions) do expressions[text] = nil end
+  for known in next, sizes do forget(known) end
   return self
 end
 
@@ -100,7 +126,7 @@ local function new_scope(given)
   if type(given) ~= "table" then
     error("types: expected a table, found " .. type(given), 0)
   end
-  local pending, scope = {}, { named = {} }
+  local pending, scope = {}, { named = {}, known = {} }
   for name, value in pairs(given) do
     if type(name) ~= "string" or builtins[name]
       or not is_name(name) then
@@ -226,4 +252,4 @@ end
 shared.methods, shared.copied = methods, copied
 shared.is_type, shared.new_type = is_type, new_type
 shared.check_type, shared.define, shared.is_name = check_type, define, is_name
-shared.new_scope = new_scope
+shared.new_scope, shared.remember = new_scope, remember

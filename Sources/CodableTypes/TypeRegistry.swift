@@ -31,6 +31,9 @@ public final class TypeRegistry: Sendable {
         table = TypeTable(over: outer.table, redeclaration)
     }
 
+    /// Another number after each change of what a name means, in the outer registry too.
+    package var generation: Int { table.generation }
+
     /// The registry of programs that need only one.
     public static let `default` = TypeRegistry()
 
@@ -194,9 +197,10 @@ final class TypeTable: @unchecked Sendable {
         if let changed, redeclaration == .rejected {
             throw TypeError(.redeclared, "\(changed) already means another type")
         }
+        let hides = forms.keys.contains { known[$0] == nil && outer?.form(named: $0) != nil }
         lock.withLock {
             self.forms.merge(forms) { $1 }
-            if changed != nil { changes.add(1, ordering: .releasing) }
+            if changed != nil || hides { changes.add(1, ordering: .releasing) }
         }
         for reference in references { reference.move(to: self) }
     }

@@ -74,6 +74,11 @@ func encodeOptions(_ flags: UInt32) throws(Failure) -> CodableType.EncodeOptions
     }
 }
 
+@c @implementation public func kv_registry_generation(_ registry: OpaquePointer?) -> UInt64 {
+    guard let registry else { return 0 }
+    return Handle.lend(registry, as: RegistryHandle.self) { UInt64(truncatingIfNeeded: $0.registry.generation) }
+}
+
 @c @implementation public func kv_registry_describe(
     _ registry: OpaquePointer?, _ description: OpaquePointer?, _ type: UnsafeMutablePointer<OpaquePointer?>?,
     _ error: UnsafeMutablePointer<OpaquePointer?>?

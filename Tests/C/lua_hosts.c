@@ -358,6 +358,42 @@ static void check_registry(void) {
   lua_close(L);
 }
 
+static void check_redeclaring(void) {
+  static const char script[] =
+      "local s = kv.open_file('x', { engine = 'memory' })\n"
+      "local Holder = kv.struct 'Holder' { p = 'Point' }\n"
+      "return function(name)\n"
+      "  local value = { [name] = 1 }\n"
+      "  s:set('v', value, 'Point', { replace = true })\n"
+      "  s:set('all', { value }, '[Point]', { replace = true })\n"
+      "  return s:get('v', 'Point')[name] == 1\n"
+      "    and s:get('all', '[Point]')[1][name] == 1\n"
+      "    and kv.decode('{\"' .. name .. '\": 1}', 'Point')\n"
+      "    and not kv.decode('{\"z\": 1}', 'Point')\n"
+      "end\n";
+  kv_lua_options options = {0};
+  kv_registry *registry = kv_registry_new(KV_REDECLARE);
+  kv_registry_declare(registry, kv_string("struct Point { x: Int }"), NULL);
+  lua_State *L = luaL_newstate();
+  luaL_openlibs(L);
+  options.size = sizeof options;
+  options.registry = registry;
+  CHECK(kv_lua_open(L, &options, NULL) == KV_OK);
+  lua_setglobal(L, "kv");
+  CHECK(run_script(L, script, 1));
+  lua_setglobal(L, "uses");
+  CHECK(holds(L, "return uses 'x' and uses 'x'"));
+  kv_registry_declare(registry, kv_string("struct Point { y: Int }"), NULL);
+  CHECK_NAMED(holds(L, "return uses 'y' and uses 'y' and not pcall(uses, 'x')"),
+              "a script goes by what the host declares anew");
+  CHECK_NAMED(holds(L,
+                    "kv.struct 'Point' { w = kv.int }\n"
+                    "return uses 'w' and not pcall(uses, 'y')"),
+              "and by what it declares itself");
+  lua_close(L);
+  kv_registry_free(registry);
+}
+
 int main(void) {
   check_opening();
   check_policies();
@@ -369,5 +405,6 @@ int main(void) {
   check_trees();
   check_pumping();
   check_registry();
+  check_redeclaring();
   return finish_checks();
 }

@@ -96,6 +96,37 @@ static void redeclarations(void) {
   kv_registry_free(scripts);
 }
 
+/* Whether the number is another one than before, and is so from now on. */
+static int has_moved(const kv_registry *registry, uint64_t *generation) {
+  uint64_t before = *generation;
+  *generation = kv_registry_generation(registry);
+  return *generation != before;
+}
+
+static void generations(void) {
+  kv_registry *outer = kv_registry_new(KV_REDECLARE);
+  kv_registry *inner = kv_registry_new_over(outer, KV_REDECLARE);
+  kv_str first = kv_string("struct A { a: Int }; struct B { a: [A] }");
+  kv_str other = kv_string("struct A { b: Int }");
+  uint64_t inside = kv_registry_generation(inner);
+  uint64_t outside = kv_registry_generation(outer);
+  CHECK(kv_registry_declare(outer, first, NULL) == KV_OK);
+  CHECK_NAMED(!has_moved(outer, &outside) && !has_moved(inner, &inside),
+              "what had no meaning before leaves no type behind");
+  CHECK(kv_registry_declare(outer, first, NULL) == KV_OK);
+  CHECK(!has_moved(outer, &outside) && !has_moved(inner, &inside));
+  CHECK(kv_registry_declare(outer, other, NULL) == KV_OK);
+  CHECK(has_moved(outer, &outside) && has_moved(inner, &inside));
+  CHECK(kv_registry_declare(inner, first, NULL) == KV_OK);
+  CHECK_NAMED(!has_moved(outer, &outside) && has_moved(inner, &inside),
+              "what a registry hides means something else in it alone");
+  CHECK(kv_registry_declare(inner, first, NULL) == KV_OK);
+  CHECK(!has_moved(inner, &inside));
+  CHECK(kv_registry_generation(NULL) == 0);
+  kv_registry_free(outer);
+  kv_registry_free(inner);
+}
+
 static void descriptions(void) {
   kv_registry *registry = kv_registry_new(0);
   kv_tree *description = parse("{\"kind\": \"array\", \"element\": \"Int\"}");
@@ -116,6 +147,7 @@ int main(void) {
   structs();
   misspelled_fields();
   redeclarations();
+  generations();
   descriptions();
   return finish_checks();
 }
