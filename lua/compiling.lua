@@ -23,14 +23,18 @@ end
 --- The type of an expression such as "[Window]?"; names mean what `scope`
 -- says, where one is given.
 function shared.parse(text, scope)
-  local inner = text:match "^%s*(.-)%s*$"
+  local start = text:find "%S"
+  local inner = start and text:match(".*%S", start) or ""
   local known = builtins[inner] or scope and scope.named[inner]
     or not shared.defining[inner] and named[inner]
   if known then return known end
   local wrong = not is_name(inner) and shared.malformed(text, scope)
-  if wrong then return new_type { description = wrong } end
+  if wrong then
+    return new_type { description = wrong, is_masked = wrong ~= text }
+  end
   local function inside(name) return check_type(name, 4, scope) end
-  local optional = inner:match "^(.*)%?$"
+  -- All question marks at once: a text may have any number of them.
+  local optional = inner:match "^(.*[^%s?])[%s?]*%?$"
   if optional then return inside(optional):optional() end
   local value = inner:match "^%[%s*String%s*:%s*(.*)%]$"
   if value then return dictionary_of(inside(value)) end
@@ -50,7 +54,7 @@ local holds_types = { fields = true, cases = true, values = true, type = true,
 --- A description in which names stand for what they mean now; inside itself, a
 -- name stays. With `notes.is_view` it is of what scripts see: converters may
 -- make anything. Sets `notes.converts` where something is converted, or is left
--- out.
+-- out. What is deeper than any type may be stays as it is.
 local function expanded(description, notes, inside)
   if type(description) == "string" then
     local found = not inside[description] and named[description]
@@ -63,16 +67,20 @@ local function expanded(description, notes, inside)
       or expanded(description.wrapped, notes, inside)
   end
   if description.transient then notes.converts = true end
+  local depth = (notes.depth or 0) + 1
+  if depth > shared.depth then return description end
   local name = description.name
   if name and (description.kind == "struct" or description.kind == "enum") then
     if inside[name] then return name end
     inside = setmetatable({ [name] = true }, { __index = inside })
   end
   local result = setmetatable({}, getmetatable(description))
+  notes.depth = depth
   for key, value in pairs(description) do
     result[key] = (holds_types[key] or math.type(key) == "integer")
       and expanded(value, notes, inside) or value
   end
+  notes.depth = depth - 1
   return result
 end
 
@@ -84,7 +92,8 @@ local function compile(value, scope)
       default = self.default_value }
   end
   description = expanded(description, notes, {})
-  local compiled = shared.described(description, value, scope)
+  local compiled =
+    shared.described(description, value, scope, self.is_masked)
   shared.attach(self, compiled, notes.converts)
   -- A finalizer may have given a name another meaning.
   if type(value) == "string" and check_type(value, 3, scope) == self then

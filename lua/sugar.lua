@@ -20,7 +20,8 @@ local Type = { __name = "kvcodable type" }
 
 -- What the files behind start with.
 local shared = { Type = Type, builtins = {}, named = {}, defining = {},
-  known = {}, encode = kv.encode, decode = kv.decode, null = kv.null }
+  known = {}, depth = 512, encode = kv.encode, decode = kv.decode,
+  null = kv.null }
 for _, name in ipairs { "array_tag", "dictionary_tag", "store", "new_data",
   "new_date", "new_uid", "new_uint64", "describe", "expression", "attach",
   "install", "annotate", "run_types" } do

@@ -21,14 +21,17 @@ local methods = {}
 -- names whose definition has begun.
 local named, defining = shared.named, shared.defining
 
---- A copy of a value, with all that is in it.
-local function copied(value, copies)
-  if type(value) ~= "table" then return value end
-  copies = copies or {}
+--- A copy of a value, with all that is in it, but for what is deeper than any
+-- value may be.
+local function copied(value, copies, depth)
+  if type(value) ~= "table" or depth == 0 then return value end
+  copies, depth = copies or {}, depth or shared.depth
   if not copies[value] then
     local copy = {}
     copies[value] = copy
-    for key, old in next, value do copy[key] = copied(old, copies) end
+    for key, old in next, value do
+      copy[key] = copied(old, copies, depth - 1)
+    end
     local tag = getmetatable(value)
     if tag == array_tag or tag == dictionary_tag then
       setmetatable(copy, tag)

@@ -85,9 +85,29 @@ local function in_words(problem, description)
   return problem
 end
 
+--- The text from a column on, which counts characters.
+local function from_column(text, column)
+  local start = 1
+  for _ = 2, column do
+    start = text:find("[^\x80-\xbf]", start + 1) or #text + 1
+  end
+  return text:sub(start)
+end
+
+--- Puts the name into the error about a text in which `Any` stands for it.
+local function unmask(problem, text)
+  local start, word_end = problem.message:find "found \"Any"
+  local name = start
+    and from_column(text, problem.column):match "^[%a_\x80-\xff][%w_\x80-\xff]*"
+  if name then
+    problem.message = problem.message:sub(1, word_end - 3) .. name
+      .. problem.message:sub(word_end + 1)
+  end
+end
+
 --- What a description is the type of. What is wrong in the type of an
 -- expression, the name that nothing has, is told of its text, with its column.
-function shared.described(description, text, scope)
+function shared.described(description, text, scope, is_masked)
   local make = type(description) == "string" and expression or describe
   local ok, made = pcall(make, description)
   if ok then return made end
@@ -98,6 +118,11 @@ function shared.described(description, text, scope)
     local name = column and text:sub(column):match "^[%w_\x80-\xff]+"
     if name and not is_known(name, scope) then
       made = other
+    end
+    if is_masked then unmask(made, text) end
+    name = made.message:match "^No type is named ([^ ;]+)"
+    if name and is_known(name, scope) then -- too short for another in its place
+      made.message = ('Expected a type, found "%s"'):format(text)
     end
   end
   error(in_words(made, description), 0)

@@ -160,7 +160,9 @@ describe("declared types", function()
   end)
 
   it("are told with the column in the whole expression", function()
-    kv.struct "Column" { a = kv.int }
+    for _, name in ipairs { "Column", "Größe", "Breite", "Ab" } do
+      kv.struct(name) { a = kv.int }
+    end
     for text, expected in pairs {
       ["[[Int]"] = { 7, 'Expected "]", found the end' },
       ["[String: [Int}]"] = { 14, 'Expected "]", found "}"' },
@@ -168,6 +170,11 @@ describe("declared types", function()
       ["[ Foo ]?"] = { 3, "No type is named Foo" },
       ["[Int](a)"] = { 7, 'Expected a range such as 1...10, found "a"' },
       ["[[Column](2)"] = { 13, 'Expected "]", found the end' },
+      ["Int Column"] = { 5, 'Expected the end of the type, found "Column"' },
+      [" Column  Breite"] =
+        { 10, 'Expected the end of the type, found "Breite"' },
+      ["[Größe] Größe"] =
+        { 9, 'Expected the end of the type, found "Größe"' },
     } do
       local problem = support.failure(store.get, store, "x", text)
       assert.equal("invalid_type", problem.code)
@@ -175,6 +182,8 @@ describe("declared types", function()
       assert.equal(("%s (line 1, column %d)"):format(expected[2], expected[1]),
         problem.message)
     end
+    assert.equal('Expected a type, found "[Ab"',
+      support.failure(store.get, store, "x", "[Ab").message)
   end)
 
   it("are told with the names of fields and cases", function()

@@ -119,6 +119,20 @@ describe("hostile scripts", function()
       assert.equal("limit_exceeded", refusal(deep, "Any").code)
     end)
 
+    it("are told of types and defaults as deep", function()
+      local list, deep = kv.int, {}
+      for _ = 1, 100000 do list, deep = kv.array_of(list), { deep } end
+      local Deep = kv.struct "HostileDeep" { a = kv.any:default(deep) }
+      for _, type in ipairs { list, Deep, "[HostileDeep]" } do
+        local problem = refusal({}, type)
+        assert.equal("limit_exceeded", problem.code)
+        assert.matches("Deeper than 512 levels", problem.message, 1, true)
+      end
+      assert.matches("HostileDeep: Deeper than 512 levels", kv.annotations(),
+        1, true)
+      kv.struct "HostileDeep" {}
+    end)
+
     it("may have as many levels as are allowed", function()
       local deep = { 1 }
       for _ = 2, 500 do deep = { deep } end
@@ -184,6 +198,25 @@ describe("hostile scripts", function()
         assert.equal(bytes, store:get "data":bytes())
       end
     end)
+  end)
+
+  it("with types of 100,000 characters have an answer at once", function()
+    kv.struct "HostileNamed" { a = kv.int }
+    local function long(text) return text:rep(100000) end
+    for _, name in ipairs { "Int", "HostileNamed" } do
+      for _, text in ipairs { name .. long "?", name .. long " ?",
+        long " " .. name .. long " " .. "?", ("[%s%s]"):format(long " ", name)
+      } do
+        assert.is_nil(store:get("none", text .. "?"))
+      end
+      for _, text in ipairs { name .. long " " .. "a", long "?",
+        name .. long "?" .. "a", long "[" .. name, long(name .. " "),
+        ("[String%s:%s%s"):format(long " ", long " ", name), long " "
+      } do
+        local problem = failure(store.get, store, "none", text)
+        assert.equal("invalid_type", problem.code)
+      end
+    end
   end)
 
   describe("with numbers", function()
