@@ -95,8 +95,10 @@ static int store_string(lua_State *L) {
   kv_store *store = kvl_check_whole(L);
   kv_status status = kv_store_string_for_key(store, key, &value, &error);
   if (status < 0) return kvl_raise(L, state, status, error);
-  if (status == KV_ABSENT) return 0;
-  kvl_push_bytes(L, state, &value);
+  if (status == KV_ABSENT)
+    lua_pushnil(L);
+  else
+    kvl_push_bytes(L, state, &value);
   return 1;
 }
 

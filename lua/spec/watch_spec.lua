@@ -138,6 +138,7 @@ describe("whole stores", function()
     assert.equal(42, store:integer_for_key "text")
     assert.equal(42.0, store:double_for_key "text")
     assert.equal("123", store:string_for_key "number")
+    assert.equal(1, select("#", store:string_for_key "none")) -- nil, not none
     assert.is_nil(store:string_for_key "none")
     assert.has_error(function() store:get("text", kv.int) end)
   end)
