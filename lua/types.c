@@ -109,11 +109,10 @@ static int install(lua_State *L) {
   return 0;
 }
 
-/* What the table at `index` compiled to, or NULL. A script may have found the
+/* What the table at `index` has been compiled to, or NULL. A script may have found the
  * key, by next, and put something else there. */
 static const Compiled *compiled_at(lua_State *L, const kvl_state *state,
                                    int index) {
-  if (!lua_istable(L, index)) return NULL;
   lua_rawgetp(L, index, &compiled_key);
   const Compiled *compiled = lua_touserdata(L, -1);
   if (compiled && (lua_rawlen(L, -1) != sizeof *compiled ||
@@ -127,14 +126,14 @@ static const Compiled *compiled_at(lua_State *L, const kvl_state *state,
  * NULL, also where a name of the host's may mean something else since. */
 static const Compiled *known_at(lua_State *L, const kvl_state *state, int index,
                                 int scope) {
-  if (lua_type(L, index) != LUA_TSTRING) return NULL;
   if (scope && lua_istable(L, scope))
     lua_getfield(L, scope, "known");
   else
     lua_rawgetp(L, LUA_REGISTRYINDEX, &known_types);
   lua_pushvalue(L, index);
   lua_rawget(L, -2);
-  const Compiled *compiled = compiled_at(L, state, lua_gettop(L));
+  const Compiled *compiled =
+      lua_istable(L, -1) ? compiled_at(L, state, lua_gettop(L)) : NULL;
   if (compiled &&
       compiled->generation == kv_registry_generation(state->registry))
     lua_replace(L, index);
@@ -146,9 +145,17 @@ static const Compiled *known_at(lua_State *L, const kvl_state *state, int index,
 
 const kv_type *kvl_check_type_in(lua_State *L, kvl_state *state, int index,
                                  int scope, int *converts) {
-  if (lua_isnoneornil(L, index)) return NULL;
-  const Compiled *compiled = compiled_at(L, state, index);
-  if (!compiled) compiled = known_at(L, state, index, scope);
+  const Compiled *compiled = NULL;
+  switch (lua_type(L, index)) {
+    case LUA_TNONE:
+    case LUA_TNIL:
+      return NULL;
+    case LUA_TTABLE:
+      compiled = compiled_at(L, state, index);
+      break;
+    case LUA_TSTRING:
+      compiled = known_at(L, state, index, scope);
+  }
   if (compiled) {
     if (converts) *converts = compiled->converts;
     return compiled->type;

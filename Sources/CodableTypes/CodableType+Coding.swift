@@ -27,6 +27,12 @@ extension CodableType {
         return plan.holds(stored) || plan.madeAllOf(stored)
     }
 
+    /// Whether it is known already that a typed get gives the value as it is stored, in the least time: no is no answer.
+    package func isShown(_ stored: PropertyList) -> Bool {
+        guard let plan = plans.current(in: table), plan.view.nodes[plan.root].shape != .dictionary else { return false }
+        return plan.holds(stored)
+    }
+
     private func decode(_ stored: PropertyList, _ plan: TypePlan) throws(TypeError) -> PropertyList {
         if let type = plan.swiftRoot { return try type.decode(stored) }
         if plan.isPure, let list = stored.notedProgramForm(plan) { return list }

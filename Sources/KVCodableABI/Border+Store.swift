@@ -180,8 +180,9 @@ func read(
         try checkUTF8(key)
         return nil
     }
-    try checkUTF8(key)
-    return try Handle.lend(type, as: TypeHandle.self) { try store.value(forUTF8Key: key, as: $0.type) }
+    return try Handle.lend(type, as: TypeHandle.self) {
+        try store.value(forBytes: key, as: $0.type, check: checkUTF8)
+    }
 }
 
 /// Sets the value at the path, as the type says where there is one; gives how many elements were dropped.
