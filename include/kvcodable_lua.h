@@ -18,6 +18,10 @@
  *               time. Several states may be used by several threads at once,
  *               also with the same stores.
  *
+ *   Libraries   The state has Lua's base library, string, table and math when
+ *               the module is opened. It keeps what it needs of them: they may
+ *               be taken away from scripts afterwards.
+ *
  * What scripts reach is what the program gives them. A state without io, os,
  * package and debug, with `load` for text alone, and with the module opened by
  * kv_lua_open() under KV_LUA_SANDBOX reaches no file and no store but those

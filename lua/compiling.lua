@@ -23,8 +23,8 @@ end
 --- The type of an expression such as "[Window]?"; names mean what `scope`
 -- says, where one is given.
 function shared.parse(text, scope)
-  local start = text:find "%S"
-  local inner = start and text:match(".*%S", start) or ""
+  local start = string.find(text, "%S")
+  local inner = start and string.match(text, ".*%S", start) or ""
   local known = builtins[inner] or scope and scope.named[inner]
     or not shared.defining[inner] and named[inner]
   if known then return known end
@@ -34,13 +34,13 @@ function shared.parse(text, scope)
   end
   local function inside(name) return check_type(name, 4, scope) end
   -- All question marks at once: a text may have any number of them.
-  local optional = inner:match "^(.*[^%s?])[%s?]*%?$"
+  local optional = string.match(inner, "^(.*[^%s?])[%s?]*%?$")
   if optional then return inside(optional):optional() end
-  local value = inner:match "^%[%s*String%s*:%s*(.*)%]$"
+  local value = string.match(inner, "^%[%s*String%s*:%s*(.*)%]$")
   if value then return dictionary_of(inside(value)) end
-  local element, length = inner:match "^%[(.*)%]%s*%(([^%[%]]*)%)$"
+  local element, length = string.match(inner, "^%[(.*)%]%s*%(([^%[%]]*)%)$")
   if element then return array_of(inside(element)):length(length) end
-  element = inner:match "^%[(.*)%]$"
+  element = string.match(inner, "^%[(.*)%]$")
   if element then return array_of(inside(element)) end
   if is_name(inner) then
     return later(inner)
@@ -111,8 +111,8 @@ local function annotations()
     local ok, problem = pcall(shared.described, description)
     if not ok and type(problem) ~= "table" then error(problem, 0) end
     if not ok then
-      wrong[#wrong + 1] =
-        ("-- %s: %s\n"):format(name, problem.message:gsub("%c", " "))
+      local message = string.gsub(problem.message, "%c", " ")
+      wrong[#wrong + 1] = string.format("-- %s: %s\n", name, message)
     elseif type(description) == "table" then
       descriptions[#descriptions + 1] = description
     end

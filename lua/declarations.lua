@@ -58,11 +58,11 @@ end
 --- Begins the declaration of a name, which may not be one of a built-in type.
 local function begin(what, name, ...)
   if type(name) ~= "string" or select("#", ...) > 0 then
-    error(('%s: expected kv.%s "Name" { ... }'):format(what, what), 3)
+    error(string.format('%s: expected kv.%s "Name" { ... }', what, what), 3)
   elseif builtins[name] then
-    error(("%s %s: the name is a built-in type's"):format(what, name), 3)
+    error(string.format("%s %s: the name is a built-in type's", what, name), 3)
   elseif not shared.is_name(name) then
-    error(("%s %s: no name for a type"):format(what, name), 3)
+    error(string.format("%s %s: no name for a type", what, name), 3)
   end
   shared.defining[name] = true
 end
@@ -70,8 +70,8 @@ end
 --- What follows the name is a table.
 local function check_body(what, name, given)
   if type(given) == "table" then return end
-  error(("%s %s: expected a table, found %s"):format(what, name, type(given)),
-    3)
+  error(string.format("%s %s: expected a table, found %s", what, name,
+    type(given)), 3)
 end
 
 --- kv.struct "Name" { field = type, ... }
@@ -82,7 +82,7 @@ local function struct(name, ...)
     local fields = {}
     for field, field_type in pairs(given) do
       if type(field) ~= "string" then
-        error(("struct %s: a field's name is a string"):format(name), 2)
+        error(string.format("struct %s: a field's name is a string", name), 2)
       end
       fields[field] = check_type(field_type, 2)
     end
@@ -103,15 +103,15 @@ local function raw_cases(name, given)
     local found = math.type(value) or type(value)
     if is_list and math.type(case) ~= "integer" or type(case) ~= "string"
       and not is_list then
-      error(("enum %s: expected a list of cases, or a table of their names "
-        .. "with raw values"):format(name), 3)
+      error(string.format("enum %s: expected a list of cases, or a table of "
+        .. "their names with raw values", name), 3)
     elseif found ~= "string" and (is_list or found ~= "integer") then
-      error(("enum %s: expected %s, found %s"):format(name, is_list
+      error(string.format("enum %s: expected %s, found %s", name, is_list
         and "the names of cases" or "strings or integers as raw values",
         found), 3)
     elseif kind and kind ~= found then
-      error(("enum %s: expected raw values of one kind, strings or integers")
-        :format(name), 3)
+      error(string.format("enum %s: expected raw values of one kind, strings "
+        .. "or integers", name), 3)
     end
     kind = found
     cases[is_list and case or #cases + 1] = is_list and value
@@ -139,8 +139,8 @@ local function variant(name, given)
   for case, values in pairs(given) do
     if math.type(case) == "integer" then case, values = values, {} end
     if type(case) ~= "string" or type(values) ~= "table" then
-      error(("enum %s: a case is a name, or has a table of its values"):format(
-        name), 3)
+      error(string.format(
+        "enum %s: a case is a name, or has a table of its values", name), 3)
     end
     cases[case] = case_fields(values)
     described[#described + 1] =

@@ -165,16 +165,53 @@ void kvl_new_class(lua_State *L, const char *name, const luaL_Reg *functions) {
   kvl_add_methods(L, functions);
 }
 
-/* Calls a chunk of embedded Lua with the values above `base`. With `globals`,
- * its index, the chunk has these; without, those of the state. */
+/* Copies what has these names from the table on top to the one below it, and pops
+ * the first. */
+static void copy_names(lua_State *L, const char *library,
+                       const char *const *names) {
+  for (; *names; names++) {
+    if (!lua_istable(L, -1) || lua_getfield(L, -1, *names) == LUA_TNIL)
+      luaL_error(L,
+                 "no %s in %s: kvcodable needs Lua's base library, string, "
+                 "table and math, when it is opened",
+                 *names, library);
+    lua_setfield(L, -3, *names);
+  }
+  lua_pop(L, 1);
+}
+
+/* Pushes what the embedded Lua has as its globals. They are those of the state at
+ * this time: a host may take them away from its scripts, and scripts may change
+ * them, before all of it has run. */
+static void push_globals(lua_State *L) {
+  static const char *const base[] = {
+      "error",  "getmetatable", "ipairs",       "next",     "pairs", "pcall",
+      "rawget", "select",       "setmetatable", "tostring", "type",  NULL};
+  static const char *const math[] = {"abs", "huge", "type", NULL};
+  static const char *const string[] = {"find", "format", "gsub", "match",
+                                       "rep",  "sub",    NULL};
+  static const char *const table[] = {"concat", "sort", NULL};
+  static const char *const libraries[] = {"math", "string", "table"};
+  static const char *const *const names[] = {math, string, table};
+  lua_newtable(L);
+  lua_pushglobaltable(L);
+  copy_names(L, "_G", base);
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    lua_newtable(L);
+    lua_getglobal(L, libraries[i]);
+    copy_names(L, libraries[i], names[i]);
+    lua_setfield(L, -2, libraries[i]);
+  }
+}
+
+/* Calls a chunk of embedded Lua, which has the globals at `globals`, with the
+ * values above `base`. */
 static int run_chunk(lua_State *L, const unsigned char *text, size_t length,
                      const char *name, int base, int globals) {
   if (luaL_loadbufferx(L, (const char *)text, length, name, "t") != LUA_OK)
     return lua_error(L);
-  if (globals) {
-    lua_pushvalue(L, globals);
-    lua_setupvalue(L, -2, 1);
-  }
+  lua_pushvalue(L, globals);
+  lua_setupvalue(L, -2, 1);
   lua_insert(L, base + 1);
   lua_call(L, lua_gettop(L) - base - 1, 1);
   return 1;
@@ -203,8 +240,9 @@ static int make_module(lua_State *L) {
   lua_setfield(L, -2, "_VERSION");
   lua_pushcfunction(L, run_types);
   lua_setfield(L, -2, "run_types");
+  push_globals(L);
   return run_chunk(L, sugar_chunk, sizeof sugar_chunk, "=kvcodable.sugar", 0,
-                   0);
+                   lua_gettop(L));
 }
 
 void kvl_open_module(lua_State *L, const kv_lua_options *options) {

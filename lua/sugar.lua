@@ -5,16 +5,7 @@
 -- the files behind it, types.lua to compiling.lua: they would be half the time
 -- of `require`, and are run when a script first needs one of them.
 
-local kv = ...
-
--- For the files behind, in which the globals are these: a host may take them
--- away from its scripts, and scripts may change them, before those files run.
-local globals = { error = error, getmetatable = getmetatable, ipairs = ipairs,
-  math = math, next = next, pairs = pairs, pcall = pcall, rawget = rawget,
-  select = select, setmetatable = setmetatable, table = table,
-  tostring = tostring, type = type }
-local error, getmetatable, rawget, setmetatable, tostring, type = error,
-  getmetatable, rawget, setmetatable, tostring, type
+local kv, globals = ...
 
 local Type = { __name = "kvcodable type" }
 
@@ -58,9 +49,9 @@ end
 function Type:__call(value)
   local make, found = rawget(self, "make"), type(value)
   if not make then
-    error(("%s makes no values"):format(tostring(self)), 2)
+    error(string.format("%s makes no values", tostring(self)), 2)
   elseif found ~= "string" and found ~= "number" then
-    error(("%s: expected a string or a number, found %s"):format(
+    error(string.format("%s: expected a string or a number, found %s",
       tostring(self), found), 2)
   end
   return make(self, value)

@@ -120,7 +120,7 @@ end
 
 --- Whether a text may be the name of a type.
 local function is_name(text)
-  return text:match "^[%a_\x80-\xff][%w_\x80-\xff]*$" ~= nil
+  return string.match(text, "^[%a_\x80-\xff][%w_\x80-\xff]*$") ~= nil
 end
 
 --- What a store's own names mean, before this state's: types by their names,
@@ -133,7 +133,7 @@ local function new_scope(given)
   for name, value in pairs(given) do
     if type(name) ~= "string" or builtins[name]
       or not is_name(name) then
-      error(("types: %s is no name for a type"):format(tostring(name)), 0)
+      error(string.format("types: %s is no name for a type", tostring(name)), 0)
     end
     pending[name] = value
   end
@@ -143,7 +143,7 @@ local function new_scope(given)
     pending[name] = nil -- inside itself, it means what it means elsewhere
     local ok, made = pcall(check_type, value, -1, scope)
     if not ok then
-      error(type(made) == "string" and ("types.%s: %s"):format(name, made)
+      error(type(made) == "string" and string.format("types.%s: %s", name, made)
         or made, 0)
     end
     found[name] = made
@@ -173,7 +173,8 @@ local function range(low, high)
         .. (type(number) == "number" and "nan" or type(number)), 4)
     end
     if math.abs(number) == math.huge then return "" end
-    return ((math.type(number) == "float" and "%.17g" or "%d"):format(number))
+    local how = math.type(number) == "float" and "%.17g" or "%d"
+    return (string.format(how, number))
   end
   return bound(low) .. "..." .. bound(high)
 end

@@ -19,16 +19,17 @@ end
 -- name that only this state knows, for which another stands then; none is as
 -- short as one or two letters.
 function shared.malformed(text, scope)
-  local masked = text:gsub("[%a_\x80-\xff][%w_\x80-\xff]*", function(name)
-    local _, length = name:gsub("[^\x80-\xbf]", "")
+  local word = "[%a_\x80-\xff][%w_\x80-\xff]*"
+  local masked = string.gsub(text, word, function(name)
+    local _, length = string.gsub(name, "[^\x80-\xbf]", "")
     if length > 2 and is_known(name, scope) then
-      return "Any" .. (" "):rep(length - 3)
+      return "Any" .. string.rep(" ", length - 3)
     end
   end)
   for _, one in ipairs { text, masked } do
     local ok, problem = pcall(expression, one)
     if ok or type(problem) ~= "table" then return nil end
-    if not problem.message:find "^No type is named" then return one end
+    if not string.find(problem.message, "^No type is named") then return one end
   end
 end
 
@@ -63,7 +64,7 @@ local function path_text(path)
   local text = ""
   for i, step in ipairs(path) do
     if math.type(step) == "integer" then
-      text = ("%s[%d]"):format(text, step)
+      text = string.format("%s[%d]", text, step)
     else
       text = text .. (i > 1 and "." or "") .. step
     end
@@ -76,11 +77,11 @@ end
 local function in_words(problem, description)
   local steps = named_steps(problem.path, description)
   local from, to =
-    problem.message:find(" at " .. path_text(problem.path), 1, true)
+    string.find(problem.message, " at " .. path_text(problem.path), 1, true)
   if not from or #problem.path == 0 then return problem end
   local place = #steps > 0 and " at " .. path_text(steps) or ""
-  problem.message = problem.message:sub(1, from - 1) .. place
-    .. problem.message:sub(to + 1)
+  problem.message = string.sub(problem.message, 1, from - 1) .. place
+    .. string.sub(problem.message, to + 1)
   problem.path = steps
   return problem
 end
@@ -89,19 +90,19 @@ end
 local function from_column(text, column)
   local start = 1
   for _ = 2, column do
-    start = text:find("[^\x80-\xbf]", start + 1) or #text + 1
+    start = string.find(text, "[^\x80-\xbf]", start + 1) or #text + 1
   end
-  return text:sub(start)
+  return string.sub(text, start)
 end
 
 --- Puts the name into the error about a text in which `Any` stands for it.
 local function unmask(problem, text)
-  local start, word_end = problem.message:find "found \"Any"
+  local start, word_end = string.find(problem.message, "found \"Any")
   local name = start
-    and from_column(text, problem.column):match "^[%a_\x80-\xff][%w_\x80-\xff]*"
+    and string.match(from_column(text, problem.column), "^[%w_\x80-\xff]+")
   if name then
-    problem.message = problem.message:sub(1, word_end - 3) .. name
-      .. problem.message:sub(word_end + 1)
+    problem.message = string.sub(problem.message, 1, word_end - 3) .. name
+      .. string.sub(problem.message, word_end + 1)
   end
 end
 
@@ -115,14 +116,14 @@ function shared.described(description, text, scope, is_masked)
   if type(text) == "string" then
     local _, other = pcall(expression, text)
     local column = type(other) == "table" and other.column
-    local name = column and text:sub(column):match "^[%w_\x80-\xff]+"
+    local name = column and string.match(text, "^[%w_\x80-\xff]+", column)
     if name and not is_known(name, scope) then
       made = other
     end
     if is_masked then unmask(made, text) end
-    name = made.message:match "^No type is named ([^ ;]+)"
+    name = string.match(made.message, "^No type is named ([^ ;]+)")
     if name and is_known(name, scope) then -- too short for another in its place
-      made.message = ('Expected a type, found "%s"'):format(text)
+      made.message = string.format('Expected a type, found "%s"', text)
     end
   end
   error(in_words(made, description), 0)

@@ -358,6 +358,36 @@ static void check_registry(void) {
   lua_close(L);
 }
 
+/* Opens the module in a state that has all of the libraries but one. */
+static int fails_without(const char *missing, const char *message) {
+  static const luaL_Reg libraries[] = {{"_G", luaopen_base},
+                                       {"string", luaopen_string},
+                                       {"table", luaopen_table},
+                                       {"math", luaopen_math}};
+  kv_error *error = NULL;
+  lua_State *L = luaL_newstate();
+  for (size_t i = 0; i < 4; i++) {
+    if (strcmp(libraries[i].name, missing) == 0) continue;
+    luaL_requiref(L, libraries[i].name, libraries[i].func, 1);
+    lua_pop(L, 1);
+  }
+  kv_status status = kv_lua_open(L, NULL, &error);
+  int good = *message ? status == KV_MISUSE && lua_gettop(L) == 0 &&
+                            strstr(kv_error_message(error).data, message)
+                      : status == KV_OK;
+  kv_error_free(error);
+  lua_close(L);
+  return good;
+}
+
+static void check_libraries(void) {
+  CHECK(fails_without("", ""));
+  CHECK(fails_without("_G", "no error in _G: kvcodable needs Lua's base"));
+  CHECK(fails_without("math", "no abs in math: kvcodable needs"));
+  CHECK(fails_without("string", "no find in string: kvcodable needs"));
+  CHECK(fails_without("table", "no concat in table: kvcodable needs"));
+}
+
 static void check_redeclaring(void) {
   static const char script[] =
       "local s = kv.open_file('x', { engine = 'memory' })\n"
@@ -406,5 +436,6 @@ int main(void) {
   check_pumping();
   check_registry();
   check_redeclaring();
+  check_libraries();
   return finish_checks();
 }
