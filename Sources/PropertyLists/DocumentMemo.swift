@@ -82,7 +82,8 @@ extension Document {
     /// Whether the last that was noted for the document is that this holds. The cheapest of questions.
     @inline(__always)
     package func holds(_ question: UInt64, at index: Int) -> Bool {
-        lastFinding.load(ordering: .relaxed) == Self.word(question, index)
+        let word = Self.word(question, index)
+        return word != 0 && lastFinding.load(ordering: .relaxed) == word
     }
 
     /// Notes that it holds, alone: for values that are found out about sooner than a memo is made.

@@ -41,6 +41,17 @@ import Testing
         #expect(first[7]?["level"]?.integer == 10)
     }
 
+    @Test("nothing is known of a document of which nothing was noted", arguments: [1, 1 << 32, 1 << 40, UInt64.max])
+    func unknown(_ question: UInt64) throws {
+        let document = try plain(100).document
+        #expect(!document.holds(question, at: 0) && document.finding(question, at: 0) == nil)
+        document.noteLast(question, at: 0)
+        #expect(document.holds(question, at: 0) == (question <= UInt32.max))
+        #expect(!document.holds(question &+ 1, at: 0) && !document.holds(question, at: 1))
+        document.note(.holds, question, at: 0)
+        #expect(document.finding(question, at: 0) != nil && document.finding(question, at: 1) == nil)
+    }
+
     @Test("a set says what a get will find")
     func set() throws {
         let type = try registry().type("[Plain]")
