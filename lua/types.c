@@ -95,9 +95,11 @@ static int attach(lua_State *L) {
   return 0;
 }
 
-/* install(compile, decode, encode, scope): the sugar's part of the work */
+/* install(Type, compile, decode, encode, scope): the sugar's part of the work,
+ * and the metatable of types, which they keep */
 static int install(lua_State *L) {
-  lua_settop(L, 4);
+  lua_settop(L, 5);
+  kvl_state_of(L)->type_tag = lua_topointer(L, 1);
   lua_rawsetp(L, LUA_REGISTRYINDEX, &scope_function);
   lua_rawsetp(L, LUA_REGISTRYINDEX, &encode_function);
   lua_rawsetp(L, LUA_REGISTRYINDEX, &decode_function);
