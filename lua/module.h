@@ -100,7 +100,8 @@ typedef struct kvl_state {
   const void *dictionary_tag;
   int array_ref;
   const void *value_meta[5];
-  const void *type_meta;
+  const void *type_meta; /* of what types compile to */
+  const void *type_tag;  /* of types */
   kv_registry *registry;
   uint32_t policy; /* what the host forbids: KV_LUA_... */
   int epoll;       /* what kv.fd() gave; 0 for none */

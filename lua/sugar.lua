@@ -73,7 +73,7 @@ for _, name in ipairs { "struct", "enum", "array_of", "dictionary_of",
   kv[name] = function(...) return parts()[name](...) end
 end
 
-shared.install(function(...) return parts().compile(...) end,
+shared.install(Type, function(...) return parts().compile(...) end,
   function(...) return parts().decode(...) end,
   function(...) return parts().encode(...) end,
   function(...) return parts().new_scope(...) end, shared.known)

@@ -98,9 +98,11 @@ static int attach(lua_State *L) {
   return 0;
 }
 
-/* install(compile, decode, encode, scope, known): the sugar's part */
+/* install(Type, compile, decode, encode, scope, known): the sugar's part of the
+ * work, and the metatable of types, which they keep */
 static int install(lua_State *L) {
-  lua_settop(L, 5);
+  lua_settop(L, 6);
+  kvl_state_of(L)->type_tag = lua_topointer(L, 1);
   lua_rawsetp(L, LUA_REGISTRYINDEX, &known_types);
   lua_rawsetp(L, LUA_REGISTRYINDEX, &scope_function);
   lua_rawsetp(L, LUA_REGISTRYINDEX, &encode_function);

@@ -245,6 +245,9 @@ KVL_HOT __attribute__((noinline)) static int write_table(Walk *walk, int index,
     lua_pop(L, 1);
     if (tag == walk->state->array_tag) kind = KV_NODE_ARRAY;
     if (tag == walk->state->dictionary_tag) kind = KV_NODE_DICTIONARY;
+    if (tag == walk->state->type_tag)
+      return fail(walk, outer, KV_INVALID_VALUE,
+                  "Expected a property-list value", "a type");
   }
   lua_pushnil(L);
   if (!lua_next(L, index))

@@ -247,6 +247,10 @@ static lua_Integer tell_all(lua_State *L, int index, int error) {
     lua_pushvalue(L, index);
     calls++;
     if (lua_pcall(L, 1, 0, 0) == LUA_OK) continue;
+    if (lua_isnil(L, -1)) { /* an error all the same */
+      lua_pop(L, 1);
+      lua_pushliteral(L, "a watch's function raised nil");
+    }
     keep_first(L, error);
   }
   return calls;

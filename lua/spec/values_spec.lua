@@ -173,6 +173,9 @@ describe("values", function()
     { "a coroutine", { a = coroutine.create(print) }, "found thread",
       { "value", "a" } },
     { "a file", { io.stdout }, "found userdata", { "value", 1 } },
+    { "a type", kv.int, "found a type", { "value" } },
+    { "a type made of types", { kv.array_of(kv.int) }, "found a type",
+      { "value", 1 } },
   }
   for _, row in ipairs(refused) do
     it("refuses " .. row[1] .. ", and says where", function()

@@ -75,6 +75,13 @@ describe("watches", function()
     assert.equal(0, kv.pump())
   end)
 
+  it("go on after an error without a value, too", function()
+    store:watch("a", function() error(nil) end)
+    store:set("a", 1)
+    assert.equal("a watch's function raised nil", support.failure(kv.pump))
+    assert.equal(0, kv.pump())
+  end)
+
   it("may close, set, cancel and pump inside their functions", function()
     local calls = 0
     local watch
