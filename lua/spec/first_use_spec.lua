@@ -17,41 +17,45 @@ describe("the first use of types", function()
   before_each(function() folder, remove = support.folder() end)
   after_each(function() remove() end)
 
-  for what, change in pairs {
-    ["no globals, which a host may have taken away"] = [[
-      local assert, pairs, globals = assert, pairs, _G
-      for name in pairs(globals) do globals[name] = nil end
-      local function find(...) return ... end
-    ]],
-    ["no functions that a script has changed in Lua's libraries"] = [[
+  local using = [[
+    local Window = kv.struct "Window" {
+      width = kv.int:range(1, 10):default(5),
+      side = kv.enum "Side" { "left", "right" }:optional(),
+      shape = kv.enum "Shape" { "empty", circle = kv.double }:optional(),
+      tags = kv.array_of(kv.string):length(2):optional(),
+      at = kv.array_of(kv.int):convert {
+        decode = function(pair) return { x = pair[1] } end,
+        encode = function(point) return { point.x } end }:optional(),
+    }
+    local store = kv.open_file("x", { engine = "memory" })
+    assert(store:set("window", { side = "left", at = { x = 7 } }, Window))
+    local window = store:get("window", Window)
+    assert(window.width == 5 and window.at.x == 7)
+    assert(find(kv.annotations(), "Window"))
+    assert(store:set("windows", { window }, "[Window]?"))
+    assert(store:set("count", 1, "Int"))
+  ]]
+
+  it("needs no globals, which a host may have taken away", function()
+    run([[
       local assert, pairs, globals, find = assert, pairs, _G, string.find
-      local function broken() globals.print "called" globals.os.exit(1) end
-      for _, library in pairs { math, string, table } do
-        for name in pairs(library) do library[name] = broken end
-      end
-      getmetatable("").__index = broken
-      next, select, type, setmetatable, pcall = broken, broken, broken, broken
-    ]],
-  } do it("needs " .. what, function()
-    run(change .. [[
-      local Window = kv.struct "Window" {
-        width = kv.int:range(1, 10):default(5),
-        side = kv.enum "Side" { "left", "right" }:optional(),
-        shape = kv.enum "Shape" { "empty", circle = kv.double }:optional(),
-        tags = kv.array_of(kv.string):length(2):optional(),
-        at = kv.array_of(kv.int):convert {
-          decode = function(pair) return { x = pair[1] } end,
-          encode = function(point) return { point.x } end }:optional(),
-      }
-      local store = kv.open_file("x", { engine = "memory" })
-      assert(store:set("window", { side = "left", at = { x = 7 } }, Window))
-      local window = store:get("window", Window)
-      assert(window.width == 5 and window.at.x == 7)
-      assert(find(kv.annotations(), "Window"))
-      assert(store:set("windows", { window }, "[Window]?"))
-      assert(store:set("count", 1, "Int"))
-    ]])
-  end) end
+      for name in pairs(globals) do globals[name] = nil end
+    ]] .. using)
+  end)
+
+  it("needs no functions that a script has changed in Lua's libraries",
+    function()
+      run([[
+        local assert, pairs, globals, find = assert, pairs, _G, string.find
+        local function broken() globals.print "called" globals.os.exit(1) end
+        for _, library in pairs { math, string, table } do
+          for name in pairs(library) do library[name] = broken end
+        end
+        getmetatable("").__index = broken
+        next, select, type = broken, broken, broken
+        setmetatable, pcall = broken, broken
+      ]] .. using)
+    end)
 
   it("needs nothing of what a script may have changed in the module", function()
     run [=[
