@@ -6,12 +6,13 @@ local new_type, check_type = shared.new_type, shared.check_type
 local is_name, part = shared.is_name, shared.part
 local array_of, dictionary_of = shared.array_of, shared.dictionary_of
 
---- A name that no type has yet: a struct inside itself, one that is defined
--- later, or a type of the host, which converts nothing here.
+--- What a name means when it is used first: a struct may be inside itself, or
+-- be defined later, also where a script that is loaded again defines it again.
+-- A type of the host converts nothing here.
 local function later(name)
   local function converter(which)
     return function(value, context)
-      local found = named[name]
+      local found = shared.meaning(name)
       if not found or not found[which] then return value end
       return shared.converting[which](found, value, context)
     end
@@ -26,7 +27,6 @@ function shared.parse(text, scope)
   local start = string.find(text, "%S")
   local inner = start and string.match(text, ".*%S", start) or ""
   local known = builtins[inner] or scope and scope.named[inner]
-    or not shared.defining[inner] and named[inner]
   if known then return known end
   local wrong = not is_name(inner) and shared.malformed(text, scope)
   if wrong then
@@ -51,14 +51,18 @@ end
 local holds_types = { fields = true, cases = true, values = true, type = true,
   element = true, value = true, wrapped = true }
 
---- A description in which names stand for what they mean now; inside itself, a
--- name stays. With `notes.is_view` it is of what scripts see: converters may
--- make anything. Sets `notes.converts` where something is converted, or is left
--- out. What is deeper than any type may be stays as it is.
+--- A description in which names stand for what they mean now; inside itself,
+-- and where the same has been said before, a name stays. With `notes.is_view`
+-- it is of what scripts see: converters may make anything. Sets
+-- `notes.converts` where something is converted, or is left out, and in
+-- `notes.names` what names mean. What is deeper than any type may be stays as
+-- it is.
 local function expanded(description, notes, inside)
   if type(description) == "string" then
-    local found = not inside[description] and named[description]
-    return found and expanded(part(found), notes, inside) or description
+    local found = named[description]
+    notes.names[description] = found
+    return found and not inside[description]
+      and expanded(part(found), notes, inside) or description
   elseif type(description) ~= "table" or description.raw then
     return description -- the cases of raw values are no types
   elseif description.kind == "converted" then
@@ -71,12 +75,15 @@ local function expanded(description, notes, inside)
   if depth > shared.depth then return description end
   local name = description.name
   if name and (description.kind == "struct" or description.kind == "enum") then
-    if inside[name] then return name end
+    if inside[name] or notes.said[name] == description then return name end
+    notes.said[name] = description
     inside = setmetatable({ [name] = true }, { __index = inside })
   end
   local result = setmetatable({}, getmetatable(description))
   notes.depth = depth
-  for key, value in pairs(description) do
+  -- What is said first comes first: a list is in its order.
+  local is_list = getmetatable(description) == shared.array_tag
+  for key, value in (is_list and ipairs or pairs)(description) do
     result[key] = (holds_types[key] or math.type(key) == "integer")
       and expanded(value, notes, inside) or value
   end
@@ -85,8 +92,9 @@ local function expanded(description, notes, inside)
 end
 
 local function compile(value, scope)
+  local since = shared.definitions()
   local self = check_type(value, 3, scope)
-  local description, notes = part(self), {}
+  local description, notes = part(self), { said = {}, names = {} }
   if self.has_default then
     description = { kind = "default", wrapped = description,
       default = self.default_value }
@@ -94,10 +102,10 @@ local function compile(value, scope)
   description = expanded(description, notes, {})
   local compiled =
     shared.described(description, value, scope, self.is_masked)
+  shared.meanings[self] = notes.names
   shared.attach(self, compiled, notes.converts)
-  -- A finalizer may have given a name another meaning.
-  if type(value) == "string" and check_type(value, 3, scope) == self then
-    shared.remember(value, self, scope)
+  if type(value) == "string" then
+    shared.remember(value, self, scope, since)
   end
   return self
 end
@@ -107,7 +115,8 @@ end
 local function annotations()
   local descriptions, wrong = shared.list {}, {}
   for name, self in pairs(named) do
-    local description = expanded(part(self), { is_view = true }, {})
+    local notes = { is_view = true, said = {}, names = {} }
+    local description = expanded(part(self), notes, {})
     local ok, problem = pcall(shared.described, description)
     if not ok and type(problem) ~= "table" then error(problem, 0) end
     if not ok then

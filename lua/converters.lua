@@ -106,6 +106,14 @@ local function case_converter(cases, which)
   end
 end
 
+-- What the names in a type mean: as they did when it was compiled. And those of
+-- the type whose converters run.
+local meanings, names = setmetatable({}, { __mode = "k" }), nil
+
+local function meaning(name)
+  return names and names[name]
+end
+
 --- The steps of the trail behind the first `start`, as far as they make a path.
 local function steps_behind(start)
   local steps = {}
@@ -123,8 +131,10 @@ end
 --- What `convert` makes of a value; or nil, the text that a converter raised
 -- and the steps to where it stood. Whatever else it raises is raised.
 local function placed(convert, self, value, context)
-  local start = depth
+  local start, outer = depth, names
+  names = meanings[self]
   local ok, result = pcall(convert, self, value, context)
+  names = outer
   if ok then return result end
   local steps = steps_behind(start)
   depth = start
@@ -148,3 +158,4 @@ shared.converting, shared.each = converting, each
 shared.struct_converter, shared.case_converter = struct_converter,
   case_converter
 shared.decode_value, shared.encode_value = decode, encode
+shared.meanings, shared.meaning = meanings, meaning

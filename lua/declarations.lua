@@ -64,7 +64,6 @@ local function begin(what, name, ...)
   elseif not shared.is_name(name) then
     error(string.format("%s %s: no name for a type", what, name), 3)
   end
-  shared.defining[name] = true
 end
 
 --- What follows the name is a table.

@@ -10,9 +10,8 @@ local kv, globals = ...
 local Type = { __name = "kvcodable type" }
 
 -- What the files behind start with.
-local shared = { Type = Type, builtins = {}, named = {}, defining = {},
-  known = {}, depth = 512, encode = kv.encode, decode = kv.decode,
-  null = kv.null }
+local shared = { Type = Type, builtins = {}, named = {}, known = {},
+  depth = 512, encode = kv.encode, decode = kv.decode, null = kv.null }
 for _, name in ipairs { "array_tag", "dictionary_tag", "store", "new_data",
   "new_date", "new_uid", "new_uint64", "describe", "expression", "attach",
   "install", "annotate", "run_types" } do

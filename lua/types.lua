@@ -17,9 +17,8 @@ local array_tag, dictionary_tag = shared.array_tag, shared.dictionary_tag
 local builtins, Type = shared.builtins, shared.Type
 local methods = {}
 
--- Named types of this Lua state, what a string such as "[Window]" may name, and
--- names whose definition has begun.
-local named, defining = shared.named, shared.defining
+-- Named types of this Lua state: what a string such as "[Window]" may name.
+local named = shared.named
 
 --- A copy of a value, with all that is in it, but for what is deeper than any
 -- value may be.
@@ -59,34 +58,16 @@ local function with(self, changes)
   return new_type(copy)
 end
 
--- Types by the expressions that mean them, as long as something else has them.
-local function new_expressions()
-  return setmetatable({}, { __mode = "v" })
-end
-
-local expressions = new_expressions()
-
--- How often a name got its meaning.
-local definitions = 0
-
 --- The type that a script means: a type of this module, or an expression, in
 -- which names mean what `scope` says, where one is given; see new_scope.
 local function check_type(value, level, scope)
   if is_type(value) then return value end
-  if type(value) == "string" then
-    if scope and scope.definitions ~= definitions then
-      scope.expressions, scope.definitions = new_expressions(), definitions
-    end
-    local cache = scope and scope.expressions or expressions
-    local known = cache[value]
-    if not known then
-      known = shared.parse(value, scope)
-      cache[value] = known
-    end
-    return known
-  end
+  if type(value) == "string" then return shared.parse(value, scope) end
   error("expected a type or its name, found " .. type(value), level + 1)
 end
+
+-- How often a name got its meaning.
+local definitions = 0
 
 -- How many types are in each table of known ones: of compiled types, by the
 -- expressions that mean them, where the C module looks first.
@@ -97,9 +78,11 @@ local function forget(known)
   sizes[known] = 0
 end
 
---- Notes what an expression means. A script that makes up ever new ones fills
--- no memory.
-local function remember(text, self, scope)
+--- Notes what an expression means, unless a name got another meaning since
+-- there were `since` definitions. A script that makes up ever new ones fills no
+-- memory.
+local function remember(text, self, scope, since)
+  if since ~= definitions then return end
   local known = scope and scope.known or shared.known
   local size = sizes[known]
   if not size or size >= 256 then
@@ -111,9 +94,8 @@ end
 
 --- Gives a name its meaning.
 local function define(name, self)
-  named[name], defining[name] = self, nil
+  named[name] = self
   definitions = definitions + 1
-  for text in pairs(expressions) do expressions[text] = nil end
   for known in next, sizes do forget(known) end
   return self
 end
@@ -257,3 +239,4 @@ shared.methods, shared.copied = methods, copied
 shared.is_type, shared.new_type = is_type, new_type
 shared.check_type, shared.define, shared.is_name = check_type, define, is_name
 shared.new_scope, shared.remember = new_scope, remember
+shared.definitions = function() return definitions end

@@ -113,6 +113,82 @@ describe("a type that has been used", function()
     end
   end)
 
+  it("may be named before it is defined, also when that is done again",
+    function()
+      local negative = { decode = function(n) return -n end,
+        encode = function(n) return -n end }
+      local function load(field, type)
+        kv.struct "CompiledWin" {
+          panes = "[CompiledPane]", any = "CompiledPane?",
+          main = "CompiledSide", list = kv.array_of "CompiledSide",
+        }
+        store:get("none", "[CompiledPane]?") -- still what it was
+        kv.struct "CompiledPane" { [field] = type }
+        kv.enum "CompiledSide" { "left", [2] = field }
+      end
+      kv.struct "CompiledPane" {}
+      for round = 1, 3 do
+        for sign, type in pairs { kv.int, [-1] = kv.int:convert(negative) } do
+          local field = "f" .. round
+          load(field, type)
+          local value = { panes = { { [field] = 1 } }, main = field,
+            list = { "left", field }, any = { [field] = 2 } }
+          for _ = 1, 2 do
+            store:set("v", value, "CompiledWin", { replace = true })
+            assert.equal(sign, store:get { "v", "panes", 1, field })
+            assert.same(value, store:get("v", "CompiledWin"))
+          end
+        end
+      end
+    end)
+
+  it("means what a model says, whatever is defined again", function()
+    local names, meanings = { "CompiledA", "CompiledB", "CompiledC" }, {}
+    local wraps = {
+      { "%s", function(value) return value end },
+      { "[%s]?", function(value) return { value } end },
+      { "[String: [%s?]]", function(value) return { k = { value } } end },
+    }
+    local function define(name)
+      local shift, inner = math.random(0, 5), names[math.random(3)]
+      local field, number = "f" .. math.random(3), kv.int
+      if shift > 2 then
+        number = kv.int:convert { decode = function(n) return n - shift end,
+          encode = function(n) return n + shift end }
+      end
+      meanings[name] = { field = field, inner = inner,
+        shift = shift > 2 and shift or 0 }
+      kv.struct(name) { [field] = number, one = inner .. "?",
+        all = kv.array_of(inner):optional() }
+    end
+
+    --- A value of the type, and how it is stored.
+    local function make(name, depth)
+      local meaning, number = meanings[name], math.random(100)
+      local value = { [meaning.field] = number }
+      local stored = { [meaning.field] = number + meaning.shift }
+      for _, key in ipairs(depth > 0 and { "one", "all" } or {}) do
+        local inner, inner_stored = make(meaning.inner, depth - 1)
+        local is_one = key == "one"
+        value[key] = is_one and inner or { inner }
+        stored[key] = is_one and inner_stored or { inner_stored }
+      end
+      return value, stored
+    end
+
+    math.randomseed(1)
+    for _, name in ipairs(names) do define(name) end
+    for round = 1, 300 do
+      if round % 5 == 0 then define(names[math.random(3)]) end
+      local name, wrap = names[math.random(3)], wraps[math.random(3)]
+      local value, stored = make(name, 2)
+      local type = wrap[1]:format(name)
+      store:set("v", wrap[2](value), type, { replace = true })
+      assert.same(wrap[2](stored), store:get "v")
+      assert.same(wrap[2](value), store:get("v", type))
+    end
+  end)
+
   it("means by its name what a store says, in that store alone", function()
     kv.struct "CompiledOwn" { a = kv.int }
     local mine <close> = assert(kv.open_file("mine", {

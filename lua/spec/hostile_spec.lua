@@ -133,6 +133,22 @@ describe("hostile scripts", function()
       kv.struct "HostileDeep" {}
     end)
 
+    it("may name one type many times in each of many", function()
+      local last = kv.struct "HostileWide" { a = kv.int }
+      for i = 1, 60 do
+        local name = "HostileWide" .. i - 1 .. "?"
+        last = kv.struct("HostileWide" .. i) {
+          a = last:optional(), b = last:optional(), c = kv.array_of(last),
+          d = i > 1 and name or kv.any:optional(),
+        }
+      end
+      store:set("x", { c = {}, a = { c = {} }, b = { c = {} } }, last)
+      assert.same({ c = {} }, store:get({ "x", "b" }, "HostileWide59"))
+      assert.same({ "x", "c", 1, "c" },
+        failure(store.set, store, "x", { c = { { c = 1 } } }, last).path)
+      store:remove "x"
+    end)
+
     it("may have as many levels as are allowed", function()
       local deep = { 1 }
       for _ = 2, 500 do deep = { deep } end
