@@ -17,8 +17,12 @@ local function later(name)
       return shared.converting[which](found, value, context)
     end
   end
+  local function is_idle(which)
+    local found = shared.meaning(name)
+    return not (found and found[which])
+  end
   return new_type { description = name, decoder = converter "decoder",
-    encoder = converter "encoder" }
+    encoder = converter "encoder", is_idle = is_idle }
 end
 
 --- The type of an expression such as "[Window]?"; names mean what `scope`

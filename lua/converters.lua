@@ -42,9 +42,11 @@ local trail, depth = {}, 0
 -- element has in the place of nil is nobody's to convert.
 local function each(element, which, is_array)
   if not element[which] then return nil end
-  local convert = converting[which]
+  local convert, is_idle = converting[which], element.is_idle
   return function(values, context)
-    if type(values) ~= "table" then return values end
+    if type(values) ~= "table" or is_idle and is_idle(which) then
+      return values
+    end
     local result, inside = {}, depth + 1
     for key, value in next, values do
       trail[inside], depth = key, inside

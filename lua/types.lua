@@ -9,6 +9,8 @@
 --   decoder, encoder   functions (value, context) where a converter is in the
 --                type or below it; else nil
 --   is_converted   whether a converter is in the type itself
+--   is_idle      of a name, a function (which): whether what it means has no
+--                decoder, or encoder
 --   stored_key, has_default, default_value, is_transient, is_optional   what
 --                the type says as a struct's field
 
