@@ -111,8 +111,8 @@ static int install(lua_State *L) {
   return 0;
 }
 
-/* What the table at `index` has been compiled to, or NULL. A script may have found the
- * key, by next, and put something else there. */
+/* What the table at `index` has been compiled to, or NULL. A script may have
+ * found the key, by next, and put something else there. */
 static const Compiled *compiled_at(lua_State *L, const kvl_state *state,
                                    int index) {
   lua_rawgetp(L, index, &compiled_key);
