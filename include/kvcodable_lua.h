@@ -17,7 +17,6 @@
  *   Threads     A Lua state, and what is in it, is used by one thread at a
  *               time. Several states may be used by several threads at once,
  *               also with the same stores.
- *
  *   Libraries   The state has Lua's base library, string, table and math when
  *               the module is opened. It keeps what it needs of them: they may
  *               be taken away from scripts afterwards.
@@ -66,7 +65,8 @@ typedef struct kv_lua_options {
 /* Opens the module in the state, and pushes its table. `require "kvcodable"`
  * gives the same table, where scripts have require. `options` may be NULL. The
  * policy lasts as long as the state: KV_MISUSE where the module is open already
- * and there are options, since a script may have opened it without. */
+ * and there are options, since a script may have opened it without; and where
+ * another copy of this library has opened it. */
 kv_status kv_lua_open(struct lua_State *L, const kv_lua_options *options,
                       kv_error **error);
 

@@ -124,7 +124,13 @@ static kv_status protect_open(lua_State *L, lua_CFunction body, Call *call,
 static int open_body(lua_State *L) {
   const Call *call = lua_touserdata(L, 1);
   lua_settop(L, 0);
+  if (call->options && kvl_is_open(L))
+    return luaL_error(L, "the module is open already: its policy stays");
   kvl_open_module(L, call->options);
+  if (!kvl_find_state(L))
+    return luaL_error(L,
+                      "another copy of this library has opened the module, "
+                      "and values of the one are none of the other");
   luaL_getsubtable(L, LUA_REGISTRYINDEX, LUA_LOADED_TABLE);
   lua_pushvalue(L, -2);
   lua_setfield(L, -2, "kvcodable");
@@ -132,21 +138,28 @@ static int open_body(lua_State *L) {
   return 1;
 }
 
+/* Copies a program's options, which are fewer where it was built with an older
+ * header; whether they are what this version knows. */
+static int copy_options(const kv_lua_options *given, kv_lua_options *options) {
+  if (given->size < sizeof given->size || given->size > sizeof *options)
+    return 0;
+  memset(options, 0, sizeof *options);
+  memcpy(options, given, given->size);
+  return !(options->policy & ~KVL_POLICIES);
+}
+
 EXPORT kv_status kv_lua_open(struct lua_State *L, const kv_lua_options *options,
                              kv_error **error) {
   Call call = {0};
-  call.options = options;
+  kv_lua_options copy;
   if (!L) return fail(KV_INVALID_ARGUMENT, "the Lua state is NULL", error);
-  if (options &&
-      (options->size != sizeof *options || options->policy & ~KVL_POLICIES))
+  if (options && !copy_options(options, &copy))
     return fail(KV_INVALID_ARGUMENT, "Expected the options of this version",
                 error);
+  call.options = options ? &copy : NULL;
   if (error) *error = NULL;
   if (!lua_checkstack(L, 8))
     return fail(KV_LIMIT_EXCEEDED, "the Lua stack is full", error);
-  if (options && kvl_find_state(L))
-    return fail(KV_MISUSE, "the module is open already: its policy stays",
-                error);
   return protect(L, open_body, &call, 0, 1, error);
 }
 

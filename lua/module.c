@@ -245,13 +245,24 @@ static int make_module(lua_State *L) {
                    lua_gettop(L));
 }
 
+/* Pushes the module's table, or something else where there is none. */
+static int push_module(lua_State *L) {
+  return lua_getfield(L, LUA_REGISTRYINDEX, MODULE_NAME) == LUA_TTABLE;
+}
+
+int kvl_is_open(lua_State *L) {
+  int is_open = push_module(L);
+  lua_pop(L, 1);
+  return is_open;
+}
+
 void kvl_open_module(lua_State *L, const kv_lua_options *options) {
   if (kv_abi_version() < KV_ABI_VERSION)
     luaL_error(L,
                "libkvcodable has version %d of the contract, the module needs "
                "%d",
                (int)kv_abi_version(), KV_ABI_VERSION);
-  if (lua_getfield(L, LUA_REGISTRYINDEX, MODULE_NAME) == LUA_TTABLE) return;
+  if (push_module(L)) return;
   lua_pop(L, 1);
   new_state(L, options);
   lua_pushvalue(L, -1);
@@ -264,6 +275,7 @@ void kvl_open_module(lua_State *L, const kv_lua_options *options) {
 }
 
 __attribute__((visibility("default"))) int luaopen_kvcodable(lua_State *L) {
+  if (!L) return 0;
   kvl_open_module(L, NULL);
   return 1;
 }

@@ -115,6 +115,10 @@ kvl_state *kvl_state_of(lua_State *L);
 /* The state, or NULL where the module is not open. Raises nothing. */
 kvl_state *kvl_find_state(lua_State *L);
 
+/* Whether the module is open, by whichever copy of this library. May raise for
+ * lack of memory. */
+int kvl_is_open(lua_State *L);
+
 /* Pushes the module's table; the options count where it is opened first. */
 void kvl_open_module(lua_State *L, const kv_lua_options *options);
 

@@ -28,6 +28,17 @@ static inline int holds(lua_State *L, const char *script) {
   return good;
 }
 
+/* Whether a call failed as expected, with a message; frees the error. */
+static inline int failed_with(kv_status status, kv_status expected,
+                              kv_error **error) {
+  int good = status == expected && kv_error_status(*error) == expected &&
+             kv_error_message(*error).length > 0;
+  if (!good) printf("# %d: %s\n", status, kv_error_message(*error).data);
+  kv_error_free(*error);
+  *error = NULL;
+  return good;
+}
+
 /* A state with all libraries and the module as `kv`. */
 static inline lua_State *new_state(uint32_t policy) {
   kv_lua_options options = {0};
