@@ -59,6 +59,7 @@ SUITES = {
             busted_counts),
     "store": (["python3", "Tests/Stress/store.py"], plain_counts),
     "processes": (["python3", "Tests/processes.py"], tap_counts),
+    "contract": (["python3", "Tests/contract.py"], tap_counts),
     "hosts": (["python3", "Tests/hosts.py"], tap_counts),
     "crowd": (["python3", "Tests/crowd.py"], tap_counts),
     "examples": (["python3", "Tests/examples.py"], tap_counts),

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Keeps the record of the C contract: functions, layouts of structs, values of constants.
+"""Keeps the record of the C contract: functions, layouts of structs with the types of their members,
+values of constants.
 
     contract.py           compares the headers with include/contract.txt
     contract.py --write   records them; refuses a break without a raised version
@@ -30,8 +31,8 @@ def measuring_program(name):
         lines.append(f'printf("{constant} = %lld\\n", (long long)({constant}));')
     for struct, members in header.structs([name]).items():
         lines.append(f'printf("{struct} %zu:", sizeof({struct}));')
-        for member in members:
-            lines.append(f'printf(" {member} %zu+%zu", offsetof({struct}, {member}), '
+        for mark, (kind, member) in zip([""] + [","] * len(members), members):
+            lines.append(f'printf("{mark} {kind} {member} %zu+%zu", offsetof({struct}, {member}), '
                          f"sizeof((({struct} *)0)->{member}));")
         lines.append('printf("\\n");')
     return "\n".join(lines + ["return 0;", "}"])
@@ -63,9 +64,9 @@ def holds(old, new):
     """Whether a recorded line still holds: it is there, or it is an options struct that grew at its end."""
     if old in new:
         return True
-    found = re.match(r"(\w+) \d+:( size 0\+8 .*)", old)
+    found = re.match(r"(\w+) \d+:( size_t size 0\+8, .*)", old)
     return found is not None and any(
-        re.match(rf"{found[1]} \d+:{re.escape(found[2])} ", line) for line in new)
+        re.match(rf"{found[1]} \d+:{re.escape(found[2])}, ", line) for line in new)
 
 
 def is_version(line):

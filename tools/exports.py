@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Checks that header, export list, library and C tests name the same functions.
+"""Checks that headers, export list, library and C tests name the same functions, and so do the Lua module and its.
 
-    exports.py --write   makes include/kvcodable.map from the headers
-    exports.py LIBRARY   compares the four, and fails where they differ
+    exports.py --write          makes include/kvcodable.map from the headers
+    exports.py LIBRARY MODULE   compares them, and fails where they differ
 """
 import re
 import subprocess
@@ -13,8 +13,8 @@ import header
 MAP = header.INCLUDE / "kvcodable.map"
 
 
-def declared():
-    return {function.name for function in header.functions()}
+def declared(headers=header.EXPORTED):
+    return {function.name for function in header.functions(headers)}
 
 
 def listed():
@@ -35,7 +35,7 @@ def exported(library):
 def called():
     """The functions that a C test calls by name; what is generated for NULLs does not count."""
     text = "".join(path.read_text() for path in (header.ROOT / "Tests/C").glob("*.c"))
-    return set(re.findall(r"\b(kv_\w+)\(", text))
+    return set(re.findall(r"\b(kv_\w+|luaopen_\w+)\(", text))
 
 
 def write():
@@ -45,24 +45,28 @@ def write():
     MAP.write_text("\n".join(lines) + "\n")
 
 
-def compare(library):
-    sets = {"headers": declared(), "kvcodable.map": listed(), library: exported(library)}
+def compare(sets):
+    """Whether sets of names by their places are the same, and all of them are called by C tests."""
     everything = set().union(*sets.values())
     sets["any C test"] = called()
-    failed = False
-    for name in sorted(everything):
-        absent = [where for where, names in sets.items() if name not in names]
-        if absent:
-            failed = True
-            print(f"{name}: not in {', '.join(absent)}")
-    print(f"{len(everything)} functions" + ("" if failed else ", the same in headers, export list, library and tests"))
-    return 1 if failed else 0
+    absent = {name: [where for where, names in sets.items() if name not in names] for name in sorted(everything)}
+    for name, places in absent.items():
+        if places:
+            print(f"{name}: not in {', '.join(places)}")
+    are_same = not any(absent.values())
+    print(f"{len(everything)} functions" + (f", the same in {', '.join(sets)}" if are_same else ""))
+    return are_same
+
+
+def compare_all(library, module):
+    are_same = compare({"headers": declared(), "kvcodable.map": listed(), library: exported(library)})
+    return compare({"kvcodable_lua.h": declared(["kvcodable_lua.h"]), module: exported(module)}) and are_same
 
 
 if __name__ == "__main__":
     if sys.argv[1:] == ["--write"]:
         write()
-    elif len(sys.argv) == 2:
-        sys.exit(compare(sys.argv[1]))
+    elif len(sys.argv) == 3:
+        sys.exit(0 if compare_all(*sys.argv[1:]) else 1)
     else:
         sys.exit(__doc__)

@@ -52,7 +52,7 @@ def functions(headers=EXPORTED):
         CALLBACKS.update(re.findall(r"typedef \w+ \(\*(\w+)\)", text))
         text = re.sub(r"static inline.*?\n}", "", text, flags=re.S)
         text = re.sub(r"typedef[^;{]*\([^;]*;", "", text)
-        for kind, name, arguments in re.findall(r"([\w ]+?[\s*]+)\b(kv_\w+)\s*\(([^)]*)\);", text):
+        for kind, name, arguments in re.findall(r"([\w ]+?[\s*]+)\b((?:kv|luaopen)_\w+)\s*\(([^)]*)\);", text):
             arguments = [] if arguments.strip() == "void" else arguments.split(",")
             kind = " ".join(kind.split()).replace(" *", "*")
             result.append(Function(name, kind, tuple(map(_parameter, arguments))))
@@ -60,11 +60,11 @@ def functions(headers=EXPORTED):
 
 
 def structs(headers=EXPORTED):
-    """Every struct with members: its name and theirs."""
+    """Every struct with members: its name, and their types and names."""
     result = {}
     for header in headers:
         for body, name in re.findall(r"typedef struct \w+ \{(.*?)\} (\w+);", code(header), flags=re.S):
-            result[name] = [_parameter(line).name for line in body.split(";") if line.strip()]
+            result[name] = [_parameter(line) for line in body.split(";") if line.strip()]
     return result
 
 

@@ -1,0 +1,130 @@
+#!/usr/bin/env python3
+"""The recorded contract, and that what breaks it is refused: headers are changed in a copy of the tree. Prints TAP."""
+import re
+import shutil
+import tempfile
+from pathlib import Path
+
+from tap import ROOT, check, finish, run
+
+# What breaks programs: a header, what is replaced in it and by what, and what the refusal names.
+BREAKS = [
+    ("kvcodable.h", "  int64_t index;\n} kv_step;", "  int32_t index;\n} kv_step;", "kv_step 24:"),
+    ("kvcodable.h", "  int64_t index;\n} kv_step;", "  double index;\n} kv_step;", "kv_step 24:"),
+    ("kvcodable.h", "  kv_str key;\n  int64_t index;", "  int64_t index;\n  kv_str key;", "kv_step 24:"),
+    ("kvcodable.h", "  uint64_t position;\n", "  uint64_t position, more;\n", "kv_cursor 16:"),
+    ("kvcodable.h", "  int read_only;\n", "  int read_only;\n  int added;\n", "kv_store_options 112:"),
+    ("kvcodable.h", "  const kv_tree *arguments;", "  kv_tree *const arguments;", "kv_store_options 112:"),
+    ("kvcodable_lua.h", "  uint32_t policy;\n", "  uint64_t policy;\n", "kv_lua_options 24:"),
+    ("kvcodable_nodes.h", "  uint32_t head; ", "  uint64_t head; ", "kv_node 16:"),
+    ("kvcodable.h", "KV_ABSENT = 1,", "KV_ABSENT = 2,", "KV_ABSENT = 1"),
+    ("kvcodable.h", "  KV_REFUSED = -18, ", "", "KV_REFUSED = -18"),
+    ("kvcodable.h", "#define KV_KEEP_OLD 2u", "#define KV_KEEP_OLD 8u", "KV_KEEP_OLD = 2"),
+    ("kvcodable.h", "void kv_tree_free(kv_tree *tree);", "", "void kv_tree_free(kv_tree*)"),
+    ("kvcodable.h", "size_t kv_cursor_count(", "int64_t kv_cursor_count(", "size_t kv_cursor_count("),
+    ("kvcodable.h", "int kv_tree_equal(const kv_tree *left,", "int kv_tree_equal(kv_tree *left,", "int kv_tree_equal("),
+    ("kvcodable.h", "int (*kv_check)(void *context,", "int (*kv_check)(int context,", "int (*kv_check)("),
+    ("kvcodable_lua.h", "int luaopen_kvcodable(struct lua_State *L);", "", "int luaopen_kvcodable("),
+]
+# What may be added; it has to be recorded all the same.
+ADDITIONS = [
+    ("kvcodable.h", "#define KV_KEEP_OLD 2u", "#define KV_KEEP_OLD 2u\n#define KV_KEEP_MORE 8u"),
+    ("kvcodable.h", "void kv_tree_free(kv_tree *tree);", "void kv_tree_free(kv_tree *tree);\nint kv_more(void);"),
+    ("kvcodable.h", "  const kv_type *schema;\n}", "  const kv_type *schema;\n  int added;\n}"),
+    ("kvcodable_lua.h", "it */\n} kv_lua_options;", "it */\n  int added;\n} kv_lua_options;"),
+]
+VERSIONS = {"kvcodable.h": "KV_ABI_VERSION", "kvcodable_nodes.h": "KV_NODES_VERSION"}
+
+
+class Tree:
+    """A copy of what the tools read."""
+
+    def __init__(self, folder):
+        self.folder = folder
+        for name in ("include", "tools", "Tests/C"):
+            shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
+
+    def change(self, name, old, new):
+        path = self.folder / "include" / name
+        text = path.read_text()
+        found = text.count(old) == 1
+        path.write_text(text.replace(old, new))
+        return found
+
+    def contract(self, *arguments):
+        return run("python3", self.folder / "tools/contract.py", *arguments)
+
+    def restore(self):
+        shutil.copytree(ROOT / "include", self.folder / "include", dirs_exist_ok=True)
+
+    def record(self):
+        return (self.folder / "include/contract.txt").read_text()
+
+
+def breaks(tree):
+    for name, old, new, told in BREAKS:
+        found = tree.change(name, old, new)
+        what = " ".join(told.split())
+        for arguments in ([], ["--write"]):
+            before = tree.record()
+            good, output = tree.contract(*arguments)
+            check(found and not good and f"no longer so: {told}" in output and tree.record() == before,
+                  f"a change of {what} is refused {' '.join(arguments)}", output)
+        tree.restore()
+
+
+def raised(tree):
+    """With a raised version, a break may be recorded, and must be."""
+    for name, version in VERSIONS.items():
+        _, old, new, told = next(one for one in BREAKS if one[0] == name)
+        tree.change(name, old, new)
+        tree.change(name, f"#define {version} 1", f"#define {version} 2")
+        good, output = tree.contract()
+        check(not good and "differs from its record" in output, f"a break of {told} has to be recorded", output)
+        good, output = tree.contract("--write")
+        check(good and tree.contract()[0], "and may be where the version is raised", output)
+        tree.restore()
+
+
+def additions(tree):
+    for name, old, new in ADDITIONS:
+        found = tree.change(name, old, new)
+        what = re.sub(r"\s+", " ", new)
+        good, output = tree.contract()
+        check(found and not good and "no longer so" not in output, f"has to be recorded: {what}", output)
+        good, output = tree.contract("--write")
+        check(good and tree.contract()[0], "and may be, with the version as it is", output)
+        tree.restore()
+
+
+def exports(tree):
+    libraries = [ROOT / "build/libkvcodable.so", ROOT / "build/kvcodable.so"]
+
+    def compare():
+        return run("python3", tree.folder / "tools/exports.py", *libraries)
+
+    good, output = compare()
+    check(good, "headers, export list, libraries and C tests name the same functions", output)
+    for name, line in {"kvcodable.h": "int kv_more(void);", "kvcodable_lua.h": "int kv_lua_more(void);"}.items():
+        tree.change(name, "#ifdef __cplusplus\n}", f"{line}\n#ifdef __cplusplus\n}}")
+        good, output = compare()
+        check(not good and "_more: not in " in output, f"a function of {name} that is nowhere else is found", output)
+        tree.restore()
+
+
+def main():
+    folder = Path(tempfile.mkdtemp())
+    try:
+        tree = Tree(folder / "tree")
+        good, output = tree.contract()
+        check(good, "the headers are what the record says", output)
+        breaks(tree)
+        raised(tree)
+        additions(tree)
+        exports(tree)
+    finally:
+        shutil.rmtree(folder)
+    finish()
+
+
+main()
