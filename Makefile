@@ -120,7 +120,7 @@ install: lib
 	  sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@VERSION@|$(VERSION)|' \
 	    -e 's|@LIBDIR@|$(LIBDIR:$(PREFIX)/%=$${prefix}/%)|' \
 	    -e 's|@INCLUDEDIR@|$(INCLUDEDIR:$(PREFIX)/%=$${prefix}/%)|' include/$$name.pc.in \
-	    > $(DESTDIR)$(LIBDIR)/pkgconfig/$$name.pc; \
+	    | install -m 644 /dev/stdin $(DESTDIR)$(LIBDIR)/pkgconfig/$$name.pc; \
 	done
 
 clean:

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """Stages an install as a packager does, and uses nothing but what is there. Prints TAP."""
+import os
 import re
 import shutil
 import tempfile
@@ -28,6 +29,8 @@ def staged(stage, prefix, libraries):
     good, output = run("make", "-s", "-o", "lib", "install", f"DESTDIR={stage}", f"PREFIX={prefix}",
                        f"LIBDIR={libraries}", cwd=ROOT)
     check(good, f"make install stages {libraries}", output)
+    private = [str(path) for path in stage.rglob("*") if not path.is_symlink() and path.stat().st_mode & 0o044 != 0o044]
+    check(not private, "for everybody to read, whatever the umask", "\n".join(private))
     files = sorted(str(path.relative_to(stage)) for path in stage.rglob("*") if not path.is_dir())
     return files
 
@@ -73,6 +76,7 @@ def readme_listing():
 
 
 def main():
+    os.umask(0o077)
     folder = Path(tempfile.mkdtemp()).resolve()
     try:
         shutil.copy(ROOT / "Tests/Packages/c/main.c", folder)
