@@ -99,10 +99,12 @@ typedef struct kv_shape kv_shape;
 
 /* Gives the shape of `count` keys, in the order in which values will come.
  * KV_INVALID_VALUE for a key that is not UTF-8 or stands twice,
- * KV_LIMIT_EXCEEDED for none or more than 4,096, or 1 MB of text. The caller
- * frees it; values that were set outlive it. From any thread. */
+ * KV_LIMIT_EXCEEDED for none or more than 4,096, or 1 MB of text. From any
+ * thread. */
 kv_status kv_shape_new(const kv_str *keys, size_t count, kv_shape **shape,
                        kv_error **error);
+
+/* Frees a shape; values that were set with it stay. */
 void kv_shape_free(kv_shape *shape);
 
 /* As kv_store_set_nodes, of a dictionary with the shape's keys: `values` are as
@@ -123,6 +125,8 @@ typedef struct kv_lease kv_lease;
 kv_status kv_store_get_view(const kv_store *store, const kv_step *path,
                             size_t path_count, const kv_type *type,
                             kv_view *view, kv_lease **lease, kv_error **error);
+
+/* Frees a lease: its view ends with it. */
 void kv_lease_free(kv_lease *lease);
 
 /* Gives an error with this message and path, for code that reports in the
