@@ -20,7 +20,7 @@ struct fixture {
   size_t out_size;
 } g;
 
-static void begin_row(void) {
+static void make_row(void) {
   memset(&g, 0, sizeof g);
   g.L = new_state(0);
   g.store = new_store("{\"window\": {\"width\": 7}}");
@@ -30,7 +30,7 @@ static void begin_row(void) {
   CHECK(kv_lua_push_store(g.L, g.store, NULL, 0, 0, NULL) == KV_OK);
 }
 
-static void end_row(void) {
+static void free_row(void) {
   kv_tree_free(g.out_tree);
   kv_store_free(g.out_store);
   kv_tree_free(g.tree);

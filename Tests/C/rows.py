@@ -8,7 +8,8 @@ call with NULL in its place, and for each other argument calls with values that 
 FOLDER/lua_null_rows.h has the same for kvcodable_lua.h. The remaining arguments are good ones. A function that takes
 something of which this script knows no good value fails the build, so that no function comes without its rows. What a
 NULL gives follows from the header's conventions: a pointer that is only read must be there, an output need not be.
-Where a function says otherwise, it stands in ABSENT_IS_FINE or NEEDED below.
+Where a function says otherwise, it stands in ABSENT_IS_FINE or NEEDED below. Whatever the row, told() looks at the error
+that the call gave: there is one of the same status where that is negative, and none where it is not.
 """
 import sys
 from pathlib import Path
@@ -102,12 +103,16 @@ def outrageous(parameter):
 def call(function, place, value):
     values = [value if index == place else good(function, one) for index, one in enumerate(function.parameters)]
     result = f"{function.name}({', '.join(values)})"
+    if "&g.error" in values:
+        result = f"told({result})"
     is_given = function.result.endswith("*") and not function.result.startswith("const")
     return f"{function.result[:-1]}_free({result})" if is_given else result
 
 
 def rows(headers=header.EXPORTED):
     for function in header.functions(headers):
+        if function.result == "kv_status":
+            yield f"ACCEPTED(whole, {call(function, None, None)})"
         for place, parameter in enumerate(function.parameters):
             if parameter.is_pointer or parameter.type == "kv_str":
                 yield f"{outcome(function, parameter)}({parameter.name}, {call(function, place, nothing(parameter))})"
