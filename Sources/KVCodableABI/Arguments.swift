@@ -19,7 +19,9 @@ extension kv_str {
     @inline(__always)
     private func bytes(_ name: String, upTo most: Int) throws(Failure) -> UnsafeRawBufferPointer {
         guard let data else {
-            guard length == 0 else { throw .invalidArgument("\(name) is NULL with a length of \(length)") }
+            guard length == 0 else {
+                throw .invalidArgument("\(name) is NULL with a length of \(UInt(bitPattern: length))")
+            }
             return UnsafeRawBufferPointer(start: nil, count: 0)
         }
         guard 0...most ~= length else { throw .invalidArgument("\(name) has an impossible length") }
@@ -41,9 +43,9 @@ extension kv_str {
 /// The path that a C program gave as an array of steps.
 func path(_ steps: UnsafePointer<kv_step>?, _ count: Int) throws(Failure) -> PropertyListPath {
     guard count != 0 else { return [] }
-    guard let steps else { throw .invalidArgument("path is NULL with \(count) steps") }
+    guard let steps else { throw .invalidArgument("path is NULL with \(UInt(bitPattern: count)) steps") }
     guard 1...PropertyListLimits.maximumDepth ~= count else {
-        throw Failure(KV_LIMIT_EXCEEDED, "A path of \(count) steps is longer than any tree is deep")
+        throw Failure(KV_LIMIT_EXCEEDED, "A path of \(UInt(bitPattern: count)) steps is longer than any tree is deep")
     }
     var result: [PropertyListPath.Step] = []
     result.reserveCapacity(count)
@@ -60,7 +62,7 @@ func sized<Options: BitwiseCopyable>(
 ) throws(Failure) -> Options {
     let known = MemoryLayout<Options>.size
     guard size >= MemoryLayout<Int>.size, size <= known else {
-        throw .invalidArgument("Expected options with a size up to \(known), found \(size)")
+        throw .invalidArgument("Expected options with a size up to \(known), found \(UInt(bitPattern: size))")
     }
     return withUnsafeTemporaryAllocation(of: Options.self, capacity: 1) { copy in
         let bytes = UnsafeMutableRawBufferPointer(copy)

@@ -41,7 +41,8 @@ private func suites(_ given: kv_store_options) throws(Failure) -> [String] {
     guard given.suite_count != 0 else { return [] }
     guard let suites = given.suites else { throw .invalidArgument("suites is NULL") }
     guard 1...maximumSuites ~= given.suite_count else {
-        throw .invalidArgument("Expected at most \(maximumSuites) suites, found \(given.suite_count)")
+        let found = UInt(bitPattern: given.suite_count)
+        throw .invalidArgument("Expected at most \(maximumSuites) suites, found \(found)")
     }
     return try UnsafeBufferPointer(start: suites, count: given.suite_count).map { suite throws(Failure) in
         try suite.string("a suite")

@@ -218,6 +218,7 @@ static void lengths(void) {
   kv_step path[2] = {kv_key("a"), {long_key, 0}};
   kv_tree *tree = parse("{\"a\": {}}");
   kv_builder *builder = kv_builder_new();
+  kv_store_options options = store_options(KV_ENGINE_MEMORY);
   kv_error *error = NULL;
   store = new_store("{\"a\": {}}");
   CHECK(kv_store_set_integer(store, path, 2, 1, &error) == KV_INVALID_ARGUMENT);
@@ -226,6 +227,17 @@ static void lengths(void) {
   CHECK(kv_store_set_integer(store, path + 1, 1, 1, NULL) ==
         KV_INVALID_ARGUMENT);
   CHECK(kv_tree_set(tree, path, 2, tree, NULL, NULL) == KV_INVALID_ARGUMENT);
+  CHECK(kv_store_get_integer(store, path, SIZE_MAX, NULL, &error) ==
+        KV_LIMIT_EXCEEDED);
+  CHECK(error_says(error, KV_LIMIT_EXCEEDED,
+                   "A path of 18446744073709551615 steps is longer than any "
+                   "tree is deep"));
+  options.size = SIZE_MAX;
+  CHECK(kv_store_open_file(kv_string("x"), &options, NULL, &error) ==
+        KV_INVALID_ARGUMENT);
+  CHECK(error_says(error, KV_INVALID_ARGUMENT,
+                   "Expected options with a size up to 112, found "
+                   "18446744073709551615"));
   CHECK(kv_store_set_string(store, path, 1, long_key, NULL) ==
         KV_LIMIT_EXCEEDED);
   CHECK(kv_builder_data(builder, long_key, NULL) == KV_LIMIT_EXCEEDED);
