@@ -391,7 +391,8 @@ void kv_registry_free(kv_registry *registry);
  *
  * A field may be absent where it has `?` or a default. @key(...) names its key
  * in the file, which is what paths go by. KV_INVALID_TYPE, with line and
- * column, when the text is wrong or a name already means something else. */
+ * column, when the text is wrong; also when a name already means something
+ * else. */
 kv_status kv_registry_declare(kv_registry *registry, kv_str text,
                               kv_error **error);
 
@@ -591,9 +592,9 @@ kv_status kv_store_file(const kv_store *store, kv_bytes *file,
 kv_status kv_store_get(const kv_store *store, const kv_step *path, size_t steps,
                        const kv_type *type, kv_tree **value, kv_error **error);
 
-/* Scalars without a tree. KV_TYPE_MISMATCH when the value is of another kind:
- * nothing is converted, but that a real reads every number. A string is
- * given. */
+/* Scalars without a tree. KV_ABSENT when there is none; KV_TYPE_MISMATCH when
+ * the value is of another kind: nothing is converted, but that a real reads
+ * every number. A string is given. */
 kv_status kv_store_get_boolean(const kv_store *store, const kv_step *path,
                                size_t steps, int *value, kv_error **error);
 kv_status kv_store_get_integer(const kv_store *store, const kv_step *path,
@@ -684,7 +685,8 @@ kv_status kv_store_export(const kv_store *store, kv_format format,
                           kv_bytes *bytes, kv_error **error);
 
 /* Sets the entries of a property list of any format, all or none; of a keyed
- * archive those of its plain value. */
+ * archive those of its plain value. KV_CORRUPT where the bytes are none, and
+ * KV_INVALID_VALUE where it is no dictionary. */
 kv_status kv_store_import(kv_store *store, kv_str bytes, kv_error **error);
 
 /* Replaces what `target` has by what `store` has, whatever their engines. */

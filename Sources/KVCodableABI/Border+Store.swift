@@ -192,11 +192,12 @@ func write(
     _ flags: UInt32
 ) throws -> Int {
     let path = try path(steps, count)
+    let options = try encodeOptions(flags)
     guard let type = Handle.borrow(type, as: TypeHandle.self)?.type else {
         try storage.set(value, at: path)
         return 0
     }
-    return try storage.set(value, at: path, as: type, options: try encodeOptions(flags))
+    return try storage.set(value, at: path, as: type, options: options)
 }
 
 /// As the above: of one key, without making a path.
@@ -208,12 +209,12 @@ func write(
     let held = store.setsFreely ? nil : Unmanaged.passRetained(store)
     defer { held?.release() }
     guard let key = try onlyKey(steps, count) else { return try write(store, steps, count, value, type, flags) }
+    let options = try encodeOptions(flags)
     guard let type else {
         try store.set(consume value, forBytes: key, check: checkUTF8)
         return 0
     }
     try checkUTF8(key)
-    let options = try encodeOptions(flags)
     return try Handle.lend(type, as: TypeHandle.self) {
         try store.set(value, forUTF8Key: key, as: $0.type, options: options)
     }

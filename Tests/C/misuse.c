@@ -5,6 +5,7 @@
 #include <pthread.h>
 
 #include "check.h"
+#include "kvcodable_nodes.h"
 
 static kv_store *store;
 static kv_watch *watches[2];
@@ -247,6 +248,29 @@ static void lengths(void) {
   kv_tree_free(tree);
 }
 
+/* Flags that do not exist mean nothing, with a type and without. */
+static void flags(void) {
+  kv_step path[2] = {kv_key("a"), kv_key("b")};
+  kv_tree *tree = integer_tree(1);
+  kv_node node = {KV_NODE_INTEGER, 0, 1};
+  kv_transaction *transaction = NULL;
+  store = new_store("{\"a\": {}}");
+  for (size_t steps = 1; steps <= 2; steps++) {
+    CHECK(kv_store_set(store, path, steps, tree, NULL, 64, NULL) ==
+          KV_INVALID_ARGUMENT);
+    CHECK(kv_store_set_nodes(store, path, steps, &node, 1, NULL, 0, NULL, 64,
+                             NULL, NULL) == KV_INVALID_ARGUMENT);
+  }
+  CHECK(kv_store_begin(store, 1, &transaction, NULL) == KV_OK);
+  CHECK(kv_transaction_set(transaction, path, 1, tree, NULL, 64, NULL) ==
+        KV_INVALID_ARGUMENT);
+  CHECK(kv_transaction_commit(transaction, NULL) == KV_OK);
+  CHECK(kv_store_get_integer(store, path, 2, NULL, NULL) == KV_ABSENT);
+  CHECK(kv_store_set(store, path, 2, tree, NULL, KV_REPLACE, NULL) == KV_OK);
+  kv_store_free(store);
+  kv_tree_free(tree);
+}
+
 int main(void) {
   make_folder();
   check_that_closes();
@@ -255,6 +279,7 @@ int main(void) {
   transactions();
   places();
   lengths();
+  flags();
   remove_folder();
   return finish_checks();
 }

@@ -117,7 +117,8 @@ def rows(headers=header.EXPORTED):
             if parameter.is_pointer or parameter.type == "kv_str":
                 yield f"{outcome(function, parameter)}({parameter.name}, {call(function, place, nothing(parameter))})"
             for value in outrageous(parameter):
-                yield f"SURVIVED({parameter.name}, {call(function, place, value)})"
+                is_refused = parameter.name == "flags" and function.result == "kv_status"
+                yield f"{'REFUSED' if is_refused else 'SURVIVED'}({parameter.name}, {call(function, place, value)})"
 
 
 header.functions()  # the callbacks' names must be known first
