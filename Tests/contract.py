@@ -33,6 +33,7 @@ ADDITIONS = [
     ("kvcodable.h", "  const kv_type *schema;\n}", "  const kv_type *schema;\n  int added;\n}"),
     ("kvcodable_lua.h", "it */\n} kv_lua_options;", "it */\n  int added;\n} kv_lua_options;"),
 ]
+LIBRARIES = [ROOT / "build/libkvcodable.so", ROOT / "build/kvcodable.so"]
 VERSIONS = {"kvcodable.h": "KV_ABI_VERSION", "kvcodable_nodes.h": "KV_NODES_VERSION"}
 
 
@@ -97,11 +98,18 @@ def additions(tree):
         tree.restore()
 
 
-def exports(tree):
-    libraries = [ROOT / "build/libkvcodable.so", ROOT / "build/kvcodable.so"]
+def names():
+    """A program finds no library of another version of the contract."""
+    abi = re.search(r"#define KV_ABI_VERSION (\d+)", (ROOT / "include/kvcodable.h").read_text())[1]
+    for library, name in zip(LIBRARIES, ("libkvcodable", "libkvcodable_lua")):
+        _, output = run("objdump", "-p", library)
+        check(re.search(rf"SONAME +{name}\.so\.{abi}\n", output), f"{name} has the contract's version in its name",
+              output)
 
+
+def exports(tree):
     def compare():
-        return run("python3", tree.folder / "tools/exports.py", *libraries)
+        return run("python3", tree.folder / "tools/exports.py", *LIBRARIES)
 
     good, output = compare()
     check(good, "headers, export list, libraries and C tests name the same functions", output)
@@ -122,6 +130,7 @@ def main():
         raised(tree)
         additions(tree)
         exports(tree)
+        names()
     finally:
         shutil.rmtree(folder)
     finish()
