@@ -6,6 +6,7 @@ arguments, and returns what the last one returns.
 
 They are compiled in each Lua state, so lines of comments are left empty, and
 none begins with spaces: no long string may go over several lines in these files.
+A line there is a line here, so that a change of one is one.
 """
 import pathlib
 import re
@@ -30,6 +31,6 @@ lines = ["/* Made from the Lua files of this folder by embed.py. Do not edit. */
 for name, files in CHUNKS.items():
     data = chunk(files)
     lines.append(f"static const unsigned char {name}_chunk[] = {{")
-    lines += ["  " + ",".join(map(str, data[start:start + 18])) + "," for start in range(0, len(data), 18)]
+    lines += ["  " + ",".join(map(str, line)) + "," for line in data.splitlines(keepends=True)]
     lines.append("};")
 pathlib.Path(sys.argv[1]).write_text("\n".join(lines) + "\n")
