@@ -41,13 +41,15 @@ def multiple(number):
 
 
 def rows(part):
-    """The part's rows; of several runs that of the median, which goes by ours as a multiple of the first peer."""
+    """The part's rows; of several runs ours of the median, and peers by the medians of their ratios to ours."""
     runs = {}
     for row in printed(part):
         runs.setdefault(row["name"], []).append(row)
     for found in runs.values():
-        found.sort(key=lambda row: row["ours"] / next(iter(row["peers"].values()), 1))
-        yield found[len(found) // 2]
+        ours = statistics.median_low(row["ours"] for row in found)
+        peers = {peer: ours * statistics.median(row["peers"][peer] / row["ours"] for row in found)
+                 for peer in found[0]["peers"]}
+        yield {**found[0], "ours": ours, "peers": peers}
 
 
 def printed(part):

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """What `require "kvcodable"` costs over bare lua5.4, in time and in memory. Prints rows (report.py)."""
+import random
 import statistics
 import subprocess
 import time
 
-RUNS = 60
+RUNS = 100
 # The peak of resident memory, as the interpreter itself finds it.
 PEAK = "for line in io.lines '/proc/self/status' do local n = line:match 'VmHWM:%s*(%d+)' if n then print(n) end end"
 
@@ -24,11 +25,12 @@ def peak(script):
 def main():
     scripts = {"bare": "", "ours": "require 'kvcodable'", "cjson": "require 'cjson'",
                "typed": "local kv = require 'kvcodable' kv.encode({ 1 }, '[Int]')"}
-    times, sizes = ({name: [] for name in scripts} for _ in range(2))
+    times = {name: [] for name in scripts}
     for _ in range(RUNS):
-        for name, script in scripts.items():
-            times[name].append(seconds(script))
-            sizes[name].append(peak(script))
+        # In another order each time: a process is slower behind one that has used much memory.
+        for name in random.sample(list(scripts), len(scripts)):
+            times[name].append(seconds(scripts[name]))
+    sizes = {name: [peak(script) for _ in range(RUNS // 4)] for name, script in scripts.items()}
     bare, size = statistics.median(times["bare"]), statistics.median(sizes["bare"])
     over = {name: (statistics.median(times[name]) - bare, statistics.median(sizes[name]) - size) for name in scripts}
     print(f"row\trequire, over bare lua5.4\tms\t{over['ours'][0] * 1e3:.3f}\trequire of lua-cjson={over['cjson'][0] * 1e3:.3f}")

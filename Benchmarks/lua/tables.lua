@@ -127,17 +127,20 @@ local function measure(shape)
     end
     rounds[i] = round
   end
-  -- The round of the median ratio: what disturbs the machine for a while slows
-  -- all of a round, but not always as many of ours as of the floor's.
-  table.sort(rounds, function(a, b)
-    return a.ours / a.floor < b.ours / b.floor
-  end)
-  local round = rounds[(#rounds + 1) // 2]
-  local row = { "row", name, "µs", ("%.3f"):format(round.ours * 1e6),
-    ("floor=%.3f"):format(round.floor * 1e6) }
-  for _, peer in ipairs(serializers) do
-    row[#row + 1] = ("%s=%.3f"):format(peer[1], round[peer[1]] * 1e6)
+  -- Ours of the median round, and the others as many times as long as they took
+  -- in the median of their ratios: what disturbs the machine for a while slows
+  -- all of a round, but not always as many of ours as of another's.
+  local times = {}
+  for i, round in ipairs(rounds) do times[i] = round.ours end
+  local ours_took = median(times)
+  local row = { "row", name, "µs", ("%.3f"):format(ours_took * 1e6) }
+  local function add(peer)
+    local ratios = {}
+    for i, round in ipairs(rounds) do ratios[i] = round[peer] / round.ours end
+    row[#row + 1] = ("%s=%.3f"):format(peer, ours_took * median(ratios) * 1e6)
   end
+  add "floor"
+  for _, peer in ipairs(serializers) do add(peer[1]) end
   print(table.concat(row, "\t"))
 end
 
