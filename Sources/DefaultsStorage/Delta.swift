@@ -9,6 +9,19 @@ struct PathOperation: Sendable {
     var value: PropertyList?
 }
 
+/// Where a value stands, while its domain's lock is held: without a reference, since counting those would be most of
+/// the time of a look.
+struct ValuePlace {
+    let document: Unmanaged<Document>
+    let index: Int
+
+    var value: PropertyList { PropertyList(document: document.takeUnretainedValue(), index: index) }
+
+    var node: kv_node {
+        document._withUnsafeGuaranteedRef { $0.nodes[index] }
+    }
+}
+
 /// A value that was changed by paths.
 struct EditedValue {
     /// What the changes made of the value that was there.
@@ -38,14 +51,6 @@ final class Delta: @unchecked Sendable {
 
     var isEmpty: Bool { entries.isEmpty }
 
-    /// The value of `key` where it was set as a whole, which is what most entries are; nil where more is to be looked
-    /// at, or elsewhere. Only for a delta that is not frozen.
-    @inline(__always)
-    func wholeValue(_ key: UnsafeBufferPointer<UInt8>) -> PropertyList? {
-        guard case .set(let list)? = entries.valueInPlace(key) else { return nil }
-        return list
-    }
-
     @inline(__always)
     func find(_ key: UnsafeBufferPointer<UInt8>) -> Int? { entries.find(key) }
 
@@ -53,11 +58,11 @@ final class Delta: @unchecked Sendable {
     @inline(__always)
     func findInPlace(_ key: UnsafeBufferPointer<UInt8>) -> Int? { entries.findInPlace(key) }
 
-    /// The node of entry `index`'s value; nil where that was not set as a whole.
+    /// Where entry `index`'s value stands; nil where that was not set as a whole.
     @inline(__always)
-    func node(at index: Int) -> kv_node? {
+    func place(at index: Int) -> ValuePlace? {
         guard case .set(let list) = entries[index] else { return nil }
-        return list.node
+        return ValuePlace(document: Unmanaged.passUnretained(list.document), index: list.index)
     }
 
     func set(_ value: PropertyList, for key: UnsafeBufferPointer<UInt8>) {

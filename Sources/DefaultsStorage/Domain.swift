@@ -85,46 +85,56 @@ extension Domain {
         return try storedValue(key, steps)
     }
 
-    /// The value of a top-level key, without references to what the lock keeps alive.
-    @inline(__always)
+    /// The value of a top-level key.
     func value(_ key: UnsafeBufferPointer<UInt8>, _ handle: HandleState) throws(DefaultsError) -> PropertyList? {
         lock.lock()
-        if !handle.isClosed, open == nil {
-            if let value = borrowedDelta._withUnsafeGuaranteedRef({ $0.wholeValue(key) }) {
-                lock.unlock()
-                return value
-            }
-            if isSettled {
-                let value = base[utf8: key]
-                lock.unlock()
-                return value
-            }
-        }
         defer { lock.unlock() }
-        try handle.checkOpen()
-        return try storedValue(key, [])
+        switch look(for: key, handle) {
+        case .found(let place): return place.value
+        case .absent: return nil
+        case .elsewhere:
+            try handle.checkOpen()
+            return try storedValue(key, [])
+        }
     }
 
-    /// The node of a top-level key's value, which is all of a scalar that is a number; nil where more has to be looked
-    /// at. Without a reference to anything: counting them would be most of the time.
+    /// The node of a top-level key's value, which is all of a scalar that is a number; nil where there is none, or
+    /// more has to be looked at.
     func node(_ key: UnsafeBufferPointer<UInt8>, _ handle: HandleState) -> kv_node? {
         lock.lock()
         defer { lock.unlock() }
-        guard !handle.isClosed, open == nil else { return nil }
-        let delta = borrowedDelta._withUnsafeGuaranteedRef { delta in delta.findInPlace(key).map { delta.node(at: $0) }
-        }
-        if let node = delta ?? Self.node(key, frozen) ?? Self.node(key, settled) { return node }
-        let root = base.index
-        return borrowedBase._withUnsafeGuaranteedRef { document in
-            document.index(ofUTF8Key: key, inValueAt: root).map { document.nodes[$0] }
-        }
+        guard case .found(let place) = look(for: key, handle) else { return nil }
+        return place.node
     }
 
-    /// The node of a delta's value of `key`, which may not be known; nil when it has none.
+    /// What a look at a key finds.
+    private enum Look {
+        case found(ValuePlace)
+        case absent
+        /// The handle is closed, a transaction is open, or the value was taken away or changed inside.
+        case elsewhere
+    }
+
+    /// Looks for a key's value where it was set or stored as a whole, with the lock held.
     @inline(__always)
-    private static func node(_ key: UnsafeBufferPointer<UInt8>, _ delta: Delta?) -> kv_node?? {
+    private func look(for key: UnsafeBufferPointer<UInt8>, _ handle: HandleState) -> Look {
+        guard !handle.isClosed, open == nil else { return .elsewhere }
+        let changed = borrowedDelta._withUnsafeGuaranteedRef { delta in
+            delta.findInPlace(key).map { delta.place(at: $0) }
+        }
+        if let place = changed ?? Self.place(key, frozen) ?? Self.place(key, settled) {
+            return place.map { .found($0) } ?? .elsewhere
+        }
+        let (document, root) = (borrowedBase, base.index)
+        let index = document._withUnsafeGuaranteedRef { $0.index(ofUTF8Key: key, inValueAt: root) }
+        return index.map { .found(ValuePlace(document: document, index: $0)) } ?? .absent
+    }
+
+    /// Where a delta's value of `key` stands, which may not be known; nil when it has none.
+    @inline(__always)
+    private static func place(_ key: UnsafeBufferPointer<UInt8>, _ delta: Delta?) -> ValuePlace?? {
         guard let delta, let index = delta.find(key) else { return nil }
-        return delta.node(at: index)
+        return delta.place(at: index)
     }
 
     /// Whether the document is all there is; with the lock held.

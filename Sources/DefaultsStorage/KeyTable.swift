@@ -57,15 +57,8 @@ struct KeyTable<Value> {
 
     subscript(key: UnsafeBufferPointer<UInt8>) -> Value? { find(key).map { entries[$0].value } }
 
-    /// The value of `key`. Changes nothing: mutating so that a table in an object is read where it stands, where a copy
-    /// would count a reference to each of its buffers.
-    @inline(__always)
-    mutating func valueInPlace(_ key: UnsafeBufferPointer<UInt8>) -> Value? {
-        guard let index = findInPlace(key) else { return nil }
-        return entries[index].value
-    }
-
-    /// As ``find(_:)``, with the key that was asked for last looked at first.
+    /// As ``find(_:)``, with the key that was asked for last looked at first. Changes nothing else: mutating so that a
+    /// table in an object is read where it stands, where a copy would count a reference to each of its buffers.
     @inline(__always)
     mutating func findInPlace(_ key: UnsafeBufferPointer<UInt8>) -> Int? {
         if isRecent(key) { return recent }
