@@ -82,7 +82,7 @@ extension Domain {
         lock.lock()
         defer { lock.unlock() }
         try handle.checkOpen()
-        return try storedValue(key, steps)
+        return try lookUp(key, steps, in: target)
     }
 
     /// The value of a top-level key.
@@ -94,7 +94,7 @@ extension Domain {
         case .absent: return nil
         case .elsewhere:
             try handle.checkOpen()
-            return try storedValue(key, [])
+            return try lookUp(key, [], in: target)
         }
     }
 
@@ -135,22 +135,6 @@ extension Domain {
     private static func place(_ key: UnsafeBufferPointer<UInt8>, _ delta: Delta?) -> ValuePlace?? {
         guard let delta, let index = delta.find(key) else { return nil }
         return delta.place(at: index)
-    }
-
-    /// Whether the document is all there is; with the lock held.
-    @inline(__always)
-    private var isSettled: Bool {
-        open == nil && frozen == nil && settled == nil && borrowedDelta._withUnsafeGuaranteedRef { $0.isEmpty }
-    }
-
-    private func storedValue(
-        _ key: UnsafeBufferPointer<UInt8>, _ steps: ArraySlice<PropertyListPath.Step>
-    ) throws(DefaultsError) -> PropertyList? {
-        if isSettled {
-            guard let value = base[utf8: key] else { return nil }
-            return steps.isEmpty ? value : value.value(at: PropertyListPath(Array(steps)))
-        }
-        return try lookUp(key, steps, in: target)
     }
 
     /// Where the calling thread's changes go: into its transaction, if it has one open.
