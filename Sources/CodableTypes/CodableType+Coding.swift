@@ -20,17 +20,20 @@ extension CodableType {
         }
     }
 
-    /// Whether it is known already that the value is its own program form, and no keyed archive: a dictionary of
-    /// anything may be one.
+    /// Whether it is known already that the value is of the type, and no keyed archive.
     package func isConfirmed(_ stored: PropertyList) -> Bool {
-        guard let plan = plans.current(in: table), plan.view.nodes[plan.root].shape != .dictionary else { return false }
+        guard let plan = planOfNoArchive else { return false }
         return plan.holds(stored) || plan.madeAllOf(stored)
     }
 
     /// Whether it is known already that a typed get gives the value as it is stored, in the least time: no is no answer.
-    package func isShown(_ stored: PropertyList) -> Bool {
-        guard let plan = plans.current(in: table), plan.view.nodes[plan.root].shape != .dictionary else { return false }
-        return plan.holds(stored)
+    package func isShown(_ stored: PropertyList) -> Bool { planOfNoArchive?.holds(stored) ?? false }
+
+    /// The plan, where there is one already, of a type that no keyed archive is of: a dictionary of anything may be one.
+    @inline(__always)
+    private var planOfNoArchive: TypePlan? {
+        guard let plan = plans.current(in: table), plan.view.nodes[plan.root].shape != .dictionary else { return nil }
+        return plan
     }
 
     private func decode(_ stored: PropertyList, _ plan: TypePlan) throws(TypeError) -> PropertyList {

@@ -160,18 +160,24 @@ static void check_policies(void) {
   lua_close(L);
 }
 
-static void check_registry(void) {
-  static const char text[] = "struct Point { x: Int; y: Int = 2 }";
+/* Opens the module over a host's registry. */
+static lua_State *state_over(kv_registry *registry) {
   kv_lua_options options = {0};
-  kv_type *type = NULL;
-  kv_registry *registry = kv_registry_new(0);
-  kv_registry_declare(registry, kv_string(text), NULL);
   lua_State *L = luaL_newstate();
   luaL_openlibs(L);
   options.size = sizeof options;
   options.registry = registry;
   CHECK(kv_lua_open(L, &options, NULL) == KV_OK);
   lua_setglobal(L, "kv");
+  return L;
+}
+
+static void check_registry(void) {
+  static const char text[] = "struct Point { x: Int; y: Int = 2 }";
+  kv_type *type = NULL;
+  kv_registry *registry = kv_registry_new(0);
+  kv_registry_declare(registry, kv_string(text), NULL);
+  lua_State *L = state_over(registry);
   CHECK(holds(L, "return kv.decode('{\"x\": 1}', 'Point').y == 2"));
   CHECK(holds(L,
               "local Local = kv.struct 'Local' { p = 'Point' }\n"
@@ -228,15 +234,9 @@ static void check_redeclaring(void) {
       "    and kv.decode('{\"' .. name .. '\": 1}', 'Point')\n"
       "    and not kv.decode('{\"z\": 1}', 'Point')\n"
       "end\n";
-  kv_lua_options options = {0};
   kv_registry *registry = kv_registry_new(KV_REDECLARE);
   kv_registry_declare(registry, kv_string("struct Point { x: Int }"), NULL);
-  lua_State *L = luaL_newstate();
-  luaL_openlibs(L);
-  options.size = sizeof options;
-  options.registry = registry;
-  CHECK(kv_lua_open(L, &options, NULL) == KV_OK);
-  lua_setglobal(L, "kv");
+  lua_State *L = state_over(registry);
   CHECK(run_script(L, script, 1));
   lua_setglobal(L, "uses");
   CHECK(holds(L, "return uses 'x' and uses 'x'"));
