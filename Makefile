@@ -29,7 +29,7 @@ SWIFT_LINK := -Xlinker --version-script=$(CURDIR)/include/kvcodable.map -Xlinker
   -Xswiftc -Xclang-linker -Xswiftc -static-libgcc
 
 CFLAGS_STRICT := -std=c11 -D_POSIX_C_SOURCE=200809L -O2 -Wall -Wextra -Wpedantic -Werror -fvisibility=hidden -Iinclude
-LUA_SOURCES := $(wildcard lua/*.c)
+LUA_SOURCES := $(wildcard lua/src/*.c)
 
 lib: library build/kvcodable.so
 
@@ -55,7 +55,7 @@ library: setup-lib
 	  cp --remove-destination .build-static/release/libkvcodable.so build/
 	@ln -sf libkvcodable.so build/libkvcodable.so.1
 
-lua/chunks.h: $(filter-out %.d.lua,$(wildcard lua/*.lua)) tools/embed.py
+lua/src/chunks.h: $(wildcard lua/embedded/*.lua) tools/embed.py
 	python3 tools/embed.py $@
 
 # Dense code, where the compiler can: what a set and a get run through together is
@@ -65,7 +65,7 @@ DENSE := -flto=auto -fno-align-functions -fno-align-loops -fno-align-jumps -fno-
   -fno-jump-tables -fno-ipa-cp-clone
 LUA_FLAGS = -O3 -fPIC -fno-plt $(shell echo 'int unused;' | $(CC) -Werror $(DENSE) -x c -c -o /dev/null - >/dev/null 2>&1 && echo '$(DENSE)')
 
-build/kvcodable.so: $(LUA_SOURCES) $(wildcard lua/*.h) lua/chunks.h $(wildcard include/*.h) | library setup-lib
+build/kvcodable.so: $(LUA_SOURCES) $(wildcard lua/src/*.h) lua/src/chunks.h $(wildcard include/*.h) | library setup-lib
 	$(CC) $(CFLAGS_STRICT) $(LUA_FLAGS) $$(pkg-config --cflags lua5.4) -shared -o $@ $(LUA_SOURCES) \
 	  -Lbuild -lkvcodable -Wl,-soname,libkvcodable_lua.so.1 -Wl,-z,nodelete \
 	  -Wl,-rpath,'$$ORIGIN:$$ORIGIN/../..:$$ORIGIN/../../..'

@@ -43,17 +43,7 @@ let package = Package(
         room("DefaultsStorage", ["PropertyLists", "CSystem", "CSQLite"]),
         room("KVCodable", ["CodableTypes", "DefaultsStorage", "KeyValueCoding", "PropertyLists"]),
         room("KVCodableABI", ["CKVCodable", "KVCodable", "CodableTypes", "DefaultsStorage", "PropertyLists"]),
-        .target(
-            name: "KVCodableLua", dependencies: ["CKVCodable", "CLua"], path: "lua",
-            exclude: [
-                "spec", "examples", "sugar.lua", "types.lua", "words.lua", "converters.lua", "declarations.lua",
-                "compiling.lua", "kvcodable-scm-1.rockspec", "kvcodable.d.lua", "README.md",
-            ],
-            sources: [
-                "module.c", "walk.c", "build.c", "values.c", "date.c", "errors.c", "types.c", "codec.c", "path.c",
-                "session.c", "shapes.c", "store.c", "transaction.c", "migrate.c", "open.c", "options.c", "whole.c",
-                "notes.c", "watch.c", "host.c",
-            ]),
+        .target(name: "KVCodableLua", dependencies: ["CKVCodable", "CLua"], path: "lua/src"),
 
         .target(name: "TestSupport", path: "Tests/Support/TestSupport", swiftSettings: strict),
         tests("PropertyLists", ["CKVCodable"]),

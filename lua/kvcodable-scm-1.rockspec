@@ -22,11 +22,13 @@ build = {
   modules = {
     kvcodable = {
       sources = {
-        "lua/build.c", "lua/codec.c", "lua/date.c", "lua/errors.c",
-        "lua/host.c", "lua/migrate.c", "lua/module.c", "lua/notes.c",
-        "lua/open.c", "lua/options.c", "lua/path.c", "lua/session.c",
-        "lua/shapes.c", "lua/store.c", "lua/transaction.c", "lua/types.c",
-        "lua/values.c", "lua/walk.c", "lua/watch.c", "lua/whole.c",
+        "lua/src/build.c", "lua/src/codec.c", "lua/src/date.c",
+        "lua/src/errors.c", "lua/src/host.c", "lua/src/migrate.c",
+        "lua/src/module.c", "lua/src/notes.c", "lua/src/open.c",
+        "lua/src/options.c", "lua/src/path.c", "lua/src/session.c",
+        "lua/src/shapes.c", "lua/src/store.c", "lua/src/transaction.c",
+        "lua/src/types.c", "lua/src/values.c", "lua/src/walk.c",
+        "lua/src/watch.c", "lua/src/whole.c",
       },
       incdirs = { "$(KVCODABLE_INCDIR)" },
       libdirs = { "$(KVCODABLE_LIBDIR)" },

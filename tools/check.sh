@@ -25,8 +25,8 @@ c_format() {
     echo "clang-format is not installed: C formatting not checked"
     return 0
   fi
-  clang-format --dry-run -Werror include/*.h include/*.c Sources/C*/*.c Sources/C*/include/*.h lua/*.c \
-    lua/{module,session,notes,walk}.h lua/examples/hosts/*.c Tests/{C,Support}/*.c Tests/C/*.h Tests/C/*.cpp \
+  clang-format --dry-run -Werror include/*.h include/*.c Sources/C*/*.c Sources/C*/include/*.h lua/src/*.c \
+    lua/src/{module,session,notes,walk}.h lua/examples/hosts/*.c Tests/{C,Support}/*.c Tests/C/*.h Tests/C/*.cpp \
     Tests/Packages/c/*.c Benchmarks/{c,lua}/*.c
 }
 
@@ -41,7 +41,7 @@ header() {
 }
 
 embedded() {
-  python3 tools/embed.py build/chunks.h && cmp lua/chunks.h build/chunks.h
+  python3 tools/embed.py build/chunks.h && cmp lua/src/chunks.h build/chunks.h
 }
 
 export_list() {
@@ -77,7 +77,7 @@ for compiler in gcc clang; do
 done
 step "headers under g++" header g++ c++ c++17
 step "headers under clang++" header clang++ c++ c++17
-step "the embedded Lua is what lua/ has" embedded
+step "the embedded Lua is what lua/embedded has" embedded
 step "the export list is the headers'" export_list
 step "headers, export list, library and C tests agree" python3 tools/exports.py \
   build/libkvcodable.so build/kvcodable.so

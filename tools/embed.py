@@ -13,7 +13,7 @@ import re
 import sys
 
 CHUNKS = {"sugar": ["sugar"], "types": ["types", "words", "converters", "declarations", "compiling"]}
-FOLDER = pathlib.Path(__file__).parent.parent / "lua"
+FOLDER = pathlib.Path(__file__).parent.parent / "lua/embedded"
 
 
 def chunk(names):
@@ -27,7 +27,7 @@ def chunk(names):
     return b"".join(parts[:-1]) + b"return " + parts[-1]
 
 
-lines = ["/* Made from the Lua files of this folder by embed.py. Do not edit. */"]
+lines = ["/* Made from the Lua files of lua/embedded by embed.py. Do not edit. */"]
 for name, files in CHUNKS.items():
     data = chunk(files)
     lines.append(f"static const unsigned char {name}_chunk[] = {{")

@@ -70,7 +70,7 @@ lua() {
   cp .build-asan/release/libkvcodable.so $target/libkvcodable.so && ln -sf libkvcodable.so $target/libkvcodable.so.1
   clang -std=c11 -D_POSIX_C_SOURCE=200809L -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=undefined \
     -shared-libasan -fPIC -fvisibility=hidden -Iinclude $(pkg-config --cflags lua5.4) \
-    -shared -o $target/kvcodable.so lua/*.c -L$target -lkvcodable \
+    -shared -o $target/kvcodable.so lua/src/*.c -L$target -lkvcodable \
     -Wl,-soname,libkvcodable_lua.so.1 -Wl,-z,nodelete -Wl,-rpath,"$PWD/$target" || return 1
   ASAN_OPTIONS=detect_leaks=1 LD_PRELOAD=$(clang -print-file-name=libclang_rt.asan-x86_64.so) \
     lua5.4 -e "package.cpath='$target/?.so;'..package.cpath" /usr/bin/busted --cpath="$target/?.so" lua/spec &&

@@ -1,4 +1,4 @@
-// KVCodableABI is the border: one function for each line of kvcodable.h, in the files Border+Topic.swift, which reads
+// KVCodableABI is the border: one function for each line of kvcodable.h, in the files of API, which reads
 // its arguments (Arguments), calls the room that does the work, and turns what that throws into a status (Failure).
 
 /// What a C handle points to: a Swift object with one reference that the C program owns.
