@@ -74,7 +74,13 @@ import Testing
 
     @Test("with immediate durability a change waits for as long as its own handle says")
     func immediateChangeTimesOut() throws {
-        let patient = try DefaultsStore.open(path: file, options: options { $0.timeout = .seconds(60) })
+        // Manual, so that no flush of the library's own waits for the lock, which would hold back the handle's.
+        let patient = try DefaultsStore.open(
+            path: file,
+            options: options {
+                $0.durability = .manual
+                $0.timeout = .seconds(60)
+            })
         try patient.set(list(["x": 1]), at: ["a"])
         try patient.sync()
         let store = try impatient(.immediate)
