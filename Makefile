@@ -58,12 +58,7 @@ library: setup-lib
 lua/src/chunks.h: $(wildcard lua/embedded/*.lua) tools/embed.py
 	python3 tools/embed.py $@
 
-# Dense code, where the compiler can: what a set and a get run through together is
-# more than a processor keeps decoded, so that small functions inlined, no
-# padding and no copies of functions are worth 10 % of the time of both.
-DENSE := -flto=auto -fno-align-functions -fno-align-loops -fno-align-jumps -fno-align-labels \
-  -fno-jump-tables -fno-ipa-cp-clone
-LUA_FLAGS = -O3 -fPIC -fno-plt $(shell echo 'int unused;' | $(CC) -Werror $(DENSE) -x c -c -o /dev/null - >/dev/null 2>&1 && echo '$(DENSE)')
+LUA_FLAGS = -fPIC
 
 build/kvcodable.so: $(LUA_SOURCES) $(wildcard lua/src/*.h) lua/src/chunks.h $(wildcard include/*.h) | library setup-lib
 	$(CC) $(CFLAGS_STRICT) $(LUA_FLAGS) $$(pkg-config --cflags lua5.4) -shared -o $@ $(LUA_SOURCES) \

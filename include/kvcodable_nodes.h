@@ -40,7 +40,7 @@
 extern "C" {
 #endif
 
-#define KV_NODES_VERSION 1
+#define KV_NODES_VERSION 2
 
 /* The kinds of a value, in a value node's `head`. */
 enum {
@@ -92,30 +92,6 @@ kv_status kv_store_set_nodes(kv_store *store, const kv_step *path,
                              size_t node_count, const char *bytes,
                              size_t byte_count, const kv_type *type,
                              uint32_t flags, size_t *dropped, kv_error **error);
-
-/* The keys of records: dictionaries with the same keys, and scalars for values.
- * They are checked and sorted once, for all the records that are set. */
-typedef struct kv_shape kv_shape;
-
-/* Gives the shape of `count` keys, in the order in which values will come.
- * KV_INVALID_VALUE for a key that is not UTF-8 or stands twice,
- * KV_LIMIT_EXCEEDED for none or more than 4,096, or 1 MB of text. From any
- * thread. */
-kv_status kv_shape_new(const kv_str *keys, size_t count, kv_shape **shape,
-                       kv_error **error);
-
-/* Frees a shape; values that were set with it stay. */
-void kv_shape_free(kv_shape *shape);
-
-/* As kv_store_set_nodes, of a dictionary with the shape's keys: `values` are as
- * many nodes as it has keys, one for each value, whose offsets count from
- * `bytes`. */
-kv_status kv_store_set_record(kv_store *store, const kv_step *path,
-                              size_t path_count, const kv_shape *shape,
-                              const kv_node *values, const char *bytes,
-                              size_t byte_count, const kv_type *type,
-                              uint32_t flags, size_t *dropped,
-                              kv_error **error);
 
 /* What a view borrows from. */
 typedef struct kv_lease kv_lease;

@@ -26,7 +26,7 @@ build = {
         "lua/src/errors.c", "lua/src/host.c", "lua/src/migrate.c",
         "lua/src/module.c", "lua/src/notes.c", "lua/src/open.c",
         "lua/src/options.c", "lua/src/path.c", "lua/src/session.c",
-        "lua/src/shapes.c", "lua/src/store.c", "lua/src/transaction.c",
+        "lua/src/store.c", "lua/src/transaction.c",
         "lua/src/types.c", "lua/src/values.c", "lua/src/walk.c",
         "lua/src/watch.c", "lua/src/whole.c",
       },

@@ -55,69 +55,44 @@ static void leases(void) {
   kv_lease_free(lease);
 }
 
-/* {"n": 7, "a": "hi"}, the values in the order of the shape's keys. */
+/* {"n": 7, "a": "hi"}, whose keys are not yet in their order. */
 static void records(void) {
-  kv_str keys[2] = {kv_string("n"), kv_string("a")};
-  kv_node values[2] = {{KV_NODE_INTEGER, 0, 7}, {KV_NODE_STRING, 2, 0}};
+  kv_node record[5] = {{KV_NODE_DICTIONARY, 2, 5},
+                       {KV_NODE_INTEGER, 0, 7},
+                       {KV_NODE_STRING, 2, 2},
+                       {KV_NODE_KEY | 1, 1, 0},
+                       {KV_NODE_KEY | 2, 1, 1}};
   kv_store *store = memory_store();
   kv_step key = kv_key("w");
-  kv_shape *shape = NULL;
   kv_tree *found = NULL, *expected = parse("{\"a\": \"hi\", \"n\": 7}");
   kv_error *error = NULL;
-  CHECK(kv_shape_new(keys, 2, &shape, NULL) == KV_OK);
-  CHECK(kv_store_set_record(store, &key, 1, shape, values, "hi", 2, NULL, 0,
-                            NULL, NULL) == KV_OK);
+  CHECK(kv_store_set_nodes(store, &key, 1, record, 5, "nahi", 4, NULL, 0, NULL,
+                           NULL) == KV_OK);
   CHECK(kv_store_get(store, &key, 1, NULL, &found, NULL) == KV_OK);
   CHECK(kv_tree_equal(found, expected));
-  CHECK(kv_store_set_record(store, &key, 1, shape, values, "h\xFF", 2, NULL, 0,
-                            NULL, &error) == KV_INVALID_VALUE);
+  CHECK(kv_store_set_nodes(store, &key, 1, record, 5, "nah\xFF", 4, NULL, 0,
+                           NULL, &error) == KV_INVALID_VALUE);
   CHECK_NAMED(text_equals(kv_error_path(error), "w.a"),
               "the place begins with the path that is set");
   kv_error_free(error);
-  CHECK_NAMED(kv_store_set_record(store, &key, 1, shape, values, "h", 1, NULL,
-                                  0, NULL, NULL) == KV_MALFORMED,
-              "a string that reaches into the shape's keys");
-  values[1].payload = UINT64_MAX;
-  CHECK(kv_store_set_record(store, &key, 1, shape, values, "hi", 2, NULL, 0,
-                            NULL, NULL) == KV_MALFORMED);
-  values[1].payload = 0;
-  values[0].head = KV_NODE_KEY;
-  CHECK(kv_store_set_record(store, &key, 1, shape, values, "hi", 2, NULL, 0,
-                            NULL, NULL) == KV_MALFORMED);
-  values[0].head = KV_NODE_DICTIONARY;
-  values[0].payload = 1;
-  CHECK_NAMED(kv_store_set_record(store, &key, 1, shape, values, "hi", 2, NULL,
-                                  0, NULL, NULL) == KV_OK,
+  CHECK_NAMED(kv_store_set_nodes(store, &key, 1, record, 5, "nah", 3, NULL, 0,
+                                 NULL, NULL) == KV_MALFORMED,
+              "a string that reaches beyond the bytes");
+  CHECK_NAMED(kv_store_set_nodes(store, &key, 1, record, 5, "nnhi", 4, NULL, 0,
+                                 NULL, NULL) == KV_INVALID_VALUE,
+              "a key that stands twice");
+  record[1].head = KV_NODE_DICTIONARY;
+  record[1].payload = 1;
+  CHECK_NAMED(kv_store_set_nodes(store, &key, 1, record, 5, "nahi", 4, NULL, 0,
+                                 NULL, NULL) == KV_OK,
               "an empty dictionary is one node");
-  values[0].payload = 3;
-  CHECK(kv_store_set_record(store, &key, 1, shape, values, "hi", 2, NULL, 0,
-                            NULL, NULL) == KV_MALFORMED);
-  CHECK(kv_store_set_record(store, &key, 1, NULL, values, "hi", 2, NULL, 0,
-                            NULL, NULL) == KV_INVALID_ARGUMENT);
-  CHECK(kv_store_set_record(store, &key, 1, shape, NULL, "hi", 2, NULL, 0, NULL,
-                            NULL) == KV_INVALID_ARGUMENT);
-  CHECK(kv_store_set_record(store, &key, 1, shape, values, NULL, 2, NULL, 0,
-                            NULL, NULL) == KV_INVALID_ARGUMENT);
-  CHECK(kv_store_set_record(NULL, &key, 1, shape, values, "hi", 2, NULL, 0,
-                            NULL, NULL) == KV_INVALID_ARGUMENT);
-  kv_shape_free(shape);
-  kv_shape_free(NULL);
+  record[3].head = KV_NODE_KEY | 2;
+  CHECK_NAMED(kv_store_set_nodes(store, &key, 1, record, 5, "nahi", 4, NULL, 0,
+                                 NULL, NULL) == KV_MALFORMED,
+              "two keys that lead to one value");
   kv_tree_free(found);
   kv_tree_free(expected);
   kv_store_free(store);
-}
-
-static void shapes(void) {
-  kv_str keys[2] = {kv_string("a"), kv_string("a")};
-  kv_shape *shape = NULL;
-  CHECK(kv_shape_new(keys, 2, &shape, NULL) == KV_INVALID_VALUE);
-  keys[1] = kv_string("\xFF");
-  CHECK(kv_shape_new(keys, 2, &shape, NULL) == KV_INVALID_VALUE);
-  CHECK(kv_shape_new(keys, 0, &shape, NULL) == KV_LIMIT_EXCEEDED);
-  CHECK(kv_shape_new(keys, SIZE_MAX, &shape, NULL) == KV_LIMIT_EXCEEDED);
-  CHECK(kv_shape_new(NULL, 1, &shape, NULL) == KV_INVALID_ARGUMENT);
-  CHECK(kv_shape_new(keys, 1, NULL, NULL) == KV_OK);
-  CHECK(shape == NULL);
 }
 
 static void errors(void) {
@@ -133,6 +108,5 @@ int main(void) {
   views();
   leases();
   records();
-  shapes();
   return finish_checks();
 }

@@ -16,7 +16,6 @@ struct fixture {
   kv_builder *builder;
   kv_registry *registry;
   kv_type *type;
-  kv_shape *shape;
   kv_store *store, *target;
   kv_transaction *open_transaction;
   kv_step path[1];
@@ -30,7 +29,6 @@ struct fixture {
   struct outputs {
     kv_tree *tree;
     kv_type *type;
-    kv_shape *shape;
     kv_store *store;
     kv_transaction *transaction;
     kv_watch *watch;
@@ -52,7 +50,6 @@ struct fixture {
 
 #define out_tree out.tree
 #define out_type out.type
-#define out_shape out.shape
 #define out_store out.store
 #define out_transaction out.transaction
 #define out_watch out.watch
@@ -121,7 +118,6 @@ static void make_objects(void) {
   g.builder = kv_builder_new();
   g.registry = kv_registry_new(0);
   kv_registry_type(NULL, g.expression, &g.type, NULL);
-  kv_shape_new(&g.text, 1, &g.shape, NULL);
   kv_store_open_file(kv_string("a.plist"), &g.store_options, &g.store, NULL);
   kv_store_open_file(kv_string("b.plist"), &g.store_options, &g.target, NULL);
   kv_decode(kv_string("nonsense\x01"), NULL, NULL, NULL, NULL, &g.problem);
@@ -138,7 +134,6 @@ static void free_outputs(void) {
   kv_transaction_rollback(g.out.transaction);
   kv_store_free(g.out.store);
   kv_type_free(g.out.type);
-  kv_shape_free(g.out.shape);
   kv_lease_free(g.out.lease);
   kv_tree_free(g.out.tree);
   kv_bytes_free(&g.out.bytes);
@@ -150,7 +145,6 @@ static void free_row(void) {
   kv_store_free(g.store);
   kv_store_free(g.target);
   kv_type_free(g.type);
-  kv_shape_free(g.shape);
   kv_registry_free(g.registry);
   kv_builder_free(g.builder);
   kv_tree_free(g.tree);

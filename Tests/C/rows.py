@@ -28,7 +28,6 @@ GOOD = {
     "const kv_transaction*": "transaction()", "kv_transaction*": "transaction()",
     "kv_transaction**": "&g.out_transaction",
     "kv_watch*": "NULL", "kv_watch**": "&g.out_watch", "kv_lease*": "NULL", "kv_lease**": "&g.out_lease",
-    "const kv_str*": "&g.text", "const kv_shape*": "g.shape", "kv_shape*": "NULL", "kv_shape**": "&g.out_shape",
     "const kv_node*": "g.view.node", "const char*": "g.view.bytes", "kv_view*": "&g.out_view",
     "const kv_step*": "g.path", "kv_step*": "&g.out_step", "kv_str": "g.text", "kv_str*": "&g.out_text",
     "kv_bytes*": "&g.out_bytes", "kv_format*": "&g.out_format",
@@ -41,8 +40,8 @@ GOOD = {
     "kv_status": "KV_IO", "kv_format": "KV_FORMAT_ANY", "kv_layer": "KV_LAYER_APPLICATION", "kv_scope": "KV_SCOPE_VALUE",
 }
 # Sizes and values that go by the parameter's name.
-NAMED = {"steps": "1", "root_count": "1", "step": "0", "count": "1", "values": "g.view.node + 1",
-         "root:kv_step*": "&g.out_step", "path_count": "1", "node_count": "g.node_count", "byte_count": "g.byte_count", "index:int": "1", "index": "0",
+NAMED = {"steps": "1", "root_count": "1", "step": "0", "count": "1", "root:kv_step*": "&g.out_step", "path_count": "1",
+         "node_count": "g.node_count", "byte_count": "g.byte_count", "index:int": "1", "index": "0",
          "suite": "0", "path:kv_str": "g.file", "bytes:kv_str": "g.document", "name:kv_str": "g.name",
          "expression:kv_str": "g.expression", "text:kv_str": "g.declaration",
          "description:const kv_tree*": "g.description", "target:kv_store*": "g.target"}

@@ -1,5 +1,4 @@
--- Dictionaries whose keys come again and again take a shorter way through the
--- module: none of what follows may tell the difference.
+-- Tables whose keys come again and again, come and go, and change in between.
 local kv = require "kvcodable"
 
 local function store()
@@ -15,7 +14,6 @@ describe("dictionaries with the same keys", function()
   local s
   before_each(function()
     s = store()
-    -- Met often enough to be known, read and written.
     for i = 1, 4 do
       s:set("r", record(i))
       assert.same(record(i), s:get "r")

@@ -64,54 +64,17 @@ static void push_array(Build *build, const kv_node *node, int size) {
   lua_createtable(L, size, 0);
   int table = lua_gettop(L);
   for (lua_Integer i = 1; i <= size; i++) {
-    switch (element->head) { /* what most long arrays are made of */
-      case KV_NODE_INTEGER:
-        lua_pushinteger(L, (lua_Integer)element->payload);
-        element++;
-        break;
-      case KV_NODE_STRING:
-        lua_pushlstring(L, build->bytes + element->payload, element->count);
-        element++;
-        break;
-      default:
-        push_value(build, element);
-        element += span(element);
-    }
+    push_value(build, element);
+    element += span(element);
     lua_rawseti(L, table, i);
   }
   lua_rawgeti(L, LUA_REGISTRYINDEX, build->state->array_ref);
   lua_setmetatable(L, table);
 }
 
-/* The keys' own strings, held by the shape's table, go into the new one. A
- * finalizer may take the shape away at the first allocation: by then its table is
- * on the stack. */
-KVL_HOT static void push_shaped(Build *build, const kv_node *node,
-                                const kvl_shape *shape) {
-  lua_State *L = build->L;
-  int size = (int)node->count;
-  const kv_node *key = node + node->payload - node->count;
-  lua_rawgeti(L, LUA_REGISTRYINDEX, shape->anchor);
-  lua_createtable(L, 0, size);
-  for (int i = 1; i <= size; i++, key++) {
-    lua_rawgeti(L, -2, i);
-    push_value(build, node + (key->head & ~KV_NODE_KEY));
-    lua_rawset(L, -3);
-  }
-  lua_replace(L, -2);
-}
-
 static void push_dictionary(Build *build, const kv_node *node, int size) {
   lua_State *L = build->L;
   const kv_node *key = node + node->payload - node->count;
-  if (size >= 2 && size <= KVL_SHAPE_KEYS) {
-    const kvl_shape *shape =
-        kvl_shape_of(L, build->state, key, (size_t)size, build->bytes);
-    if (shape) {
-      push_shaped(build, node, shape);
-      return;
-    }
-  }
   lua_createtable(L, 0, size);
   int table = lua_gettop(L);
   for (const kv_node *end = node + node->payload; key < end; key++) {
@@ -122,7 +85,7 @@ static void push_dictionary(Build *build, const kv_node *node, int size) {
 }
 
 /* Recursion is bounded by the depth of a document. */
-KVL_HOT static void push_container(Build *build, const kv_node *node) {
+static void push_container(Build *build, const kv_node *node) {
   if (++build->depth > KVL_FREE_LEVELS)
     luaL_checkstack(build->L, KVL_PLACES, "the value is too deep");
   int size = node->count > INT32_MAX ? INT32_MAX : (int)node->count;
@@ -133,8 +96,8 @@ KVL_HOT static void push_container(Build *build, const kv_node *node) {
   build->depth--;
 }
 
-KVL_HOT void kvl_build_view(lua_State *L, kvl_state *state, const kv_view *view,
-                            void *owner, kvl_free free_owner) {
+void kvl_build_view(lua_State *L, kvl_state *state, const kv_view *view,
+                    void *owner, kvl_free free_owner) {
   Build build = {L, state, view->bytes, 0};
   switch (view->node->head) { /* what Lua pushes without an allocation */
     case KV_NODE_BOOLEAN:

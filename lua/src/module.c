@@ -90,7 +90,6 @@ size_t kvl_keep_tree(lua_State *L, kvl_state *state, kv_tree *tree) {
 static int state_gc(lua_State *L) {
   kvl_state *state = lua_touserdata(L, 1);
   if (state->kept.count > 0) kvl_drop(state, 0);
-  kvl_free_shapes(state);
   kv_registry_free(state->registry);
   if (state->epoll > 0) close(state->epoll);
   free(state->nodes.data);

@@ -3,9 +3,8 @@
  *
  *   module.c   opens the module
  *   host.c     what programs that embed Lua call
- *   walk.c     Lua value -> document, with what it writes with in walk.h
+ *   walk.c     Lua value -> document
  *   build.c    document -> Lua value
- *   shapes.c   the keys of dictionaries that come again and again
  *   values.c   data, uint64, uid, null; tags of arrays and dictionaries
  *   date.c     dates
  *   errors.c   the error object
@@ -49,9 +48,6 @@
 
 #define KVL_DEPTH 512
 
-/* What every set or get runs through stands together in memory. */
-#define KVL_HOT __attribute__((hot))
-
 /* ---- State: one for each Lua state, upvalue 1 of every function */
 
 typedef struct kvl_buffer {
@@ -60,40 +56,12 @@ typedef struct kvl_buffer {
   size_t capacity;
 } kvl_buffer;
 
-/* Up to how many shapes, keys of one, and bytes of its keys. */
-enum { KVL_SHAPES = 16, KVL_SHAPE_KEYS = 32, KVL_SHAPE_TEXT = 512 };
-
-/* A set of keys. Arrays have an element for each, in the order of their bytes
- * or, where it says so, in that of the table that was last learned from. */
-typedef struct kvl_shape {
-  size_t count;
-  int anchor;          /* in the registry: an array that holds the strings */
-  uintptr_t signature; /* the sum of the texts' addresses */
-  const void *keys[KVL_SHAPE_KEYS];  /* the strings' identities */
-  const char *texts[KVL_SHAPE_KEYS]; /* the strings' own bytes */
-  uint32_t lengths[KVL_SHAPE_KEYS];
-  uint32_t offsets[KVL_SHAPE_KEYS]; /* in `text` */
-  size_t text_length;
-  char text[KVL_SHAPE_TEXT];
-  int is_learned;
-  int missed; /* tables in another order since the last that fitted */
-  int uses;   /* tables in which the walk is now, and which rely on the order */
-  const void *written[KVL_SHAPE_KEYS]; /* table order: identities */
-  uint8_t places[KVL_SHAPE_KEYS];      /* table order: index in `keys` */
-  kv_shape *record; /* the library's, in table order; may be NULL */
-} kvl_shape;
-
 typedef struct kvl_state {
   kvl_buffer nodes; /* the document being written: kv_node */
   kvl_buffer keys;  /* its keys that wait for their dictionary's end: kv_node */
   kvl_buffer bytes; /* its strings and data: char */
-  const kv_shape *record; /* whose keys are left out of it, or NULL */
-  kvl_buffer steps;       /* where the last walk failed: kv_step */
-  kvl_buffer kept; /* what the library gave and Lua has not taken: kvl_kept */
-  kvl_shape *shapes[KVL_SHAPES];  /* by the hash of the keys; may be NULL */
-  kvl_shape *written[KVL_SHAPES]; /* the same, by the first key in a table */
-  kvl_shape *shown;               /* what was built last */
-  uint32_t met[KVL_SHAPES];       /* hashes of keys that have no shape yet */
+  kvl_buffer steps; /* where the last walk failed: kv_step */
+  kvl_buffer kept;  /* what the library gave and Lua has not taken: kvl_kept */
   /* The metatables, as luaL_ref made them. Comparing pointers is the fastest
    * way to tell what a table or userdata is. */
   const void *array_tag;
@@ -180,12 +148,10 @@ typedef struct kvl_path {
   kv_step steps[KVL_STEPS];
 } kvl_path;
 
-/* Writes the Lua value into the state's buffers; of a record whose shape the
- * library has, as `state->record` then says, only the header and the values.
- * Pushes nothing and gives 1, or pushes an error object and gives 0: the place
- * in it begins with the one that the value is meant for, where that is not
- * NULL. Calls no metamethod and raises nothing but that error's own lack of
- * memory. */
+/* Writes the Lua value into the state's buffers. Pushes nothing and gives 1, or
+ * pushes an error object and gives 0: the place in it begins with the one that
+ * the value is meant for, where that is not NULL. Calls no metamethod and raises
+ * nothing but that error's own lack of memory. */
 int kvl_walk(lua_State *L, kvl_state *state, int index, const kvl_path *place);
 
 /* Gives a tree of the Lua value: the caller frees it before the next call that
@@ -204,28 +170,6 @@ void kvl_build(lua_State *L, kvl_state *state, kv_tree *tree);
  * it raises. */
 void kvl_build_view(lua_State *L, kvl_state *state, const kv_view *view,
                     void *owner, kvl_free free_owner);
-
-/* ---- Shapes */
-
-/* The shape of a dictionary that is being built, of its 2 to KVL_SHAPE_KEYS key
- * nodes; NULL where it has none. Lasts until the next call that can allocate.
- * May raise for lack of memory. */
-const kvl_shape *kvl_shape_of(lua_State *L, kvl_state *state,
-                              const kv_node *keys, size_t count,
-                              const char *bytes);
-
-/* Where in `written` a shape stands whose tables begin with `key`. */
-static inline size_t kvl_shape_slot(const void *key) {
-  uintptr_t address = (uintptr_t)key >> 4;
-  return (address ^ address >> 4 ^ address >> 9) & (KVL_SHAPES - 1);
-}
-
-/* Learns from the table at `table`, which has `count` string keys, the sum of
- * whose texts' addresses is `signature`. Allocates nothing. */
-void kvl_learn_shape(lua_State *L, kvl_state *state, int table, size_t count,
-                     uintptr_t signature);
-
-void kvl_free_shapes(kvl_state *state);
 
 /* ---- Keeping: the state owns what a Lua error would otherwise lose */
 

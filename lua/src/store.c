@@ -47,8 +47,7 @@ static void push_value(lua_State *L, kvl_state *state, kvl_handle *session,
     kvl_build(L, state, tree);
 }
 
-KVL_HOT void kvl_push_typed(lua_State *L, kvl_state *state,
-                            const kvl_handle *handle) {
+void kvl_push_typed(lua_State *L, kvl_state *state, const kvl_handle *handle) {
   kvl_path path;
   int converts = 0;
   const kv_type *type = kvl_check_own_type(L, state, 3, &converts);
@@ -59,7 +58,7 @@ KVL_HOT void kvl_push_typed(lua_State *L, kvl_state *state,
 }
 
 /* store:get(path, type?) */
-KVL_HOT static int store_get(lua_State *L) {
+static int store_get(lua_State *L) {
   kvl_path path;
   const kvl_handle *handle = kvl_check_handle(L);
   kvl_state *state = handle->state;
@@ -93,11 +92,6 @@ static kv_status put(lua_State *L, kvl_state *state, kvl_handle *session,
                      uint32_t flags, size_t *dropped, kv_error **error) {
   if (session->store) { /* in one call */
     if (!kvl_walk(L, state, value, path)) lua_error(L);
-    if (state->record)
-      return kv_store_set_record(
-          session->store, path->steps, path->count, state->record,
-          (kv_node *)state->nodes.data + 1, state->bytes.data,
-          state->bytes.count, type, flags, dropped, error);
     return kv_store_set_nodes(session->store, path->steps, path->count,
                               state->nodes.data, state->nodes.count,
                               state->bytes.data, state->bytes.count, type,
@@ -141,7 +135,7 @@ int kvl_put_value(lua_State *L, kvl_state *state, const kvl_handle *handle,
 
 /* store:set(path, value, type?, options?): with a type, how many elements of
  * stored arrays went with what the type does not know */
-KVL_HOT static int store_set(lua_State *L) {
+static int store_set(lua_State *L) {
   const kvl_handle *handle = kvl_check_handle(L);
   kvl_state *state = handle->state;
   if (lua_isnoneornil(L, 3))

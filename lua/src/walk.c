@@ -1,8 +1,91 @@
 /* walk.c: Lua value -> document, by raw access alone. */
-#include "walk.h"
+#include <string.h>
 
-static inline int write_value(Walk *walk, int index, Frame *frame)
-    __attribute__((always_inline));
+#include "session.h"
+
+/* A table on the way to the value being written; they live on the C stack. */
+typedef struct Frame {
+  const struct Frame *outer;
+  int table;       /* stack index */
+  const char *key; /* of a dictionary, or NULL */
+  size_t key_length;
+  lua_Integer index; /* of an array */
+  int depth;
+} Frame;
+
+/* What went wrong, filled in where it is noticed. */
+typedef struct Walk {
+  lua_State *L;
+  kvl_state *state;
+  kv_status status;
+  const char *message;
+  const char *found;
+} Walk;
+
+static int write_value(Walk *walk, int index, const Frame *frame);
+
+/* ---- Buffers */
+
+static inline int reserve(kvl_buffer *buffer, size_t extra, size_t size) {
+  if (buffer->capacity - buffer->count >= extra) return 1;
+  return kvl_grow(buffer, extra, size);
+}
+
+static int append_node(kvl_buffer *buffer, uint32_t head, uint32_t count,
+                       uint64_t payload) {
+  if (!reserve(buffer, 1, sizeof(kv_node))) return 0;
+  kv_node *node = (kv_node *)buffer->data + buffer->count++;
+  node->head = head;
+  node->count = count;
+  node->payload = payload;
+  return 1;
+}
+
+/* Notes what is wrong and where; the frames live only until the walk unwinds.
+ * The keys are borrowed from the table's own strings. */
+static int fail(Walk *walk, const Frame *place, kv_status status,
+                const char *message, const char *found) {
+  kvl_buffer *steps = &walk->state->steps;
+  walk->status = status;
+  walk->message = message;
+  walk->found = found;
+  size_t depth = place ? (size_t)place->depth : 0;
+  steps->count = 0;
+  if (!reserve(steps, depth, sizeof(kv_step))) return 0;
+  steps->count = depth;
+  for (; place; place = place->outer) {
+    kv_step *step = (kv_step *)steps->data + --depth;
+    step->key.data = place->key;
+    step->key.length = place->key_length;
+    step->index = place->index - 1;
+  }
+  return 0;
+}
+
+static int no_memory(Walk *walk, const Frame *place) {
+  return fail(walk, place, KV_LIMIT_EXCEEDED, "not enough memory", NULL);
+}
+
+/* Copies the bytes and appends a node that refers to them. */
+static int append_bytes(Walk *walk, kvl_buffer *nodes, uint32_t head,
+                        const char *bytes, size_t length, const Frame *frame) {
+  kvl_buffer *text = &walk->state->bytes;
+  size_t offset = text->count;
+  if (length > UINT32_MAX)
+    return fail(walk, frame, KV_LIMIT_EXCEEDED, "a string is too long", NULL);
+  if (!reserve(text, length, 1) ||
+      !append_node(nodes, head, (uint32_t)length, offset))
+    return no_memory(walk, frame);
+  if (length > 0) memcpy((char *)text->data + offset, bytes, length);
+  text->count = offset + length;
+  return 1;
+}
+
+static int scalar(Walk *walk, uint32_t kind, uint64_t payload,
+                  const Frame *frame) {
+  if (append_node(&walk->state->nodes, kind, 0, payload)) return 1;
+  return no_memory(walk, frame);
+}
 
 /* ---- Tables */
 
@@ -68,76 +151,6 @@ static int write_array(Walk *walk, int table, Frame *frame) {
   return 1;
 }
 
-/* As long as the table gives the keys of a shape in the order that was learned,
- * only how far the values are from the header is noted. Gives how many entries
- * that were, with the first that differs on the stack, unless the table is
- * over; SIZE_MAX when a value could not be written.
- *
- * A key is known by its address alone: what else could stand there is a light
- * userdata, which only C can make, and the key that it passes for is checked
- * like every other. */
-static size_t write_shaped(Walk *walk, int table, Frame *frame,
-                           const kvl_shape *shape, size_t header,
-                           uint32_t *distances, int *is_over) {
-  lua_State *L = walk->L;
-  size_t count = 0;
-  frame->shape = shape;
-  do {
-    if (count == shape->count || lua_topointer(L, -2) != shape->written[count])
-      break;
-    size_t distance = walk->state->nodes.count - header;
-    frame->index = (lua_Integer)count;
-    if (distance >= KV_NODE_KEY) {
-      fail(walk, frame, KV_LIMIT_EXCEEDED, "too many values", NULL);
-      return SIZE_MAX;
-    }
-    distances[count++] = (uint32_t)distance;
-    if (!write_value(walk, -1, frame)) return SIZE_MAX;
-    lua_pop(L, 1);
-    *is_over = !lua_next(L, table);
-  } while (!*is_over);
-  frame->shape = NULL;
-  return count;
-}
-
-/* Appends the keys of a shape, whose values have been written. In the order of
- * their bytes, unless the library would then have to search for the values: it
- * does in a dictionary of more nodes than a word has bits. */
-static int append_shape(kvl_state *state, const kvl_shape *shape, size_t header,
-                        const uint32_t *distances) {
-  kvl_buffer *text = &state->bytes;
-  if (!reserve(text, shape->text_length, 1) ||
-      !reserve(&state->nodes, shape->count, sizeof(kv_node)))
-    return 0;
-  int is_sorted = state->nodes.count - header <= 64;
-  kv_node *keys = (kv_node *)state->nodes.data + state->nodes.count;
-  for (size_t i = 0; i < shape->count; i++) {
-    size_t place = shape->places[i];
-    kv_node *key = keys + (is_sorted ? place : i);
-    key->head = KV_NODE_KEY | distances[i];
-    key->count = shape->lengths[place];
-    key->payload = text->count + shape->offsets[place];
-  }
-  memcpy((char *)text->data + text->count, shape->text, shape->text_length);
-  text->count += shape->text_length;
-  state->nodes.count += shape->count;
-  return 1;
-}
-
-/* Holds back the first `count` keys of the shape, as write_entries() does,
- * since what follows is not of the shape. */
-static int leave_shape(Walk *walk, const kvl_shape *shape, size_t count,
-                       const uint32_t *distances, Frame *frame) {
-  for (size_t i = 0; i < count; i++) {
-    size_t place = shape->places[i];
-    if (!append_bytes(walk, &walk->state->keys, KV_NODE_KEY | distances[i],
-                      shape->texts[place], shape->lengths[place], frame))
-      return 0;
-    frame->signature += (uintptr_t)shape->texts[place];
-  }
-  return 1;
-}
-
 static int append_keys(kvl_state *state, size_t first) {
   size_t count = state->keys.count - first;
   if (!reserve(&state->nodes, count, sizeof(kv_node))) return 0;
@@ -159,7 +172,6 @@ static int write_entries(Walk *walk, int table, Frame *frame, size_t header) {
                   "Expected string keys in a dictionary",
                   lua_typename(L, lua_type(L, -2)));
     frame->key = lua_tolstring(L, value - 1, &frame->key_length);
-    frame->signature += (uintptr_t)frame->key;
     size_t distance = state->nodes.count - header;
     if (distance >= KV_NODE_KEY)
       return fail(walk, frame, KV_LIMIT_EXCEEDED, "too many values", NULL);
@@ -173,40 +185,13 @@ static int write_entries(Walk *walk, int table, Frame *frame, size_t header) {
 }
 
 static int write_dictionary(Walk *walk, int table, Frame *frame) {
-  lua_State *L = walk->L;
   kvl_state *state = walk->state;
-  uint32_t distances[KVL_SHAPE_KEYS];
   size_t header = begin(state, KV_NODE_DICTIONARY);
   size_t first = state->keys.count;
-  size_t shaped = 0;
-  int is_over = 0;
   if (header == SIZE_MAX) return no_memory(walk, frame);
-  const void *start = lua_topointer(L, -2);
-  kvl_shape *shape = state->written[kvl_shape_slot(start)];
-  if (shape && shape->written[0] == start) {
-    shape->uses++;
-    shaped =
-        write_shaped(walk, table, frame, shape, header, distances, &is_over);
-    shape->uses--;
-    if (shaped == SIZE_MAX) return 0;
-    if (is_over && shaped == shape->count) {
-      shape->missed = 0;
-      if (walk->takes_records && !frame->outer &&
-          state->nodes.count - header == shaped + 1) {
-        state->record = shape->record;
-        if (state->record) return 1;
-      }
-      if (!append_shape(state, shape, header, distances))
-        return no_memory(walk, frame);
-      close_container(state, header, shaped);
-      return 1;
-    }
-    if (!leave_shape(walk, shape, shaped, distances, frame)) return 0;
-  }
-  if (!is_over && !write_entries(walk, table, frame, header)) return 0;
+  if (!write_entries(walk, table, frame, header)) return 0;
   size_t count = state->keys.count - first;
   if (!append_keys(state, first)) return no_memory(walk, frame);
-  kvl_learn_shape(L, state, table, count, frame->signature);
   state->keys.count = first;
   close_container(state, header, count);
   return 1;
@@ -226,10 +211,9 @@ static int is_cycle(lua_State *L, const Frame *frame, int table) {
 }
 
 /* Which container a table is: its tag decides, else its first key. */
-KVL_HOT __attribute__((noinline)) static int write_table(Walk *walk, int index,
-                                                         const Frame *outer) {
+static int write_table(Walk *walk, int index, const Frame *outer) {
   lua_State *L = walk->L;
-  Frame frame = {outer, index, NULL, 0, NULL, 0, 0, 0};
+  Frame frame = {outer, index, NULL, 0, 0, 0};
   uint32_t kind = 0;
   frame.depth = outer ? outer->depth + 1 : 1;
   if (frame.depth > KVL_DEPTH)
@@ -262,8 +246,7 @@ KVL_HOT __attribute__((noinline)) static int write_table(Walk *walk, int index,
 
 /* ---- Values */
 
-__attribute__((noinline)) static int write_userdata(Walk *walk, int index,
-                                                    const Frame *frame) {
+static int write_userdata(Walk *walk, int index, const Frame *frame) {
   lua_State *L = walk->L;
   const void *data = lua_touserdata(L, index);
   uint64_t bits = 0;
@@ -290,7 +273,7 @@ __attribute__((noinline)) static int write_userdata(Walk *walk, int index,
   }
 }
 
-static inline int write_number(Walk *walk, int index, const Frame *frame) {
+static int write_number(Walk *walk, int index, const Frame *frame) {
   union {
     lua_Number real;
     uint64_t bits;
@@ -302,9 +285,7 @@ static inline int write_number(Walk *walk, int index, const Frame *frame) {
   return scalar(walk, KV_NODE_REAL, number.bits, frame);
 }
 
-/* The index counts from the top within a table: what goes deeper makes it one
- * from the bottom. */
-static inline int write_value(Walk *walk, int index, Frame *frame) {
+static int write_value(Walk *walk, int index, const Frame *frame) {
   lua_State *L = walk->L;
   int type = lua_type(L, index);
   switch (type) {
@@ -320,9 +301,9 @@ static inline int write_value(Walk *walk, int index, Frame *frame) {
       return scalar(walk, KV_NODE_BOOLEAN, (uint64_t)lua_toboolean(L, index),
                     frame);
     case LUA_TTABLE:
-      return write_table(walk, lua_absindex(L, index), frame);
+      return write_table(walk, index, frame);
     case LUA_TUSERDATA:
-      return write_userdata(walk, lua_absindex(L, index), frame);
+      return write_userdata(walk, index, frame);
     default:
       return fail(walk, frame, KV_INVALID_VALUE,
                   "Expected a property-list value", lua_typename(L, type));
@@ -331,8 +312,7 @@ static inline int write_value(Walk *walk, int index, Frame *frame) {
 
 /* Pushes what was noted; where it is, with the place of the whole value before
  * it. */
-__attribute__((cold, noinline)) static void push_failure(
-    const Walk *walk, const kvl_path *place) {
+static void push_failure(const Walk *walk, const kvl_path *place) {
   kvl_buffer *steps = &walk->state->steps;
   size_t count = 0;
   const kv_step *outer = place ? kvl_shown_steps(walk->L, place, &count) : NULL;
@@ -347,28 +327,21 @@ __attribute__((cold, noinline)) static void push_failure(
                    walk->message, walk->found);
 }
 
-static int walk_value(lua_State *L, kvl_state *state, int index,
-                      int takes_records, const kvl_path *place) {
-  Walk walk = {L, state, takes_records, KV_OK, NULL, NULL};
+int kvl_walk(lua_State *L, kvl_state *state, int index, const kvl_path *place) {
+  Walk walk = {L, state, KV_OK, NULL, NULL};
   int top = lua_gettop(L);
   state->nodes.count = state->keys.count = state->bytes.count = 0;
-  state->record = NULL;
-  if (write_value(&walk, index, NULL)) return 1;
+  if (write_value(&walk, lua_absindex(L, index), NULL)) return 1;
   lua_settop(L, top);
   push_failure(&walk, place);
   return 0;
-}
-
-KVL_HOT int kvl_walk(lua_State *L, kvl_state *state, int index,
-                     const kvl_path *place) {
-  return walk_value(L, state, index, 1, place);
 }
 
 kv_tree *kvl_try_tree(lua_State *L, kvl_state *state, int index,
                       const kvl_path *place) {
   kv_error *error = NULL;
   kv_tree *tree = NULL;
-  if (!walk_value(L, state, index, 0, place)) return NULL;
+  if (!kvl_walk(L, state, index, place)) return NULL;
   kv_status status = kv_tree_from_nodes(
       (kv_node *)state->nodes.data, state->nodes.count,
       (char *)state->bytes.data, state->bytes.count, &tree, &error);

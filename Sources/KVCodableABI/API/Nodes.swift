@@ -52,41 +52,6 @@ extension kv_view {
     }
 }
 
-@c @implementation public func kv_shape_new(
-    _ keys: UnsafePointer<kv_str>?, _ count: Int, _ shape: UnsafeMutablePointer<OpaquePointer?>?,
-    _ error: UnsafeMutablePointer<OpaquePointer?>?
-) -> kv_status {
-    reporting(error) {
-        guard let keys else { throw Failure.invalidArgument("keys is NULL") }
-        // A size_t above Int.max arrives as a negative number.
-        guard RecordShape.counts ~= count else {
-            throw Failure(KV_LIMIT_EXCEEDED, "Expected 1 to \(RecordShape.counts.upperBound) keys")
-        }
-        let bytes = try UnsafeBufferPointer(start: keys, count: count).map { try $0.bytes("a key") }
-        let made = try RecordShape(keys: bytes)
-        guard let shape else { return KV_OK }
-        shape.pointee = Handle.give(made)
-        return KV_OK
-    }
-}
-
-@c @implementation public func kv_shape_free(_ shape: OpaquePointer?) {
-    Handle.take(shape, as: RecordShape.self)
-}
-
-@c @implementation public func kv_store_set_record(
-    _ store: OpaquePointer?, _ steps: UnsafePointer<kv_step>?, _ count: Int, _ shape: OpaquePointer?,
-    _ values: UnsafePointer<kv_node>?, _ bytes: UnsafePointer<CChar>?, _ byteCount: Int, _ type: OpaquePointer?,
-    _ flags: UInt32, _ dropped: UnsafeMutablePointer<Int>?, _ error: UnsafeMutablePointer<OpaquePointer?>?
-) -> kv_status {
-    set(store, steps, count, typed: type, flags, dropped, error) {
-        guard let shape else { throw Failure.invalidArgument("shape is NULL") }
-        guard let values else { throw Failure.invalidArgument("values is NULL") }
-        let text = try kv_str(data: bytes, length: byteCount).largeBytes("bytes")
-        return try Handle.lend(shape, as: RecordShape.self) { try PropertyList(record: values, of: $0, bytes: text) }
-    }
-}
-
 @c @implementation public func kv_store_get_view(
     _ store: OpaquePointer?, _ steps: UnsafePointer<kv_step>?, _ count: Int, _ type: OpaquePointer?,
     _ view: UnsafeMutablePointer<kv_view>?, _ lease: UnsafeMutablePointer<OpaquePointer?>?,

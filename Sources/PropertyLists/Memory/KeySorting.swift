@@ -53,14 +53,6 @@ struct KeyText {
         return length >= 8 ? word : word & ~(UInt64.max &>> UInt64(truncatingIfNeeded: length &* 8))
     }
 
-    /// Eight bytes of a key's beginning, where at least eight can be read behind it.
-    @inline(__always) func paddedPrefix(of key: kv_node) -> UInt64 {
-        guard let base else { return 0 }
-        let start = UnsafeRawPointer(base + Int(truncatingIfNeeded: key.payload))
-        let word = UInt64(bigEndian: start.loadUnaligned(as: UInt64.self))
-        return key.count >= 8 ? word : word & ~(UInt64.max &>> UInt64(truncatingIfNeeded: key.count &* 8))
-    }
-
     /// The same near the end of the block.
     private func slowPrefix(_ position: Int, _ length: Int) -> UInt64 {
         var value: UInt64 = 0

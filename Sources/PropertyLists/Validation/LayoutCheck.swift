@@ -16,11 +16,7 @@ struct LayoutCheck {
     private let isASCII: Bool
     private(set) var facts = DocumentFacts()
 
-    /// How many bytes a block must have behind its own, so that a word can be loaded wherever a key begins. What is in
-    /// them does not matter.
-    static let padding = 8
-
-    /// - Parameter block: `nodeCount` nodes, behind them `byteCount` bytes, and behind these the padding.
+    /// - Parameter block: `nodeCount` nodes, and behind them `byteCount` bytes.
     init(block: UnsafeMutableRawPointer, nodeCount: Int, byteCount: Int, limits: PropertyListLimits) {
         nodes = block.bindMemory(to: kv_node.self, capacity: nodeCount)
         self.nodeCount = nodeCount
@@ -118,73 +114,30 @@ struct LayoutCheck {
         let keys = (end &- count)..<end
         var position = header &+ 1
         var found = 0
-        // Where each value stands: a bit for each, in a dictionary short enough; in a longer one, whether the keys
-        // lead to them in their order.
-        let isShort = keys.lowerBound &- header <= 64
-        var places: UInt64 = 0
+        // Writers hold the keys back in the order of their values: then no key has to be looked for.
         var isInOrder = true
         while position < keys.lowerBound {
             let start = position
-            position = passScalars(from: start, until: keys.lowerBound)
-            if position == start {
-                do throws(PropertyListError) {
-                    position = try value(at: start, depth: depth)
-                } catch {
-                    throw error.placed(below: .key(keyText(in: keys, distance: start &- header)))
-                }
-                found &+= 1
-                if isShort {
-                    places |= 1 &<< UInt64(truncatingIfNeeded: start &- header)
-                } else if isInOrder {
-                    isInOrder = found <= count && nodes[keys.lowerBound &+ found &- 1].leads(to: start &- header)
-                }
-                continue
+            do throws(PropertyListError) {
+                position = try value(at: start, depth: depth)
+            } catch {
+                throw error.placed(below: .key(keyText(in: keys, distance: start &- header)))
             }
-            if isShort {
-                let ones = (1 &<< UInt64(truncatingIfNeeded: position &- start)) &- 1 as UInt64
-                places |= ones &<< UInt64(truncatingIfNeeded: start &- header)
-            } else if isInOrder {
-                isInOrder = areInOrder(start..<position, of: header, keys.lowerBound &+ found, until: end)
-            }
-            found &+= position &- start
+            if isInOrder { isInOrder = found < count && nodes[keys.lowerBound &+ found].leads(to: start &- header) }
+            found &+= 1
         }
         guard position == keys.lowerBound, found == count else { throw malformed("a span does not fit its values") }
-        guard count > 0 else { return }
-        let marked = try self.keys(keys)
-        if isShort ? marked != places : !isInOrder { try matchDistances(keys, of: header) }
+        try checkKeys(keys)
+        if !isInOrder { try matchDistances(keys, of: header) }
     }
 
-    /// Whether the keys from `slot` on lead to the values that stand at these places, one behind the other.
-    private func areInOrder(_ places: Range<Int>, of header: Int, _ slot: Int, until end: Int) -> Bool {
-        guard places.count <= end &- slot else { return false }
-        for place in places where !nodes[slot &+ place &- places.lowerBound].leads(to: place &- header) { return false }
-        return true
-    }
-
-    /// Passes over the scalars that most documents are made of: gives where something else begins, or something that
-    /// wants a closer look.
-    @inline(__always)
-    private mutating func passScalars(from start: Int, until end: Int) -> Int {
-        let glance = ScalarGlance(nodes + start, nodes + end, byteCount, room: isASCII ? unclaimed : -1)
-        unclaimed &-= glance.claimed
-        facts.note(glance.kinds)
-        return start &+ glance.count
-    }
-
-    /// Checks and sorts the keys. Gives a bit for each place that they lead to, as many as there are keys if no two
-    /// lead to one; 0 when one leads too far for a bit.
-    @inline(__always)
-    private mutating func keys(_ slots: Range<Int>) throws(PropertyListError) -> UInt64 {
-        let glance = KeyGlance(nodes + slots.lowerBound, nodes + slots.upperBound, bytes, byteCount)
-        guard glance.isWithin, glance.claimed <= unclaimed else { throw outside() }
-        unclaimed &-= glance.claimed
+    private mutating func checkKeys(_ slots: Range<Int>) throws(PropertyListError) {
+        for slot in slots { try claim(nodes[slot]) }
         if !isASCII { for slot in slots { try checkText(nodes[slot], "a key") } }
         if slots.count == 1, nodes[slots.lowerBound].count == 6 { facts.hasUIDLikeDictionary = true }
-        if !glance.isSorted { try sort(slots) }
-        return glance.marks < 64 ? glance.marked : 0
+        try sort(slots)
     }
 
-    @inline(never)
     private func sort(_ slots: Range<Int>) throws(PropertyListError) {
         let keys = UnsafeMutableBufferPointer(start: nodes + slots.lowerBound, count: slots.count)
         guard sortKeys(keys, bytes: UnsafeBufferPointer(start: bytes, count: byteCount)) == keys.count else {
@@ -246,6 +199,12 @@ extension kv_node {
     /// Whether this is a key, and its value stands so far behind its dictionary's header.
     @inline(__always)
     fileprivate func leads(to distance: Int) -> Bool { head == UInt32(truncatingIfNeeded: distance) | 0x8000_0000 }
+
+    /// Whether the bytes that the node refers to lie within so many.
+    fileprivate func isWithin(_ byteCount: Int) -> Bool {
+        let offset = Int(truncatingIfNeeded: payload)
+        return offset >= 0 && Int(count) <= byteCount &- offset
+    }
 }
 
 extension PropertyListError {

@@ -24,7 +24,7 @@ extension PropertyList {
             throw PropertyListError(.malformed, "Expected 1 to \(PropertyListLimits.nodes) nodes, found \(nodes.count)")
         }
         let size = nodes.count * MemoryLayout<kv_node>.stride
-        guard let block = malloc(size + bytes.count + LayoutCheck.padding) else {
+        guard let block = malloc(size + bytes.count) else {
             throw PropertyListError(.limitExceeded, "No memory for \(nodes.count) values")
         }
         memcpy(block, source, size)
