@@ -4,9 +4,10 @@ them.
 
     crowd.py [--seconds N] [--limit MILLISECONDS]
 
-Each sets keys of its own and adds to a counter that all share, and watches the others. Every change has to be seen
-within the limit of its commit, and nothing may be lost. What a busy machine takes to wake a process that does nothing
-else is measured beside them and added twice: for the waking of the one that sees, and for its reading.
+Each sets keys of its own and adds to a counter that all share, and watches the others. Every change has to be seen,
+half of them within 200 ms of their commit, and nothing may be lost. With a limit, for a machine that does nothing
+else, all have to be seen within it: what the machine takes to wake a process that only sleeps is measured beside them
+and added twice, for the waking of the one that sees, and for its reading.
 
 With UserDefaults on the file, which writes in place and without a lock, the states that the file went through are put
 together from recorded system calls: no state that one of ours wrote may lack anything of ours that the state before it
@@ -141,9 +142,13 @@ def together(tools, folder, engine, seconds, limit):
     stored = read_file(path)
     check(min(own["sum"] for own in notes.values()) > 1, f"{engine}: all four write ({sets} transactions)")
     check(unseen == 0, f"{engine}: each of {len(found)} changes is seen by each of the others ({unseen} unseen)")
-    check(found[-1] <= limit + 2 * late, f"{engine}: within {limit:.0f} ms of its commit (slowest {found[-1]:.0f} ms, "
-          f"one in a hundred {found[len(found) * 99 // 100]:.0f} ms, median {found[len(found) // 2]:.1f} ms; a process "
-          f"that only sleeps was woken up to {late:.0f} ms late)")
+    median = found[len(found) // 2]
+    figures = (f"slowest {found[-1]:.0f} ms, one in a hundred {found[len(found) * 99 // 100]:.0f} ms, median "
+               f"{median:.1f} ms; a process that only sleeps was woken up to {late:.0f} ms late")
+    # Whoever polls once a second is late by half of one: that shows on a busy machine, too.
+    check(median <= 200, f"{engine}: half of them within 200 ms of its commit ({figures})")
+    if limit:
+        check(found[-1] <= limit + 2 * late, f"{engine}: all within {limit:.0f} ms of its commit ({figures})")
     check(stored.get("counter") == sets, f"{engine}: the counter stands at {stored.get('counter')} of {sets}")
     lost = [f"{name}-{number % 50}" for name, own in notes.items()
             for number in range(max(1, own["sum"] - 49), own["sum"] + 1)
@@ -215,7 +220,7 @@ def beside_user_defaults(tools, folder, seconds):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--seconds", type=float, default=2)
-    parser.add_argument("--limit", type=float, default=200)
+    parser.add_argument("--limit", type=float, help="milliseconds after which none may be seen; for an idle machine")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as tools, tempfile.TemporaryDirectory() as folder:
         build(tools)

@@ -34,7 +34,7 @@ part() {
 
 processes() { make lib && python3 Tests/processes.py --kills 1000 --sets 1000; }
 
-crowd() { make lib && swift build --build-tests && python3 Tests/crowd.py --seconds 60; }
+crowd() { make lib && swift build --build-tests && python3 Tests/crowd.py --seconds 60 --limit 200; }
 
 store() {
   swift build --build-tests && python3 Tests/Stress/store.py --full

@@ -1,4 +1,4 @@
-/* Made from the Lua files of this folder by embed.py. Do not edit. */
+/* Made from the Lua files of lua/embedded by embed.py. Do not edit. */
 static const unsigned char sugar_chunk[] = {
   114,101,116,117,114,110,32,40,102,117,110,99,116,105,111,110,40,46,46,46,41,32,10,
   10,
