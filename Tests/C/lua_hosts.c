@@ -77,6 +77,52 @@ static void check_stores(void) {
   kv_store_free(back);
 }
 
+/* What scripts keep of the transactions of a handle that was pushed: the freed
+ * memory gets contents of the script's choice. */
+static void check_lifetimes(void) {
+  static const char script[] =
+      "local function fill()\n"
+      "  collectgarbage() collectgarbage()\n"
+      "  local blocks = {}\n"
+      "  for size = 0, 400, 8 do\n"
+      "    for _ = 1, 40 do\n"
+      "      blocks[#blocks + 1] = kv.data(('Z'):rep(size))\n"
+      "    end\n"
+      "  end\n"
+      "  return blocks\n"
+      "end\n"
+      "local part, inner\n"
+      "mine:transaction(function(tx)\n"
+      "  part = tx:at 'p'\n"
+      "  part:transaction(function(t) inner = t:at 'q' end)\n"
+      "end)\n"
+      "for _, handle in ipairs { part, inner } do\n"
+      "  for _, method in ipairs { 'get', 'remove', 'at' } do\n"
+      "    local blocks = fill()\n"
+      "    local ok, problem = pcall(handle[method], handle, 'a')\n"
+      "    if ok or problem.code ~= 'closed' or #blocks == 0 then\n"
+      "      return false\n"
+      "    end\n"
+      "  end\n"
+      "end\n"
+      "local only = mine:at 'p'\n"
+      "mine = nil\n"
+      "local blocks = fill()\n"
+      "return only:get 'a' == 1 and #blocks > 0";
+  kv_step root = kv_key("ui");
+  for (size_t steps = 0; steps <= 1; steps++) {
+    kv_store *store = new_store(steps ? "{\"ui\": {\"p\": {\"a\": 1}}}"
+                                      : "{\"p\": {\"a\": 1}}");
+    lua_State *L = new_state(KV_LUA_SANDBOX);
+    CHECK(kv_lua_push_store(L, store, &root, steps, 0, NULL) == KV_OK);
+    kv_store_free(store);
+    lua_setglobal(L, "mine");
+    CHECK_NAMED(holds(L, script),
+                "parts of transactions keep what they are parts of");
+    lua_close(L);
+  }
+}
+
 /* A host's check that asks a script, which does what it likes meanwhile. */
 static int ask_script(void *context, const kv_step *path, size_t steps,
                       const kv_tree *value) {
@@ -255,6 +301,7 @@ static void check_pumping(void) {
 int main(void) {
   check_escapes();
   check_stores();
+  check_lifetimes();
   check_checks();
   check_access();
   check_forgery();

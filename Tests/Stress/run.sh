@@ -61,21 +61,18 @@ address() {
 }
 
 # The Lua specs with module and library under AddressSanitizer, which also looks
-# for leaks, and the module's C under UndefinedBehaviorSanitizer as well.
+# for leaks, and the module's C under UndefinedBehaviorSanitizer as well; once
+# more with a collection at every allocation of the module.
 lua() {
   local target=build/stress/asan
-  mkdir -p $target
-  swift build -c release --product kvcodable --scratch-path .build-asan -Xswiftc -sanitize=address \
-    -Xswiftc -use-ld=lld -Xlinker -soname -Xlinker libkvcodable.so.1 || return 1
-  cp .build-asan/release/libkvcodable.so $target/libkvcodable.so && ln -sf libkvcodable.so $target/libkvcodable.so.1
-  clang -std=c11 -D_POSIX_C_SOURCE=200809L -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=undefined \
-    -shared-libasan -fPIC -fvisibility=hidden -Iinclude $(pkg-config --cflags lua5.4) \
-    -shared -o $target/kvcodable.so lua/src/*.c -L$target -lkvcodable \
-    -Wl,-soname,libkvcodable_lua.so.1 -Wl,-z,nodelete -Wl,-rpath,"$PWD/$target" || return 1
-  ASAN_OPTIONS=detect_leaks=1 LD_PRELOAD=$(clang -print-file-name=libclang_rt.asan-x86_64.so) \
-    lua5.4 -e "package.cpath='$target/?.so;'..package.cpath" /usr/bin/busted --cpath="$target/?.so" lua/spec &&
-    ln -sf kvcodable.so $target/libkvcodable_lua.so.1 && ln -sf kvcodable.so $target/libkvcodable_lua.so &&
+  Tests/Stress/sanitized.sh || return 1
+  specs $target && specs $target/collecting &&
     make -s -C Tests/C lua-sanitized ASAN="$PWD/$target" && make -s -C Tests/C lua-valgrind
+}
+
+specs() {
+  ASAN_OPTIONS=detect_leaks=1 LD_PRELOAD=$(clang -print-file-name=libclang_rt.asan-x86_64.so) \
+    lua5.4 -e "package.cpath='$1/?.so;'..package.cpath" /usr/bin/busted --cpath="$1/?.so" lua/spec
 }
 
 # The C programs under AddressSanitizer and UndefinedBehaviorSanitizer.

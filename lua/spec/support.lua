@@ -48,6 +48,22 @@ function support.write(path, text)
   assert(file:write(text))
 end
 
+--- Collects what nothing refers to, finalizers' leftovers too, and fills the
+-- memory that is free then with other contents, in blocks of each size that a
+-- handle may have had. The blocks last as long as what is returned.
+function support.scrub()
+  collectgarbage()
+  collectgarbage()
+  collectgarbage "stop"
+  local blocks = {}
+  for size = 0, 400, 8 do
+    local bytes = ("Z"):rep(size)
+    for _ = 1, 40 do blocks[#blocks + 1] = kv.data(bytes) end
+  end
+  collectgarbage "restart"
+  return blocks
+end
+
 --- The error object that a call raises.
 function support.failure(call, ...)
   local ok, problem = pcall(call, ...)

@@ -59,10 +59,10 @@ kvl_handle *kvl_push_part(lua_State *L, const kv_step *steps, size_t count) {
   part->session = handle->session;
   part->is_hosts = handle->is_hosts;
   part->root = handle->root;
-  if (lua_getiuservalue(L, 1, KVL_SESSION) == LUA_TNIL) {
-    lua_pop(L, 1);
-    lua_pushvalue(L, 1); /* the handle at 1 is the session */
-  }
+  if (handle->session == handle)
+    lua_pushvalue(L, 1); /* also of a transaction, which keeps its store */
+  else
+    lua_getiuservalue(L, 1, KVL_SESSION);
   lua_setiuservalue(L, -2, KVL_SESSION);
   kvl_inherit(L, KVL_CONTEXT);
   kvl_inherit(L, KVL_SCOPE);

@@ -29,7 +29,8 @@ typedef struct kvl_handle {
                        places from there */
 } kvl_handle;
 
-/* User values of a handle: what keeps its session alive; the path of a part;
+/* User values of a handle: the handle that it needs, which is a part's session,
+ * and for a transaction the handle that it was begun with; the path of a part;
  * the context for converters; the scope of types' names, or nil. */
 enum { KVL_SESSION = 1, KVL_PREFIX = 2, KVL_CONTEXT = 3, KVL_SCOPE = 4 };
 
