@@ -113,7 +113,7 @@ static kv_status protect_open(lua_State *L, lua_CFunction body, Call *call,
   if (!lua_checkstack(L, 8))
     return fail(KV_LIMIT_EXCEEDED, "the Lua stack is full", error);
   call->state = kvl_find_state(L);
-  if (!call->state)
+  if (!call->state || call->state->is_over)
     return fail(KV_MISUSE, "the module is not open: call kv_lua_open() first",
                 error);
   return protect(L, body, call, index, results, error);

@@ -87,8 +87,27 @@ size_t kvl_keep_tree(lua_State *L, kvl_state *state, kv_tree *tree) {
   return kvl_keep(L, state, tree, kvl_free_tree);
 }
 
+void kvl_hold(kvl_state *state, kvl_holding *holding, void *object,
+              kvl_free free_object) {
+  holding->object = object;
+  holding->free_object = free_object;
+  holding->next = state->holdings;
+  holding->link = &state->holdings;
+  if (holding->next) holding->next->link = &holding->next;
+  state->holdings = holding;
+}
+
+void kvl_let_go(kvl_holding *holding) {
+  if (!holding->link) return;
+  *holding->link = holding->next;
+  if (holding->next) holding->next->link = holding->link;
+  holding->link = NULL;
+  holding->free_object(holding->object);
+}
+
 static int state_gc(lua_State *L) {
   kvl_state *state = lua_touserdata(L, 1);
+  while (state->holdings) kvl_let_go(state->holdings);
   if (state->kept.count > 0) kvl_drop(state, 0);
   kv_registry_free(state->registry);
   if (state->epoll > 0) close(state->epoll);

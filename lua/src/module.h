@@ -56,6 +56,16 @@ typedef struct kvl_buffer {
   size_t capacity;
 } kvl_buffer;
 
+typedef void (*kvl_free)(void *object);
+
+/* What a userdata has of the library, for as long as it has it. */
+typedef struct kvl_holding {
+  struct kvl_holding *next;
+  struct kvl_holding **link; /* what refers to this; NULL for nothing */
+  void *object;
+  kvl_free free_object;
+} kvl_holding;
+
 typedef struct kvl_state {
   kvl_buffer nodes; /* the document being written: kv_node */
   kvl_buffer keys;  /* its keys that wait for their dictionary's end: kv_node */
@@ -71,6 +81,7 @@ typedef struct kvl_state {
   const void *type_meta; /* of what types compile to */
   const void *type_tag;  /* of types */
   kv_registry *registry;
+  kvl_holding *holdings;
   uint32_t policy; /* what the host forbids: KV_LUA_... */
   int epoll;       /* what kv.fd() gave; 0 for none */
   int is_over;     /* the Lua state is being closed */
@@ -137,8 +148,6 @@ void kvl_push_null(lua_State *L);
  * its own work takes up to 8: the first levels need not ask. */
 enum { KVL_FREE_LEVELS = 2, KVL_PLACES = 8 };
 
-typedef void (*kvl_free)(void *object);
-
 /* The most steps that a path can have: as many as a tree is deep. */
 #define KVL_STEPS KVL_DEPTH
 
@@ -189,6 +198,14 @@ size_t kvl_keep_more(lua_State *L, kvl_state *state, void *object,
 void kvl_drop(kvl_state *state, size_t slot);
 void kvl_free_tree(void *tree); /* a kvl_free */
 size_t kvl_keep_tree(lua_State *L, kvl_state *state, kv_tree *tree);
+
+/* A userdata frees what it has of the library in its finalizer, which its
+ * metatable has set already. While a Lua state is being closed, Lua notes no
+ * finalizers any more: what is made then is freed by the state's own, the last
+ * of the module's. Allocates nothing. */
+void kvl_hold(kvl_state *state, kvl_holding *holding, void *object,
+              kvl_free free_object);
+void kvl_let_go(kvl_holding *holding);
 
 /* Makes room for `extra` elements of `size` bytes; 0 when there is no
  * memory. */

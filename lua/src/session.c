@@ -5,6 +5,14 @@
 
 const char kvl_handle_mark = 0;
 
+static void free_handle(void *object) {
+  kvl_handle *handle = object;
+  kv_transaction_rollback(handle->transaction);
+  kv_store_free(handle->store);
+  handle->transaction = NULL;
+  handle->store = NULL;
+}
+
 kvl_handle *kvl_new_handle(lua_State *L) {
   kvl_state *state = kvl_find_state(L);
   kvl_handle *handle = lua_newuserdatauv(L, sizeof *handle, 4);
@@ -19,8 +27,10 @@ kvl_handle *kvl_new_handle(lua_State *L) {
   handle->owns_session = 0;
   handle->is_hosts = 0;
   handle->root = 0;
+  handle->holding.link = NULL;
   luaL_getmetatable(L, KVL_STORE_NAME);
   lua_setmetatable(L, -2);
+  kvl_hold(state, &handle->holding, handle, free_handle);
   return handle;
 }
 
@@ -159,11 +169,7 @@ static int store_close_scope(lua_State *L) {
 }
 
 static int store_gc(lua_State *L) {
-  kvl_handle *handle = luaL_checkudata(L, 1, KVL_STORE_NAME);
-  kv_transaction_rollback(handle->transaction);
-  kv_store_free(handle->store);
-  handle->transaction = NULL;
-  handle->store = NULL;
+  kvl_let_go(&((kvl_handle *)luaL_checkudata(L, 1, KVL_STORE_NAME))->holding);
   return 0;
 }
 

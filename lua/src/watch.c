@@ -14,16 +14,25 @@ typedef struct Watch {
   kv_watch *watch;
   kvl_notes notes;
   size_t root; /* how many steps of a place are the handle's own */
+  kvl_holding holding;
 } Watch;
 
 static const char watches_key; /* of the registry: the set of live watches */
 
 /* ---- Watches */
 
-static Watch *new_watch(lua_State *L) {
+static void free_watch(void *object) {
+  Watch *watch = object;
+  kv_watch_cancel(watch->watch);
+  watch->watch = NULL;
+  kvl_free_notes(&watch->notes);
+}
+
+static Watch *new_watch(lua_State *L, kvl_state *state) {
   Watch *watch = lua_newuserdatauv(L, sizeof *watch, 2);
   memset(watch, 0, sizeof *watch);
   luaL_setmetatable(L, WATCH_NAME);
+  kvl_hold(state, &watch->holding, watch, free_watch);
   return watch;
 }
 
@@ -63,10 +72,7 @@ void kvl_end_watches(lua_State *L) {
 }
 
 static int watch_gc(lua_State *L) {
-  Watch *watch = luaL_checkudata(L, 1, WATCH_NAME);
-  kv_watch_cancel(watch->watch);
-  watch->watch = NULL;
-  kvl_free_notes(&watch->notes);
+  kvl_let_go(&((Watch *)luaL_checkudata(L, 1, WATCH_NAME))->holding);
   return 0;
 }
 
@@ -121,7 +127,7 @@ static int store_watch(lua_State *L) {
     if (lua_toboolean(L, -1)) scope = KV_SCOPE_SUBTREE;
     lua_pop(L, 1);
   }
-  Watch *watch = new_watch(L);
+  Watch *watch = new_watch(L, state);
   kvl_full_path(L, 2, &path);
   if (path.count == path.root) scope = KV_SCOPE_SUBTREE;
   watch->root = path.root;
@@ -140,7 +146,7 @@ static int store_events(lua_State *L) {
   kvl_check_whole(L);
   luaL_checktype(L, 2, LUA_TFUNCTION);
   lua_settop(L, 2);
-  Watch *watch = new_watch(L);
+  Watch *watch = new_watch(L, state);
   kv_store *store = kvl_check_whole(L);
   kv_status status = kv_store_watch_events(store, kvl_note_event, &watch->notes,
                                            &watch->watch, &error);
@@ -210,7 +216,7 @@ static void push_event(lua_State *L, const kvl_note *note, int store) {
 static int tell(lua_State *L) {
   kvl_state *state = kvl_state_of(L);
   Watch *watch = lua_touserdata(L, 1);
-  kvl_note *note = kvl_take_note(L, &watch->notes);
+  kvl_note *note = kvl_take_note(L, state, &watch->notes);
   if (!note) return 0;
   lua_getiuservalue(L, 1, 2);
   int store = lua_gettop(L);
