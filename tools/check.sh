@@ -27,7 +27,7 @@ c_format() {
   fi
   clang-format --dry-run -Werror include/*.h include/*.c Sources/C*/*.c Sources/C*/include/*.h lua/src/*.c \
     lua/src/{module,session,notes}.h lua/examples/hosts/*.c Tests/{C,Support}/*.c Tests/C/*.h Tests/C/*.cpp \
-    Tests/Packages/c/*.c Benchmarks/{c,lua}/*.c
+    Tests/{Fuzz,Packages/c}/*.c Tests/Stress/*.h Benchmarks/{c,lua}/*.c
 }
 
 # A header alone, in C and in C++, with every warning.
@@ -71,7 +71,7 @@ no_bare_exports() {
 mkdir -p build
 step "Swift is formatted" swift_format
 step "C is formatted" c_format
-step "Lua passes luacheck" luacheck -q lua Benchmarks/lua Tests/C
+step "Lua passes luacheck" luacheck -q lua Benchmarks/lua Tests/C Tests/Fuzz
 for compiler in gcc clang; do
   step "headers under $compiler" header $compiler c c11
 done
