@@ -110,6 +110,11 @@ struct FileStamp: Equatable, Sendable {
         changed = Self.nanoseconds(status.st_ctim)
     }
 
+    /// Whether it is the same file, not written since; a new name for it is no matter.
+    func isSameContent(as other: FileStamp) -> Bool {
+        device == other.device && inode == other.inode && size == other.size && modified == other.modified
+    }
+
     /// How long ago the file was written, in nanoseconds; negative when its time lies ahead.
     var age: Int64 { cs_realtime_nanoseconds().subtractingReportingOverflow(modified).partialValue }
 

@@ -17,9 +17,10 @@ extension PropertyListFileEngine {
             keepBackup(of: old)
             try folder.rename(name, to: folder.fileName)
             try folder.descriptor.synchronize()
-            // The rename has changed the file's ctime.
-            guard let status = try folder.status(of: folder.fileName) else { return stamp }
-            return FileStamp(status)
+            // The rename has changed the file's ctime; nothing else is as it was where another program has written
+            // since, whose change the next look has to find.
+            let found = try folder.status(of: folder.fileName).map { FileStamp($0) }
+            return found.map { $0.isSameContent(as: stamp) ? $0 : stamp } ?? stamp
         } catch {
             folder.unlink(name)
             throw error
