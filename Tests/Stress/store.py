@@ -21,8 +21,8 @@ import time
 
 from rows.proofs import Broken, Proofs
 
-ROWS = ("kill", "faults", "codes", "power", "updates", "opening", "disk", "fork", "watch", "polling", "memory",
-        "hostile", "quarantine", "database", "network", "privileged")
+ROWS = ("kill", "faults", "codes", "power", "meanwhile", "updates", "opening", "disk", "fork", "watch", "polling",
+        "memory", "hostile", "quarantine", "database", "network", "privileged")
 
 
 def prove(row, proofs, folder):

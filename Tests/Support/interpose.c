@@ -6,7 +6,12 @@
  *   INTERPOSE_FAIL=INDEX:ERRNO:HOW  the INDEXth call (from 1) fails with the
  *       error number; HOW is `once` or `ever` (that call and all later ones).
  *       ERRNO `short` makes a write write half of what it was given.
- *   INTERPOSE_COUNT=FILE   the number of calls, written at exit.
+ *   INTERPOSE_CALLS=FILE   each call that was counted, a line each: how many
+ *       times the program had written to its standard output before, what the
+ *       call is, and the file's name; what it makes fail included.
+ *   INTERPOSE_WRITER=INDEX:FILE  before the INDEXth call, FILE is changed in
+ *       place, as by a program that knows of no lock: the dictionary that ends
+ *       first in its XML gets the entry `theirs`.
  *   INTERPOSE_RECORD=FILE  each call that succeeded, a line each, with the
  *       file's inode and, for a write, the bytes in hexadecimal.
  *   INTERPOSE_TIMES=1      before each write and rename that is recorded, a
@@ -31,18 +36,16 @@
 static const char *folder;
 static long failing, calls;
 static int failure, for_ever, is_short, has_times;
-static int record = -1;
+static int record = -1, listed = -1;
+static long said, writing;
+static char written[PATH_MAX];
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-static void write_count(void) {
-  const char *path = getenv("INTERPOSE_COUNT");
-  if (path == NULL) return;
-  int file =
-      syscall(SYS_openat, AT_FDCWD, path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
-  char text[32];
-  int length = snprintf(text, sizeof text, "%ld\n", calls);
-  syscall(SYS_write, file, text, length);
-  syscall(SYS_close, file);
+static int open_log(const char *variable) {
+  const char *path = getenv(variable);
+  if (path == NULL) return -1;
+  return syscall(SYS_openat, AT_FDCWD, path,
+                 O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
 }
 
 __attribute__((constructor)) static void begin(void) {
@@ -55,40 +58,81 @@ __attribute__((constructor)) static void begin(void) {
     failure = atoi(kind);
     for_ever = strcmp(how, "ever") == 0;
   }
-  const char *path = getenv("INTERPOSE_RECORD");
-  if (path != NULL)
-    record = syscall(SYS_openat, AT_FDCWD, path,
-                     O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+  record = open_log("INTERPOSE_RECORD");
+  listed = open_log("INTERPOSE_CALLS");
+  const char *writer = getenv("INTERPOSE_WRITER");
+  if (writer != NULL) sscanf(writer, "%ld:%4095s", &writing, written);
   has_times = getenv("INTERPOSE_TIMES") != NULL;
-  atexit(write_count);
+}
+
+static const char *base(const char *path) {
+  const char *slash = strrchr(path, '/');
+  return slash == NULL ? path : slash + 1;
+}
+
+/* The name of the file that is_ours looked at last. */
+static __thread char subject[NAME_MAX + 1];
+
+static int is_below(const char *path) {
+  snprintf(subject, sizeof subject, "%s", base(path));
+  return strncmp(path, folder, strlen(folder)) == 0;
 }
 
 /* The path of a descriptor, or of a name in a folder's descriptor. */
 static int is_ours(int descriptor, const char *name) {
   char link[64], path[PATH_MAX];
   if (folder == NULL) return 0;
-  if (name != NULL && name[0] == '/')
-    return strncmp(name, folder, strlen(folder)) == 0;
+  if (name != NULL && name[0] == '/') return is_below(name);
   if (descriptor == AT_FDCWD) return 0;
   snprintf(link, sizeof link, "/proc/self/fd/%d", descriptor);
   ssize_t length = readlink(link, path, sizeof path - 1);
   if (length <= 0) return 0;
   path[length] = 0;
-  return strncmp(path, folder, strlen(folder)) == 0;
+  int result = is_below(path);
+  if (name != NULL) snprintf(subject, sizeof subject, "%s", name);
+  return result;
 }
 
-/* Counts a call; whether it is one that has to fail. */
-static int must_fail(void) {
+/* What a program does that reads and writes `written` in place. */
+static void write_in_place(void) {
+  static char text[1 << 20];
+  static const char entry[] = "<key>theirs</key><true/>";
+  int file = syscall(SYS_openat, AT_FDCWD, written, O_RDWR, 0);
+  ssize_t length =
+      file < 0 ? -1 : syscall(SYS_read, file, text, sizeof text - 1);
+  if (length > 0) {
+    text[length] = 0;
+    char *end = strstr(text, "</dict>");
+    if (end != NULL) {
+      syscall(SYS_ftruncate, file, 0);
+      syscall(SYS_pwrite64, file, text, end - text, 0);
+      syscall(SYS_pwrite64, file, entry, sizeof entry - 1, end - text);
+      syscall(SYS_pwrite64, file, end, strlen(end),
+              end - text + sizeof entry - 1);
+    }
+  }
+  if (file >= 0) syscall(SYS_close, file);
+}
+
+/* Counts a call on the subject; whether it is one that has to fail. */
+static int must_fail(const char *call) {
   long number = __atomic_add_fetch(&calls, 1, __ATOMIC_SEQ_CST);
+  if (listed >= 0) {
+    char line[NAME_MAX + 64];
+    int length =
+        snprintf(line, sizeof line, "%ld %s %s\n", said, call, subject);
+    syscall(SYS_write, listed, line, length);
+  }
+  if (number == writing) write_in_place();
   return failing > 0 && (number == failing || (for_ever && number > failing));
 }
 
-#define FAIL_IF_TOLD(result)        \
-  do {                              \
-    if (must_fail() && !is_short) { \
-      errno = failure;              \
-      return result;                \
-    }                               \
+#define FAIL_IF_TOLD(call)              \
+  do {                                  \
+    if (must_fail(call) && !is_short) { \
+      errno = failure;                  \
+      return -1;                        \
+    }                                   \
   } while (0)
 
 static unsigned long inode_of(int descriptor) {
@@ -101,11 +145,6 @@ static unsigned long inode_at(int descriptor, const char *name) {
   return fstatat(descriptor, name, &status, AT_SYMLINK_NOFOLLOW) == 0
              ? (unsigned long)status.st_ino
              : 0;
-}
-
-static const char *base(const char *path) {
-  const char *slash = strrchr(path, '/');
-  return slash == NULL ? path : slash + 1;
 }
 
 static void note(const char *format, ...) {
@@ -147,7 +186,7 @@ static void note_bytes(const char *what, unsigned long inode, long offset,
 
 static int open_file(int descriptor, const char *name, int flags, mode_t mode) {
   int ours = is_ours(descriptor, name);
-  if (ours) FAIL_IF_TOLD(-1);
+  if (ours) FAIL_IF_TOLD("open");
   int is_new = ours && (flags & O_CREAT) && inode_at(descriptor, name) == 0;
   int file = syscall(SYS_openat, descriptor, name, flags, mode);
   if (file >= 0 && is_new) note("create %lu %s\n", inode_of(file), base(name));
@@ -180,11 +219,14 @@ int openat64(int at, const char *name, int flags, ...) {
 
 ssize_t write(int file, const void *bytes, size_t count) {
   if (!is_ours(file, NULL)) {
-    ssize_t done = syscall(SYS_write, file, bytes, count);
-    if (file == 1 && done > 0) note_bytes("say", 0, 0, bytes, done);
-    return done;
+    /* Before it is said: another process may act on it at once. */
+    if (file == 1) {
+      said++;
+      note_bytes("say", 0, 0, bytes, count);
+    }
+    return syscall(SYS_write, file, bytes, count);
   }
-  if (must_fail()) {
+  if (must_fail("write")) {
     if (!is_short) {
       errno = failure;
       return -1;
@@ -200,7 +242,7 @@ ssize_t write(int file, const void *bytes, size_t count) {
 
 static ssize_t write_at(int file, const void *bytes, size_t count,
                         off_t offset) {
-  if (is_ours(file, NULL) && must_fail()) {
+  if (is_ours(file, NULL) && must_fail("write")) {
     if (!is_short) {
       errno = failure;
       return -1;
@@ -222,7 +264,7 @@ ssize_t pwrite64(int file, const void *bytes, size_t count, off64_t offset) {
 
 static int synchronize(int file, long call) {
   if (!is_ours(file, NULL)) return syscall(call, file);
-  FAIL_IF_TOLD(-1);
+  FAIL_IF_TOLD("sync");
   int result = syscall(call, file);
   struct stat status;
   if (result == 0 && fstat(file, &status) == 0)
@@ -236,7 +278,7 @@ int fdatasync(int file) { return synchronize(file, SYS_fdatasync); }
 
 static int truncate_file(int file, off_t size) {
   if (!is_ours(file, NULL)) return syscall(SYS_ftruncate, file, size);
-  FAIL_IF_TOLD(-1);
+  FAIL_IF_TOLD("truncate");
   int result = syscall(SYS_ftruncate, file, size);
   if (result == 0) note("truncate %lu %ld\n", inode_of(file), (long)size);
   return result;
@@ -246,7 +288,7 @@ int ftruncate(int file, off_t size) { return truncate_file(file, size); }
 int ftruncate64(int file, off64_t size) { return truncate_file(file, size); }
 
 int close(int file) {
-  if (is_ours(file, NULL) && must_fail() && !is_short) {
+  if (is_ours(file, NULL) && must_fail("close") && !is_short) {
     syscall(SYS_close, file);
     errno = failure;
     return -1;
@@ -256,7 +298,7 @@ int close(int file) {
 
 int renameat(int from, const char *old, int to, const char *new) {
   int ours = is_ours(to, new);
-  if (ours) FAIL_IF_TOLD(-1);
+  if (ours) FAIL_IF_TOLD("rename");
   unsigned long inode = ours ? inode_at(from, old) : 0;
   if (ours) note_time();
   int result = syscall(SYS_renameat2, from, old, to, new, 0);
@@ -267,7 +309,7 @@ int renameat(int from, const char *old, int to, const char *new) {
 
 int linkat(int from, const char *old, int to, const char *new, int flags) {
   int ours = is_ours(to, new);
-  if (ours) FAIL_IF_TOLD(-1);
+  if (ours) FAIL_IF_TOLD("link");
   int result = syscall(SYS_linkat, from, old, to, new, flags);
   if (result == 0 && ours) note("link %lu %s\n", inode_at(to, new), base(new));
   return result;
@@ -282,6 +324,6 @@ int unlinkat(int at, const char *name, int flags) {
 int unlink(const char *name) { return unlinkat(AT_FDCWD, name, 0); }
 
 int flock(int file, int operation) {
-  if (is_ours(file, NULL) && operation != LOCK_UN) FAIL_IF_TOLD(-1);
+  if (is_ours(file, NULL) && operation != LOCK_UN) FAIL_IF_TOLD("lock");
   return syscall(SYS_flock, file, operation);
 }

@@ -15,7 +15,7 @@ def prove(proofs, folder):
             if result.stdout != "child 0\n" or result.returncode:
                 raise Broken(f"{engine}: {result.stdout}{result.stderr}")
             found = read_store(path)
-            if found != {"before": 1, "child": 2, "parent": 2, "counter": 40}:
+            if found != {"queue": [1, 2, 3, 4, 5], "before": 1, "child": 2, "parent": 2, "counter": 40}:
                 raise Broken(f"{engine}: {found}")
         proofs.run("leave", path)
         if read_store(path).get("left") != 42:

@@ -1,29 +1,59 @@
 """Every prefix of the recorded calls, with what was not synced lost, kept or reordered."""
+import json
 import os
 import pathlib
 import shutil
 
 from rows.proofs import ENGINES, Broken, read_store
+from rows.writers import LINES, SHAPE, Writer, applied
 
 
 def prove(proofs, folder):
     states = 0
     for engine in ENGINES:
-        recorded = f"{folder}/record-{engine}"
-        os.makedirs(recorded)
-        log = f"{folder}/{engine}.log"
-        proofs.run("attempt", f"{recorded}/store.{engine}", 12, LD_PRELOAD=proofs.interposer,
-                 INTERPOSE_FOLDER=recorded, INTERPOSE_RECORD=log)
-        operations = [line.split(" ") for line in pathlib.Path(log).read_text().splitlines()]
-        states += Crashes(operations, engine, proofs.random, f"{folder}/state").explore(proofs.size(300, 5000))
-    return f"{states} states"
+        for record in (alone, together):
+            recorded = f"{folder}/{record.__name__}-{engine}"
+            os.makedirs(recorded)
+            log = recorded + ".log"
+            history = record(proofs, f"{recorded}/store.{engine}", {
+                "LD_PRELOAD": proofs.interposer, "INTERPOSE_FOLDER": recorded, "INTERPOSE_RECORD": log})
+            operations = [line.split(" ") for line in pathlib.Path(log).read_text().splitlines()]
+            crashes = Crashes(operations, engine, history, proofs.random, f"{folder}/state")
+            states += crashes.explore(proofs.size(150, 2500))
+    return f"{states} states, of one writer and of two"
+
+
+def alone(proofs, path, environment):
+    """A key that is set again and again. Gives what is stored after each change."""
+    proofs.run("attempt", path, 12, **environment)
+    return [{}] + [{"number": number + 1} for number in range(12)]
+
+
+def together(proofs, path, environment):
+    """Two writers in turn, by paths and in arrays."""
+    writers = {}
+    lines = [(0, "set a " + json.dumps(SHAPE, separators=(",", ":")))]
+    for number, line in enumerate(LINES):
+        lines += [(1, line), (0, f"set a.theirs {number}")]
+    history = [{}]
+    for number, line in lines:
+        if number not in writers:  # the second opens what the first has made
+            durability = "manual" if number else "immediate"
+            writers[number] = Writer(proofs, path, durability, env={**os.environ, **environment})
+        if writers[number].does(line) != "ok":
+            raise Broken(f"{line} failed")
+        history.append(applied(history[-1], line))
+    for writer in writers.values():
+        writer.leave()
+    return history
 
 
 class Crashes:
     """The states that a power failure can leave: what the recorded calls made, less what was not synced."""
 
-    def __init__(self, operations, engine, generator, folder):
-        self.operations, self.engine, self.random, self.folder = operations, engine, generator, folder
+    def __init__(self, operations, engine, history, generator, folder):
+        self.operations, self.engine, self.history = operations, engine, history
+        self.random, self.folder = generator, folder
 
     def explore(self, wanted):
         each = max(1, wanted // len(self.operations))
@@ -41,7 +71,6 @@ class Crashes:
         self.data = []      # for each file [(is synced, offset or None for a truncation, bytes or size)]
         self.entries = []   # [(is synced, {name: inode or None})]
         self.acknowledged = 0
-        self.attempted = 1
         for operation in self.operations[:end]:
             self.apply(operation)
 
@@ -50,8 +79,7 @@ class Crashes:
         if kind == "say":
             text = bytes.fromhex(operation[3]).decode().split()
             if text[0] == "ok":
-                self.acknowledged = int(text[1])
-                self.attempted = self.acknowledged + 1
+                self.acknowledged += 1
             elif text[0] in ("error", "lost"):
                 raise Broken(f"the recorded run failed: {text}")
             return
@@ -100,6 +128,6 @@ class Crashes:
                 data.extend(b"\0" * (offset + len(content) - len(data)))
                 data[offset : offset + len(content)] = content
             pathlib.Path(self.folder, name).write_bytes(data)
-        number = read_store(f"{self.folder}/store.{self.engine}").get("number", 0)
-        if not self.acknowledged <= number <= self.attempted:
-            raise Broken(f"{self.engine}: {self.acknowledged} was acknowledged, {number} is left after power loss")
+        found = read_store(f"{self.folder}/store.{self.engine}")
+        if found not in self.history[self.acknowledged:self.acknowledged + 2]:
+            raise Broken(f"{self.engine}: {self.acknowledged} were acknowledged, {found} is left after power loss")

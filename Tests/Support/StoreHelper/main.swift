@@ -68,10 +68,10 @@ func attempt(_ file: String, count: Int) {
             try store.close()
             say("closed")
         } catch {
-            say("error close")
+            say("error close \(error.code)")
         }
     } catch {
-        say("error open")
+        say("error open \((error as? DefaultsError)?.code as Any)")
     }
 }
 
@@ -124,13 +124,18 @@ func visit() {
     }
 }
 
-/// Changes a store before and after a fork, in parent and child.
+/// Changes a store before and after a fork, in parent and child. What was removed before by index, and waits for its
+/// flush, would be removed again, and something else with it, if the child wrote it too.
 func split(_ file: String) throws {
     let store = try openStore(file, .coalesced)
+    try store.set(PropertyList(any: [0, 1, 2, 3, 4, 5]), forKey: "queue")
+    try store.sync()
     try store.set(list(1), forKey: "before")
+    _ = try store.remove(at: ["queue", 0])
     let child = cs_fork()
     let name = child == 0 ? "child" : "parent"
     if try store.value(forKey: "before")?.integer != 1 { say("\(name) lost before") }
+    if try store.value(at: ["queue"])?.count != 5 { say("\(name) lost the removal") }
     try store.set(list(2), forKey: name)
     for _ in 0..<20 {
         try store.transaction { transaction in
@@ -268,6 +273,7 @@ do {
     case "where": try place(file)
     case "probe": probe(file)
     case "split": try split(file)
+    case "drive": try drive(file, argument(3) == "immediate" ? .immediate : .manual)
     case "crowd": try Crowd(file, arguments[3], peers: Array(arguments[4...])).run()
     case "allocations": try allocations(file, keys: Int(argument(3)) ?? 0)
     default: say("usage: StoreHelper count|save|attempt|hold|leave|watch FILE …")

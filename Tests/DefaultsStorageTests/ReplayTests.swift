@@ -1,0 +1,62 @@
+import DefaultsStorage
+import Foundation
+import PropertyLists
+import Testing
+
+/// Changes by path that are made again, since another program wrote the file before they were flushed.
+@Suite struct ReplayTests {
+    let folder: TemporaryFolder
+
+    init() throws { folder = try TemporaryFolder() }
+
+    private var file: String { folder.file("a.plist") }
+
+    private func open(_ content: Any) throws -> DefaultsStore {
+        try write(content)
+        return try DefaultsStore.open(path: file, options: options { $0.durability = .manual })
+    }
+
+    /// As another program does.
+    private func write(_ content: Any) throws {
+        try Data(list(content).serialized(as: .xml)).write(to: URL(fileURLWithPath: file))
+    }
+
+    @Test("what a transaction that came to nothing lay over is made again before what was set meanwhile")
+    func order() throws {
+        let store = try open(["a": ["list": [1, 2, 3]]])
+        try store.set(list(10), at: ["a", "list", 0])
+        #expect(try store.remove(at: ["a", "list", 1]))
+        let transaction = try store.beginTransaction()
+        let done = DispatchSemaphore(value: 0)
+        Thread.detachNewThread {
+            _ = try? store.remove(at: ["a", "list", 0])
+            try? store.set(PropertyList(any: 30), at: ["a", "list", 1])
+            done.signal()
+        }
+        done.wait()
+        transaction.rollback()
+        try write(["a": ["list": [1, 2, 3], "theirs": 1]])
+        try store.sync()
+        #expect(try store.snapshot() == list(["a": ["list": [3, 30], "theirs": 1]]))
+    }
+
+    @Test("however many changes there are, each by an index is made again, and what keys were set to last")
+    func many() throws {
+        let store = try open(["a": ["list": Array(0..<10), "map": ["x": -1]]])
+        for number in 0..<600 {
+            try store.set(list(number), at: ["a", "map", "x"])
+            try store.set(list(["n": number]), at: ["a", "map", "y"])
+            if number % 200 == 0 {
+                #expect(try store.remove(at: ["a", "list", 0]))
+                try store.set(list(-number), at: ["a", "list", 1])
+            }
+            if number % 3 == 0 { #expect(try store.remove(at: ["a", "map", "y"])) }
+        }
+        try write(["a": ["list": Array(100..<110), "map": ["x": -1, "theirs": 1]]])
+        try store.sync()
+        let expected: [String: Any] = [
+            "list": [-200, -400] + Array(105..<110), "map": ["x": 599, "y": ["n": 599], "theirs": 1],
+        ]
+        #expect(try store.snapshot() == list(["a": expected]))
+    }
+}

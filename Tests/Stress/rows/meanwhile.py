@@ -1,0 +1,47 @@
+"""A program that knows of no lock writes in place, at each moment of a commit: its change and ours are both there."""
+import os
+import plistlib
+
+from rows.faults import calls_of
+from rows.proofs import Broken, read_store
+from rows.writers import Writer, applied
+
+FIRST = {"a": {"kept": [1, 2, 3]}, "b": 1}
+# The second line's transaction takes along what waits for its flush, and comes after it.
+LINES = ("set a.kept.0 5;remove a.kept.1;sync", "remove a.kept.0;set b 2;within a.kept.1 6")
+
+
+def prove(proofs, folder):
+    calls, found = commit(proofs, f"{folder}/0", 0)
+    state = applied(applied(FIRST, LINES[0]), LINES[1])
+    if found != state:
+        raise Broken(f"{found}")
+    merged = 0
+    for index, (_, call, name) in enumerate(calls, 1):
+        # Between the last look at the file and the rename nothing can be seen; the backup is made there.
+        if call in ("link", "rename"):
+            continue
+        _, found = commit(proofs, f"{folder}/{index}", index)
+        expected = applied(state, "set a.theirs true")
+        if found != expected:
+            raise Broken(f"written by another before call {index}, {call} of {name}: {found}")
+        merged += 1
+    if merged < 20:
+        raise Broken(f"only {merged} moments")
+    return f"{merged} of {len(calls)} moments"
+
+
+def commit(proofs, folder, index):
+    """Two commits, before one of whose calls another program writes; the calls, and what is stored."""
+    os.makedirs(folder)
+    path = f"{folder}/store.plist"
+    with open(path, "wb") as file:
+        plistlib.dump(FIRST, file)
+    writer = Writer(proofs, path, "manual", env={
+        **os.environ, "LD_PRELOAD": proofs.interposer, "INTERPOSE_FOLDER": folder, "INTERPOSE_CALLS": folder + ".calls",
+        "INTERPOSE_WRITER": f"{index}:{path}"})
+    answers = [writer.does(line) for line in (*LINES, "close")]
+    code, rest = writer.leave()
+    if answers != ["ok"] * 3 or code or rest:
+        raise Broken(f"call {index}: {answers}, {code} {rest}")
+    return calls_of(folder), read_store(path)

@@ -1,0 +1,42 @@
+internal import DefaultsStorage
+internal import Glibc
+internal import PropertyLists
+
+/// Does what each line of standard input says, `;` between its steps, and answers each line once: `ok`, or the first
+/// error. What follows an error in its line is done all the same.
+///
+/// The steps: `set PATH VALUE`, with the value in JSON; `within PATH VALUE`, which sets it in a transaction; `remove
+/// PATH`; `sync`; `close`. A path's steps have `.` between them, those that are numbers are indexes.
+func drive(_ file: String, _ durability: DefaultsDurability) throws {
+    let store = try openStore(file, durability)
+    while let line = readLine() {
+        var failure: String?
+        for step in line.split(separator: ";") {
+            do {
+                try perform(step.split(separator: " ").map { String($0) }, on: store)
+            } catch {
+                failure = failure ?? "error \((error as? DefaultsError)?.code as Any)"
+            }
+        }
+        say(failure ?? "ok")
+    }
+}
+
+private func perform(_ words: [String], on store: DefaultsStore) throws {
+    let path = PropertyListPath(
+        (words.count > 1 ? words[1] : "").split(separator: ".").map { step in
+            Int(step).map { .index($0) } ?? .key(String(step))
+        })
+    switch words.first {
+    case "set": try store.set(value(words), at: path)
+    case "within": try store.transaction { try $0.set(value(words), at: path) }
+    case "remove": _ = try store.remove(at: path)
+    case "sync": try store.sync()
+    case "close": try store.close()
+    default: throw DefaultsError(.misuse, "Expected a step, found \(words)")
+    }
+}
+
+private func value(_ words: [String]) throws -> PropertyList {
+    try PropertyList.parse(Array((words.count > 2 ? words[2] : "").utf8), as: .json).list
+}
