@@ -521,6 +521,21 @@ typedef enum kv_engine {
   KV_ENGINE_SQLITE = 3         /* the system's libsqlite3 */
 } kv_engine;
 
+/* What is done about a file that is damaged. Reading alone never moves one. */
+typedef enum kv_corruption {
+  /* Nothing: opening it is KV_CORRUPT, with the line, and it stays where it is.
+   * A store that is open goes on with what is in memory and tells
+   * KV_EVENT_UNREADABLE; syncs, transactions and immediate sets are KV_CORRUPT,
+   * other changes are kept and are written when the file can be read again. At
+   * exit all of it goes to NAME.unsaved-TIME, with a line on stderr. */
+  KV_CORRUPTION_ERROR = 0,
+  /* It is kept as NAME.corrupt-TIME, and the newer of what is in memory and the
+   * backup, NAME.bak, takes its place; a database gives way to an empty one.
+   * KV_CORRUPT where there is neither. Holds for all of the process's handles
+   * on the file. */
+  KV_CORRUPTION_RECOVER = 1
+} kv_corruption;
+
 /* The program's own check of a change: the place, and the value that it would
  * have, NULL where it is removed; both are borrowed for the time of the call.
  * Return 0 to accept it; any other number refuses it with KV_REFUSED. Called on
@@ -550,6 +565,7 @@ typedef struct kv_store_options {
   /* Of the store's dictionary: a struct, whose fields are the top-level keys,
    * or [String: T]; NULL for none. */
   const kv_type *schema;
+  kv_corruption on_corruption;
 } kv_store_options;
 
 /* A schema refuses changes: with KV_TYPE_MISMATCH what would make the value of
@@ -837,12 +853,13 @@ kv_status kv_store_watch(kv_store *store, const kv_step *path, size_t steps,
 /* What happens apart from calls. */
 typedef enum kv_event {
   KV_EVENT_FLUSH_FAILED = 1,   /* changes were not written; they are kept */
-  KV_EVENT_RECOVERED = 2,      /* a damaged file was put aside for the backup */
+  KV_EVENT_RECOVERED = 2,      /* a damaged file was put aside for a good one */
   KV_EVENT_UNRECOVERABLE = 3,  /* the store is read-only now */
   KV_EVENT_OUTGROWN = 4,       /* too large for a file: use SQLite */
   KV_EVENT_LOCK_WAITED = 5,    /* somebody else had the store locked */
   KV_EVENT_GROUP_WRITABLE = 6, /* others may replace the store's files */
-  KV_EVENT_CONFLICT = 7        /* a change fitted no more and was dropped */
+  KV_EVENT_CONFLICT = 7,       /* a change fitted no more and was dropped */
+  KV_EVENT_UNREADABLE = 8      /* a file became so: memory is what counts */
 } kv_event;
 
 /* `message` is borrowed for the time of the call. */

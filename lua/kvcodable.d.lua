@@ -49,6 +49,7 @@ local kv = {}
 ---@field durability? "coalesced"|"immediate"|"manual"
 ---@field synchronous? "full"|"normal" of SQLite
 ---@field engine? "automatic"|"file"|"sqlite"|"memory"
+---@field on_corruption? "error"|"recover" about a damaged file
 ---@field read_only? boolean
 ---@field timeout? number seconds to wait for somebody else's lock
 ---@field arguments? table the arguments layer

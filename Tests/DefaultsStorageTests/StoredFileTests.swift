@@ -32,16 +32,25 @@ import Testing
         #expect(try folder.mode(of: "a.plist") == 0o640)
     }
 
-    @Test("keeps the last good file as a backup, once in a session")
+    @Test("keeps the file that a write replaces as a backup, and another an hour later")
     func backup() throws {
-        let first = try DefaultsStore.open(path: file, options: options { $0.durability = .immediate })
-        try first.set(list(1), at: ["a"])
-        try first.set(list(2), at: ["a"])
-        try first.set(list(3), at: ["a"])
-        try first.close()
+        let store = try DefaultsStore.open(path: file, options: options { $0.durability = .immediate })
+        try store.set(list(1), at: ["a"])
+        try store.set(list(2), at: ["a"])
+        try store.set(list(3), at: ["a"])
         #expect(try folder.names() == [".a.plist.lock", "a.plist", "a.plist.bak"])
         #expect(try parsed("a.plist.bak") == list(["a": 1]))
         #expect(try parsed("a.plist") == list(["a": 3]))
+        try folder.age("a.plist.bak", by: 3500)
+        try store.set(list(4), at: ["a"])
+        #expect(try parsed("a.plist.bak") == list(["a": 1]))
+        try folder.age("a.plist.bak", by: 3601)
+        try store.set(list(5), at: ["a"])
+        #expect(try parsed("a.plist.bak") == list(["a": 4]))
+        // The clock was set back meanwhile.
+        try folder.age("a.plist.bak", by: -60)
+        try store.set(list(6), at: ["a"])
+        #expect(try parsed("a.plist.bak") == list(["a": 5]))
     }
 
     private func parsed(_ name: String) throws -> PropertyList {
@@ -56,44 +65,6 @@ import Testing
         try store.close()
         let bytes = try [UInt8](Data(contentsOf: URL(fileURLWithPath: file)))
         #expect(try PropertyList.parse(bytes).format == format)
-    }
-
-    @Test(
-        "keeps a damaged file aside, goes on with the backup, and says so",
-        arguments: ["", "<plist><dict>", "bplist00"])
-    func recovers(content: String) throws {
-        try folder.write(content, to: "a.plist")
-        try folder.age("a.plist")
-        try Data(list(["a": 1]).serialized(as: .xml)).write(to: URL(fileURLWithPath: folder.file("a.plist.bak")))
-        let store = try DefaultsStore.open(path: file)
-        #expect(try store.snapshot() == list(["a": 1]))
-        let name = try #require(try folder.names().first { $0.hasPrefix("a.plist.corrupt-") })
-        #expect(try folder.text(of: name) == content)
-        #expect(try parsed("a.plist") == list(["a": 1]))
-        let expected = DefaultsEvent.recovered(file: file, quarantine: folder.file(name), fromBackup: true)
-        #expect(try events(of: store) == [expected])
-    }
-
-    @Test("without a backup a damaged file is an error, never an empty store, and stays", arguments: ["", "garbage {"])
-    func refusesDamage(content: String) throws {
-        try folder.write(content, to: "a.plist")
-        try folder.age("a.plist")
-        let error = #expect(throws: DefaultsError.self) { try DefaultsStore.open(path: file) }
-        #expect(error?.code == .corrupt)
-        #expect(error?.file == file)
-        #expect(try folder.text(of: "a.plist") == content)
-        #expect(try !folder.names().contains { $0.hasPrefix("a.plist.corrupt-") })
-    }
-
-    @Test("a damaged file is an error to who only reads, and stays")
-    func readOnlyDamage() throws {
-        try folder.write("<plist>", to: "a.plist")
-        try folder.age("a.plist")
-        let error = #expect(throws: DefaultsError.self) {
-            try DefaultsStore.open(path: file, options: options { $0.isReadOnly = true })
-        }
-        #expect(error?.code == .corrupt)
-        #expect(try folder.names() == ["a.plist"])
     }
 
     @Test("a root that is no dictionary is an error, and the file stays")

@@ -31,9 +31,9 @@ final class TemporaryFolder: Sendable {
         return attributes[.posixPermissions] as? Int ?? -1
     }
 
-    /// Makes a file look as if nobody had written it for a while.
-    func age(_ name: String) throws {
+    /// Makes a file look as if nobody had written it for this many seconds.
+    func age(_ name: String, by seconds: Double = 60) throws {
         try FileManager.default.setAttributes(
-            [.modificationDate: Date(timeIntervalSinceNow: -60)], ofItemAtPath: file(name))
+            [.modificationDate: Date(timeIntervalSinceNow: -seconds)], ofItemAtPath: file(name))
     }
 }

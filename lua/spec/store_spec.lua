@@ -193,6 +193,72 @@ describe("stores", function()
     assert.equal("corrupt", problem.code)
   end)
 
+  describe("over a damaged file", function()
+    local typo = "<plist>\n<dict>\n<key>a</kye>\n</dict></plist>"
+    local message = "Expected </key>, found </kye> (line 3, column 7)"
+
+    local function damage()
+      support.write(path, typo)
+      assert(os.execute("touch -d '1 minute ago' " .. path))
+    end
+
+    it("are an error with its line, and move nothing", function()
+      damage()
+      support.write(path .. ".bak", "{ \"a\": 1 }")
+      local store, problem = kv.open_file(path)
+      assert.is_nil(store)
+      assert.equal("corrupt", problem.code)
+      assert.equal(message .. " (" .. path .. ")", problem.message)
+      assert.equal(typo, support.contents(path))
+      store, problem = kv.open_file(path, { on_corruption = "error" })
+      assert.is_nil(store)
+      assert.equal("corrupt", problem.code)
+      assert.matches("bad option 'on_corruption': ignore, expected "
+        .. '"error" or "recover"',
+        support.failure(kv.open_file, path, { on_corruption = "ignore" }))
+    end)
+
+    it("recover where they are told to", function()
+      damage()
+      support.write(path .. ".bak", "{ \"a\": 1 }")
+      local options = { on_corruption = "recover" }
+      local store <close> = assert(kv.open_file(path, options))
+      assert.equal(1, store:get "a")
+      local kinds = {}
+      store:events(function(kind, text)
+        kinds[#kinds + 1] = kind
+        assert.matches("is kept as .*%.corrupt%-.*, the backup of %d+ seconds "
+          .. "ago took its place", text)
+      end)
+      kv.pump()
+      assert.same({ "recovered" }, kinds)
+    end)
+
+    it("go on with what is in memory, and write it when they can", function()
+      local store <close> = assert(kv.open_file(path))
+      store:set("a", 1)
+      assert(store:sync())
+      local told = {}
+      store:events(function(...)
+        told[#told + 1] = { ... }
+      end)
+      damage()
+      store:set("b", 2)
+      assert.equal(1, store:get "a")
+      local done, problem = store:sync()
+      assert.is_nil(done)
+      assert.equal("corrupt", problem.code)
+      assert.equal("corrupt", support.failure(store.update, store, "a",
+        function() return 3 end).code)
+      kv.pump()
+      kv.pump()
+      assert.same({ { "unreadable", message .. " (" .. path .. ")" } }, told)
+      support.write(path, "{ \"a\": 5 }")
+      assert(store:sync())
+      assert.same({ a = 5, b = 2 }, store:get {})
+    end)
+  end)
+
   it("refuse names that lead elsewhere", function()
     for _, name in ipairs { "", "../x", "a/b", ".hidden", "a\0b" } do
       local store, problem = kv.open(name)

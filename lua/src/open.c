@@ -9,9 +9,10 @@ static void check_options(lua_State *L, int index, kv_store_options *options) {
   static const char *const engines[] = {"automatic", "memory", "file", "sqlite",
                                         NULL};
   static const char *const names[] = {
-      "defaults", "format",       "durability",    "synchronous", "engine",
-      "timeout",  "read_only",    "global_domain", "arguments",   "suites",
-      "context",  "managed_file", "types",         "schema",      NULL};
+      "defaults",  "format",  "durability",    "synchronous",
+      "engine",    "timeout", "read_only",     "global_domain",
+      "arguments", "suites",  "context",       "managed_file",
+      "types",     "schema",  "on_corruption", NULL};
   options->size = sizeof *options;
   if (lua_isnoneornil(L, index)) return;
   kvl_check_options(L, index, names);
@@ -23,6 +24,9 @@ static void check_options(lua_State *L, int index, kv_store_options *options) {
   static const char *const synchronous[] = {"full", "normal", NULL};
   options->sqlite_normal =
       kvl_check_word_option(L, index, "synchronous", synchronous);
+  static const char *const corruptions[] = {"error", "recover", NULL};
+  options->on_corruption = (kv_corruption)kvl_check_word_option(
+      L, index, "on_corruption", corruptions);
   lua_getfield(L, index, "read_only");
   options->read_only = lua_toboolean(L, -1);
   if (kvl_get_option(L, index, "timeout", LUA_TNUMBER))

@@ -187,7 +187,7 @@ static const Event *find_event(kv_event event) {
   static const Event events[] = {
       {KV_EVENT_FLUSH_FAILED, "flush_failed", "The store was not written"},
       {KV_EVENT_RECOVERED, "recovered",
-       "The store was damaged: its backup took its place"},
+       "The store was damaged: a good copy took its place"},
       {KV_EVENT_UNRECOVERABLE, "unrecoverable", "The store is damaged"},
       {KV_EVENT_OUTGROWN, "outgrown", "The store is large for a file"},
       {KV_EVENT_LOCK_WAITED, "lock_waited", "The store was locked"},
@@ -195,6 +195,7 @@ static const Event *find_event(kv_event event) {
        "The group may write to the store's folder"},
       {KV_EVENT_CONFLICT, "conflict",
        "A change did not fit what somebody else wrote"},
+      {KV_EVENT_UNREADABLE, "unreadable", "The store cannot be read"},
   };
   static const Event unknown = {KV_EVENT_FLUSH_FAILED, "unknown", ""};
   for (size_t i = 0; i < sizeof events / sizeof *events; i++)

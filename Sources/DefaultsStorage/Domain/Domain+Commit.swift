@@ -26,7 +26,13 @@ extension Domain {
     }
 
     private func refreshEngine(until deadline: Deadline) throws(DefaultsError) -> EngineState {
-        let state = try engine.refresh(until: deadline)
+        let (base, recovers) = lock.withLock { (self.base, self.recovers) }
+        engine.recovers = recovers
+        defer {
+            let unreadable = engine.unreadable
+            lock.withLock { self.unreadable = unreadable }
+        }
+        let state = try engine.refresh(over: base, until: deadline)
         // What was inherited from a parent process is what it saw, not what it wrote.
         if hasForked {
             lock.withLock {
@@ -127,7 +133,7 @@ extension Domain {
             } catch {
                 guard error.code == .conflict else { throw error }
             }
-            try takeUp(try engine.refresh(until: .after(.seconds(2))))
+            try takeUp(try refreshEngine(until: .after(.seconds(2))))
             try lock.withLock { () throws(DefaultsError) in try rebaseAll(changes) }
         }
         return try engine.commit(changes, over: lock.withLock { base })

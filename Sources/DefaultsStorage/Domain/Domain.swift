@@ -42,6 +42,9 @@ final class Domain: @unchecked Sendable {
     @exclusivity(unchecked) var handles = HandleCounts()
     @exclusivity(unchecked) var isScheduled = false
     @exclusivity(unchecked) var synchronization = DefaultsStore.Options.Synchronization.normal
+    @exclusivity(unchecked) var recovers: Bool
+    /// Why what is stored could not be read when it was looked at last, which was told as an event.
+    @exclusivity(unchecked) var unreadable: DefaultsError?
     @exclusivity(unchecked) var refusal: DefaultsError? { didSet { isRefused = refusal != nil } }
     @exclusivity(unchecked) private var isRefused = false
     @exclusivity(unchecked) var rules: ValueRules
@@ -60,8 +63,9 @@ final class Domain: @unchecked Sendable {
         base = emptyDictionary
         borrowedBase = Unmanaged.passUnretained(base.document)
         rules = ValueRules(format: engine.format)
+        recovers = engine.recovers
         engine.report = { [weak self] event in self?.tell(event) }
-        if case .replaced(let list) = try engine.refresh(until: deadline) { base = list }
+        if case .replaced(let list) = try engine.refresh(over: base, until: deadline) { base = list }
         // Observers do not run in an initialiser.
         borrowedBase = Unmanaged.passUnretained(base.document)
         refusal = engine.refusal
@@ -69,7 +73,14 @@ final class Domain: @unchecked Sendable {
         rules.format = engine.format
     }
 
-    func tell(_ event: DefaultsEvent) { lock.withLock { inbox.append(event) } }
+    func tell(_ event: DefaultsEvent) {
+        lock.withLock { inbox.append(event) }
+        // What the file does not take may have to be kept when the program ends.
+        if case .unreadable = event { Flusher.shared.attendExit() }
+    }
+
+    /// Whether the error was told as an event already.
+    func hasTold(_ error: DefaultsError) -> Bool { lock.withLock { unreadable == error } }
 }
 
 // MARK: - Reading

@@ -53,6 +53,9 @@ final class DomainRegistry: @unchecked Sendable {
 
     private var all: [Domain] { entries.values.compactMap(\.domain) + memories.compactMap(\.domain) }
 
+    /// Every domain that is alive.
+    var openDomains: [Domain] { lock.withLock { all } }
+
     // MARK: - Fork
 
     private func installForkHandlers() {

@@ -40,12 +40,18 @@ final class Flusher: @unchecked Sendable {
                 tasks.append(Task(domain: domain, due: due))
             }
             if !hasThread { start() }
-            if !hasExitHandler {
-                hasExitHandler = true
-                atexit { Flusher.shared.flushAtExit() }
-            }
+            handleExit()
             awake.signal()
         }
+    }
+
+    /// Has ``Domain/keepUnsaved()`` called at the program's exit.
+    func attendExit() { lock.withLock { handleExit() } }
+
+    private func handleExit() {
+        guard !hasExitHandler else { return }
+        hasExitHandler = true
+        atexit { Flusher.shared.flushAtExit() }
     }
 
     private func start() {
@@ -100,7 +106,7 @@ final class Flusher: @unchecked Sendable {
             try domain.flush(until: .after(.seconds(10)))
             return nil
         } catch {
-            domain.tell(.flushFailed(error))
+            if !domain.hasTold(error) { domain.tell(.flushFailed(error)) }
             return error
         }
     }
@@ -119,6 +125,7 @@ final class Flusher: @unchecked Sendable {
             domain.abandonTransaction()
             try? domain.flush(until: .after(.seconds(2)))
         }
+        for domain in DomainRegistry.shared.openDomains { domain.keepUnsaved() }
     }
 
     /// In a child process: the thread is gone, and what waits belongs to the parent.

@@ -9,6 +9,7 @@ final class MemoryEngine: StorageEngine {
     }
 
     var isShared: Bool { false }
+    var isReadOnly: Bool { false }
     var watchedFolder: StoreFolder? { nil }
     var refusal: DefaultsError? { nil }
 
@@ -17,7 +18,7 @@ final class MemoryEngine: StorageEngine {
         set {}
     }
 
-    func refresh(until deadline: Deadline) -> EngineState { .unchanged }
+    func refresh(over base: PropertyList, until deadline: Deadline) -> EngineState { .unchanged }
     func lock(until deadline: Deadline) -> Bool { false }
     func unlock() {}
     func commit(_ delta: Delta, over base: PropertyList) -> CommitOutcome { .settled }

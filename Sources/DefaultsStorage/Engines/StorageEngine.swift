@@ -26,12 +26,23 @@ protocol StorageEngine: AnyObject, Sendable {
     var isShared: Bool { get }
     /// Where to look for changes of others; nil for nowhere.
     var watchedFolder: StoreFolder? { get }
+    /// Whether the program asked for nothing to be written.
+    var isReadOnly: Bool { get }
     /// Why nothing can be written, when that is so.
     var refusal: DefaultsError? { get }
     /// Where what happens apart from a call is told.
     var report: (@Sendable (DefaultsEvent) -> Void)? { get set }
-    /// Looks whether others changed what is stored. A damaged file is recovered, with the lock taken until `deadline`.
-    func refresh(until deadline: Deadline) throws(DefaultsError) -> EngineState
+    /// Whether a damaged file is put aside for something good. Otherwise it is an error and stays where it is.
+    var recovers: Bool { get set }
+    /// Why what is stored could not be read when it was looked at last; nil when it could.
+    var unreadable: DefaultsError? { get }
+    /// Whether what was read or written last can be found beside the file, should that stay unreadable.
+    var isBackedUp: Bool { get }
+    /// Looks whether others changed what is stored; `base` is what it was, without changes that wait for their commit.
+    ///
+    /// What cannot be read is an error and never replaces what is in memory. The first look at each unreadable state,
+    /// but for the very first look of all, is told as an event.
+    func refresh(over base: PropertyList, until deadline: Deadline) throws(DefaultsError) -> EngineState
     /// What commits wait for; of no meaning for an engine that knows only one way.
     var synchronization: DefaultsStore.Options.Synchronization { get set }
     /// Locks out other processes; says whether it had to wait.
@@ -49,6 +60,13 @@ protocol StorageEngine: AnyObject, Sendable {
 }
 
 extension StorageEngine {
+    var recovers: Bool {
+        get { false }
+        set {}
+    }
+    var unreadable: DefaultsError? { nil }
+    var isBackedUp: Bool { true }
+
     var synchronization: DefaultsStore.Options.Synchronization {
         get { .full }
         set {}
@@ -59,8 +77,13 @@ extension StorageEngine {
 public enum DefaultsEvent: Sendable, Hashable {
     /// Changes could not be written; they are kept, and tried again.
     case flushFailed(DefaultsError)
-    /// A damaged file was kept under the name `quarantine`; the store goes on with the backup, or empty.
-    case recovered(file: String, quarantine: String, fromBackup: Bool)
+    /// What others wrote cannot be read, since the file is damaged or beyond every limit: the store goes on with what is
+    /// in memory, and takes up and writes the file when it can be read again. Told once for each such state of a file,
+    /// also of one that the handle searches as a layer.
+    case unreadable(DefaultsError)
+    /// A damaged file was kept under the name `quarantine`, and something good took its place: only for a store that
+    /// was opened with ``DefaultsStore/Options/Corruption/recover``.
+    case recovered(file: String, quarantine: String, source: DefaultsRecovery)
     /// A damaged file could not be moved away: the store is read-only.
     case unrecoverable(DefaultsError)
     /// A property-list store has outgrown its file: every durable write costs its size. SQLite would not.
@@ -71,6 +94,16 @@ public enum DefaultsEvent: Sendable, Hashable {
     case groupWritableFolder(String)
     /// A change by path no longer fitted what another process had written, and was dropped.
     case conflict(DefaultsError)
+}
+
+/// What took the place of a damaged file.
+public enum DefaultsRecovery: Sendable, Hashable {
+    /// What this process had read or written last.
+    case memory
+    /// The backup, which was written this long ago.
+    case backup(age: Duration)
+    /// An empty store: of a database there is no backup.
+    case nothing
 }
 
 /// What the document of an empty store is.

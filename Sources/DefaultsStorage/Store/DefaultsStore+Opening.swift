@@ -76,8 +76,10 @@ extension DefaultsStore {
             isReadOnly: options.isReadOnly)
         let domain = try DomainRegistry.shared.domain(key) { () throws(DefaultsError) in
             let engine = try engine(folder, options)
+            engine.recovers = options.recovers
             return try Domain(engine, file: folder.path, until: .after(options.timeout))
         }
+        if options.recovers { domain.lock.withLock { domain.recovers = true } }
         do throws(DefaultsError) {
             try domain.refresh(until: .after(.zero))
         } catch {
@@ -175,4 +177,9 @@ extension DefaultsStore {
             throw DefaultsError.system("mkdir", errno, file: path)
         }
     }
+}
+
+extension DefaultsStore.Options {
+    /// Reading alone never moves a file.
+    fileprivate var recovers: Bool { onCorruption == .recover && !isReadOnly }
 }

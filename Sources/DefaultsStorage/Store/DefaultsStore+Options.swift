@@ -25,6 +25,17 @@ extension DefaultsStore {
             case normal
         }
 
+        /// What is done about a file that is damaged.
+        public enum Corruption: Sendable, Hashable {
+            /// Nothing: it is ``DefaultsError/Code/corrupt``, and stays where it is. A store that is open goes on with
+            /// what is in memory, tells ``DefaultsEvent/unreadable(_:)``, and writes its changes when the file can be
+            /// read again.
+            case error
+            /// It is kept under another name, and the newer of what is in memory and the backup takes its place; a
+            /// database gives way to an empty one. Without either it is an error, as it is for who only reads.
+            case recover
+        }
+
         /// What the program's check is told: the path that is set and the new value, nil for a removal.
         public typealias Validation = @Sendable (PropertyListPath, PropertyList?) throws -> Void
 
@@ -47,6 +58,9 @@ extension DefaultsStore {
         /// What a commit of the SQLite engine waits for. Once a handle on the file wanted all, its process's others do,
         /// too.
         public var synchronization = Synchronization.full
+        /// What is done about a file that is damaged. Once a handle on the file asked to recover, its process's others
+        /// do, too.
+        public var onCorruption = Corruption.error
         /// Whether the handle only reads.
         public var isReadOnly = false
         /// How long a call may wait for another process or thread that has the store locked.

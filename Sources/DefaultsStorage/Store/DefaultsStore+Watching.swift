@@ -83,10 +83,14 @@ extension DefaultsStore {
         return calls
     }
 
-    /// The events of the application's domain, and the changes of every layer.
+    /// The events and the changes of every layer.
     private func drain(_ handle: ObjectIdentifier) -> (events: [DefaultsEvent], keys: ChangedKeys) {
         var (events, keys) = domain.lock.withLock { domain.inbox.drain(handle) }
-        for layer in layers.domains { keys.formUnion(layer.lock.withLock { layer.inbox.drain(handle) }.keys) }
+        for layer in layers.domains {
+            let drained = layer.lock.withLock { layer.inbox.drain(handle) }
+            events += drained.events
+            keys.formUnion(drained.keys)
+        }
         return (events, keys)
     }
 
@@ -106,7 +110,8 @@ extension DefaultsStore {
             try refresh(until: .after(.zero))
         } catch {
             list.lookAgain()
-            guard error.code == .timedOut else { throw error }
+            let isTold = ([domain] + layers.domains).contains { $0.hasTold(error) }
+            guard error.code == .timedOut || isTold else { throw error }
         }
     }
 

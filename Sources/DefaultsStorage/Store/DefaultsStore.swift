@@ -197,8 +197,15 @@ extension DefaultsStore {
     }
 
     func refresh(until deadline: Deadline) throws(DefaultsError) {
-        try domain.refresh(until: deadline)
-        for layer in layers.domains { try layer.refresh(until: deadline) }
+        var failure: DefaultsError?
+        for domain in [domain] + layers.domains {
+            do throws(DefaultsError) {
+                try domain.refresh(until: deadline)
+            } catch {
+                failure = failure ?? error
+            }
+        }
+        if let failure { throw failure }
     }
 
     /// Closes the handle, once; its other calls fail from then on. What is left in memory is written, whatever the

@@ -7,8 +7,9 @@ internal import Glibc
 struct EventInbox {
     private struct Subscriber {
         let handle: ObjectIdentifier
-        /// nil for a handle that searches the domain as a layer, and is told of its own domain's events alone.
-        var events: [DefaultsEvent]?
+        var events: [DefaultsEvent]
+        /// Whether the handle searches the domain as a layer: of its events it is told that the file is unreadable.
+        var isLayer = false
         var keys = ChangedKeys()
         /// Written to when there is something to pump; below 0 for none.
         var descriptor: Int32
@@ -35,26 +36,25 @@ struct EventInbox {
     /// Keeps changes for a handle that searches the domain as one of its layers.
     mutating func subscribeToChanges(_ handle: ObjectIdentifier, descriptor: Int32) {
         guard !subscribers.contains(where: { $0.handle == handle }) else { return }
-        subscribers.append(Subscriber(handle: handle, events: nil, descriptor: descriptor))
+        subscribers.append(Subscriber(handle: handle, events: [], isLayer: true, descriptor: descriptor))
     }
 
     mutating func unsubscribe(_ handle: ObjectIdentifier) { subscribers.removeAll { $0.handle == handle } }
 
     mutating func append(_ event: DefaultsEvent) {
         var isKept = false
-        for index in subscribers.indices where subscribers[index].events != nil {
+        for index in subscribers.indices where !subscribers[index].isLayer || event.isForLayers {
             Self.append(event, to: &subscribers[index].events)
             wake(index)
             isKept = true
         }
         if isKept { return }
-        if early.count >= 256 { early.removeFirst() }
-        early.append(event)
+        Self.append(event, to: &early)
     }
 
-    private static func append(_ event: DefaultsEvent, to events: inout [DefaultsEvent]?) {
-        if events?.count ?? 0 >= 256 { events?.removeFirst() }
-        events?.append(event)
+    private static func append(_ event: DefaultsEvent, to events: inout [DefaultsEvent]) {
+        if events.count >= 256 { events.removeFirst() }
+        events.append(event)
     }
 
     /// Notes that a key may have changed, and wakes who watches for it.
@@ -94,9 +94,15 @@ struct EventInbox {
         guard let index = subscribers.firstIndex(where: { $0.handle == handle }) else { return ([], ChangedKeys()) }
         subscribers[index].isAwake = false
         defer {
-            if subscribers[index].events != nil { subscribers[index].events = [] }
+            subscribers[index].events = []
             subscribers[index].keys = ChangedKeys()
         }
-        return (subscribers[index].events ?? [], subscribers[index].keys)
+        return (subscribers[index].events, subscribers[index].keys)
+    }
+}
+
+extension DefaultsEvent {
+    fileprivate var isForLayers: Bool {
+        if case .unreadable = self { true } else { false }
     }
 }

@@ -18,6 +18,7 @@ private func options(
     options.isReadOnly = copy.read_only != 0
     options.durability = try durability(copy.durability)
     options.engine = try engine(copy.engine)
+    options.onCorruption = try corruption(copy.on_corruption)
     options.searchesGlobalDomain = copy.without_global_domain == 0
     if copy.sqlite_normal != 0 { options.synchronization = .normal }
     guard copy.timeout >= 0 else { throw .invalidArgument("Expected a timeout from 0, found \(copy.timeout)") }
@@ -75,6 +76,14 @@ private func engine(_ value: kv_engine) throws(Failure) -> DefaultsStore.Options
     case KV_ENGINE_PROPERTY_LIST: .propertyList
     case KV_ENGINE_SQLITE: .sqlite
     default: throw .invalidArgument("\(value.rawValue) is no kv_engine")
+    }
+}
+
+private func corruption(_ value: kv_corruption) throws(Failure) -> DefaultsStore.Options.Corruption {
+    switch value {
+    case KV_CORRUPTION_ERROR: .error
+    case KV_CORRUPTION_RECOVER: .recover
+    default: throw .invalidArgument("\(value.rawValue) is no kv_corruption")
     }
 }
 

@@ -80,8 +80,9 @@ private func scope(_ scope: kv_scope, _ path: PropertyListPath) throws(Failure) 
 private func described(_ event: DefaultsEvent) -> (kv_event, String) {
     switch event {
     case .flushFailed(let error): (KV_EVENT_FLUSH_FAILED, error.description)
-    case .recovered(let file, let quarantine, _):
-        (KV_EVENT_RECOVERED, "\(file) was damaged: it is kept as \(quarantine), the backup took its place")
+    case .unreadable(let error): (KV_EVENT_UNREADABLE, error.description)
+    case .recovered(let file, let quarantine, let source):
+        (KV_EVENT_RECOVERED, "\(file) was damaged: it is kept as \(quarantine), \(described(source)) took its place")
     case .unrecoverable(let error): (KV_EVENT_UNRECOVERABLE, error.description)
     case .outgrown(let file, let keys, let bytes):
         (KV_EVENT_OUTGROWN, "\(file) has \(keys) keys and \(bytes) bytes, which every durable write costs")
@@ -89,6 +90,14 @@ private func described(_ event: DefaultsEvent) -> (kv_event, String) {
         (KV_EVENT_LOCK_WAITED, "The store was locked for \(nanoseconds / 1_000_000) ms")
     case .groupWritableFolder(let folder): (KV_EVENT_GROUP_WRITABLE, "The group may write to \(folder)")
     case .conflict(let error): (KV_EVENT_CONFLICT, error.description)
+    }
+}
+
+private func described(_ source: DefaultsRecovery) -> String {
+    switch source {
+    case .memory: "what was in memory"
+    case .backup(let age): "the backup of \(age.components.seconds) seconds ago"
+    case .nothing: "an empty store"
     }
 }
 

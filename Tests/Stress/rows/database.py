@@ -64,7 +64,8 @@ def foreign(proofs, path):
 
 
 def damaged(proofs, path):
-    """A damaged database goes aside with its journal, both at once, and what was in them can be looked at."""
+    """A damaged database is an error and stays. Where the program asked to recover, it goes aside with its journal, both
+    at once, and what was in them can be looked at."""
     holder = proofs.start("hold", path)
     if holder.stdout.readline() != "holding\n":
         raise Broken("the holder did not start")
@@ -76,7 +77,13 @@ def damaged(proofs, path):
     garbage = os.urandom(4096)
     for part in parts.values():
         part.write_bytes(garbage)
-    said = proofs.run("probe", path).stdout
+    names = sorted(os.listdir(os.path.dirname(path)))
+    expect(proofs.run("probe", path).stdout, "error corrupt: SQLite: ", "damaged")
+    if sorted(os.listdir(os.path.dirname(path))) != names or parts[""].read_bytes() != garbage:
+        raise Broken("a damaged database was touched")
+    for part in parts.values():
+        part.write_bytes(garbage)
+    said = proofs.run("probe", path, STORE_CORRUPTION="recover").stdout
     if said != "open 0\nset\nrecovered\n":
         raise Broken(f"{said!r}")
     place = pathlib.Path(path).parent

@@ -1,4 +1,5 @@
-"""A damaged file that cannot be put aside stays where it is: the store shows the backup, and only reads."""
+"""Where the program asked to recover, a damaged file is put aside; one that cannot be stays where it is: the store shows
+the backup, and only reads."""
 import os
 import pathlib
 import plistlib
@@ -6,6 +7,7 @@ import plistlib
 from rows.proofs import Broken
 
 DAMAGED = b"<plist><dict>"
+RECOVER = {"STORE_CORRUPTION": "recover"}
 
 
 def prove(proofs, folder):
@@ -15,12 +17,12 @@ def prove(proofs, folder):
     backup = plistlib.dumps({"kept": 1})
     pathlib.Path(path + ".bak").write_bytes(backup)
     refuse = proofs.compiled("refuse.c")
-    said = proofs.run("probe", path, LD_PRELOAD=refuse, REFUSE="rename").stdout.splitlines()
+    said = proofs.run("probe", path, LD_PRELOAD=refuse, REFUSE="rename", **RECOVER).stdout.splitlines()
     if said[:1] != ["open 1"] or len(said) != 3 or not said[1].startswith("error ") or said[2] != "unrecoverable":
         raise Broken(f"{said}")
     if pathlib.Path(path).read_bytes() != DAMAGED or pathlib.Path(path + ".bak").read_bytes() != backup:
         raise Broken("a file was written over")
-    if proofs.run("probe", path).stdout != "open 1\nset\nrecovered\n":
+    if proofs.run("probe", path, **RECOVER).stdout != "open 1\nset\nrecovered\n":
         raise Broken("not recovered when it could be")
     kept = [name for name in os.listdir(folder) if ".corrupt-" in name]
     if len(kept) != 1 or pathlib.Path(folder, kept[0]).read_bytes() != DAMAGED:

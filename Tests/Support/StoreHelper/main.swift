@@ -15,6 +15,7 @@ func openStore(_ file: String, _ durability: DefaultsDurability) throws -> Defau
     options.durability = durability
     options.timeout = .seconds(60)
     if getenv("STORE_SYNCHRONIZATION").map({ String(cString: $0) }) == "normal" { options.synchronization = .normal }
+    if getenv("STORE_CORRUPTION").map({ String(cString: $0) }) == "recover" { options.onCorruption = .recover }
     return try DefaultsStore.open(path: file, options: options)
 }
 
@@ -220,6 +221,24 @@ func watch(_ file: String, key: String, last: Int64) throws {
     watch.cancel()
 }
 
+/// Writes a number, waits for a line on standard input, sets another number if that says so, and leaves.
+func strand(_ file: String, durability: DefaultsDurability) throws {
+    let store = try openStore(file, durability)
+    try store.set(list(1), forKey: "written")
+    try store.sync()
+    say("written")
+    let change = readLine()
+    do {
+        try store.refresh()
+        say("refreshed")
+    } catch {
+        say("\(error.code)")
+    }
+    if change == "change" { try store.set(list(2), forKey: "unwritten") }
+    say("read \(try store.value(forKey: "written")?.integer ?? 0)")
+    exit(0)
+}
+
 /// Says where a store of a name is, and whether the program is privileged.
 func place(_ name: String) throws {
     var options = DefaultsStore.Options()
@@ -267,6 +286,7 @@ do {
     case "leave-inside": try leaveInside(file)
     case "retry": try retry(file, filler: argument(3))
     case "leave": try leave(file)
+    case "strand": try strand(file, durability: argument(3) == "manual" ? .manual : .coalesced)
     case "watch": try watch(file, key: argument(3), last: Int64(argument(4)) ?? 0)
     case "fill": try fill(file, filler: argument(3))
     case "visit": visit()

@@ -1,5 +1,6 @@
 internal import CSystem
 internal import Glibc
+internal import PropertyLists
 
 extension PropertyListFileEngine {
     /// Puts a file with these bytes in the place of the old one, durably; gives the new file's stamp.
@@ -36,15 +37,16 @@ extension PropertyListFileEngine {
         }
     }
 
+    /// - Parameter time: the file's time, in nanoseconds since 1970; nil for now.
     private func writeTemporary(
-        _ name: String, _ bytes: [UInt8], like old: stat?
+        _ name: String, _ bytes: [UInt8], like old: stat?, time: Int64? = nil
     ) throws(DefaultsError) -> FileStamp {
         guard let file = try folder.openFile(name, O_WRONLY | O_CREAT | O_EXCL, mode: 0o600) else {
             throw DefaultsError.system("open", ENOENT, file: folder.path)
         }
         try file.write(bytes)
         try adopt(old, file)
-        stampPrecisely(file)
+        setTime(of: file, time ?? cs_realtime_nanoseconds())
         try file.synchronize()
         let stamp = FileStamp(try file.status())
         try file.close()
@@ -69,26 +71,53 @@ extension PropertyListFileEngine {
 
     /// Sets the file's time to the nanosecond: the system's own stands still for milliseconds, in which another file
     /// of the same size could take this one's inode number and look like it.
-    private func stampPrecisely(_ file: FileDescriptor) {
-        let now = cs_realtime_nanoseconds()
-        let time = timespec(tv_sec: Int(now / 1_000_000_000), tv_nsec: Int(now % 1_000_000_000))
+    private func setTime(of file: FileDescriptor, _ nanoseconds: Int64) {
+        let time = timespec(tv_sec: Int(nanoseconds / 1_000_000_000), tv_nsec: Int(nanoseconds % 1_000_000_000))
         _ = [time, time].withUnsafeBufferPointer { futimens(file.number, $0.baseAddress) }
     }
 
-    /// Keeps the last good file as `NAME.bak`, before the first write of a session. A write does without it when the
-    /// file system has no hard links.
+    // MARK: - Backup
+
+    var backupName: String { folder.fileName + ".bak" }
+
+    /// Keeps the file that is about to be replaced as `NAME.bak`, where there is no backup or one that is an hour
+    /// older. A write does without it when the file system has no hard links.
     private func keepBackup(of old: stat?) {
-        guard !hasBackup, let old, old.st_mode & S_IFMT == S_IFREG, old.st_size > 0, stamp == FileStamp(old) else {
-            return
-        }
+        guard let old, old.st_mode & S_IFMT == S_IFREG, old.st_size > 0, stamp == FileStamp(old),
+            isBackupDue(FileStamp(old))
+        else { return }
         let name = "." + folder.fileName + "." + randomName() + ".tmp"
         do throws(DefaultsError) {
             try folder.link(folder.fileName, to: name)
-            try folder.rename(name, to: folder.fileName + ".bak")
+            try folder.rename(name, to: backupName)
         } catch {
             folder.unlink(name)
         }
-        hasBackup = true
+    }
+
+    private func isBackupDue(_ old: FileStamp) -> Bool {
+        guard let backup = try? folder.status(of: backupName) else { return true }
+        let age = old.modified.subtractingReportingOverflow(FileStamp(backup).modified).partialValue
+        // A backup from the future is one from before the clock was set back.
+        return age < 0 || age >= 3_600_000_000_000
+    }
+
+    /// Writes a document as the backup, dated as the file that it was read from or written to. With the lock held.
+    func writeBackup(_ document: PropertyList, time: Int64) throws(DefaultsError) {
+        let format = self.format
+        let bytes = try DefaultsError.translating(file: folder.path) { () throws(PropertyListError) in
+            try document.serialized(as: format)
+        }
+        let name = "." + folder.fileName + "." + randomName() + ".tmp"
+        do throws(DefaultsError) {
+            let old = try folder.status(of: folder.fileName)
+            _ = try writeTemporary(name, bytes, like: old, time: time)
+            try folder.rename(name, to: backupName)
+            try folder.descriptor.synchronize()
+        } catch {
+            folder.unlink(name)
+            throw error
+        }
     }
 
     func keepCopy(named suffix: String) throws(DefaultsError) {

@@ -23,7 +23,11 @@ final class PropertyListFileEngine: StorageEngine, @unchecked Sendable {
     var hasLoaded = false
     private var fileLock: FileDescriptor?
     private var hasSwept = false
-    var hasBackup = false
+    var recovers = false
+    /// The file that was found and could not be read; nil when the last look found none such.
+    var found: UnreadableFile?
+    var unreadable: DefaultsError? { found?.error }
+    var isBackedUp: Bool { stamp == nil || found?.isBackedUp ?? true }
     /// Whether a file that changed since it was loaded is kept from being replaced; not while it is recovered.
     var isChecking = true
     var hasOutgrown = false

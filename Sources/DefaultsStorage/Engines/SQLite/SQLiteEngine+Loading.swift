@@ -1,7 +1,7 @@
 internal import PropertyLists
 
 extension SQLiteEngine {
-    func refresh(until deadline: Deadline) throws(DefaultsError) -> EngineState {
+    func refresh(over base: PropertyList, until deadline: Deadline) throws(DefaultsError) -> EngineState {
         if let refusal, refusal.code == .unavailable { throw refusal }
         let isThere = try folder.status(of: folder.fileName) != nil
         if !isThere, connection == nil, isReadOnly { return .replaced(emptyDictionary) }
@@ -9,17 +9,27 @@ extension SQLiteEngine {
         do throws(DefaultsError) {
             let connection = try opened(until: deadline)
             let version = try connection.integer(try prepared(.dataVersion, connection))
-            if version == dataVersion { return .unchanged }
+            if version == dataVersion {
+                unreadable = nil
+                return .unchanged
+            }
             let state = try patiently(until: deadline) { () throws(DefaultsError) in
                 try consistently(connection) { () throws(DefaultsError) in try load(connection) }
             }
             dataVersion = version
             connection.isTrusted = true
+            unreadable = nil
             return state
         } catch {
-            guard error.code == .corrupt, isFirst, !isReadOnly else { throw error }
-            return try quarantine(until: deadline)
+            if error.code == .corrupt, isFirst, recovers, !isReadOnly { return try quarantine(until: deadline) }
+            if error.code == .corrupt || error.code == .limitExceeded { note(error, isFirst: isFirst) }
+            throw error
         }
+    }
+
+    private func note(_ error: DefaultsError, isFirst: Bool) {
+        if unreadable != error, !isFirst { report?(.unreadable(error)) }
+        unreadable = error
     }
 
     /// Runs several queries on one state of the database.

@@ -22,6 +22,8 @@ final class SQLiteEngine: StorageEngine, @unchecked Sendable {
     var dataVersion: Int64 = -1
     var revision: Int64 = -1
     var isInTransaction = false
+    var recovers = false
+    var unreadable: DefaultsError?
     private var hasToldOfGroup = false
     private var statements: [Statement: OpaquePointer] = [:]
     var synchronization = DefaultsStore.Options.Synchronization.full
@@ -281,7 +283,7 @@ final class SQLiteEngine: StorageEngine, @unchecked Sendable {
         let connection = try opened(until: deadline)
         dataVersion = try connection.integer(try prepared(.dataVersion, connection))
         let state = try load(connection)
-        report?(.recovered(file: folder.path, quarantine: folder.path + suffix, fromBackup: false))
+        report?(.recovered(file: folder.path, quarantine: folder.path + suffix, source: .nothing))
         return state
     }
 }

@@ -1,0 +1,50 @@
+internal import Glibc
+internal import PropertyLists
+
+/// What is left to do for a file that cannot be read when the program ends.
+extension Domain {
+    /// Writes all that is in memory into a file of its own, `NAME.unsaved-TIME`, and says so on standard error, where
+    /// nobody could be told otherwise: only where the store's file cannot be read, and memory has what stands neither
+    /// there nor in the backup. Nothing ever reads it back by itself.
+    func keepUnsaved() {
+        guard lock.withLock({ unreadable != nil }) else { return }
+        // It may be in order again.
+        try? refresh(until: .after(.seconds(2)))
+        guard let folder = engine.watchedFolder, let cause = lock.withLock({ unreadable }),
+            gate.acquire(until: .after(.seconds(2)))
+        else { return }
+        defer { gate.release() }
+        let hasChanges = lock.withLock { !delta.isEmpty || frozen?.isEmpty == false }
+        guard !engine.isReadOnly, hasChanges || !engine.isBackedUp else { return }
+        do throws(DefaultsError) {
+            complain("\(cause); what is not in it is kept in \(try writeUnsaved(folder))")
+        } catch {
+            complain("\(cause); what is not in it could not be kept: \(error)")
+        }
+    }
+
+    /// - Returns: the new file's path.
+    private func writeUnsaved(_ folder: StoreFolder) throws(DefaultsError) -> String {
+        let document = try snapshot()
+        let bytes = try translating { () throws(PropertyListError) in try document.serialized(as: engine.format) }
+        let name = "\(folder.fileName).unsaved-\(currentTime())-\(randomName())"
+        guard let file = try folder.openFile(name, O_WRONLY | O_CREAT | O_EXCL, mode: 0o600) else {
+            throw DefaultsError.system("open", ENOENT, file: folder.path(of: name))
+        }
+        do throws(DefaultsError) {
+            try file.write(bytes)
+            try file.synchronize()
+            try file.close()
+            try folder.descriptor.synchronize()
+        } catch {
+            folder.unlink(name)
+            throw error
+        }
+        return file.path
+    }
+
+    private func complain(_ text: String) {
+        let line = Array("kvcodable: \(text)\n".utf8)
+        _ = line.withUnsafeBytes { write(STDERR_FILENO, $0.baseAddress, $0.count) }
+    }
+}

@@ -1,0 +1,139 @@
+internal import Glibc
+internal import PropertyLists
+
+/// A file that could not be read.
+struct UnreadableFile {
+    var error: DefaultsError
+    var stamp: FileStamp
+    /// Whether the backup is as new as what is in memory.
+    var isBackedUp = false
+}
+
+extension PropertyListFileEngine {
+    /// A good document to go on with, and when it was written.
+    private struct GoodCopy {
+        var list: PropertyList
+        var modified: Int64
+        var source: DefaultsRecovery
+    }
+
+    /// What comes of a file that cannot be read: its error, and nothing is moved, unless the program asked to recover.
+    ///
+    /// What is in memory is then kept as the backup where that is older, so that no other process which recovers brings
+    /// an older document back.
+    func answer(
+        _ error: DefaultsError, _ damaged: FileStamp, _ base: PropertyList, until deadline: Deadline
+    ) throws(DefaultsError) -> EngineState {
+        if isUnrecoverable {
+            adopt(damaged)
+            return .unchanged
+        }
+        if recovers, !isReadOnly, error.code == .corrupt,
+            let state = try recover(from: error, damaged, base, until: deadline)
+        {
+            return state
+        }
+        if found?.stamp != damaged {
+            found = UnreadableFile(error: error, stamp: damaged)
+            if hasLoaded { report?(.unreadable(error)) }
+        }
+        saveBackup(of: base, until: deadline)
+        throw error
+    }
+
+    /// Writes what is in memory as the backup, where that is older. What keeps it from being written, such as a lock
+    /// that somebody else has, is no error: it is tried again with the next look.
+    private func saveBackup(of base: PropertyList, until deadline: Deadline) {
+        guard !isReadOnly, refusal == nil, let stamp, found?.isBackedUp == false else { return }
+        let wasLocked = isLocked
+        do throws(DefaultsError) {
+            _ = try lock(until: deadline)
+            defer { if !wasLocked { unlock() } }
+            if (backup()?.modified ?? .min) < stamp.modified { try writeBackup(base, time: stamp.modified) }
+            found?.isBackedUp = true
+        } catch {
+            // Tried again.
+        }
+    }
+
+    private func backup() -> GoodCopy? {
+        guard case .good(let list, _, let stamp)? = try? read(backupName) else { return nil }
+        return GoodCopy(
+            list: list, modified: stamp.modified, source: .backup(age: .nanoseconds(max(stamp.age, 0))))
+    }
+
+    /// The newer of what is in memory and the backup.
+    private func bestCopy(_ base: PropertyList) -> GoodCopy? {
+        let backup = backup()
+        guard hasLoaded, let stamp, (backup?.modified ?? .min) <= stamp.modified else { return backup }
+        return GoodCopy(list: base, modified: stamp.modified, source: .memory)
+    }
+
+    /// Keeps the damaged file under another name and goes on with the best copy; nil, and nothing has changed, when
+    /// there is none: what cannot be read is never taken for empty.
+    private func recover(
+        from error: DefaultsError, _ damaged: FileStamp, _ base: PropertyList, until deadline: Deadline
+    ) throws(DefaultsError) -> EngineState? {
+        guard let copy = bestCopy(base) else { return nil }
+        let wasLocked = isLocked
+        do throws(DefaultsError) {
+            _ = try lock(until: deadline)
+            defer { if !wasLocked { unlock() } }
+            // Somebody may have recovered it while we waited, or written a newer backup.
+            if case .good(let list, let format, let stamp) = try read(folder.fileName) {
+                return adopt(list, format, stamp)
+            }
+            return try quarantine(bestCopy(base) ?? copy)
+        } catch {
+            // Whoever has the lock may be recovering it.
+            if error.code == .timedOut { throw error }
+            return openReadOnly(error, copy.list, damaged)
+        }
+    }
+
+    private func quarantine(_ copy: GoodCopy) throws(DefaultsError) -> EngineState {
+        let name = try freeName()
+        // A second name first, and the copy over the first: at no time is there no file, which would mean empty.
+        try folder.link(folder.fileName, to: name)
+        isChecking = false
+        defer { isChecking = true }
+        do throws(DefaultsError) {
+            try write(copy.list)
+        } catch {
+            folder.unlink(name)
+            throw error
+        }
+        found = nil
+        report?(.recovered(file: folder.path, quarantine: folder.path(of: name), source: copy.source))
+        return .replaced(copy.list)
+    }
+
+    private func freeName() throws(DefaultsError) -> String {
+        let name = "\(folder.fileName).corrupt-\(currentTime())"
+        return try folder.status(of: name) == nil ? name : name + "-" + randomName()
+    }
+
+    private func openReadOnly(_ cause: DefaultsError, _ copy: PropertyList, _ damaged: FileStamp) -> EngineState {
+        let error = DefaultsError(
+            .readOnly, "The file is damaged and could not be moved away: \(cause.message)", file: folder.path,
+            errno: cause.errno)
+        refusal = error
+        isUnrecoverable = true
+        report?(.unrecoverable(error))
+        adopt(damaged)
+        return .replaced(copy)
+    }
+}
+
+/// The time in UTC as file names show it: `20261121T080000Z`.
+func currentTime() -> String {
+    var now = Glibc.time(nil)
+    var parts = tm()
+    gmtime_r(&now, &parts)
+    let numbers = [
+        Int(parts.tm_year) + 1900, Int(parts.tm_mon) + 1, Int(parts.tm_mday), Int(parts.tm_hour), Int(parts.tm_min),
+        Int(parts.tm_sec),
+    ]
+    let digits = numbers.map { $0 < 10 ? "0\($0)" : "\($0)" }
+    return digits[0...2].joined() + "T" + digits[3...5].joined() + "Z"
+}

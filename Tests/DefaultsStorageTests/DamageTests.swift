@@ -1,0 +1,320 @@
+import DefaultsStorage
+import Foundation
+import PropertyLists
+import Testing
+
+/// The events that pumping a store tells.
+private final class Events {
+    private let store: DefaultsStore
+    private let seen: Box<[DefaultsEvent]>
+    private let watch: DefaultsWatch
+
+    init(of store: DefaultsStore) throws {
+        let seen = Box<[DefaultsEvent]>([])
+        self.store = store
+        self.seen = seen
+        watch = try store.watchEvents { event in seen.change { $0.append(event) } }
+    }
+
+    deinit { watch.cancel() }
+
+    /// Those since the last time.
+    func pumped() throws -> [DefaultsEvent] {
+        _ = try store.pump()
+        defer { seen.change { $0 = [] } }
+        return seen.value
+    }
+}
+
+/// What a file that cannot be read does to a store: nothing is moved unless the program asked for it, and memory counts.
+@Suite struct DamageTests {
+    let folder: TemporaryFolder
+
+    init() throws { folder = try TemporaryFolder() }
+
+    private var file: String { folder.file("a.plist") }
+
+    /// A hand edit with a typo, and what is said of it.
+    private let typo = "<plist>\n<dict>\n<key>a</kye>\n</dict>\n</plist>"
+    private var corrupt: DefaultsError {
+        DefaultsError(.corrupt, "Expected </key>, found </kye> (line 3, column 7)", file: file)
+    }
+
+    private func write(_ value: Any, to name: String, age: Double) throws {
+        try Data(list(value).serialized(as: .xml)).write(to: URL(fileURLWithPath: folder.file(name)))
+        try folder.age(name, by: age)
+    }
+
+    private func damage(_ content: String? = nil, age: Double = 60) throws {
+        try folder.write(content ?? typo, to: "a.plist")
+        try folder.age("a.plist", by: age)
+    }
+
+    private func parsed(_ name: String) throws -> PropertyList {
+        try PropertyList.parse([UInt8](Data(contentsOf: URL(fileURLWithPath: folder.file(name))))).list
+    }
+
+    private func open(
+        _ durability: DefaultsDurability = .manual, _ corruption: DefaultsStore.Options.Corruption = .error
+    ) throws -> DefaultsStore {
+        try DefaultsStore.open(
+            path: file,
+            options: options {
+                $0.durability = durability
+                $0.onCorruption = corruption
+            })
+    }
+
+    // MARK: - Opening
+
+    @Test("opening a damaged file is an error with its line, and touches nothing", arguments: [true, false])
+    func opening(isReadOnly: Bool) throws {
+        try damage()
+        try write(["a": 1], to: "a.plist.bak", age: 30)
+        #expect(throws: corrupt) {
+            try DefaultsStore.open(path: file, options: options { $0.isReadOnly = isReadOnly })
+        }
+        #expect(try folder.names() == ["a.plist", "a.plist.bak"])
+        #expect(try folder.text(of: "a.plist") == typo)
+        #expect(try parsed("a.plist.bak") == list(["a": 1]))
+    }
+
+    @Test("a damaged database is an error, and neither it nor its journal is moved")
+    func openingDatabase() throws {
+        let parts = ["a.sqlite", "a.sqlite-shm", "a.sqlite-wal"]
+        for name in parts { try folder.write(String(repeating: "no database", count: 500), to: name) }
+        let path = folder.file("a.sqlite")
+        #expect(throws: DefaultsError(.corrupt, "SQLite: file is not a database", file: path)) {
+            try DefaultsStore.open(path: path)
+        }
+        #expect(try folder.names() == parts)
+        #expect(try folder.text(of: "a.sqlite") == String(repeating: "no database", count: 500))
+    }
+
+    @Test("a damaged database is put aside, journal and all, where the program asked for it")
+    func recoversDatabase() throws {
+        try folder.write(String(repeating: "no database", count: 500), to: "a.sqlite")
+        let path = folder.file("a.sqlite")
+        let store = try DefaultsStore.open(path: path, options: options { $0.onCorruption = .recover })
+        let name = try #require(try folder.names().first { $0.hasPrefix("a.sqlite.corrupt-") })
+        let events = try Events(of: store)
+        #expect(try events.pumped() == [.recovered(file: path, quarantine: folder.file(name), source: .nothing)])
+        #expect(try store.keys().isEmpty)
+    }
+
+    // MARK: - A running store
+
+    @Test("a store goes on with what is in memory, and writes its changes when the file can be read again")
+    func running() throws {
+        let store = try open()
+        try store.set(list(1), at: ["a"])
+        try store.sync()
+        try damage()
+        try store.set(list(2), at: ["b"])
+        #expect(throws: corrupt) { try store.sync() }
+        #expect(throws: corrupt) { try store.refresh() }
+        #expect(throws: corrupt) { try store.beginTransaction() }
+        #expect(throws: corrupt) { try store.set(list(1), at: ["c"], ifGeneration: store.generation) }
+        try store.set(list(3), at: ["c", "d"])
+        #expect(try store.snapshot() == list(["a": 1, "b": 2, "c": ["d": 3]]))
+        #expect(try folder.text(of: "a.plist") == typo)
+        try write(["a": 10, "theirs": true], to: "a.plist", age: 0)
+        try store.sync()
+        #expect(try parsed("a.plist") == list(["a": 10, "b": 2, "c": ["d": 3], "theirs": true]))
+    }
+
+    @Test("with immediate durability a change says that the file is damaged")
+    func immediate() throws {
+        let store = try open(.immediate)
+        try store.set(list(["x": 1]), at: ["a"])
+        try damage()
+        #expect(throws: corrupt) { try store.set(list(2), at: ["b"]) }
+        #expect(throws: corrupt) { try store.set(list(2), at: ["a", "x"]) }
+        #expect(throws: corrupt) { try store.remove(at: ["a", "x"]) }
+        #expect(try folder.text(of: "a.plist") == typo)
+    }
+
+    @Test("each damaged state of a file is told once, with its line, and no failed flush beside it")
+    func tellsOnce() throws {
+        let store = try open(.coalesced)
+        try store.set(list(1), at: ["a"])
+        try store.sync()
+        let events = try Events(of: store)
+        #expect(try events.pumped() == [])
+        try damage()
+        #expect(try events.pumped() == [.unreadable(corrupt)])
+        #expect(throws: corrupt) { try store.sync() }
+        try store.set(list(2), at: ["b"])
+        // The flush, and what is tried again after it.
+        usleep(1_300_000)
+        #expect(try events.pumped() == [])
+        try damage(age: 50)
+        #expect(try events.pumped() == [.unreadable(corrupt)])
+        try write(["a": 5], to: "a.plist", age: 0)
+        #expect(try events.pumped() == [])
+        try damage(age: 40)
+        #expect(try events.pumped() == [.unreadable(corrupt)])
+    }
+
+    @Test("a handle that was opened meanwhile is told the same error, and the first goes on")
+    func secondHandle() throws {
+        let store = try open()
+        try store.set(list(1), at: ["a"])
+        try store.sync()
+        try damage()
+        #expect(throws: corrupt) { try open() }
+        #expect(try store.value(at: ["a"])?.integer == 1)
+    }
+
+    @Test("a root that is no dictionary is no reason to forget what is in memory")
+    func wrongRoot() throws {
+        let store = try open()
+        try store.set(list(1), at: ["a"])
+        try store.sync()
+        let events = try Events(of: store)
+        try write([1, 2], to: "a.plist", age: 60)
+        let expected = DefaultsError(.invalidValue, "Expected Dictionary at the root, found Array", file: file)
+        #expect(try events.pumped() == [.unreadable(expected)])
+        #expect(throws: expected) { try store.sync() }
+        #expect(try store.snapshot() == list(["a": 1]))
+    }
+
+    @Test("a damaged file of another layer is told, and what it had counts on")
+    func layers() throws {
+        try write(["a": 1], to: "managed.plist", age: 60)
+        let managed = folder.file("managed.plist")
+        let store = try DefaultsStore.open(path: file, options: options { $0.managedFile = managed })
+        let events = try Events(of: store)
+        _ = try store.watchDescriptor()
+        try folder.write(typo, to: "managed.plist")
+        try folder.age("managed.plist")
+        let expected = DefaultsError(
+            .corrupt, "Expected </key>, found </kye> (line 3, column 7)", file: managed)
+        #expect(try events.pumped() == [.unreadable(expected)])
+        #expect(try store.value(at: ["a"])?.integer == 1)
+    }
+
+    // MARK: - The backup
+
+    @Test("whoever has a newer document than the backup keeps it there, and no older one")
+    func savesBackup() throws {
+        let store = try open()
+        try store.set(list(1), at: ["a"])
+        try store.sync()
+        try store.set(list(2), at: ["a"])
+        try store.sync()
+        #expect(try parsed("a.plist.bak") == list(["a": 1]))
+        try damage()
+        try store.set(list(3), at: ["a"])
+        #expect(throws: corrupt) { try store.sync() }
+        // What was written, not what waits.
+        #expect(try parsed("a.plist.bak") == list(["a": 2]))
+        #expect(try folder.mode(of: "a.plist.bak") == folder.mode(of: "a.plist"))
+        try write(["a": 9], to: "a.plist.bak", age: -60)
+        try damage(age: 50)
+        #expect(throws: corrupt) { try store.sync() }
+        #expect(try parsed("a.plist.bak") == list(["a": 9]))
+    }
+
+    @Test("a handle that only reads writes no backup")
+    func readingSavesNothing() throws {
+        try write(["a": 1], to: "a.plist", age: 60)
+        let store = try DefaultsStore.open(
+            path: file,
+            options: options {
+                $0.isReadOnly = true
+                $0.onCorruption = .recover
+            })
+        try damage(age: 30)
+        #expect(throws: corrupt) { try store.refresh() }
+        #expect(try store.value(at: ["a"])?.integer == 1)
+        #expect(try folder.names() == ["a.plist"])
+    }
+
+    @Test("a backup is written when the lock is to be had, and not before")
+    func backupWaitsForLock() throws {
+        let store = try open()
+        try store.set(list(1), at: ["a"])
+        try store.sync()
+        let events = try Events(of: store)
+        try damage()
+        let descriptor = Glibc.open(folder.file(".a.plist.lock"), O_RDWR)
+        #expect(flock(descriptor, LOCK_EX) == 0)
+        #expect(try events.pumped() == [.unreadable(corrupt)])
+        #expect(try !folder.names().contains("a.plist.bak"))
+        close(descriptor)
+        #expect(try events.pumped() == [])
+        #expect(try parsed("a.plist.bak") == list(["a": 1]))
+    }
+
+    // MARK: - Recovering
+
+    @Test("recovering keeps the damaged file aside and goes on with the backup", arguments: ["", nil, "bplist00"])
+    func recoversBackup(content: String?) throws {
+        try damage(content)
+        try write(["a": 1], to: "a.plist.bak", age: 7200)
+        let store = try open(.manual, .recover)
+        #expect(try store.snapshot() == list(["a": 1]))
+        let name = try #require(try folder.names().first { $0.hasPrefix("a.plist.corrupt-") })
+        #expect(try folder.text(of: name) == content ?? typo)
+        #expect(try parsed("a.plist") == list(["a": 1]))
+        let events = try Events(of: store)
+        guard case .recovered(file, folder.file(name), .backup(let age))? = try events.pumped().first else {
+            Issue.record("not told")
+            return
+        }
+        #expect((.seconds(7200)...(.seconds(7260))).contains(age))
+    }
+
+    @Test("recovering without a backup is an error, never an empty store, and nothing is moved")
+    func recoversNothing() throws {
+        try damage()
+        #expect(throws: corrupt) { try open(.manual, .recover) }
+        #expect(try folder.names() == ["a.plist"])
+        #expect(try folder.text(of: "a.plist") == typo)
+    }
+
+    @Test("of memory and backup the newer one takes the place of a damaged file", arguments: [true, false])
+    func recoversNewer(isBackupNewer: Bool) throws {
+        let store = try open(.manual, .recover)
+        try store.set(list(1), at: ["a"])
+        try store.sync()
+        try write(["a": 7], to: "a.plist.bak", age: isBackupNewer ? -60 : 60)
+        try damage()
+        try store.set(list(2), at: ["b"])
+        try store.sync()
+        let name = try #require(try folder.names().first { $0.hasPrefix("a.plist.corrupt-") })
+        #expect(try folder.text(of: name) == typo)
+        #expect(try parsed("a.plist") == list(["a": isBackupNewer ? 7 : 1, "b": 2]))
+        let source = isBackupNewer ? DefaultsRecovery.backup(age: .zero) : .memory
+        let events = try Events(of: store)
+        #expect(try events.pumped() == [.recovered(file: file, quarantine: folder.file(name), source: source)])
+    }
+
+    @Test("a process that recovers gets what another one had in memory, not an old session's backup")
+    func recoversFromOthersMemory() throws {
+        try write(["a": "old"], to: "a.plist.bak", age: 7200)
+        try write(["a": "new"], to: "a.plist", age: 60)
+        do {
+            let store = try open()
+            try damage()
+            #expect(throws: corrupt) { try store.sync() }
+        }
+        let store = try open(.manual, .recover)
+        #expect(try store.snapshot() == list(["a": "new"]))
+    }
+
+    @Test("once one handle recovers, the others of the process do")
+    func recoversForAll() throws {
+        let store = try open()
+        try store.set(list(1), at: ["a"])
+        try store.sync()
+        try damage()
+        #expect(throws: corrupt) { try store.sync() }
+        let other = try open(.manual, .recover)
+        #expect(try other.snapshot() == list(["a": 1]))
+        try store.set(list(2), at: ["a"])
+        try store.sync()
+        #expect(try parsed("a.plist") == list(["a": 2]))
+    }
+}

@@ -1,0 +1,123 @@
+"""A file that is damaged while programs have it open: who leaves keeps what the file lacks beside it, and says so."""
+import os
+import pathlib
+import plistlib
+import resource
+import sqlite3
+import subprocess
+
+from rows.proofs import Broken
+
+TYPO = b"<plist>\n<dict>\n<key>written</kye>\n</dict>\n</plist>"
+LINE = "Expected </key>, found </kye> (line 3, column 13)"
+
+
+def prove(proofs, folder):
+    for check in (changed, manual, unchanged, mended, unwritable, database):
+        place = f"{folder}/{check.__name__}"
+        os.makedirs(place)
+        check(proofs, place + "/store.plist")
+    return "changes, no changes, mended, a full disk, database"
+
+
+def strand(proofs, path, line, damage, durability="coalesced", **options):
+    """What the program says on standard output and standard error, when its file is damaged meanwhile."""
+    process = proofs.start("strand", path, durability, stdin=subprocess.PIPE, stderr=subprocess.PIPE,
+                           **options)
+    if process.stdout.readline() != "written\n":
+        raise Broken("did not begin")
+    damage(path, process)
+    said, complaint = process.communicate(line + "\n", timeout=60)
+    if process.returncode:
+        raise Broken(f"left with {process.returncode}: {complaint}")
+    return said, complaint
+
+
+def damage(path, _):
+    pathlib.Path(path).write_bytes(TYPO)
+    os.utime(path, (1, 1))
+
+
+def unsaved(path):
+    place = pathlib.Path(path)
+    return sorted(place.parent.glob(place.name + ".unsaved-*"))
+
+
+def expect(found, expected):
+    if found != expected:
+        raise Broken(f"expected {expected!r}, found {found!r}")
+
+
+def check_kept(path, complaint):
+    """One file, its user's alone, with all that was in memory; the damaged one and the backup as they were."""
+    found = unsaved(path)
+    if len(found) != 1:
+        raise Broken(f"{os.listdir(os.path.dirname(path))}: {complaint}")
+    expect(plistlib.loads(found[0].read_bytes()), {"written": 1, "unwritten": 2})
+    expect(oct(found[0].stat().st_mode & 0o777), "0o600")
+    expect(complaint, f"kvcodable: {LINE} ({path}); what is not in it is kept in {found[0]}\n")
+    expect(pathlib.Path(path).read_bytes(), TYPO)
+    expect(plistlib.loads(pathlib.Path(path + ".bak").read_bytes()), {"written": 1})
+
+
+def changed(proofs, path):
+    said, complaint = strand(proofs, path, "change", damage)
+    expect(said, "corrupt\nread 1\n")
+    check_kept(path, complaint)
+    # Never taken up by itself.
+    expect(proofs.run("probe", path, STORE_CORRUPTION="recover").stdout, "open 1\nset\nrecovered\n")
+
+
+def manual(proofs, path):
+    """Changes that the program did not ask to be written at exit are kept all the same."""
+    check_kept(path, strand(proofs, path, "change", damage, "manual")[1])
+
+
+def unchanged(proofs, path):
+    """What the backup has needs no other file."""
+    said, complaint = strand(proofs, path, "", damage)
+    expect((said, complaint), ("corrupt\nread 1\n", ""))
+    expect(unsaved(path), [])
+    expect(plistlib.loads(pathlib.Path(path + ".bak").read_bytes()), {"written": 1})
+
+
+def mended(proofs, path):
+    """A file that can be read again gets the change."""
+    def mend(path, _):
+        pathlib.Path(path).write_bytes(plistlib.dumps({"written": 5}))
+    said, complaint = strand(proofs, path, "change", mend)
+    expect((said, complaint), ("refreshed\nread 5\n", ""))
+    expect(plistlib.loads(pathlib.Path(path).read_bytes()), {"written": 5, "unwritten": 2})
+    expect(unsaved(path), [])
+
+
+def unwritable(proofs, path):
+    """What can be kept nowhere is said to be lost."""
+    def fill(path, process):
+        damage(path, process)
+        # Stands for a full disk: no file of the program's may have more than ten bytes.
+        resource.prlimit(process.pid, resource.RLIMIT_FSIZE, (10, 10))
+    # The signal stays ignored, as Python has it.
+    complaint = strand(proofs, path, "change", fill, restore_signals=False)[1]
+    lost = f"what is not in it could not be kept: write: File too large ({path}.unsaved-"
+    if not complaint.startswith(f"kvcodable: {LINE} ({path}); {lost}") or len(complaint.splitlines()) != 1:
+        raise Broken(complaint)
+    expect(unsaved(path), [])
+    expect(pathlib.Path(path).read_bytes(), TYPO)
+
+
+def database(proofs, path):
+    """A database that is damaged under a running program."""
+    path = path.replace(".plist", ".sqlite")
+
+    def scribble(path, _):
+        database = sqlite3.connect(path)
+        database.execute("UPDATE defaults SET value = x'00', revision = revision + 1")
+        database.commit()
+        database.close()
+    said, complaint = strand(proofs, path, "change", scribble)
+    expect(said, "corrupt\nread 1\n")
+    found = unsaved(path)
+    if len(found) != 1 or not complaint.endswith(f"; what is not in it is kept in {found[0]}\n"):
+        raise Broken(f"{os.listdir(os.path.dirname(path))}: {complaint}")
+    expect(plistlib.loads(found[0].read_bytes()), {"written": 1, "unwritten": 2})
