@@ -11,12 +11,15 @@ extension PropertyList {
     }
 
     /// Appends the bytes of a file that holds the value.
+    ///
+    /// - Parameter limits: those that the file will be read with.
     package func write(
-        as format: PropertyListFormat, to output: inout GrowableBuffer<UInt8>
+        as format: PropertyListFormat, to output: inout GrowableBuffer<UInt8>,
+        limits: PropertyListLimits = PropertyListLimits()
     ) throws(PropertyListError) {
         switch format {
         case .xml: try XMLLayout.write(self, to: &output)
-        case .binary: try BinaryWriter.write(self, to: &output)
+        case .binary: try BinaryWriter.write(self, to: &output, limits: limits)
         case .json: try JSONLayout.write(self, to: &output)
         case .openStep:
             throw PropertyListError(.invalidValue, "\(format) is not written: choose XML, binary or JSON")

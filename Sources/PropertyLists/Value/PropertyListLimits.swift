@@ -23,6 +23,10 @@ public struct PropertyListLimits: Sendable, Hashable {
     /// for 64 MB plus 16 for each byte of the file.
     public var expandedBytes: Int?
 
+    /// What strings, keys and data may grow to besides 16 bytes for each of the file, unless ``expandedBytes`` says
+    /// otherwise: for readers and, so that they read all that is written, for writers.
+    package var sharedBytes = 64 << 20
+
     /// The largest file, in bytes, that is read without a check before it.
     package var uncheckedFile = 16 << 20
 
@@ -44,7 +48,7 @@ public struct PropertyListLimits: Sendable, Hashable {
 
     /// The byte budget for input of `size` bytes.
     func byteBudget(for size: Int) -> Int {
-        max(expandedBytes ?? (64 << 20) + 16 * min(size, Int.max / 32), 0)
+        max(expandedBytes ?? sharedBytes + 16 * min(size, Int.max / 32), 0)
     }
 
     /// The deepest document that may be asked for: its recursive walks stay within 1 MB of stack.

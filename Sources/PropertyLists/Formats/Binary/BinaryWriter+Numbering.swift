@@ -76,3 +76,58 @@ struct ObjectOffsets: ~Copyable {
         return offset
     }
 }
+
+/// What a reader will count in the file, so that it reads whatever is written: text and data that are shared count at
+/// each place where they stand (``BinaryGraph``), and may come to a multiple of the file's size.
+///
+/// At any time `expanded` is within the budget for a file of `written` bytes: what is shared must keep it so, and what
+/// is written adds more to the budget than to what is counted.
+struct SharingBudget {
+    /// Whether sharing could go too far at all; otherwise nothing is counted.
+    let isNeeded: Bool
+    private let limits: PropertyListLimits
+    private var expanded = 0
+    private var written = 0
+
+    init(of list: PropertyList, limits: PropertyListLimits) {
+        self.limits = limits
+        let budget = limits.byteBudget(for: 0)
+        var most = 0
+        for position in list.index..<(list.index + list.node.span) where most <= budget {
+            let node = list.document.nodes[position]
+            if node.hasBytes { most += 3 * Int(node.count) }
+        }
+        isNeeded = most > budget
+    }
+
+    /// Counts a scalar; says whether it may be the object of an equal one that came before.
+    mutating func admits(_ document: Document, _ position: Int, isShared: Bool) -> Bool {
+        let node = document.nodes[position]
+        guard node.hasBytes else { return isShared }
+        let size = BinaryTextSize(of: node, document.buffer(of: node))
+        if isShared, expanded + size.expanded <= limits.byteBudget(for: written) {
+            expanded += size.expanded
+            return true
+        }
+        expanded += size.expanded
+        written += size.written
+        return false
+    }
+}
+
+/// What text or data takes in the file, and what a reader counts for it.
+private struct BinaryTextSize {
+    var written: Int
+    var expanded: Int
+
+    init(of node: kv_node, _ bytes: UnsafeBufferPointer<UInt8>) {
+        if node.head == PropertyListKind.data.rawValue || isASCII(UnsafeRawBufferPointer(bytes)) {
+            written = bytes.count
+            expanded = bytes.count
+        } else {
+            let units = utf16Length(bytes)
+            written = 2 * units
+            expanded = 3 * units
+        }
+    }
+}

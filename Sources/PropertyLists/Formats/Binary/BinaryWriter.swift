@@ -1,6 +1,6 @@
 internal import CKVCodable
 
-/// Writes `bplist00`, each distinct scalar once.
+/// Writes `bplist00`, each distinct scalar once, as far as a reader allows what is shared to grow.
 ///
 /// Objects stand in the order in which a walk by sorted keys meets them, so that equal values give equal bytes in
 /// whatever order they were built.
@@ -13,20 +13,25 @@ struct BinaryWriter: ~Copyable {
     private var output: GrowableBuffer<UInt8>
     /// Where the file begins in the output.
     private let fileStart: Int
+    private var budget: SharingBudget
     /// Where each object begins in the file.
     private var offsets = ObjectOffsets()
 
-    static func write(_ list: PropertyList, to output: inout GrowableBuffer<UInt8>) throws(PropertyListError) {
-        var writer = BinaryWriter(list, output)
+    /// - Parameter limits: those of who will read the file.
+    static func write(
+        _ list: PropertyList, to output: inout GrowableBuffer<UInt8>, limits: PropertyListLimits = PropertyListLimits()
+    ) throws(PropertyListError) {
+        var writer = BinaryWriter(list, output, limits)
         output = GrowableBuffer()
         try writer.number()
         writer.write()
         output = writer.takeOutput()
     }
 
-    private init(_ list: PropertyList, _ output: consuming GrowableBuffer<UInt8>) {
+    private init(_ list: PropertyList, _ output: consuming GrowableBuffer<UInt8>, _ limits: PropertyListLimits) {
         self.list = list
         document = list.document
+        budget = SharingBudget(of: list, limits: limits)
         objects = ObjectNumbers(of: list)
         fileStart = output.count
         self.output = output
@@ -36,7 +41,7 @@ struct BinaryWriter: ~Copyable {
 
     // MARK: - Numbering
 
-    /// Gives every node its object: containers one each, equal scalars the same.
+    /// Gives every node its object: containers one each, equal scalars the same as far as they may be shared.
     private mutating func number() throws(PropertyListError) {
         var scalars = ScalarTable(of: document)
         var walk = TreeWalk(of: list)
@@ -60,10 +65,12 @@ struct BinaryWriter: ~Copyable {
 
     @inline(__always) private mutating func number(scalar position: Int, _ scalars: inout ScalarTable) {
         let first = scalars.first(equalTo: position)
-        if first == position {
-            numberNext(position)
-        } else {
+        var isShared = first != position
+        if budget.isNeeded { isShared = budget.admits(document, position, isShared: isShared) }
+        if isShared {
             objects[position] = objects[first]
+        } else {
+            numberNext(position)
         }
     }
 
@@ -209,7 +216,7 @@ extension TreeWalk.Event {
 }
 
 /// How many UTF-16 units valid UTF-8 has.
-private func utf16Length(_ text: UnsafeBufferPointer<UInt8>) -> Int {
+func utf16Length(_ text: UnsafeBufferPointer<UInt8>) -> Int {
     var length = 0
     for byte in text {
         if byte & 0xC0 != 0x80 { length &+= 1 }
