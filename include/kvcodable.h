@@ -590,6 +590,10 @@ kv_status kv_store_open_file(kv_str path, const kv_store_options *options,
 /* Flag: the handle may only read. */
 #define KV_READ_ONLY_HANDLE 4u
 
+/* Whether the handle was opened or shared as one that may only read. 0 for
+ * NULL. */
+int kv_store_is_read_only(const kv_store *store);
+
 /* Gives another handle on the same store, with the same layers and options, and
  * watches of its own: closing one of the two leaves the other open. For handing
  * a store to a part of the program that closes what it has. */

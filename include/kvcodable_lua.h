@@ -60,6 +60,16 @@ typedef struct kv_lua_options {
   kv_registry *registry; /* types that scripts may name; may be freed when the
                             module is open. What scripts declare is not seen in
                             it */
+  /* What one value may grow to that a script sets, encodes, decodes or makes a
+   * type of, counted as it is written: a table that is in it twice counts twice.
+   * KV_LIMIT_EXCEEDED beyond. 0 for the default: under a policy 1,048,576 values
+   * and keys, and 64 MB of strings, keys and data; without one 16,777,216 and
+   * 256 MB. Under a policy, or with a limit given, bytes that a script decodes
+   * are at most a quarter of max_bytes, and its own limits for decoding only
+   * lower these. A script's tables and strings are Lua's memory: the host bounds
+   * that by its allocator, and time by a hook. */
+  size_t max_nodes;
+  size_t max_bytes;
 } kv_lua_options;
 
 /* Opens the module in the state, and pushes its table. `require "kvcodable"`

@@ -53,6 +53,43 @@ import Testing
         #expect(caught { _ = try type.encode(stored) }?.code == .unknownField)
     }
 
+    /// Structs of which each holds the one before it twice, with a default that is filled in from that one's own.
+    private func doubling(_ levels: Int) -> String {
+        (1...levels).reduce("struct A0 { x: Int = 1 }\n") { text, number in
+            text + "struct A\(number) { a: A\(number - 1) = [:]; b: A\(number - 1) = [:] }\n"
+        }
+    }
+
+    @Test("refuses defaults that hold one another, and grow beyond any memory")
+    func refusesDoublingDefaults() throws {
+        let small = try makeType("A10", doubling(10))
+        #expect(try small.decode(tree([String: Any]())).document.nodeCount > 1 << 11)
+        let error = caught { try TypeRegistry().declare(doubling(40)) }
+        #expect(error?.code == .limitExceeded)
+        #expect(error?.subject.hasSuffix("grow to more than 1048576 nodes or 64 MB") == true)
+    }
+
+    @Test("refuses values that defaults make much larger than they are")
+    func refusesGrowingValues() throws {
+        let literal = "[" + Array(repeating: "1", count: 100_000).joined(separator: ", ") + "]"
+        let type = try makeType("[A]", "struct A { a: [Int] = \(literal) }")
+        let few = try tree(Array(repeating: [String: Any](), count: 5))
+        #expect(try type.decode(few)[4]?["a"]?.count == 100_000)
+        let many = try tree(Array(repeating: [String: Any](), count: 50))
+        let decoding = caught { _ = try type.decode(many, at: ["list"]) }
+        #expect(decoding?.code == .limitExceeded)
+        #expect(
+            decoding?.description
+                == "The defaults of [A] grow to more than 1048576 nodes or 64 MB at list")
+        // A default is written where its key is stored.
+        let map = try makeType("[String: A]", "struct A { a: [Int] = \(literal) }")
+        let keys = (0..<50).map { "k\($0)" }
+        let stored = try tree(Dictionary(uniqueKeysWithValues: keys.map { ($0, ["a": [Int]()]) }))
+        let value = try tree(Dictionary(uniqueKeysWithValues: keys.map { ($0, [String: Any]()) }))
+        #expect(caught { _ = try map.encode(value, over: stored) }?.code == .limitExceeded)
+        #expect(try map.encode(value).list == value)
+    }
+
     @Test("a name that means nothing is an error wherever it stands", arguments: ["B", "[B]?", "[String: B]"])
     func refusesUnknownNames(_ expression: String) {
         let registry = TypeRegistry()

@@ -157,7 +157,7 @@ local function grown()
           "many(20)" })
     end,
     function() return ("cycle(%s)"):format(one { name(), "1" }) end,
-    function() return ("many(%d)"):format(one { 3, 33, 500, 5000 }) end,
+    function() return ("many(%d)"):format(one { 3, 33, 500, 2000 }) end,
   }()
 end
 

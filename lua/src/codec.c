@@ -21,18 +21,51 @@ static size_t limit(lua_State *L, int options, const char *name) {
   return (size_t)value;
 }
 
+/* A script's own limits only lower the host's. */
+static void bound(size_t *limit, size_t most) {
+  if (*limit == 0 || *limit > most) *limit = most;
+}
+
 /* How to read: format and limits. Raises. */
-static kv_decode_options check_decode_options(lua_State *L, int index) {
+static kv_decode_options check_decode_options(lua_State *L,
+                                              const kvl_state *state,
+                                              int index) {
   kv_decode_options options;
   memset(&options, 0, sizeof options);
   options.size = sizeof options;
   check_options(L, index);
   options.format = kvl_check_format(L, index);
-  if (lua_isnoneornil(L, index)) return options;
-  options.depth = limit(L, index, "depth");
-  options.expanded_nodes = limit(L, index, "expanded_nodes");
-  options.expanded_bytes = limit(L, index, "expanded_bytes");
+  if (!lua_isnoneornil(L, index)) {
+    options.depth = limit(L, index, "depth");
+    options.expanded_nodes = limit(L, index, "expanded_nodes");
+    options.expanded_bytes = limit(L, index, "expanded_bytes");
+  }
+  if (state->is_bounded) {
+    bound(&options.depth, KVL_DEPTH);
+    bound(&options.expanded_nodes, state->max_nodes);
+    bound(&options.expanded_bytes, state->max_bytes);
+  }
   return options;
+}
+
+/* Leaves nil and the error of what is larger than the host allows. */
+static int too_large(lua_State *L, size_t limit, const char *what) {
+  lua_pushfstring(L, "More than %I %s", (lua_Integer)limit, what);
+  kvl_push_failure(L, KV_LIMIT_EXCEEDED, NULL, 0, lua_tostring(L, -1), NULL);
+  return kvl_return_failure(L);
+}
+
+/* How many bytes may be decoded. What is read of them takes up to eight times
+ * as much, and twice that while it grows. */
+static size_t most_input(const kvl_state *state) {
+  return state->is_bounded ? state->max_bytes / 4 : SIZE_MAX;
+}
+
+static int is_too_large(const kvl_state *state, const kv_tree *tree) {
+  kv_view view;
+  return state->is_bounded && kv_tree_view(tree, &view) == KV_OK &&
+         view.node->head >= KV_NODE_ARRAY &&
+         view.node->payload > state->max_nodes;
 }
 
 /* Pushes the options' context, or nil; gives where it stands. */
@@ -49,6 +82,10 @@ static int push_decoded(lua_State *L, kvl_state *state, kv_status status,
                         kv_tree *tree, kv_error *error, int type, int converts,
                         int context) {
   if (status != KV_OK) return kvl_return_error(L, state, status, error);
+  if (is_too_large(state, tree)) {
+    kv_tree_free(tree);
+    return too_large(L, state->max_nodes, "values and keys");
+  }
   kvl_build(L, state, tree);
   if (converts && !kvl_try_decoded(L, type, context))
     return kvl_return_failure(L);
@@ -65,14 +102,16 @@ typedef kv_status (*Reader)(kv_str, const kv_decode_options *, const kv_type *,
                             kv_tree **, kv_format *, kv_error **);
 
 /* The arguments are bytes or a path, a type and options. */
-static int read_with(lua_State *L, Reader reader) {
+static int read_with(lua_State *L, Reader reader, int is_file) {
   kvl_state *state = kvl_state_of(L);
   kv_error *error = NULL;
   kv_tree *tree = NULL;
   kv_str source;
   lua_settop(L, 3);
   source.data = luaL_checklstring(L, 1, &source.length);
-  kv_decode_options options = check_decode_options(L, 3);
+  kv_decode_options options = check_decode_options(L, state, 3);
+  if (!is_file && source.length > most_input(state))
+    return too_large(L, most_input(state), "bytes to decode");
   int context = push_context(L, 3), converts = 0;
   const kv_type *type =
       kvl_check_type(L, state, 2, &converts); /* after all Lua calls */
@@ -82,12 +121,12 @@ static int read_with(lua_State *L, Reader reader) {
 }
 
 /* kv.decode(bytes, type?, options?) */
-static int decode(lua_State *L) { return read_with(L, kv_decode); }
+static int decode(lua_State *L) { return read_with(L, kv_decode, 0); }
 
 /* kv.read(path, type?, options?) */
 static int read_file(lua_State *L) {
   if (kvl_is_forbidden(L, kvl_state_of(L), KV_LUA_NO_FILES)) return 2;
-  return read_with(L, kv_read_file);
+  return read_with(L, kv_read_file, 1);
 }
 
 static void free_text(void *data) {
@@ -126,6 +165,11 @@ static int encode(lua_State *L) {
   lua_settop(L, 3);
   kv_tree *tree = to_stored(L, state, 1, &type, &format);
   if (!tree) return kvl_return_failure(L);
+  if (state->is_bounded && state->levels > state->max_bytes &&
+      format != KV_FORMAT_BINARY) {
+    kv_tree_free(tree);
+    return too_large(L, state->max_bytes, "bytes of indentation");
+  }
   kv_status status = kv_encode(tree, format, type, &bytes, &error);
   kv_tree_free(tree);
   if (status != KV_OK) return kvl_return_error(L, state, status, error);
@@ -161,7 +205,13 @@ static int unarchive(lua_State *L) {
   kv_str key = {NULL, 0};
   lua_settop(L, 3);
   luaL_checkany(L, 1);
-  kv_decode_options options = check_decode_options(L, 3);
+  kv_decode_options options = check_decode_options(L, state, 3);
+  if (kvl_value_kind(L, state, 1) == KVL_DATA) {
+    size_t length;
+    kvl_data_at(L, 1, &length);
+    if (length > most_input(state))
+      return too_large(L, most_input(state), "bytes to decode");
+  }
   int context = push_context(L, 3), converts = 0;
   if (lua_istable(L, 3) && kvl_get_option(L, 3, "class_name_key", LUA_TSTRING))
     key.data = lua_tolstring(L, -1, &key.length);

@@ -121,6 +121,17 @@ static int state_gc(lua_State *L) {
   return 0;
 }
 
+static void set_limits(kvl_state *state, const kv_lua_options *options) {
+  state->policy = options ? options->policy : 0;
+  state->max_nodes = state->policy ? KVL_SCRIPT_NODES : KVL_NODES;
+  state->max_bytes = state->policy ? KVL_SCRIPT_BYTES : KVL_BYTES;
+  state->is_bounded = state->policy != 0;
+  if (!options) return;
+  if (options->max_nodes) state->max_nodes = options->max_nodes;
+  if (options->max_bytes) state->max_bytes = options->max_bytes;
+  state->is_bounded |= options->max_nodes || options->max_bytes;
+}
+
 /* Pushes the state. */
 static void new_state(lua_State *L, const kv_lua_options *options) {
   kvl_state *state = lua_newuserdatauv(L, sizeof *state, 0);
@@ -131,7 +142,7 @@ static void new_state(lua_State *L, const kv_lua_options *options) {
   lua_setmetatable(L, -2);
   state->registry =
       kv_registry_new_over(options ? options->registry : NULL, KV_REDECLARE);
-  if (options) state->policy = options->policy;
+  set_limits(state, options);
 }
 
 int kvl_is_forbidden(lua_State *L, const kvl_state *state, uint32_t policy) {

@@ -48,6 +48,13 @@
 
 #define KVL_DEPTH 512
 
+/* What a value may grow to where the host does not say: under a policy, and
+ * without one. */
+#define KVL_SCRIPT_NODES ((size_t)1 << 20)
+#define KVL_SCRIPT_BYTES ((size_t)64 << 20)
+#define KVL_NODES ((size_t)1 << 24)
+#define KVL_BYTES ((size_t)256 << 20)
+
 /* ---- State: one for each Lua state, upvalue 1 of every function */
 
 typedef struct kvl_buffer {
@@ -82,9 +89,13 @@ typedef struct kvl_state {
   const void *type_tag;  /* of types */
   kv_registry *registry;
   kvl_holding *holdings;
-  uint32_t policy; /* what the host forbids: KV_LUA_... */
-  int epoll;       /* what kv.fd() gave; 0 for none */
-  int is_over;     /* the Lua state is being closed */
+  uint32_t policy;  /* what the host forbids: KV_LUA_... */
+  size_t max_nodes; /* of a value that is written or decoded */
+  size_t max_bytes; /* of its strings, keys and data */
+  int is_bounded;   /* decoding, too: a policy or the host's own limits hold */
+  size_t levels;    /* of the last value written: of its nodes, added up */
+  int epoll;        /* what kv.fd() gave; 0 for none */
+  int is_over;      /* the Lua state is being closed */
 } kvl_state;
 
 /* The state of the function that runs. Raises in a finalizer that outlives

@@ -91,6 +91,11 @@ int kvl_push_context(lua_State *L);
 const kv_type *kvl_check_own_type(lua_State *L, kvl_state *state, int index,
                                   int *converts);
 
+/* Raises where the store may not be changed: before a value for it is walked,
+ * which may be large. */
+void kvl_check_writable(lua_State *L, kvl_state *state, const kv_store *store,
+                        const kvl_path *path);
+
 /* Pushes the value at the path that 2 says, as the type at 3 shows it, which may
  * be nil: the value, or nil, is on top then. Raises. */
 void kvl_push_typed(lua_State *L, kvl_state *state, const kvl_handle *handle);

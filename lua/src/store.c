@@ -86,11 +86,22 @@ static uint32_t check_flags(lua_State *L, int options) {
   return flags;
 }
 
+void kvl_check_writable(lua_State *L, kvl_state *state, const kv_store *store,
+                        const kvl_path *path) {
+  kv_error *error = NULL;
+  if (!kv_store_is_read_only(store)) return;
+  /* It changes nothing, and says so. */
+  kv_status status =
+      kv_store_remove((kv_store *)store, path->steps, path->count, &error);
+  kvl_raise(L, state, status, error);
+}
+
 /* Stores the Lua value at `value`, as the type says where there is one. */
 static kv_status put(lua_State *L, kvl_state *state, kvl_handle *session,
                      const kvl_path *path, int value, const kv_type *type,
                      uint32_t flags, size_t *dropped, kv_error **error) {
   if (session->store) { /* in one call */
+    kvl_check_writable(L, state, session->store, path);
     if (!kvl_walk(L, state, value, path)) lua_error(L);
     return kv_store_set_nodes(session->store, path->steps, path->count,
                               state->nodes.data, state->nodes.count,

@@ -1,4 +1,5 @@
 /* walk.c: Lua value -> document, by raw access alone. */
+#include <stdio.h>
 #include <string.h>
 
 #include "session.h"
@@ -20,6 +21,7 @@ typedef struct Walk {
   kv_status status;
   const char *message;
   const char *found;
+  char text[64]; /* for a message with a number */
 } Walk;
 
 static int write_value(Walk *walk, int index, const Frame *frame);
@@ -66,6 +68,14 @@ static int no_memory(Walk *walk, const Frame *place) {
   return fail(walk, place, KV_LIMIT_EXCEEDED, "not enough memory", NULL);
 }
 
+/* A table that is in a value many times is written many times: a few hundred
+ * bytes of Lua's can stand for more nodes than there is memory. */
+static int too_large(Walk *walk, const Frame *place, const char *what,
+                     size_t limit) {
+  snprintf(walk->text, sizeof walk->text, "More than %zu %s", limit, what);
+  return fail(walk, place, KV_LIMIT_EXCEEDED, walk->text, NULL);
+}
+
 /* Copies the bytes and appends a node that refers to them. */
 static int append_bytes(Walk *walk, kvl_buffer *nodes, uint32_t head,
                         const char *bytes, size_t length, const Frame *frame) {
@@ -73,6 +83,9 @@ static int append_bytes(Walk *walk, kvl_buffer *nodes, uint32_t head,
   size_t offset = text->count;
   if (length > UINT32_MAX)
     return fail(walk, frame, KV_LIMIT_EXCEEDED, "a string is too long", NULL);
+  if (length > walk->state->max_bytes - offset)
+    return too_large(walk, frame, "bytes of strings and data",
+                     walk->state->max_bytes);
   if (!reserve(text, length, 1) ||
       !append_node(nodes, head, (uint32_t)length, offset))
     return no_memory(walk, frame);
@@ -287,15 +300,19 @@ static int write_number(Walk *walk, int index, const Frame *frame) {
 
 static int write_value(Walk *walk, int index, const Frame *frame) {
   lua_State *L = walk->L;
+  kvl_state *state = walk->state;
   int type = lua_type(L, index);
+  if (state->nodes.count + state->keys.count >= state->max_nodes)
+    return too_large(walk, frame, "values and keys", state->max_nodes);
+  state->levels += frame ? (size_t)frame->depth : 0;
   switch (type) {
     case LUA_TNUMBER:
       return write_number(walk, index, frame);
     case LUA_TSTRING: {
       size_t length;
       const char *text = lua_tolstring(L, index, &length);
-      return append_bytes(walk, &walk->state->nodes, KV_NODE_STRING, text,
-                          length, frame);
+      return append_bytes(walk, &state->nodes, KV_NODE_STRING, text, length,
+                          frame);
     }
     case LUA_TBOOLEAN:
       return scalar(walk, KV_NODE_BOOLEAN, (uint64_t)lua_toboolean(L, index),
@@ -328,9 +345,10 @@ static void push_failure(const Walk *walk, const kvl_path *place) {
 }
 
 int kvl_walk(lua_State *L, kvl_state *state, int index, const kvl_path *place) {
-  Walk walk = {L, state, KV_OK, NULL, NULL};
+  Walk walk = {L, state, KV_OK, NULL, NULL, ""};
   int top = lua_gettop(L);
   state->nodes.count = state->keys.count = state->bytes.count = 0;
+  state->levels = 0;
   if (write_value(&walk, lua_absindex(L, index), NULL)) return 1;
   lua_settop(L, top);
   push_failure(&walk, place);

@@ -160,6 +160,7 @@ static int store_compare_and_set(lua_State *L) {
   uint64_t generation = (uint64_t)luaL_checkinteger(L, 4);
   luaL_checkany(L, 3);
   kvl_full_path(L, 2, &path);
+  kvl_check_writable(L, state, store, &path);
   kv_tree *tree = kvl_walk_tree(L, state, 3, &path);
   kv_status status = kv_store_compare_and_set(store, path.steps, path.count,
                                               tree, generation, &error);

@@ -10,7 +10,8 @@ extension CodableType {
     /// - Parameters:
     ///   - stored: the value in stored form.
     ///   - path: where the value stands, for errors.
-    /// - Throws: ``TypeError`` with the path of the first value that is not of the type.
+    /// - Throws: ``TypeError`` with the path of the first value that is not of the type; ``TypeError/Code/limitExceeded``
+    ///   where defaults make more than 1,048,576 nodes, or 64 MB of strings and data, of it than it has.
     public func decode(_ stored: PropertyList, at path: PropertyListPath = []) throws(TypeError) -> PropertyList {
         if let plan = plans.current(in: table), plan.holds(stored) { return stored }
         do throws(TypeError) {
@@ -57,7 +58,7 @@ extension CodableType {
             failure = error
         }
         try DecodingCheck.check(stored, form)
-        throw failure ?? TypeError(.mismatch, "Expected \(form)", ", found more than a document holds")
+        throw failure ?? .tooLarge(form)
     }
 
     /// How a typed value is stored.
@@ -92,7 +93,8 @@ extension CodableType {
     ///   - path: where the value stands, for errors.
     ///   - options: whether what the type does not know goes.
     /// - Throws: ``TypeError`` with the path of the first value that is not of the type, or of a field that the type
-    ///   does not declare.
+    ///   does not declare; ``TypeError/Code/limitExceeded`` where stored keys bring as many defaults as
+    ///   ``decode(_:at:)`` says.
     public func encode(
         _ value: PropertyList, over stored: PropertyList? = nil, at path: PropertyListPath = [],
         options: EncodeOptions = EncodeOptions()
@@ -128,7 +130,7 @@ extension CodableType {
             failure = error
         }
         try EncodingCheck.check(value, form)
-        throw failure ?? TypeError(.mismatch, "Expected \(form)", ", found more than a document holds")
+        throw failure ?? .tooLarge(form)
     }
 }
 

@@ -167,13 +167,14 @@ struct PlanDecoding: ~Copyable {
         return write(Int(field.pointee.node), value, depth: depth)
     }
 
-    /// Writes the default of a field that is not there; false where it must be.
+    /// Writes the default of a field that is not there; false where it must be, or makes the document too large.
     @inline(__always)
     private mutating func fill(_ field: UnsafePointer<TypePlan.Field>, _ shift: Int) -> Bool {
         guard field.pointee.defaultIndex >= 0 else { return field.pointee.isOptional || field.pointee.isTransient }
         var node = field.pointee.scalarDefault
         if node.kind == .null {
             output.add(owner._withUnsafeGuaranteedRef { $0.defaults[Int(field.pointee.defaultIndex)] })
+            return output.hasRoom
         } else {
             if node.hasBytes { node.payload &+= UInt64(truncatingIfNeeded: shift) }
             output.nodes.append(node)

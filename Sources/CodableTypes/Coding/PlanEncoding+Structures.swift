@@ -95,7 +95,7 @@ extension PlanEncoding {
         guard let encoded else { return false }
         droppedElements += encoded.droppedElements
         output.add(encoded.list)
-        return true
+        return output.hasRoom
     }
 
     /// Notes where the given value has the fields, in the order of their names; false for a key that no field has.

@@ -53,7 +53,7 @@ struct PlanEncoding: ~Copyable {
         self.document = DocumentView(document)
         nodes = document.nodes
         self.old = DocumentView(old ?? document)
-        output = PlanOutput(plan, document)
+        output = PlanOutput(plan, document, old)
     }
 
     private consuming func finish() -> CodableType.Encoded {

@@ -20,8 +20,18 @@ struct PlanOutput: ~Copyable {
     /// Whether a container was taken over as it was, so that what is in it is not known.
     private var holdsForeignContainers = false
 
-    /// - Parameter source: what the document is made of, which tells how large it may become.
-    init(_ plan: TypePlan, _ source: Document) {
+    private let nodeLimit: Int
+    private let byteLimit: Int
+
+    /// - Parameters:
+    ///   - source: what the document is made of, which tells how large it may become.
+    ///   - old: what else parts of it are taken from.
+    init(_ plan: TypePlan, _ source: Document, _ old: Document? = nil) {
+        // No document is as large as half of what these sums hold.
+        nodeLimit = min(
+            source.nodeCount &+ (old?.nodeCount ?? 0) &+ TypeLimits.addedNodes, PropertyListLimits.nodes / 2)
+        byteLimit = min(
+            source.byteCount &+ (old?.byteCount ?? 0) &+ TypeLimits.addedBytes, PropertyListLimits.length / 2)
         textStarts = Array(repeating: -1, count: plan.view.structureCount)
         nodes.reserve(source.nodeCount)
         // Keys may be a little longer than names, and names than keys.
@@ -147,5 +157,5 @@ struct PlanOutput: ~Copyable {
     }
 
     /// Whether the document has room for more: a type's defaults can make it larger than what it is made from.
-    var hasRoom: Bool { nodes.count < PropertyListLimits.nodes / 2 && bytes.count < Int(UInt32.max) }
+    var hasRoom: Bool { nodes.count < nodeLimit && bytes.count < byteLimit }
 }

@@ -105,7 +105,7 @@ struct TypeDescription {
         } catch {
             var error = error
             // A default that is not of its type is a fault of the description.
-            if !error.isAboutType { error.code = .description }
+            if !error.isAboutType, error.code != .limitExceeded { error.code = .description }
             throw error.placed(below: path)
         }
     }

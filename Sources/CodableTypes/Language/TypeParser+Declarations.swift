@@ -73,7 +73,9 @@ extension TypeParser {
             return try body()
         } catch {
             var error = error
-            if !error.isAboutType { error = TypeError(.syntax, error.message(firstIndex: 0)) }
+            if !error.isAboutType, error.code != .limitExceeded {
+                error = TypeError(.syntax, error.message(firstIndex: 0))
+            }
             error.location = error.location ?? scanner.location(of: place)
             throw error
         }

@@ -23,6 +23,9 @@ public struct TypeError: Error, Sendable, Hashable {
         case unknownType
         /// A name that already means another type.
         case redeclared
+        /// What the type makes of the value, with the defaults that it fills in, is larger than what
+        /// ``CodableType/decode(_:at:)`` says.
+        case limitExceeded
     }
 
     /// What kind of thing is wrong, for a program to go by.
@@ -47,7 +50,7 @@ public struct TypeError: Error, Sendable, Hashable {
     /// Whether the type is wrong, rather than a value.
     public var isAboutType: Bool {
         switch code {
-        case .mismatch, .notRepresentable, .missingField, .unknownField: false
+        case .mismatch, .notRepresentable, .missingField, .unknownField, .limitExceeded: false
         case .syntax, .description, .unknownType, .redeclared: true
         }
     }
@@ -113,6 +116,14 @@ extension TypeError {
     static func unknown(_ what: String, _ given: String, of type: String, among names: [String]) -> TypeError {
         let meant = closest(to: given, among: names).map { "; did you mean \($0)?" } ?? ""
         return TypeError(.unknownField, type, " has no \(what) \(given)\(meant)")
+    }
+
+    /// A value that a type's defaults make too large.
+    static func tooLarge(_ type: CodableType.Form) -> TypeError {
+        TypeError(
+            .limitExceeded,
+            "The defaults of \(type) grow to more than \(TypeLimits.addedNodes) nodes or \(TypeLimits.addedBytes >> 20) MB"
+        )
     }
 
     static func missingElement(_ index: Int) -> TypeError {

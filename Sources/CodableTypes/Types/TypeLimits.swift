@@ -5,6 +5,13 @@ enum TypeLimits {
     /// Containers inside one another in a value that has a type; what the coders allow, too.
     static let depth = 512
 
+    /// How many nodes a type's walk makes more than there are in the values that it is given. A struct may hold another
+    /// twice, and that one another twice: the defaults of a short type can be larger than any memory.
+    static let addedNodes = 1 << 20
+
+    /// The same of the bytes of strings and data.
+    static let addedBytes = 64 << 20
+
     static func check(_ list: PropertyList) throws(TypeError) {
         guard list.depth > depth else { return }
         throw TypeError(.mismatch, "Values are nested deeper than \(depth) levels")

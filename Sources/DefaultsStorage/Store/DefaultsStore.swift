@@ -20,7 +20,7 @@ public final class DefaultsStore: @unchecked Sendable {
     let domain: Domain
     let layers: SearchLayers
     let durability: DefaultsDurability
-    let isReadOnly: Bool
+    package let isReadOnly: Bool
     let validation: Options.Validation?
     let schema: DefaultsSchema?
     let state: HandleState

@@ -18,6 +18,10 @@ internal import PropertyLists
     }
 }
 
+@c @implementation public func kv_store_is_read_only(_ store: OpaquePointer?) -> Int32 {
+    Handle.borrow(store, as: DefaultsStore.self)?.isReadOnly == true ? 1 : 0
+}
+
 @c @implementation public func kv_error_new(
     _ status: kv_status, _ message: kv_str, _ steps: UnsafePointer<kv_step>?, _ count: Int
 ) -> OpaquePointer? {

@@ -27,7 +27,12 @@ extension Failure {
 extension Failure {
     /// In the words of the type language: C and Lua have no Swift types.
     init(_ error: TypeError) {
-        let status = error.isAboutType ? KV_INVALID_TYPE : KV_TYPE_MISMATCH
+        let status =
+            if error.code == .limitExceeded {
+                KV_LIMIT_EXCEEDED
+            } else {
+                error.isAboutType ? KV_INVALID_TYPE : KV_TYPE_MISMATCH
+            }
         self.init(status, at: error.path, location: error.location) { shown in
             var error = error.inTypeLanguage
             error.path = shown.path

@@ -1,0 +1,270 @@
+/* lua_limits.c: what values of scripts may grow to that are small in Lua and
+ * large outside of it. */
+#include "lua_support.h"
+
+static const char preparing[] =
+    "function doubled(n)\n"
+    "  local t = {}\n"
+    "  for _ = 1, n do t = { t, t } end\n"
+    "  return t\n"
+    "end\n"
+    "function repeated(n, value)\n"
+    "  local t = {}\n"
+    "  for i = 1, n do t[i] = value end\n"
+    "  return t\n"
+    "end\n"
+    "-- The error that a call raises or returns.\n"
+    "function problem(call, ...)\n"
+    "  local ok, one, other = pcall(call, ...)\n"
+    "  return ok and other or not ok and one or {}\n"
+    "end\n"
+    "function refused(code, message, call, ...)\n"
+    "  local found = problem(call, ...)\n"
+    "  if found.code == code and found.message:find(message, 1, true) then\n"
+    "    return found\n"
+    "  end\n"
+    "  print('#', found.code, (tostring(found.message):sub(1, 200)))\n"
+    "end\n"
+    "-- A struct whose default has 2 ^ n structs in it.\n"
+    "function nested(n, name)\n"
+    "  local last = kv.struct(name .. 0) { v = kv.int:default(1) }\n"
+    "  for i = 1, n do\n"
+    "    last = last:default {}\n"
+    "    last = kv.struct(name .. i) { a = last, b = last }\n"
+    "  end\n"
+    "  return last\n"
+    "end\n"
+    "return true\n";
+
+static lua_State *limited_state(uint32_t policy, size_t nodes, size_t bytes,
+                                const kv_store *store, uint32_t flags) {
+  kv_lua_options options = {0};
+  lua_State *L = luaL_newstate();
+  options.size = sizeof options;
+  options.policy = policy;
+  options.max_nodes = nodes;
+  options.max_bytes = bytes;
+  luaL_openlibs(L);
+  CHECK(kv_lua_open(L, &options, NULL) == KV_OK);
+  lua_setglobal(L, "kv");
+  CHECK(kv_lua_push_store(L, store, NULL, 0, flags, NULL) == KV_OK);
+  lua_setglobal(L, "s");
+  CHECK(holds(L, preparing));
+  return L;
+}
+
+static void check_walks(void) {
+  kv_store *store = new_store("{\"kept\": 1}");
+  lua_State *L = limited_state(KV_LUA_SANDBOX, 0, 0, store, 0);
+  long before = resident_kilobytes();
+  CHECK_NAMED(
+      holds(
+          L,
+          "local many = 'More than 1048576 values and keys at '\n"
+          "local function all(value, message)\n"
+          "  local function no(...)\n"
+          "    return refused('limit_exceeded', message, ...)\n"
+          "  end\n"
+          "  return no(s.set, s, 'x', value)\n"
+          "    and no(s.set, s, 'x', value, 'Any')\n"
+          "    and no(s.compare_and_set, s, 'x', value, 0)\n"
+          "    and no(s.register, s, { a = value })\n"
+          "    and no(s.update, s, 'x', function() return value end)\n"
+          "    and no(s.transaction, s, function(tx) tx:set('x', value) end)\n"
+          "    and no(kv.encode, value) and no(kv.unarchive, value)\n"
+          "    and kv.is_archive(value) == false\n"
+          "    and no(s.get, s, 'kept', kv.any:default(value))\n"
+          "end\n"
+          "local loop = {}\n"
+          "for i = 1, 26 do loop = { a = loop, b = loop } end\n"
+          "return all(doubled(26), 'More than 1048576 values and keys')\n"
+          "  and all(loop, 'More than 1048576 values and keys')\n"
+          "  and s:get 'x' == nil and s:get 'kept' == 1"),
+      "tables that are in a value many times are counted each time");
+  CHECK_NAMED(
+      holds(L,
+            "local long = ('x'):rep(1 << 20)\n"
+            "local data = kv.data(long)\n"
+            "local message = 'More than 67108864 bytes of strings and data'\n"
+            "local one = refused('limit_exceeded', message .. ' at x[65]',\n"
+            "  s.set, s, 'x', repeated(100, long))\n"
+            "local keys = repeated(100, { [long] = 1 })\n"
+            "return one and one.path[1] == 'x' and one.path[2] == 65\n"
+            "  and refused('limit_exceeded', message, s.set, s, 'x', keys)\n"
+            "  and refused('limit_exceeded', message, kv.encode,\n"
+            "    repeated(100, data))\n"
+            "  and s:get 'x' == nil and true"),
+      "and so are long strings and data");
+  CHECK_NAMED(
+      holds(L,
+            "local deep = repeated(1 << 19, 1)\n"
+            "for i = 1, 400 do deep = { deep } end\n"
+            "return refused('limit_exceeded',\n"
+            "  'More than 67108864 bytes of indentation', kv.encode, deep)\n"
+            "  and kv.encode(deep, nil, { format = 'binary' }) and true"),
+      "and the indentation of text");
+  long grown = (resident_kilobytes() - before) >> 10;
+  printf("# the process grew by %ld MB\n", grown);
+  CHECK_NAMED(is_checked() || grown < 300, "at most 300 MB is taken for them");
+  lua_close(L);
+  kv_store_free(store);
+}
+
+static void check_order(void) {
+  kv_store *store = new_store("{\"kept\": 1}");
+  lua_State *L = limited_state(KV_LUA_SANDBOX, 0, 0, store, KV_LUA_READ_ONLY);
+  CHECK(kv_store_is_read_only(store) == 0 && kv_store_is_read_only(NULL) == 0);
+  kv_store *shared = NULL;
+  CHECK(kv_store_share(store, KV_READ_ONLY_HANDLE, &shared, NULL) == KV_OK);
+  CHECK(kv_store_is_read_only(shared) == 1);
+  kv_store_free(shared);
+  CHECK_NAMED(
+      holds(L,
+            "local value, part = doubled(40), s:at 'a'\n"
+            "local text = 'The store was opened read-only'\n"
+            "local one = refused('read_only', text .. ' at a.x',\n"
+            "  part.set, part, 'x', value)\n"
+            "return one and one.path[1] == 'a' and one.path[2] == 'x'\n"
+            "  and refused('read_only', text, s.set, s, 'x', value, 'Any')\n"
+            "  and refused('read_only', text, s.compare_and_set, s, 'x',\n"
+            "    value, 0)\n"
+            "  and true"),
+      "a store that is read-only says so before a value is looked at");
+  lua_close(L);
+  L = limited_state(KV_LUA_SANDBOX, 0, 0, store, 0);
+  CHECK_NAMED(holds(L,
+                    "local value = doubled(40)\n"
+                    "return refused('invalid_type', 'Nope', s.set, s, 'x',\n"
+                    "  value, '[Nope]')\n"
+                    "  and refused('invalid_type', 'Nope', kv.encode, value,\n"
+                    "  'Nope?') and true"),
+              "and so does a type that is wrong");
+  lua_close(L);
+  kv_store_free(store);
+}
+
+static void check_defaults(void) {
+  kv_store *store = new_store("{\"list\": [{}, {}, {}, {}, {}, {}]}");
+  lua_State *L = limited_state(KV_LUA_SANDBOX, 0, 0, store, 0);
+  CHECK_NAMED(
+      holds(L,
+            "local deep = nested(28, 'Deep')\n"
+            "local text = 'grow to more than 1048576 nodes or 64 MB'\n"
+            "return refused('limit_exceeded', text, kv.decode, '{}', deep)\n"
+            "  and refused('limit_exceeded', text, kv.encode, {}, deep)\n"
+            "  and refused('limit_exceeded', text, s.set, s, 'x', {}, deep)\n"
+            "  and true"),
+      "defaults that hold one another do not grow without bounds");
+  CHECK_NAMED(
+      holds(L,
+            "local half = kv.struct 'Half' {\n"
+            "  a = kv.any:default(repeated(1 << 19, 1)) }\n"
+            "local text = 'grow to more than 1048576 nodes or 64 MB'\n"
+            "assert(kv.decode('{}', half)); collectgarbage()\n"
+            "local list = kv.array_of(half)\n"
+            "local one = refused('limit_exceeded', text .. ' at list',\n"
+            "  s.get, s, 'list', list)\n"
+            "return one and one.path[1] == 'list'\n"
+            "  and refused('limit_exceeded', text, kv.decode,\n"
+            "    '[{}, {}, {}, {}]', list) and true"),
+      "nor does what is decoded with them");
+  lua_close(L);
+  kv_store_free(store);
+  kv_registry *registry = kv_registry_new(0);
+  kv_error *error = NULL;
+  char text[4096] = "struct T0 { v: Int = 1 }\n";
+  for (int i = 1; i <= 28; i++) {
+    char line[96];
+    snprintf(line, sizeof line, "struct T%d { a: T%d = [:]; b: T%d = [:] }\n",
+             i, i - 1, i - 1);
+    strcat(text, line);
+  }
+  CHECK_NAMED(
+      failed_with(kv_registry_declare(registry, kv_string(text), &error),
+                  KV_LIMIT_EXCEEDED, &error),
+      "a C program is told, too");
+  kv_registry_free(registry);
+}
+
+static void check_given(void) {
+  kv_store *store = new_store("{\"kept\": 1}");
+  lua_State *L = limited_state(0, 100, 1000, store, 0);
+  CHECK_NAMED(
+      holds(L,
+            "local function no(...)\n"
+            "  return refused('limit_exceeded', ...)\n"
+            "end\n"
+            "s:set('x', repeated(99, 1))\n"
+            "s:set('x', { ('x'):rep(1000) })\n"
+            "return no('More than 100 values and keys at x[100]', s.set, s,\n"
+            "    'x', repeated(100, 1))\n"
+            "  and no('More than 1000 bytes of strings and data at x[2]',\n"
+            "    s.set, s, 'x', { ('x'):rep(999), 'yy' })\n"
+            "  and true"),
+      "a host's limits are exact");
+  CHECK_NAMED(
+      holds(
+          L,
+          "local function no(...)\n"
+          "  return refused('limit_exceeded', ...)\n"
+          "end\n"
+          "local function list(n)\n"
+          "  return '[' .. ('1,'):rep(n - 1) .. '1]'\n"
+          "end\n"
+          "local shared = 'bplist00'\n"
+          "local lots = { expanded_nodes = 1 << 40, expanded_bytes = 1 << 40,\n"
+          "  depth = 2000 }\n"
+          "assert(#kv.decode(list(99)) == 99)\n"
+          "assert(#kv.decode(list(9) .. (' '):rep(231)) == 9)\n"
+          "-- Objects 0 to 5, each twice the next: 127 nodes.\n"
+          "local parts, offsets = {}, {}\n"
+          "for i = 0, 5 do\n"
+          "  offsets[#offsets + 1] = #shared\n"
+          "  shared = shared .. '\\xa2' .. string.char(i + 1, i + 1)\n"
+          "end\n"
+          "offsets[#offsets + 1] = #shared\n"
+          "shared = shared .. '\\x10\\x01'\n"
+          "local table_at = #shared\n"
+          "shared = shared .. string.char(table.unpack(offsets))\n"
+          "  .. string.pack('>I5BBBI8I8I8', 0, 0, 1, 1, #offsets, 0,\n"
+          "    table_at)\n"
+          "return no('More than 100 values and keys', kv.decode, list(101))\n"
+          "  and no('More than 250 bytes to decode', kv.decode,\n"
+          "    list(9) .. (' '):rep(300))\n"
+          "  and no('More than 250 bytes to decode', kv.unarchive,\n"
+          "    kv.data(('x'):rep(300)))\n"
+          "  and no('100 nodes', kv.decode, shared, nil, lots) and true"),
+      "for what scripts decode, too, whose own limits only lower them");
+  lua_close(L);
+  kv_store_free(store);
+}
+
+/* Without a policy: as large as a store may be. */
+static void check_programs(void) {
+  kv_store *store = new_store("{\"kept\": 1}");
+  lua_State *L = limited_state(0, 0, 0, store, 0);
+  CHECK_NAMED(
+      is_checked() ||
+          holds(
+              L,
+              "return refused('limit_exceeded',\n"
+              "    'More than 16777216 values and keys', s.set, s, 'x',\n"
+              "    doubled(26))\n"
+              "  and refused('limit_exceeded',\n"
+              "    'More than 268435456 bytes of strings and data at x[257]',\n"
+              "    s.set, s, 'x', repeated(300, ('x'):rep(1 << 20)))\n"
+              "  and refused('limit_exceeded', 'grow to more than',\n"
+              "    kv.decode, '{}', nested(28, 'Free')) and true"),
+      "a program's own scripts have limits, larger ones");
+  lua_close(L);
+  kv_store_free(store);
+}
+
+int main(void) {
+  check_order();
+  check_defaults();
+  check_given();
+  check_walks();
+  check_programs();
+  return finish_checks();
+}
