@@ -43,6 +43,21 @@ describe("migrations", function()
     assert.same({ 2 }, ran)
   end)
 
+  it("do nothing where another program was faster", function()
+    local store <close> = assert(kv.open_file(path))
+    local program = ([[
+      package.cpath = %q
+      local store = assert(require "kvcodable".open_file(%q))
+      store:migrate { function(tx) tx:set("who", "other") end }
+      store:close()]]):format(package.cpath, path)
+    support.write(folder .. "/other.lua", program)
+    assert(os.execute("lua5.4 " .. folder .. "/other.lua"))
+    -- It looks at the file again only in its transaction.
+    assert.equal(0, store:version())
+    assert.is_false(store:migrate { function(tx) tx:set("who", "we") end })
+    assert.equal("other", store:get "who")
+  end)
+
   it("leave nothing behind when a step fails", function()
     local store <close> = assert(kv.open_file(path))
     store:set("name", "x")
@@ -61,9 +76,18 @@ describe("migrations", function()
     assert.equal("migration", problem.code)
     assert.matches("Expected at most version 3, found 7", problem.message,
       1, true)
-    assert.has_error(function() store:migrate {} end)
-    assert.has_error(function() store:migrate { name = print } end)
-    assert.has_error(function() store:migrate { 1 } end)
+    local no_versions = "expected versions from 1 as keys of the steps, found "
+    for _, case in ipairs {
+      { "no steps", {} }, { "table expected, got number", 1 },
+      { no_versions .. "name", { name = print } },
+      { no_versions .. "0", { [0] = print } },
+      { no_versions .. "1000001", { [1000001] = print } },
+      { "expected a function as step 1, found number", { 1 } },
+      { "expected a function as step 2, found string", { print, "x" } },
+    } do
+      local why = support.failure(store.migrate, store, case[2])
+      assert.matches(case[1], tostring(why), 1, true)
+    end
     assert.has_error(function() store:at({ "a" }):migrate(steps) end)
     assert.has_error(function()
       store:transaction(function(tx) tx:migrate(steps) end)

@@ -1,0 +1,127 @@
+-- What a script does again and again takes no more memory than doing it once:
+-- of the library's, too, which Lua's own count does not see.
+local kv = require "kvcodable"
+local support = require "lua.spec.support"
+
+--- The process's memory in bytes.
+local function resident()
+  local pages = support.contents("/proc/self/statm"):match "^%d+ (%d+)"
+  return tonumber(pages) * 4096
+end
+
+--- How many bytes more the process takes after `count` calls than after as
+-- many before them.
+local function growth(count, body)
+  for _ = 1, count do body() end
+  for _ = 1, 2 do collectgarbage() end
+  local before = resident()
+  for _ = 1, count do body() end
+  for _ = 1, 2 do collectgarbage() end
+  return resident() - before
+end
+
+-- AddressSanitizer keeps what is freed, and finds what is not by itself.
+local is_sanitized = (os.getenv "LD_PRELOAD" or ""):find("asan", 1, true)
+
+local long = string.rep("x", 300000)
+local store, folder
+
+-- Each takes at least 5 MB when it keeps what it should let go of.
+local cases = {
+  ["reading a scalar"] = { 60000, function() return store:get "number" end },
+  ["reading a value with a type"] = { 60000, function()
+    return store:get("number", "Int")
+  end },
+  ["reading a long value"] = { 100, function() return store:get "long" end },
+  ["reading a part"] = { 20000, function()
+    return store:at("table"):get "inner"
+  end },
+  ["reading everything"] = { 100, function() return store:get {} end },
+  ["setting a long value"] = { 100, function()
+    store:set("long", { long })
+  end },
+  ["setting a typed value"] = { 30000, function()
+    store:set("number", 3, "Int")
+  end },
+  ["updating a long value"] = { 100, function()
+    store:update("long", function(old) return old end)
+  end },
+  ["a transaction with a long value"] = { 100, function()
+    store:transaction(function(tx)
+      tx:set("long", { long, tx:get "number" })
+    end)
+  end },
+  ["a transaction that fails"] = { 100, function()
+    pcall(store.transaction, store, function(tx)
+      tx:set("long", { long })
+      error "no"
+    end)
+  end },
+  ["decoding a scalar"] = { 60000, function() return kv.decode "1" end },
+  ["decoding a long value"] = { 100, function()
+    return kv.decode('["' .. long .. '"]')
+  end },
+  ["encoding a long value"] = { 100, function()
+    return kv.encode({ long }, nil, { format = "json" })
+  end },
+  ["an error of decoding"] = { 30000, function() return kv.decode "{" end },
+  ["an error of a store"] = { 30000, function()
+    return pcall(store.get, store, "number", "String")
+  end },
+  ["a set that is refused"] = { 100, function()
+    return pcall(store.set, store, "long", { long, print })
+  end },
+  ["a type that is declared"] = { 3000, function()
+    kv.struct "Grown" { a = "Int(1...9)", b = "[String: Int]" }
+  end },
+  ["a handle"] = { 5000, function()
+    kv.open_file("memory", { engine = "memory" }):close()
+  end },
+  ["a watch"] = { 5000, function()
+    local watch = store:watch("number", function() end)
+    store:set("number", math.random(1 << 30))
+    kv.pump()
+    watch:cancel()
+  end },
+  ["what a watch tells of long values"] = { 50, function()
+    local watch = store:watch("long", function() end)
+    store:set("long", { long, math.random(1 << 30) })
+    kv.pump()
+    watch:cancel()
+  end },
+  ["what a watch tells of long paths"] = { 500, function()
+    local watch = store:watch("paths", function() end)
+    store:set({ "paths", long:sub(1, 20000) }, math.random(1 << 30))
+    kv.pump()
+    watch:cancel()
+  end },
+  ["the events of a store"] = { 5000, function()
+    store:events(function() end):cancel()
+    kv.pump()
+  end },
+  ["writing and reading a file"] = { 100, function()
+    local file = folder .. "/file.json"
+    assert(kv.write(file, { long }, nil, { format = "json" }))
+    assert(kv.read(file))
+  end },
+}
+
+describe("memory does not grow by", function()
+  support.in_folder(before_each, after_each, function(place, path)
+    folder = place
+    store = assert(kv.open_file(path, { engine = "memory" }))
+    store:set("number", 1)
+    store:set("table", { inner = "x" })
+    store:set("long", { long })
+    return store
+  end)
+
+  for name, case in pairs(cases) do
+    if not is_sanitized then
+      it(name, function()
+        local more = growth(case[1], case[2])
+        assert(more < 4000000, name .. " took " .. more .. " bytes more")
+      end)
+    end
+  end
+end)
