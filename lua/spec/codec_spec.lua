@@ -28,6 +28,32 @@ describe("decode and encode", function()
       kv.encode { a = 1 })
   end)
 
+  it("refuse what shared parts make too large, as the options say", function()
+    -- An array of twice an array of twice a string.
+    local bytes = "bplist00\xA2\1\1\xA2\2\2\x54abcd\8\11\14"
+      .. string.pack(">I6BBI8I8I8", 0, 1, 1, 3, 0, 19)
+    local whole = { { "abcd", "abcd" }, { "abcd", "abcd" } }
+    for name, enough in pairs { expanded_nodes = 7, expanded_bytes = 200 } do
+      assert.same(whole, kv.decode(bytes, nil, { [name] = enough }))
+      local back, problem = kv.decode(bytes, nil, { [name] = 3 })
+      assert.is_nil(back)
+      assert.equal("limit_exceeded", problem.code)
+    end
+  end)
+
+  it("hand the options' context to converters", function()
+    local Scaled = kv.int:convert {
+      decode = function(stored, context) return stored * context.scale end,
+      encode = function(given, context) return given // context.scale end,
+    }
+    local options = { context = { scale = 3 }, format = "json" }
+    assert.equal("4", kv.encode(12, Scaled, options))
+    assert.equal(12, kv.decode("4", Scaled, options))
+    -- More arguments are none of theirs.
+    assert.equal(12, kv.decode("4", Scaled, options, { scale = 5 }))
+    assert.is_nil((kv.decode("4", Scaled, nil, options)))
+  end)
+
   it("return nil and an error with line and column", function()
     local back, problem = kv.decode "<plist>\n  <dict>\n<oops/></dict></plist>"
     assert.is_nil(back)
