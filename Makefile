@@ -19,6 +19,7 @@ help:
 	@echo "make bench     the targets, measured beside peers"
 	@echo "make fuzz      SECONDS=$(SECONDS) for each fuzzer"
 	@echo "make stress    the long proofs: kills, faults, processes, sanitizers"
+	@echo "make mutants   small faults, one after the other: lists those that no test sees"
 	@echo "make docs      the documentation of the Swift modules"
 
 # ---- The library: self-contained, with only the header's functions exported
@@ -33,7 +34,7 @@ LUA_SOURCES := $(wildcard lua/src/*.c)
 
 lib: library build/kvcodable.so
 
-.PHONY: help lib library demo test install check bench fuzz stress docs clean setup-lib setup-test
+.PHONY: help lib library demo test install check bench fuzz stress mutants docs clean setup-lib setup-test
 
 setup-lib:
 	@tools/require.sh lua5.4 liblua5.4-dev libsqlite3-dev pkg-config
@@ -88,6 +89,10 @@ fuzz:
 
 stress: setup-test lib
 	Tests/Stress/run.sh
+
+# MUTANTS="--part store --every 10" takes some of them.
+mutants: setup-test lib
+	python3 Tests/Stress/mutants.py $(MUTANTS)
 
 docs: setup-lib
 	tools/docs.sh

@@ -1,0 +1,287 @@
+#!/usr/bin/env python3
+"""Puts small faults into the code, one after the other, and lists those that no test sees.
+
+    mutants.py [--part store|lua] [--every N] [--jobs 1|2] [--file TEXT] [--again] [--fresh] [--list]
+
+The faults are made mechanically: a statement left out, the error of a call swallowed, a condition inverted, a bound
+moved by one, a binding that finds nothing, two lists joined the other way round. All of a part are written at once into
+a copy of the tree in build/mutants, each chosen by the environment variable KVCODABLE_MUTANT when a program starts, and
+built once; those that do not compile are left out. Each suite then runs once without a fault and notes which ones it
+reaches, and after that for each fault the suites that reach it, the quickest first, until one fails. A suite that hangs
+has failed.
+
+What is known is in build/mutants/PART/results.jsonl, and is not tried again: a run that was stopped goes on. --again
+tries those that nothing had seen; --fresh makes the copy anew, which a changed test or line needs (results stay); --every
+takes a sample. Faults that mutants.txt explains are not listed again. Ends with the counts. Not part of `make stress`:
+a part takes one or two hours.
+"""
+import argparse
+import collections
+import concurrent.futures
+import json
+import os
+import re
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+from mutation import clang, swift
+from mutation.suites import PARTS
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+EXPLAINED = Path(__file__).parent / "mutants.txt"
+
+
+class Part:
+    """One room's mutants, in a copy of the tree."""
+
+    def __init__(self, name):
+        self.setup = PARTS[name]
+        self.place = ROOT / "build/mutants" / name
+        self.tree = self.place / "tree"
+        self.language = swift if self.setup.language == "swift" else clang
+        self.sources = sorted(path.relative_to(ROOT).as_posix() for path in ROOT.glob(self.setup.sources))
+        self.results_file = self.place / "results.jsonl"
+
+    # ---- The copy
+
+    def copy(self):
+        """The tree as it is in the folder, commits or not; files that did not change keep their time."""
+        files = subprocess.run(["git", "ls-files", "-co", "--exclude-standard"], cwd=ROOT, stdout=subprocess.PIPE,
+                               text=True, check=True).stdout.splitlines()
+        for name in files:
+            target = self.tree / name
+            if name in self.sources or not (ROOT / name).is_file():
+                continue
+            target.parent.mkdir(parents=True, exist_ok=True)
+            write(target, (ROOT / name).read_bytes())
+            shutil.copymode(ROOT / name, target)
+        self.setup.prepare(self.tree, ROOT)
+
+    def make(self):
+        """Writes the mutants, and builds; leaves out those that do not compile."""
+        self.copy()
+        found = {name: self.language.find((ROOT / name).read_text()) for name in self.sources}
+        alive = {name: source.finish(mutants, name) for name, (source, mutants) in found.items()}
+        total = sum(map(len, alive.values()))
+        # What did not compile last time will not now.
+        memory = self.place / "dropped.json"
+        known = set(json.loads(memory.read_text())) if memory.exists() else set()
+        keys = {mutant.key for mutants in alive.values() for mutant in mutants}
+        for mutants in alive.values():
+            mutants[:] = [mutant for mutant in mutants if mutant.key not in known]
+        while True:
+            number = 0
+            for name, (source, _) in found.items():
+                for mutant in alive[name]:
+                    number += 1
+                    mutant.number = number
+                write(self.tree / name, self.setup.head(source.mutated(alive[name])).encode())
+            errors, log = self.setup.compile(self.tree, self.sources)
+            if errors is None:
+                break
+            dropped = sum(drop(found[name][0], alive[name], lines) for name, lines in errors.items() if name in alive)
+            if not dropped:
+                sys.exit(log[-6000:])
+            print(f"{dropped} that do not compile", flush=True)
+            memory.write_text(json.dumps(sorted(keys - {mutant.key for mutants in alive.values() for mutant in mutants})))
+        self.setup.build(self.tree)
+        mutants = [mutant for name in self.sources for mutant in alive[name]]
+        (self.place / "mutants.json").write_text(json.dumps([vars(mutant) | {"key": mutant.key} for mutant in mutants]))
+        print(f"{len(mutants)} mutants, {total - len(mutants)} that do not compile", flush=True)
+
+    def load(self):
+        return json.loads((self.place / "mutants.json").read_text())
+
+    # ---- Running
+
+    def run(self, suite, number, seconds, reach=None):
+        """Whether a suite passes with a mutant, and how long it took; a hang has failed."""
+        scratch = self.place / f"scratch/{threading.get_ident()}"
+        scratch.mkdir(parents=True, exist_ok=True)
+        environment = {**os.environ, "KVCODABLE_MUTANT": str(number), "TMPDIR": str(scratch), "HOME": str(scratch)}
+        if reach:
+            environment["KVCODABLE_MUTANT_REACH"] = str(reach)
+        start = time.monotonic()
+        process = subprocess.Popen(["nice", *suite.command], cwd=self.tree, env=environment, stdin=subprocess.DEVNULL,
+                                   stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True,
+                                   preexec_fn=bounded)
+        try:
+            output, _ = process.communicate(timeout=seconds)
+            passed = process.returncode == 0
+        except subprocess.TimeoutExpired:
+            output, passed = b"", False
+        finally:
+            try:
+                os.killpg(process.pid, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
+            process.wait()
+            shutil.rmtree(scratch, ignore_errors=True)
+        return passed, time.monotonic() - start, output
+
+    def baseline(self, count):
+        """For each suite how long it takes, and which mutants it reaches."""
+        known = self.place / "baseline.json"
+        if known.exists():
+            return json.loads(known.read_text())
+        result = {}
+        for suite in self.setup.suites(self.tree):
+            reach = self.place / "reach"
+            for attempt in range(3):
+                reach.write_bytes(bytes(count + 1))
+                reach.chmod(0o666)
+                passed, seconds, output = self.run(suite, 0, 600, reach)
+                if passed:
+                    break
+            else:
+                print(output.decode(errors="replace")[-3000:])
+                sys.exit(f"{suite.name} fails without a fault")
+            found = [number for number, byte in enumerate(reach.read_bytes()) if byte]
+            result[suite.name] = {"seconds": seconds, "reached": found}
+            print(f"  {suite.name}: {seconds:.1f} s, reaches {len(found)}", flush=True)
+        known.write_text(json.dumps(result))
+        return result
+
+    def judge(self, mutant, suites, baseline):
+        """The suite that sees a mutant; nothing for none."""
+        for suite in suites:
+            limit = max(15, 6 * baseline[suite.name]["seconds"])
+            if mutant["number"] not in baseline[suite.name]["reached"]:
+                continue
+            if self.run(suite, mutant["number"], limit)[0]:
+                continue
+            # What goes by the clock may fail on a busy machine without a fault.
+            if not suite.is_timed or not self.run(suite, mutant["number"], limit)[0]:
+                return suite.name
+        return ""
+
+    def results(self):
+        if not self.results_file.exists():
+            return {}
+        lines = (json.loads(line) for line in self.results_file.read_text().splitlines())
+        return {line["key"]: line for line in lines}
+
+    def judge_all(self, mutants, baseline, jobs):
+        suites = sorted(self.setup.suites(self.tree), key=lambda suite: baseline[suite.name]["seconds"])
+        for entry in baseline.values():
+            entry["reached"] = set(entry["reached"])
+        reached = set().union(*(entry["reached"] for entry in baseline.values()))
+        lock = threading.Lock()
+        done = 0
+
+        def work(mutant):
+            nonlocal done
+            seen = self.judge(mutant, suites, baseline) if mutant["number"] in reached else "unreached"
+            with lock, self.results_file.open("a") as file:
+                file.write(json.dumps({"key": mutant["key"], "seen": seen}) + "\n")
+                done += 1
+                if not seen or done % 100 == 0:
+                    print(f"[{done}/{len(mutants)}] {mutant['file']}:{mutant['line']} {mutant['kind']} "
+                          f"{mutant['code'][:80]}: {seen or 'NOT SEEN'}", flush=True)
+
+        with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
+            for future in [pool.submit(work, mutant) for mutant in mutants]:
+                future.result()
+
+
+def bounded():
+    """A fault may ask for all memory. The limit of a file's size is the tests' own."""
+    resource.setrlimit(resource.RLIMIT_AS, (6 << 30, resource.RLIM_INFINITY))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
+
+def write(path, data):
+    """Only where it is something else, so that it is not built again."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if not path.exists() or path.read_bytes() != data:
+        path.write_bytes(data)
+
+
+def drop(source, mutants, lines):
+    """Leaves out the mutants that make these lines an error: those that begin or end there, else the one around."""
+    dropped = set()
+    for line in lines:
+        spans = [(mutant, source.line(mutant.start), source.line(mutant.end)) for mutant in mutants]
+        for kinds in (("delete", "swallow"), ("unbind", "boundary", "swap"), ("invert",)):
+            hit = [mutant for mutant, first, last in spans if line in (first, last) and mutant.kind in kinds]
+            if hit:
+                break
+        if not hit:
+            hit = [mutant for mutant, first, last in spans if first <= line <= last][-1:]
+        if not hit:
+            hit = [mutant for mutant, first, _ in spans if first < line][-1:]
+        dropped |= {id(mutant) for mutant in hit}
+    mutants[:] = [mutant for mutant in mutants if id(mutant) not in dropped]
+    return len(dropped)
+
+
+def explained():
+    """The faults that are none, with their reasons: `file | kind | code | reason` in each line."""
+    if not EXPLAINED.exists():
+        return {}
+    lines = [line for line in EXPLAINED.read_text().splitlines() if line and not line.startswith("#")]
+    result = {}
+    for line in lines:
+        file, kind, code, reason = (field.strip() for field in line.split("|", 3))
+        result[file, kind, code] = reason
+    return result
+
+
+def report(mutants, results):
+    reasons, counts, left = explained(), collections.Counter(), []
+    for mutant in mutants:
+        seen = results.get(mutant["key"], {}).get("seen")
+        name = mutant["file"].rsplit("/", 1)[-1]
+        reason = reasons.get((name, mutant["kind"], mutant["code"])) or reasons.get((name, mutant["kind"], "*"))
+        if seen is None:
+            counts["not tried"] += 1
+        elif seen and seen != "unreached":
+            counts["seen"] += 1
+        elif reason:
+            counts["explained"] += 1
+        else:
+            counts[seen or "not seen"] += 1
+            left.append((mutant, seen or "not seen"))
+    for mutant, outcome in left:
+        print(f"{outcome}: {mutant['file']}:{mutant['line']}: {mutant['kind']}: {mutant['code']}")
+    print(f"{len(mutants)} mutants: " + ", ".join(f"{count} {name}" for name, count in sorted(counts.items())))
+    return len(left)
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--part", choices=sorted(PARTS), action="append")
+    parser.add_argument("--every", type=int, default=1)
+    parser.add_argument("--jobs", type=int, choices=(1, 2), default=1)
+    parser.add_argument("--file", default="")
+    parser.add_argument("--again", action="store_true")
+    parser.add_argument("--fresh", action="store_true")
+    parser.add_argument("--list", action="store_true")
+    arguments = parser.parse_args()
+    left = 0
+    for name in arguments.part or sorted(PARTS):
+        part = Part(name)
+        part.place.mkdir(parents=True, exist_ok=True)
+        if arguments.fresh or not (part.place / "mutants.json").exists():
+            (part.place / "baseline.json").unlink(missing_ok=True)
+            part.make()
+        mutants = part.load()
+        if not arguments.list:
+            baseline = part.baseline(len(mutants))
+            results = part.results()
+            wanted = [mutant for mutant in mutants[::arguments.every] if re.search(arguments.file, mutant["file"])]
+            open_ones = [mutant for mutant in wanted if mutant["key"] not in results or arguments.again
+                         and results[mutant["key"]]["seen"] in ("", "unreached")]
+            part.judge_all(open_ones, baseline, arguments.jobs)
+        left += report(mutants, part.results())
+    return 1 if left else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

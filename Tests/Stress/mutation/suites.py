@@ -1,0 +1,135 @@
+"""The parts: whose code is changed, how it is built, and what may see it."""
+import re
+import shutil
+import subprocess
+from dataclasses import dataclass
+
+from mutation import clang, swift
+
+
+@dataclass
+class Suite:
+    name: str
+    command: list
+    is_timed: bool = False
+
+
+class Store:
+    """DefaultsStorage, in a package that has no more targets than its tests need."""
+    language = "swift"
+    sources = "Sources/DefaultsStorage/**/*.swift"
+    program = ".build/debug/kvcodablePackageTests.xctest"
+    # Not those that mount or need root, and so could leave something behind, nor those that count memory.
+    rows = ("fork", "meanwhile", "quarantine", "database", "network", "hostile", "power", "codes", "updates", "opening",
+            "watch", "polling", "kill", "faults")
+    timed = {"EventTests", "DurabilityTests", "WatchTests", "ThreadTests", "watch", "polling", "updates", "opening",
+             "faults"}
+
+    def prepare(self, tree, _root):
+        text = (tree / "Package.swift").read_text()
+        for name in ("PropertyLists", "KeyValueCoding", "KeyValueCoder", "CodableTypes"):
+            text = re.sub(r'\n        tests\("%s"[^\n]*' % name, "", text)
+        text = re.sub(r"\n        \.testTarget\(\n            name: \"StoryTests\".*?\),(?=\n    \])", "", text, flags=re.S)
+        text = text.replace("    .treatAllWarnings(as: .error),\n", "")
+        write(tree / "Package.swift", text)
+        write(tree / "Sources/CSystem/mutants.c", clang.RUNTIME.replace('__attribute__((visibility("hidden"))) ', ""))
+        header = next((tree / "Sources/CSystem/include").glob("*.h"))
+        if "cs_mutant" not in header.read_text():
+            text = header.read_text()
+            end = text.rindex("#endif")
+            header.write_text(text[:end] + "int cs_mutant(int number);\n" + text[end:])
+        write(tree / "Sources/DefaultsStorage/Mutants.swift", swift.RUNTIME)
+
+    def head(self, text):
+        return text
+
+    def compile(self, tree, _sources):
+        """The lines with errors of each file; nothing where there are none, and what was said."""
+        result = subprocess.run(["nice", "swift", "build", "--target", "DefaultsStorage"],
+                                cwd=tree, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        return errors_in(result, r"^%s/(Sources/\S+?):(\d+):\d+: error" % re.escape(str(tree)))
+
+    def build(self, tree):
+        subprocess.run(["nice", "swift", "build", "--build-tests"], cwd=tree, check=True,
+                       stdout=subprocess.DEVNULL)
+        subprocess.run(["cc", "-shared", "-fPIC", "-O1", "-o", ".build/interpose.so", "Tests/Support/interpose.c",
+                        "-ldl"], cwd=tree, check=True)
+
+    def suites(self, tree):
+        names = []
+        for file in sorted((tree / "Tests/DefaultsStorageTests").glob("*.swift")):
+            names += re.findall(r"@Suite struct (\w+)", file.read_text())
+        result = [Suite(name, [self.program, "--testing-library", "swift-testing", "--filter",
+                               rf"DefaultsStorageTests\.{name}/"], name in self.timed) for name in names]
+        result.append(Suite("KVCodableTests", [self.program, "--testing-library", "swift-testing", "--filter",
+                                               r"KVCodableTests\."]))
+        for row in self.rows:
+            result.append(Suite(row, ["python3", "Tests/Stress/store.py", "--interposer", ".build/interpose.so",
+                                      "--seed", "1", row], row in self.timed))
+        return result
+
+
+class Lua:
+    """The C of the Lua module, on the library as `make lib` has made it."""
+    language = "c"
+    sources = "lua/src/*.c"
+    flags = ["-std=c11", "-D_POSIX_C_SOURCE=200809L", "-O1", "-g", "-fPIC", "-fvisibility=hidden", "-Iinclude",
+             "-I/usr/include/lua5.4", "-w"]
+
+    def prepare(self, tree, root):
+        (tree / "build").mkdir(parents=True, exist_ok=True)
+        shutil.copy2(root / "build/libkvcodable.so", tree / "build/libkvcodable.so")
+        link(tree / "build/libkvcodable.so.1", "libkvcodable.so")
+        write(tree / "lua/src/mutant.h", clang.HEADER)
+        write(tree / "lua/mutants.c", clang.RUNTIME)
+
+    def head(self, text):
+        return '#include "mutant.h"\n#line 1\n' + text
+
+    def compile(self, tree, sources):
+        found, log = {}, ""
+        for name in sources:
+            result = subprocess.run(["gcc", *self.flags, "-fsyntax-only", name], cwd=tree, stdout=subprocess.PIPE,
+                                    stderr=subprocess.STDOUT, text=True)
+            errors, said = errors_in(result, r"^(lua/src/\S+?):(\d+):\d+: error")
+            found.update(errors or {})
+            log += said if errors is not None else ""
+        return (found or None), log
+
+    def build(self, tree):
+        subprocess.run(["sh", "-c", f"gcc {' '.join(self.flags)} -shared -o build/kvcodable.so lua/src/*.c lua/mutants.c "
+                        "-Lbuild -lkvcodable -Wl,-soname,libkvcodable_lua.so.1 -Wl,-z,nodelete -Wl,-rpath,'$ORIGIN'"],
+                       cwd=tree, check=True)
+        for name in ("libkvcodable_lua.so.1", "libkvcodable_lua.so"):
+            link(tree / "build" / name, "kvcodable.so")
+        programs = [f"{tree}/build/c-tests/{path.stem}" for path in sorted((tree / "Tests/C").glob("lua_*.c"))]
+        subprocess.run(["make", "-s", "-C", "Tests/C", *programs], cwd=tree, check=True)
+
+    def suites(self, tree):
+        busted = ["busted", "--lua=/usr/bin/lua5.4", "--cpath=build/?.so", "-o", "plainTerminal"]
+        result = [Suite(path.stem, [*busted, f"lua/spec/{path.name}"], path.stem == "watch_spec")
+                  for path in sorted((tree / "lua/spec").glob("*_spec.lua")) if not path.stem.startswith("zz")]
+        result += [Suite(path.stem, [f"build/c-tests/{path.stem}"]) for path in sorted((tree / "Tests/C").glob("lua_*.c"))]
+        result.append(Suite("all specs", [*busted, "lua/spec"], True))
+        return result
+
+
+PARTS = {"store": Store(), "lua": Lua()}
+
+
+def errors_in(result, pattern):
+    found = {}
+    for name, line in re.findall(pattern, result.stdout, flags=re.M):
+        found.setdefault(name, set()).add(int(line))
+    return (None if result.returncode == 0 else found), result.stdout
+
+
+def write(path, text):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if not path.exists() or path.read_text() != text:
+        path.write_text(text)
+
+
+def link(path, target):
+    path.unlink(missing_ok=True)
+    path.symlink_to(target)
