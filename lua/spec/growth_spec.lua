@@ -77,6 +77,11 @@ local cases = {
   ["a handle"] = { 5000, function()
     kv.open_file("memory", { engine = "memory" }):close()
   end },
+  ["a handle with layers of its own"] = { 100, function()
+    local layer = { long = long }
+    kv.open_file("memory", { engine = "memory", defaults = layer,
+      arguments = layer }):close()
+  end },
   ["a watch"] = { 5000, function()
     local watch = store:watch("number", function() end)
     store:set("number", math.random(1 << 30))
