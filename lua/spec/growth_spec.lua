@@ -74,7 +74,7 @@ local cases = {
   ["a type that is declared"] = { 3000, function()
     kv.struct "Grown" { a = "Int(1...9)", b = "[String: Int]" }
   end },
-  ["a handle"] = { 5000, function()
+  ["a handle"] = { 20000, function()
     kv.open_file("memory", { engine = "memory" }):close()
   end },
   ["a handle with layers of its own"] = { 100, function()
