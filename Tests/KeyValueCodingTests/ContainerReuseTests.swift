@@ -108,7 +108,7 @@ private final class Chain: Codable {
         #expect(100..<400 ~= errors)
     }
 
-    @Test("a container that somebody keeps reads its own value or nothing", arguments: [true, false])
+    @Test("a container that is kept reads its own value", arguments: [true, false])
     func leavesKeptContainers(isTree: Bool) throws {
         let value = (0..<40).map { ["number": $0, "next": ["number": -$0]] as [String: Any] }
         let hoard = Hoarder.Hoard()
@@ -120,9 +120,8 @@ private final class Chain: Codable {
         } else {
             _ = try decoder.decode([Hoarder].self, from: value)
         }
-        // A value in an Any is let go of when it was read.
         let numbers = hoard.containers.map { try? $0.decode(Int.self, forKey: .number) }
-        #expect(numbers == (0..<40).flatMap { isTree ? [$0, -$0] : [nil, nil] })
+        #expect(numbers == (0..<40).flatMap { [$0, -$0] })
         hoard.containers = []  // They know the decoder, whose userInfo has the hoard.
     }
 

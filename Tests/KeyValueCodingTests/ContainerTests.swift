@@ -258,7 +258,7 @@ private func read(
         }
     }
 
-    @Test("a decoder kept after its value is finished still reads that value or nothing")
+    @Test("a decoder kept after its value is finished still reads that value")
     func keepsDecoderApart() throws {
         try read([["one": 1], ["one": 2]]) { decoder in
             var container = try decoder.unkeyedContainer()

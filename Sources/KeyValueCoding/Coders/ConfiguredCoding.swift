@@ -32,7 +32,7 @@ extension KeyValueDecoder {
         _ type: T.Type = T.self, from value: Any, configuration: T.DecodingConfiguration
     ) throws -> T {
         let root = AnyDecodingNode(DecodingContext(self), value)
-        return try root.decodeRoot { try T(from: $0.noticed(), configuration: configuration) }
+        return try root.decodeRoot { try T(from: $0, configuration: configuration) }
     }
 
     /// Reads a value of a type that is decoded with a configuration from a property-list tree.
@@ -40,6 +40,6 @@ extension KeyValueDecoder {
         _ type: T.Type = T.self, from list: PropertyList, configuration: T.DecodingConfiguration
     ) throws -> T {
         let root = TreeDecodingNode(DecodingContext(self, forTree: true), list)
-        return try root.decodeRoot { try T(from: $0.noticed(), configuration: configuration) }
+        return try root.decodeRoot { try T(from: $0, configuration: configuration) }
     }
 }

@@ -5,16 +5,12 @@ protocol KeyedDictionary {
 }
 
 /// A dictionary type that can be read from a dictionary whatever its keys are.
-protocol ReadableDictionary: ReadableCollection {
+protocol ReadableDictionary {
     /// A dictionary of entries whose keys and values are read by the closures.
     static func read(
         _ names: [String], key: (any Decodable.Type, String) throws -> any Decodable,
         value: (any Decodable.Type, String) throws -> any Decodable
     ) throws -> Any?
-}
-
-extension ReadableDictionary {
-    static var way: DecodingWay { .dictionary }
 }
 
 extension Dictionary: KeyedDictionary where Key: Encodable, Value: Encodable {
@@ -31,7 +27,7 @@ extension Dictionary: KeyedDictionary where Key: Encodable, Value: Encodable {
     }
 }
 
-extension Dictionary: ReadableCollection, ReadableDictionary where Key: Decodable, Value: Decodable {
+extension Dictionary: ReadableDictionary where Key: Decodable, Value: Decodable {
     static func read(
         _ names: [String], key: (any Decodable.Type, String) throws -> any Decodable,
         value: (any Decodable.Type, String) throws -> any Decodable

@@ -2,9 +2,9 @@ internal import FoundationEssentials
 
 /// Reads one value from an `Any`.
 final class AnyDecodingNode: DecodingNode {
-    @exclusivity(unchecked) private var value: Any
-    @exclusivity(unchecked) private var entries: [String: Any] = [:]
-    @exclusivity(unchecked) private var elements: [Any] = []
+    private let value: Any
+    private var entries: [String: Any] = [:]
+    private var elements: [Any] = []
 
     init(_ context: DecodingContext, _ value: Any) {
         // What `encode` gives is an Optional, and often comes back as it is.
@@ -12,13 +12,22 @@ final class AnyDecodingNode: DecodingNode {
         super.init(context)
     }
 
-    override func makeNode() -> DecodingNode { AnyDecodingNode(context, ()) }
+    private init(_ value: Any, inside holder: DecodingNode, _ key: (any CodingKey)?, _ record: KeyRecord?) {
+        self.value = value
+        super.init(inside: holder, key, record)
+    }
+
+    override func makeChild(
+        _ slot: DecodingSlot, _ key: (any CodingKey)?, _ record: KeyRecord?
+    ) -> DecodingNode? {
+        guard let value = any(at: slot) else { return nil }
+        return AnyDecodingNode(value, inside: self, key, record)
+    }
 
     override func any(at slot: DecodingSlot) -> Any? {
         switch slot {
         case .named(let name): entries[name]
         case .index(let index): elements.indices.contains(index) ? elements[index] : nil
-        case .place: nil
         case .whole: value
         }
     }
@@ -31,7 +40,6 @@ final class AnyDecodingNode: DecodingNode {
         case .index(let index):
             guard index < elements.count else { return .absent }
             return Scalar(in: elements[index])
-        case .place: return .absent
         case .whole: return Scalar(in: value)
         }
     }
@@ -56,20 +64,6 @@ final class AnyDecodingNode: DecodingNode {
     override var elementCount: Int { elements.count }
 
     override var names: [String] { Array(entries.keys) }
-
-    override func hand(_ child: DecodingNode, valueAt slot: DecodingSlot) -> Bool {
-        guard let value = any(at: slot) else { return false }
-        // Sound because it was made by `makeNode`.
-        let child = unsafeDowncast(child, to: AnyDecodingNode.self)
-        child.value = value
-        return true
-    }
-
-    override func reset() {
-        value = ()
-        entries = [:]
-        elements = []
-    }
 }
 
 // MARK: - Whole collections
@@ -80,21 +74,13 @@ extension AnyDecodingNode {
         guard let value = any(at: slot) else { return nil }
         if Swift.type(of: value) == [S].self { return value as? [S] }
         guard let elements = listed(value) else { return nil }
-        // No array for nothing: all empty ones share one storage, which the initializer below would write to.
-        if elements.isEmpty { return [] }
-        var areAll = true
-        // Sound because there is room for all elements, and `filled` counts the places that were initialized.
-        let result = [S](unsafeUninitializedCapacity: elements.count) { places, filled in
-            for element in elements {
-                guard let value = sameType(type, element) ?? S(Scalar(in: element)) else {
-                    areAll = false
-                    return
-                }
-                places.initializeElement(at: filled, to: value)
-                filled += 1
-            }
+        var result: [S] = []
+        result.reserveCapacity(elements.count)
+        for element in elements {
+            guard let value = sameType(type, element) ?? S(Scalar(in: element)) else { return nil }
+            result.append(value)
         }
-        return areAll ? result : nil
+        return result
     }
 
     /// The entries of a dictionary whose values are all of one type.

@@ -8,66 +8,45 @@ final class DecodingContext {
     let place: PropertyListPath?
     let converts: Bool
     let passesFloats: Bool
-    /// Whether a date is a date under the strategy.
-    let readsDates: Bool
     /// The string that stands for nil, if one does.
     let sentinel: String?
-    /// Whether a text of another length may be equal to that string.
-    let hasManySentinels: Bool
     /// Whether the strategy takes an Optional without a value as nil.
     let takesOptionals: Bool
     /// A caller's own test for nil.
     let isPlaceholder: (@Sendable (Any) -> Bool)?
     /// Whether strings are read as values that a property list has no kind for, such as decimal numbers.
     let readsSpelledValues: Bool
-    @exclusivity(unchecked) var containers = DecodingContainers()
+    /// Where the root notes which keys are asked for, if the caller wants to know.
+    let record: KeyRecord?
     private var converted: [String: String] = [:]
-    let ownTypes = OwnTypes.shared
-    @exclusivity(unchecked) private var ways: [(type: ObjectIdentifier, way: DecodingWay)] = []
 
     /// - Parameter forTree: whether the values come from a property-list tree, where a null is always nil, and
     ///   `"$null"` takes the place of an Optional without a value.
-    init(_ options: consuming KeyValueDecoder, forTree: Bool = false, place: PropertyListPath? = nil) {
+    init(
+        _ options: consuming KeyValueDecoder, forTree: Bool = false, place: PropertyListPath? = nil,
+        record: KeyRecord? = nil
+    ) {
         self.options = options
         self.place = place
         readsSpelledValues = forTree
         if case .useDefaultKeys = self.options.keyDecodingStrategy { converts = false } else { converts = true }
+        if case .ignore = self.options.leftOverKeyDecodingStrategy {
+            self.record = record
+        } else {
+            self.record = record ?? KeyRecord(isExact: true)
+        }
         if case .pass = self.options.nonConformingFloatDecodingStrategy {
             passesFloats = true
         } else {
             passesFloats = false
         }
-        if case .date = self.options.dateDecodingStrategy { readsDates = true } else { readsDates = false }
         let none: String? = forTree ? "$null" : nil
-        var hasMany = false
         switch self.options.nilDecodingStrategy {
         case .optionalNone: (sentinel, takesOptionals, isPlaceholder) = (none, true, nil)
         case .removed: (sentinel, takesOptionals, isPlaceholder) = (nil, true, nil)
-        case .sentinel(let text):
-            (sentinel, takesOptionals, isPlaceholder) = (text, forTree, nil)
-            hasMany = Self.isSpelledManyWays(text)
+        case .sentinel(let text): (sentinel, takesOptionals, isPlaceholder) = (text, forTree, nil)
         case .placeholder(_, let isNull): (sentinel, takesOptionals, isPlaceholder) = (nil, forTree, isNull)
         }
-        hasManySentinels = hasMany
-    }
-
-    /// Whether other bytes are equal to the text: not to ASCII, but for the three characters that others are taken for
-    /// (the signs of Kelvin, of the Greek question and of the varia).
-    private static func isSpelledManyWays(_ text: String) -> Bool {
-        text.utf8.contains { $0 >= 0x80 || "K;`".utf8.contains($0) }
-    }
-
-    /// How a type is decoded that is none of the known ones. What was found out is remembered: asking a type for a
-    /// conformance that it lacks costs as much as decoding a number.
-    func way<T>(of type: T.Type) -> DecodingWay {
-        let identifier = ObjectIdentifier(type)
-        for known in ways where known.type == identifier { return known.way }
-        guard let way = (type as? any ReadableCollection.Type)?.way else {
-            ownTypes.insert(type)
-            return .own
-        }
-        if ways.count < 16 { ways.append((identifier, way)) }
-        return way
     }
 
     /// The snake case form of a property's name.
@@ -79,12 +58,54 @@ final class DecodingContext {
     }
 }
 
-/// How a type is decoded that is none of the known ones.
-enum DecodingWay {
-    /// By its own `init(from:)`.
-    case own
-    /// As a dictionary whose keys are to be read as text.
-    case dictionary
-    /// Element by element.
-    case array(any ReadableArray.Type)
+/// How the keys that a type asks for become names in a dictionary.
+enum DecodingNames {
+    case asTheyAre
+    case snakeCase
+    /// Names in the dictionary, by the name of the property that the caller's closure gave for each.
+    case mapped([String: String])
+
+    func name(of key: any CodingKey, in node: DecodingNode) -> String {
+        switch self {
+        case .asTheyAre: key.stringValue
+        case .snakeCase: node.context.snakeCase(key.stringValue)
+        case .mapped(let names): names[key.stringValue] ?? key.stringValue
+        }
+    }
+
+    /// The key for a name in the dictionary; nil where the type has none.
+    func key<Key: CodingKey>(for name: String, in node: DecodingNode) -> Key? {
+        switch self {
+        case .asTheyAre: return Key(stringValue: name)
+        case .mapped(let names):
+            for (property, stored) in names where stored == name {
+                return Key(stringValue: property)
+            }
+            return Key(stringValue: name)
+        case .snakeCase:
+            for candidate in SnakeCase.candidates(for: name) where node.context.snakeCase(candidate) == name {
+                if let key = Key(stringValue: candidate) { return key }
+            }
+            return Key(stringValue: name)
+        }
+    }
+}
+
+extension DecodingNode {
+    /// The names of the entries under the key strategy.
+    final func convertedNames() -> DecodingNames {
+        switch context.options.keyDecodingStrategy {
+        case .useDefaultKeys: return .asTheyAre
+        case .convertFromSnakeCase: return .snakeCase
+        case .custom(let convert):
+            let path = codingPath.dropFirst(context.place?.steps.count ?? 0)
+            var mapped: [String: String] = [:]
+            // Of names that become the same, the one that is the property's own wins, then the first in order.
+            for name in names.sorted() {
+                let property = convert(path + [NameKey(name)]).stringValue
+                if mapped[property] == nil || property == name { mapped[property] = name }
+            }
+            return .mapped(mapped)
+        }
+    }
 }

@@ -1,4 +1,8 @@
 extension DecodingNode {
+    private final func path(_ key: (any CodingKey)?) -> [any CodingKey] {
+        key.map { codingPath + [$0] } ?? codingPath
+    }
+
     /// The value at `slot` is not what was asked for.
     final func mismatch<T>(
         _ type: T.Type, _ expected: String? = nil, at slot: DecodingSlot, _ key: (any CodingKey)?

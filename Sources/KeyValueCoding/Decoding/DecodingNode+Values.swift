@@ -15,58 +15,26 @@ extension DecodingNode {
 
     /// Decodes the one value of a call of `decode`, by this node itself where its type has code of its own.
     final func decodeWhole<T: Decodable>(_ type: T.Type) throws -> T {
-        guard record == nil, context.ownTypes.contains(type) else { return try decode(type, at: .whole, nil) }
-        defer { finish() }
-        // As deep as a node that was made for the value would be.
-        depth = 1
-        pooled = .first
-        return try T(from: self)
+        if KnownType.of(type) == .plain { return try decodeOwn(type) }
+        return try decode(type, at: .whole, nil)
     }
 
     final func decodePlain<T: Decodable>(
         _ type: T.Type, at slot: DecodingSlot, _ key: (any CodingKey)?
     ) throws -> T {
-        guard let child = child(at: slot) else { throw refusal(of: slot, key) }
-        defer { release(child) }
-        return try child._withUnsafeGuaranteedRef { child in
-            if let key { child.own(key) }
-            return try decodeOwn(type, child, at: slot)
-        }
+        // What an attempt asked for that fails is not kept.
+        let attempt = record?.attempt(at: slot)
+        let value = try child(at: slot, key, attempt).decodeOwn(type)
+        if let attempt { record?.keep(attempt, at: slot) }
+        return value
     }
 
-    /// Decodes an element of an array.
-    @inline(__always) final func decodeElement<T: Decodable>(_ type: T.Type, _ index: Int) throws -> T {
-        guard context.ownTypes.contains(type) || KnownType.of(type) == .plain else {
-            return try decode(type, at: .index(index), IndexKey(index))
-        }
-        guard let child = child(at: .index(index)) else { throw refusal(of: .index(index), IndexKey(index)) }
-        defer { release(child) }
-        return try child._withUnsafeGuaranteedRef { child in
-            child.key = .index(index)
-            return try decodeOwn(type, child, at: .index(index))
-        }
-    }
-
-    @inline(__always) private final func decodeOwn<T: Decodable>(
-        _ type: T.Type, _ child: DecodingNode, at slot: DecodingSlot
-    ) throws -> T {
-        if let record { return try decodeRecorded(type, child, at: slot, in: record) }
-        return try child.decodeOwn(type)
-    }
-
-    /// Decodes this node's value by the type's own code, or as that would do.
-    @inline(__always) final func decodeOwn<T: Decodable>(_ type: T.Type) throws -> T {
-        if context.ownTypes.contains(type) { return try T(from: self) }
-        return try decodeOtherwise(type)
-    }
-
-    /// Of a type that was not seen before, or is read as a whole.
-    @inline(never) private final func decodeOtherwise<T: Decodable>(_ type: T.Type) throws -> T {
-        switch context.way(of: type) {
-        case .own: try T(from: self)
-        case .dictionary: try decodeDictionary(type)
-        case .array(let array): try array.read(from: self, as: type)
-        }
+    /// Decodes this node's value by the type's own code, or as a dictionary with keys of any type.
+    private final func decodeOwn<T: Decodable>(_ type: T.Type) throws -> T {
+        // A dictionary is one word: most other types are not asked for a conformance, which takes as long as decoding
+        // a number.
+        guard MemoryLayout<T>.size == MemoryLayout<[Int: Int]>.size else { return try T(from: self) }
+        return try decodeDictionary(type)
     }
 
     /// Apart from the rest: the Optional of a generic type has to be looked up each time.
@@ -107,12 +75,12 @@ extension DecodingNode {
 // MARK: - Scalars
 
 extension DecodingNode {
-    @inline(__always) final func bool(at slot: DecodingSlot, _ key: (any CodingKey)?) throws -> Bool {
+    final func bool(at slot: DecodingSlot, _ key: (any CodingKey)?) throws -> Bool {
         guard case .bool(let value) = scalar(at: slot) else { throw mismatch(Bool.self, at: slot, key) }
         return value
     }
 
-    @inline(__always) final func string(at slot: DecodingSlot, _ key: (any CodingKey)?) throws -> String {
+    final func string(at slot: DecodingSlot, _ key: (any CodingKey)?) throws -> String {
         guard case .string(let value) = scalar(at: slot) else { throw mismatch(String.self, at: slot, key) }
         return value
     }
@@ -120,12 +88,7 @@ extension DecodingNode {
     final func integer<I: FixedWidthInteger>(
         _ type: I.Type, at slot: DecodingSlot, _ key: (any CodingKey)?
     ) throws -> I {
-        try integer(type, scalar(at: slot), at: slot, key)
-    }
-
-    @inline(__always) final func integer<I: FixedWidthInteger>(
-        _ type: I.Type, _ scalar: Scalar, at slot: DecodingSlot, _ key: (any CodingKey)?
-    ) throws -> I {
+        let scalar = scalar(at: slot)
         if case .int(let value) = scalar, let exact = I(exactly: value) { return exact }
         switch scalar.integer(type, context.options.intDecodingStrategy) {
         case .number(let value): return value
@@ -137,12 +100,7 @@ extension DecodingNode {
     final func floating<F: BinaryFloatingPoint & LosslessStringConvertible>(
         _ type: F.Type, at slot: DecodingSlot, _ key: (any CodingKey)?
     ) throws -> F {
-        try floating(type, scalar(at: slot), at: slot, key)
-    }
-
-    @inline(__always) final func floating<F: BinaryFloatingPoint & LosslessStringConvertible>(
-        _ type: F.Type, _ scalar: Scalar, at slot: DecodingSlot, _ key: (any CodingKey)?
-    ) throws -> F {
+        let scalar = scalar(at: slot)
         switch scalar.floating(type) {
         case .number(let value) where context.passesFloats || value.isFinite: return value
         case .number(let value): return try nonConforming(value, at: slot, key)
@@ -202,5 +160,115 @@ extension DecodingNode {
             return try decodePlain(UUID.self, at: slot, key)
         }
         return value
+    }
+}
+
+// MARK: - Values that strategies are about
+
+extension DecodingNode {
+    final func date(at slot: DecodingSlot, _ key: (any CodingKey)?) throws -> Date {
+        switch context.options.dateDecodingStrategy {
+        case .date:
+            guard case .date(let value) = scalar(at: slot) else { throw mismatch(Date.self, at: slot, key) }
+            return value
+        case .secondsSince1970:
+            return Date(timeIntervalSince1970: Double(try integer(Int64.self, at: slot, key)))
+        case .millisecondsSince1970:
+            return Date(timeIntervalSince1970: Double(try integer(Int64.self, at: slot, key)) / 1000)
+        case .iso8601Format(let style): return try date(spelledAt: slot, key) { try? style.parse($0) }
+        case .parsed(let parse): return try date(spelledAt: slot, key, parse)
+        case .custom(let convert): return try converted("Date", at: slot, key, convert)
+        }
+    }
+
+    private final func date(
+        spelledAt slot: DecodingSlot, _ key: (any CodingKey)?, _ parse: (String) -> Date?
+    ) throws -> Date {
+        let text = try string(at: slot, key)
+        guard let date = parse(text) else {
+            throw corrupted(at: key) { "Date at \($0) cannot be decoded. \(text.debugDescription) is not a date" }
+        }
+        return date
+    }
+
+    final func data(at slot: DecodingSlot, _ key: (any CodingKey)?) throws -> Data {
+        switch context.options.dataDecodingStrategy {
+        case .data:
+            guard case .data(let value) = scalar(at: slot) else { throw mismatch(Data.self, at: slot, key) }
+            return value
+        case .base64:
+            let text = try string(at: slot, key)
+            guard let value = Data(base64Encoded: text) else {
+                throw corrupted(at: key) { "Data at \($0) cannot be decoded. The string is not base64" }
+            }
+            return value
+        case .deferredToData: return try decodePlain(Data.self, at: slot, key)
+        case .custom(let convert): return try converted("Data", at: slot, key, convert)
+        }
+    }
+
+    /// What a strategy's closure makes of the value; its error is wrapped into one with the path.
+    private final func converted<Result>(
+        _ type: String, at slot: DecodingSlot, _ key: (any CodingKey)?, _ convert: (Any) throws -> Result
+    ) throws -> Result {
+        guard let value = any(at: slot) else { throw missing(slot, key) }
+        do { return try convert(value) } catch { throw wrapped(error, type, key) }
+    }
+}
+
+// MARK: - Arrays and dictionaries of scalars, read as a whole
+
+extension DecodingNode {
+    /// An array or dictionary of scalars, or what else is none itself.
+    final func decodeKnownCollection<T: Decodable>(
+        _ type: T.Type, _ known: KnownType, at slot: DecodingSlot, _ key: (any CodingKey)?
+    ) throws -> T {
+        switch known {
+        case .bools: exactly(try elements(Bool.self, at: slot, key))
+        case .ints: exactly(try elements(Int.self, at: slot, key))
+        case .int8s: exactly(try elements(Int8.self, at: slot, key))
+        case .int16s: exactly(try elements(Int16.self, at: slot, key))
+        case .int32s: exactly(try elements(Int32.self, at: slot, key))
+        case .int64s: exactly(try elements(Int64.self, at: slot, key))
+        case .uints: exactly(try elements(UInt.self, at: slot, key))
+        case .uint8s: exactly(try elements(UInt8.self, at: slot, key))
+        case .uint16s: exactly(try elements(UInt16.self, at: slot, key))
+        case .uint32s: exactly(try elements(UInt32.self, at: slot, key))
+        case .uint64s: exactly(try elements(UInt64.self, at: slot, key))
+        case .strings: exactly(try elements(String.self, at: slot, key))
+        case .floats where context.passesFloats: exactly(try elements(Float.self, at: slot, key))
+        case .doubles where context.passesFloats: exactly(try elements(Double.self, at: slot, key))
+        case .boolEntries: exactly(try entries(Bool.self, at: slot, key))
+        case .intEntries: exactly(try entries(Int.self, at: slot, key))
+        case .stringEntries: exactly(try entries(String.self, at: slot, key))
+        case .doubleEntries where context.passesFloats: exactly(try entries(Double.self, at: slot, key))
+        default: try decodePlain(type, at: slot, key)
+        }
+    }
+
+    /// All elements at once where each is of the very type; else one by one, which knows conversions and errors.
+    @inline(__always) private final func elements<S: ScalarValue>(
+        _ type: S.Type, at slot: DecodingSlot, _ key: (any CodingKey)?
+    ) throws -> [S] {
+        let elements =
+            switch self {
+            case let node as AnyDecodingNode: node.allElements(type, at: slot)
+            case let node as TreeDecodingNode: node.allElements(type, at: slot)
+            default: [S]?.none
+            }
+        return try elements ?? decodePlain([S].self, at: slot, key)
+    }
+
+    /// All entries at once where each value is of the very type; else one by one.
+    @inline(__always) private final func entries<S: ScalarValue>(
+        _ type: S.Type, at slot: DecodingSlot, _ key: (any CodingKey)?
+    ) throws -> [String: S] {
+        let entries =
+            switch self {
+            case let node as AnyDecodingNode: node.allEntries(type, at: slot)
+            case let node as TreeDecodingNode: node.allEntries(type, at: slot)
+            default: [String: S]?.none
+            }
+        return try entries ?? decodePlain([String: S].self, at: slot, key)
     }
 }

@@ -2,42 +2,42 @@
 enum DecodingSlot {
     case named(String)
     case index(Int)
-    /// A value that was found already: its node in the document of a property-list tree.
-    case place(Int)
     /// The node's own value.
     case whole
 }
 
-/// The decoder of one value, which its containers read from.
+/// The decoder of one value, from which its containers read.
 ///
-/// This class knows Codable and the strategies, and holds no value; subclasses hold an `Any` or a place in the
-/// property-list tree. A node is used again for the next value at its depth, unless somebody still holds it.
-///
-/// The properties are `@exclusivity(unchecked)`: checking each access at run time costs a tenth of all coding. Sound
-/// because a node serves one thread, and no access calls anything that could come back to the same property.
+/// This class knows Codable and the strategies, and holds no value; subclasses hold an `Any` or an index into a
+/// property-list tree. A node that the caller keeps reads its value for as long as it is kept, as a lazy decoding does.
 class DecodingNode {
     final let context: DecodingContext
-    /// The node that this one's value is inside of. Not counted: see ``child(at:)``.
-    @exclusivity(unchecked) final var parent: Unmanaged<DecodingNode>?
-    /// The parent of a node that the caller may keep, which keeps it.
-    @exclusivity(unchecked) private final var keptParent: DecodingNode?
-    /// The last key of the path.
-    @exclusivity(unchecked) final var key = NodeKey.none
-    /// What `key` stands for where it is owned.
-    @exclusivity(unchecked) private final var ownedKey: (any CodingKey)?
-    @exclusivity(unchecked) final var depth = 0
-    /// A node for the next value inside this one, owned by this node while nobody uses it.
-    @exclusivity(unchecked) private final var spare: Unmanaged<DecodingNode>?
-    /// Where it is noted which keys are asked for, if somebody wants to know.
-    @exclusivity(unchecked) final var record: KeyRecord?
-    /// Whether this node may take a container that others used before, and which one it has taken.
-    @exclusivity(unchecked) final var pooled = PooledContainer.none
+    /// The node that this one's value is inside of, and the last key of the path; no key where the path is the holder's.
+    private final let holder: DecodingNode?
+    private final let key: (any CodingKey)?
+    private final let depth: Int
+    /// Where it is noted which keys are asked for, if the caller wants to know.
+    final let record: KeyRecord?
+    /// How keyed containers of this node name their keys.
+    final private(set) var keyNames = DecodingNames.asTheyAre
 
+    /// The root of a call of `decode`.
     init(_ context: DecodingContext) {
         self.context = context
+        holder = nil
+        key = nil
+        // As deep as a node that was made for the value would be.
+        depth = 1
+        record = context.record
     }
 
-    deinit { spare?.release() }
+    init(inside holder: DecodingNode, _ key: (any CodingKey)?, _ record: KeyRecord?) {
+        context = holder.context
+        self.holder = holder
+        self.key = key
+        depth = holder.depth + 1
+        self.record = record
+    }
 
     // MARK: What a subclass reads
 
@@ -56,12 +56,6 @@ class DecodingNode {
     /// Makes the value's elements ready for look-up; false where it is no array.
     func openElements() -> Bool { false }
 
-    /// The dictionary as containers find values in it by themselves, where it is in a property-list tree.
-    var treeDictionary: TreeDictionary? { nil }
-
-    /// Where the key with this name is in the document, of a dictionary in a property-list tree.
-    func keyPlace(of name: String) -> Int? { nil }
-
     /// How many elements there are.
     var elementCount: Int { 0 }
 
@@ -71,43 +65,51 @@ class DecodingNode {
     /// Two names that Swift's dictionary takes for one.
     var lookAlikes: (String, String)? { nil }
 
-    /// A node of the same kind, without a value.
-    func makeNode() -> DecodingNode { DecodingNode(context) }
+    /// A node of the same kind for the value at `slot`; nil where there is none.
+    func makeChild(_ slot: DecodingSlot, _ key: (any CodingKey)?, _ record: KeyRecord?) -> DecodingNode? { nil }
 
-    /// Gives `child` the value at `slot`; false where there is none.
-    func hand(_ child: DecodingNode, valueAt slot: DecodingSlot) -> Bool { false }
+    // MARK: Values of the very type that is asked for, nil for every other
 
-    /// Lets go of the value.
-    func reset() {}
+    func bool(named name: String) -> Bool? { Bool(scalar(at: .named(name))) }
+    func integer(named name: String) -> Int? { Int(scalar(at: .named(name))) }
+    func double(named name: String) -> Double? { Double(scalar(at: .named(name))) }
+    func string(named name: String) -> String? { String(scalar(at: .named(name))) }
 }
 
-// MARK: - Paths
+// MARK: - What `init(from:)` asks a decoder for
 
-// Apart from EncodingNode's: a key is lent here for the time of a call, and owned there, where a node may write late.
+extension DecodingNode: Decoder {
+    final var userInfo: [CodingUserInfoKey: Any] { context.options.userInfo }
 
-extension DecodingNode {
     final var codingPath: [any CodingKey] {
         var path: [any CodingKey] = []
         var node: DecodingNode? = self
         while let current = node {
-            if let key = current.codingKey { path.append(key) }
-            node = current.parent?.takeUnretainedValue()
+            if let key = current.key { path.append(key) }
+            node = current.holder
         }
         path.reverse()
         return context.place.map { $0.codingPath + path } ?? path
     }
 
-    private final var codingKey: (any CodingKey)? {
-        if case .owned = key { ownedKey } else { key.codingKey }
+    final func container<Key: CodingKey>(keyedBy type: Key.Type) throws -> KeyedDecodingContainer<Key> {
+        guard openEntries() else { throw mismatch([String: Any].self, at: .whole, nil) }
+        // The keys of a dictionary are data.
+        let isDictionary = DictionaryKeys.type == ObjectIdentifier(type)
+        if isDictionary { try refuseLookAlikes() }
+        let converts = context.converts && !isDictionary
+        if converts { keyNames = convertedNames() }
+        return KeyedDecodingContainer(KeyedContainer<Key>(self, converts: converts))
     }
 
-    final func own(_ key: any CodingKey) {
-        ownedKey = key
-        self.key = .owned
+    final func unkeyedContainer() throws -> any UnkeyedDecodingContainer {
+        guard openElements() else { throw mismatch([Any].self, at: .whole, nil) }
+        record?.openElements()
+        return UnkeyedContainer(self)
     }
 
-    final func path(_ key: (any CodingKey)?) -> [any CodingKey] {
-        key.map { codingPath + [$0] } ?? codingPath
+    final func singleValueContainer() -> any SingleValueDecodingContainer {
+        SingleValueContainer(self)
     }
 }
 
@@ -130,85 +132,48 @@ extension DecodingNode {
     }
 }
 
-// MARK: - Children
+// MARK: - Nodes inside nodes
 
 extension DecodingNode {
-    /// A node for a value inside this one, with its value but without a key: the last one at its depth, unless somebody
-    /// still holds it. It is the caller's until ``release(_:)``.
-    ///
-    /// No references are counted for it, since that takes as long as all else that is done for a small value. Sound
-    /// because it is taken out of `spare` together with its count: who decodes something else by this node in the
-    /// meantime finds none, and makes another. Its parent is not counted either: it is the node whose method is running
-    /// until the child is released, which forgets it.
-    @inline(__always) final func child(at slot: DecodingSlot) -> Unmanaged<DecodingNode>? {
-        guard depth < CodingLimits.depth else { return nil }
-        let child = spare ?? .passRetained(makeNode())
-        spare = nil
-        guard child._withUnsafeGuaranteedRef({ hand($0, valueAt: slot) }) else {
-            takeBack(child)
-            return nil
-        }
-        child._withUnsafeGuaranteedRef { child in
-            child.parent = .passUnretained(self)
-            child.depth = depth &+ 1
-            // What is decoded first and as a whole has no next.
-            child.pooled = depth == 0 ? .none : .possible
-        }
-        return child
-    }
-
-    @inline(__always) private final func takeBack(_ child: Unmanaged<DecodingNode>) {
-        var held = child
-        // Sound because an Unmanaged is nothing but the reference.
-        let isUnique = withUnsafeMutablePointer(to: &held) { pointer in
-            pointer.withMemoryRebound(to: DecodingNode.self, capacity: 1) { isKnownUniquelyReferenced(&$0.pointee) }
-        }
-        if isUnique, spare == nil { spare = child } else { child.release() }
-    }
-
-    /// Why there is no node for the value.
-    final func refusal(of slot: DecodingSlot, _ key: (any CodingKey)?) -> DecodingError {
-        depth < CodingLimits.depth ? missing(slot, key) : tooDeep(key)
-    }
-
-    /// A node of its own, for a nested container or a super decoder, which the caller may keep.
+    /// A node for a nested container or a super decoder, which the caller may keep.
     final func nested(at slot: DecodingSlot, _ key: (any CodingKey)?) throws -> DecodingNode {
+        try child(at: slot, key, record?.child(at: slot))
+    }
+
+    /// A node for a value inside this one, or for this one's own value as another type.
+    final func child(at slot: DecodingSlot, _ key: (any CodingKey)?, _ record: KeyRecord?) throws -> DecodingNode {
         guard depth < CodingLimits.depth else { throw tooDeep(key) }
-        let child = makeNode()
-        guard hand(child, valueAt: slot) else { throw missing(slot, key) }
-        child.parent = .passUnretained(self)
-        child.keptParent = self
-        if let key { child.own(key) }
-        child.depth = depth + 1
-        if let record { recordNames(of: child, in: record.child(at: slot)) }
+        guard let child = makeChild(slot, key, record) else { throw missing(slot, key) }
+        if let record, record.isExact { child.noteNames(in: record) }
         return child
     }
+}
 
-    /// Ends the use of a child. Somebody who still holds it holds neither its value nor its parents.
-    @inline(__always) final func release(_ child: Unmanaged<DecodingNode>) {
-        child._withUnsafeGuaranteedRef { $0.finish() }
-        takeBack(child)
+// MARK: - Which keys are asked for
+
+extension DecodingNode {
+    /// The name, noted as asked for.
+    final func noted(_ name: String) -> String {
+        record?.asked.insert(name)
+        return name
     }
 
-    private final func giveBack(_ spare: Unmanaged<SpareContainer>) {
-        if spare._withUnsafeGuaranteedRef({ $0.takeBack() }) {
-            IdleContainers.shared.put(spare)
-        } else {
-            spare.release()
-        }
+    private final func noteNames(in record: KeyRecord) {
+        if openEntries() { record.note(names: names) }
     }
 
-    /// Lets go of everything, whoever still holds this node.
-    @inline(__always) final func finish() {
-        switch pooled {
-        case .taken(let index): context.containers.giveBack(index)
-        case .shared(let spare): giveBack(spare)
-        case .none, .possible, .first: break
+    /// Runs the one decoding of a call of `decode`; then tells which keys it left over, under the strategy.
+    final func decodeRoot<T>(_ decode: (DecodingNode) throws -> T) throws -> T {
+        guard let record, record.isExact else { return try decode(self) }
+        noteNames(in: record)
+        let value = try decode(self)
+        let paths = record.leftOver(below: context.place?.codingPath ?? [])
+        guard !paths.isEmpty else { return value }
+        switch context.options.leftOverKeyDecodingStrategy {
+        case .ignore: break
+        case .throw: throw LeftOverKeys(paths, context).error
+        case .report(let report): report(LeftOverKeys(paths, context))
         }
-        pooled = .none
-        reset()
-        parent = nil
-        if case .owned = key { ownedKey = nil }
-        key = .none
+        return value
     }
 }

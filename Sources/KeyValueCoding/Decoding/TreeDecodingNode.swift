@@ -5,22 +5,31 @@ internal import PropertyLists
 /// Reads one value from a property-list tree.
 final class TreeDecodingNode: DecodingNode {
     private let document: Document
-    @exclusivity(unchecked) private var index: Int
-    /// The element looked at last and its place, so that walking an array never starts over.
-    @exclusivity(unchecked) private var lastElement = 0
-    @exclusivity(unchecked) private var lastIndex = 0
+    private let index: Int
+    /// The element looked at last and its index, so that walking an array never starts over.
+    private var lastElement = 0
+    private var lastIndex = 0
 
-    convenience init(_ context: DecodingContext, _ list: PropertyList) {
-        self.init(context, list.document, list.index)
-    }
-
-    private init(_ context: DecodingContext, _ document: Document, _ index: Int) {
-        self.document = document
-        self.index = index
+    init(_ context: DecodingContext, _ list: PropertyList) {
+        document = list.document
+        index = list.index
         super.init(context)
     }
 
-    override func makeNode() -> DecodingNode { TreeDecodingNode(context, document, index) }
+    private init(
+        _ index: Int, inside holder: TreeDecodingNode, _ key: (any CodingKey)?, _ record: KeyRecord?
+    ) {
+        document = holder.document
+        self.index = index
+        super.init(inside: holder, key, record)
+    }
+
+    override func makeChild(
+        _ slot: DecodingSlot, _ key: (any CodingKey)?, _ record: KeyRecord?
+    ) -> DecodingNode? {
+        guard let index = find(slot) else { return nil }
+        return TreeDecodingNode(index, inside: self, key, record)
+    }
 
     private var node: kv_node { document.nodes[index] }
 
@@ -29,24 +38,17 @@ final class TreeDecodingNode: DecodingNode {
         switch slot {
         case .named(let name): find(name)
         case .index(let element): find(element)
-        case .place(let place): place
         case .whole: index
         }
     }
 
     private func find(_ name: String) -> Int? {
-        keyPlace(of: name).map { index + document.nodes[$0].distance }
-    }
-
-    override func keyPlace(of name: String) -> Int? {
         guard node.kind == .dictionary else { return nil }
         return name.withBytes { utf8 -> Int? in
-            let (place, found) = document.search(utf8.bindMemory(to: UInt8.self), inDictionaryAt: index)
-            return found ? place : nil
+            let (key, found) = document.search(utf8.bindMemory(to: UInt8.self), inDictionaryAt: index)
+            return found ? index + document.nodes[key].distance : nil
         }
     }
-
-    override var treeDictionary: TreeDictionary? { TreeDictionary(document, at: index) }
 
     private func find(_ element: Int) -> Int? {
         guard element >= 0, element < elementCount else { return nil }
@@ -78,6 +80,11 @@ final class TreeDecodingNode: DecodingNode {
         case .uid, .array, .dictionary: return .other
         }
     }
+
+    override func bool(named name: String) -> Bool? { find(name).flatMap { Bool(document, at: $0) } }
+    override func integer(named name: String) -> Int? { find(name).flatMap { Int(document, at: $0) } }
+    override func double(named name: String) -> Double? { find(name).flatMap { Double(document, at: $0) } }
+    override func string(named name: String) -> String? { find(name).flatMap { String(document, at: $0) } }
 
     override func any(at slot: DecodingSlot) -> Any? {
         guard let list = list(at: slot) else { return nil }
@@ -122,15 +129,6 @@ final class TreeDecodingNode: DecodingNode {
         }
         return nil
     }
-
-    override func hand(_ child: DecodingNode, valueAt slot: DecodingSlot) -> Bool {
-        guard let place = find(slot) else { return false }
-        // Sound because it was made by `makeNode`.
-        let child = unsafeDowncast(child, to: TreeDecodingNode.self)
-        child.index = place
-        child.lastIndex = 0
-        return true
-    }
 }
 
 // MARK: - Whole collections
@@ -142,21 +140,14 @@ extension TreeDecodingNode {
         let count = Int(document.nodes[header].count)
         // An array of scalars takes one node for each, and one for itself.
         guard document.nodes[header].span == count + 1 else { return nil }
-        // No array for nothing: all empty ones share one storage, which the initializer below would write to.
-        if count == 0 { return [] }
-        var areAll = true
-        // Sound because there is room for all elements, and `filled` counts the places that were initialized.
-        let result = [S](unsafeUninitializedCapacity: count) { places, filled in
-            while filled < count {
-                guard let value = S(document, at: header &+ 1 &+ filled) else {
-                    areAll = false
-                    return
-                }
-                places.initializeElement(at: filled, to: value)
-                filled &+= 1
-            }
+        // Appended one by one: room that is filled in a closure has to have its type looked up each time.
+        var result: [S] = []
+        result.reserveCapacity(count)
+        for element in header &+ 1..<header &+ 1 &+ count {
+            guard let value = S(document, at: element) else { return nil }
+            result.append(value)
         }
-        return areAll ? result : nil
+        return result
     }
 
     /// The entries of a dictionary of scalars that are all of one type.

@@ -28,7 +28,7 @@ package final class KeyRecord: @unchecked Sendable {
     func child(at slot: DecodingSlot) -> KeyRecord {
         let known: KeyRecord? =
             switch slot {
-            case .whole, .place: self
+            case .whole: self
             case .named(let name): children[name]
             case .index(let index): isExact ? places[index] : elements
             }
@@ -40,7 +40,7 @@ package final class KeyRecord: @unchecked Sendable {
 
     private func put(_ child: KeyRecord, at slot: DecodingSlot) {
         switch slot {
-        case .whole, .place: break
+        case .whole: break
         case .named(let name): children[name] = child
         case .index(let index): if isExact { places[index] = child } else { elements = child }
         }
@@ -101,8 +101,6 @@ extension KeyValueDecoder {
     /// Reads a value as ``decode(_:from:)`` does, and notes in `record` which keys that asked for.
     package func decode<T: Decodable>(_ type: T.Type, from list: PropertyList, recording record: KeyRecord) throws -> T
     {
-        let root = TreeDecodingNode(DecodingContext(self, forTree: true), list)
-        root.record = record
-        return try root.decode(type, at: .whole, nil)
+        try TreeDecodingNode(DecodingContext(self, forTree: true, record: record), list).decodeWhole(type)
     }
 }
