@@ -46,7 +46,7 @@ let package = Package(
         .target(name: "KVCodableLua", dependencies: ["CKVCodable", "CLua"], path: "lua/src"),
 
         .target(name: "TestSupport", path: "Tests/Support/TestSupport", swiftSettings: strict),
-        tests("PropertyLists", ["CKVCodable"]),
+        tests("PropertyLists", ["CKVCodable", "CSystem"]),
         tests("KeyValueCoding", ["PropertyLists"]),
         // Built as a stranger builds: without this package's settings.
         .executableTarget(

@@ -44,17 +44,13 @@ extension DefaultsStore {
 ///
 /// It holds the store only while it pumps, and looks once in a while whether there is still one.
 private final class ChangePump: Sendable {
-    private struct Reference: Sendable {
-        weak var store: DefaultsStore?
-    }
-
-    private let reference: Mutex<Reference>
+    private weak let store: DefaultsStore?
     private let continuation: AsyncStream<DefaultsChange>.Continuation
     private let descriptor: Int32
-    private let isStopped = Mutex(false)
+    private let isStopped = Atomic(false)
 
     init(_ store: DefaultsStore, _ continuation: AsyncStream<DefaultsChange>.Continuation) throws {
-        reference = Mutex(Reference(store: store))
+        self.store = store
         self.continuation = continuation
         // A copy of its own: the store's number may mean another file once it is closed.
         descriptor = fcntl(try store.watchDescriptor(), F_DUPFD_CLOEXEC, 0)
@@ -65,7 +61,7 @@ private final class ChangePump: Sendable {
 
     deinit { close(descriptor) }
 
-    func stop() { isStopped.withLock { $0 = true } }
+    func stop() { isStopped.store(true, ordering: .relaxed) }
 
     func start() {
         var thread = pthread_t()
@@ -84,11 +80,11 @@ private final class ChangePump: Sendable {
     }
 
     private func run() {
-        while !isStopped.withLock({ $0 }) {
+        while !isStopped.load(ordering: .relaxed) {
             var entry = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
             // The store may go or be closed without a word.
             poll(&entry, 1, 200)
-            guard let store = reference.withLock({ $0.store }) else { break }
+            guard let store else { break }
             do {
                 _ = try store.pump()
             } catch let error where error.code == .closed {

@@ -1,20 +1,29 @@
-internal import Synchronization
+internal import PropertyLists
 
 /// What was wrong the last time.
 final class LastFailure: Sendable {
-    private let content = Mutex<(any Error)?>(nil)
+    /// Guarded by ``Lock/shared``.
+    private nonisolated(unsafe) var content: (any Error)?
 
-    var error: (any Error)? { content.withLock { $0 } }
+    var error: (any Error)? { Lock.shared.withLock { content } }
 
     /// Runs `body`; nil when it throws.
     func noting<Result>(_ body: () throws -> Result?) -> Result? {
         do {
             let result = try body()
-            content.withLock { $0 = nil }
+            note(nil)
             return result
         } catch {
-            content.withLock { $0 = error }
+            note(error)
             return nil
+        }
+    }
+
+    private func note(_ error: (any Error)?) {
+        // The old error goes after the lock.
+        _ = Lock.shared.withLock {
+            defer { content = error }
+            return content
         }
     }
 }

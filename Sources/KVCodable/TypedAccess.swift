@@ -45,13 +45,10 @@ extension PropertyListStorage {
 }
 
 extension CodableType {
-    /// Whether a stored value is to be flattened if it is an archive. What is known to be of the type is none.
-    private func mayUnarchive(_ stored: PropertyList) -> Bool { !isConfirmed(stored) && !takesArchives }
-
     /// Whether a set keeps nothing of what is stored, since it is an older program's archive: the value is in the
     /// type's own form from now on.
     fileprivate func isReplacedArchive(_ stored: PropertyList) -> Bool {
-        mayUnarchive(stored) && stored.isKeyedArchive
+        !takesArchives && stored.isKeyedArchive
     }
 
     /// The value that is stored, as the type shows it. A keyed archive that an older program stored is flattened, but
@@ -61,7 +58,7 @@ extension CodableType {
     public func read(
         _ stored: PropertyList, at path: PropertyListPath = [], limits: PropertyListLimits = PropertyListLimits()
     ) throws -> PropertyList {
-        let isArchive = mayUnarchive(stored) && stored.isKeyedArchive
+        let isArchive = !takesArchives && stored.isKeyedArchive
         return try decode(isArchive ? try stored.unarchived(from: path, limits: limits) : stored, at: path)
     }
 }
@@ -77,7 +74,7 @@ extension DefaultsStore {
             try check(key)
             return type.defaultValue
         }
-        if type.isShown(stored) { return stored }
+        if let known = type.knownProgramForm(stored) { return known }
         do {
             return try type.read(stored)
         } catch {

@@ -113,16 +113,10 @@ import Testing
         #expect(encoded.droppedElements == 1)
     }
 
-    @Test("an archive set as a dictionary of anything is an archive when it is read")
+    @Test("an archive is encoded as a dictionary of anything as it is")
     func archives() throws {
         let type = try TypeRegistry().type("[String: Any]")
         let archive = try tree(["$archiver": "NSKeyedArchiver", "$objects": ["$null"]] as [String: Any])
         #expect(try type.encode(archive).list == archive)
-        #expect(!type.isConfirmed(archive))
-        let other = try tree(["a": 1])
-        let declared = try #require(try TypeRegistry().declare("struct A { a: Int }").first)
-        #expect(!declared.isConfirmed(other))
-        _ = try declared.decode(other)
-        #expect(declared.isConfirmed(other))
     }
 }

@@ -13,7 +13,6 @@ extension CodableType {
     /// - Throws: ``TypeError`` with the path of the first value that is not of the type; ``TypeError/Code/limitExceeded``
     ///   where defaults make more than 1,048,576 nodes, or 64 MB of strings and data, of it than it has.
     public func decode(_ stored: PropertyList, at path: PropertyListPath = []) throws(TypeError) -> PropertyList {
-        if let plan = plans.current(in: table), plan.holds(stored) { return stored }
         do throws(TypeError) {
             return try decode(stored, try plans.plan(of: form, in: table))
         } catch {
@@ -21,20 +20,11 @@ extension CodableType {
         }
     }
 
-    /// Whether it is known already that the value is of the type, and no keyed archive.
-    package func isConfirmed(_ stored: PropertyList) -> Bool {
-        guard let plan = planOfNoArchive else { return false }
-        return plan.holds(stored) || plan.madeAllOf(stored)
-    }
-
-    /// Whether it is known already that a typed get gives the value as it is stored, in the least time: no is no answer.
-    package func isShown(_ stored: PropertyList) -> Bool { planOfNoArchive?.holds(stored) ?? false }
-
-    /// The plan, where there is one already, of a type that no keyed archive is of: a dictionary of anything may be one.
-    @inline(__always)
-    private var planOfNoArchive: TypePlan? {
+    /// What it is known already that a typed get gives; nil where nothing is known, and for types that keyed archives may
+    /// be of, as a dictionary of anything.
+    package func knownProgramForm(_ stored: PropertyList) -> PropertyList? {
         guard let plan = plans.current(in: table), plan.view.nodes[plan.root].shape != .dictionary else { return nil }
-        return plan
+        return stored.notedProgramForm(plan)
     }
 
     private func decode(_ stored: PropertyList, _ plan: TypePlan) throws(TypeError) -> PropertyList {
@@ -122,7 +112,6 @@ extension CodableType {
         let failure: TypeError?
         do throws(TypeError) {
             if let encoded = try PlanEncoding.encoded(value, over: old, plan, as: plan.root) {
-                if isKnown, plan.isPure { plan.noteMade(encoded.list) }
                 return encoded
             }
             failure = nil
@@ -135,56 +124,32 @@ extension CodableType {
 }
 
 extension PropertyList {
-    /// Whether walking the value takes longer than keeping a memo of what was found out about it.
-    fileprivate var isLarge: Bool { node.span >= 64 }
-
     /// What was noted that decoding this value gives; nil where nothing was.
     func notedProgramForm(_ plan: TypePlan) -> PropertyList? {
-        if let list = document.twin(plan.question, at: index) { return list }
-        guard isLarge, let finding = document.finding(plan.question, at: index) else { return nil }
-        if case .becomes(let list) = finding { return list }
-        return self
+        switch document.finding(plan.question, at: index) {
+        case .holds: self
+        case .becomes(let list): list
+        case nil: nil
+        }
     }
 
     /// Notes what decoding this value gives.
     func noteProgramForm(_ list: PropertyList, _ plan: TypePlan) {
-        if isLarge {
-            document.note(.becomes(list), plan.question, at: index)
-        } else {
-            document.noteTwin(list, plan.question, at: index)
-        }
+        document.note(.becomes(list), plan.question, at: index)
     }
 }
 
 extension TypePlan {
-    /// Whether it was noted last, of all in its document, that the value is its own program form.
-    @inline(__always)
-    fileprivate func holds(_ stored: PropertyList) -> Bool { stored.document.holds(question, at: stored.index) }
-
-    /// Whether encoding made the value, without anything that the type does not know.
-    @inline(__always)
-    fileprivate func madeAllOf(_ stored: PropertyList) -> Bool {
-        stored.document.holds(encodingQuestion, at: stored.index)
-    }
-
-    fileprivate func noteMade(_ stored: PropertyList) {
-        stored.document.noteLast(encodingQuestion, at: stored.index)
-    }
-
     /// Whether the stored value holds nothing that the type does not know.
     fileprivate func knows(_ stored: PropertyList) -> Bool {
-        guard view.nodes[root].keepsUnknown, !holds(stored), !madeAllOf(stored) else { return true }
-        if stored.isLarge, case .holds? = stored.document.finding(question, at: stored.index) { return true }
+        guard view.nodes[root].keepsUnknown else { return true }
+        if case .holds? = stored.document.finding(question, at: stored.index) { return true }
         return Conformance.isKnown(stored, self)
     }
 
     /// Notes that a value, which is both its own program form and its own stored form, is of the type.
     fileprivate func noteUnchanged(_ value: PropertyList) {
-        // What runs a program's code is never its own program form.
-        if value.isLarge {
-            value.document.note(.holds, question, at: value.index)
-        } else {
-            value.document.noteLast(question, at: value.index)
-        }
+        // What runs a program's code is never its own program form. A scalar is checked as soon as it is looked up.
+        if value.kind.isContainer { value.document.note(.holds, question, at: value.index) }
     }
 }

@@ -176,11 +176,9 @@ final class TypePlan: @unchecked Sendable {
     let root: Int
     /// The names that were looked up, as they were then; ``TypeTable/generation`` tells whether they still are.
     let generation: Int
-    /// What to ask a document's memo: what decoding a value gives. That it is the value itself also says that the type
+    /// What to ask a document's cache: what decoding a value gives. That it is the value itself also says that the type
     /// knows all that is in it.
-    let question = DocumentMemo.newQuestion()
-    /// Another question: whether encoding made the value, and put nothing into it that the type does not know.
-    let encodingQuestion = DocumentMemo.newQuestion()
+    let question = DocumentCache.newQuestion()
     /// The Swift type that the whole type is.
     let swiftRoot: SwiftType?
 
@@ -217,8 +215,8 @@ final class TypePlan: @unchecked Sendable {
 final class TypePlanCache: Sendable {
     /// What most types need for all their life: one plan, read without a lock. Its address; the plan is owned.
     private let first = Atomic<UInt>(0)
-    /// The plan after a name in it got another meaning.
-    private let latest = Mutex<TypePlan?>(nil)
+    /// The plan after a name in it got another meaning. Guarded by ``Lock/shared``.
+    private nonisolated(unsafe) var latest: TypePlan?
 
     deinit {
         if let plan = UnsafeRawPointer(bitPattern: first.load(ordering: .acquiring)) {
@@ -240,7 +238,7 @@ final class TypePlanCache: Sendable {
     func plan(of form: CodableType.Form, in table: TypeTable?) throws(TypeError) -> TypePlan {
         if let plan = current(in: table) { return plan }
         let generation = table?.generation ?? 0
-        if let plan = latest.withLock({ $0 }), plan.generation == generation { return plan }
+        if let plan = Lock.shared.withLock({ latest }), plan.generation == generation { return plan }
         let plan = try TypePlanCompiler.plan(of: form, generation: generation)
         let made = Unmanaged.passRetained(plan)
         let word = UInt(bitPattern: made.toOpaque())
@@ -248,7 +246,11 @@ final class TypePlanCache: Sendable {
             return plan
         }
         made.release()
-        latest.withLock { $0 = plan }
+        // The old plan goes after the lock.
+        _ = Lock.shared.withLock {
+            defer { latest = plan }
+            return latest
+        }
         return plan
     }
 }

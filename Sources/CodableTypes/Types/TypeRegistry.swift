@@ -83,8 +83,8 @@ public final class TypeRegistry: Sendable {
 /// that a registry gave keeps the table itself.
 final class TypeReference: Sendable, Equatable {
     let name: String
+    /// Guarded by ``Lock/shared``.
     private nonisolated(unsafe) weak var table: TypeTable?
-    private let lock = TypeLock()
 
     init(_ name: String, in table: TypeTable) {
         self.name = name
@@ -93,11 +93,11 @@ final class TypeReference: Sendable, Equatable {
 
     /// For ``TypeTable/adopt(_:)``: names of a draft mean the table's types from then on.
     func move(to table: TypeTable) {
-        lock.withLock { self.table = table }
+        Lock.shared.withLock { self.table = table }
     }
 
     func resolved() throws(TypeError) -> CodableType.Form {
-        let table = lock.withLock { self.table }
+        let table = Lock.shared.withLock { self.table }
         guard let form = table?.form(named: name) else { throw TypeError(.unknownType, "No type is named \(name)") }
         return form
     }
@@ -106,8 +106,10 @@ final class TypeReference: Sendable, Equatable {
 }
 
 /// The named types of a registry, or those of a text while it is read.
+///
+/// `@unchecked Sendable`: what changes is guarded by ``Lock/shared``, under which no type is let go of: that may run the
+/// code of a program.
 final class TypeTable: @unchecked Sendable {
-    private let lock = TypeLock()
     private var forms: [String: CodableType.Form] = [:]
     private var references: [TypeReference] = []
     private var announced: Set<String> = []
@@ -130,22 +132,22 @@ final class TypeTable: @unchecked Sendable {
     }
 
     func form(named name: String) -> CodableType.Form? {
-        let (own, hides) = lock.withLock { (forms[name], announced.contains(name)) }
+        let (own, hides) = Lock.shared.withLock { (forms[name], announced.contains(name)) }
         return own ?? (hides ? nil : outer?.form(named: name))
     }
 
     /// Says that a draft is about to declare the name, which means nothing else in it from now on.
     func announce(_ name: String) {
-        lock.withLock { _ = announced.insert(name) }
+        Lock.shared.withLock { _ = announced.insert(name) }
     }
 
     /// Whether the name was announced and is not declared yet.
     func isAnnounced(_ name: String) -> Bool {
-        lock.withLock { announced.contains(name) && forms[name] == nil }
+        Lock.shared.withLock { announced.contains(name) && forms[name] == nil }
     }
 
     /// Every type that has a name here.
-    var named: [String: CodableType.Form] { lock.withLock { forms } }
+    var named: [String: CodableType.Form] { Lock.shared.withLock { forms } }
 
     /// Every type that a name means here, those of the outer table included.
     var allNamed: [String: CodableType.Form] { (outer?.allNamed ?? [:]).merging(named) { $1 } }
@@ -156,39 +158,40 @@ final class TypeTable: @unchecked Sendable {
     /// A name that may be declared later.
     func reference(to name: String) -> TypeReference {
         let reference = TypeReference(name, in: self)
-        lock.withLock { references.append(reference) }
+        Lock.shared.withLock { references.append(reference) }
         return reference
     }
 
     func declare(_ name: String, _ form: CodableType.Form) throws(TypeError) {
         // What a draft may do to its table's types is decided when it is adopted.
-        if redeclaration == .rejected, let known = lock.withLock({ forms[name] }), known != form {
+        if redeclaration == .rejected, let known = Lock.shared.withLock({ forms[name] }), known != form {
             throw TypeError(.redeclared, "\(name) already means another type")
         }
-        lock.withLock {
-            forms[name] = form
-            changes.add(1, ordering: .releasing)
-        }
+        set(name, form)
     }
 
     /// Gives a name of a draft its final meaning.
     func settle(_ name: String, _ form: CodableType.Form) {
-        lock.withLock {
-            forms[name] = form
+        set(name, form)
+    }
+
+    private func set(_ name: String, _ form: CodableType.Form) {
+        _ = Lock.shared.withLock {
             changes.add(1, ordering: .releasing)
+            return forms.updateValue(form, forKey: name)
         }
     }
 
     /// Whether the name is one of those that this draft declares.
-    func isBeingDeclared(_ name: String) -> Bool { lock.withLock { announced.contains(name) } }
+    func isBeingDeclared(_ name: String) -> Bool { Lock.shared.withLock { announced.contains(name) } }
 
     /// Takes over what a draft declared, once every name in it means something.
     func adopt(_ draft: TypeTable) throws(TypeError) {
-        let (forms, references) = draft.lock.withLock { (draft.forms, draft.references) }
+        let (forms, references) = Lock.shared.withLock { (draft.forms, draft.references) }
         for reference in references { _ = try reference.resolved() }
         try Containment.check(forms.sorted { $0.key < $1.key }.map(\.value))
         // All or nothing: a name that means something else keeps the others from being declared.
-        let known = lock.withLock { self.forms }
+        let known = Lock.shared.withLock { self.forms }
         var comparison = FormComparison()
         let changed = forms.keys.sorted().first { name in
             guard let old = known[name], let new = forms[name] else { return false }
@@ -198,7 +201,7 @@ final class TypeTable: @unchecked Sendable {
             throw TypeError(.redeclared, "\(changed) already means another type")
         }
         let hides = forms.keys.contains { known[$0] == nil && outer?.form(named: $0) != nil }
-        lock.withLock {
+        Lock.shared.withLock {
             self.forms.merge(forms) { $1 }
             if changed != nil || hides { changes.add(1, ordering: .releasing) }
         }

@@ -61,6 +61,8 @@ final class DomainRegistry: @unchecked Sendable {
     private func installForkHandlers() {
         guard !hasForkHandlers else { return }
         hasForkHandlers = true
+        // Its handler is there first, and so locks last: under it nothing else is locked.
+        _ = Lock.shared
         pthread_atfork(
             { DomainRegistry.shared.prepareFork() }, { DomainRegistry.shared.resumeParent() },
             { DomainRegistry.shared.resumeChild() })

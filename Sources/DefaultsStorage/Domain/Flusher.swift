@@ -1,5 +1,6 @@
 internal import CSystem
 internal import Glibc
+internal import PropertyLists
 
 /// Writes coalesced changes, at most 100 milliseconds after they were made, on one plain thread that is started by the
 /// first of them; and whatever is left at the program's exit.

@@ -1,4 +1,5 @@
 internal import Glibc
+internal import PropertyLists
 
 /// What one of a process's threads at a time may hold: the right to commit to a domain.
 ///

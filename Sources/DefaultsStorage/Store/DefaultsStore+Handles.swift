@@ -1,3 +1,5 @@
+internal import PropertyLists
+
 extension DefaultsStore {
     /// What another handle on a store may do.
     public enum Access: Sendable, Hashable {

@@ -1,5 +1,6 @@
 internal import CSystem
 internal import Glibc
+internal import PropertyLists
 
 /// The watches of one handle, and the descriptor that wakes who pumps them.
 ///

@@ -1,5 +1,4 @@
 public import CKVCodable
-internal import Synchronization
 
 #if canImport(Glibc)
 internal import Glibc
@@ -12,7 +11,8 @@ internal import Darwin
 /// The memory of a document: nodes and bytes as `kvcodable_nodes.h` lays them out.
 ///
 /// Whoever makes one vouches for the layout: a ``PropertyListBuilder``, a validating copy, or a splice of documents.
-/// `@unchecked Sendable` holds because nothing changes after `init`, and the memory is freed with the last reference.
+/// `@unchecked Sendable` holds because nothing changes after `init` but the cache, which a lock guards, and the memory is
+/// freed with the last reference.
 @usableFromInline package final class Document: @unchecked Sendable {
     @usableFromInline package let nodes: UnsafePointer<kv_node>
     package let nodeCount: Int
@@ -22,13 +22,8 @@ internal import Darwin
     package let unusedBytes: Int
     /// What was found out about the values when they were checked; nil when nobody noted it.
     package let facts: DocumentFacts?
-    /// What others found out about the values: see ``DocumentMemo``. The address of one, which is owned; 0 for none.
-    let memo = Atomic<UInt>(0)
-    /// The last of what they found out, as one word.
-    let lastFinding = Atomic<UInt64>(0)
-    /// What one of its values becomes, in place of a memo: the address of a ``DocumentTwin``, which is owned; 0 for
-    /// none.
-    let twin = Atomic<UInt>(0)
+    /// What others found out about the values. Guarded by ``Lock/shared``.
+    var cache = DocumentCache()
 
     private let nodeBlock: UnsafeMutableRawPointer?
     private let byteBlock: UnsafeMutableRawPointer?
@@ -64,8 +59,6 @@ internal import Darwin
     }
 
     deinit {
-        freeMemo()
-        freeTwin()
         free(nodeBlock)
         free(byteBlock)
     }

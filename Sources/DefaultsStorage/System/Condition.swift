@@ -1,0 +1,36 @@
+internal import Glibc
+internal import PropertyLists
+
+/// A condition of a ``Lock``, waited for by the monotonic clock.
+final class Condition: @unchecked Sendable {
+    private let condition = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
+
+    init() {
+        condition.initialize(to: pthread_cond_t())
+        resetAfterFork()
+    }
+
+    deinit {
+        pthread_cond_destroy(condition)
+        condition.deallocate()
+    }
+
+    func resetAfterFork() {
+        var attributes = pthread_condattr_t()
+        pthread_condattr_init(&attributes)
+        pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC)
+        pthread_cond_init(condition, &attributes)
+        pthread_condattr_destroy(&attributes)
+    }
+
+    func signal() { pthread_cond_signal(condition) }
+
+    /// Waits with `lock` let go of. May return without a signal: look again.
+    func wait(_ lock: Lock) { pthread_cond_wait(condition, lock.mutex) }
+
+    /// As `wait`; false once the deadline has passed.
+    func wait(_ lock: Lock, until deadline: Deadline) -> Bool {
+        var time = deadline.timespec
+        return pthread_cond_timedwait(condition, lock.mutex, &time) != ETIMEDOUT
+    }
+}

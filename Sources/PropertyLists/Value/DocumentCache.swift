@@ -1,0 +1,106 @@
+internal import Synchronization
+
+/// What others found out about a document's values, kept with the document so that it is found out once.
+///
+/// A finding belongs to a question, a number that is never given to another one, and to a value's node. There is one
+/// slot for each of a few pairs of the two, in proportion to the document's size; a newer finding takes an older one's
+/// slot. Guarded by ``Lock/shared``.
+package struct DocumentCache {
+    package enum Finding: Sendable {
+        /// It is so, and the value itself is the answer.
+        case holds
+        /// What the value becomes.
+        case becomes(PropertyList)
+    }
+
+    private struct Entry {
+        var question: UInt64 = 0
+        var index = -1
+        var finding = Finding.holds
+
+        /// How many nodes the finding keeps in memory.
+        var size: Int {
+            guard case .becomes(let list) = finding else { return 0 }
+            return list.document.nodeCount
+        }
+    }
+
+    private static let lastQuestion = Atomic<UInt64>(0)
+
+    /// A number that stands for nothing else.
+    package static func newQuestion() -> UInt64 {
+        lastQuestion.wrappingAdd(1, ordering: .relaxed).newValue
+    }
+
+    /// The first slot, the only one of a small document.
+    private var first = Entry()
+    /// The slots behind it, made with the first finding.
+    private var others: [Entry] = []
+    /// How many nodes all findings keep.
+    private var size = 0
+
+    /// Whether another document is kept.
+    fileprivate var keepsDocument: Bool { size > 0 }
+
+    private subscript(slot: Int) -> Entry {
+        get { slot == 0 ? first : others[slot - 1] }
+        set { if slot == 0 { first = newValue } else { others[slot - 1] = newValue } }
+    }
+
+    fileprivate func finding(_ question: UInt64, _ index: Int) -> Finding? {
+        let entry = self[slot(question, index)]
+        return entry.question == question && entry.index == index ? entry.finding : nil
+    }
+
+    /// Notes the finding unless it is too large; gives the one whose slot it took.
+    fileprivate mutating func note(
+        _ finding: Finding, _ question: UInt64, _ index: Int, of nodeCount: Int
+    ) -> Finding? {
+        if others.isEmpty { others = Array(repeating: Entry(), count: Self.slotCount(nodeCount) - 1) }
+        let entry = Entry(question: question, index: index, finding: finding)
+        let slot = slot(question, index)
+        let replaced = self[slot]
+        let newSize = size - replaced.size + entry.size
+        guard newSize <= Self.budget(nodeCount) else { return nil }
+        self[slot] = entry
+        size = newSize
+        return replaced.finding
+    }
+
+    private func slot(_ question: UInt64, _ index: Int) -> Int {
+        let mixed = (question ^ UInt64(truncatingIfNeeded: index)) &* 0x9E37_79B9_7F4A_7C15
+        return Int(truncatingIfNeeded: mixed >> 40) & others.count
+    }
+
+    /// A power of two.
+    private static func slotCount(_ nodeCount: Int) -> Int {
+        var count = 1
+        while count < 256, count * 64 <= nodeCount { count *= 2 }
+        return count
+    }
+
+    /// How many nodes all findings may keep: four times as many as the document has, and defaults for a small one.
+    private static func budget(_ nodeCount: Int) -> Int { 4 * nodeCount + 256 }
+}
+
+extension Document {
+    /// What was noted for the question and the value at `index`.
+    package func finding(_ question: UInt64, at index: Int) -> DocumentCache.Finding? {
+        Lock.shared.withLock { cache.finding(question, index) }
+    }
+
+    /// Notes a finding.
+    ///
+    /// A document that this one would keep must not be this one, which it would keep alive for ever, nor keep another
+    /// itself: what is encoded again and again would grow a chain. One of the two documents is always new, so that no
+    /// two keep each other.
+    package func note(_ finding: DocumentCache.Finding, _ question: UInt64, at index: Int) {
+        // What is replaced goes after the lock.
+        _ = Lock.shared.withLock { () -> DocumentCache.Finding? in
+            if case .becomes(let list) = finding, list.document === self || list.document.cache.keepsDocument {
+                return nil
+            }
+            return cache.note(finding, question, index, of: nodeCount)
+        }
+    }
+}

@@ -1,0 +1,31 @@
+import CSystem
+import Glibc
+import PropertyLists
+import Testing
+
+@Suite struct LockTests {
+    @Test("a process can fork while another thread holds the shared lock: the child can take it")
+    func forks() async {
+        let holder = Task.detached {
+            while !Task.isCancelled {
+                Lock.shared.withLock { _ = usleep(500) }
+                usleep(50)
+            }
+        }
+        for _ in 0..<20 {
+            usleep(200)
+            let child = cs_fork()
+            if child == 0 {
+                // Ends a child that waits for ever.
+                alarm(10)
+                Lock.shared.withLock {}
+                _exit(0)
+            }
+            var status: Int32 = -1
+            waitpid(child, &status, 0)
+            #expect(status == 0)
+        }
+        holder.cancel()
+        await holder.value
+    }
+}
