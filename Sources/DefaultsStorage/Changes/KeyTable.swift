@@ -28,7 +28,7 @@ struct KeyTable<Value> {
     /// The number of the key's entry.
     func find(_ key: UnsafeBufferPointer<UInt8>) -> Int? {
         guard !entries.isEmpty else { return nil }
-        let hash = keyHash(key, seed)
+        let hash = hashBytes(key, seed)
         let mask = slots.count &- 1
         var slot = Int(truncatingIfNeeded: hash) & mask
         while slots[slot] != 0 {
@@ -85,7 +85,7 @@ struct KeyTable<Value> {
             return
         }
         if (entries.count &+ 1) &* 2 > slots.count { grow() }
-        let hash = keyHash(key, seed)
+        let hash = hashBytes(key, seed)
         entries.append(Entry(hash: hash, offset: bytes.count, length: key.count, value: value))
         bytes.append(contentsOf: key)
         place(hash, entries.count)
@@ -136,31 +136,3 @@ struct KeyTable<Value> {
 
 /// Differs from run to run, so that nobody can prepare keys that collide.
 private let keySeed = UInt64.random(in: .min ... .max)
-
-/// A hash of a key's bytes: eight at a time, each mixed by a multiplication whose two halves are folded.
-private func keyHash(_ key: UnsafeBufferPointer<UInt8>, _ seed: UInt64) -> UInt64 {
-    var hash = seed ^ UInt64(truncatingIfNeeded: key.count)
-    guard let base = key.baseAddress else { return folded(hash) }
-    let raw = UnsafeRawPointer(base)
-    var position = 0
-    while key.count &- position >= 8 {
-        hash = folded(hash ^ raw.loadUnaligned(fromByteOffset: position, as: UInt64.self))
-        position &+= 8
-    }
-    if position == key.count { return hash }
-    // The last bytes, some of them for the second time.
-    if position > 0 { return folded(hash ^ raw.loadUnaligned(fromByteOffset: key.count &- 8, as: UInt64.self)) }
-    if key.count >= 4 {
-        let first = UInt64(raw.loadUnaligned(as: UInt32.self))
-        let last = UInt64(raw.loadUnaligned(fromByteOffset: key.count &- 4, as: UInt32.self))
-        return folded(hash ^ (first &<< 32 | last))
-    }
-    let (first, middle, last) = (UInt64(base[0]), UInt64(base[key.count / 2]), UInt64(base[key.count &- 1]))
-    return folded(hash ^ (first &<< 16 | middle &<< 8 | last))
-}
-
-@inline(__always)
-private func folded(_ value: UInt64) -> UInt64 {
-    let product = (value ^ 0x9E37_79B9_7F4A_7C15).multipliedFullWidth(by: 0xD6E8_FEB8_6659_FD93)
-    return product.high ^ product.low
-}

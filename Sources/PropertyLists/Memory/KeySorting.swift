@@ -44,24 +44,8 @@ struct KeyText {
         compareBytes(bytes(of: left), bytes(of: right))
     }
 
-    /// Eight bytes of a key from `start`, which the key has; missing ones are 0.
-    @inline(__always) func prefix(of key: kv_node, from start: Int) -> UInt64 {
-        let position = Int(truncatingIfNeeded: key.payload) &+ start
-        let length = Int(key.count) &- start
-        guard let base, position &+ 8 <= count else { return slowPrefix(position, length) }
-        let word = UInt64(bigEndian: UnsafeRawPointer(base + position).loadUnaligned(as: UInt64.self))
-        return length >= 8 ? word : word & ~(UInt64.max &>> UInt64(truncatingIfNeeded: length &* 8))
-    }
-
-    /// The same near the end of the block.
-    private func slowPrefix(_ position: Int, _ length: Int) -> UInt64 {
-        var value: UInt64 = 0
-        for index in 0..<8 {
-            value <<= 8
-            if index < length, let base { value |= UInt64(base[position &+ index]) }
-        }
-        return value
-    }
+    /// Eight bytes of a key from `start`; missing ones are 0.
+    @inline(__always) func prefix(of key: kv_node, from start: Int) -> UInt64 { leadingWord(bytes(of: key), from: start) }
 }
 
 /// Keys are sorted by eight of their bytes, loaded once; the rest is looked at only where these are equal.

@@ -9,7 +9,7 @@ package func firstInvalidUTF8(_ bytes: UnsafeRawBufferPointer) -> Int? {
     let end = bytes.count
     var position = 0
     // Most strings are short: without the steps below where all of them is ASCII.
-    if end <= 64, shortUnion(base, end) & 0x8080_8080_8080_8080 == 0 { return nil }
+    if end <= 64, isASCII(bytes) { return nil }
     while position < end {
         if end &- position >= 8 {
             let word = (base + position).loadUnaligned(as: UInt64.self)
@@ -28,23 +28,6 @@ package func firstInvalidUTF8(_ bytes: UnsafeRawBufferPointer) -> Int? {
         position &+= length
     }
     return nil
-}
-
-/// All the bytes, laid over one another in the bytes of a word.
-@inline(__always)
-private func shortUnion(_ bytes: UnsafeRawPointer, _ count: Int) -> UInt64 {
-    func word(_ offset: Int) -> UInt64 { (bytes + offset).loadUnaligned(as: UInt64.self) }
-    var union: UInt64 = 0
-    if count < 8 {
-        for offset in 0..<count { union |= UInt64(bytes.load(fromByteOffset: offset, as: UInt8.self)) }
-        return union
-    }
-    var offset = 0
-    while offset < count &- 8 {
-        union |= word(offset)
-        offset &+= 8
-    }
-    return union | word(count &- 8)
 }
 
 /// The length of the sequence of two to four bytes that starts here; 0 when it is not valid.

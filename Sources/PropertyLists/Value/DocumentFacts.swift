@@ -29,35 +29,3 @@ package import CKVCodable
 
     @inlinable package func contains(_ kind: PropertyListKind) -> Bool { kinds & (1 << kind.rawValue) != 0 }
 }
-
-/// What a block of bytes is, found out in one pass.
-package struct ByteSurvey {
-    /// Whether all are below 0x80, and so UTF-8 wherever one cuts them.
-    package var isASCII: Bool
-    /// Whether, beyond that, none is below 0x20.
-    package var isPlain: Bool
-
-    @inline(__always)
-    package init(_ bytes: UnsafeRawBufferPointer) {
-        var high: UInt64 = 0
-        var low: UInt64 = 0
-        func survey(_ value: UInt64) {
-            high |= value
-            // A byte below 0x20 wraps, which sets its high bit; what it borrows can only hide what stands above it.
-            low |= value &- 0x2020_2020_2020_2020
-        }
-        if bytes.count >= 8 {
-            var position = 0
-            while position < bytes.count &- 8 {
-                survey(bytes.loadUnaligned(fromByteOffset: position, as: UInt64.self))
-                position &+= 8
-            }
-            // The last eight, some of them for the second time.
-            survey(bytes.loadUnaligned(fromByteOffset: bytes.count &- 8, as: UInt64.self))
-        } else {
-            for byte in bytes { survey(0x2020_2020_2020_2000 | UInt64(byte)) }
-        }
-        isASCII = high & 0x8080_8080_8080_8080 == 0
-        isPlain = (high | low) & 0x8080_8080_8080_8080 == 0
-    }
-}

@@ -128,7 +128,7 @@ extension Document {
         _ key: UnsafeBufferPointer<UInt8>, inDictionaryAt header: Int
     ) -> (slot: Int, found: Bool) {
         let keys = keys(ofDictionaryAt: header)
-        let wanted = Self.beginning(of: key)
+        let wanted = leadingWord(key)
         var low = keys.lowerBound
         var high = keys.upperBound
         while low < high {
@@ -140,44 +140,12 @@ extension Document {
         return (low, false)
     }
 
-    /// How a key node stands to a key whose beginning is given: most keys differ in it.
+    /// How a key node stands to a key whose first bytes are `wanted`: most keys differ in them.
     @inline(__always)
     private func order(of node: kv_node, to key: UnsafeBufferPointer<UInt8>, _ wanted: UInt64) -> Int {
-        let offset = Int(truncatingIfNeeded: node.payload)
-        guard offset &+ 8 <= byteCount else { return compareBytes(buffer(of: node), key) }
-        let found = Self.masked(UnsafeRawPointer(bytes + offset).loadUnaligned(as: UInt64.self), Int(node.count))
+        let text = buffer(of: node)
+        let found = leadingWord(text)
         if found != wanted { return found < wanted ? -1 : 1 }
-        return compareBytes(buffer(of: node), key)
+        return compareBytes(text, key)
     }
-
-    /// The first eight bytes of a key, with zeros behind a shorter one, as a number that orders as the bytes do.
-    private static func beginning(of key: UnsafeBufferPointer<UInt8>) -> UInt64 {
-        let bytes = UnsafeRawBufferPointer(key)
-        if key.count >= 8 { return bytes.loadUnaligned(as: UInt64.self).bigEndian }
-        if key.count >= 4 {
-            // Two words that overlap: what the second repeats of the first is shifted out.
-            let first = bytes.loadUnaligned(as: UInt32.self).bigEndian
-            let last = bytes.loadUnaligned(fromByteOffset: key.count &- 4, as: UInt32.self).bigEndian
-            return UInt64(first) << 32 | UInt64(last << UInt32(8 &* (8 &- key.count)))
-        }
-        var result: UInt64 = 0
-        for (index, byte) in key.enumerated() { result |= UInt64(byte) << UInt64(56 &- 8 &* index) }
-        return result
-    }
-
-    @inline(__always)
-    private static func masked(_ word: UInt64, _ length: Int) -> UInt64 {
-        // A shift by 64 or more gives 0.
-        length >= 8 ? word.bigEndian : word.bigEndian & ~(UInt64.max >> UInt64(8 &* length))
-    }
-}
-
-/// The order of keys: by bytes, and where one begins with the other the shorter first.
-@inlinable package func compareBytes(_ left: UnsafeBufferPointer<UInt8>, _ right: UnsafeBufferPointer<UInt8>) -> Int {
-    let common = min(left.count, right.count)
-    if common > 0, let leftBase = left.baseAddress, let rightBase = right.baseAddress {
-        let order = memcmp(leftBase, rightBase, common)
-        if order != 0 { return Int(order) }
-    }
-    return left.count &- right.count
 }

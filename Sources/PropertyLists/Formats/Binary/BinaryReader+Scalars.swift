@@ -99,19 +99,3 @@ extension BinaryReader where Output: ~Copyable {
         objects.malformed("Expected a value, found marker \(marker.hexadecimal)", at: marker.offset)
     }
 }
-
-/// Whether every byte is below 128.
-@inline(__always) func isASCII(_ bytes: UnsafeRawBufferPointer) -> Bool {
-    guard let base = bytes.baseAddress else { return true }
-    var position = 0
-    var seen: UInt64 = 0
-    while bytes.count &- position >= 8 {
-        seen |= (base + position).loadUnaligned(as: UInt64.self)
-        position &+= 8
-    }
-    while position < bytes.count {
-        seen |= UInt64(base.load(fromByteOffset: position, as: UInt8.self))
-        position &+= 1
-    }
-    return seen & 0x8080_8080_8080_8080 == 0
-}

@@ -2,15 +2,15 @@ internal import CKVCodable
 
 /// Finds the first of equal scalars in a document: an open-addressing table of nodes.
 ///
-/// A search looks at no more than ``longestProbe`` places. Scalars chosen to collide are therefore at worst kept apart,
+/// A search looks at no more than ``longestProbe`` slots. Scalars chosen to collide are therefore at worst kept apart,
 /// which costs space in the file and never time; and since nothing is random, equal values still give equal bytes.
 struct ScalarTable: ~Copyable {
     static let longestProbe = 128
 
     private let document: Document
-    /// The node, counted from 1, in the low bits of each place, as much of its hash as fits above; 0 where there is
+    /// The node, counted from 1, in the low bits of each slot, as much of its hash as fits above; 0 where there is
     /// none.
-    private var places = GrowableBuffer<UInt32>()
+    private var slots = GrowableBuffer<UInt32>()
     private let nodeMask: UInt32
     private var mask = 0
     private var count = 0
@@ -29,24 +29,24 @@ struct ScalarTable: ~Copyable {
     @inline(__always) mutating func first(equalTo position: Int) -> Int {
         let node = document.nodes[position]
         let hash = hash(of: node)
-        var place = Int(truncatingIfNeeded: hash) & mask
+        var slot = Int(truncatingIfNeeded: hash) & mask
         for _ in 0..<Self.longestProbe {
-            let entry = places[place]
+            let entry = slots[slot]
             if entry == 0 {
-                insert(position, hash, at: place)
+                insert(position, hash, at: slot)
                 return position
             }
             if (entry ^ UInt32(truncatingIfNeeded: hash >> 32)) & ~nodeMask == 0 {
                 let other = Int(entry & nodeMask) &- 1
                 if isEqual(document.nodes[other], node) { return other }
             }
-            place = (place &+ 1) & mask
+            slot = (slot &+ 1) & mask
         }
         return position
     }
 
-    private mutating func insert(_ position: Int, _ hash: UInt64, at place: Int) {
-        places[place] = entry(position, hash)
+    private mutating func insert(_ position: Int, _ hash: UInt64, at slot: Int) {
+        slots[slot] = entry(position, hash)
         count &+= 1
         if count > mask / 2 { grow() }
     }
@@ -56,20 +56,20 @@ struct ScalarTable: ~Copyable {
     }
 
     private mutating func resize(to size: Int) {
-        places.appendZeros(size)
+        slots.appendZeros(size)
         mask = size - 1
     }
 
     private mutating func grow() {
         var old = GrowableBuffer<UInt32>()
-        swap(&old, &places)
+        swap(&old, &slots)
         resize(to: old.count * (old.count < 1 << 16 ? 4 : 2))
         for index in 0..<old.count where old[index] != 0 {
             let position = Int(old[index] & nodeMask) - 1
             let hash = hash(of: document.nodes[position])
-            var place = Int(truncatingIfNeeded: hash) & mask
-            while places[place] != 0 { place = (place &+ 1) & mask }
-            places[place] = entry(position, hash)
+            var slot = Int(truncatingIfNeeded: hash) & mask
+            while slots[slot] != 0 { slot = (slot &+ 1) & mask }
+            slots[slot] = entry(position, hash)
         }
     }
 
@@ -81,32 +81,8 @@ struct ScalarTable: ~Copyable {
     }
 
     @inline(__always) private func hash(of node: kv_node) -> UInt64 {
-        let seed = UInt64(node.scalarKind) &+ 0x9E37_79B9_7F4A_7C15
-        return node.hasBytes
-            ? hash(of: document.buffer(of: node), seed) : mix(node.payload ^ seed, 0xD6E8_FEB8_6659_FD93)
-    }
-
-    @inline(__always) private func hash(of bytes: UnsafeBufferPointer<UInt8>, _ seed: UInt64) -> UInt64 {
-        var hash = seed ^ UInt64(truncatingIfNeeded: bytes.count)
-        guard let base = bytes.baseAddress else { return hash }
-        let raw = UnsafeRawPointer(base)
-        var position = 0
-        while bytes.count &- position >= 8 {
-            hash = mix(hash ^ (raw + position).loadUnaligned(as: UInt64.self), 0xD6E8_FEB8_6659_FD93)
-            position &+= 8
-        }
-        var rest: UInt64 = 0
-        while position < bytes.count {
-            rest = rest << 8 | UInt64(base[position])
-            position &+= 1
-        }
-        return mix(hash ^ rest, 0xA076_1D64_78BD_642F)
-    }
-
-    /// The two halves of the product, one upon the other.
-    @inline(__always) private func mix(_ left: UInt64, _ right: UInt64) -> UInt64 {
-        let product = left.multipliedFullWidth(by: right)
-        return product.high ^ product.low
+        let seed = UInt64(node.scalarKind)
+        return node.hasBytes ? hashBytes(document.buffer(of: node), seed) : foldedProduct(node.payload ^ seed)
     }
 }
 

@@ -1,0 +1,119 @@
+#if canImport(Glibc)
+internal import Glibc
+#elseif canImport(Musl)
+internal import Musl
+#elseif canImport(Darwin)
+internal import Darwin
+#endif
+
+// What is done with runs of bytes: comparing, hashing, looking for what is not ASCII, copying.
+
+/// The order of keys: by bytes, and where one begins with the other the shorter first.
+package func compareBytes(_ left: UnsafeBufferPointer<UInt8>, _ right: UnsafeBufferPointer<UInt8>) -> Int {
+    let common = min(left.count, right.count)
+    if common > 0, let leftBase = left.baseAddress, let rightBase = right.baseAddress {
+        let order = memcmp(leftBase, rightBase, common)
+        if order != 0 { return Int(order) }
+    }
+    return left.count &- right.count
+}
+
+/// Eight bytes from `start` on, with zeros behind the last, as a number that orders as the bytes do.
+@inline(__always)
+func leadingWord(_ bytes: UnsafeBufferPointer<UInt8>, from start: Int = 0) -> UInt64 {
+    guard let base = bytes.baseAddress, start < bytes.count else { return 0 }
+    let raw = UnsafeRawPointer(base + start)
+    let count = bytes.count &- start
+    if count >= 8 { return raw.loadUnaligned(as: UInt64.self).bigEndian }
+    if count >= 4 {
+        // Two words that overlap: what the second repeats of the first is shifted out.
+        let first = raw.loadUnaligned(as: UInt32.self).bigEndian
+        let last = (raw + (count &- 4)).loadUnaligned(as: UInt32.self).bigEndian
+        return UInt64(first) << 32 | UInt64(last << UInt32(8 &* (8 &- count)))
+    }
+    var result: UInt64 = 0
+    for index in 0..<count { result |= UInt64(base[start &+ index]) << UInt64(56 &- 8 &* index) }
+    return result
+}
+
+/// A hash of bytes: eight at a time, each mixed by a multiplication whose two halves are folded.
+package func hashBytes(_ bytes: UnsafeBufferPointer<UInt8>, _ seed: UInt64) -> UInt64 {
+    var hash = seed ^ UInt64(truncatingIfNeeded: bytes.count)
+    guard let base = bytes.baseAddress else { return foldedProduct(hash) }
+    let raw = UnsafeRawPointer(base)
+    var position = 0
+    while bytes.count &- position >= 8 {
+        hash = foldedProduct(hash ^ raw.loadUnaligned(fromByteOffset: position, as: UInt64.self))
+        position &+= 8
+    }
+    if position == bytes.count { return hash }
+    return foldedProduct(hash ^ leadingWord(bytes, from: position))
+}
+
+@inline(__always)
+func foldedProduct(_ value: UInt64) -> UInt64 {
+    let product = (value ^ 0x9E37_79B9_7F4A_7C15).multipliedFullWidth(by: 0xD6E8_FEB8_6659_FD93)
+    return product.high ^ product.low
+}
+
+/// Whether every byte is below 128.
+func isASCII(_ bytes: UnsafeRawBufferPointer) -> Bool { ByteSurvey(bytes).isASCII }
+
+/// What a block of bytes is, found out in one pass.
+package struct ByteSurvey {
+    /// Whether all are below 0x80, and so UTF-8 wherever one cuts them.
+    package var isASCII: Bool
+    /// Whether, beyond that, none is below 0x20.
+    package var isPlain: Bool
+
+    @inline(__always)
+    package init(_ bytes: UnsafeRawBufferPointer) {
+        var high: UInt64 = 0
+        var low: UInt64 = 0
+        func survey(_ value: UInt64) {
+            high |= value
+            // A byte below 0x20 wraps, which sets its high bit; what it borrows can only hide what stands above it.
+            low |= value &- 0x2020_2020_2020_2020
+        }
+        if bytes.count >= 8 {
+            var position = 0
+            while position < bytes.count &- 8 {
+                survey(bytes.loadUnaligned(fromByteOffset: position, as: UInt64.self))
+                position &+= 8
+            }
+            // The last eight, some of them for the second time.
+            survey(bytes.loadUnaligned(fromByteOffset: bytes.count &- 8, as: UInt64.self))
+        } else {
+            for byte in bytes { survey(0x2020_2020_2020_2000 | UInt64(byte)) }
+        }
+        isASCII = high & 0x8080_8080_8080_8080 == 0
+        isPlain = (high | low) & 0x8080_8080_8080_8080 == 0
+    }
+}
+
+extension String {
+    /// Lends the string's UTF-8 bytes for the time of the call; what `withUTF8` does, with the error's type kept.
+    @inlinable package func withBytes<Result, Failure: Error>(
+        _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result
+    ) throws(Failure) -> Result {
+        var copy = self
+        let result = copy.withUTF8 { utf8 -> Swift.Result<Result, Failure> in
+            do throws(Failure) {
+                return .success(try body(UnsafeRawBufferPointer(utf8)))
+            } catch {
+                return .failure(error)
+            }
+        }
+        return try result.get()
+    }
+}
+
+extension GrowableBuffer where Element == UInt8 {
+    /// Appends the string's UTF-8 bytes.
+    @inlinable package mutating func append(text: String) {
+        // Unlike `withUTF8`, it needs no copy of the string to be made contiguous; strings that are not are rare.
+        let isDone: Void? = text.utf8.withContiguousStorageIfAvailable { append($0) }
+        guard isDone == nil else { return }
+        for byte in text.utf8 { append(byte) }
+    }
+}
