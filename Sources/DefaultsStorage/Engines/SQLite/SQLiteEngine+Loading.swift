@@ -77,7 +77,6 @@ extension SQLiteEngine {
             let value = connection.blob(statement, 1)
             do throws(PropertyListError) {
                 try builder.key(utf8: key)
-                if try builder.append(storedScalar: value) { return }
                 try builder.append(try PropertyList.parse(value, as: .binary).list)
             } catch {
                 throw DefaultsError(error, file: file)
