@@ -61,6 +61,10 @@ enum {
 /* The mark of a key node; the other 31 bits of its head are the distance. */
 #define KV_NODE_KEY 0x80000000u
 
+/* How many containers may stand inside one another, unless a reader is told
+ * otherwise. */
+#define KV_DEPTH 512
+
 typedef struct kv_node {
   uint32_t head;    /* a value: its kind; a key: mark and distance */
   uint32_t count;   /* string, data, key: bytes; container: elements; else 0 */

@@ -11,10 +11,10 @@ local Type = { __name = "kvcodable type" }
 
 -- What the files behind start with.
 local shared = { Type = Type, builtins = {}, named = {}, known = {},
-  depth = 512, encode = kv.encode, decode = kv.decode, null = kv.null }
+  encode = kv.encode, decode = kv.decode, null = kv.null }
 for _, name in ipairs { "array_tag", "dictionary_tag", "store", "new_data",
   "new_date", "new_uid", "new_uint64", "describe", "expression", "attach",
-  "install", "annotate", "run_types" } do
+  "install", "annotate", "depth", "run_types" } do
   shared[name], kv[name] = kv[name], nil
 end
 

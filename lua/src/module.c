@@ -267,6 +267,8 @@ static int make_module(lua_State *L) {
   kvl_open_watch(L);
   lua_pushfstring(L, "kvcodable %s", kv_version());
   lua_setfield(L, -2, "_VERSION");
+  lua_pushinteger(L, KV_DEPTH);
+  lua_setfield(L, -2, "depth");
   lua_pushcfunction(L, run_types);
   lua_setfield(L, -2, "run_types");
   push_globals(L);

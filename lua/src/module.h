@@ -46,8 +46,6 @@
 #include "kvcodable_lua.h"
 #include "kvcodable_nodes.h"
 
-#define KVL_DEPTH 512
-
 /* What a value may grow to where the host does not say: under a policy, and
  * without one. */
 #define KVL_SCRIPT_NODES ((size_t)1 << 20)
@@ -160,7 +158,7 @@ void kvl_push_null(lua_State *L);
 enum { KVL_FREE_LEVELS = 2, KVL_PLACES = 8 };
 
 /* The most steps that a path can have: as many as a tree is deep. */
-#define KVL_STEPS KVL_DEPTH
+#define KVL_STEPS KV_DEPTH
 
 typedef struct kvl_path {
   size_t count;

@@ -4,6 +4,10 @@
 
 #include "session.h"
 
+/* A number's text in a string literal. */
+#define TEXT_OF(number) #number
+#define TEXT(number) TEXT_OF(number)
+
 /* A table on the way to the value being written; they live on the C stack. */
 typedef struct Frame {
   const struct Frame *outer;
@@ -229,11 +233,11 @@ static int write_table(Walk *walk, int index, const Frame *outer) {
   Frame frame = {outer, index, NULL, 0, 0, 0};
   uint32_t kind = 0;
   frame.depth = outer ? outer->depth + 1 : 1;
-  if (frame.depth > KVL_DEPTH)
+  if (frame.depth > KV_DEPTH)
     return fail(walk, outer, KV_LIMIT_EXCEEDED,
                 is_cycle(L, outer, index)
                     ? "Expected a tree, found a table that contains itself"
-                    : "Deeper than 512 levels",
+                    : "Deeper than " TEXT(KV_DEPTH) " levels",
                 NULL);
   if (frame.depth > KVL_FREE_LEVELS && !lua_checkstack(L, KVL_PLACES))
     return fail(walk, outer, KV_LIMIT_EXCEEDED, "not enough memory", NULL);

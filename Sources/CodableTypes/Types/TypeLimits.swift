@@ -3,7 +3,7 @@ internal import PropertyLists
 /// What bounds the recursion of typed walks.
 enum TypeLimits {
     /// Containers inside one another in a value that has a type; what the coders allow, too.
-    static let depth = 512
+    static let depth = PropertyListLimits.standardDepth
 
     /// How many nodes a type's walk makes more than there are in the values that it is given. A struct may hold another
     /// twice, and that one another twice: the defaults of a short type can be larger than any memory.

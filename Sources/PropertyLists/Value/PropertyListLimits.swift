@@ -1,3 +1,5 @@
+internal import CKVCodable
+
 /// What a document may grow to. Every limit of this room stands here.
 ///
 /// Depth is counted when parsing, building, copying from foreign memory and setting at a path; all that walks a
@@ -34,8 +36,11 @@ public struct PropertyListLimits: Sendable, Hashable {
     /// may take, it stays below 64 MB.
     package var uncheckedTree = 36 << 20
 
+    /// How many levels every call has unless it is given others: 512. The coders and typed values allow as many.
+    @usableFromInline package static let standardDepth = Int(KV_DEPTH)
+
     /// The limits that every call has unless it is given others: 512 levels, and what a file's size allows.
-    public init(depth: Int = 512, expandedNodes: Int? = nil, expandedBytes: Int? = nil) {
+    public init(depth: Int = PropertyListLimits.standardDepth, expandedNodes: Int? = nil, expandedBytes: Int? = nil) {
         storedDepth = min(max(depth, 1), Self.maximumDepth)
         self.expandedNodes = expandedNodes
         self.expandedBytes = expandedBytes
