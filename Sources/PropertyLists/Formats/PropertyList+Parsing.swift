@@ -62,9 +62,9 @@ extension PropertyList {
                 .malformed, "Expected UTF-8, found invalid bytes", location: cursor.location(of: offset))
         }
         switch format {
-        case .xml: return (try XMLSyntax.read(cursor, limits: limits), format)
-        case .json: return (try JSONSyntax.read(cursor, limits: limits), format)
-        case .openStep, .binary: return (try OpenStepSyntax.read(cursor, limits: limits), .openStep)
+        case .xml: return (try XMLReader.read(cursor, limits: limits), format)
+        case .json: return (try JSONReader.read(cursor, limits: limits), format)
+        case .openStep, .binary: return (try OpenStepReader.read(cursor, limits: limits), .openStep)
         }
     }
 }

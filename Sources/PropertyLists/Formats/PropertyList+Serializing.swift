@@ -18,9 +18,9 @@ extension PropertyList {
         limits: PropertyListLimits = PropertyListLimits()
     ) throws(PropertyListError) {
         switch format {
-        case .xml: try XMLLayout.write(self, to: &output)
+        case .xml: try XMLWriter.write(self, to: &output)
         case .binary: try BinaryWriter.write(self, to: &output, limits: limits)
-        case .json: try JSONLayout.write(self, to: &output)
+        case .json: try JSONWriter.write(self, to: &output)
         case .openStep:
             throw PropertyListError(.invalidValue, "\(format) is not written: choose XML, binary or JSON")
         }

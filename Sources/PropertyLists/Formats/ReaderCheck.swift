@@ -2,7 +2,8 @@
 ///
 /// A reader goes through a file larger than ``PropertyListLimits/uncheckedFile`` with this before it writes, and
 /// through a smaller one as soon as it has written more than ``PropertyListLimits/uncheckedTree``, so that what turns
-/// out to be damaged never takes much more memory than the file. It accepts everything that a builder accepts, and
+/// out to be damaged never takes much more memory than the file: a value in a file of two bytes is one of 16 in a
+/// document, and files of up to 1 GB are read. It accepts everything that a builder accepts, and
 /// gives the same errors.
 struct ReaderCheck: ReaderOutput, ~Copyable {
     /// The longest text that is looked at as a whole, in bytes.

@@ -29,15 +29,15 @@ extension PropertyList {
         }
         memcpy(block, source, size)
         if let text = bytes.baseAddress, bytes.count > 0 { memcpy(block + size, text, bytes.count) }
-        var check = LayoutCheck(block: block, nodeCount: nodes.count, byteCount: bytes.count, limits: limits)
+        var validator = DocumentValidator(block: block, nodeCount: nodes.count, byteCount: bytes.count, limits: limits)
         do throws(PropertyListError) {
-            try check.document()
+            try validator.document()
         } catch {
             free(block)
             throw error
         }
         let document = Document(
-            taking: block, nodeCount: nodes.count, byteCount: bytes.count, facts: check.facts)
+            taking: block, nodeCount: nodes.count, byteCount: bytes.count, facts: validator.facts)
         self.init(document: document, index: 0)
     }
 }

@@ -1,5 +1,5 @@
 /// The grammar of a text format: what stands around the value, and what may come next inside a container.
-protocol TextSyntax {
+protocol TextFormatReader {
     init()
     /// Reads all that comes before the content of the root, which stays open where it is a container.
     static func begin<Output: ReaderOutput & ~Copyable>(
@@ -15,7 +15,7 @@ protocol TextSyntax {
     ) throws(PropertyListError)
 }
 
-extension TextSyntax {
+extension TextFormatReader {
     /// The property list that a text, valid UTF-8, holds.
     static func read(_ cursor: TextCursor, limits: PropertyListLimits) throws(PropertyListError) -> PropertyList {
         var reader = TextReader<Self, PropertyListBuilder>(cursor, PropertyListBuilder(limits: limits))
@@ -26,11 +26,11 @@ extension TextSyntax {
 }
 
 /// Reads a text format, container by container and without recursion, into a builder or a check.
-struct TextReader<Syntax: TextSyntax, Output: ReaderOutput & ~Copyable>: ~Copyable {
+struct TextReader<Format: TextFormatReader, Output: ReaderOutput & ~Copyable>: ~Copyable {
     var cursor: TextCursor
     var output: Output
-    /// What the grammar keeps for itself.
-    var syntax = Syntax()
+    /// What the format keeps for itself.
+    var format = Format()
     /// Whether the container that is open is a dictionary, and the same for those around it.
     private(set) var isDictionary = false
     private var outer = GrowableBuffer<Bool>()
@@ -46,12 +46,12 @@ struct TextReader<Syntax: TextSyntax, Output: ReaderOutput & ~Copyable>: ~Copyab
 extension TextReader where Output: ~Copyable {
     mutating func read() throws(PropertyListError) {
         do throws(PropertyListError) {
-            try Syntax.begin(&self)
+            try Format.begin(&self)
             while outer.count > 0 {
-                try Syntax.item(&self)
+                try Format.item(&self)
                 if output.isLarge { try check() }
             }
-            try Syntax.end(&self)
+            try Format.end(&self)
         } catch {
             throw located(error)
         }
@@ -63,7 +63,7 @@ extension TextReader where Output: ~Copyable {
         isChecked = true
         var start = cursor
         start.position = 0
-        var reader = TextReader<Syntax, ReaderCheck>(start, ReaderCheck(limits: output.limits))
+        var reader = TextReader<Format, ReaderCheck>(start, ReaderCheck(limits: output.limits))
         try reader.read()
     }
 

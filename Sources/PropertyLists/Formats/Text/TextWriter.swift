@@ -1,10 +1,10 @@
 /// How a text format writes a value.
-protocol TextLayout {
+protocol TextFormatWriter {
     init()
     static func write(_ writer: inout TextWriter<Self>) throws(PropertyListError)
 }
 
-extension TextLayout {
+extension TextFormatWriter {
     static func write(_ list: PropertyList, to output: inout GrowableBuffer<UInt8>) throws(PropertyListError) {
         var writer = TextWriter<Self>(list, output)
         output = GrowableBuffer()
@@ -14,12 +14,12 @@ extension TextLayout {
 }
 
 /// Writes a text format, value by value and without recursion.
-struct TextWriter<Layout: TextLayout>: ~Copyable {
+struct TextWriter<Format: TextFormatWriter>: ~Copyable {
     var output: GrowableBuffer<UInt8>
     var walk: TreeWalk
     let document: Document
-    /// What the layout keeps for itself.
-    var layout = Layout()
+    /// What the format keeps for itself.
+    var format = Format()
 
     fileprivate init(_ list: PropertyList, _ output: consuming GrowableBuffer<UInt8>) {
         self.output = output

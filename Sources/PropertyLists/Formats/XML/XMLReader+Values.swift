@@ -1,6 +1,6 @@
 internal import CKVCodable
 
-extension TextReader where Syntax == XMLSyntax, Output: ~Copyable {
+extension TextReader where Format == XMLReader, Output: ~Copyable {
     /// What comes next in the container that is open: an element, an entry, or its end.
     @inline(__always) mutating func item() throws(PropertyListError) {
         try skipMarkup()

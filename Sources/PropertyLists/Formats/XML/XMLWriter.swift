@@ -10,11 +10,11 @@ internal import CKVCodable
 ///   nothing.
 /// - A UID is the dictionary `{CF$UID: number}`, as Apple's keyed archives have it.
 /// - A return is written `&#13;`, since an XML parser would make a newline of it.
-struct XMLLayout: TextLayout {
+struct XMLWriter: TextFormatWriter {
     static func write(_ writer: inout TextWriter<Self>) throws(PropertyListError) { try writer.write() }
 }
 
-extension TextWriter<XMLLayout> {
+extension TextWriter<XMLWriter> {
     fileprivate mutating func write() throws(PropertyListError) {
         append(
             """
@@ -137,7 +137,7 @@ extension TextWriter<XMLLayout> {
 
 // MARK: - Text
 
-extension TextWriter<XMLLayout> {
+extension TextWriter<XMLWriter> {
     /// Appends text with what XML cannot have in it replaced, eight bytes at a time where nothing is.
     @inline(__always) private mutating func text(_ text: UnsafeBufferPointer<UInt8>) throws(PropertyListError) {
         guard let base = text.baseAddress else { return }

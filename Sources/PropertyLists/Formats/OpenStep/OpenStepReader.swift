@@ -5,7 +5,7 @@
 /// quotes of either kind or without where it has only letters, digits and `_ $ / : . -`. In quotes, `\ooo` is a
 /// character of the NeXTSTEP encoding and `\Uhhhh`, one to four digits, one of UTF-16. An entry `key;` without a value
 /// has the key as its value. GNUstep's typed values (`<*I5>`) are none of this format, and an error.
-struct OpenStepSyntax: TextSyntax {
+struct OpenStepReader: TextFormatReader {
     /// Whether the dictionary at the root has no braces.
     fileprivate var isStringsFile = false
 
@@ -14,7 +14,7 @@ struct OpenStepSyntax: TextSyntax {
     ) throws(PropertyListError) {
         try reader.skipBlank()
         if try reader.beginsStringsFile() {
-            reader.syntax.isStringsFile = true
+            reader.format.isStringsFile = true
             try reader.open(isDictionary: true)
         } else {
             try reader.value()
@@ -36,7 +36,7 @@ struct OpenStepSyntax: TextSyntax {
     }
 }
 
-extension TextReader where Syntax == OpenStepSyntax, Output: ~Copyable {
+extension TextReader where Format == OpenStepReader, Output: ~Copyable {
     /// Whether a string and `=` or `;` stand here.
     fileprivate mutating func beginsStringsFile() throws(PropertyListError) -> Bool {
         let start = (cursor.position, output.bytes.count)
@@ -66,7 +66,7 @@ extension TextReader where Syntax == OpenStepSyntax, Output: ~Copyable {
     }
 
     fileprivate mutating func entry() throws(PropertyListError) {
-        if syntax.isStringsFile && depth == 1 {
+        if format.isStringsFile && depth == 1 {
             if cursor.position == cursor.count { return try endContainer() }
         } else if cursor.consume("}") {
             return try endContainer()
@@ -136,7 +136,7 @@ extension TextReader where Syntax == OpenStepSyntax, Output: ~Copyable {
 
 // MARK: - Strings and data
 
-extension TextReader where Syntax == OpenStepSyntax, Output: ~Copyable {
+extension TextReader where Format == OpenStepReader, Output: ~Copyable {
     /// Appends the string that begins here to the output's bytes.
     private mutating func text(_ wanted: String = "a string") throws(PropertyListError) {
         guard let first = cursor.current, isQuote(first) || isUnquoted(first) else { throw unexpected(wanted) }

@@ -4,7 +4,7 @@ internal import CKVCodable
 ///
 /// Sound because nothing is read that was not found to lie within the block: a node below `nodeCount`, a byte that
 /// was claimed.
-struct LayoutCheck {
+struct DocumentValidator {
     private let nodes: UnsafeMutablePointer<kv_node>
     private let nodeCount: Int
     private let bytes: UnsafePointer<UInt8>

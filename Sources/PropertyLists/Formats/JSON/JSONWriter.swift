@@ -4,33 +4,33 @@ internal import CKVCodable
 ///
 /// JSON has no date, data or UID, and no number that is not finite: each is an error with its path. A real keeps its
 /// point, `1.0`, so that it is read as a real again.
-struct JSONLayout: TextLayout {
+struct JSONWriter: TextFormatWriter {
     fileprivate var needsComma = false
 
     static func write(_ writer: inout TextWriter<Self>) throws(PropertyListError) { try writer.write() }
 }
 
-extension TextWriter<JSONLayout> {
+extension TextWriter<JSONWriter> {
     fileprivate mutating func write() throws(PropertyListError) {
         while let event = walk.next() {
             switch event {
             case .value(let node):
                 beginValue()
                 try value(node)
-                layout.needsComma = true
+                format.needsComma = true
             case .begin(let node):
                 beginValue()
                 output.append(node.kind == .array ? UInt8(ascii: "[") : UInt8(ascii: "{"))
-                layout.needsComma = false
+                format.needsComma = false
             case .end(let kind):
                 output.append(kind == .array ? UInt8(ascii: "]") : UInt8(ascii: "}"))
-                layout.needsComma = true
+                format.needsComma = true
             }
         }
     }
 
     @inline(__always) private mutating func beginValue() {
-        if layout.needsComma { output.append(UInt8(ascii: ",")) }
+        if format.needsComma { output.append(UInt8(ascii: ",")) }
         guard let key = walk.key else { return }
         text(document.buffer(of: key))
         output.append(UInt8(ascii: ":"))

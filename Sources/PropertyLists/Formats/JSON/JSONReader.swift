@@ -4,7 +4,7 @@
 /// is an error, as is one beyond the range of a Double; of equal keys the last wins; null is read, and stands in memory
 /// only; strings must be Unicode, so that an escaped lone surrogate is an error. Comments, trailing commas and other
 /// extensions are none of JSON.
-struct JSONSyntax: TextSyntax {
+struct JSONReader: TextFormatReader {
     /// Whether nothing of the container that is open has been read yet.
     fileprivate var isFirst = false
 
@@ -29,13 +29,13 @@ struct JSONSyntax: TextSyntax {
     }
 }
 
-extension TextReader where Syntax == JSONSyntax, Output: ~Copyable {
+extension TextReader where Format == JSONReader, Output: ~Copyable {
     /// What comes next in the container that is open: an element, an entry, or its end.
     @inline(__always) fileprivate mutating func item() throws(PropertyListError) {
         cursor.skipWhitespace()
         if cursor.current == (isDictionary ? UInt8(ascii: "}") : UInt8(ascii: "]")) { return try endContainer() }
-        if syntax.isFirst {
-            syntax.isFirst = false
+        if format.isFirst {
+            format.isFirst = false
         } else {
             guard cursor.consume(",") else { throw unexpected(isDictionary ? ", or }" : ", or ]") }
             cursor.skipWhitespace()
@@ -73,13 +73,13 @@ extension TextReader where Syntax == JSONSyntax, Output: ~Copyable {
     private mutating func beginContainer(isDictionary: Bool) throws(PropertyListError) {
         try open(isDictionary: isDictionary)
         cursor.position += 1
-        syntax.isFirst = true
+        format.isFirst = true
     }
 
     private mutating func endContainer() throws(PropertyListError) {
         cursor.position += 1
         try close()
-        syntax.isFirst = false
+        format.isFirst = false
     }
 
     private mutating func word() throws(PropertyListError) {
@@ -97,7 +97,7 @@ extension TextReader where Syntax == JSONSyntax, Output: ~Copyable {
 
 // MARK: - Numbers
 
-extension TextReader where Syntax == JSONSyntax, Output: ~Copyable {
+extension TextReader where Format == JSONReader, Output: ~Copyable {
     private mutating func number() throws(PropertyListError) {
         let start = cursor.position
         if cursor.current == UInt8(ascii: "-") { cursor.position += 1 }
@@ -153,7 +153,7 @@ extension TextReader where Syntax == JSONSyntax, Output: ~Copyable {
 
 // MARK: - Strings
 
-extension TextReader where Syntax == JSONSyntax, Output: ~Copyable {
+extension TextReader where Format == JSONReader, Output: ~Copyable {
     /// Appends the text in quotes that begins here to the output's bytes.
     @inline(__always) private mutating func text() throws(PropertyListError) {
         let start = cursor.position

@@ -1,4 +1,4 @@
-extension TextReader where Syntax == XMLSyntax, Output: ~Copyable {
+extension TextReader where Format == XMLReader, Output: ~Copyable {
     /// Appends the text up to the next end tag to the output's bytes, with entities replaced.
     @inline(__always) mutating func text() throws(PropertyListError) {
         let first = output.bytes.count

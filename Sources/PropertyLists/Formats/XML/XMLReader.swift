@@ -5,9 +5,9 @@
 /// are skipped. A root element without `<plist>` around it is read too, as Foundation does.
 ///
 /// Text is kept as it stands: a return stays a return, which XML parsers would make a newline, since Apple's readers
-/// and writers keep it. The processing instruction that ``XMLLayout`` puts behind a date with a fraction of a second is
+/// and writers keep it. The processing instruction that ``XMLWriter`` puts behind a date with a fraction of a second is
 /// understood, others are skipped.
-struct XMLSyntax: TextSyntax {
+struct XMLReader: TextFormatReader {
     /// Whether the value stands in a `<plist>`.
     fileprivate var isWrapped = false
 
@@ -19,7 +19,7 @@ struct XMLSyntax: TextSyntax {
         }
         try reader.declaration()
         try reader.skipMarkup(allowsDocumentType: true)
-        reader.syntax.isWrapped = try reader.openRoot()
+        reader.format.isWrapped = try reader.openRoot()
         try reader.skipMarkup()
         guard reader.cursor.byte(1) != UInt8(ascii: "/") else {
             throw reader.malformed("Expected a value, found none")
@@ -37,7 +37,7 @@ struct XMLSyntax: TextSyntax {
         _ reader: inout TextReader<Self, Output>
     ) throws(PropertyListError) {
         try reader.skipMarkup()
-        if reader.syntax.isWrapped {
+        if reader.format.isWrapped {
             guard reader.cursor.position < reader.cursor.count else {
                 throw reader.malformed("Expected </plist>, found the end")
             }
@@ -52,7 +52,7 @@ struct XMLSyntax: TextSyntax {
 
 // MARK: - The document
 
-extension TextReader where Syntax == XMLSyntax, Output: ~Copyable {
+extension TextReader where Format == XMLReader, Output: ~Copyable {
     /// The XML declaration, which may name no encoding but the one that the text is in.
     fileprivate mutating func declaration() throws(PropertyListError) {
         guard cursor.isAt("<?xml"), let next = cursor.byte(5), isWhitespace(next) else { return }
@@ -147,7 +147,7 @@ extension TextReader where Syntax == XMLSyntax, Output: ~Copyable {
 
 // MARK: - Tags
 
-extension TextReader where Syntax == XMLSyntax, Output: ~Copyable {
+extension TextReader where Format == XMLReader, Output: ~Copyable {
     /// The rest of a start tag behind its name; true where the element is empty (`/>`).
     @inline(__always) mutating func tagEnd() throws(PropertyListError) -> Bool {
         if cursor.current == UInt8(ascii: ">") {
