@@ -41,7 +41,7 @@ static kv_decode_options check_decode_options(lua_State *L,
     options.expanded_bytes = limit(L, index, "expanded_bytes");
   }
   if (state->is_bounded) {
-    bound(&options.depth, KVL_DEPTH);
+    bound(&options.depth, KV_DEPTH);
     bound(&options.expanded_nodes, state->max_nodes);
     bound(&options.expanded_bytes, state->max_bytes);
   }
