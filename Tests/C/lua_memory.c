@@ -7,16 +7,18 @@
 /* ---- An allocator that fails, moves and wipes */
 
 typedef struct Memory {
-  size_t used;  /* bytes */
-  long calls;   /* that asked for more */
-  long failing; /* from this call on; 0 for never */
-  int once;     /* fail that call alone, which Lua gets over */
-  int failed;   /* how often it did */
+  size_t used;    /* bytes */
+  size_t largest; /* block; 0 for any */
+  long calls;     /* that asked for more */
+  long failing;   /* from this call on; 0 for never */
+  int once;       /* fail that call alone, which Lua gets over */
+  int failed;     /* how often it did */
 } Memory;
 
 static void *allocate(void *context, void *block, size_t old, size_t size) {
   Memory *memory = context;
   if (!block) old = 0;
+  if (memory->largest && size > memory->largest) return NULL;
   if (size > old) {
     long call = ++memory->calls;
     if (memory->failing &&
@@ -307,6 +309,33 @@ static void check_collecting(int generational) {
   kv_store_free(store);
 }
 
+/* Lua runs no finalizers of what is made while a state is closed, and collects it
+ * where memory runs out meanwhile. */
+static void check_closing(void) {
+  static const char script[] =
+      "long = ('x'):rep(1 << 19)\n"
+      "finalizer = setmetatable({}, { __gc = function()\n"
+      "  for _ = 1, 20 do\n"
+      "    local own = kv.open_file('own', { engine = 'memory' })\n"
+      "    own:transaction(function(tx) tx:set('a', { 1 }, '[Int]') end)\n"
+      "    own = nil\n"
+      "    ran_out = not pcall(function() return long .. long end)\n"
+      "    kept = kv.open_file('kept', { engine = 'memory' }):at 'a'\n"
+      "  end\n"
+      "end })\n"
+      "return true";
+  Memory memory;
+  lua_State *L = limited_state(&memory);
+  luaL_openlibs(L);
+  CHECK(kv_lua_open(L, NULL, NULL) == KV_OK);
+  lua_setglobal(L, "kv");
+  CHECK(holds(L, script));
+  memory.largest = 1 << 19;
+  lua_close(L);
+  CHECK_NAMED(memory.used == 0,
+              "a state is closed whose finalizers run out of memory");
+}
+
 int main(int count, char **arguments) {
   long step = count > 1 ? atol(arguments[1]) : 17;
   if (step < 1) step = 1;
@@ -314,5 +343,6 @@ int main(int count, char **arguments) {
   check_opening(step);
   check_collecting(0);
   check_collecting(1);
+  check_closing();
   return finish_checks();
 }

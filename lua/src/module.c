@@ -10,9 +10,9 @@
 
 #define STATE_NAME "kvcodable.state"
 
-/* Of the registry: the state, and the module's table. The table's key is a
+/* Of the registry: the state, what is to be freed, and the module's table. The table's key is a
  * text, so that a second copy of this library in the program finds it too. */
-static const char state_key;
+static const char state_key, held_key;
 #define MODULE_NAME "kvcodable.module"
 
 kvl_state *kvl_state_of(lua_State *L) {
@@ -87,27 +87,41 @@ size_t kvl_keep_tree(lua_State *L, kvl_state *state, kv_tree *tree) {
   return kvl_keep(L, state, tree, kvl_free_tree);
 }
 
-void kvl_hold(kvl_state *state, kvl_holding *holding, void *object,
-              kvl_free free_object) {
-  holding->object = object;
-  holding->free_object = free_object;
-  holding->next = state->holdings;
-  holding->link = &state->holdings;
-  if (holding->next) holding->next->link = &holding->next;
-  state->holdings = holding;
+void kvl_hold(lua_State *L) {
+  luaL_checkstack(L, 3, NULL);
+  lua_rawgetp(L, LUA_REGISTRYINDEX, &held_key);
+  lua_pushvalue(L, -2);
+  lua_pushboolean(L, 1);
+  lua_rawset(L, -3);
+  lua_pop(L, 1);
 }
 
-void kvl_let_go(kvl_holding *holding) {
-  if (!holding->link) return;
-  *holding->link = holding->next;
-  if (holding->next) holding->next->link = holding->link;
-  holding->link = NULL;
-  holding->free_object(holding->object);
+/* Runs the finalizers of what is held: those that ran have nothing more to
+ * free. */
+static void free_held(lua_State *L) {
+  lua_rawgetp(L, LUA_REGISTRYINDEX, &held_key);
+  for (lua_pushnil(L); lua_next(L, -2);) {
+    lua_pop(L, 1);
+    luaL_getmetafield(L, -1, "__gc");
+    lua_pushvalue(L, -2);
+    if (lua_pcall(L, 1, 0, 0) != LUA_OK) lua_pop(L, 1);
+  }
+}
+
+/* A weak table: where memory runs out while a state is being closed, Lua
+ * collects what nothing refers to, and takes it out. */
+static void open_held(lua_State *L) {
+  lua_newtable(L);
+  lua_createtable(L, 0, 1);
+  lua_pushliteral(L, "k");
+  lua_setfield(L, -2, "__mode");
+  lua_setmetatable(L, -2);
+  lua_rawsetp(L, LUA_REGISTRYINDEX, &held_key);
 }
 
 static int state_gc(lua_State *L) {
   kvl_state *state = lua_touserdata(L, 1);
-  while (state->holdings) kvl_let_go(state->holdings);
+  free_held(L);
   if (state->kept.count > 0) kvl_drop(state, 0);
   kv_registry_free(state->registry);
   if (state->epoll > 0) close(state->epoll);
@@ -134,6 +148,7 @@ static void set_limits(kvl_state *state, const kv_lua_options *options) {
 
 /* Pushes the state. */
 static void new_state(lua_State *L, const kv_lua_options *options) {
+  open_held(L);
   kvl_state *state = lua_newuserdatauv(L, sizeof *state, 0);
   memset(state, 0, sizeof *state);
   luaL_newmetatable(L, STATE_NAME);

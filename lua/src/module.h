@@ -63,14 +63,6 @@ typedef struct kvl_buffer {
 
 typedef void (*kvl_free)(void *object);
 
-/* What a userdata has of the library, for as long as it has it. */
-typedef struct kvl_holding {
-  struct kvl_holding *next;
-  struct kvl_holding **link; /* what refers to this; NULL for nothing */
-  void *object;
-  kvl_free free_object;
-} kvl_holding;
-
 typedef struct kvl_state {
   kvl_buffer nodes; /* the document being written: kv_node */
   kvl_buffer keys;  /* its keys that wait for their dictionary's end: kv_node */
@@ -86,7 +78,6 @@ typedef struct kvl_state {
   const void *type_meta; /* of what types compile to */
   const void *type_tag;  /* of types */
   kv_registry *registry;
-  kvl_holding *holdings;
   uint32_t policy;  /* what the host forbids: KV_LUA_... */
   size_t max_nodes; /* of a value that is written or decoded */
   size_t max_bytes; /* of its strings, keys and data */
@@ -208,13 +199,11 @@ void kvl_drop(kvl_state *state, size_t slot);
 void kvl_free_tree(void *tree); /* a kvl_free */
 size_t kvl_keep_tree(lua_State *L, kvl_state *state, kv_tree *tree);
 
-/* A userdata frees what it has of the library in its finalizer, which its
- * metatable has set already. While a Lua state is being closed, Lua notes no
- * finalizers any more: what is made then is freed by the state's own, the last
- * of the module's. Allocates nothing. */
-void kvl_hold(kvl_state *state, kvl_holding *holding, void *object,
-              kvl_free free_object);
-void kvl_let_go(kvl_holding *holding);
+/* Notes the userdata on top, which frees what it has of the library in its
+ * finalizer. While a Lua state is being closed, Lua runs no finalizer of what is
+ * made then: that of the module's state, which is the last, does. May raise for
+ * lack of memory. */
+void kvl_hold(lua_State *L);
 
 /* Makes room for `extra` elements of `size` bytes; 0 when there is no
  * memory. */

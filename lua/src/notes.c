@@ -78,25 +78,21 @@ void kvl_note_event(void *context, kv_event event, kv_str message) {
 
 /* ---- Telling */
 
-static void free_taken(void *object) {
-  kvl_note *note = object;
+static int note_gc(lua_State *L) {
+  kvl_note *note = luaL_checkudata(L, 1, NOTE_NAME);
   free_note(note);
   memset(note, 0, sizeof *note);
-}
-
-static int note_gc(lua_State *L) {
-  kvl_let_go(&((kvl_note *)luaL_checkudata(L, 1, NOTE_NAME))->holding);
   return 0;
 }
 
-kvl_note *kvl_take_note(lua_State *L, kvl_state *state, kvl_notes *notes) {
+kvl_note *kvl_take_note(lua_State *L, kvl_notes *notes) {
   kvl_note *taken = lua_newuserdatauv(L, sizeof *taken, 0);
   memset(taken, 0, sizeof *taken);
   luaL_setmetatable(L, NOTE_NAME);
+  kvl_hold(L);
   if (notes->queue.count == 0) return NULL;
   kvl_note *queue = notes->queue.data;
   *taken = queue[0];
-  kvl_hold(state, &taken->holding, taken, free_taken);
   notes->queue.count--;
   memmove(queue, queue + 1, notes->queue.count * sizeof *queue);
   return taken;

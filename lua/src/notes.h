@@ -15,7 +15,6 @@ typedef struct kvl_note {
   size_t length;  /* of the message */
   kv_tree *old_value;
   kv_tree *new_value;
-  kvl_holding holding; /* of a note that was taken */
 } kvl_note;
 
 /* Notes that wait, the oldest first. */
@@ -32,7 +31,7 @@ void kvl_note_event(void *context, kv_event event, kv_str message);
 
 /* Takes the oldest note into a userdata on top, which owns it: the function
  * that is told may pump, and change the queue. NULL where there is none. */
-kvl_note *kvl_take_note(lua_State *L, kvl_state *state, kvl_notes *notes);
+kvl_note *kvl_take_note(lua_State *L, kvl_notes *notes);
 
 /* Frees all notes. */
 void kvl_free_notes(kvl_notes *notes);

@@ -5,14 +5,6 @@
 
 const char kvl_handle_mark = 0;
 
-static void free_handle(void *object) {
-  kvl_handle *handle = object;
-  kv_transaction_rollback(handle->transaction);
-  kv_store_free(handle->store);
-  handle->transaction = NULL;
-  handle->store = NULL;
-}
-
 kvl_handle *kvl_new_handle(lua_State *L) {
   kvl_state *state = kvl_find_state(L);
   kvl_handle *handle = lua_newuserdatauv(L, sizeof *handle, 4);
@@ -27,10 +19,8 @@ kvl_handle *kvl_new_handle(lua_State *L) {
   handle->owns_session = 0;
   handle->is_hosts = 0;
   handle->root = 0;
-  handle->holding.link = NULL;
   luaL_getmetatable(L, KVL_STORE_NAME);
   lua_setmetatable(L, -2);
-  kvl_hold(state, &handle->holding, handle, free_handle);
   return handle;
 }
 
@@ -101,7 +91,11 @@ const kv_type *kvl_check_own_type(lua_State *L, kvl_state *state, int index,
 
 /* ---- For the files that know stores alone */
 
-kv_store **kvl_new_store(lua_State *L) { return &kvl_new_handle(L)->store; }
+kv_store **kvl_new_store(lua_State *L) {
+  kvl_handle *handle = kvl_new_handle(L);
+  kvl_hold(L);
+  return &handle->store;
+}
 
 void kvl_set_context(lua_State *L, int handle) {
   lua_setiuservalue(L, handle, KVL_CONTEXT);
@@ -169,7 +163,11 @@ static int store_close_scope(lua_State *L) {
 }
 
 static int store_gc(lua_State *L) {
-  kvl_let_go(&((kvl_handle *)luaL_checkudata(L, 1, KVL_STORE_NAME))->holding);
+  kvl_handle *handle = luaL_checkudata(L, 1, KVL_STORE_NAME);
+  kv_transaction_rollback(handle->transaction);
+  kv_store_free(handle->store);
+  handle->transaction = NULL;
+  handle->store = NULL;
   return 0;
 }
 

@@ -27,7 +27,6 @@ typedef struct kvl_handle {
                        not name the file */
   size_t root;      /* how many steps of the path are the host's: scripts count
                        places from there */
-  kvl_holding holding; /* of the store or transaction */
 } kvl_handle;
 
 /* User values of a handle: the handle that it needs, which is a part's session,

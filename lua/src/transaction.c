@@ -6,6 +6,7 @@
 /* Pushes a handle for a transaction of the handle at 1, to be begun. */
 static kvl_handle *new_transaction(lua_State *L) {
   kvl_handle *transaction = kvl_new_handle(L);
+  kvl_hold(L);
   transaction->is_transaction = 1;
   const kvl_handle *handle = lua_touserdata(L, 1);
   kvl_handle *session = handle->session;

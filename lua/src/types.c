@@ -12,7 +12,6 @@ typedef struct Compiled {
   kv_type *type;
   uint64_t generation; /* of the registry, as it was then */
   int converts;        /* whether a converter is in it */
-  kvl_holding holding;
 } Compiled;
 static const char compiled_key;
 /* Keys of the registry: functions that sugar.lua installs, and a table of types
@@ -20,25 +19,21 @@ static const char compiled_key;
 static const char compile_function, decode_function, encode_function;
 static const char scope_function, known_types;
 
-static void free_compiled(void *object) {
-  Compiled *compiled = object;
+static int type_gc(lua_State *L) {
+  Compiled *compiled = luaL_checkudata(L, 1, TYPE_NAME);
   compiled->mark = NULL;
   kv_type_free(compiled->type);
   compiled->type = NULL;
-}
-
-static int type_gc(lua_State *L) {
-  kvl_let_go(&((Compiled *)luaL_checkudata(L, 1, TYPE_NAME))->holding);
   return 0;
 }
 
 /* Pushes a userdata; gives where its type goes. */
-static kv_type **new_type(lua_State *L, kvl_state *state) {
+static kv_type **new_type(lua_State *L, const kvl_state *state) {
   Compiled *compiled = lua_newuserdatauv(L, sizeof *compiled, 0);
   memset(compiled, 0, sizeof *compiled);
   luaL_setmetatable(L, TYPE_NAME);
   compiled->mark = state->type_meta;
-  kvl_hold(state, &compiled->holding, compiled, free_compiled);
+  kvl_hold(L);
   return &compiled->type;
 }
 

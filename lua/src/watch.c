@@ -14,25 +14,17 @@ typedef struct Watch {
   kv_watch *watch;
   kvl_notes notes;
   size_t root; /* how many steps of a place are the handle's own */
-  kvl_holding holding;
 } Watch;
 
 static const char watches_key; /* of the registry: the set of live watches */
 
 /* ---- Watches */
 
-static void free_watch(void *object) {
-  Watch *watch = object;
-  kv_watch_cancel(watch->watch);
-  watch->watch = NULL;
-  kvl_free_notes(&watch->notes);
-}
-
-static Watch *new_watch(lua_State *L, kvl_state *state) {
+static Watch *new_watch(lua_State *L) {
   Watch *watch = lua_newuserdatauv(L, sizeof *watch, 2);
   memset(watch, 0, sizeof *watch);
   luaL_setmetatable(L, WATCH_NAME);
-  kvl_hold(state, &watch->holding, watch, free_watch);
+  kvl_hold(L);
   return watch;
 }
 
@@ -72,7 +64,10 @@ void kvl_end_watches(lua_State *L) {
 }
 
 static int watch_gc(lua_State *L) {
-  kvl_let_go(&((Watch *)luaL_checkudata(L, 1, WATCH_NAME))->holding);
+  Watch *watch = luaL_checkudata(L, 1, WATCH_NAME);
+  kv_watch_cancel(watch->watch);
+  watch->watch = NULL;
+  kvl_free_notes(&watch->notes);
   return 0;
 }
 
@@ -127,7 +122,7 @@ static int store_watch(lua_State *L) {
     if (lua_toboolean(L, -1)) scope = KV_SCOPE_SUBTREE;
     lua_pop(L, 1);
   }
-  Watch *watch = new_watch(L, state);
+  Watch *watch = new_watch(L);
   kvl_full_path(L, 2, &path);
   if (path.count == path.root) scope = KV_SCOPE_SUBTREE;
   watch->root = path.root;
@@ -146,7 +141,7 @@ static int store_events(lua_State *L) {
   kvl_check_whole(L);
   luaL_checktype(L, 2, LUA_TFUNCTION);
   lua_settop(L, 2);
-  Watch *watch = new_watch(L, state);
+  Watch *watch = new_watch(L);
   kv_store *store = kvl_check_whole(L);
   kv_status status = kv_store_watch_events(store, kvl_note_event, &watch->notes,
                                            &watch->watch, &error);
@@ -217,7 +212,7 @@ static void push_event(lua_State *L, const kvl_note *note, int store) {
 static int tell(lua_State *L) {
   kvl_state *state = kvl_state_of(L);
   Watch *watch = lua_touserdata(L, 1);
-  kvl_note *note = kvl_take_note(L, state, &watch->notes);
+  kvl_note *note = kvl_take_note(L, &watch->notes);
   if (!note) return 0;
   lua_getiuservalue(L, 1, 2);
   int store = lua_gettop(L);
