@@ -87,7 +87,9 @@ size_t kvl_keep_tree(lua_State *L, kvl_state *state, kv_tree *tree) {
   return kvl_keep(L, state, tree, kvl_free_tree);
 }
 
+/* Where the collector runs, no finalizer does. */
 void kvl_hold(lua_State *L) {
+  if (lua_gc(L, LUA_GCISRUNNING) == 1) return;
   luaL_checkstack(L, 3, NULL);
   lua_rawgetp(L, LUA_REGISTRYINDEX, &held_key);
   lua_pushvalue(L, -2);
