@@ -566,6 +566,13 @@ typedef struct kv_store_options {
    * or [String: T]; NULL for none. */
   const kv_type *schema;
   kv_corruption on_corruption;
+  /* What the store may grow to: bytes of its file, 256 MB, and values and keys
+   * at every depth, 2^24. A change that could make it larger is
+   * KV_LIMIT_EXCEEDED and changes nothing; what does not make it larger is
+   * always possible. A file is read that has up to 768 MB more; a larger one is
+   * KV_LIMIT_EXCEEDED. */
+  uint64_t max_bytes;
+  uint64_t max_nodes;
 } kv_store_options;
 
 /* A schema refuses changes: with KV_TYPE_MISMATCH what would make the value of
@@ -863,7 +870,8 @@ typedef enum kv_event {
   KV_EVENT_LOCK_WAITED = 5,    /* somebody else had the store locked */
   KV_EVENT_GROUP_WRITABLE = 6, /* others may replace the store's files */
   KV_EVENT_CONFLICT = 7,       /* a change fitted no more and was dropped */
-  KV_EVENT_UNREADABLE = 8      /* a file became so: memory is what counts */
+  KV_EVENT_UNREADABLE = 8,     /* a file became so: memory is what counts */
+  KV_EVENT_OVER_LIMIT = 9      /* opened beyond max_bytes or max_nodes */
 } kv_event;
 
 /* `message` is borrowed for the time of the call. */

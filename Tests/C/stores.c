@@ -172,6 +172,58 @@ static void work(kv_store *store, const kv_type *type) {
   kv_tree_free(value);
 }
 
+static int told_of_limit;
+
+static void note_limit(void *context, kv_event event, kv_str message) {
+  (void)context;
+  (void)message;
+  told_of_limit += event == KV_EVENT_OVER_LIMIT;
+}
+
+/* What a store may grow to, in bytes and in values and keys. */
+static void limits(void) {
+  static char text[2000];
+  kv_store_options options = store_options(KV_ENGINE_AUTOMATIC);
+  kv_store *store = NULL;
+  kv_watch *watch = NULL;
+  kv_step key = kv_key("a"), path[2] = {kv_key("b"), kv_key("c")};
+  kv_str file = kv_string(in_folder("limits.plist")), longer, shorter;
+  kv_error *error = NULL;
+  memset(text, 'x', sizeof text);
+  longer.data = shorter.data = text;
+  longer.length = sizeof text;
+  shorter.length = 500;
+  options.max_bytes = 1000;
+  CHECK(kv_store_open_file(file, &options, &store, NULL) == KV_OK);
+  CHECK(kv_store_set_string(store, path, 2, longer, &error) ==
+        KV_LIMIT_EXCEEDED);
+  CHECK(strstr(kv_error_message(error).data,
+               "Expected a store of at most 1000 bytes, this would make it "));
+  CHECK(kv_error_path_count(error) == 2);
+  kv_error_free(error);
+  CHECK(kv_store_get(store, &key, 1, NULL, NULL, NULL) == KV_ABSENT);
+  CHECK(kv_store_set_string(store, path, 2, shorter, NULL) == KV_OK);
+  kv_store_free(store);
+  /* Beyond the limit already: it may shrink, and nothing else. */
+  options.max_bytes = 600;
+  CHECK(kv_store_open_file(file, &options, &store, NULL) == KV_OK);
+  CHECK(kv_store_watch_events(store, note_limit, NULL, &watch, NULL) == KV_OK);
+  CHECK(kv_store_pump(store, NULL, NULL) == KV_OK && told_of_limit == 1);
+  kv_watch_cancel(watch);
+  CHECK(kv_store_set_integer(store, &key, 1, 1, NULL) == KV_LIMIT_EXCEEDED);
+  CHECK(kv_store_remove(store, path, 2, NULL) == KV_OK);
+  CHECK(kv_store_set_integer(store, &key, 1, 1, NULL) == KV_OK);
+  kv_store_free(store);
+  options.max_bytes = 0;
+  options.max_nodes = 5;
+  CHECK(kv_store_open_file(file, &options, &store, NULL) == KV_OK);
+  CHECK(kv_store_set_integer(store, path, 2, 1, &error) == KV_LIMIT_EXCEEDED);
+  CHECK(strstr(kv_error_message(error).data,
+               "at most 5 values and keys, this would make it 7"));
+  kv_error_free(error);
+  kv_store_free(store);
+}
+
 static void hold_no_more(void) {
   kv_store *store = memory_store();
   kv_type *type = NULL;
@@ -196,6 +248,7 @@ int main(void) {
   updates();
   program_checks();
   transactions();
+  limits();
   hold_no_more();
   remove_folder();
   return finish_checks();

@@ -22,7 +22,7 @@ import time
 from rows.proofs import Broken, Proofs
 
 ROWS = ("kill", "faults", "codes", "power", "meanwhile", "updates", "opening", "disk", "fork", "watch", "polling",
-        "memory", "hostile", "quarantine", "unsaved", "database", "network", "privileged")
+        "memory", "hostile", "quarantine", "unsaved", "limits", "database", "network", "privileged")
 
 
 def prove(row, proofs, folder):

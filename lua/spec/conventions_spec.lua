@@ -207,7 +207,7 @@ describe("opening", function()
       engine = "file", read_only = false, timeout = 2, arguments = { b = 1 },
       suites = {}, managed_file = folder .. "/managed.plist",
       global_domain = false, context = { scale = 10 },
-      on_corruption = "recover",
+      on_corruption = "recover", max_bytes = 100000, max_nodes = 1000,
     }))
     assert.equal(7, store:get "volume")
     assert.equal(1, store:get "b")

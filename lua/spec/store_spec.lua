@@ -259,6 +259,36 @@ describe("stores", function()
     end)
   end)
 
+  it("grow no further than they may, and may always shrink", function()
+    do
+      local store <close> = assert(kv.open_file(path, { max_bytes = 1000 }))
+      local problem = support.failure(store.set, store, { "a", "b" },
+        ("x"):rep(1000))
+      assert.equal("limit_exceeded", problem.code)
+      assert.same({ "a", "b" }, problem.path)
+      assert.matches("at most 1000 bytes", problem.message)
+      assert.is_nil(store:get "a")
+      store:set("a", ("x"):rep(500))
+    end
+    local store <close> = assert(kv.open_file(path, { max_nodes = 3,
+      max_bytes = 600 }))
+    local kinds = {}
+    store:events(function(kind) kinds[#kinds + 1] = kind end)
+    kv.pump()
+    assert.same({ "over_limit" }, kinds)
+    assert.equal("limit_exceeded",
+      support.failure(store.set, store, "b", 1).code)
+    store:set("a", 1)
+    assert.equal("limit_exceeded",
+      support.failure(store.set, store, "b", 1).code)
+    for _, wrong in ipairs { 0, -1, 1.5 } do
+      assert.matches("bad option 'max_bytes': expected an integer from 1",
+        support.failure(kv.open_file, path, { max_bytes = wrong }))
+    end
+    assert.matches("bad option 'max_nodes': expected number, found string",
+      support.failure(kv.open_file, path, { max_nodes = "many" }))
+  end)
+
   it("refuse names that lead elsewhere", function()
     for _, name in ipairs { "", "../x", "a/b", ".hidden", "a\0b" } do
       local store, problem = kv.open(name)

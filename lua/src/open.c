@@ -3,6 +3,19 @@
 
 #include "module.h"
 
+/* What the option gives, an integer from 1; 0 where it is not there. */
+static uint64_t check_limit(lua_State *L, int index, const char *name) {
+  int is_integer = 1;
+  lua_Integer limit = 0;
+  if (kvl_get_option(L, index, name, LUA_TNUMBER)) {
+    limit = lua_tointegerx(L, -1, &is_integer);
+    if (!is_integer || limit < 1)
+      luaL_error(L, "bad option '%s': expected an integer from 1", name);
+  }
+  lua_pop(L, 1);
+  return (uint64_t)limit;
+}
+
 static void check_options(lua_State *L, int index, kv_store_options *options) {
   static const char *const durabilities[] = {"coalesced", "immediate", "manual",
                                              NULL};
@@ -12,7 +25,8 @@ static void check_options(lua_State *L, int index, kv_store_options *options) {
       "defaults",  "format",  "durability",    "synchronous",
       "engine",    "timeout", "read_only",     "global_domain",
       "arguments", "suites",  "context",       "managed_file",
-      "types",     "schema",  "on_corruption", NULL};
+      "types",     "schema",  "on_corruption", "max_bytes",
+      "max_nodes", NULL};
   options->size = sizeof *options;
   if (lua_isnoneornil(L, index)) return;
   kvl_check_options(L, index, names);
@@ -27,6 +41,8 @@ static void check_options(lua_State *L, int index, kv_store_options *options) {
   static const char *const corruptions[] = {"error", "recover", NULL};
   options->on_corruption = (kv_corruption)kvl_check_word_option(
       L, index, "on_corruption", corruptions);
+  options->max_bytes = check_limit(L, index, "max_bytes");
+  options->max_nodes = check_limit(L, index, "max_nodes");
   lua_getfield(L, index, "read_only");
   options->read_only = lua_toboolean(L, -1);
   if (kvl_get_option(L, index, "timeout", LUA_TNUMBER))

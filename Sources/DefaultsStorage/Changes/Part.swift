@@ -99,6 +99,21 @@ extension Part {
         return try builder.finish()
     }
 
+    /// How many of the steps lead to something.
+    func reach(of steps: ArraySlice<PropertyListPath.Step>) -> Int {
+        var part = self
+        for (index, step) in zip(0..., steps) {
+            let next: Part? =
+                switch part {
+                case .whole(let list): list.value(at: PropertyListPath([step])).map { .whole($0) }
+                case .edited(let container): container.part(step)
+                }
+            guard let next else { return index }
+            part = next
+        }
+        return steps.count
+    }
+
     /// What stands at the end of `steps`.
     func value(at steps: ArraySlice<PropertyListPath.Step>) throws(PropertyListError) -> PropertyList? {
         var part = self
@@ -243,6 +258,6 @@ extension PropertyListPath.Step {
 }
 
 extension PropertyListLimits {
-    /// What a store's document may grow to.
+    /// How deep a store's document may be.
     static var store: PropertyListLimits { PropertyListLimits() }
 }

@@ -38,6 +38,7 @@ extension Domain {
             lock.withLock {
                 if let settled { inbox.noteChanges(of: settled) }
                 settled = nil
+                countStored()
             }
         }
         hasForked = false
@@ -71,7 +72,10 @@ extension Domain {
         }
         lock.withLock {
             frozen = delta
+            frozenGrowth = growth
             delta = Delta()
+            growth = FileSize()
+            countsExactly = false
             isScheduled = false
         }
     }
@@ -102,12 +106,17 @@ extension Domain {
 
     private func publish(_ changes: Delta, hasTransaction: Bool) throws(DefaultsError) {
         guard !changes.isEmpty else {
-            lock.withLock { frozen = nil }
+            lock.withLock {
+                frozen = nil
+                frozenGrowth = FileSize()
+            }
             return
         }
         let outcome = try write(changes)
         try lock.withLock { () throws(DefaultsError) in
+            stored += growth(of: changes)
             frozen = nil
+            frozenGrowth = FileSize()
             rules.format = engine.format
             switch outcome {
             case .document(let document):
@@ -163,6 +172,8 @@ extension Domain {
             if let frozen {
                 delta.absorb(below: frozen)
                 self.frozen = nil
+                growth += frozenGrowth
+                frozenGrowth = FileSize()
             }
             return !delta.isEmpty && !isScheduled && handles.durability == .coalesced
         }
@@ -193,6 +204,7 @@ extension Domain {
                 noteDifferences(differences)
                 base = list
                 settled = nil
+                countStored()
             case .changed(let changes):
                 let delta = Delta()
                 for (key, value) in changes {
@@ -202,6 +214,7 @@ extension Domain {
                     }
                 }
                 inbox.noteChanges(of: delta)
+                stored += growth(of: delta)
                 try translating { () throws(PropertyListError) in try settle(delta) }
             }
             generation &+= 1
@@ -232,6 +245,7 @@ extension Domain {
 
     private func rebaseDelta() throws(DefaultsError) {
         try rebase(delta, tell) { key throws(PropertyListError) in try below(key) }
+        countChanges()
     }
 
     /// Makes all that is not written again over a base that changed in the middle of a commit. What `changes` shares

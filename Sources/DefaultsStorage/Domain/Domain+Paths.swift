@@ -12,7 +12,12 @@ extension Domain {
     ) throws(DefaultsError) -> Bool? {
         let own = value.isWholeDocument ? value : value.compacted()
         let changed = { (lower: PropertyList) throws(PropertyListError) in try lower.setting(own, at: path) }
-        return try change(key, over: lower, changed, generation, handle) { (target) throws(PropertyListError) in
+        let growth = { (target: Delta) throws(PropertyListError) in
+            try self.growth(setting: own, at: path, of: key, in: target)
+        }
+        let place = PropertyListPath([.key(String(decoding: key, as: UTF8.self))] + path.steps)
+        return try change(key, place, over: lower, changed, growth, generation, handle) {
+            (target) throws(PropertyListError) in
             try target.set(own, at: path, of: key, over: try below(key))
             return true
         }
@@ -24,7 +29,12 @@ extension Domain {
         ifGeneration generation: UInt64?, _ handle: HandleState
     ) throws(DefaultsError) -> Bool? {
         let changed = { (lower: PropertyList) throws(PropertyListError) in try lower.removing(at: path) }
-        return try change(key, over: lower, changed, generation, handle) { (target) throws(PropertyListError) in
+        let growth = { (target: Delta) throws(PropertyListError) in
+            try self.growth(removing: path, of: key, in: target)
+        }
+        let place = PropertyListPath([.key(String(decoding: key, as: UTF8.self))] + path.steps)
+        return try change(key, place, over: lower, changed, growth, generation, handle) {
+            (target) throws(PropertyListError) in
             try target.remove(at: path, of: key, over: try below(key))
         }
     }
@@ -32,24 +42,27 @@ extension Domain {
     /// - Parameters:
     ///   - changed: what the change makes of the lower value, which is copied with it or not at all; nil where it makes
     ///     nothing.
+    ///   - growth: what the change adds to the size.
     ///   - body: makes the change in a delta; false where it makes nothing.
     private func change(
-        _ key: UnsafeBufferPointer<UInt8>, over lower: PropertyList?,
-        _ changed: (PropertyList) throws(PropertyListError) -> PropertyList?, _ generation: UInt64?,
+        _ key: UnsafeBufferPointer<UInt8>, _ place: PropertyListPath, over lower: PropertyList?,
+        _ changed: (PropertyList) throws(PropertyListError) -> PropertyList?,
+        _ growth: (Delta) throws(PropertyListError) -> FileSize, _ generation: UInt64?,
         _ handle: HandleState, _ body: (Delta) throws(PropertyListError) -> Bool
     ) throws(DefaultsError) -> Bool? {
         // A change by path depends on what others wrote: with immediate durability it is made on what is there now.
         if lock.withLock({ handles.durability == .immediate && !isInTransaction }) {
             return try transaction(until: handle.deadline) { () throws(DefaultsError) in
-                try changeInMemory(key, over: lower, changed, generation, handle, body)
+                try changeInMemory(key, place, over: lower, changed, growth, generation, handle, body)
             }
         }
-        return try changeInMemory(key, over: lower, changed, generation, handle, body)
+        return try changeInMemory(key, place, over: lower, changed, growth, generation, handle, body)
     }
 
     private func changeInMemory(
-        _ key: UnsafeBufferPointer<UInt8>, over lower: PropertyList?,
-        _ changed: (PropertyList) throws(PropertyListError) -> PropertyList?, _ wanted: UInt64?,
+        _ key: UnsafeBufferPointer<UInt8>, _ place: PropertyListPath, over lower: PropertyList?,
+        _ changed: (PropertyList) throws(PropertyListError) -> PropertyList?,
+        _ growth: (Delta) throws(PropertyListError) -> FileSize, _ wanted: UInt64?,
         _ handle: HandleState, _ body: (Delta) throws(PropertyListError) -> Bool
     ) throws(DefaultsError) -> Bool? {
         var isLate = false
@@ -58,15 +71,29 @@ extension Domain {
             isLate = wanted.map { $0 != generation } ?? false
             if isLate { return nil }
             let target = self.target
-            do throws(PropertyListError) {
-                guard let lower, !holds(key) else { return try body(target) ? noteChange(of: key) : nil }
-                guard let copy = try changed(lower) else { return nil }
-                target.set(copy, for: key)
-                return noteChange(of: key)
-            } catch {
-                let prefix = PropertyListPath([.key(String(decoding: key, as: UTF8.self))])
-                throw DefaultsError(error, below: prefix)
+            let prefix = PropertyListPath(Array(place.steps.prefix(1)))
+            let isCopied = lower != nil && !holds(key)
+            var copy: PropertyList?
+            let change = try DefaultsError.translating(below: prefix) { () throws(PropertyListError) -> FileSize in
+                guard isCopied, let lower else { return try growth(target) }
+                copy = try changed(lower)
+                return copy.map { size(of: $0, key) } ?? FileSize()
             }
+            if isCopied, copy == nil { return nil }
+            try count(change, in: target, handle, at: place)
+            do throws(DefaultsError) {
+                let isMade = try DefaultsError.translating(below: prefix) { () throws(PropertyListError) in
+                    guard let copy else { return try body(target) }
+                    target.set(copy, for: key)
+                    return true
+                }
+                if isMade { return noteChange(of: key) }
+            } catch {
+                note(FileSize() - change, in: target)
+                throw error
+            }
+            note(FileSize() - change, in: target)
+            return nil
         }
         guard let consequence else { return isLate ? nil : false }
         try carryOut(consequence, for: handle)

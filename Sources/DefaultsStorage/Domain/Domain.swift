@@ -42,6 +42,13 @@ final class Domain: @unchecked Sendable {
     @exclusivity(unchecked) var handles = HandleCounts()
     @exclusivity(unchecked) var isScheduled = false
     @exclusivity(unchecked) var synchronization = DefaultsStore.Options.Synchronization.normal
+    // See Domain+Size.
+    @exclusivity(unchecked) var stored = FileSize()
+    @exclusivity(unchecked) var frozenGrowth = FileSize()
+    @exclusivity(unchecked) var growth = FileSize()
+    @exclusivity(unchecked) var countsExactly = false
+    /// The format of a single value's row; nil where all of them are one file.
+    let rowFormat: PropertyListFormat?
     @exclusivity(unchecked) var recovers: Bool
     /// Why what is stored could not be read when it was looked at last, which was told as an event.
     @exclusivity(unchecked) var unreadable: DefaultsError?
@@ -64,6 +71,7 @@ final class Domain: @unchecked Sendable {
         borrowedBase = Unmanaged.passUnretained(base.document)
         rules = ValueRules(format: engine.format)
         recovers = engine.recovers
+        rowFormat = engine.rowFormat
         engine.report = { [weak self] event in self?.tell(event) }
         if case .replaced(let list) = try engine.refresh(over: base, until: deadline) { base = list }
         // Observers do not run in an initialiser.
@@ -71,6 +79,7 @@ final class Domain: @unchecked Sendable {
         refusal = engine.refusal
         isRefused = refusal != nil
         rules.format = engine.format
+        countStored()
     }
 
     func tell(_ event: DefaultsEvent) {
@@ -229,6 +238,12 @@ extension Domain {
             lock.unlock()
             return false
         }
+        guard case .set(let value) = entry, let growth = quickGrowth(setting: value, key),
+            handle.limits.admit(growth, to: size)
+        else {
+            lock.unlock()
+            return false
+        }
         // A key that stands there has been looked at before.
         let isReplaced = borrowedDelta._withUnsafeGuaranteedRef { $0.exchangeRecent(&entry, for: key) }
         guard isReplaced || isUTF8 && !hasControl(key) else {
@@ -236,6 +251,7 @@ extension Domain {
             return false
         }
         if !isReplaced { borrowedDelta._withUnsafeGuaranteedRef { $0.set(entry, for: key) } }
+        self.growth += growth
         let consequence = noteChange(of: key)
         lock.unlock()
         if consequence != .none { try carryOut(consequence, for: handle) }
@@ -247,14 +263,14 @@ extension Domain {
         _ value: PropertyList, _ key: UnsafeBufferPointer<UInt8>, _ handle: HandleState
     ) throws(DefaultsError) {
         let own = value.isWholeDocument ? value : value.compacted()
-        lock.lock()
-        if let refusal {
-            lock.unlock()
-            throw refusal
+        let consequence = try lock.withLock { () throws(DefaultsError) in
+            if let refusal { throw refusal }
+            let target = self.target
+            let growth = size(of: own, key) - size(of: key, in: target)
+            try count(growth, in: target, handle, at: [.key(String(decoding: key, as: UTF8.self))])
+            target.set(own, for: key)
+            return noteChange(of: key)
         }
-        target.set(own, for: key)
-        let consequence = noteChange(of: key)
-        lock.unlock()
         try carryOut(consequence, for: handle)
     }
 
@@ -266,7 +282,11 @@ extension Domain {
             throw refusal
         }
         let isThere = holds(key)
-        if isThere { target.remove(key) }
+        if isThere {
+            let target = self.target
+            note(FileSize() - size(of: key, in: target), in: target)
+            target.remove(key)
+        }
         let consequence = isThere ? noteChange(of: key) : .none
         lock.unlock()
         try carryOut(consequence, for: handle)

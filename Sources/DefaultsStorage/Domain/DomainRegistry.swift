@@ -119,6 +119,9 @@ extension Domain {
             if let delta { try? inherited.settle(delta) }
         }
         settled = inherited.isEmpty ? nil : inherited
+        stored += frozenGrowth + growth
+        frozenGrowth = FileSize()
+        growth = FileSize()
         frozen = nil
         delta = Delta()
         open = nil

@@ -1,8 +1,11 @@
 internal import Glibc
+internal import PropertyLists
 
 /// The transaction that is open on a domain, and whose thread it is. Guarded by the domain's lock.
 final class OpenTransaction {
     let delta = Delta()
+    /// What the changes add to the store's size.
+    var growth = FileSize()
     let thread = pthread_self()
     /// How many more transactions than one have begun and not ended: nested ones join.
     var depth = 1

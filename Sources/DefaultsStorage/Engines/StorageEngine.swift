@@ -22,6 +22,8 @@ enum CommitOutcome {
 protocol StorageEngine: AnyObject, Sendable {
     /// The format whose rules values keep, and in which they are written.
     var format: PropertyListFormat { get }
+    /// The format of a single value's row; nil where all of them are one file of ``format``.
+    var rowFormat: PropertyListFormat? { get }
     /// Whether other processes may write what is stored.
     var isShared: Bool { get }
     /// Where to look for changes of others; nil for nowhere.
@@ -65,6 +67,7 @@ extension StorageEngine {
         set {}
     }
     var unreadable: DefaultsError? { nil }
+    var rowFormat: PropertyListFormat? { nil }
     var isBackedUp: Bool { true }
 
     var synchronization: DefaultsStore.Options.Synchronization {
@@ -88,6 +91,9 @@ public enum DefaultsEvent: Sendable, Hashable {
     case unrecoverable(DefaultsError)
     /// A property-list store has outgrown its file: every durable write costs its size. SQLite would not.
     case outgrown(file: String, keys: Int, bytes: Int)
+    /// A store was opened that is beyond the handle's limits already, as one of another program may be: every change is
+    /// ``DefaultsError/Code/limitExceeded`` but those that do not make it larger.
+    case overLimit(file: String, nodes: Int, bytes: Int)
     /// Another process held the store's lock, for this many nanoseconds.
     case lockWaited(nanoseconds: Int64)
     /// Members of the folder's group may replace the store's files.

@@ -16,6 +16,8 @@ extension DefaultsStore {
         var options = Options()
         options.isReadOnly = isReadOnly || access == .readOnly
         options.timeout = state.timeout
+        options.maximumBytes = state.limits.bytes
+        options.maximumNodes = state.limits.nodes
         options.durability = durability
         options.validation = validation
         options.schema = schema

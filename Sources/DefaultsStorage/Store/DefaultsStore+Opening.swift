@@ -92,9 +92,11 @@ extension DefaultsStore {
     private static func engine(_ folder: StoreFolder, _ options: Options) throws(DefaultsError) -> any StorageEngine {
         let isDatabase = folder.fileName.hasSuffix(".sqlite") || folder.fileName.hasSuffix(".db")
         if options.engine == .sqlite || (options.engine == .automatic && isDatabase) {
-            return try SQLiteEngine(folder, format: options.format, isReadOnly: options.isReadOnly)
+            return try SQLiteEngine(
+                folder, format: options.format, isReadOnly: options.isReadOnly, limits: options.limits)
         }
-        return try PropertyListFileEngine(folder, format: options.format, isReadOnly: options.isReadOnly)
+        return try PropertyListFileEngine(
+            folder, format: options.format, isReadOnly: options.isReadOnly, limits: options.limits)
     }
 
     private static func baseLayers(_ options: Options) throws(DefaultsError) -> SearchLayers {

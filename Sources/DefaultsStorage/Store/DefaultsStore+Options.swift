@@ -65,6 +65,12 @@ extension DefaultsStore {
         public var isReadOnly = false
         /// How long a call may wait for another process or thread that has the store locked.
         public var timeout = Duration.seconds(10)
+        /// How many bytes the store's file may have: a change that could make it more is
+        /// ``DefaultsError/Code/limitExceeded``, while what makes it smaller is always possible. Counted as the bytes
+        /// that the file's format takes at most, for a database as the values' bytes.
+        public var maximumBytes = 256 << 20
+        /// How many values and keys the store may have, counted at every depth; as ``maximumBytes``.
+        public var maximumNodes = 1 << 24
         /// Called before each change; what it throws is reported as ``DefaultsError/Code/refused``.
         public var validation: Validation?
         /// What the values of top-level keys have to be; KVCodable makes one of a declared type.
@@ -76,4 +82,8 @@ extension DefaultsStore {
         /// schema.
         public init() {}
     }
+}
+
+extension DefaultsStore.Options {
+    var limits: StoreLimits { StoreLimits(bytes: max(maximumBytes, 0), nodes: max(maximumNodes, 0)) }
 }

@@ -42,7 +42,7 @@ public final class DefaultsStore: @unchecked Sendable {
         isReadOnly = options.isReadOnly
         validation = options.validation
         schema = options.schema
-        state = HandleState(timeout: options.timeout)
+        state = HandleState(timeout: options.timeout, limits: options.limits)
         setsFreely =
             !options.isReadOnly && options.validation == nil && options.schema == nil && layers.managed == nil
         hasUpperLayers = layers.hasUpper
@@ -51,6 +51,14 @@ public final class DefaultsStore: @unchecked Sendable {
             domain.handles.add(durability)
             if options.synchronization == .full, !isReadOnly { domain.synchronization = .full }
         }
+        tellOfSize()
+    }
+
+    /// Says where the store is beyond the handle's limits already.
+    private func tellOfSize() {
+        let size = domain.lock.withLock { domain.size }
+        guard !isReadOnly, let file, size.bytes > state.limits.bytes || size.nodes > state.limits.nodes else { return }
+        domain.tell(.overLimit(file: file, nodes: size.nodes, bytes: size.bytes))
     }
 
     deinit { try? close() }
@@ -77,11 +85,15 @@ public final class DefaultsStore: @unchecked Sendable {
 /// What the domain has to know of a handle. What changes is guarded by the domain's lock.
 final class HandleState {
     let timeout: Duration
+    let limits: StoreLimits
     @exclusivity(unchecked) var registered = emptyDictionary
     @exclusivity(unchecked) var isClosed = false
     @exclusivity(unchecked) var watches: WatchList?
 
-    init(timeout: Duration) { self.timeout = timeout }
+    init(timeout: Duration, limits: StoreLimits) {
+        self.timeout = timeout
+        self.limits = limits
+    }
 
     /// Until when a call that begins now may wait.
     var deadline: Deadline { .after(timeout) }

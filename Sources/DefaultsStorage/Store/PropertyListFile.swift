@@ -37,7 +37,8 @@ public enum PropertyListFile {
     ///   cannot be written, or something else stands in its place. That, or the old file, is untouched then.
     public static func write(_ list: PropertyList, to path: String, as format: PropertyListFormat) throws {
         let bytes = try list.serialized(as: format)
-        let engine = try PropertyListFileEngine(StoreFolder.open(path), format: format, isReadOnly: false)
+        let engine = try PropertyListFileEngine(
+            StoreFolder.open(path), format: format, isReadOnly: false, limits: DefaultsStore.Options().limits)
         if let refusal = engine.refusal { throw refusal }
         // The whole content is given: there is nothing of the old file that could be lost.
         engine.isChecking = false

@@ -21,6 +21,8 @@ private func options(
     options.onCorruption = try corruption(copy.on_corruption)
     options.searchesGlobalDomain = copy.without_global_domain == 0
     if copy.sqlite_normal != 0 { options.synchronization = .normal }
+    if copy.max_bytes > 0 { options.maximumBytes = Int(clamping: copy.max_bytes) }
+    if copy.max_nodes > 0 { options.maximumNodes = Int(clamping: copy.max_nodes) }
     guard copy.timeout >= 0 else { throw .invalidArgument("Expected a timeout from 0, found \(copy.timeout)") }
     if copy.timeout > 0 { options.timeout = .seconds(min(copy.timeout, 1e9)) }
     if copy.managed_file.length > 0 { options.managedFile = try copy.managed_file.string("managed_file") }

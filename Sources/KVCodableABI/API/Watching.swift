@@ -86,6 +86,8 @@ private func described(_ event: DefaultsEvent) -> (kv_event, String) {
     case .unrecoverable(let error): (KV_EVENT_UNRECOVERABLE, error.description)
     case .outgrown(let file, let keys, let bytes):
         (KV_EVENT_OUTGROWN, "\(file) has \(keys) keys and \(bytes) bytes, which every durable write costs")
+    case .overLimit(let file, let nodes, let bytes):
+        (KV_EVENT_OVER_LIMIT, "\(file) has \(nodes) values and keys and up to \(bytes) bytes, more than it may grow to")
     case .lockWaited(let nanoseconds):
         (KV_EVENT_LOCK_WAITED, "The store was locked for \(nanoseconds / 1_000_000) ms")
     case .groupWritableFolder(let folder): (KV_EVENT_GROUP_WRITABLE, "The group may write to \(folder)")

@@ -221,6 +221,49 @@ func watch(_ file: String, key: String, last: Int64) throws {
     watch.cancel()
 }
 
+/// Sets values near small limits, and says what it holds in the end.
+func stuff(_ file: String, seed: UInt64, format: String) throws {
+    var options = DefaultsStore.Options()
+    options.format = format == "binary" ? .binary : .xml
+    options.maximumBytes = 20_000
+    options.maximumNodes = 300
+    let store = try DefaultsStore.open(path: file, options: options)
+    var state = seed | 1
+    func random(_ count: Int) -> Int {
+        state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+        return Int((state >> 33) % UInt64(count))
+    }
+    var refused = 0
+    for _ in 0..<200 {
+        let key = "key \(random(6)) <&>"
+        let size = random(7000)
+        do {
+            switch random(6) {
+            case 0: try store.set(PropertyList(any: String(repeating: "<&ü", count: size / 3)), at: [.key(key)])
+            case 1: try store.set(PropertyList(any: [Int](repeating: size, count: size / 30)), at: [.key(key)])
+            case 2: try store.set(PropertyList(any: ["same", "same", "same"]), at: [.key(key), .key("\(size)")])
+            case 3: _ = try store.remove(at: [.key(key)])
+            case 4: try store.set(PropertyList(any: [String(repeating: "k", count: size): [[[true]]]]), at: [.key(key)])
+            default: try store.sync()
+            }
+        } catch let error as DefaultsError where error.code == .limitExceeded {
+            refused += 1
+        } catch let error as DefaultsError where error.code == .pathMismatch {
+            // A string stands there.
+        }
+    }
+    let held = digest(try store.snapshot().serialized(as: .binary))
+    try store.close()
+    say("\(refused > 0) \(held)")
+}
+
+/// Says what a store holds, in short.
+func show(_ file: String) throws { say(digest(try openStore(file, .manual).snapshot().serialized(as: .binary))) }
+
+func digest(_ bytes: [UInt8]) -> String {
+    "\(bytes.count) \(bytes.reduce(UInt64(14_695_981_039_346_656_037)) { ($0 ^ UInt64($1)) &* 1_099_511_628_211 })"
+}
+
 /// Writes a number, waits for a line on standard input, sets another number if that says so, and leaves.
 func strand(_ file: String, durability: DefaultsDurability) throws {
     let store = try openStore(file, durability)
@@ -286,6 +329,8 @@ do {
     case "leave-inside": try leaveInside(file)
     case "retry": try retry(file, filler: argument(3))
     case "leave": try leave(file)
+    case "stuff": try stuff(file, seed: UInt64(argument(3)) ?? 1, format: argument(4))
+    case "show": try show(file)
     case "strand": try strand(file, durability: argument(3) == "manual" ? .manual : .coalesced)
     case "watch": try watch(file, key: argument(3), last: Int64(argument(4)) ?? 0)
     case "fill": try fill(file, filler: argument(3))

@@ -72,6 +72,9 @@ extension PropertyListFileEngine {
             throw DefaultsError.noFile(file.path)
         }
         let stamp = FileStamp(status)
+        guard stamp.size <= limits.readableFile else {
+            return .unreadable(limits.tooLarge(stamp.size, file: file.path), stamp)
+        }
         let bytes = try file.readToEnd()
         guard try FileStamp(file.status()) == stamp else {
             return .unreadable(DefaultsError(.corrupt, "The file changed while it was read", file: file.path), stamp)
@@ -85,7 +88,7 @@ extension PropertyListFileEngine {
     private func parse(_ bytes: [UInt8], _ stamp: FileStamp, file: String) throws(DefaultsError) -> Reading {
         let parsed: (list: PropertyList, format: PropertyListFormat)
         do throws(PropertyListError) {
-            parsed = try PropertyList.parse(bytes)
+            parsed = try PropertyList.parse(bytes, limits: limits.reading)
         } catch {
             var unreadable = DefaultsError(error, file: file)
             // What a property list cannot hold is damage in its file; a limit never is.

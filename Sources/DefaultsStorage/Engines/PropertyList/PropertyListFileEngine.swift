@@ -13,6 +13,7 @@ final class PropertyListFileEngine: StorageEngine, @unchecked Sendable {
     var format: PropertyListFormat
     var refusal: DefaultsError?
     let isReadOnly: Bool
+    let limits: StoreLimits
     var isShared: Bool { true }
     var watchedFolder: StoreFolder? { folder }
 
@@ -34,10 +35,13 @@ final class PropertyListFileEngine: StorageEngine, @unchecked Sendable {
     /// Whether a damaged file could not be moved away: the backup is what there is, and nothing is written.
     var isUnrecoverable = false
 
-    init(_ folder: StoreFolder, format: PropertyListFormat, isReadOnly: Bool) throws(DefaultsError) {
+    init(
+        _ folder: StoreFolder, format: PropertyListFormat, isReadOnly: Bool, limits: StoreLimits
+    ) throws(DefaultsError) {
         self.folder = folder
         self.format = format
         self.isReadOnly = isReadOnly
+        self.limits = limits
         refusal = try folder.refusal(isReadOnly: isReadOnly)
     }
 
@@ -90,6 +94,8 @@ final class PropertyListFileEngine: StorageEngine, @unchecked Sendable {
         let bytes = try DefaultsError.translating(file: folder.path) { () throws(PropertyListError) in
             try document.serialized(as: format)
         }
+        // What could not be read again, as after others made a store grow that was too large already.
+        guard bytes.count <= limits.readableFile else { throw limits.tooLarge(bytes.count, file: folder.path) }
         stamp = try replaceFile(with: bytes)
         stampIsRecent = false
         hasLoaded = true

@@ -134,12 +134,14 @@ final class SQLiteConnection: @unchecked Sendable {
     }
 
     /// The value in a column; nil for NULL.
-    func value(_ statement: OpaquePointer, _ column: Int32) throws(DefaultsError) -> PropertyList? {
+    func value(
+        _ statement: OpaquePointer, _ column: Int32, _ limits: PropertyListLimits
+    ) throws(DefaultsError) -> PropertyList? {
         if sqlite.column_type(statement, column) == SQLITE_NULL { return nil }
         let bytes = blob(statement, column)
         let file = path
         return try DefaultsError.translating(file: file) { () throws(PropertyListError) in
-            try PropertyList.parse(bytes, as: .binary).list
+            try PropertyList.parse(bytes, as: .binary, limits: limits).list
         }
     }
 

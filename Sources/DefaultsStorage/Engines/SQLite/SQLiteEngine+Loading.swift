@@ -1,3 +1,4 @@
+internal import Glibc
 internal import PropertyLists
 
 extension SQLiteEngine {
@@ -51,6 +52,7 @@ extension SQLiteEngine {
         let statement = try connection.prepare(query)
         defer { connection.finalize(statement) }
         if isFirst {
+            try checkSize(connection)
             let list = try whole(connection, statement)
             revision = try connection.integer("SELECT coalesce(max(revision), 0) FROM defaults")
             return .replaced(list)
@@ -58,11 +60,19 @@ extension SQLiteEngine {
         var newest = revision
         var changes: [(key: String, value: PropertyList?)] = []
         try connection.run(statement) { () throws(DefaultsError) in
-            changes.append((connection.key(statement, 0), try connection.value(statement, 1)))
+            changes.append((connection.key(statement, 0), try connection.value(statement, 1, limits.reading)))
             newest = max(newest, connection.integer(statement, 2))
         }
         revision = newest
         return changes.isEmpty ? .unchanged : .changed(changes)
+    }
+
+    /// - Throws: ``DefaultsError/Code/limitExceeded``, before anything is loaded, where the rows are more than may be
+    ///   read. The file may be larger than its rows.
+    private func checkSize(_ connection: SQLiteConnection) throws(DefaultsError) {
+        guard try folder.status(of: folder.fileName)?.st_size ?? 0 > limits.readableFile else { return }
+        let size = try connection.integer("SELECT sum(length(value)) FROM defaults")
+        if size > limits.readableFile { throw limits.tooLarge(Int(size), file: folder.path) }
     }
 
     /// The whole dictionary, put together row by row: the rows come in the order of their keys.
@@ -77,7 +87,7 @@ extension SQLiteEngine {
             let value = connection.blob(statement, 1)
             do throws(PropertyListError) {
                 try builder.key(utf8: key)
-                try builder.append(try PropertyList.parse(value, as: .binary).list)
+                try builder.append(try PropertyList.parse(value, as: .binary, limits: limits.reading).list)
             } catch {
                 throw DefaultsError(error, file: file)
             }

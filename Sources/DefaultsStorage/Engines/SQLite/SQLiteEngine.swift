@@ -13,6 +13,8 @@ final class SQLiteEngine: StorageEngine, @unchecked Sendable {
     let folder: StoreFolder
     let format: PropertyListFormat
     let isReadOnly: Bool
+    let limits: StoreLimits
+    var rowFormat: PropertyListFormat? { .binary }
     var report: (@Sendable (DefaultsEvent) -> Void)?
     private(set) var refusal: DefaultsError?
     var watchedFolder: StoreFolder? { folder }
@@ -30,10 +32,13 @@ final class SQLiteEngine: StorageEngine, @unchecked Sendable {
     /// What the connection was told; nil for nothing yet.
     private var appliedSynchronization: DefaultsStore.Options.Synchronization?
 
-    init(_ folder: StoreFolder, format: PropertyListFormat, isReadOnly: Bool) throws(DefaultsError) {
+    init(
+        _ folder: StoreFolder, format: PropertyListFormat, isReadOnly: Bool, limits: StoreLimits
+    ) throws(DefaultsError) {
         self.folder = folder
         self.format = format
         self.isReadOnly = isReadOnly
+        self.limits = limits
         refusal = try folder.refusal(isReadOnly: isReadOnly)
         // WAL's shared memory does not work between machines.
         if Self.isNetwork(cs_file_system_type(folder.descriptor.number)) {

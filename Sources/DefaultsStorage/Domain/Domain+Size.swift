@@ -1,0 +1,207 @@
+internal import PropertyLists
+
+/// What a store may grow to.
+struct StoreLimits: Sendable, Hashable {
+    var bytes: Int
+    var nodes: Int
+
+    /// The largest file that is read: so much above the limit of what is written, for files of programs with other
+    /// limits, or none.
+    var readableFile: Int {
+        let (sum, overflow) = bytes.addingReportingOverflow(768 << 20)
+        return overflow ? .max : sum
+    }
+
+    /// What reading a file or a row of it may come to.
+    var reading: PropertyListLimits { PropertyListLimits(expandedBytes: readableFile) }
+
+    /// Whether a store that has `size` may grow by `growth`: whatever does not grow may change.
+    @inline(__always)
+    func admit(_ growth: FileSize, to size: FileSize) -> Bool {
+        (growth.bytes <= 0 || size.bytes &+ growth.bytes <= bytes)
+            && (growth.nodes <= 0 || size.nodes &+ growth.nodes <= nodes)
+    }
+}
+
+/// The size of what is stored and of the changes over it, which is counted with each change. All with the lock held.
+///
+/// `stored` is the size of base and settled changes, `frozenGrowth` and `growth` what the frozen and the other changes
+/// add to what lies below each, at most; a transaction counts its own. A look at what a change replaces takes time in a
+/// large store: as long as the sum is within the limits without it, it is left out, and before anything is refused the
+/// changes are counted exactly, once for each delta.
+extension Domain {
+    /// How values are laid out in the file.
+    @inline(__always) var sizeFormat: PropertyListFormat { rowFormat ?? rules.format }
+
+    /// The size of everything, as it may be after a commit of what is open.
+    @inline(__always)
+    var size: FileSize {
+        var sum = stored + frozenGrowth + growth
+        if let open {
+            sum +=
+                isInTransaction
+                ? open.growth : FileSize(nodes: max(open.growth.nodes, 0), bytes: max(open.growth.bytes, 0))
+        }
+        return sum
+    }
+
+    /// The size of a key and its value.
+    @inline(__always)
+    func size(of value: PropertyList, _ key: UnsafeBufferPointer<UInt8>) -> FileSize {
+        let format = sizeFormat
+        return FileSize(ofKey: key, as: format, depth: 1) + value.fileSize(as: format, depth: 1)
+    }
+
+    /// The size of a key and its value as it stands below `target`'s changes or in them; nothing where there is none.
+    @inline(__always)
+    func size(of key: UnsafeBufferPointer<UInt8>, in target: Delta) -> FileSize {
+        if let index = target.find(key) { return size(of: target, at: index, key) }
+        return sizeBelow(key)
+    }
+
+    private func sizeBelow(_ key: UnsafeBufferPointer<UInt8>) -> FileSize {
+        if let frozen, let index = frozen.find(key) { return size(of: frozen, at: index, key) }
+        return sizeStored(key)
+    }
+
+    private func sizeStored(_ key: UnsafeBufferPointer<UInt8>) -> FileSize {
+        if let settled, let index = settled.find(key) { return size(of: settled, at: index, key) }
+        return base[utf8: key].map { size(of: $0, key) } ?? FileSize()
+    }
+
+    private func size(of delta: Delta, at index: Int, _ key: UnsafeBufferPointer<UInt8>) -> FileSize {
+        switch delta.entries[index] {
+        case .set(let value): size(of: value, key)
+        case .removed: FileSize()
+        // What cannot be put together is counted when it can.
+        case .edited(let edited): (try? edited.part?.materialised()).map { size(of: $0, key) } ?? FileSize()
+        }
+    }
+
+    /// What setting a key to `value` adds, at most, without a look at what is stored; nil where that has to be looked
+    /// at.
+    @inline(__always)
+    func quickGrowth(setting value: PropertyList, _ key: UnsafeBufferPointer<UInt8>) -> FileSize? {
+        let new = size(of: value, key)
+        if let index = delta.findInPlace(key) { return new - size(of: delta, at: index, key) }
+        return countsExactly ? nil : new
+    }
+
+    // MARK: - Changes
+
+    /// Counts a change of `target`, which is made behind it; an error where the store would pass the handle's limits.
+    func count(
+        _ change: FileSize, in target: Delta, _ handle: HandleState, at path: @autoclosure () -> PropertyListPath
+    ) throws(DefaultsError) {
+        if !handle.limits.admit(change, to: size) {
+            if !countsExactly { countChanges() }
+            countsExactly = true
+            guard handle.limits.admit(change, to: size) else {
+                throw handle.limits.error(change, to: size, at: path(), file: file)
+            }
+        }
+        note(change, in: target)
+    }
+
+    @inline(__always)
+    func note(_ change: FileSize, in target: Delta) {
+        if target === delta { growth += change } else { open?.growth += change }
+    }
+
+    /// What setting the value at `path` inside the value of a key adds.
+    func growth(
+        setting value: PropertyList, at path: PropertyListPath, of key: UnsafeBufferPointer<UInt8>, in target: Delta
+    ) throws(PropertyListError) -> FileSize {
+        let format = sizeFormat
+        var result = value.fileSize(as: format, depth: 1 + path.steps.count)
+        let (old, reached) = try find(path, of: key, in: target)
+        if let old { return result - old.fileSize(as: format, depth: 1 + path.steps.count) }
+        if reached < 0 { result += FileSize(ofKey: key, as: format, depth: 1) }
+        for index in max(reached, 0)..<path.steps.count {
+            if index > reached { result += FileSize(ofContainerAs: format, depth: 1 + index) }
+            result += keySize(path.steps[index], depth: 2 + index)
+        }
+        return result
+    }
+
+    /// What removing what stands at `path` inside the value of a key adds: less than nothing.
+    func growth(
+        removing path: PropertyListPath, of key: UnsafeBufferPointer<UInt8>, in target: Delta
+    ) throws(PropertyListError) -> FileSize {
+        guard let old = try find(path, of: key, in: target).value, let last = path.steps.last else { return FileSize() }
+        let depth = 1 + path.steps.count
+        return FileSize() - old.fileSize(as: sizeFormat, depth: depth) - keySize(last, depth: depth)
+    }
+
+    private func keySize(_ step: PropertyListPath.Step, depth: Int) -> FileSize {
+        guard case .key(let key) = step else { return FileSize() }
+        return key.withBytes { FileSize(ofKey: $0.bindMemory(to: UInt8.self), as: sizeFormat, depth: depth) }
+    }
+
+    /// The value at `path` inside the value of a key; where there is none, how many of the steps lead to something, -1
+    /// where the key has no value.
+    private func find(
+        _ path: PropertyListPath, of key: UnsafeBufferPointer<UInt8>, in target: Delta
+    ) throws(PropertyListError) -> (value: PropertyList?, reached: Int) {
+        let part: Part?
+        if let index = target.find(key) {
+            part = target.entries[index].part
+        } else if let frozen, let index = frozen.find(key) {
+            part = frozen.entries[index].part
+        } else {
+            part = try below(key).map { .whole($0) }
+        }
+        guard let part else { return (nil, -1) }
+        let reached = part.reach(of: path.steps[...])
+        return (reached == path.steps.count ? try part.value(at: path.steps[...]) : nil, reached)
+    }
+
+    // MARK: - Counting anew
+
+    /// What `changes` add to what is stored.
+    func growth(of changes: Delta) -> FileSize {
+        growth(of: changes) { sizeStored($0) }
+    }
+
+    private func growth(of changes: Delta, over old: (UnsafeBufferPointer<UInt8>) -> FileSize) -> FileSize {
+        var sum = FileSize()
+        for index in 0..<changes.entries.count {
+            sum += changes.entries.withKey(at: index) { size(of: changes, at: index, $0) - old($0) }
+        }
+        return sum
+    }
+
+    /// Counts the changes that are not written, when what lies below them is another.
+    func countChanges() {
+        frozenGrowth = frozen.map { growth(of: $0) } ?? FileSize()
+        growth = growth(of: delta) { sizeBelow($0) }
+        if let open { open.growth = growth(of: open.delta) { sizeBelow($0) } }
+    }
+
+    /// Counts what is stored, and the changes over it.
+    func countStored() {
+        stored = FileSize.frame + base.fileSize(as: sizeFormat, depth: 0)
+        if let settled {
+            stored += growth(of: settled) { key in base[utf8: key].map { size(of: $0, key) } ?? FileSize() }
+        }
+        countChanges()
+    }
+}
+
+extension StoreLimits {
+    /// The error of a file that is not read, or not written since it would not be read.
+    func tooLarge(_ size: Int, file: String) -> DefaultsError {
+        DefaultsError(.limitExceeded, "Expected a file of at most \(readableFile) bytes, found \(size)", file: file)
+    }
+
+    fileprivate func error(
+        _ change: FileSize, to size: FileSize, at path: PropertyListPath, file: String?
+    ) -> DefaultsError {
+        let sum = size + change
+        let message =
+            change.bytes > 0 && sum.bytes > bytes
+            ? "Expected a store of at most \(bytes) bytes, this would make it \(sum.bytes)"
+            : "Expected a store of at most \(nodes) values and keys, this would make it \(sum.nodes)"
+        return DefaultsError(.limitExceeded, message, at: path, file: file)
+    }
+}

@@ -1,0 +1,143 @@
+internal import CKVCodable
+
+/// How large a value is, and at most how large in a file: what a store's limits are about.
+///
+/// A sum over the parts of a value, so that a change is counted by what it puts in and takes away. What the writers put
+/// around each kind of value stands in ``XMLWriter``, ``JSONWriter`` and ``BinaryWriter``; a test holds that none writes
+/// more.
+package struct FileSize: Hashable, Sendable {
+    /// Values and keys.
+    package var nodes: Int
+    package var bytes: Int
+
+    package init(nodes: Int = 0, bytes: Int = 0) {
+        self.nodes = nodes
+        self.bytes = bytes
+    }
+
+    /// What stands around the root of a file.
+    package static let frame = FileSize(bytes: 256)
+
+    package static func + (left: FileSize, right: FileSize) -> FileSize {
+        FileSize(nodes: left.nodes &+ right.nodes, bytes: left.bytes &+ right.bytes)
+    }
+
+    package static func - (left: FileSize, right: FileSize) -> FileSize {
+        FileSize(nodes: left.nodes &- right.nodes, bytes: left.bytes &- right.bytes)
+    }
+
+    package static func += (left: inout FileSize, right: FileSize) { left = left + right }
+
+    /// Of a dictionary's key.
+    package init(ofKey key: UnsafeBufferPointer<UInt8>, as format: PropertyListFormat, depth: Int) {
+        let text = FileText(format).size(of: key)
+        self.init(nodes: 1, bytes: FileLayout(format).key &+ text &+ (format.isIndented ? 2 * depth : 0))
+    }
+
+    /// Of an array or dictionary without what is in it.
+    package init(ofContainerAs format: PropertyListFormat, depth: Int) {
+        self.init(nodes: 1, bytes: FileLayout(format).container &+ (format.isIndented ? 2 * depth : 0))
+    }
+}
+
+extension PropertyListFormat {
+    fileprivate var isIndented: Bool { self == .xml || self == .openStep }
+}
+
+extension PropertyList {
+    /// The value's size in a file of the format, where it stands in `depth` containers. Takes time in proportion to the
+    /// nodes and the text.
+    package func fileSize(as format: PropertyListFormat, depth: Int) -> FileSize {
+        let layout = FileLayout(format)
+        let text = FileText(format)
+        let span = node.span
+        var bytes = 0
+        // The sum of how many containers each node stands in.
+        var depths = span &* depth
+        for position in index..<(index &+ span) {
+            let node = document.nodes[position]
+            if node.isKey {
+                bytes &+= layout.key &+ text.size(of: document.buffer(of: node))
+                continue
+            }
+            switch node.kind {
+            case .string: bytes &+= layout.string &+ text.size(of: document.buffer(of: node))
+            case .data: bytes &+= layout.data(Int(node.count))
+            case .array, .dictionary:
+                bytes &+= layout.container
+                depths &+= node.span &- 1
+            case .integer: bytes &+= layout.integer(Int64(bitPattern: node.payload))
+            case .boolean: bytes &+= layout.boolean
+            case .date: bytes &+= layout.date
+            case .uid: bytes &+= layout.uid
+            default: bytes &+= layout.number
+            }
+        }
+        // The lines of a container's beginning and end; of everything else at most as many.
+        return FileSize(nodes: span, bytes: format.isIndented ? bytes &+ 2 &* depths : bytes)
+    }
+}
+
+/// What a writer puts around values of each kind, at most, besides the indentation.
+private struct FileLayout {
+    let key: Int
+    let string: Int
+    let number: Int
+    let boolean: Int
+    let date: Int
+    let uid: Int
+    let container: Int
+    private let format: PropertyListFormat
+
+    init(_ format: PropertyListFormat) {
+        self.format = format
+        switch format {
+        case .xml, .openStep:
+            (key, string, number, boolean, date, container) = (12, 18, 48, 9, 112, 17)
+            // Two lines more, each of them as deep as anything may stand.
+            uid = 72 + 2 * PropertyListLimits.maximumDepth
+        case .json: (key, string, number, boolean, date, uid, container) = (4, 4, 32, 6, 0, 0, 4)
+        // A marker with a length, a reference and an offset.
+        case .binary: (key, string, number, boolean, date, uid, container) = (24, 24, 24, 13, 24, 24, 24)
+        }
+    }
+
+    /// A digit takes more than 16/5 of a bit; a sign and the tags stand around them.
+    @inline(__always)
+    func integer(_ value: Int64) -> Int {
+        if format == .binary { return 24 }
+        let digits = (64 &- value.magnitude.leadingZeroBitCount) &* 5 / 16 &+ 1
+        return digits &+ (format == .json ? 2 : 21)
+    }
+
+    func data(_ count: Int) -> Int {
+        switch format {
+        // The shortest lines have nine bytes in twelve characters, eight tabs and the end.
+        case .xml, .openStep: 40 &+ (count &+ 8) / 9 &* 21
+        default: 24 &+ count
+        }
+    }
+}
+
+/// How many bytes text becomes.
+private struct FileText {
+    private let format: PropertyListFormat
+
+    init(_ format: PropertyListFormat) { self.format = format }
+
+    @inline(__always)
+    func size(of text: UnsafeBufferPointer<UInt8>) -> Int {
+        switch format {
+        case .xml, .openStep: text.count &+ 4 &* count(text) { $0 == 0x26 || $0 == 0x3C || $0 == 0x3E || $0 == 0x0D }
+        case .json: text.count &+ 5 &* count(text) { $0 < 0x20 || $0 == 0x22 || $0 == 0x5C }
+        case .binary: isASCII(UnsafeRawBufferPointer(text)) ? text.count : 2 &* text.count
+        }
+    }
+
+    @inline(__always)
+    private func count(_ text: UnsafeBufferPointer<UInt8>, _ isLonger: (UInt8) -> Bool) -> Int {
+        var count = 0
+        for byte in text { count &+= isLonger(byte) ? 1 : 0 }
+        return count
+    }
+}

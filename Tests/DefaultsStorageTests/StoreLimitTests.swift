@@ -1,0 +1,275 @@
+import DefaultsStorage
+import Foundation
+import PropertyLists
+import Testing
+
+/// What a store may grow to: the change that would pass it is refused, and whatever was accepted is read back.
+@Suite struct StoreLimitTests {
+    let folder: TemporaryFolder
+
+    init() throws { folder = try TemporaryFolder() }
+
+    /// Where a store is kept, and as what.
+    enum Place: CaseIterable {
+        case xml, binary, json, database
+
+        var name: String { self == .database ? "a.sqlite" : "a.plist" }
+        var format: PropertyListFormat { self == .binary ? .binary : self == .json ? .json : .xml }
+    }
+
+    private func open(_ place: Place, bytes: Int = 1 << 28, nodes: Int = 1 << 24) throws -> DefaultsStore {
+        try DefaultsStore.open(
+            path: folder.file(place.name),
+            options: options {
+                $0.format = place.format
+                $0.maximumBytes = bytes
+                $0.maximumNodes = nodes
+                $0.durability = .manual
+            })
+    }
+
+    private func text(_ count: Int) throws -> PropertyList { try list(String(repeating: "x", count: count)) }
+
+    /// How long a string can still be set.
+    private func room(_ store: DefaultsStore) throws -> Int {
+        var (least, most) = (0, 1 << 20)
+        while least < most {
+            let middle = (least + most + 1) / 2
+            do {
+                try store.set(text(middle), at: ["probe"])
+                least = middle
+            } catch let error as DefaultsError where error.code == .limitExceeded {
+                most = middle - 1
+            }
+        }
+        _ = try store.remove(at: ["probe"])
+        return least
+    }
+
+    // MARK: - Refusals
+
+    @Test("a change that would make the store too large is refused with its place, and nothing has changed")
+    func refuses() throws {
+        let store = try open(.xml, bytes: 1000)
+        try store.set(list(["b": "x"]), at: ["a"])
+        let before = try store.snapshot()
+        let long = try text(1000)
+        let message = "Expected a store of at most 1000 bytes, this would make it "
+        for path in [["c"], ["a"], ["a", "b"], ["a", "d"], ["e", "f", "g"]] as [PropertyListPath] {
+            let error = #expect(throws: DefaultsError.self) { try store.set(long, at: path) }
+            #expect(error?.code == .limitExceeded)
+            #expect(error?.path == path)
+            #expect(error?.file == folder.file("a.plist"))
+            #expect(error?.message.hasPrefix(message) == true)
+        }
+        #expect(throws: DefaultsError.self) { try store.set(list(["k": String(repeating: "x", count: 900)]), at: []) }
+        #expect(try store.snapshot() == before)
+        try store.sync()
+    }
+
+    @Test("a change that would make too many values and keys is refused")
+    func refusesNodes() throws {
+        let store = try open(.xml, nodes: 10)
+        try store.set(list([1, 2, 3, 4, 5]), at: ["a"])
+        let expected = DefaultsError(
+            .limitExceeded, "Expected a store of at most 10 values and keys, this would make it 12", at: ["b", "c"],
+            file: folder.file("a.plist"))
+        #expect(throws: expected) { try store.set(list(1), at: ["b", "c"]) }
+        try store.set(list(6), at: ["a", 5])
+        try store.set(list(7), at: ["a", 6])
+        #expect(throws: DefaultsError.self) { try store.set(list(8), at: ["a", 7]) }
+        #expect(try store.snapshot() == list(["a": [1, 2, 3, 4, 5, 6, 7]]))
+    }
+
+    @Test(
+        "in a transaction its own changes count, and a rolled back one leaves nothing behind", arguments: Place.allCases
+    )
+    func transactions(place: Place) throws {
+        let store = try open(place, bytes: 2000)
+        let before = try room(store)
+        try store.transaction { transaction in
+            try transaction.set(text(600), at: ["a"])
+            #expect(throws: DefaultsError.self) { try transaction.set(text(1600), at: ["b"]) }
+            _ = try transaction.remove(at: ["a"])
+            try transaction.set(text(1000), at: ["b"])
+        }
+        #expect(throws: CancellationError.self) {
+            try store.transaction { transaction in
+                try transaction.set(text(500), at: ["c"])
+                throw CancellationError()
+            }
+        }
+        #expect(try store.keys() == ["b"])
+        _ = try store.remove(at: ["b"])
+        #expect(try room(store) == before)
+    }
+
+    @Test("setting a key again and again counts what it holds, not what it held", arguments: Place.allCases)
+    func repeats(place: Place) throws {
+        let store = try open(place, bytes: 3000)
+        let before = try room(store)
+        for round in 0..<200 {
+            try store.set(text(1000), at: ["a"])
+            try store.set(text(500), at: ["b", "c"])
+            if round % 50 == 0 { try store.sync() }
+            if round % 70 == 0 { _ = try store.remove(at: ["b"]) }
+        }
+        _ = try store.remove(at: ["a"])
+        _ = try store.remove(at: ["b"])
+        #expect(try room(store) == before)
+    }
+
+    // MARK: - Beyond the limits
+
+    @Test("a store beyond its limits opens, says so, and may shrink", arguments: Place.allCases)
+    func beyond(place: Place) throws {
+        do {
+            let large = try open(place)
+            try large.set(text(3000), at: ["a"])
+            try large.set(list(["c": 1]), at: ["b"])
+            try large.close()
+        }
+        let store = try open(place, bytes: 2000)
+        let seen = Box<[DefaultsEvent]>([])
+        let watch = try store.watchEvents { event in seen.change { $0.append(event) } }
+        _ = try store.pump()
+        watch.cancel()
+        guard case .overLimit(folder.file(place.name), nodes: 7, let bytes)? = seen.value.first, bytes > 3000 else {
+            Issue.record("\(seen.value)")
+            return
+        }
+        #expect(throws: DefaultsError.self) { try store.set(list(1), at: ["c"]) }
+        #expect(throws: DefaultsError.self) { try store.set(list(1), at: ["b", "d"]) }
+        #expect(throws: DefaultsError.self) { try store.set(text(3001), at: ["a"]) }
+        try store.set(text(2990), at: ["a"])
+        try store.set(list(2), at: ["b", "c"])
+        try store.set(text(10), at: ["a"])
+        try store.set(list(1), at: ["c"])
+        try store.close()
+        #expect(try open(place).snapshot() == list(["a": "xxxxxxxxxx", "b": ["c": 2], "c": 1]))
+    }
+
+    @Test("a file in which 0.1.0 shared more than its reader took is opened and written")
+    func sharedByOlder() throws {
+        var limits = PropertyListLimits()
+        limits.sharedBytes = 1 << 40
+        var output = GrowableBuffer<UInt8>()
+        let content = try list(["a": [String](repeating: String(repeating: "x", count: 70_000), count: 1000)])
+        try content.write(as: .binary, to: &output, limits: limits)
+        #expect(throws: PropertyListError.self) { try PropertyList(parsing: Array(output.contents), as: .binary) }
+        try Data(Array(output.contents)).write(to: URL(fileURLWithPath: folder.file("a.plist")))
+        do {
+            let store = try open(.binary)
+            try store.set(list(1), at: ["b"])
+            try store.close()
+        }
+        #expect(try open(.binary).value(at: ["a"]) == content["a"])
+    }
+
+    @Test(
+        "a file that is too large is not read, and is no damage",
+        arguments: [DefaultsStore.Options.Corruption.error, .recover])
+    func tooLarge(corruption: DefaultsStore.Options.Corruption) throws {
+        try folder.write("{ \"a\": 1 }", to: "a.plist.bak")
+        try folder.write("", to: "a.plist")
+        let size = 1001 + (768 << 20)
+        truncate(folder.file("a.plist"), off_t(size))
+        let expected = DefaultsError(
+            .limitExceeded, "Expected a file of at most \(size - 1) bytes, found \(size)", file: folder.file("a.plist"))
+        #expect(throws: expected) {
+            try DefaultsStore.open(
+                path: folder.file("a.plist"),
+                options: options {
+                    $0.maximumBytes = (size - 1) - (768 << 20)
+                    $0.onCorruption = corruption
+                })
+        }
+        #expect(try folder.names() == ["a.plist", "a.plist.bak"])
+    }
+
+    @Test("a file that is too deep is a limit exceeded, and no damage")
+    func tooDeep() throws {
+        try folder.write("{ \"a\": 1 }", to: "a.plist.bak")
+        let deep = "{\"a\":" + String(repeating: "[", count: 600) + String(repeating: "]", count: 600) + "}"
+        try folder.write(deep, to: "a.plist")
+        let error = #expect(throws: DefaultsError.self) {
+            try DefaultsStore.open(path: folder.file("a.plist"), options: options { $0.onCorruption = .recover })
+        }
+        #expect(error?.code == .limitExceeded)
+        #expect(try folder.names() == ["a.plist", "a.plist.bak"])
+    }
+
+    // MARK: - What is accepted is read back
+
+    /// A value that comes near the limits, of a kind that the file can hold.
+    private func near(
+        _ random: inout SystemRandomNumberGenerator, _ place: Place, _ bytes: Int
+    ) throws -> PropertyList {
+        let size = Int.random(in: 0...(bytes / 3), using: &random)
+        switch Int.random(in: 0..<8, using: &random) {
+        case 0: return try list(String(repeating: "<&\"", count: size / 3))
+        case 1: return try list(String(repeating: "ü字", count: size / 3))
+        case 2: return try list([Int](repeating: 1 << 40, count: size / 20))
+        case 3: return try list([String](repeating: String(repeating: "s", count: 40), count: size / 40))
+        case 4: return try list([String(repeating: "k", count: size): true])
+        case 5:
+            let depth = [1, 20, 400, 508, 509, 510, 511, 512][Int.random(in: 0..<8, using: &random)]
+            let text = String(repeating: "[", count: depth) + String(repeating: "]", count: depth)
+            return try PropertyList(parsing: Array(text.utf8), as: .json)
+        case 6 where place != .json: return try list([UInt8](repeating: 1, count: size))
+        default: return try list(["a": ["b": ["c": size]], "d": [["e": -1], ["f": 0.1]]])
+        }
+    }
+
+    @Test(
+        "whatever set accepts is read back by who opens the store anew, and the count is the same",
+        arguments: Place.allCases)
+    func readsBack(place: Place) throws {
+        var random = SystemRandomNumberGenerator()
+        for round in 0..<12 {
+            let (bytes, nodes) = [(3000, 1 << 24), (30_000, 60), (600_000, 2000)][round % 3]
+            for name in try folder.names() { unlink(folder.file(name)) }
+            var refused = 0
+            let (content, left) = try {
+                let store = try open(place, bytes: bytes, nodes: nodes)
+                for _ in 0..<80 {
+                    let before = try store.snapshot()
+                    let keys = ["a", "b", "c", "d", "long key <&>"]
+                    let key = keys[Int.random(in: 0..<keys.count, using: &random)]
+                    do {
+                        switch Int.random(in: 0..<12, using: &random) {
+                        case 0: _ = try store.remove(at: [.key(key)])
+                        case 1: _ = try store.remove(at: [.key(key), .key("a")])
+                        case 2: try store.sync()
+                        case 3...5:
+                            try store.set(near(&random, place, bytes), at: [.key(key), .key("x"), .key("y")])
+                        case 6:
+                            try store.transaction { transaction in
+                                try transaction.set(near(&random, place, bytes), at: [.key(key)])
+                                try transaction.set(near(&random, place, bytes), at: [.key("a"), .key("t")])
+                            }
+                        default: try store.set(near(&random, place, bytes), at: [.key(key)])
+                        }
+                    } catch let error as DefaultsError where error.code == .limitExceeded {
+                        refused += 1
+                        #expect(try store.snapshot() == before)
+                    } catch let error as DefaultsError where error.code == .pathMismatch {
+                        #expect(try store.snapshot() == before)
+                    }
+                }
+                try store.sync()
+                let (content, left) = (try store.snapshot(), try room(store))
+                try store.close()
+                return (content, left)
+            }()
+            let again = try open(place, bytes: bytes, nodes: nodes)
+            #expect(try again.snapshot() == content)
+            #expect(try room(again) == left)
+            #expect(refused > 0)
+            if place != .database {
+                let size = try FileManager.default.attributesOfItem(atPath: folder.file(place.name))[.size] as? Int
+                #expect(size ?? .max <= bytes)
+            }
+        }
+    }
+}
