@@ -59,4 +59,24 @@ import Testing
         ]
         #expect(try store.snapshot() == list(["a": expected]))
     }
+
+    @Test(
+        "what was set or removed as a whole stays so under changes by path", arguments: [true, false], [true, false])
+    func replaces(isSet: Bool, isApart: Bool) throws {
+        let store = try open(["a": ["x": 0, "old": 1]])
+        if isSet { try store.set(list(["x": 1]), at: ["a"]) } else { #expect(try store.remove(at: ["a"])) }
+        // Apart: the change by path lies over what a transaction has set aside.
+        let transaction = isApart ? try store.beginTransaction() : nil
+        let done = DispatchSemaphore(value: 0)
+        Thread.detachNewThread {
+            try? store.set(PropertyList(any: 2), at: ["a", "y"])
+            done.signal()
+        }
+        done.wait()
+        transaction?.rollback()
+        try write(["a": ["x": 9, "theirs": 1], "b": 1])
+        try store.sync()
+        let expected: [String: Any] = isSet ? ["x": 1, "y": 2] : ["y": 2]
+        #expect(try store.snapshot() == list(["a": expected, "b": 1]))
+    }
 }

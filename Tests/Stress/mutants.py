@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Puts small faults into the code, one after the other, and lists those that no test sees.
 
-    mutants.py [--part store|lua] [--every N] [--jobs 1|2] [--file TEXT] [--again] [--fresh] [--list]
+    mutants.py [--part store|lua] [--every N] [--jobs 1|2] [--file TEXT] [--without SUITES] [--again] [--fresh] [--list]
 
 The faults are made mechanically: a statement left out, the error of a call swallowed, a condition inverted, a bound
 moved by one, a binding that finds nothing, two lists joined the other way round. All of a part are written at once into
@@ -11,7 +11,7 @@ reaches, and after that for each fault the suites that reach it, the quickest fi
 has failed.
 
 What is known is in build/mutants/PART/results.jsonl, and is not tried again: a run that was stopped goes on. --again
-tries those that nothing had seen; --fresh makes the copy anew, which a changed test or line needs (results stay); --every
+tries those that nothing had seen (as after a run --without what takes long); --fresh makes the copy anew, which a changed test or line needs (results stay); --every
 takes a sample. Faults that mutants.txt explains are not listed again. Ends with the counts. Not part of `make stress`:
 a part takes one or two hours.
 """
@@ -167,8 +167,9 @@ class Part:
         lines = (json.loads(line) for line in self.results_file.read_text().splitlines())
         return {line["key"]: line for line in lines}
 
-    def judge_all(self, mutants, baseline, jobs):
-        suites = sorted(self.setup.suites(self.tree), key=lambda suite: baseline[suite.name]["seconds"])
+    def judge_all(self, mutants, baseline, jobs, without):
+        suites = [suite for suite in self.setup.suites(self.tree) if suite.name not in without]
+        suites.sort(key=lambda suite: baseline[suite.name]["seconds"])
         for entry in baseline.values():
             entry["reached"] = set(entry["reached"])
         reached = set().union(*(entry["reached"] for entry in baseline.values()))
@@ -259,7 +260,8 @@ def main():
     parser.add_argument("--part", choices=sorted(PARTS), action="append")
     parser.add_argument("--every", type=int, default=1)
     parser.add_argument("--jobs", type=int, choices=(1, 2), default=1)
-    parser.add_argument("--file", default="")
+    parser.add_argument("--file", default="", help="a pattern of their names")
+    parser.add_argument("--without", default="", help="suites to leave out, with commas between them")
     parser.add_argument("--again", action="store_true")
     parser.add_argument("--fresh", action="store_true")
     parser.add_argument("--list", action="store_true")
@@ -278,7 +280,7 @@ def main():
             wanted = [mutant for mutant in mutants[::arguments.every] if re.search(arguments.file, mutant["file"])]
             open_ones = [mutant for mutant in wanted if mutant["key"] not in results or arguments.again
                          and results[mutant["key"]]["seen"] in ("", "unreached")]
-            part.judge_all(open_ones, baseline, arguments.jobs)
+            part.judge_all(open_ones, baseline, arguments.jobs, arguments.without.split(","))
         left += report(mutants, part.results())
     return 1 if left else 0
 

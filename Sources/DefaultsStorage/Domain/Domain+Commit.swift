@@ -33,12 +33,14 @@ extension Domain {
             lock.withLock { self.unreadable = unreadable }
         }
         let state = try engine.refresh(over: base, until: deadline)
-        // What was inherited from a parent process is what it saw, not what it wrote.
+        // What was inherited from a parent process is what it saw, not what it wrote: changes that were made over that
+        // since are made again over what is stored, or they would write it, and the parent a second time.
         if hasForked {
-            lock.withLock {
+            try lock.withLock { () throws(DefaultsError) in
                 if let settled { inbox.noteChanges(of: settled) }
                 settled = nil
                 countStored()
+                try rebaseDelta()
             }
         }
         hasForked = false

@@ -17,6 +17,12 @@ def prove(proofs, folder):
             found = read_store(path)
             if found != {"queue": [1, 2, 3, 4, 5], "before": 1, "child": 2, "parent": 2, "counter": 40}:
                 raise Broken(f"{engine}: {found}")
+        os.unlink(path)
+        result = proofs.run("inherit", path)
+        if result.stdout != "child 0\n" or result.returncode:
+            raise Broken(f"{engine}: {result.stdout}{result.stderr}")
+        if read_store(path) != {"box": {"queue": [1, 2, 3], "child": 1, "parent": 1}}:
+            raise Broken(f"{engine}, the child wrote first: {read_store(path)}")
         proofs.run("leave", path)
         if read_store(path).get("left") != 42:
             raise Broken(f"{engine}: nothing was written at exit")

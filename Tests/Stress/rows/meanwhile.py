@@ -17,11 +17,12 @@ def prove(proofs, folder):
     if found != state:
         raise Broken(f"{found}")
     merged = 0
-    for index, (_, call, name) in enumerate(calls, 1):
+    for index in range(1, len(calls) + 1):
+        made, found = commit(proofs, f"{folder}/{index}", index)
+        _, call, name = made[index - 1]
         # Between the last look at the file and the rename nothing can be seen; the backup is made there.
         if call in ("link", "rename"):
             continue
-        made, found = commit(proofs, f"{folder}/{index}", index)
         if [call for _, call, _ in made][:index] != [call for _, call, _ in calls][:index]:
             raise Broken(f"other calls than before: {made}")
         expected = applied(state, "set a.theirs true")
@@ -30,11 +31,38 @@ def prove(proofs, folder):
         merged += 1
     if merged < 20:
         raise Broken(f"only {merged} moments")
-    return f"{merged} of {len(calls)} moments"
+    return f"{merged} of {len(calls)} moments, {fails_then(proofs, folder, calls)} failures after it"
+
+
+def fails_then(proofs, folder, calls):
+    """The commit that found another's change is made again, and a call of that fails: the next one has both, too."""
+    last = next(index for index, (_, call, name) in enumerate(calls, 1) if (call, name) == ("rename", "store.plist"))
+    closing = max(index for index, (_, call, _) in enumerate(calls[:last], 1) if call == "close")
+    expected = applied(applied(FIRST, LINES[0]), "set a.theirs true")
+    failed = 0
+    for index in range(closing + 1, closing + 20):
+        answers, made, found = run(proofs, f"{folder}/fails-{index}", closing, (LINES[0], "sync", "close"),
+                                   INTERPOSE_FAIL=f"{index}:5:once")
+        # Where only the folder's fsync failed the file has the changes, which are made once more.
+        if made[index - 1:index] and made[index - 1][1] == "sync" and not made[index - 1][2].endswith(".tmp"):
+            continue
+        failed += answers[0] != "ok"
+        if answers[1:] != ["ok", "ok"] or found != expected:
+            raise Broken(f"call {index} failed after another had written: {answers}, {found}")
+    if failed < 5:
+        raise Broken(f"only {failed} commits failed")
+    return failed
 
 
 def commit(proofs, folder, index):
     """Two commits, before one of whose calls another program writes; the calls, and what is stored."""
+    answers, calls, found = run(proofs, folder, index, (*LINES, "close"))
+    if answers != ["ok"] * 3:
+        raise Broken(f"call {index}: {answers}")
+    return calls, found
+
+
+def run(proofs, folder, index, lines, **environment):
     os.makedirs(folder)
     path = f"{folder}/store.plist"
     with open(path, "wb") as file:
@@ -43,9 +71,9 @@ def commit(proofs, folder, index):
     os.utime(path, (1_000_000_000, 1_000_000_000))
     writer = Writer(proofs, path, "manual", env={
         **os.environ, "LD_PRELOAD": proofs.interposer, "INTERPOSE_FOLDER": folder, "INTERPOSE_CALLS": folder + ".calls",
-        "INTERPOSE_WRITER": f"{index}:{path}"})
-    answers = [writer.does(line) for line in (*LINES, "close")]
+        "INTERPOSE_WRITER": f"{index}:{path}", **environment})
+    answers = [writer.does(line) for line in lines]
     code, rest = writer.leave()
-    if answers != ["ok"] * 3 or code or rest:
+    if code or rest:
         raise Broken(f"call {index}: {answers}, {code} {rest}")
-    return calls_of(folder), read_store(path)
+    return answers, calls_of(folder), read_store(path)

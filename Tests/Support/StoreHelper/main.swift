@@ -151,6 +151,26 @@ func split(_ file: String) throws {
     say("child \(status)")
 }
 
+/// Forks with a removal that waits for its flush: the child changes the same value and writes it, and only then its
+/// parent does.
+func inherit(_ file: String) throws {
+    let store = try openStore(file, .manual)
+    try store.set(PropertyList(any: ["queue": [0, 1, 2, 3]]), forKey: "box")
+    try store.sync()
+    _ = try store.remove(at: ["box", "queue", 0])
+    let child = cs_fork()
+    if try store.value(at: ["box", "queue"])?.count != 3 { say("lost the removal") }
+    try store.set(list(1), at: ["box", child == 0 ? "child" : "parent"])
+    if child == 0 {
+        try store.close()
+        exit(0)
+    }
+    var status: Int32 = 0
+    waitpid(child, &status, 0)
+    say("child \(status)")
+    try store.close()
+}
+
 /// Holds the store locked until it is killed.
 func hold(_ file: String) throws {
     let store = try openStore(file, .immediate)
@@ -338,6 +358,7 @@ do {
     case "where": try place(file)
     case "probe": probe(file)
     case "split": try split(file)
+    case "inherit": try inherit(file)
     case "drive": try drive(file, argument(3) == "immediate" ? .immediate : .manual)
     case "crowd": try Crowd(file, arguments[3], peers: Array(arguments[4...])).run()
     case "allocations": try allocations(file, keys: Int(argument(3)) ?? 0)
