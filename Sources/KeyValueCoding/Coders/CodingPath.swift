@@ -25,26 +25,6 @@ struct NameKey: CodingKey {
     static let superclass = NameKey("super")
 }
 
-/// A key that a container was given, for the time of the call: a copy is only made where somebody asks for the path.
-///
-/// Sound because it is kept no longer than the key: ``EncodingNode/release()`` forgets it before the call ends.
-enum LentKey {
-    case none
-    case index(Int)
-    case named(UnsafeRawPointer, any CodingKey.Type)
-
-    var key: (any CodingKey)? {
-        func copy<Key: CodingKey>(_ type: Key.Type, at address: UnsafeRawPointer) -> any CodingKey {
-            address.assumingMemoryBound(to: type).pointee
-        }
-        switch self {
-        case .none: return nil
-        case .index(let index): return IndexKey(index)
-        case .named(let address, let type): return copy(type, at: address)
-        }
-    }
-}
-
 extension [any CodingKey] {
     /// The path as errors print it: from the value that is coded, `SELF.names[2]`, or, where that has a place in what
     /// holds it, from the root of that, `window.names[2]`.

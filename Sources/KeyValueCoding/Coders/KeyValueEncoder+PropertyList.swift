@@ -16,11 +16,9 @@ extension KeyValueEncoder {
     /// encoder begins with it. Key strategies are given paths inside the value.
     package func encodeToPropertyList<T: Encodable>(_ value: T, at place: PropertyListPath?) throws -> PropertyList? {
         let root = TreeEncodingNode(EncodingContext(self, place: place))
-        root.lends = true
-        defer { root.release() }
         do {
-            try root.encodeRoot(value) { if try !root.encodeCollection(value) { try value.encode(to: $0) } }
-            return try root.finish()
+            try root.encodeRoot(value)
+            return try root.document()
         } catch let error as PropertyListError {
             throw EncodingError.invalidValue(value, error.codingContext(root.context))
         }

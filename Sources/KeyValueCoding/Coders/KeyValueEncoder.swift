@@ -39,9 +39,8 @@ public struct KeyValueEncoder: Sendable {
     /// - Throws: `EncodingError.invalidValue` with the path of what cannot be encoded, and what `encode(to:)` throws.
     public func encode<T: Encodable>(_ value: T) throws -> Any? {
         let root = AnyEncodingNode(EncodingContext(self))
-        root.lends = true
-        defer { root.release() }
-        try root.encodeRoot(value) { if try !root.encodeCollection(value) { try value.encode(to: $0) } }
+        defer { root.finish() }
+        try root.encodeRoot(value)
         return root.take()
     }
 }

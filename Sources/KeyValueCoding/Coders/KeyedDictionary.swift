@@ -51,15 +51,9 @@ extension EncodingNode {
         guard context.keysDictionaries, let dictionary = value as? any KeyedDictionary,
             let entries = try dictionary.namedEntries(name(of:))
         else { return false }
-        let container = KeyedEncodingStore<NameKey>(try keyed(), converts: false)
+        let container = KeyedContainer<NameKey>(opened(.keyed), converts: false)
         for entry in entries { try container.encode(entry.value, forKey: NameKey(entry.name)) }
         return true
-    }
-
-    private final func keyed() throws -> EncodingNode {
-        try open(.keyed, nil)
-        shape = .keyed
-        return self
     }
 
     /// The text of a key that codes as one string or integer.

@@ -1,15 +1,28 @@
 /// Writes one value to an `Any`.
 final class AnyEncodingNode: EncodingNode {
-    @exclusivity(unchecked) private var whole: Any = ()
-    @exclusivity(unchecked) private var entries: [String: Any] = [:]
-    @exclusivity(unchecked) private var array: [Any] = []
-    /// Entries or elements of the last value, as a hint for the next.
-    @exclusivity(unchecked) private var lastCount = 8
+    private var whole: Any = ()
+    private var entries: [String: Any] = [:]
+    private var array: [Any] = []
+    /// How many entries this value may have, and those inside it: as many as the last one beside them.
+    private let room: Int
+    private var lastCount = 8
 
-    override func makeNode() -> EncodingNode { AnyEncodingNode(context) }
+    override init(_ context: EncodingContext, path: [any CodingKey] = [], depth: Int = 0) {
+        room = 8
+        super.init(context, path: path, depth: depth)
+    }
 
-    override func open(_ shape: Shape, _ maker: Unmanaged<EncodingContainerMaker>?) {
-        if shape == .keyed { entries = [String: Any](minimumCapacity: lastCount) }
+    private init(inside holder: AnyEncodingNode, _ key: (any CodingKey)?) {
+        room = holder.lastCount
+        super.init(inside: holder, key)
+    }
+
+    override func makeNested(_ path: [any CodingKey]) -> EncodingNode {
+        AnyEncodingNode(context, path: path, depth: depth + 1)
+    }
+
+    override func open(_ shape: Shape) {
+        if shape == .keyed { entries = [String: Any](minimumCapacity: room) }
     }
 
     override func write(_ scalar: Scalar, at slot: EncodingSlot) { put(scalar.boxed, at: slot) }
@@ -24,27 +37,32 @@ final class AnyEncodingNode: EncodingNode {
         }
     }
 
-    override var position: Int { array.count }
+    override func write(
+        at slot: EncodingSlot, _ key: (any CodingKey)?, _ encode: (EncodingNode) throws -> Void
+    ) throws {
+        let child = AnyEncodingNode(inside: self, key)
+        defer { child.finish() }
+        try encode(child)
+        // An empty dictionary keeps the room that it was given.
+        if child.shape == .keyed { lastCount = min(child.entries.count, 64) }
+        if let value = child.take() {
+            put(value, at: slot)
+        } else if case .whole = slot {
+            shape = .removed
+        }
+    }
 
-    override func makeRoom(for count: Int) { array.reserveCapacity(count) }
+    override var position: Int { array.count }
 
     @inline(__always) func put(_ value: Any, at slot: EncodingSlot) {
         switch slot {
         case .named(let name):
-            if !deferred.isEmpty { forgetNested(name) }
+            forgetNested(name)
             entries[name] = value
         case .next: array.append(value)
         case .whole:
             whole = value
             shape = .whole
-        }
-    }
-
-    override func end(_ child: EncodingNode, at slot: EncodingSlot) {
-        if let value = (child as? AnyEncodingNode)?.take() {
-            put(value, at: slot)
-        } else if case .whole = slot {
-            shape = .removed
         }
     }
 
@@ -60,7 +78,7 @@ final class AnyEncodingNode: EncodingNode {
         }
     }
 
-    /// Puts nested containers into their places.
+    /// Puts nested containers where they belong.
     private func takeDeferred() {
         var merged: [Any] = []
         var taken = 0
@@ -76,19 +94,5 @@ final class AnyEncodingNode: EncodingNode {
             }
         }
         array = merged + array[taken...]
-        clearDeferred()
-    }
-
-    override func reset() {
-        if !entries.isEmpty {
-            lastCount = entries.count
-        } else if shape == .keyed, lastCount > 8 {
-            // A large one is no hint for long: an empty dictionary keeps the room that it does not need.
-            lastCount /= 2
-        }
-        super.reset()
-        whole = ()
-        entries = [:]
-        array = []
     }
 }

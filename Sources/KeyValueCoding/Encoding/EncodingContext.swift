@@ -12,11 +12,8 @@ final class EncodingContext {
     let keysDictionaries: Bool
     /// What went wrong where nothing may throw, such as asking for an array where a dictionary was begun.
     var failure: (any Error)?
-    @exclusivity(unchecked) var makers = EncodingContainerMakers()
     /// Snake case forms of the names met so far.
     private var converted: [String: String] = [:]
-    /// Nil until a type was asked for.
-    @exclusivity(unchecked) private var arrays: ArrayTypes?
 
     init(_ options: KeyValueEncoder, place: PropertyListPath? = nil) {
         self.options = options
@@ -28,14 +25,6 @@ final class EncodingContext {
         }
         if case .useDefaultKeys = options.keyEncodingStrategy { converts = false } else { converts = true }
         if case .pass = options.nonConformingFloatEncodingStrategy { passesFloats = true } else { passesFloats = false }
-    }
-
-    /// The type as one of an array, if it is that.
-    func array<T>(_ type: T.Type) -> (any WritableArray.Type)? {
-        if let arrays { return arrays.array(type) }
-        let arrays = ArrayTypes()
-        self.arrays = arrays
-        return arrays.array(type)
     }
 
     /// The key's name under the key strategy. `path` leads to the container.
@@ -72,7 +61,7 @@ enum DictionaryKeys {
 
         func container<Key: CodingKey>(keyedBy type: Key.Type) -> KeyedEncodingContainer<Key> {
             keyType = ObjectIdentifier(type)
-            return KeyedEncodingContainer(KeyedEncodingStore(discard, converts: false))
+            return KeyedEncodingContainer(EncodingNode.KeyedContainer(discard, converts: false))
         }
 
         func unkeyedContainer() -> any UnkeyedEncodingContainer { discard.unkeyedContainer() }

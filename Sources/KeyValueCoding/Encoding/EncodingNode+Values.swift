@@ -4,54 +4,40 @@ internal import FoundationEssentials
 
 extension EncodingNode {
     /// Writes the one value of a call of `encode`.
-    final func encodeRoot<T>(_ value: T, _ encode: (any Encoder) throws -> Void) throws {
-        if try !encodeKnown(value, at: .whole, .none) { try encode(self) }
+    final func encodeRoot<T: Encodable>(_ value: T) throws {
+        if try !encodeKnown(value, at: .whole, nil) { try encodeOwn(value) }
         if let failure = context.failure { throw failure }
     }
 
-    final func encode<T: Encodable>(_ value: T, at slot: EncodingSlot, _ key: LentKey) throws {
+    final func encode<T: Encodable>(_ value: T, at slot: EncodingSlot, _ key: (any CodingKey)?) throws {
         if try encodeKnown(value, at: slot, key) { return }
         try encodePlain(value, at: slot, key)
     }
 
-    final func encodePlain<T: Encodable>(
-        _ value: T, at slot: EncodingSlot, _ key: LentKey
+    private final func encodePlain<T: Encodable>(
+        _ value: T, at slot: EncodingSlot, _ key: (any CodingKey)?
     ) throws {
         if defers(slot) { return try encodeDeferred(value, at: slot, key) }
-        try child(key, of: value)._withUnsafeGuaranteedRef { child in
-            defer { child.release() }
-            begin(child, at: slot)
-            do {
-                if try !child.encodeCollection(value) { try value.encode(to: child) }
-                try end(child, at: slot)
-            } catch {
-                abandon(child, at: slot)
-                throw error
-            }
-        }
+        guard depth < CodingLimits.depth else { throw tooDeep(value, key) }
+        try write(at: slot, key) { try $0.encodeOwn(value) }
     }
 
-    /// Writes this node's value without the type's own code where that is done better: an array, or a dictionary under
-    /// the strategy; false for every other.
-    @inline(__always) final func encodeCollection<T: Encodable>(_ value: T) throws -> Bool {
-        // An array is one word: most other types are not asked.
-        if MemoryLayout<T>.size == MemoryLayout<UnsafeRawPointer>.size, let array = context.array(T.self) {
-            try array.write(value, to: self)
-            return true
-        }
-        return try context.keysDictionaries && encodeKeyed(value)
+    /// Writes this node's value by the type's own code, or as a dictionary under the strategy.
+    private final func encodeOwn<T: Encodable>(_ value: T) throws {
+        if context.keysDictionaries, try encodeKeyed(value) { return }
+        try value.encode(to: self)
     }
 
     private final func encodeDeferred<T: Encodable>(
-        _ value: T, at slot: EncodingSlot, _ key: LentKey
+        _ value: T, at slot: EncodingSlot, _ key: (any CodingKey)?
     ) throws {
         if case .named(let name) = slot { forgetNested(name) }
-        try nested(at: slot, key.key ?? IndexKey(elements)).encode(value, at: .whole, .none)
+        try nested(at: slot, key ?? IndexKey(elements)).encode(value, at: .whole, nil)
     }
 
     /// Writes a value of a type that the coders know; gives false for every other.
     private final func encodeKnown<T>(
-        _ value: T, at slot: EncodingSlot, _ key: LentKey
+        _ value: T, at slot: EncodingSlot, _ key: (any CodingKey)?
     ) throws -> Bool {
         let known = KnownType.of(T.self)
         switch known {
@@ -103,14 +89,14 @@ extension EncodingNode {
 // MARK: - Under the strategies
 
 extension EncodingNode {
-    final func write(double value: Double, at slot: EncodingSlot, _ key: LentKey) throws {
+    final func write(double value: Double, at slot: EncodingSlot, _ key: (any CodingKey)?) throws {
         guard context.passesFloats || value.isFinite else {
             return try write(nonConforming: value, "Double", at: slot, key)
         }
         try write(.double(value), at: slot)
     }
 
-    final func write(float value: Float, at slot: EncodingSlot, _ key: LentKey) throws {
+    final func write(float value: Float, at slot: EncodingSlot, _ key: (any CodingKey)?) throws {
         guard context.passesFloats || value.isFinite else {
             return try write(nonConforming: Double(value), "Float", at: slot, key)
         }
@@ -118,7 +104,7 @@ extension EncodingNode {
     }
 
     private final func write(
-        nonConforming value: Double, _ type: String, at slot: EncodingSlot, _ key: LentKey
+        nonConforming value: Double, _ type: String, at slot: EncodingSlot, _ key: (any CodingKey)?
     ) throws {
         guard
             case .convertToString(let positive, let negative, let nan) =
@@ -129,7 +115,7 @@ extension EncodingNode {
         try write(.string(value.isNaN ? nan : value < 0 ? negative : positive), at: slot)
     }
 
-    private final func write(date: Date, at slot: EncodingSlot, _ key: LentKey) throws {
+    private final func write(date: Date, at slot: EncodingSlot, _ key: (any CodingKey)?) throws {
         switch context.options.dateEncodingStrategy {
         case .date: try write(.date(date), at: slot)
         case .secondsSince1970: try write(date, times: 1, at: slot, key)
@@ -142,7 +128,7 @@ extension EncodingNode {
     }
 
     private final func write(
-        _ date: Date, times factor: Double, at slot: EncodingSlot, _ key: LentKey
+        _ date: Date, times factor: Double, at slot: EncodingSlot, _ key: (any CodingKey)?
     ) throws {
         let number = date.timeIntervalSince1970 * factor
         guard let integer = Int64(exactly: number.rounded(.towardZero)) else {
@@ -151,7 +137,7 @@ extension EncodingNode {
         try write(.int64(integer), at: slot)
     }
 
-    private final func write(data: Data, at slot: EncodingSlot, _ key: LentKey) throws {
+    private final func write(data: Data, at slot: EncodingSlot, _ key: (any CodingKey)?) throws {
         switch context.options.dataEncodingStrategy {
         case .data: try write(.data(data), at: slot)
         case .base64: try write(.string(data.base64EncodedString()), at: slot)
@@ -163,7 +149,7 @@ extension EncodingNode {
 
     /// What a strategy's closure gives; its error is wrapped into one with the path.
     private final func converted(
-        _ value: Any, _ type: String, _ key: LentKey, _ convert: () throws -> Any
+        _ value: Any, _ type: String, _ key: (any CodingKey)?, _ convert: () throws -> Any
     ) throws -> Any {
         do {
             return try convert()
@@ -172,17 +158,17 @@ extension EncodingNode {
         }
     }
 
-    final func write(int128 value: Int128, at slot: EncodingSlot, _ key: LentKey) throws {
+    final func write(int128 value: Int128, at slot: EncodingSlot, _ key: (any CodingKey)?) throws {
         try write(wide: value, .int128(value), "Int128", at: slot, key)
     }
 
-    final func write(uint128 value: UInt128, at slot: EncodingSlot, _ key: LentKey) throws {
+    final func write(uint128 value: UInt128, at slot: EncodingSlot, _ key: (any CodingKey)?) throws {
         try write(wide: value, .uint128(value), "UInt128", at: slot, key)
     }
 
     /// A 128-bit integer: as it is where the format has them, else within 64 bits.
     private final func write<Wide: FixedWidthInteger>(
-        wide value: Wide, _ scalar: Scalar, _ type: String, at slot: EncodingSlot, _ key: LentKey
+        wide value: Wide, _ scalar: Scalar, _ type: String, at slot: EncodingSlot, _ key: (any CodingKey)?
     ) throws {
         if holdsWideIntegers {
             try write(scalar, at: slot)
@@ -192,6 +178,31 @@ extension EncodingNode {
             try write(.uint64(unsigned), at: slot)
         } else {
             throw invalid(value, key) { "\(type) at \($0) cannot be encoded. \(value) needs more than 64 bits" }
+        }
+    }
+}
+
+// MARK: - Arrays and dictionaries of scalars, written as a whole
+
+// An overridden generic method is never specialised for its types, and costs several times as much for each element:
+// so the way parts here, where the compiler sees both the type and the node.
+
+extension EncodingNode {
+    /// Writes an array of scalars, which the strategies leave as they are.
+    final func write<S: ScalarValue>(elements: [S], at slot: EncodingSlot) throws {
+        switch self {
+        case let node as AnyEncodingNode: node.put(elements.map { $0 as Any }, at: slot)
+        case let node as TreeEncodingNode: try node.append(elements: elements, at: slot)
+        default: break
+        }
+    }
+
+    /// Writes a dictionary of scalars, which the strategies leave as they are.
+    final func write<S: ScalarValue>(entries: [String: S], at slot: EncodingSlot) throws {
+        switch self {
+        case let node as AnyEncodingNode: node.put(entries.mapValues { $0 as Any }, at: slot)
+        case let node as TreeEncodingNode: try node.append(entries: entries, at: slot)
+        default: break
         }
     }
 }

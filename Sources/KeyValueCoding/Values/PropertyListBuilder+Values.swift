@@ -5,11 +5,11 @@ extension PropertyListBuilder {
     /// Appends a scalar, in the kind that a property list has for it.
     @inline(__always) mutating func append(_ scalar: Scalar) throws(PropertyListError) {
         switch scalar {
-        case .string(let value): try append(direct: value)
-        case .int(let value): try append(direct: .integer, UInt64(bitPattern: Int64(value)))
-        case .double(let value): try append(direct: .real, value.bitPattern)
-        case .bool(let value): try append(direct: .boolean, value ? 1 : 0)
-        case .date(let value): try append(direct: .date, value.timeIntervalSinceReferenceDate.bitPattern)
+        case .string(let value): try append(string: value)
+        case .int(let value): try append(integer: Int64(value))
+        case .double(let value): try append(real: value)
+        case .bool(let value): try append(boolean: value)
+        case .date(let value): try append(date: value.timeIntervalSinceReferenceDate)
         case .int8(let value): try append(integer: Int64(value))
         case .int16(let value): try append(integer: Int64(value))
         case .int32(let value): try append(integer: Int64(value))

@@ -1,0 +1,162 @@
+// The containers: what `encode(to:)` calls, handed on to the node with the slot and the key of the value.
+
+extension EncodingNode {
+    /// Encodes the entries of a dictionary.
+    struct KeyedContainer<Key: CodingKey>: KeyedEncodingContainerProtocol {
+        private let node: EncodingNode
+        /// Whether the key strategy applies.
+        private let converts: Bool
+
+        init(_ node: EncodingNode, converts: Bool) {
+            self.node = node
+            self.converts = converts
+        }
+
+        var codingPath: [any CodingKey] { node.codingPath }
+
+        @inline(__always) private func slot(_ key: Key) -> EncodingSlot {
+            .named(converts ? convertedName(of: key) : key.stringValue)
+        }
+
+        private func convertedName(of key: any CodingKey) -> String {
+            node.context.convertedName(of: key, path: node.codingPath)
+        }
+
+        func encodeNil(forKey key: Key) throws { try node.writeNil(at: slot(key)) }
+
+        func encode(_ value: Bool, forKey key: Key) throws { try node.write(.bool(value), at: slot(key)) }
+        func encode(_ value: String, forKey key: Key) throws { try node.write(.string(value), at: slot(key)) }
+        func encode(_ value: Int, forKey key: Key) throws { try node.write(.int(value), at: slot(key)) }
+        func encode(_ value: Int8, forKey key: Key) throws { try node.write(.int8(value), at: slot(key)) }
+        func encode(_ value: Int16, forKey key: Key) throws { try node.write(.int16(value), at: slot(key)) }
+        func encode(_ value: Int32, forKey key: Key) throws { try node.write(.int32(value), at: slot(key)) }
+        func encode(_ value: Int64, forKey key: Key) throws { try node.write(.int64(value), at: slot(key)) }
+        func encode(_ value: UInt, forKey key: Key) throws { try node.write(.uint(value), at: slot(key)) }
+        func encode(_ value: UInt8, forKey key: Key) throws { try node.write(.uint8(value), at: slot(key)) }
+        func encode(_ value: UInt16, forKey key: Key) throws { try node.write(.uint16(value), at: slot(key)) }
+        func encode(_ value: UInt32, forKey key: Key) throws { try node.write(.uint32(value), at: slot(key)) }
+        func encode(_ value: UInt64, forKey key: Key) throws { try node.write(.uint64(value), at: slot(key)) }
+
+        // What is finite is written as it is under every strategy.
+
+        func encode(_ value: Float, forKey key: Key) throws {
+            if value.isFinite { return try node.write(.float(value), at: slot(key)) }
+            try node.write(float: value, at: slot(key), key)
+        }
+
+        func encode(_ value: Double, forKey key: Key) throws {
+            if value.isFinite { return try node.write(.double(value), at: slot(key)) }
+            try node.write(double: value, at: slot(key), key)
+        }
+
+        func encode(_ value: Int128, forKey key: Key) throws { try node.write(int128: value, at: slot(key), key) }
+        func encode(_ value: UInt128, forKey key: Key) throws { try node.write(uint128: value, at: slot(key), key) }
+        func encode<T: Encodable>(_ value: T, forKey key: Key) throws { try node.encode(value, at: slot(key), key) }
+
+        func nestedContainer<NestedKey: CodingKey>(
+            keyedBy type: NestedKey.Type, forKey key: Key
+        ) -> KeyedEncodingContainer<NestedKey> {
+            nested(key).container(keyedBy: type)
+        }
+
+        func nestedUnkeyedContainer(forKey key: Key) -> any UnkeyedEncodingContainer { nested(key).unkeyedContainer() }
+
+        func superEncoder() -> any Encoder {
+            let key = NameKey.superclass
+            return node.nested(at: .named(converts ? convertedName(of: key) : key.stringValue), key)
+        }
+
+        func superEncoder(forKey key: Key) -> any Encoder { nested(key) }
+
+        private func nested(_ key: Key) -> EncodingNode { node.nested(at: slot(key), key) }
+    }
+
+    /// Encodes the elements of an array.
+    struct UnkeyedContainer: UnkeyedEncodingContainer, UnnamedContainer {
+        let node: EncodingNode
+
+        init(_ node: EncodingNode) { self.node = node }
+
+        var count: Int { node.elements }
+
+        // Not in common: the standard library's own defaults for the first would be as good a match, and the last is
+        // not specialised where it is.
+        func encode(_ value: Int128) throws { try write(value) { try node.write(int128: value, at: $0, $1) } }
+        func encode(_ value: UInt128) throws { try write(value) { try node.write(uint128: value, at: $0, $1) } }
+        func encode<T: Encodable>(_ value: T) throws { try write(value) { try node.encode(value, at: $0, $1) } }
+
+        @inline(__always)
+        func write<T>(_ value: T, _ body: (EncodingSlot, (any CodingKey)?) throws -> Void) throws {
+            try body(.next, IndexKey(node.elements))
+            node.elements += 1
+        }
+
+        func nestedContainer<NestedKey: CodingKey>(
+            keyedBy type: NestedKey.Type
+        ) -> KeyedEncodingContainer<NestedKey> {
+            nested().container(keyedBy: type)
+        }
+
+        func nestedUnkeyedContainer() -> any UnkeyedEncodingContainer { nested().unkeyedContainer() }
+
+        func superEncoder() -> any Encoder { nested() }
+
+        private func nested() -> EncodingNode {
+            defer { node.elements += 1 }
+            return node.nested(at: .next, IndexKey(node.elements))
+        }
+    }
+
+    /// Encodes a value that has no parts of its own; the last one written stays.
+    struct SingleValueContainer: SingleValueEncodingContainer, UnnamedContainer {
+        let node: EncodingNode
+
+        init(_ node: EncodingNode) { self.node = node }
+
+        func encode(_ value: Int128) throws { try write(value) { try node.write(int128: value, at: $0, $1) } }
+        func encode(_ value: UInt128) throws { try write(value) { try node.write(uint128: value, at: $0, $1) } }
+        func encode<T: Encodable>(_ value: T) throws { try write(value) { try node.encode(value, at: $0, $1) } }
+
+        @inline(__always)
+        func write<T>(_ value: T, _ body: (EncodingSlot, (any CodingKey)?) throws -> Void) throws {
+            switch node.shape {
+            case .none, .whole, .removed: try body(.whole, nil)
+            case .keyed, .unkeyed:
+                throw node.invalid(value, nil) { "Value at \($0) is already encoded as another kind of container" }
+            }
+        }
+    }
+
+    /// What the containers have in common whose values are written without a key.
+    protocol UnnamedContainer {
+        var node: EncodingNode { get }
+
+        /// Writes one value by `body`, which gets to know where it belongs, and the key for errors to name.
+        func write<T>(_ value: T, _ body: (EncodingSlot, (any CodingKey)?) throws -> Void) throws
+    }
+}
+
+extension EncodingNode.UnnamedContainer {
+    var codingPath: [any CodingKey] { node.codingPath }
+
+    func encodeNil() throws { try write(Any?.none as Any) { slot, _ in try node.writeNil(at: slot) } }
+
+    func encode(_ value: Bool) throws { try write(scalar: .bool(value), value) }
+    func encode(_ value: String) throws { try write(scalar: .string(value), value) }
+    func encode(_ value: Int) throws { try write(scalar: .int(value), value) }
+    func encode(_ value: Int8) throws { try write(scalar: .int8(value), value) }
+    func encode(_ value: Int16) throws { try write(scalar: .int16(value), value) }
+    func encode(_ value: Int32) throws { try write(scalar: .int32(value), value) }
+    func encode(_ value: Int64) throws { try write(scalar: .int64(value), value) }
+    func encode(_ value: UInt) throws { try write(scalar: .uint(value), value) }
+    func encode(_ value: UInt8) throws { try write(scalar: .uint8(value), value) }
+    func encode(_ value: UInt16) throws { try write(scalar: .uint16(value), value) }
+    func encode(_ value: UInt32) throws { try write(scalar: .uint32(value), value) }
+    func encode(_ value: UInt64) throws { try write(scalar: .uint64(value), value) }
+    func encode(_ value: Float) throws { try write(value) { try node.write(float: value, at: $0, $1) } }
+    func encode(_ value: Double) throws { try write(value) { try node.write(double: value, at: $0, $1) } }
+
+    private func write<T>(scalar: Scalar, _ value: T) throws {
+        try write(value) { slot, _ in try node.write(scalar, at: slot) }
+    }
+}
