@@ -108,7 +108,7 @@ extension DefaultsStore {
     private static func tree<Value: Encodable>(
         _ value: Value, _ encoder: KeyValueEncoder, at path: PropertyListPath? = nil
     ) throws -> PropertyList? {
-        if (value as? any OptionalValue)?.isNil == true { return nil }
+        if let optional = value as? any OptionalValue, optional.wrapped == nil { return nil }
         return try encoder.encodeToPropertyList(value, at: path)
     }
 
@@ -129,17 +129,5 @@ extension DefaultsStore {
         var merge = KnownKeyMerge()
         let merged = try merge.merge(new, over: old, oldForm: try tree(known, encoder), known: record)
         return (merged, merge.droppedElements)
-    }
-}
-
-/// An Optional, seen through a type parameter.
-private protocol OptionalValue {
-    var isNil: Bool { get }
-}
-
-extension Optional: OptionalValue {
-    fileprivate var isNil: Bool {
-        if case .none = self { return true }
-        return false
     }
 }

@@ -91,6 +91,6 @@ extension CGFloat: ForeignValue {
     package var swiftValue: Any? { Double(self) }
 }
 
-extension NSNull: ErrorDescriber {
+extension FullFoundation: ErrorDescriber {
     package static func message(of error: any Error) -> String { error.localizedDescription }
 }

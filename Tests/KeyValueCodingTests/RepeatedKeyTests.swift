@@ -2,7 +2,7 @@ import KeyValueCoding
 import PropertyLists
 import Testing
 
-// What is kept from one value to the next of the same type, its container and its keys, must not show.
+// Values of one type, one after another, whose keys differ in number, order and spelling.
 
 private struct TextKey: CodingKey {
     let stringValue: String

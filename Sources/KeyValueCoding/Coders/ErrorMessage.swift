@@ -14,10 +14,15 @@ func message(of error: any Error) -> String {
     }
 }
 
-/// The class of Foundation that the face makes an ``ErrorDescriber``; nil where the program has no full Foundation.
-///
-/// Looked up by name, since nothing of the face runs before it is needed.
-private var describer: (any ErrorDescriber.Type)? { _typeByName("10Foundation6NSNullC") as? any ErrorDescriber.Type }
+/// What the face over full Foundation makes an ``ErrorDescriber``: a conformance is found without that anything of the
+/// face has run before.
+package enum FullFoundation {}
+
+/// Nil where the program has no full Foundation.
+private var describer: (any ErrorDescriber.Type)? {
+    let type: any Any.Type = FullFoundation.self
+    return type as? any ErrorDescriber.Type
+}
 
 extension DecodingError {
     var context: Context? {

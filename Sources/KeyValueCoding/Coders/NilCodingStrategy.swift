@@ -1,3 +1,5 @@
+internal import PropertyLists
+
 /// What stands for nil where a key or an element cannot simply be left out.
 ///
 /// A nil property of a type with synthesised coding is left out under every strategy: the strategy is about nil
@@ -47,20 +49,6 @@ public enum NilCodingStrategy: Sendable {
         case .optionalNone: .some(Any?.none as Any)
         case .sentinel(let text): .some(text)
         }
-    }
-}
-
-/// An Optional of any kind, so that one inside an `Any` can be looked into.
-protocol OptionalValue {
-    /// The value, nil where there is none; one level only.
-    var wrapped: Any? { get }
-}
-
-extension Optional: OptionalValue {
-    var wrapped: Any? {
-        guard let value = self else { return nil }
-        // An `Any` put into an `Any` by generic code would be hidden inside it.
-        return Wrapped.self == Any.self ? exactly(value, as: Any.self) : value
     }
 }
 

@@ -174,8 +174,12 @@ extension EncodingNode {
     }
 
     /// A value for `name` comes now: it replaces a nested container of that name.
-    final func forgetNested(_ name: String) {
-        guard !deferred.isEmpty, let index = deferredNames.removeValue(forKey: name) else { return }
+    @inline(__always) final func forgetNested(_ name: String) {
+        if !deferred.isEmpty { replaceNested(name) }
+    }
+
+    private final func replaceNested(_ name: String) {
+        guard let index = deferredNames.removeValue(forKey: name) else { return }
         deferred[index].slot = .whole
     }
 

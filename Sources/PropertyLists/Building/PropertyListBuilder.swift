@@ -17,8 +17,6 @@ public struct PropertyListBuilder: ~Copyable {
     /// What the place where the next value goes asks for.
     @usableFromInline enum Place: UInt8, BitwiseCopyable {
         case root, element, key, value, complete
-        /// The same as `key` and `value` in a dictionary of ``KnownKeys``.
-        case placedKey, placedValue
     }
 
     /// An open container, and what held before it was opened.
@@ -28,15 +26,13 @@ public struct PropertyListBuilder: ~Copyable {
         var outerPlace: Place
         /// The first of this container's keys on the key stack.
         var firstKey: Int
-        /// How many known keys have their places there, before all others.
-        var slots: Int
     }
 
     @usableFromInline package var nodes = GrowableBuffer<kv_node>()
     @usableFromInline package var bytes = GrowableBuffer<UInt8>()
     @usableFromInline var keys = GrowableBuffer<kv_node>()
     @usableFromInline var frames = GrowableBuffer<Frame>()
-    /// Elements so far in the array that is open; in a dictionary of known keys, a bit for each that is there.
+    /// Elements so far in the array that is open.
     @usableFromInline var elements = 0
     @usableFromInline var place = Place.root
     /// Where the container that is open begins.
@@ -108,7 +104,6 @@ extension PropertyListBuilder {
     }
 
     package mutating func append(validKey bytes: UnsafeRawBufferPointer) throws(PropertyListError) {
-        if place == .placedKey { leaveKnownKeys() }
         guard place == .key else { throw misuse("a key where a value is expected") }
         var node = kv_node(kind: .null, count: bytes.count, payload: try store(bytes))
         node.distance = nodes.count - header
@@ -122,8 +117,7 @@ extension PropertyListBuilder {
         let frame = frames[frames.count - 1]
         switch place {
         case .key: try placeKeys(of: frame)
-        case .placedKey: try placeKnownKeys(of: frame)
-        case .value, .placedValue: throw misuse("an end where a key waits for its value")
+        case .value: throw misuse("an end where a key waits for its value")
         case .element, .root, .complete: close(frame, entries: elements)
         }
         frames.count -= 1
@@ -132,27 +126,27 @@ extension PropertyListBuilder {
         header = frames.count > 0 ? frames[frames.count - 1].header : 0
     }
 
-    mutating func begin(_ kind: PropertyListKind, place inner: Place, slots: Int = 0) throws(PropertyListError) {
+    private mutating func begin(_ kind: PropertyListKind, place inner: Place) throws(PropertyListError) {
         guard frames.count < limits.depth else {
             throw error(.limitExceeded, "Deeper than \(limits.depth) levels")
         }
         try admit()
         frames.append(
-            Frame(header: nodes.count, outerElements: elements, outerPlace: place, firstKey: keys.count, slots: slots))
+            Frame(header: nodes.count, outerElements: elements, outerPlace: place, firstKey: keys.count))
         header = nodes.count
         elements = 0
         place = inner
         nodes.append(kv_node(kind: kind))
     }
 
-    mutating func close(_ frame: Frame, entries: Int) {
+    private mutating func close(_ frame: Frame, entries: Int) {
         keys.count = frame.firstKey
         nodes[frame.header].count = UInt32(truncatingIfNeeded: entries)
         nodes[frame.header].payload = UInt64(truncatingIfNeeded: nodes.count - frame.header)
     }
 
     private mutating func placeKeys(of frame: Frame) throws(PropertyListError) {
-        let first = frame.firstKey + frame.slots
+        let first = frame.firstKey
         var count = keys.count - first
         guard nodes.count + count <= PropertyListLimits.nodes else { throw tooManyNodes() }
         // Keys may all be "" and without a byte: sorting asks for an address even so.
@@ -191,15 +185,14 @@ extension PropertyListBuilder {
         switch place {
         case .element: elements &+= 1
         case .value: place = .key
-        case .placedValue: place = .placedKey
         case .root: place = .complete
-        case .key, .placedKey, .complete: throw unexpectedValue()
+        case .key, .complete: throw unexpectedValue()
         }
         if nodes.count >= PropertyListLimits.nodes { throw tooManyNodes() }
     }
 
     @usableFromInline func unexpectedValue() -> PropertyListError {
-        misuse(place == .key || place == .placedKey ? "a value where a key is expected" : "a second value at the root")
+        misuse(place == .key ? "a value where a key is expected" : "a second value at the root")
     }
 
     @usableFromInline func tooManyNodes() -> PropertyListError {
@@ -222,16 +215,14 @@ extension PropertyListBuilder {
             let keyEnd = isLast ? keys.count : frames[depth + 1].firstKey
             if inner == .element {
                 steps.append(.index(isLast ? count : count - 1))
-            } else if inner == .placedKey || inner == .placedValue {
-                if let key = writtenKeys(of: frames[depth], count).last { steps.append(.key(text(of: key))) }
-            } else if keyEnd > frames[depth].firstKey + frames[depth].slots {
+            } else if keyEnd > frames[depth].firstKey {
                 steps.append(.key(text(of: keys[keyEnd - 1])))
             }
         }
         return PropertyListPath(steps)
     }
 
-    func text(of key: kv_node) -> String {
+    private func text(of key: kv_node) -> String {
         guard let base = bytes.base else { return "" }
         let start = base + Int(truncatingIfNeeded: key.payload)
         return String(decoding: UnsafeBufferPointer(start: start, count: Int(key.count)), as: UTF8.self)

@@ -123,11 +123,16 @@ extension PropertyListBuilder {
     }
 }
 
-/// An Optional, seen through an `Any`.
-private protocol OptionalValue {
+/// An Optional of any kind, so that one inside an `Any` or behind a type parameter can be looked into.
+package protocol OptionalValue {
+    /// The value, nil where there is none; one level only.
     var wrapped: Any? { get }
 }
 
 extension Optional: OptionalValue {
-    fileprivate var wrapped: Any? { self }
+    package var wrapped: Any? {
+        guard Wrapped.self == Any.self else { return self }
+        // An `Any` put into an `Any` by generic code would be hidden inside it. Sound because both types are one.
+        return withUnsafePointer(to: self) { UnsafeRawPointer($0).assumingMemoryBound(to: Any?.self).pointee }
+    }
 }

@@ -22,7 +22,7 @@ private struct Curious: Decodable {
     }
 }
 
-@Suite struct LentContainerTests {
+@Suite struct KeptContainerTests {
     private static func value(_ number: Int) -> [String: Any] {
         ["myNumber": number, "next": ["myNumber": -number] as [String: Any]]
     }

@@ -66,7 +66,7 @@ private final class Chain: Codable {
     init(_ value: Int, _ next: Chain?) { (self.value, self.next) = (value, next) }
 }
 
-@Suite struct ContainerReuseTests {
+@Suite struct RepeatedValueTests {
     /// Values of every kind, those that fit each key among them.
     private static var values: [Any] {
         [
