@@ -13,9 +13,9 @@ BREAKS = [
     ("kvcodable.h", "  int64_t index;\n} kv_step;", "  double index;\n} kv_step;", "kv_step 24:"),
     ("kvcodable.h", "  kv_str key;\n  int64_t index;", "  int64_t index;\n  kv_str key;", "kv_step 24:"),
     ("kvcodable.h", "  uint64_t position;\n", "  uint64_t position, more;\n", "kv_cursor 16:"),
-    ("kvcodable.h", "  int read_only;\n", "  int read_only;\n  int added;\n", "kv_store_options 112:"),
-    ("kvcodable.h", "  const kv_tree *arguments;", "  kv_tree *const arguments;", "kv_store_options 112:"),
-    ("kvcodable_lua.h", "  uint32_t policy;\n", "  uint64_t policy;\n", "kv_lua_options 24:"),
+    ("kvcodable.h", "  int read_only;\n", "  int read_only;\n  int added;\n", "kv_store_options "),
+    ("kvcodable.h", "  const kv_tree *arguments;", "  kv_tree *const arguments;", "kv_store_options "),
+    ("kvcodable_lua.h", "  uint32_t policy;\n", "  uint64_t policy;\n", "kv_lua_options "),
     ("kvcodable_nodes.h", "  uint32_t head; ", "  uint64_t head; ", "kv_node 16:"),
     ("kvcodable.h", "KV_ABSENT = 1,", "KV_ABSENT = 2,", "KV_ABSENT = 1"),
     ("kvcodable.h", "  KV_REFUSED = -18, ", "", "KV_REFUSED = -18"),
@@ -30,8 +30,8 @@ BREAKS = [
 ADDITIONS = [
     ("kvcodable.h", "#define KV_KEEP_OLD 2u", "#define KV_KEEP_OLD 2u\n#define KV_KEEP_MORE 8u"),
     ("kvcodable.h", "void kv_tree_free(kv_tree *tree);", "void kv_tree_free(kv_tree *tree);\nint kv_more(void);"),
-    ("kvcodable.h", "  const kv_type *schema;\n}", "  const kv_type *schema;\n  int added;\n}"),
-    ("kvcodable_lua.h", "it */\n} kv_lua_options;", "it */\n  int added;\n} kv_lua_options;"),
+    ("kvcodable.h", "  uint64_t max_nodes;\n} kv_store_options;", "  uint64_t max_nodes;\n  int added;\n} kv_store_options;"),
+    ("kvcodable_lua.h", "  size_t max_bytes;\n} kv_lua_options;", "  size_t max_bytes;\n  int added;\n} kv_lua_options;"),
 ]
 LIBRARIES = [ROOT / "build/libkvcodable.so", ROOT / "build/kvcodable.so"]
 VERSIONS = {"kvcodable.h": "KV_ABI_VERSION", "kvcodable_nodes.h": "KV_NODES_VERSION"}

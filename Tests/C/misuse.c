@@ -237,7 +237,7 @@ static void lengths(void) {
   CHECK(kv_store_open_file(kv_string("x"), &options, NULL, &error) ==
         KV_INVALID_ARGUMENT);
   CHECK(error_says(error, KV_INVALID_ARGUMENT,
-                   "Expected options with a size up to 112, found "
+                   "Expected options with a size up to 136, found "
                    "18446744073709551615"));
   CHECK(kv_store_set_string(store, path, 1, long_key, NULL) ==
         KV_LIMIT_EXCEEDED);

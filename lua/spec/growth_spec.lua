@@ -9,15 +9,26 @@ local function resident()
   return tonumber(pages) * 4096
 end
 
+local limit = 4000000
+
 --- How many bytes more the process takes after `count` calls than after as
--- many before them.
+-- many before them: the least of a few rounds, since what the process does
+-- besides may come into one, and what is never let go of comes into each.
 local function growth(count, body)
-  for _ = 1, count do body() end
-  for _ = 1, 2 do collectgarbage() end
-  local before = resident()
-  for _ = 1, count do body() end
-  for _ = 1, 2 do collectgarbage() end
-  return resident() - before
+  local least = math.huge
+  local function round()
+    for _ = 1, count do body() end
+    for _ = 1, 2 do collectgarbage() end
+    return resident()
+  end
+  local before = round()
+  for _ = 1, 4 do
+    local after = round()
+    least = math.min(least, after - before)
+    if least < limit then break end
+    before = after
+  end
+  return least
 end
 
 -- AddressSanitizer keeps what is freed, and finds what is not by itself.
@@ -125,7 +136,7 @@ describe("memory does not grow by", function()
     if not is_sanitized then
       it(name, function()
         local more = growth(case[1], case[2])
-        assert(more < 4000000, name .. " took " .. more .. " bytes more")
+        assert(more < limit, name .. " took " .. more .. " bytes more")
       end)
     end
   end
