@@ -61,6 +61,9 @@ class Part:
             target.parent.mkdir(parents=True, exist_ok=True)
             write(target, (ROOT / name).read_bytes())
             shutil.copymode(ROOT / name, target)
+        for path in [path for room in ("Sources", "Tests", "include", "lua") for path in (self.tree / room).rglob("*")]:
+            if path.is_file() and path.relative_to(self.tree).as_posix() not in files and "__pycache__" not in path.parts:
+                path.unlink()
         self.setup.prepare(self.tree, ROOT)
 
     def make(self):

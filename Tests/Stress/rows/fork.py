@@ -23,6 +23,13 @@ def prove(proofs, folder):
             raise Broken(f"{engine}: {result.stdout}{result.stderr}")
         if read_store(path) != {"box": {"queue": [1, 2, 3], "child": 1, "parent": 1}}:
             raise Broken(f"{engine}, the child wrote first: {read_store(path)}")
+        paths = [f"{folder}/{name}.{engine}" for name in ("first", "second", "third")]
+        result = proofs.run("leave-forked", *paths)
+        if result.stdout != "child 0\n" or result.returncode:
+            raise Broken(f"{engine}, leaving: {result.stdout}{result.stderr}")
+        found = [read_store(path) for path in paths]
+        if found != [{"before": 1, "child": 2}, {"inside": 1}, {"parent": 1, "child": 1}]:
+            raise Broken(f"{engine}, the child left without closing: {found}")
         proofs.run("leave", path)
         if read_store(path).get("left") != 42:
             raise Broken(f"{engine}: nothing was written at exit")

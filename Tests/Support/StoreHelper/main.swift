@@ -171,6 +171,34 @@ func inherit(_ file: String) throws {
     try store.close()
 }
 
+/// Forks with a change that waits for its flush and, in a second store, in the middle of a transaction. The child leaves
+/// without a word to the store; both open a third one.
+func leaveForked(_ file: String, second: String, third: String) throws {
+    let store = try openStore(file, .coalesced)
+    let other = try openStore(second, .coalesced)
+    try store.set(list(1), forKey: "before")
+    let transaction = try other.beginTransaction()
+    try transaction.set(list(1), at: ["inside"])
+    let child = cs_fork()
+    try openStore(third, .immediate).set(list(1), forKey: child == 0 ? "child" : "parent")
+    if child == 0 {
+        do {
+            try transaction.commit()
+            say("committed what is the parent's")
+        } catch {
+            if error.code != .rolledBack { say("\(error)") }
+        }
+        try store.set(list(2), forKey: "child")
+        exit(0)
+    }
+    var status: Int32 = 0
+    waitpid(child, &status, 0)
+    try transaction.commit()
+    say("child \(status)")
+    try store.close()
+    try other.close()
+}
+
 /// Holds the store locked until it is killed.
 func hold(_ file: String) throws {
     let store = try openStore(file, .immediate)
@@ -359,6 +387,7 @@ do {
     case "probe": probe(file)
     case "split": try split(file)
     case "inherit": try inherit(file)
+    case "leave-forked": try leaveForked(file, second: argument(3), third: argument(4))
     case "drive": try drive(file, argument(3) == "immediate" ? .immediate : .manual)
     case "crowd": try Crowd(file, arguments[3], peers: Array(arguments[4...])).run()
     case "allocations": try allocations(file, keys: Int(argument(3)) ?? 0)
