@@ -191,6 +191,24 @@ private struct Row: Encodable {
         #expect(try encodesAlike(rows, encoder, as: expected))
     }
 
+    @Test("a nil that is left out leaves no name behind, whatever writes it")
+    func leavesOutNils() throws {
+        var encoder = KeyValueEncoder()
+        encoder.nilEncodingStrategy = .removed
+        let nothing = Writer { encoder in
+            var container = encoder.singleValueContainer()
+            try container.encodeNil()
+        }
+        let value = Writer { encoder in
+            var container = encoder.container(keyedBy: Keys.self)
+            try container.encode(nothing, forKey: .one)
+            try container.encode([nothing, nothing], forKey: .two)
+            try container.encode(["a": 1, "b": nil], forKey: .three)
+        }
+        let expected: [String: Any] = ["two": [Any](), "three": ["a": 1] as [String: Any]]
+        #expect(try encodesAlike([value, nothing, value], encoder, as: [expected, expected] as [Any]))
+    }
+
     @Test("an element that changes the array it is encoded from changes nothing that is encoded")
     func encodesFromHeldArrays() throws {
         final class Shelf: Encodable {

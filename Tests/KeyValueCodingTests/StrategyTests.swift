@@ -165,4 +165,22 @@ private struct Scaled: CodableWithConfiguration, Equatable {
         }
         #expect(await Threads.run(8, work) == [Bool?](repeating: true, count: 8))
     }
+
+    @Test("the keys of a dictionary are data, whatever its values are and under every key strategy")
+    func leavesDictionaryKeys() throws {
+        struct Item: Decodable, Equatable { var myValue: Int }
+        let value: [String: Any] = ["my_key": ["my_value": 1], "otherKey": ["my_value": 2]]
+        let expected = ["my_key": Item(myValue: 1), "otherKey": Item(myValue: 2)]
+        var decoder = KeyValueDecoder()
+        let custom = KeyValueDecoder.KeyDecodingStrategy.custom { path in
+            path.last?.stringValue == "my_value" ? ItemKey.myValue : ItemKey.wrong
+        }
+        for strategy in [.convertFromSnakeCase, custom] {
+            decoder.keyDecodingStrategy = strategy
+            #expect(try decoder.decode([String: Item].self, from: value) == expected)
+            #expect(try decoder.decode([String: Item].self, from: PropertyList(any: value)) == expected)
+        }
+    }
+
+    private enum ItemKey: String, CodingKey { case myValue, wrong }
 }

@@ -68,7 +68,7 @@ final class AnyEncodingNode: EncodingNode {
 
     /// The value written, and nil where that is a nil which is left out.
     func take() -> Any? {
-        if !deferred.isEmpty { takeDeferred() }
+        if isDeferring { takeDeferred() }
         switch shape {
         case .none: return [String: Any]()
         case .removed: return nil

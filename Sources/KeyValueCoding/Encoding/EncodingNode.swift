@@ -32,6 +32,8 @@ class EncodingNode {
     final var shape = Shape.none
     final private(set) var deferred: [Deferred] = []
     private final var deferredNames: [String: Int] = [:]
+    /// Whether there are deferred nodes. A look at the array would be checked at run time, for each value.
+    final private(set) var isDeferring = false
     /// Elements written to an unkeyed container, dropped ones included.
     final var elements = 0
 
@@ -170,12 +172,13 @@ extension EncodingNode {
         let node = makeNested(pathInValue + [key])
         if case .named(let name) = slot { deferredNames[name] = deferred.count }
         deferred.append(Deferred(slot: slot, position: position, node: node))
+        isDeferring = true
         return node
     }
 
     /// A value for `name` comes now: it replaces a nested container of that name.
     @inline(__always) final func forgetNested(_ name: String) {
-        if !deferred.isEmpty { replaceNested(name) }
+        if isDeferring { replaceNested(name) }
     }
 
     private final func replaceNested(_ name: String) {
@@ -187,7 +190,8 @@ extension EncodingNode {
     final func finish() {
         shape = .none
         elements = 0
-        if deferred.isEmpty { return }
+        guard isDeferring else { return }
+        isDeferring = false
         deferred = []
         deferredNames = [:]
     }

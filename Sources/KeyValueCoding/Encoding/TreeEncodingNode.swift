@@ -42,7 +42,7 @@ final class TreeEncodingNode: EncodingNode {
     override func defers(_ slot: EncodingSlot) -> Bool {
         if output.writer != ObjectIdentifier(self) { return true }
         guard case .next = slot else { return false }
-        return !deferred.isEmpty
+        return isDeferring
     }
 
     override func open(_ shape: Shape) throws {
