@@ -87,7 +87,7 @@ extension SQLiteEngine {
             let value = connection.blob(statement, 1)
             do throws(PropertyListError) {
                 try builder.key(utf8: key)
-                try builder.append(try PropertyList.parse(value, as: .binary, limits: limits.reading).list)
+                try builder.append(binary: value, limits: limits.reading)
             } catch {
                 throw DefaultsError(error, file: file)
             }

@@ -42,6 +42,38 @@ extension BinaryReader<PropertyListBuilder> {
         try reader.read()
         return try reader.output.finish()
     }
+
+    /// Appends the value that a file holds; after an error the builder is of no use.
+    static func append(
+        _ file: UnsafeRawBufferPointer, to builder: inout PropertyListBuilder, limits: PropertyListLimits
+    ) throws(PropertyListError) {
+        let objects = try BinaryObjects(of: file)
+        let top = objects.trailer.topObject
+        guard try !objects.marker(of: top).isContainer else { return try builder.append(read(file, limits: limits)) }
+        // Most rows of a database are a scalar: it needs no document of its own.
+        var output = PropertyListBuilder(limits: limits)
+        swap(&output, &builder)
+        var reader = BinaryReader(objects, output)
+        // What is alone shares nothing.
+        reader.isCounted = true
+        do throws(PropertyListError) {
+            try reader.value(top)
+        } catch {
+            var error = reader.located(error)
+            error.path = PropertyListPath()
+            throw error
+        }
+        builder = reader.output
+    }
+}
+
+extension PropertyListBuilder {
+    /// Appends the value that the bytes of a binary file hold; after an error the builder is of no use.
+    package mutating func append(
+        binary file: UnsafeRawBufferPointer, limits: PropertyListLimits
+    ) throws(PropertyListError) {
+        try BinaryReader.append(file, to: &self, limits: limits)
+    }
 }
 
 extension BinaryReader where Output: ~Copyable {

@@ -4,6 +4,8 @@
 struct BinaryTrailer {
     static let size = 32
     static let headerSize = 8
+    /// `bplist00`.
+    private static let magic: UInt64 = 0x6270_6C69_7374_3030
 
     /// Bytes of an entry of the offset table, and of a reference; 1 to 8.
     let offsetSize: Int
@@ -18,15 +20,17 @@ struct BinaryTrailer {
             throw PropertyListError(
                 .malformed, "Expected a header and a trailer, found \(file.count) bytes", location: .offset(0))
         }
-        guard file.prefix(8).elementsEqual("bplist00".utf8) else {
+        guard bytes.loadUnaligned(as: UInt64.self).bigEndian == Self.magic else {
             throw PropertyListError(.malformed, "Expected bplist00, found another version", location: .offset(0))
         }
         let start = file.count - Self.size
         func number(at offset: Int) -> UInt64 {
             UInt64(bigEndian: (bytes + start + offset).loadUnaligned(as: UInt64.self))
         }
-        func check(_ condition: Bool, _ what: String, at offset: Int) throws(PropertyListError) {
-            if !condition { throw PropertyListError(.malformed, what, location: .offset(start + offset)) }
+        func check(
+            _ condition: Bool, _ what: @autoclosure () -> String, at offset: Int
+        ) throws(PropertyListError) {
+            if !condition { throw PropertyListError(.malformed, what(), location: .offset(start + offset)) }
         }
         offsetSize = Int(file[start + 6])
         referenceSize = Int(file[start + 7])
