@@ -8,12 +8,15 @@ import Testing
     func forks() async {
         let holder = Task.detached {
             while !Task.isCancelled {
-                Lock.shared.withLock { _ = usleep(500) }
+                Lock.shared.withLock { _ = usleep(2000) }
                 usleep(50)
             }
         }
         for _ in 0..<20 {
-            usleep(200)
+            while pthread_mutex_trylock(Lock.shared.mutex) == 0 {
+                Lock.shared.unlock()
+                usleep(100)
+            }
             let child = cs_fork()
             if child == 0 {
                 // Ends a child that waits for ever.
