@@ -119,6 +119,18 @@ import Testing
         #expect(try room(store) == before)
     }
 
+    @Test("what another program takes away, and we took away too, is counted once")
+    func countsAnew() throws {
+        let store = try open(.xml, bytes: 3000)
+        let before = try room(store)
+        try store.set(text(1000), at: ["a"])
+        try store.sync()
+        _ = try store.remove(at: ["a"])
+        try folder.write("<plist><dict/></plist>", to: "a.plist")
+        try store.refresh()
+        #expect(try room(store) == before)
+    }
+
     // MARK: - Beyond the limits
 
     @Test("a store beyond its limits opens, says so, and may shrink", arguments: Place.allCases)

@@ -58,6 +58,10 @@ final class Delta: @unchecked Sendable {
     @inline(__always)
     func findInPlace(_ key: UnsafeBufferPointer<UInt8>) -> Int? { entries.findInPlace(key) }
 
+    /// Whether the key is the one that was asked for last.
+    @inline(__always)
+    func isRecent(_ key: UnsafeBufferPointer<UInt8>) -> Bool { entries.isRecent(key) }
+
     /// Where entry `index`'s value stands; nil where that was not set as a whole.
     @inline(__always)
     func place(at index: Int) -> ValuePlace? {

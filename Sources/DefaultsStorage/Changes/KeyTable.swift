@@ -67,8 +67,9 @@ struct KeyTable<Value> {
         return index
     }
 
+    /// Whether the key is the one that was asked for last in place.
     @inline(__always)
-    private func isRecent(_ key: UnsafeBufferPointer<UInt8>) -> Bool { recent < entries.count && matches(recent, key) }
+    func isRecent(_ key: UnsafeBufferPointer<UInt8>) -> Bool { recent < entries.count && matches(recent, key) }
 
     /// Exchanges the value of the key that was asked for last; false, and nothing is changed, where it is another.
     @inline(__always)

@@ -81,9 +81,11 @@ extension Domain {
     /// What setting a key to `value` adds, at most, without a look at what is stored; nil where that has to be looked
     /// at.
     @inline(__always)
-    func quickGrowth(setting value: PropertyList, _ key: UnsafeBufferPointer<UInt8>) -> FileSize? {
+    func quickGrowth(
+        setting value: PropertyList, _ key: UnsafeBufferPointer<UInt8>, in target: Delta
+    ) -> FileSize? {
         let new = size(of: value, key)
-        if let index = delta.findInPlace(key) { return new - size(of: delta, at: index, key) }
+        if let index = target.findInPlace(key) { return new - size(of: target, at: index, key) }
         return countsExactly ? nil : new
     }
 

@@ -238,18 +238,15 @@ extension Domain {
             lock.unlock()
             return false
         }
-        guard case .set(let value) = entry, let growth = quickGrowth(setting: value, key),
-            handle.limits.admit(growth, to: size)
+        // A key that stands there has been looked at before.
+        let isRecent = borrowedDelta._withUnsafeGuaranteedRef { $0.isRecent(key) }
+        guard isRecent || isUTF8 && !hasControl(key), case .set(let value) = entry,
+            let growth = quickGrowth(setting: value, key, in: delta), handle.limits.admit(growth, to: size)
         else {
             lock.unlock()
             return false
         }
-        // A key that stands there has been looked at before.
         let isReplaced = borrowedDelta._withUnsafeGuaranteedRef { $0.exchangeRecent(&entry, for: key) }
-        guard isReplaced || isUTF8 && !hasControl(key) else {
-            lock.unlock()
-            return false
-        }
         if !isReplaced { borrowedDelta._withUnsafeGuaranteedRef { $0.set(entry, for: key) } }
         self.growth += growth
         let consequence = noteChange(of: key)
@@ -266,8 +263,12 @@ extension Domain {
         let consequence = try lock.withLock { () throws(DefaultsError) in
             if let refusal { throw refusal }
             let target = self.target
-            let growth = size(of: own, key) - size(of: key, in: target)
-            try count(growth, in: target, handle, at: [.key(String(decoding: key, as: UTF8.self))])
+            if let growth = quickGrowth(setting: own, key, in: target), handle.limits.admit(growth, to: size) {
+                note(growth, in: target)
+            } else {
+                let growth = size(of: own, key) - size(of: key, in: target)
+                try count(growth, in: target, handle, at: [.key(String(decoding: key, as: UTF8.self))])
+            }
             target.set(own, for: key)
             return noteChange(of: key)
         }
