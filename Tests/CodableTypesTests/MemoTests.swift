@@ -76,6 +76,18 @@ import Testing
         #expect(try type.decode(read).document === first.document)
     }
 
+    @Test("what a set kept the next one keeps, too", arguments: [1, 100])
+    func kept(_ count: Int) throws {
+        let type = try registry().type("[Plain]")
+        var stored = try tree((0..<count).map { ["id": $0, "name": "n", "new": $0] as [String: Any] })
+        for round in 0..<3 {
+            let given = try tree((0..<count).map { ["id": $0, "name": "n\(round)"] as [String: Any] })
+            stored = try type.encode(given, over: stored).list
+            #expect(stored[count - 1]?["new"]?.integer == Int64(count - 1))
+            #expect(try type.decode(stored) == given)
+        }
+    }
+
     /// A type, what is given, and what decoding the encoded value must give instead.
     private static var changing: [(type: String, given: Any?, decoded: Any?)] {
         let whole: [String: Any] = ["a": 1, "b": 2, "list": [Int]()]
@@ -90,6 +102,7 @@ import Testing
             ("Hidden", ["a": 1, "t": 6], ["a": 1, "t": 5]),
             ("Double", 1, 1.0),
             ("[Int]", [String: Int](), [Int]()),
+            ("[Int?]", [1, "$null"] as [Any], [1, nil] as [Int?]),
         ]
     }
 

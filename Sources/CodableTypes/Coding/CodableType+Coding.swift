@@ -30,25 +30,13 @@ extension CodableType {
     private func decode(_ stored: PropertyList, _ plan: TypePlan) throws(TypeError) -> PropertyList {
         if let type = plan.swiftRoot { return try type.decode(stored) }
         if plan.isPure, let list = stored.notedProgramForm(plan) { return list }
-        if !plan.alwaysRewrites, Conformance.isUnchanged(stored, plan) {
+        let decoded = try PlanDecoding.decoded(stored, plan, as: plan.root)
+        if decoded.isUnchanged {
             plan.noteUnchanged(stored)
-            return stored
+        } else if plan.isPure {
+            stored.noteProgramForm(decoded.list, plan)
         }
-        let list = try made(of: stored, plan)
-        if plan.isPure { stored.noteProgramForm(list, plan) }
-        return list
-    }
-
-    private func made(of stored: PropertyList, _ plan: TypePlan) throws(TypeError) -> PropertyList {
-        let failure: TypeError?
-        do throws(TypeError) {
-            if let list = try PlanDecoding.decoded(stored, plan, as: plan.root) { return list }
-            failure = nil
-        } catch {
-            failure = error
-        }
-        try DecodingCheck.check(stored, form)
-        throw failure ?? .tooLarge(form)
+        return decoded.list
     }
 
     /// How a typed value is stored.
@@ -101,25 +89,12 @@ extension CodableType {
         _ value: PropertyList, over stored: PropertyList?, _ plan: TypePlan
     ) throws(TypeError) -> Encoded {
         if let type = plan.swiftRoot { return try type.encode(value, over: stored) }
-        let isKnown = stored.map { plan.knows($0) } ?? true
-        // What is stored matters only where it holds something unknown, or decides whether a default is written.
-        let old = isKnown && plan.defaults.isEmpty ? nil : stored
-        if isKnown, !plan.alwaysRewrites, Conformance.isStorable(value, over: old, plan) {
-            if plan.defaults.isEmpty { plan.noteUnchanged(value) }
-            return Encoded(list: value, droppedElements: 0)
-        }
+        // What is stored matters only where it may hold something unknown, or decides whether a default is written.
+        let old = stored.flatMap { plan.defaults.isEmpty && plan.knows($0) ? nil : $0 }
         if let old { try TypeLimits.check(old) }
-        let failure: TypeError?
-        do throws(TypeError) {
-            if let encoded = try PlanEncoding.encoded(value, over: old, plan, as: plan.root) {
-                return encoded
-            }
-            failure = nil
-        } catch {
-            failure = error
-        }
-        try EncodingCheck.check(value, form)
-        throw failure ?? .tooLarge(form)
+        let encoded = try PlanEncoding.encoded(value, over: old, plan, as: plan.root)
+        if plan.isPure { plan.note(encoded, of: value) }
+        return Encoded(list: encoded.list, droppedElements: encoded.droppedElements)
     }
 }
 
@@ -140,16 +115,27 @@ extension PropertyList {
 }
 
 extension TypePlan {
-    /// Whether the stored value holds nothing that the type does not know.
+    /// Notes what encoding a value says of it, and of what it became.
+    fileprivate func note(_ encoded: PlanEncoding.Encoded, of value: PropertyList) {
+        guard encoded.isExact else { return }
+        if encoded.isUnchanged {
+            noteUnchanged(value)
+        } else if value.isWholeDocument {
+            // A part of a document would keep all of it alive.
+            encoded.list.noteProgramForm(value, self)
+        }
+    }
+
+    /// Whether it is known already that the stored value holds nothing that the type does not know.
     fileprivate func knows(_ stored: PropertyList) -> Bool {
         guard view.nodes[root].keepsUnknown else { return true }
         if case .holds? = stored.document.finding(question, at: stored.index) { return true }
-        return Conformance.isKnown(stored, self)
+        return false
     }
 
-    /// Notes that a value, which is both its own program form and its own stored form, is of the type.
+    /// Notes that a value is its own program form.
     fileprivate func noteUnchanged(_ value: PropertyList) {
-        // What runs a program's code is never its own program form. A scalar is checked as soon as it is looked up.
+        // A scalar is checked as soon as it is looked up.
         if value.kind.isContainer { value.document.note(.holds, question, at: value.index) }
     }
 }

@@ -3,152 +3,179 @@ internal import PropertyLists
 
 /// From the stored form to the program form, in one walk beside a plan.
 ///
-/// It gives up where something is wrong: ``DecodingCheck`` then says what. Recursion is bounded by ``TypeLimits``. For
-/// the pointers, see ``Conformance``.
+/// The walk goes through a struct in the order of its keys. Of several faults it still reports the one that Swift would
+/// find, the first in the order of declaration: after a fault it goes on to the fields that were declared before.
+/// Recursion is bounded by ``TypeLimits``.
+///
+/// The pointers are those of the plan and the document, which are kept alive until the end of the walk; every index into
+/// the plan was made by its compiler, every index into the document comes from a validated layout.
 struct PlanDecoding: ~Copyable {
-    private let plan: TypePlan.View
-    private let owner: Unmanaged<TypePlan>
-    private let document: DocumentView
+    /// What a value in stored form becomes.
+    struct Decoded {
+        /// The program form: the value itself where its two forms are the same.
+        let list: PropertyList
+        let isUnchanged: Bool
+        /// Whether the value holds something that the type does not know, or a Swift type that might not.
+        let leavesOut: Bool
+    }
+
+    private let plan: TypePlan
+    private let tables: TypePlan.View
+    private let document: Document
     private let nodes: UnsafePointer<kv_node>
     private var output: PlanOutput
-    /// For each struct that is being written, where the values of its fields are, in the order of their names: in nodes
-    /// from its header; 0 for none.
-    private var places = GrowableBuffer<Int32>()
-    /// What a Swift type's own code threw.
-    private var failure: TypeError?
+    private var hasChanged = false
+    private var leavesOut = false
+    /// For each container that is being written, where its values are in the output, in nodes from its header: for a
+    /// struct in the order of its fields' names, 0 for a field without a value.
+    private var distances = GrowableBuffer<Int32>()
 
-    /// The program form of a value of the plan's node `type`; nil where it is not of the type.
+    /// The program form of a value of the plan's node `type`.
     ///
-    /// - Throws: what the code of a Swift type throws, without its place.
-    static func decoded(_ list: PropertyList, _ plan: TypePlan, as type: Int) throws(TypeError) -> PropertyList? {
-        defer {
-            withExtendedLifetime(plan) {}
-            withExtendedLifetime(list) {}
+    /// - Throws: the first fault, with its path from the value.
+    static func decoded(_ list: PropertyList, _ plan: TypePlan, as type: Int) throws(TypeError) -> Decoded {
+        defer { withExtendedLifetime((list, plan)) {} }
+        var decoding = PlanDecoding(plan, list)
+        do throws(TypeError) {
+            try decoding.write(type, list.index, depth: 0)
+        } catch {
+            try TypeLimits.check(list)
+            throw decoding.output.hasRoom ? error : .tooLarge(plan.form)
         }
-        var decoding = PlanDecoding(plan, list.document)
-        if decoding.write(type, list.index, depth: 0) { return decoding.finish() }
-        if let failure = decoding.failure { throw failure }
-        return nil
+        return decoding.finish(list)
     }
 
-    private init(_ plan: TypePlan, _ document: Document) {
-        self.plan = plan.view
-        owner = Unmanaged.passUnretained(plan)
-        self.document = DocumentView(document)
+    private init(_ plan: TypePlan, _ list: PropertyList) {
+        self.plan = plan
+        tables = plan.view
+        document = list.document
         nodes = document.nodes
-        output = PlanOutput(plan, document)
+        output = PlanOutput(tables, list)
     }
 
-    private consuming func finish() -> PropertyList { output.finish() }
+    private mutating func finish(_ list: PropertyList) -> Decoded {
+        let isUnchanged = !hasChanged && !output.hasConverted
+        return Decoded(list: isUnchanged ? list : output.finish(), isUnchanged: isUnchanged, leavesOut: leavesOut)
+    }
+
+    private borrowing func value(_ index: Int) -> PropertyList { PropertyList(document: document, index: index) }
 
     // MARK: - Values
 
-    private mutating func write(_ typeIndex: Int, _ index: Int, depth: Int) -> Bool {
-        let type = plan.nodes + typeIndex
+    /// - Parameter depth: how many containers the value is in.
+    private mutating func write(_ typeIndex: Int, _ index: Int, depth: Int) throws(TypeError) {
+        let type = tables.nodes + typeIndex
         let node = nodes[index]
-        if type.pointee.isOptional, node.kind == .null || node.kind == .string, document.isNil(index) {
-            output.nodes.append(kv_node(kind: .null))
-            return true
+        if node.head == type.pointee.plainHead { return output.add(node, of: document) }
+        if type.pointee.isOptional, document.isNil(index) {
+            if node.kind != .null { hasChanged = true }
+            return output.nodes.append(kv_node(kind: .null))
         }
         switch type.pointee.shape {
         case .structure, .variant, .array, .dictionary:
-            return depth < TypeLimits.depth && writeContainer(type.pointee, index, depth: depth &+ 1)
+            try output.check(index, of: document, type.pointee.shape == .array ? .array : .dictionary, depth)
+            try writeContainer(type.pointee, index, depth: depth &+ 1)
         case .any:
-            guard node.kind != .null, document.fits(index, below: depth) else { return false }
-            output.add(document.list(at: index))
+            try TypeLimits.checkAny(value(index), depth)
+            output.add(value(index))
         case .swift:
-            return writeSwift(owner._withUnsafeGuaranteedRef({ $0.swiftTypes[Int(type.pointee.operand)] }), index)
-        default: return output.addScalar(index, of: document, type, owner)
+            (hasChanged, leavesOut) = (true, true)
+            output.add(try plan.swiftTypes[Int(type.pointee.operand)].decode(value(index)))
+        default: try output.addScalar(index, of: document, type.pointee, plan)
         }
-        return true
     }
 
-    private mutating func writeContainer(_ type: TypePlan.Node, _ index: Int, depth: Int) -> Bool {
-        let kind = nodes[index].kind
-        guard kind == (type.shape == .array ? .array : .dictionary), output.hasRoom else { return false }
+    private mutating func writeContainer(_ type: TypePlan.Node, _ index: Int, depth: Int) throws(TypeError) {
         switch type.shape {
-        case .structure: return writeStructure(Int(type.operand), index, depth: depth)
-        case .variant: return writeVariant(type, index, depth: depth)
-        case .array: return writeArray(type, index, depth: depth)
-        default: return writeDictionary(type, index, depth: depth)
+        case .structure: try writeStructure(Int(type.operand), index, depth: depth)
+        case .variant: try writeVariant(type, index, depth: depth)
+        case .array: try writeArray(type, index, depth: depth)
+        default: try writeDictionary(type, index, depth: depth)
         }
     }
 
-    private mutating func writeSwift(_ type: SwiftType, _ index: Int) -> Bool {
-        do throws(TypeError) {
-            output.add(try type.decode(document.list(at: index)))
-            return true
-        } catch {
-            failure = error
-            return false
-        }
-    }
-
-    private mutating func writeArray(_ type: TypePlan.Node, _ index: Int, depth: Int) -> Bool {
+    private mutating func writeArray(_ type: TypePlan.Node, _ index: Int, depth: Int) throws(TypeError) {
         let count = Int(nodes[index].count)
-        if type.isLimited, !type.allows(Int64(count)) { return false }
+        try plan.checkLength(count, type)
         let header = output.begin(.array)
-        let element = Int(type.operand)
         var position = index &+ 1
-        for _ in 0..<count {
-            guard write(element, position, depth: depth) else { return false }
+        for number in 0..<count {
+            do throws(TypeError) {
+                try write(Int(type.operand), position, depth: depth)
+            } catch {
+                throw error.placed(at: .index(number))
+            }
             position &+= nodes[position].span
         }
         output.end(header, count: count)
-        return true
     }
 
-    private mutating func writeDictionary(_ type: TypePlan.Node, _ index: Int, depth: Int) -> Bool {
+    private mutating func writeDictionary(_ type: TypePlan.Node, _ index: Int, depth: Int) throws(TypeError) {
         let keys = document.keys(ofDictionaryAt: index)
         let header = output.begin(.dictionary)
-        let first = places.count
+        let first = distances.count
         for slot in keys {
-            places.append(Int32(truncatingIfNeeded: output.nodes.count &- header))
-            guard write(Int(type.operand), index &+ nodes[slot].distance, depth: depth) else { return false }
+            distances.append(Int32(truncatingIfNeeded: output.nodes.count &- header))
+            do throws(TypeError) {
+                try write(Int(type.operand), index &+ nodes[slot].distance, depth: depth)
+            } catch {
+                throw error.placed(at: .key(document.text(of: nodes[slot])))
+            }
         }
         for (offset, slot) in keys.enumerated() {
             var key = output.stored(nodes[slot], of: document)
-            key.distance = Int(places[first &+ offset])
+            key.distance = Int(distances[first &+ offset])
             output.nodes.append(key)
         }
-        places.count = first
+        distances.count = first
         output.end(header, count: keys.count)
-        return true
     }
 
     // MARK: - Structs
 
-    private mutating func writeStructure(_ structureIndex: Int, _ index: Int, depth: Int) -> Bool {
-        let structure = plan.structures[structureIndex]
-        let shift = output.shift(of: structure.names, structureIndex, plan)
+    private mutating func writeStructure(_ structureIndex: Int, _ index: Int, depth: Int) throws(TypeError) {
+        let structure = tables.structures[structureIndex]
+        let shift = output.shift(of: structure.names, structureIndex, tables)
         let header = output.begin(.dictionary)
-        let first = places.count
-        places.reserve(structure.total)
-        places.count = first &+ structure.total
+        let first = distances.count
+        distances.reserve(structure.total)
+        distances.count = first &+ structure.total
         let keys = document.keys(ofDictionaryAt: index)
         var slot = keys.lowerBound
+        var known = 0
+        var fault = FirstFault()
         for number in 0..<structure.total {
-            let field = plan.fields + (structure.first &+ number)
-            let found = number < structure.count && find(field.pointee.key, &slot, keys.upperBound)
-            let place = output.nodes.count &- header
-            guard found ? writeField(field, index &+ nodes[slot].distance, shift, depth) : fill(field, shift) else {
-                return false
+            let field = tables.fields + (structure.first &+ number)
+            let isFound = number < structure.count && find(field.pointee.key, &slot, keys.upperBound)
+            if isFound { known &+= 1 }
+            guard fault.isAfter(field.pointee) else { continue }
+            let distance = output.nodes.count &- header
+            if !isFound {
+                if !fill(field, shift) { fault.note(.missingField(tables.text(field.pointee.key)), field.pointee) }
+            } else {
+                do throws(TypeError) {
+                    try writeField(field, index &+ nodes[slot].distance, shift, depth)
+                } catch {
+                    fault.note(error.placed(at: .key(tables.text(field.pointee.key))), field.pointee)
+                }
             }
-            // Nothing was written where the place is still the same.
-            let isThere = output.nodes.count &- header > place
-            places[first &+ Int(field.pointee.rank)] = isThere ? Int32(truncatingIfNeeded: place) : 0
+            // Nothing was written where the output is still as long.
+            let isThere = output.nodes.count &- header > distance
+            distances[first &+ Int(field.pointee.rank)] = isThere ? Int32(truncatingIfNeeded: distance) : 0
         }
+        try fault.check()
+        if known != keys.count { (hasChanged, leavesOut) = (true, true) }
+        if !structure.isPlain { hasChanged = true }
         writeNames(structure, shift, from: first, header)
-        places.count = first
-        return true
+        distances.count = first
     }
 
     /// Moves on to the key; says whether it is there.
     @inline(__always)
     private borrowing func find(_ key: TypePlan.Text, _ slot: inout Int, _ end: Int) -> Bool {
         while slot < end {
-            if plan.isKey(nodes[slot], key, document) { return true }
-            if compareBytes(document.buffer(of: nodes[slot]), plan.bytes(key)) > 0 { return false }
+            if tables.isKey(nodes[slot], key, document) { return true }
+            if compareBytes(document.buffer(of: nodes[slot]), tables.bytes(key)) > 0 { return false }
             slot &+= 1
         }
         return false
@@ -156,29 +183,27 @@ struct PlanDecoding: ~Copyable {
 
     @inline(__always)
     private mutating func writeField(
-        _ field: UnsafePointer<TypePlan.Field>, _ value: Int, _ shift: Int, _ depth: Int
-    ) -> Bool {
-        let node = nodes[value]
-        if node.head == field.pointee.plainHead {
-            output.add(node, of: document)
-            return true
+        _ field: UnsafePointer<TypePlan.Field>, _ index: Int, _ shift: Int, _ depth: Int
+    ) throws(TypeError) {
+        guard field.pointee.isOptional, document.isNil(index) else {
+            return try write(Int(field.pointee.node), index, depth: depth)
         }
-        if field.pointee.isOptional, document.isNil(value) { return fill(field, shift) }
-        return write(Int(field.pointee.node), value, depth: depth)
+        hasChanged = true
+        if !fill(field, shift) { try output.checkRoom() }
     }
 
-    /// Writes the default of a field that is not there; false where it must be, or makes the document too large.
+    /// Writes the default of a field that is not there; false where the field must be, or makes the document too large.
     @inline(__always)
     private mutating func fill(_ field: UnsafePointer<TypePlan.Field>, _ shift: Int) -> Bool {
         guard field.pointee.defaultIndex >= 0 else { return field.pointee.isOptional || field.pointee.isTransient }
+        hasChanged = true
         var node = field.pointee.scalarDefault
         if node.kind == .null {
-            output.add(owner._withUnsafeGuaranteedRef { $0.defaults[Int(field.pointee.defaultIndex)] })
+            output.add(plan.defaults[Int(field.pointee.defaultIndex)])
             return output.hasRoom
-        } else {
-            if node.hasBytes { node.payload &+= UInt64(truncatingIfNeeded: shift) }
-            output.nodes.append(node)
         }
+        if node.hasBytes { node.payload &+= UInt64(truncatingIfNeeded: shift) }
+        output.nodes.append(node)
         return true
     }
 
@@ -186,15 +211,15 @@ struct PlanDecoding: ~Copyable {
     @inline(__always)
     private mutating func writeNames(_ structure: TypePlan.Structure, _ shift: Int, from first: Int, _ header: Int) {
         output.nodes.reserve(structure.total)
-        guard let base = output.nodes.base, let places = places.base else { return output.end(header, count: 0) }
+        guard let base = output.nodes.base, let distances = distances.base else { return output.end(header, count: 0) }
         let keys = base + output.nodes.count
-        let names = plan.names + structure.first
+        let names = tables.names + structure.first
         var count = 0
         for rank in 0..<structure.total {
-            let place = places[first &+ rank]
-            if place == 0 { continue }
+            let distance = distances[first &+ rank]
+            if distance == 0 { continue }
             keys[count] = kv_node(
-                head: 0x8000_0000 | UInt32(truncatingIfNeeded: place), count: names[rank].count,
+                head: 0x8000_0000 | UInt32(truncatingIfNeeded: distance), count: names[rank].count,
                 payload: names[rank].payload &+ UInt64(truncatingIfNeeded: shift))
             count &+= 1
         }
@@ -202,34 +227,50 @@ struct PlanDecoding: ~Copyable {
         output.end(header, count: count)
     }
 
+    // MARK: - Enums with associated values
+
     /// One known case; what else is there is left out.
-    private mutating func writeVariant(_ type: TypePlan.Node, _ index: Int, depth: Int) -> Bool {
+    private mutating func writeVariant(_ type: TypePlan.Node, _ index: Int, depth: Int) throws(TypeError) {
+        let keys = document.keys(ofDictionaryAt: index)
         var found: (slot: Int, structure: Int)?
-        for slot in document.keys(ofDictionaryAt: index) {
-            guard let structure = plan.structure(ofCase: document.buffer(of: nodes[slot]), type) else { continue }
-            guard found == nil else { return false }
+        for slot in keys {
+            guard let structure = tables.structure(ofCase: document.buffer(of: nodes[slot]), type) else { continue }
+            guard found == nil else { throw VariantType.wrongCount }
             found = (slot, structure)
         }
-        guard let found, depth < TypeLimits.depth else { return false }
+        guard let found else { throw VariantType.wrongCount }
+        if keys.count > 1 { (hasChanged, leavesOut) = (true, true) }
         let values = index &+ nodes[found.slot].distance
         let header = output.begin(.dictionary)
-        guard nodes[values].kind == .dictionary, writeStructure(found.structure, values, depth: depth &+ 1) else {
-            return false
+        do throws(TypeError) {
+            try output.check(values, of: document, .dictionary, depth)
+            try writeStructure(found.structure, values, depth: depth &+ 1)
+        } catch {
+            throw error.placed(at: .key(document.text(of: nodes[found.slot])))
         }
         var key = output.stored(nodes[found.slot], of: document)
         key.distance = 1
         output.nodes.append(key)
         output.end(header, count: 1)
-        return true
     }
 }
 
-extension TypePlan {
-    /// The form of a scalar or a raw value, by its type's own rules; nil where it is not of the type.
-    func form(of value: PropertyList, _ type: Node) -> ScalarForm? {
-        switch type.shape {
-        case .strings, .integers: try? enumerationTypes[Int(type.operand)].form(of: value)
-        default: type.converter < 0 ? nil : try? scalars[Int(type.converter)].form(of: value)
-        }
+/// Of the faults in a struct's fields, the one in the field that was declared first.
+struct FirstFault {
+    private var declaration = Int32.max
+    private var error: TypeError?
+
+    /// Whether a fault of the field would come before what was found.
+    @inline(__always)
+    func isAfter(_ field: TypePlan.Field) -> Bool { field.declaration < declaration }
+
+    mutating func note(_ error: TypeError, _ field: TypePlan.Field) {
+        declaration = field.declaration
+        self.error = error
+    }
+
+    @inline(__always)
+    func check() throws(TypeError) {
+        if let error { throw error }
     }
 }

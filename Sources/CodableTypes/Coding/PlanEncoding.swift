@@ -3,186 +3,188 @@ internal import PropertyLists
 
 /// From the program form to the stored form, over what is stored now, in one walk beside a plan.
 ///
-/// It gives up where something is wrong: ``EncodingCheck`` then says what. Recursion is bounded by ``TypeLimits``. For
-/// the pointers, see ``Conformance``.
+/// Of several faults it reports the one that Swift would find, as ``PlanDecoding`` does. Recursion is bounded by
+/// ``TypeLimits``; for the pointers, see ``PlanDecoding``.
 struct PlanEncoding: ~Copyable {
-    let plan: TypePlan.View
-    let owner: Unmanaged<TypePlan>
-    let document: DocumentView
-    let nodes: UnsafePointer<kv_node>
-    /// What is stored now; where nothing is, any document: no place in it is named then.
-    let old: DocumentView
-    var output: PlanOutput
+    /// What a value in program form becomes.
+    struct Encoded {
+        /// The stored form: the value itself where its two forms are the same.
+        let list: PropertyList
+        let isUnchanged: Bool
+        let droppedElements: Int
+        /// Whether decoding the stored form gives just what was given.
+        let isExact: Bool
+    }
+
+    private let plan: TypePlan
+    private let tables: TypePlan.View
+    private let document: Document
+    private let nodes: UnsafePointer<kv_node>
+    /// What is stored now; where nothing is, any document: no index of a node in it is handed on then.
+    private let old: Document
+    private var output: PlanOutput
     /// For each struct that is being written, where the values of its fields are in the given value, in the order of
     /// their names; -1 for none.
-    var given = GrowableBuffer<Int>()
+    private var given = GrowableBuffer<Int>()
     /// For each dictionary that is being written, its keys so far.
-    var keys = GrowableBuffer<kv_node>()
-    var droppedElements = 0
-    /// Whether decoding what is written gives just what was given.
-    var isExact = true
-    /// What a Swift type's own code threw.
-    private var failure: TypeError?
+    private var keys = GrowableBuffer<kv_node>()
+    private var droppedElements = 0
+    private var hasChanged = false
+    private var isExact = true
 
-    /// The stored form of a value of the plan's node `type`; nil where it is not of the type.
+    /// The stored form of a value of the plan's node `type`.
     ///
-    /// - Throws: what the code of a Swift type throws, without its place.
+    /// - Throws: the first fault, with its path from the value.
     static func encoded(
         _ list: PropertyList, over stored: PropertyList?, _ plan: TypePlan, as type: Int
-    ) throws(TypeError) -> CodableType.Encoded? {
-        defer {
-            withExtendedLifetime(plan) {}
-            withExtendedLifetime(list) {}
-            withExtendedLifetime(stored) {}
+    ) throws(TypeError) -> Encoded {
+        defer { withExtendedLifetime((list, stored, plan)) {} }
+        var encoding = PlanEncoding(plan, list, stored?.document)
+        do throws(TypeError) {
+            try encoding.write(type, list.index, over: stored?.index, depth: 0)
+        } catch {
+            try TypeLimits.check(list)
+            throw encoding.output.hasRoom ? error : .tooLarge(plan.form)
         }
-        var encoding = PlanEncoding(plan, list.document, stored?.document)
-        if encoding.write(type, list.index, over: stored?.index ?? -1, depth: 0) {
-            let isExact = encoding.isExact && !encoding.output.hasConverted && plan.isPure
-            let encoded = encoding.finish()
-            // A part of a document would keep all of it alive.
-            if isExact, type == plan.root, list.isWholeDocument { encoded.list.noteProgramForm(list, plan) }
-            return encoded
-        }
-        if let failure = encoding.failure { throw failure }
-        return nil
+        return encoding.finish(list)
     }
 
-    private init(_ plan: TypePlan, _ document: Document, _ old: Document?) {
-        self.plan = plan.view
-        owner = Unmanaged.passUnretained(plan)
-        self.document = DocumentView(document)
+    private init(_ plan: TypePlan, _ list: PropertyList, _ old: Document?) {
+        self.plan = plan
+        tables = plan.view
+        document = list.document
         nodes = document.nodes
-        self.old = DocumentView(old ?? document)
-        output = PlanOutput(plan, document, old)
+        self.old = old ?? list.document
+        output = PlanOutput(tables, list, old)
     }
 
-    private consuming func finish() -> CodableType.Encoded {
-        let dropped = droppedElements
-        return CodableType.Encoded(list: output.finishWithFacts(), droppedElements: dropped)
+    private mutating func finish(_ list: PropertyList) -> Encoded {
+        let isUnchanged = !hasChanged && !output.hasConverted
+        return Encoded(
+            list: isUnchanged ? list : output.finishWithFacts(), isUnchanged: isUnchanged,
+            droppedElements: droppedElements,
+            isExact: isExact && !output.hasConverted)
     }
+
+    private borrowing func value(_ index: Int) -> PropertyList { PropertyList(document: document, index: index) }
+
+    private borrowing func stored(_ index: Int) -> PropertyList { PropertyList(document: old, index: index) }
 
     // MARK: - Values
 
     /// - Parameters:
-    ///   - place: the node of the stored value that stands in the same place; -1 for none.
+    ///   - stored: the node of the stored value that the new one takes the place of.
     ///   - depth: how many containers the value is in.
-    mutating func write(_ typeIndex: Int, _ index: Int, over place: Int, depth: Int) -> Bool {
-        let type = plan.nodes + typeIndex
+    private mutating func write(
+        _ typeIndex: Int, _ index: Int, over stored: Int?, depth: Int
+    ) throws(TypeError) {
+        let type = tables.nodes + typeIndex
         let node = nodes[index]
-        if type.pointee.isOptional, node.kind == .null || node.kind == .string, document.isNil(index) {
-            if node.kind != .null { isExact = false }
-            output.addText("$null")
-            return true
+        if node.head == type.pointee.plainHead { return output.add(node, of: document) }
+        if type.pointee.isOptional, document.isNil(index) {
+            if node.kind == .null { hasChanged = true } else { isExact = false }
+            return output.addText("$null")
         }
         switch type.pointee.shape {
-        case .structure, .variant, .array, .dictionary:
-            return depth < TypeLimits.depth
-                && writeContainer(typeIndex, type.pointee, index, over: place, depth: depth &+ 1)
+        case .array: try writeArray(typeIndex, type.pointee, index, over: stored, depth: depth)
+        case .structure, .variant, .dictionary:
+            try output.check(index, of: document, .dictionary, depth)
+            try writeContainer(type.pointee, index, over: stored, depth: depth &+ 1)
         case .any:
-            guard node.kind != .null, document.fits(index, below: depth) else { return false }
-            output.add(document.list(at: index))
-        case .swift:
-            return writeSwift(
-                owner._withUnsafeGuaranteedRef({ $0.swiftTypes[Int(type.pointee.operand)] }), index, over: place)
-        default: return output.addScalar(index, of: document, type, owner)
+            try TypeLimits.checkAny(value(index), depth)
+            output.add(value(index))
+        case .swift: try writeSwift(plan.swiftTypes[Int(type.pointee.operand)], index, over: stored)
+        default: try output.addScalar(index, of: document, type.pointee, plan)
         }
-        return true
     }
 
     private mutating func writeContainer(
-        _ typeIndex: Int, _ type: TypePlan.Node, _ index: Int, over place: Int, depth: Int
-    ) -> Bool {
-        guard output.hasRoom else { return false }
-        let kind = nodes[index].kind
-        if type.shape == .array { return writeArray(typeIndex, type, index, over: place, depth: depth) }
-        guard kind == .dictionary else { return false }
+        _ type: TypePlan.Node, _ index: Int, over stored: Int?, depth: Int
+    ) throws(TypeError) {
         switch type.shape {
-        case .structure: return writeStructure(Int(type.operand), index, over: place, depth: depth)
-        case .variant: return writeVariant(type, index, over: place, depth: depth)
-        default: return writeDictionary(type, index, over: place, depth: depth)
+        case .structure: try writeStructure(Int(type.operand), index, over: stored, depth: depth)
+        case .variant: try writeVariant(type, index, over: stored, depth: depth)
+        default: try writeDictionary(type, index, over: stored, depth: depth)
         }
     }
 
-    private mutating func writeSwift(_ type: SwiftType, _ index: Int, over place: Int) -> Bool {
-        do throws(TypeError) {
-            let stored = place < 0 ? nil : old.list(at: place)
-            let encoded = try type.encode(document.list(at: index), over: stored)
-            droppedElements += encoded.droppedElements
-            output.add(encoded.list)
-            return true
-        } catch {
-            failure = error
-            return false
-        }
+    private mutating func writeSwift(_ type: SwiftType, _ index: Int, over stored: Int?) throws(TypeError) {
+        let encoded = try type.encode(value(index), over: stored.map { self.stored($0) })
+        (hasChanged, isExact) = (true, false)
+        droppedElements += encoded.droppedElements
+        output.add(encoded.list)
     }
 
     // MARK: - Arrays and dictionaries
 
     private mutating func writeArray(
-        _ typeIndex: Int, _ type: TypePlan.Node, _ index: Int, over place: Int, depth: Int
-    ) -> Bool {
+        _ typeIndex: Int, _ type: TypePlan.Node, _ index: Int, over stored: Int?, depth: Int
+    ) throws(TypeError) {
         let count = Int(nodes[index].count)
         // An empty table of Lua is a dictionary, as long as nothing says that it is an array.
-        guard nodes[index].kind == .array || nodes[index].kind == .dictionary && count == 0 else { return false }
-        if nodes[index].kind != .array { isExact = false }
-        if type.isLimited, !type.allows(Int64(count)) { return false }
-        let sources = type.keepsUnknown && place >= 0 ? matches(typeIndex, type, index, over: place) : []
+        let isEmptyTable = nodes[index].kind == .dictionary && count == 0
+        try output.check(index, of: document, isEmptyTable ? .dictionary : .array, depth)
+        if isEmptyTable { (hasChanged, isExact) = (true, false) }
+        try plan.checkLength(count, type)
+        let sources = type.keepsUnknown ? matches(typeIndex, type, index, over: stored) : []
         let header = output.begin(.array)
         var position = index &+ 1
         for number in 0..<count {
-            let source = number < sources.count ? sources[number] : -1
-            guard write(Int(type.operand), position, over: source, depth: depth) else { return false }
+            let source = number < sources.count ? sources[number] : nil
+            do throws(TypeError) {
+                try write(Int(type.operand), position, over: source, depth: depth &+ 1)
+            } catch {
+                throw error.placed(at: .index(number))
+            }
             position &+= nodes[position].span
         }
         output.end(header, count: count)
-        return true
     }
 
-    /// For each new element the node of the stored one that it came from; -1 for none.
-    private mutating func matches(_ typeIndex: Int, _ type: TypePlan.Node, _ index: Int, over place: Int) -> [Int] {
-        let stored = old.list(at: place)
-        guard stored.kind == .array else { return [] }
+    /// For each new element the node of the stored one that it came from; none where no element can keep anything.
+    private mutating func matches(
+        _ typeIndex: Int, _ type: TypePlan.Node, _ index: Int, over stored: Int?
+    ) -> [Int?] {
+        guard let stored = stored.map({ self.stored($0) }), stored.kind == .array else { return [] }
+        let (plan, element) = (plan, Int(type.operand))
         let elements = Array(stored.elements)
-        let element = Int(type.operand)
-        let plan = owner.takeUnretainedValue()
-        var known: [PropertyList?]
-        let isRoot = typeIndex == plan.root && plan.isPure
-        if let all = isRoot ? stored.notedProgramForm(plan) : nil {
+        let known: [PropertyList?]
+        if typeIndex == plan.root, plan.isPure, let all = stored.notedProgramForm(plan) {
             known = Array(all.elements)
         } else if let all = try? PlanDecoding.decoded(stored, plan, as: typeIndex) {
-            known = Array(all.elements)
+            if !all.leavesOut, plan.defaults.isEmpty { return [] }
+            known = Array(all.list.elements)
         } else {
-            known = elements.map { try? PlanDecoding.decoded($0, plan, as: element) }
+            known = elements.map { try? PlanDecoding.decoded($0, plan, as: element).list }
         }
-        let matching = ArrayMatching(old: elements, new: Array(document.list(at: index).elements), known: known) {
-            number in
-            known[number] != nil && !Conformance.isKnown(elements[number], plan, as: element)
+        let matching = ArrayMatching(old: elements, new: Array(value(index).elements), known: known) { number in
+            (try? PlanDecoding.decoded(elements[number], plan, as: element))?.leavesOut ?? false
         }
-        known = []
         droppedElements += matching.dropped
-        return matching.sources.map { $0.map { elements[$0].index } ?? -1 }
+        return matching.sources.map { $0.map { elements[$0].index } }
     }
 
     private mutating func writeDictionary(
-        _ type: TypePlan.Node, _ index: Int, over place: Int, depth: Int
-    ) -> Bool {
+        _ type: TypePlan.Node, _ index: Int, over stored: Int?, depth: Int
+    ) throws(TypeError) {
         let header = output.begin(.dictionary)
         let first = keys.count
         for slot in document.keys(ofDictionaryAt: index) {
-            let value = index &+ nodes[slot].distance
-            let source =
-                type.keepsUnknown && place >= 0
-                ? old.value(of: document.buffer(of: nodes[slot]), inDictionaryAt: place) : -1
+            let key = document.buffer(of: nodes[slot])
+            let source = type.keepsUnknown ? stored.flatMap { old.index(ofUTF8Key: key, inValueAt: $0) } : nil
             keep(output.stored(nodes[slot], of: document), header)
-            guard write(Int(type.operand), value, over: source, depth: depth) else { return false }
+            do throws(TypeError) {
+                try write(Int(type.operand), index &+ nodes[slot].distance, over: source, depth: depth)
+            } catch {
+                throw error.placed(at: .key(document.text(of: nodes[slot])))
+            }
         }
         end(header, from: first)
-        return true
     }
 
     /// Holds a key back until its dictionary ends; its value is written next.
     @inline(__always)
-    mutating func keep(_ key: kv_node, _ header: Int) {
+    private mutating func keep(_ key: kv_node, _ header: Int) {
         var key = key
         key.distance = output.nodes.count &- header
         keys.append(key)
@@ -190,10 +192,247 @@ struct PlanEncoding: ~Copyable {
 
     /// Ends a dictionary whose keys, from `first` on, were kept in their order.
     @inline(__always)
-    mutating func end(_ header: Int, from first: Int) {
+    private mutating func end(_ header: Int, from first: Int) {
         let count = keys.count &- first
         if let base = keys.base { output.nodes.append(UnsafeBufferPointer(start: base + first, count: count)) }
         keys.count = first
         output.end(header, count: count)
+    }
+
+    // MARK: - Structs
+
+    /// A struct's fields under their keys, and between them the keys of the stored dictionary that no field has.
+    private mutating func writeStructure(
+        _ structureIndex: Int, _ index: Int, over stored: Int?, depth: Int
+    ) throws(TypeError) {
+        let structure = tables.structures[structureIndex]
+        let first = given.count
+        let stranger = findFields(of: structure, index)
+        let header = output.begin(.dictionary)
+        let firstKey = keys.count
+        let shift = output.shift(of: structure.keys, structureIndex, tables)
+        var unknown = UnknownKeys(of: stored, in: old)
+        var fault = FirstFault()
+        for number in 0..<structure.count {
+            let field = tables.fields + (structure.first &+ number)
+            let key = field.pointee.key
+            let source = unknown.moved(to: tables.bytes(key), in: old) { keepStored($0, of: stored, header) }
+            guard fault.isAfter(field.pointee) else { continue }
+            let value = given[first &+ Int(field.pointee.rank)]
+            let content = content(of: field, value, over: source)
+            if content == .nothing { continue }
+            let name = tables.names[structure.first &+ Int(field.pointee.rank)]
+            guard content != .missing else {
+                // A key that no field has is a misspelling, and tells more than that a field is missing.
+                let error = stranger.map { unknownField($0, of: structureIndex) } ?? .missingField(tables.text(name))
+                fault.note(error, field.pointee)
+                continue
+            }
+            keys.append(
+                kv_node(
+                    head: 0x8000_0000 | UInt32(truncatingIfNeeded: output.nodes.count &- header),
+                    count: UInt32(truncatingIfNeeded: key.count),
+                    payload: UInt64(truncatingIfNeeded: shift &+ Int(key.start))))
+            do throws(TypeError) {
+                try writeField(field, content, value, over: source, depth: depth)
+            } catch {
+                fault.note(error.placed(at: .key(tables.text(name))), field.pointee)
+            }
+        }
+        try fault.check()
+        if let stranger { throw unknownField(stranger, of: structureIndex) }
+        unknown.rest { keepStored($0, of: stored, header) }
+        noteTransients(of: structure, from: first)
+        given.count = first
+        end(header, from: firstKey)
+    }
+
+    private borrowing func unknownField(_ slot: Int, of structureIndex: Int) -> TypeError {
+        let type = plan.structureTypes[structureIndex]
+        return .unknown("field", document.text(of: nodes[slot]), of: type.name, among: type.fields.map(\.name))
+    }
+
+    /// What is given for a transient field is lost, and decoding fills in its default. Keys are not names.
+    private mutating func noteTransients(of structure: TypePlan.Structure, from first: Int) {
+        if !structure.isPlain { hasChanged = true }
+        for number in structure.count..<structure.total {
+            let field = tables.fields + (structure.first &+ number)
+            if given[first &+ Int(field.pointee.rank)] >= 0 || field.pointee.defaultIndex >= 0 { isExact = false }
+        }
+    }
+
+    /// What stands under a field's key.
+    private enum Content {
+        case nothing, given, standard, missing
+    }
+
+    /// What is to be written under a field's key: its default only where the stored dictionary has its key.
+    @inline(__always)
+    private mutating func content(
+        of field: UnsafePointer<TypePlan.Field>, _ index: Int, over source: Int?
+    ) -> Content {
+        guard index >= 0, !(field.pointee.isOptional && document.isNil(index)) else {
+            if index >= 0 { (hasChanged, isExact) = (true, false) }
+            guard field.pointee.defaultIndex >= 0 else { return field.pointee.isOptional ? .nothing : .missing }
+            isExact = false
+            return source == nil ? .nothing : .standard
+        }
+        guard source == nil, field.pointee.defaultIndex >= 0, isDefault(index, of: field) else { return .given }
+        hasChanged = true
+        return .nothing
+    }
+
+    private mutating func isDefault(_ index: Int, of field: UnsafePointer<TypePlan.Field>) -> Bool {
+        let standard = field.pointee.scalarDefault
+        guard standard.kind != .null else {
+            let (list, standard) = (value(index), self.standard(of: field))
+            if list.kind != standard.kind { isExact = false }
+            return list.means(standard)
+        }
+        let node = nodes[index]
+        guard node.head == standard.head, node.hasBytes else {
+            return node.head == standard.head && node.payload == standard.payload
+        }
+        return compareBytes(document.buffer(of: node), tables.bytes(standard)) == 0
+    }
+
+    /// The default of a field that has one.
+    private borrowing func standard(of field: UnsafePointer<TypePlan.Field>) -> PropertyList {
+        plan.defaults[Int(field.pointee.defaultIndex)]
+    }
+
+    private mutating func writeField(
+        _ field: UnsafePointer<TypePlan.Field>, _ content: Content, _ index: Int, over source: Int?, depth: Int
+    ) throws(TypeError) {
+        if content == .given { return try write(Int(field.pointee.node), index, over: source, depth: depth) }
+        // A default is in program form, as the given value is, but in a document of its own.
+        hasChanged = true
+        let encoded = try PlanEncoding.encoded(
+            standard(of: field), over: source.map { stored($0) }, plan, as: Int(field.pointee.node))
+        droppedElements += encoded.droppedElements
+        output.add(encoded.list)
+        try output.checkRoom()
+    }
+
+    /// Notes where the given value has the fields, in the order of their names; gives the first key that no field has.
+    private mutating func findFields(of structure: TypePlan.Structure, _ index: Int) -> Int? {
+        let slots = document.keys(ofDictionaryAt: index)
+        var slot = slots.lowerBound
+        var stranger: Int?
+        given.reserve(structure.total)
+        for rank in 0..<structure.total {
+            let name = tables.bytes(tables.names[structure.first &+ rank])
+            var order = 1
+            while slot < slots.upperBound {
+                order = compareBytes(document.buffer(of: nodes[slot]), name)
+                if order >= 0 { break }
+                if stranger == nil { stranger = slot }
+                slot &+= 1
+            }
+            let isFound = slot < slots.upperBound && order == 0
+            given.append(isFound ? index &+ nodes[slot].distance : -1)
+            if isFound { slot &+= 1 }
+        }
+        return stranger ?? (slot < slots.upperBound ? slot : nil)
+    }
+
+    /// Takes over an entry of the stored dictionary as it is.
+    private mutating func keepStored(_ slot: Int, of stored: Int?, _ header: Int) {
+        guard let stored else { return }
+        hasChanged = true
+        let key = old.nodes[slot]
+        keep(output.stored(key, of: old), header)
+        output.add(self.stored(stored &+ key.distance))
+    }
+
+    // MARK: - Enums with associated values
+
+    /// The given case over the stored one; stored keys that are no case's stay.
+    private mutating func writeVariant(
+        _ type: TypePlan.Node, _ index: Int, over stored: Int?, depth: Int
+    ) throws(TypeError) {
+        let (slot, structure) = try givenCase(type, index)
+        let name = document.buffer(of: nodes[slot])
+        let values = index &+ nodes[slot].distance
+        let header = output.begin(.dictionary)
+        let firstKey = keys.count
+        var unknown = UnknownKeys(of: stored, in: old)
+        let keepUnknown = { (self: inout PlanEncoding, slot: Int) in
+            let isCase = self.tables.structure(ofCase: self.old.buffer(of: self.old.nodes[slot]), type) != nil
+            if !isCase { self.keepStored(slot, of: stored, header) }
+        }
+        let source = unknown.moved(to: name, in: old) { keepUnknown(&self, $0) }
+        keep(output.stored(nodes[slot], of: document), header)
+        do throws(TypeError) {
+            try output.check(values, of: document, .dictionary, depth)
+            try writeStructure(structure, values, over: source, depth: depth &+ 1)
+        } catch {
+            throw error.placed(at: .key(document.text(of: nodes[slot])))
+        }
+        unknown.rest { keepUnknown(&self, $0) }
+        end(header, from: firstKey)
+    }
+
+    /// The key of the one case that is given, and the struct of its values.
+    private borrowing func givenCase(
+        _ type: TypePlan.Node, _ index: Int
+    ) throws(TypeError) -> (slot: Int, structure: Int) {
+        var found: (slot: Int, structure: Int)?
+        let slots = document.keys(ofDictionaryAt: index)
+        for slot in slots {
+            guard let structure = tables.structure(ofCase: document.buffer(of: nodes[slot]), type) else {
+                let variant = plan.variantTypes[Int(type.operand)]
+                let name = document.text(of: nodes[slot])
+                throw .unknown("case", name, of: variant.name, among: variant.cases.map(\.name))
+            }
+            found = (slot, structure)
+        }
+        guard slots.count == 1, let found else { throw VariantType.wrongCount }
+        return found
+    }
+}
+
+/// A walk over the keys of a stored dictionary, beside a walk over known keys in the same order.
+private struct UnknownKeys {
+    private let header: Int
+    private var slot = 0
+    private var end = 0
+
+    /// - Parameter header: the dictionary's node; another kind of value, or none, has no keys.
+    init(of header: Int?, in document: Document) {
+        self.header = header ?? 0
+        guard let header, document.nodes[header].kind == .dictionary else { return }
+        let keys = document.keys(ofDictionaryAt: header)
+        (slot, end) = (keys.lowerBound, keys.upperBound)
+    }
+
+    /// Goes on to a known key, past others, which `body` is given; gives the node of its value.
+    @inline(__always)
+    mutating func moved(
+        to key: UnsafeBufferPointer<UInt8>, in document: Document, _ body: (_ slot: Int) -> Void
+    ) -> Int? {
+        while slot < end {
+            let order = compareBytes(document.buffer(of: document.nodes[slot]), key)
+            if order > 0 { return nil }
+            defer { slot &+= 1 }
+            if order == 0 { return header &+ document.nodes[slot].distance }
+            body(slot)
+        }
+        return nil
+    }
+
+    /// The keys behind the last known one.
+    mutating func rest(_ body: (_ slot: Int) -> Void) {
+        while slot < end {
+            body(slot)
+            slot &+= 1
+        }
+    }
+}
+
+extension PropertyList {
+    /// Whether this is `other`, or an empty table of Lua where `other` is an empty array.
+    func means(_ other: PropertyList) -> Bool {
+        self == other || (kind == .dictionary && other.kind == .array && count == 0 && other.count == 0)
     }
 }

@@ -24,26 +24,29 @@ struct PlanOutput: ~Copyable {
     private let byteLimit: Int
 
     /// - Parameters:
-    ///   - source: what the document is made of, which tells how large it may become.
+    ///   - source: the value that the document is made of, which tells how large it may become.
     ///   - old: what else parts of it are taken from.
-    init(_ plan: TypePlan, _ source: Document, _ old: Document? = nil) {
+    init(_ plan: TypePlan.View, _ source: PropertyList, _ old: Document? = nil) {
         // No document is as large as half of what these sums hold.
+        let document = source.document
         nodeLimit = min(
-            source.nodeCount &+ (old?.nodeCount ?? 0) &+ TypeLimits.addedNodes, PropertyListLimits.nodes / 2)
+            document.nodeCount &+ (old?.nodeCount ?? 0) &+ TypeLimits.addedNodes, PropertyListLimits.nodes / 2)
         byteLimit = min(
-            source.byteCount &+ (old?.byteCount ?? 0) &+ TypeLimits.addedBytes, PropertyListLimits.length / 2)
-        textStarts = Array(repeating: -1, count: plan.view.structureCount)
-        nodes.reserve(source.nodeCount)
+            document.byteCount &+ (old?.byteCount ?? 0) &+ TypeLimits.addedBytes, PropertyListLimits.length / 2)
+        textStarts = Array(repeating: -1, count: plan.structureCount)
+        guard source.kind.isContainer else { return }
+        nodes.reserve(source.node.span)
         // Keys may be a little longer than names, and names than keys.
-        bytes.reserve(source.byteCount &+ 48)
+        bytes.reserve(source.isWholeDocument ? document.byteCount &+ 48 : 0)
     }
 
-    consuming func finish() -> PropertyList {
+    /// The document; nothing is left for another.
+    mutating func finish() -> PropertyList {
         PropertyList(document: Document(nodes: &nodes, bytes: &bytes), index: 0)
     }
 
     /// The document with what is known of it, which spares whoever is to store it a look.
-    consuming func finishWithFacts() -> PropertyList {
+    mutating func finishWithFacts() -> PropertyList {
         guard !holdsForeignContainers else { return finish() }
         let facts = DocumentFacts(
             of: nodes.contents, bytes.contents, depth: depth, hasUIDLikeDictionary: hasUIDLikeDictionary)
@@ -64,40 +67,37 @@ struct PlanOutput: ~Copyable {
 
     /// Appends a value that is no container.
     @inline(__always)
-    mutating func add(_ node: kv_node, of document: DocumentView) {
+    mutating func add(_ node: kv_node, of document: Document) {
         guard node.hasBytes else { return nodes.append(node) }
         nodes.append(stored(node, of: document))
     }
 
     /// The node with its bytes copied.
     @inline(__always)
-    mutating func stored(_ node: kv_node, of document: DocumentView) -> kv_node {
+    mutating func stored(_ node: kv_node, of document: Document) -> kv_node {
         var copy = node
         copy.payload = UInt64(truncatingIfNeeded: bytes.count)
         bytes.append(document.buffer(of: node))
         return copy
     }
 
-    /// Appends a scalar or a raw value in the form that its type's node has for it; false where it is not of the type.
-    @inline(__always)
+    /// Appends a scalar or a raw value in the form that its type has for it.
     mutating func addScalar(
-        _ index: Int, of document: DocumentView, _ type: UnsafePointer<TypePlan.Node>, _ plan: Unmanaged<TypePlan>
-    ) -> Bool {
+        _ index: Int, of document: Document, _ type: TypePlan.Node, _ plan: TypePlan
+    ) throws(TypeError) {
         let node = document.nodes[index]
-        switch type.pointee.shape {
-        case .string where node.kind == .string && !type.pointee.isLimited: add(node, of: document)
-        case .integer where node.kind == .integer && type.pointee.allows(Int64(bitPattern: node.payload)):
-            nodes.append(node)
-        case .real where node.kind == .real && !type.pointee.isLimited: nodes.append(node)
-        case .boolean where node.kind == .boolean: nodes.append(node)
-        case .date where node.kind == .date: nodes.append(node)
+        switch type.shape {
+        case .string where node.kind == .string && !type.isLimited: add(node, of: document)
+        case .integer where node.kind == .integer && type.allows(Int64(bitPattern: node.payload)): nodes.append(node)
+        case .strings where node.kind == .string && plan.view.hasRawText(document.buffer(of: node), type):
+            add(node, of: document)
+        case .integers where node.kind == .integer && plan.view.hasRawInteger(node, type): nodes.append(node)
         default:  // Not simply of its type's kind.
-            let value = document.list(at: index)
-            guard let form = plan._withUnsafeGuaranteedRef({ $0.form(of: value, type.pointee) }) else { return false }
+            let value = PropertyList(document: document, index: index)
+            let form = try plan.form(of: value, type)
             if case .same = form {} else { hasConverted = true }
             add(form, of: value)
         }
-        return true
     }
 
     /// Appends a value with all that is in it.
@@ -136,7 +136,29 @@ struct PlanOutput: ~Copyable {
 
     // MARK: - Containers
 
-    /// Appends a container's header; gives its place.
+    /// Whether the document has room for more: a type's defaults can make it larger than what it is made from.
+    var hasRoom: Bool { nodes.count < nodeLimit && bytes.count < byteLimit }
+
+    /// - Throws: an error in whose place the walk throws ``TypeError/tooLarge(_:)``.
+    func checkRoom() throws(TypeError) {
+        if !hasRoom { throw TypeError(.limitExceeded, "") }
+    }
+
+    /// Checks, before a container is written, that the value is one of the kind, and that there is room for it.
+    ///
+    /// - Parameter depth: how many containers the value is in.
+    func check(
+        _ index: Int, of document: Document, _ kind: PropertyListKind, _ depth: Int
+    ) throws(TypeError) {
+        guard document.nodes[index].kind == kind else {
+            let name = kind == .array ? "Array<Any>" : "Dictionary<String, Any>"
+            throw .mismatch(name, PropertyList(document: document, index: index))
+        }
+        guard depth < TypeLimits.depth else { throw TypeLimits.tooDeep }
+        try checkRoom()
+    }
+
+    /// Appends a container's header; gives its index.
     @inline(__always)
     mutating func begin(_ kind: PropertyListKind) -> Int {
         nodes.append(kv_node(kind: kind))
@@ -155,7 +177,4 @@ struct PlanOutput: ~Copyable {
         nodes[header].count = UInt32(truncatingIfNeeded: count)
         nodes[header].payload = UInt64(truncatingIfNeeded: nodes.count &- header)
     }
-
-    /// Whether the document has room for more: a type's defaults can make it larger than what it is made from.
-    var hasRoom: Bool { nodes.count < nodeLimit && bytes.count < byteLimit }
 }

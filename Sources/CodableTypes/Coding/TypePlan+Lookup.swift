@@ -20,12 +20,16 @@ extension TypePlan.Node {
 extension TypePlan.View {
     /// Whether a key node of a document is the text.
     @inline(__always)
-    func isKey(_ key: kv_node, _ part: TypePlan.Text, _ document: DocumentView) -> Bool {
+    func isKey(_ key: kv_node, _ part: TypePlan.Text, _ document: Document) -> Bool {
         guard Int32(truncatingIfNeeded: key.count) == part.count, let key = document.buffer(of: key).baseAddress else {
             return false
         }
         return hasSameBytes(key, text + Int(part.start), Int(part.count))
     }
+
+    func text(_ part: TypePlan.Text) -> String { String(decoding: bytes(part), as: UTF8.self) }
+
+    func text(_ name: kv_node) -> String { String(decoding: bytes(name), as: UTF8.self) }
 
     /// Whether an enum has a case with the raw text.
     func hasRawText(_ raw: UnsafeBufferPointer<UInt8>, _ type: TypePlan.Node) -> Bool {
@@ -57,6 +61,40 @@ extension TypePlan.View {
         }
         return nil
     }
+}
+
+extension TypePlan {
+    /// The form of a scalar or a raw value, by its type's own rules.
+    func form(of value: PropertyList, _ type: Node) throws(TypeError) -> ScalarForm {
+        switch type.shape {
+        case .strings, .integers: try enumerationTypes[Int(type.operand)].form(of: value)
+        default: try scalars[Int(type.operand)].form(of: value)
+        }
+    }
+
+    /// Checks how many elements an array has.
+    @inline(__always)
+    func checkLength(_ count: Int, _ type: Node) throws(TypeError) {
+        if type.length >= 0 { try CodableTypes.checkLength(count, lengths[Int(type.length)], "elements") }
+    }
+}
+
+extension Document {
+    /// The text of a string or key node.
+    func text(of node: kv_node) -> String { String(decoding: buffer(of: node), as: UTF8.self) }
+
+    /// Whether the value stands for nil: null in memory, `"$null"` in files.
+    @inline(__always)
+    func isNil(_ index: Int) -> Bool {
+        let node = nodes[index]
+        if node.kind == .null { return true }
+        return node.kind == .string && node.count == 5 && buffer(of: node).elementsEqual("$null".utf8)
+    }
+}
+
+extension PropertyList {
+    /// Whether the value stands for nil: null in memory, `"$null"` in files.
+    var isNil: Bool { document.isNil(index) }
 }
 
 /// Whether two texts of the same length are equal: in words that overlap, since keys are short.

@@ -32,18 +32,15 @@ final class TypePlan: @unchecked Sendable {
         var isLimited = false
         /// The head of a node that by it alone is a value of the type, in both forms; none has this one.
         var plainHead = UInt32.max
-        /// The node of the element or value; the index of the struct, enum or Swift type.
+        /// The node of the element or value; the index of the scalar, struct, enum or Swift type.
         var operand: Int32 = 0
-        /// The scalar type that converts what is not of the shape; -1 for none.
-        var converter: Int32 = -1
-        /// The integers, or the lengths, that are allowed.
+        /// The index of an array's length; -1 for any.
+        var length: Int32 = -1
+        /// The integers that are allowed.
         var low = Int64.min
         var high = Int64.max
-        /// The reals that are allowed; nan is only where nothing is said.
-        var lowReal = -Double.infinity
-        var highReal = Double.infinity
 
-        /// Whether an integer, or a length, is allowed.
+        /// Whether an integer is allowed.
         @inline(__always) func allows(_ number: Int64) -> Bool { number >= low && number <= high }
     }
 
@@ -59,12 +56,12 @@ final class TypePlan: @unchecked Sendable {
         var node: Int32
         /// The field's place in the order of names.
         var rank: Int32
+        /// Its place in the order of declaration.
+        var declaration: Int32
         /// The index of the default; -1 for none.
         var defaultIndex: Int32 = -1
         var isOptional: Bool
         var isTransient: Bool
-        /// The `plainHead` of its node.
-        var plainHead = UInt32.max
         /// The default's node where it is no container: its bytes are a part of `text`.
         var scalarDefault: kv_node
     }
@@ -111,6 +108,10 @@ final class TypePlan: @unchecked Sendable {
         var scalars: [ScalarType] = []
         var enumerationTypes: [EnumerationType] = []
         var swiftTypes: [SwiftType] = []
+        /// The declared types that `structures` and `variants` were made of.
+        var structureTypes: [StructureType] = []
+        var variantTypes: [VariantType] = []
+        var lengths: [TypeBounds<Int>] = []
         /// In program form.
         var defaults: [PropertyList] = []
     }
@@ -172,20 +173,28 @@ final class TypePlan: @unchecked Sendable {
     let scalars: [ScalarType]
     let enumerationTypes: [EnumerationType]
     let swiftTypes: [SwiftType]
+    let structureTypes: [StructureType]
+    let variantTypes: [VariantType]
+    let lengths: [TypeBounds<Int>]
     let defaults: [PropertyList]
     let root: Int
     /// The names that were looked up, as they were then; ``TypeTable/generation`` tells whether they still are.
     let generation: Int
+    /// What the plan was made of.
+    let form: CodableType.Form
     /// What to ask a document's cache: what decoding a value gives. That it is the value itself also says that the type
     /// knows all that is in it.
     let question = DocumentCache.newQuestion()
     /// The Swift type that the whole type is.
     let swiftRoot: SwiftType?
 
-    init(_ tables: Tables, root: Int, generation: Int) {
+    init(_ tables: Tables, of form: CodableType.Form, root: Int, generation: Int) {
+        self.form = form
         view = View(tables)
         (scalars, enumerationTypes) = (tables.scalars, tables.enumerationTypes)
         (swiftTypes, defaults) = (tables.swiftTypes, tables.defaults)
+        (structureTypes, variantTypes) = (tables.structureTypes, tables.variantTypes)
+        lengths = tables.lengths
         self.root = root
         self.generation = generation
         let isSwift = tables.nodes[root].shape == .swift && !tables.nodes[root].isOptional
@@ -199,12 +208,6 @@ final class TypePlan: @unchecked Sendable {
         let memory = UnsafeMutablePointer<Element>.allocate(capacity: max(elements.count, 1))
         _ = UnsafeMutableBufferPointer(start: memory, count: elements.count).initialize(fromContentsOf: elements)
         return UnsafePointer(memory)
-    }
-
-    /// Whether the two forms of a value differ, whatever it holds.
-    var alwaysRewrites: Bool {
-        let node = view.nodes[root]
-        return node.shape == .structure && !view.structures[Int(node.operand)].isPlain
     }
 
     /// Whether what is decoded depends on the stored value alone: no code of a program runs.

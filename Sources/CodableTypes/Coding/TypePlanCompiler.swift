@@ -14,7 +14,7 @@ struct TypePlanCompiler {
         var compiler = TypePlanCompiler()
         let root = compiler.add(try compiler.node(form))
         while let (type, index) = compiler.pending.popLast() { try compiler.fill(Int(index), type) }
-        return TypePlan(compiler.tables, root: Int(root), generation: generation)
+        return TypePlan(compiler.tables, of: form, root: Int(root), generation: generation)
     }
 
     private mutating func add(_ node: TypePlan.Node) -> Int32 {
@@ -46,7 +46,7 @@ struct TypePlanCompiler {
         case .array(let element, let length):
             let inner = try node(element)
             var node = TypePlan.Node(shape: .array, keepsUnknown: inner.keepsUnknown, operand: add(inner))
-            limit(&node, length)
+            if let length { node.length = Self.append(length, to: &tables.lengths) }
             return node
         case .dictionary(let value):
             let inner = try node(value)
@@ -68,7 +68,7 @@ struct TypePlanCompiler {
     }
 
     private mutating func node(_ scalar: ScalarType) -> TypePlan.Node {
-        var node = TypePlan.Node(shape: .scalar, converter: Self.append(scalar, to: &tables.scalars))
+        var node = TypePlan.Node(shape: .scalar, operand: Self.append(scalar, to: &tables.scalars))
         switch scalar.kind {
         case .bool: node.shape = .boolean
         case .string: node.shape = .string
@@ -85,8 +85,8 @@ struct TypePlanCompiler {
         }
         switch scalar.range {
         case .integers(let range): limit(&node, range)
-        case .reals(let range): limit(&node, range)
-        case nil: limit(&node, scalar.length)
+        case .reals: node.isLimited = true
+        case nil: node.isLimited = scalar.length != nil
         }
         return node
     }
@@ -98,25 +98,13 @@ struct TypePlanCompiler {
         if let low = range.low, low > Int64.max { node.high = .min }
     }
 
-    private func limit(_ node: inout TypePlan.Node, _ range: TypeBounds<Double>) {
-        if let low = range.low { node.lowReal = low }
-        if let high = range.high { node.highReal = range.isHalfOpen ? high.nextDown : high }
-        node.isLimited = true
-    }
-
-    private func limit(_ node: inout TypePlan.Node, _ length: TypeBounds<Int>?) {
-        guard let length else { return }
-        node.low = Int64(length.low ?? 0)
-        node.high = Int64(length.high ?? .max)
-        node.isLimited = true
-    }
-
     // MARK: - Structs
 
     private mutating func index(of type: StructureType) -> Int32 {
         let identity = ObjectIdentifier(type)
         if let known = structures[identity] { return known }
         let index = Self.append(TypePlan.Structure(), to: &tables.structures)
+        tables.structureTypes.append(type)
         structures[identity] = index
         pending.append((type, index))
         return index
@@ -135,9 +123,9 @@ struct TypePlanCompiler {
             fields.append(
                 TypePlan.Field(
                     key: text, node: add(try node(field.type)), rank: 0,
+                    declaration: Int32(truncatingIfNeeded: type.index(ofField: field.name) ?? 0),
                     defaultIndex: field.defaultValue.map { Self.append($0, to: &tables.defaults) } ?? -1,
                     isOptional: field.isOptional, isTransient: field.isTransient, scalarDefault: kv_node(kind: .null)))
-            fields[fields.count - 1].plainHead = tables.nodes[tables.nodes.count - 1].plainHead
             key += text.count
         }
         structure.names = addNames(all.map(\.field), to: &fields)
@@ -180,6 +168,7 @@ struct TypePlanCompiler {
         }
         let index = Self.append(range, to: &tables.variants)
         variants[identity] = index
+        tables.variantTypes.append(type)
         return index
     }
 

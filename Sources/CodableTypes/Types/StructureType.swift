@@ -38,8 +38,8 @@ final class StructureType: Sendable, Equatable {
     let fields: [Field]
     /// The fields that are stored, in the order of their keys' bytes, and each one's key as bytes.
     let stored: [(field: Field, key: [UInt8])]
-    /// The places of fields in `fields`, by their names' bytes.
-    private let places: [[UInt8]: Int]
+    /// Where fields stand in `fields`, by their names' bytes.
+    private let indexes: [[UInt8]: Int]
     /// Whether a value in which every field is there has the same keys in both forms.
     let keepsNames: Bool
 
@@ -47,7 +47,7 @@ final class StructureType: Sendable, Equatable {
         self.name = name
         self.fields = fields
         stored = Self.sorted(fields.filter { !$0.isTransient }.map { ($0, Array($0.key.utf8)) })
-        places = Dictionary(fields.enumerated().map { (Array($1.name.utf8), $0) }) { first, _ in first }
+        indexes = Dictionary(fields.enumerated().map { (Array($1.name.utf8), $0) }) { first, _ in first }
         keepsNames = fields.allSatisfy { $0.name == $0.key && !$0.isTransient }
         let names = Self.sorted(fields.map { ($0, Array($0.name.utf8)) }).map(\.1)
         if let name = Self.repeated(names) {
@@ -70,7 +70,10 @@ final class StructureType: Sendable, Equatable {
         FormComparison.areEqual(.structure(left), .structure(right))
     }
 
-    func field(named name: String) -> Field? { places[Array(name.utf8)].map { fields[$0] } }
+    func field(named name: String) -> Field? { index(ofField: name).map { fields[$0] } }
+
+    /// Where the field stands in the order of declaration.
+    func index(ofField name: String) -> Int? { indexes[Array(name.utf8)] }
 }
 
 /// A declared enum: a string or an integer out of a list. Immutable.

@@ -14,6 +14,14 @@ enum TypeLimits {
 
     static func check(_ list: PropertyList) throws(TypeError) {
         guard list.depth > depth else { return }
-        throw TypeError(.mismatch, "Values are nested deeper than \(depth) levels")
+        throw tooDeep
+    }
+
+    static var tooDeep: TypeError { TypeError(.mismatch, "Values are nested deeper than \(depth) levels") }
+
+    /// Checks a value that may be anything, inside `depth` containers.
+    static func checkAny(_ value: PropertyList, _ depth: Int) throws(TypeError) {
+        if value.isNull { throw .mismatch("Any", value) }
+        if value.kind.isContainer, depth + value.depth > Self.depth { throw tooDeep }
     }
 }
