@@ -53,6 +53,26 @@ private struct Scaled: Codable {
     }
 }
 
+/// Tells what is wrong in words of its own.
+private struct Picky: Codable {
+    var count: Int8
+
+    init(from decoder: any Decoder) throws {
+        let container = try decoder.container(keyedBy: CodingKeys.self)
+        do {
+            count = try container.decode(Int8.self, forKey: .count)
+        } catch DecodingError.typeMismatch(let type, let context) {
+            if (try? container.decode(Int.self, forKey: .count)) != nil {
+                throw DecodingError.typeMismatch(type, context)
+            }
+            let isTrue = (try? container.decode(Bool.self, forKey: .count)) ?? false
+            let text = isTrue ? "Expected nothing at SELF.count, found true" : "A count, please."
+            throw DecodingError.dataCorrupted(
+                .init(codingPath: context.codingPath, debugDescription: text, underlyingError: context.underlyingError))
+        }
+    }
+}
+
 @Suite struct SwiftTypeTests {
     private func registry() throws -> TypeRegistry {
         let registry = TypeRegistry()
@@ -120,6 +140,22 @@ private struct Scaled: Codable {
         #expect(error.message(firstIndex: 0, root: "SELF") == "An id is not negative at SELF[0].id")
         error = try typeError { _ = try type.decode(try tree([["id": 1]])) }
         #expect(error.message(firstIndex: 0, root: "SELF") == "Dictionary does not contain key SELF[0].full name")
+    }
+
+    @Test("an error that the type's code made of the coder's, or in its likeness, is told as it is")
+    func ownErrors() throws {
+        let registry = TypeRegistry()
+        try registry.register(Picky.self, as: "Picky")
+        let type = try registry.type("[Picky]")
+        for (value, message) in [
+            ("x", "A count, please at v[0].count"), (true, "Expected nothing at SELF.count, found true at v[0].count"),
+        ] as [(Any, String)] {
+            let error = try typeError { _ = try type.decode(try tree([["count": value]]), at: ["v"]) }
+            #expect(error.code == .mismatch && error.description == message)
+        }
+        let error = try typeError { _ = try type.decode(try tree([["count": 300]])) }
+        #expect(error.code == .notRepresentable)
+        #expect(error.description == "Int at [0].count, cannot be exactly represented by Int8")
     }
 
     @Test("user info given at registration reaches the type's code, and a missing one is an error")

@@ -1,3 +1,4 @@
+internal import KeyValueCoding
 internal import PropertyLists
 
 extension TypeError {
@@ -5,32 +6,24 @@ extension TypeError {
     init(_ error: any Error) {
         switch error {
         case let error as TypeError: self = error
-        case DecodingError.typeMismatch(_, let context), DecodingError.valueNotFound(_, let context):
-            self.init(context.debugDescription, context.codingPath, .mismatch)
-        case DecodingError.dataCorrupted(let context):
-            self.init(context.debugDescription, context.codingPath, .mismatch)
+        case DecodingError.typeMismatch(_, let context), DecodingError.valueNotFound(_, let context),
+            DecodingError.dataCorrupted(let context):
+            self.init(context.debugDescription, context.underlyingError, at: context.codingPath)
         case DecodingError.keyNotFound(let key, let context):
             self.init(missing: key, context)
         case EncodingError.invalidValue(_, let context):
-            self.init(context.debugDescription, context.codingPath, .mismatch)
+            self.init(context.debugDescription, context.underlyingError, at: context.codingPath)
         default: self.init(.mismatch, "\(error)")
         }
     }
 
-    /// The coders' message, taken apart at its path.
-    private init(_ message: String, _ codingPath: [any CodingKey], _ code: Code) {
-        let place = " at SELF" + Self.text(codingPath)
-        let end = message.hasSuffix(".") ? message.dropLast() : message[...]
-        var rest = end[...]
-        self.init(code, String(end))
-        while let next = rest.firstRange(of: place) {
-            let finding = end[next.upperBound...]
-            if finding.isEmpty || finding.first == "," || finding.first == " " {
-                let isExact = finding.hasPrefix(", cannot be exactly")
-                self.init(isExact ? .notRepresentable : code, String(end[..<next.lowerBound]), String(finding))
-                break
-            }
-            rest = rest[next.upperBound...]
+    /// What the coder found wrong; of an error of the type's own, the text as it is.
+    private init(_ text: String, _ underlying: (any Error)?, at codingPath: [any CodingKey]) {
+        if let found = CodingError(underlying: underlying, text: text, at: codingPath) {
+            self.init(found.isInexact ? .notRepresentable : .mismatch, found.subject, found.finding)
+        } else {
+            // A place, or what was found, may follow: it is no sentence then.
+            self.init(.mismatch, text.hasSuffix(".") ? String(text.dropLast()) : text)
         }
         path = Self.path(codingPath)
     }
@@ -46,9 +39,5 @@ extension TypeError {
 
     private static func path(_ codingPath: [any CodingKey]) -> PropertyListPath {
         PropertyListPath(codingPath.map { key in key.intValue.map { .index($0) } ?? .key(key.stringValue) })
-    }
-
-    private static func text(_ codingPath: [any CodingKey]) -> String {
-        codingPath.map { key in key.intValue.map { "[\($0)]" } ?? "." + key.stringValue }.joined()
     }
 }

@@ -77,8 +77,7 @@ extension PropertyListError {
     /// The error as the coders tell it.
     fileprivate func codingContext(_ context: EncodingContext) -> EncodingError.Context {
         let codingPath = (context.place ?? []).appending(path).codingPath
-        let text = "Value at \(codingPath.text(in: context.place)) cannot be encoded. \(message)"
-        return EncodingError.Context(codingPath: codingPath, debugDescription: text, underlyingError: self)
+        return CodingError(unwritable: self).encodingContext(at: codingPath, in: context.place, underlying: self)
     }
 }
 

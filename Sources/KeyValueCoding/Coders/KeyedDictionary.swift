@@ -84,7 +84,7 @@ extension DecodingNode {
         do {
             return try context.options.decode(type, from: name)
         } catch {
-            throw corrupted(at: NameKey(name), underlying: error) { "Expected \(type) as the key at \($0)" }
+            throw corrupted(at: NameKey(name), "Expected \(type) as the key", "")
         }
     }
 }

@@ -12,16 +12,16 @@ extension DecodingNode {
         let path = path(key)
         let isNil = isPresent(scalar, at: slot) == false
         let found = isNil ? "nil" : typeName(at: slot)
-        let text = "Expected \(expected ?? "\(type)") at \(path.text(in: context.place)), found \(found)"
-        let context = DecodingError.Context(codingPath: path, debugDescription: text)
+        let error = CodingError("Expected \(expected ?? "\(type)")", ", found \(found)")
+        let context = error.decodingContext(at: path, in: context.place)
         return isNil ? .valueNotFound(type, context) : .typeMismatch(type, context)
     }
 
     /// The number at `slot` cannot be held by `type`.
     final func inexact<T>(_ type: T.Type, at slot: DecodingSlot, _ key: (any CodingKey)?) -> DecodingError {
-        let path = path(key)
-        let text = "\(typeName(at: slot)) at \(path.text(in: context.place)), cannot be exactly represented by \(type)"
-        return .typeMismatch(type, .init(codingPath: path, debugDescription: text))
+        let error = CodingError(
+            "\(typeName(at: slot))", ", cannot be exactly represented by \(type)", isInexact: true)
+        return .typeMismatch(type, error.decodingContext(at: path(key), in: context.place))
     }
 
     /// There is no value at `slot`. The path of the error is the container's.
@@ -34,20 +34,16 @@ extension DecodingNode {
         return .keyNotFound(key ?? NameKey(""), .init(codingPath: codingPath, debugDescription: text))
     }
 
-    final func corrupted(
-        at key: (any CodingKey)?, underlying: (any Error)? = nil, _ message: (String) -> String
-    ) -> DecodingError {
-        let path = path(key)
-        let text = message(path.text(in: context.place))
-        return .dataCorrupted(.init(codingPath: path, debugDescription: text, underlyingError: underlying))
+    final func corrupted(at key: (any CodingKey)?, _ subject: String, _ finding: String) -> DecodingError {
+        .dataCorrupted(CodingError(subject, finding).decodingContext(at: path(key), in: context.place))
     }
 
     /// Where a dictionary is read as data, keys that Swift takes for one would lose a value.
     final func refuseLookAlikes() throws {
         guard let (first, second) = lookAlikes else { return }
-        throw corrupted(at: nil) {
-            "Dictionary at \($0) has two keys that Swift takes for one: \(spelled(first)) and \(spelled(second))"
-        }
+        throw corrupted(
+            at: nil, "Dictionary",
+            " has two keys that Swift takes for one: \(spelled(first)) and \(spelled(second))")
     }
 
     /// A name in a form that tells it from its look-alikes.
@@ -56,17 +52,14 @@ extension DecodingNode {
     }
 
     final func tooDeep(_ key: (any CodingKey)?) -> DecodingError {
-        corrupted(at: key) { _ in CodingLimits.tooDeep(context.place) }
+        .dataCorrupted(.init(codingPath: path(key), debugDescription: CodingLimits.tooDeep(context.place)))
     }
 
     /// The error of a strategy's closure with the path: its own `DecodingError` keeps its kind and what underlies it.
     final func wrapped(_ error: any Error, _ type: String, _ key: (any CodingKey)?) -> DecodingError {
-        let path = path(key)
-        let text = "\(type) at \(path.text(in: context.place)) cannot be decoded. \(message(of: error))"
-        guard let own = error as? DecodingError, let underlying = own.context?.underlyingError else {
-            return rewrapped(error, .init(codingPath: path, debugDescription: text, underlyingError: error))
-        }
-        return rewrapped(own, .init(codingPath: path, debugDescription: text, underlyingError: underlying))
+        let own = CodingError(type, " cannot be decoded. \(message(of: error))")
+        let underlying = (error as? DecodingError)?.context?.underlyingError.flatMap { $0 is CodingError ? nil : $0 }
+        return rewrapped(error, own.decodingContext(at: path(key), in: context.place, underlying: underlying ?? error))
     }
 
     private final func rewrapped(_ error: any Error, _ context: DecodingError.Context) -> DecodingError {

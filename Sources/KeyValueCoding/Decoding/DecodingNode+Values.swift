@@ -115,7 +115,7 @@ extension DecodingNode {
         _ value: F, at slot: DecodingSlot, _ key: (any CodingKey)?
     ) throws -> F {
         guard case .throw = context.options.nonConformingFloatDecodingStrategy else { return value }
-        throw corrupted(at: key) { "\(F.self) at \($0) cannot be decoded. \(value) is not a finite number" }
+        throw corrupted(at: key, "\(F.self)", " cannot be decoded. \(value) is not a finite number")
     }
 
     private final func spelled<F: BinaryFloatingPoint>(_ text: String) -> F? {
@@ -186,7 +186,7 @@ extension DecodingNode {
     ) throws -> Date {
         let text = try string(at: slot, key)
         guard let date = parse(text) else {
-            throw corrupted(at: key) { "Date at \($0) cannot be decoded. \(text.debugDescription) is not a date" }
+            throw corrupted(at: key, "Date", " cannot be decoded. \(text.debugDescription) is not a date")
         }
         return date
     }
@@ -199,7 +199,7 @@ extension DecodingNode {
         case .base64:
             let text = try string(at: slot, key)
             guard let value = Data(base64Encoded: text) else {
-                throw corrupted(at: key) { "Data at \($0) cannot be decoded. The string is not base64" }
+                throw corrupted(at: key, "Data", " cannot be decoded. The string is not base64")
             }
             return value
         case .deferredToData: return try decodePlain(Data.self, at: slot, key)

@@ -122,7 +122,7 @@ extension EncodingNode {
             switch node.shape {
             case .none, .whole, .removed: try body(.whole, nil)
             case .keyed, .unkeyed:
-                throw node.invalid(value, nil) { "Value at \($0) is already encoded as another kind of container" }
+                throw node.invalid(value, nil, "Value", " is already encoded as another kind of container")
             }
         }
     }

@@ -110,7 +110,7 @@ extension EncodingNode {
             case .convertToString(let positive, let negative, let nan) =
                 context.options.nonConformingFloatEncodingStrategy
         else {
-            throw invalid(value, key) { "\(type) at \($0) cannot be encoded. \(value) is not a finite number" }
+            throw invalid(value, key, type, " cannot be encoded. \(value) is not a finite number")
         }
         try write(.string(value.isNaN ? nan : value < 0 ? negative : positive), at: slot)
     }
@@ -132,7 +132,7 @@ extension EncodingNode {
     ) throws {
         let number = date.timeIntervalSince1970 * factor
         guard let integer = Int64(exactly: number.rounded(.towardZero)) else {
-            throw invalid(date, key) { "Date at \($0) cannot be encoded. \(number) cannot be represented by Int64" }
+            throw invalid(date, key, "Date", " cannot be encoded. \(number) cannot be represented by Int64")
         }
         try write(.int64(integer), at: slot)
     }
@@ -154,7 +154,7 @@ extension EncodingNode {
         do {
             return try convert()
         } catch {
-            throw invalid(value, key, underlying: error) { "\(type) at \($0) cannot be encoded. \(message(of: error))" }
+            throw invalid(value, key, type, " cannot be encoded. \(message(of: error))", underlying: error)
         }
     }
 
@@ -177,7 +177,7 @@ extension EncodingNode {
         } else if let unsigned = UInt64(exactly: value) {
             try write(.uint64(unsigned), at: slot)
         } else {
-            throw invalid(value, key) { "\(type) at \($0) cannot be encoded. \(value) needs more than 64 bits" }
+            throw invalid(value, key, type, " cannot be encoded. \(value) needs more than 64 bits")
         }
     }
 }

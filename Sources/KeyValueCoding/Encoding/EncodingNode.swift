@@ -106,7 +106,7 @@ extension EncodingNode: Encoder {
     final func opened(_ wanted: Shape) -> EncodingNode {
         if shape == wanted { return self }
         guard shape == .none else {
-            fail(invalid("", nil) { "Value at \($0) is already encoded as another kind of container" })
+            fail(invalid("", nil, "Value", " is already encoded as another kind of container"))
             return lostNode()
         }
         do {
@@ -133,11 +133,14 @@ extension EncodingNode {
     }
 
     final func invalid(
-        _ value: Any, _ key: (any CodingKey)?, underlying: (any Error)? = nil, _ message: (String) -> String
+        _ value: Any, _ key: (any CodingKey)?, _ subject: String, _ finding: String, underlying: (any Error)? = nil
     ) -> EncodingError {
-        let path = key.map { codingPath + [$0] } ?? codingPath
-        let text = message(path.text(in: context.place))
-        return .invalidValue(value, .init(codingPath: path, debugDescription: text, underlyingError: underlying))
+        let error = CodingError(subject, finding)
+        return .invalidValue(value, error.encodingContext(at: path(key), in: context.place, underlying: underlying))
+    }
+
+    private final func path(_ key: (any CodingKey)?) -> [any CodingKey] {
+        key.map { codingPath + [$0] } ?? codingPath
     }
 
     /// Notes the first error where nothing may throw; `encode` throws it in the end.
@@ -148,7 +151,8 @@ extension EncodingNode {
     final func tooDeep(_ value: Any, _ key: (any CodingKey)?) -> any Error {
         // A lost node has no path, but why it is lost was noted with one.
         if isLost, let failure = context.failure { return failure }
-        return invalid(value, key) { _ in CodingLimits.tooDeep(context.place) }
+        let text = CodingLimits.tooDeep(context.place)
+        return EncodingError.invalidValue(value, .init(codingPath: path(key), debugDescription: text))
     }
 }
 

@@ -82,7 +82,7 @@ final class TreeEncodingNode: EncodingNode {
     }
 
     private func outOfTurn() -> EncodingError {
-        invalid("", nil) { "Value at \($0) cannot be encoded while one inside it is, nor when it is finished" }
+        invalid("", nil, "Value", " cannot be encoded while one inside it is, nor when it is finished")
     }
 
     // MARK: Values
