@@ -51,8 +51,8 @@ public struct DefaultsError: Error, Sendable, Hashable {
 
     /// What kind of thing failed, for a program to go by.
     public var code: Code
-    /// What was expected and what was found, without the place.
-    public var message: String
+    /// What the error says, without the places.
+    private var words: ErrorWords
     /// The place in the tree; empty for the root, or where the error is about no value.
     public var path: PropertyListPath
     /// The file, when the error is about one.
@@ -77,10 +77,16 @@ public struct DefaultsError: Error, Sendable, Hashable {
         _ code: Code, _ message: String, at path: PropertyListPath = [], file: String? = nil, errno: Int32? = nil
     ) {
         self.code = code
-        self.message = message
+        words = ErrorWords(message)
         self.path = path
         self.file = file
         self.errno = errno
+    }
+
+    /// What was expected and what was found, without the place.
+    public var message: String {
+        get { words.description }
+        set { words = ErrorWords(newValue) }
     }
 
     /// What a schema said of a value.
@@ -111,7 +117,7 @@ extension DefaultsError: CustomStringConvertible {
     /// - Parameter firstIndex: what the indexes of arrays are counted from, for languages that count from 1.
     public func message(firstIndex: Int) -> String {
         if let cause { return cause.message(firstIndex: firstIndex) }
-        let text = path.placed(in: message, firstIndex: firstIndex)
+        let text = words.message(at: path, firstIndex: firstIndex)
         return file.map { "\(text) (\($0))" } ?? text
     }
 
@@ -140,9 +146,12 @@ extension DefaultsError {
             case .pathMismatch: .pathMismatch
             case .misuse: .misuse
             }
-        var place = error
-        place.path = []
-        self.init(code, place.description, at: prefix.appending(error.path), file: file)
+        self.init(code, "", at: prefix.appending(error.path), file: file)
+        words = error.words
+        // The place in a file's text stands behind all else.
+        var rest = error
+        (rest.words, rest.path) = (ErrorWords(""), [])
+        words.finding += rest.description
     }
 
     /// The error of a system call that failed with `number`.

@@ -26,8 +26,8 @@ public struct PropertyListError: Error, Sendable, Hashable {
 
     /// What kind of thing is wrong, for a program to go by.
     public var code: Code
-    /// What was expected and what was found, without the place.
-    public var message: String
+    /// What the error says, without the places.
+    package var words: ErrorWords
     /// The place in the tree; empty for the root, or where no tree exists yet.
     public var path: PropertyListPath
     /// The place in the file, when there is a file.
@@ -41,10 +41,50 @@ public struct PropertyListError: Error, Sendable, Hashable {
     ///   - path: the place in the tree.
     ///   - location: the place in the file.
     public init(_ code: Code, _ message: String, at path: PropertyListPath = [], location: Location? = nil) {
+        self.init(code, ErrorWords(message), at: path, location: location)
+    }
+
+    package init(_ code: Code, _ words: ErrorWords, at path: PropertyListPath = [], location: Location? = nil) {
         self.code = code
-        self.message = message
+        self.words = words
         self.path = path
         self.location = location
+    }
+
+    /// What was expected and what was found, without the place.
+    public var message: String {
+        get { words.description }
+        set { words = ErrorWords(newValue) }
+    }
+}
+
+/// What an error says, in the two parts that stand before and behind its place in a message.
+package struct ErrorWords: Sendable, Hashable, CustomStringConvertible {
+    /// What was expected, or what is wrong: `Expected Dictionary`.
+    package var subject: String
+    /// What was found, or what is advised: `, found String`; empty for nothing.
+    package var finding: String
+
+    package init(expected: String, found: String) {
+        (subject, finding) = ("Expected \(expected)", ", found \(found)")
+    }
+
+    /// The parts of a message that was given in one piece, by a program or a room: what begins with `, found ` or `; `
+    /// goes behind the place.
+    package init(_ message: String) {
+        let start = message.utf8.indices.first {
+            message.utf8[$0...].starts(with: ", found ".utf8) || message.utf8[$0...].starts(with: "; ".utf8)
+        }
+        subject = String(message[..<(start ?? message.endIndex)])
+        finding = String(message[(start ?? message.endIndex)...])
+    }
+
+    package var description: String { subject + finding }
+
+    /// The words with their place: `Expected Dictionary at window.tags[2], found String`; without one for the empty path.
+    package func message(at path: PropertyListPath, firstIndex: Int) -> String {
+        guard !path.isEmpty else { return description }
+        return "\(subject) at \(path.description(root: "", firstIndex: firstIndex))\(finding)"
     }
 }
 
@@ -55,7 +95,7 @@ extension PropertyListError: CustomStringConvertible {
     ///
     /// - Parameter firstIndex: what the indexes of arrays are counted from, for languages that count from 1.
     public func message(firstIndex: Int) -> String {
-        var text = path.placed(in: message, firstIndex: firstIndex)
+        var text = words.message(at: path, firstIndex: firstIndex)
         switch location {
         case .offset(let offset): text += " (byte \(offset))"
         case .line(let line, let column): text += " (line \(line), column \(column))"

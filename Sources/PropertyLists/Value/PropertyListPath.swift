@@ -66,20 +66,6 @@ public struct PropertyListPath: Sendable, Hashable {
     }
 }
 
-extension PropertyListPath {
-    /// A message with this place in it, behind what was expected there and before what was found or is advised:
-    /// `Expected Dictionary at window.tags[2], found String`. The empty path leaves the message as it is.
-    package func placed(in message: String, firstIndex: Int = 0) -> String {
-        guard !isEmpty else { return message }
-        let finding = message.indices.first {
-            message[$0...].hasPrefix(", found ") || message[$0...].hasPrefix("; ")
-        }
-        var text = message
-        text.insert(contentsOf: " at " + description(root: "", firstIndex: firstIndex), at: finding ?? text.endIndex)
-        return text
-    }
-}
-
 extension PropertyListPath: CustomStringConvertible {
     public var description: String { description(root: "") }
 }
