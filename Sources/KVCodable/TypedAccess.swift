@@ -3,6 +3,15 @@ public import DefaultsStorage
 public import PropertyLists
 
 /// What values can be read from and written to by path: a store, or a transaction on one.
+///
+/// ```swift
+/// func widen(_ storage: some PropertyListStorage) throws {
+///     let width = try storage.value(at: ["window", "width"])?.integer ?? 640
+///     try storage.set(PropertyList(any: width + 10), at: ["window", "width"])
+/// }
+/// try widen(store)
+/// try store.transaction { transaction in try widen(transaction) }
+/// ```
 public protocol PropertyListStorage {
     /// The value at `path`, nil when nothing is there; as a store's `value(at:)`.
     func value(at path: PropertyListPath) throws(DefaultsError) -> PropertyList?

@@ -40,6 +40,12 @@ extension CodableType {
     }
 
     /// How a typed value is stored.
+    ///
+    /// ```swift
+    /// let type = try TypeRegistry().type("[String: Int]")
+    /// let options = CodableType.EncodeOptions(replaces: true)
+    /// let list = try type.encode(stored, over: stored, options: options).list
+    /// ```
     public struct EncodeOptions: Sendable, Hashable {
         /// Whether what the type does not know of the stored value goes.
         public var replaces: Bool
@@ -51,6 +57,11 @@ extension CodableType {
     }
 
     /// A value to store.
+    ///
+    /// ```swift
+    /// let encoded = try TypeRegistry().type("[Int]?").encode(stored, over: nil)
+    /// print(encoded.list.count, encoded.droppedElements)
+    /// ```
     public struct Encoded: Sendable, Equatable {
         /// The stored form, with the unknown parts of the old value that were kept.
         public var list: PropertyList

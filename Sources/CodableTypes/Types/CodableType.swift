@@ -6,6 +6,13 @@ public import PropertyLists
 /// a struct's fields instead of keys, defaults filled in, unknown keys left out. ``decode(_:at:)`` goes from the one to
 /// the other, ``encode(_:over:at:options:)`` back.
 ///
+/// ```swift
+/// let types = try TypeRegistry().declare("struct Window { width: Int = 640; title: String? @key(window_title) }")
+/// let value = try types[0].decode(stored)  // { width = 640 }, and title where stored has a window_title
+/// let encoded = try types[0].encode(value, over: stored)
+/// print(encoded.list == stored)  // true: what the type does not know is kept, and defaults are not written
+/// ```
+///
 /// Types are immutable and safe to use from several threads at once. Equal types mean the same; a recursive struct
 /// refers to itself by name.
 public struct CodableType: Sendable, Equatable {

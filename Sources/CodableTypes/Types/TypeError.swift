@@ -2,6 +2,14 @@ public import FoundationEssentials
 public import PropertyLists
 
 /// What this room reports: a value that is not of its type, or a type's text or description that is wrong.
+///
+/// ```swift
+/// do {
+///     _ = try TypeRegistry().type("[Int]").decode(stored, at: ["sizes"])
+/// } catch where error.code == .mismatch {
+///     print(error.path == ["sizes"], error)  // true Expected Array<Any> at sizes, found Dictionary<String, Any>
+/// }
+/// ```
 public struct TypeError: Error, Sendable, Hashable {
     /// What kind of thing is wrong: the first four are about values, the rest about types.
     public enum Code: Sendable, Hashable {

@@ -1,5 +1,12 @@
 extension TypeRegistry {
     /// How a Swift type is known to scripts and programs in other languages.
+    ///
+    /// ```swift
+    /// struct User: Codable { var name: String }
+    /// var registration = TypeRegistry.Registration(name: "User", example: User(name: "Ada"))
+    /// registration.names = ["name": "full_name"]  // what scripts call the field
+    /// try TypeRegistry.default.register(User.self, registration)
+    /// ```
     public struct Registration<T: Codable & SendableMetatype> {
         /// The name of the type in expressions: `User`, `[User]?`.
         public var name: String

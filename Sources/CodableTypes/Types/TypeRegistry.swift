@@ -8,10 +8,22 @@ internal import Synchronization
 ///
 /// Registries are objects, so that two parts of a program do not collide in a name. Declaring the same name with the
 /// same meaning again is fine; with another meaning it is an error. Safe to use from several threads at once.
+///
+/// ```swift
+/// let registry = TypeRegistry()
+/// try registry.declare("struct Point { x: Double; y: Double }")
+/// let points = try registry.type("[Point]?")
+/// ```
 public final class TypeRegistry: Sendable {
     let table: TypeTable
 
     /// What declaring a name again with another meaning does.
+    ///
+    /// ```swift
+    /// let scripts = TypeRegistry(over: .default, redeclaration: .replaces)
+    /// try scripts.declare("struct Point { x: Int }")
+    /// try scripts.declare("struct Point { x: Int; y: Int }")  // an error in a registry that rejects it
+    /// ```
     public enum Redeclaration: Sendable, Hashable {
         /// It is an error: two parts of a program would misunderstand each other.
         case rejected
