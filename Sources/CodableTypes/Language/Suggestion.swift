@@ -1,5 +1,8 @@
 /// The name that was most likely meant: at most a third of it differs, counting a wrong, missing, extra or swapped
 /// letter as one. Nil where none is close. Of very many names only the first are looked at.
+///
+/// The Lua module has one of its own for the names of methods (`lua/src/options.c`): it knows the headers alone, and a
+/// function in the contract for it would serve no other program.
 func closest(to given: String, among names: [String]) -> String? {
     let letters = Array(given.lowercased().unicodeScalars)
     guard letters.count <= 64 else { return nil }
