@@ -54,6 +54,8 @@ struct PlanEncoding: ~Copyable {
         tables = plan.view
         document = list.document
         nodes = document.nodes
+        // Not the property `document`: where a closure, which `??` makes, captures a value before it is whole, the
+        // compiler (6.3.1) frees a part that is not there yet.
         self.old = old ?? list.document
         output = PlanOutput(tables, list, old)
     }
@@ -62,8 +64,7 @@ struct PlanEncoding: ~Copyable {
         let isUnchanged = !hasChanged && !output.hasConverted
         return Encoded(
             list: isUnchanged ? list : output.finishWithFacts(), isUnchanged: isUnchanged,
-            droppedElements: droppedElements,
-            isExact: isExact && !output.hasConverted)
+            droppedElements: droppedElements, isExact: isExact && !output.hasConverted)
     }
 
     private borrowing func value(_ index: Int) -> PropertyList { PropertyList(document: document, index: index) }
