@@ -45,7 +45,8 @@ struct KeyText {
     }
 
     /// Eight bytes of a key from `start`; missing ones are 0.
-    @inline(__always) func prefix(of key: kv_node, from start: Int) -> UInt64 { leadingWord(bytes(of: key), from: start) }
+    @inline(__always)
+    func prefix(of key: kv_node, from start: Int) -> UInt64 { leadingWord(bytes(of: key), from: start) }
 }
 
 /// Keys are sorted by eight of their bytes, loaded once; the rest is looked at only where these are equal.
