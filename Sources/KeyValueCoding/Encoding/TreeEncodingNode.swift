@@ -2,8 +2,9 @@ internal import PropertyLists
 
 /// A document that is being written, and the node whose turn it is.
 final class TreeOutput {
-    /// Unchecked: to check each access at run time takes a fifth of what encoding to the tree costs. Sound because one
-    /// thread encodes a value, and no step of the builder comes back here.
+    /// Unchecked: to check each access at run time takes up to a seventh of what encoding records to the tree costs (3.0
+    /// of 22.0 million instructions for 1,000). Sound because one thread encodes a value, and no step of the builder
+    /// comes back here.
     @exclusivity(unchecked) var builder = PropertyListBuilder()
     /// Not a reference: it is compared, never followed.
     @exclusivity(unchecked) var writer: ObjectIdentifier?
