@@ -49,9 +49,9 @@ final class Domain: @unchecked Sendable {
     @exclusivity(unchecked) var countsExactly = false
     /// The format of a single value's row; nil where all of them are one file.
     let rowFormat: PropertyListFormat?
-    @exclusivity(unchecked) var recovers: Bool
+    var recovers: Bool
     /// Why what is stored could not be read when it was looked at last, which was told as an event.
-    @exclusivity(unchecked) var unreadable: DefaultsError?
+    var unreadable: DefaultsError?
     @exclusivity(unchecked) var refusal: DefaultsError? { didSet { isRefused = refusal != nil } }
     @exclusivity(unchecked) private var isRefused = false
     @exclusivity(unchecked) var rules: ValueRules
