@@ -38,7 +38,8 @@ enum {
   CALL_SECONDS = 2, /* of processor time in one call */
   COLLECTING_FACTOR = 40, /* where the collector runs all the time */
   OWN_FACTOR = 8,
-  HANG_SECONDS = 120,
+  HANG_SECONDS = 600,    /* of processor time in one program */
+  WAITING_SECONDS = 120, /* without a second of processor time */
   LEFT = 77, /* the program closed the state from within */
   LEAKED = 78
 };
@@ -106,6 +107,7 @@ typedef struct Way {
   int collects; /* 1 at every allocation, 2 by generations */
   long failing; /* allocation that fails; 0 for none */
   int fails_once;
+  int is_closing;
   int hook_count;  /* instructions between two hooks */
   long raising;    /* hook that raises; 0 for none */
   long most_hooks; /* after which each one raises */
@@ -124,7 +126,7 @@ static void *allocate(void *context, void *block, size_t old, size_t size) {
     if (way.failing &&
         (way.fails_once ? call == way.failing : call >= way.failing))
       return NULL;
-    if (way.used + size - old > script_memory) return NULL;
+    if (!way.is_closing && way.used + size - old > script_memory) return NULL;
   }
   void *moved = NULL;
   if (size > 0) {
@@ -393,6 +395,10 @@ static void run_seed(uint64_t seed) {
   }
   start_call();
   main_state = NULL;
+  /* Where memory is refused for good while a state is closed, Lua itself leaves
+   * finalizers out. */
+  if (!way.fails_once) way.failing = 0;
+  way.is_closing = 1;
   lua_close(L);
   kv_store_free(pushed_store);
   atomic_store(&counts, 0);
@@ -428,11 +434,19 @@ static void work(uint64_t first, uint64_t count) {
   _exit(leaks ? LEAKED : 0);
 }
 
+/* The processor time of a process, in seconds. */
+static time_t processor_seconds(pid_t process) {
+  clockid_t clock;
+  struct timespec used = {0, 0};
+  if (clock_getcpuclockid(process, &clock) == 0) clock_gettime(clock, &used);
+  return used.tv_sec;
+}
+
 /* Runs the seeds in a process; gives how it ended: 0 where nothing was found. */
 static int run_batch(uint64_t first, uint64_t count, const char *log) {
   int status = 0;
   uint64_t last = first;
-  time_t since = time(NULL);
+  time_t since = time(NULL), begun = 0, used = 0;
   fflush(NULL);
   pid_t child = fork();
   if (child < 0) exit(1);
@@ -444,11 +458,18 @@ static int run_batch(uint64_t first, uint64_t count, const char *log) {
   while (waitpid(child, &status, WNOHANG) == 0) {
     struct timespec pause = {0, 2000000};
     nanosleep(&pause, NULL);
+    time_t now = processor_seconds(child);
     if (last != atomic_load(&shared->seed)) {
       last = atomic_load(&shared->seed);
+      begun = now;
       since = time(NULL);
     }
-    if (time(NULL) - since > HANG_SECONDS) kill(child, SIGABRT);
+    if (now != used) {
+      used = now;
+      since = time(NULL);
+    }
+    if (used - begun > HANG_SECONDS || time(NULL) - since > WAITING_SECONDS)
+      kill(child, SIGABRT);
   }
   if (WIFEXITED(status) && WEXITSTATUS(status) == LEFT) return 0;
   if (WIFEXITED(status)) return WEXITSTATUS(status);

@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
 """Puts small faults into the code, one after the other, and lists those that no test sees.
 
-    mutants.py [--part store|lua] [--every N] [--jobs 1|2] [--file TEXT] [--without SUITES] [--again] [--fresh] [--list]
+    mutants.py [--part store|lua] [--every N] [--jobs N] [--file TEXT] [--without SUITES] [--again] [--fresh] [--list]
 
 The faults are made mechanically: a statement left out, the error of a call swallowed, a condition inverted, a bound
 moved by one, a binding that finds nothing, two lists joined the other way round. All of a part are written at once into
 a copy of the tree in build/mutants, each chosen by the environment variable KVCODABLE_MUTANT when a program starts, and
 built once; those that do not compile are left out. Each suite then runs once without a fault and notes which ones it
-reaches, and after that for each fault the suites that reach it, the quickest first, until one fails. A suite that hangs
-has failed.
+reaches, and after that for each fault the suites that reach it, the likeliest and quickest first, until one fails. A
+suite that hangs has failed.
 
 What is known is in build/mutants/PART/results.jsonl, and is not tried again: a run that was stopped goes on. --again
 tries those that nothing had seen (as after a run --without what takes long); --fresh makes the copy anew, which a changed test or line needs (results stay); --every
@@ -151,16 +151,19 @@ class Part:
         known.write_text(json.dumps(result))
         return result
 
-    def judge(self, mutant, suites, baseline):
+    def judge(self, mutant, suites, baseline, chances):
         """The suite that sees a mutant; nothing for none."""
-        for suite in suites:
-            limit = max(15, 6 * baseline[suite.name]["seconds"])
-            if mutant["number"] not in baseline[suite.name]["reached"]:
-                continue
-            if self.run(suite, mutant["number"], limit)[0]:
-                continue
+        reaching = [suite for suite in suites if mutant["number"] in baseline[suite.name]["reached"]]
+        # What is likely to see it for little time comes first.
+        reaching.sort(key=lambda suite: baseline[suite.name]["seconds"] / chances.of(mutant["file"], suite.name))
+        for suite in reaching:
+            limit = max(20, 6 * baseline[suite.name]["seconds"])
+            passed = self.run(suite, mutant["number"], limit)[0]
             # What goes by the clock may fail on a busy machine without a fault.
-            if not suite.is_timed or not self.run(suite, mutant["number"], limit)[0]:
+            if not passed and suite.is_timed:
+                passed = self.run(suite, mutant["number"], limit)[0]
+            chances.note(mutant["file"], suite.name, not passed)
+            if not passed:
                 return suite.name
         return ""
 
@@ -172,7 +175,7 @@ class Part:
 
     def judge_all(self, mutants, baseline, jobs, without):
         suites = [suite for suite in self.setup.suites(self.tree) if suite.name not in without]
-        suites.sort(key=lambda suite: baseline[suite.name]["seconds"])
+        chances = Chances()
         for entry in baseline.values():
             entry["reached"] = set(entry["reached"])
         reached = set().union(*(entry["reached"] for entry in baseline.values()))
@@ -181,7 +184,7 @@ class Part:
 
         def work(mutant):
             nonlocal done
-            seen = self.judge(mutant, suites, baseline) if mutant["number"] in reached else "unreached"
+            seen = self.judge(mutant, suites, baseline, chances) if mutant["number"] in reached else "unreached"
             with lock, self.results_file.open("a") as file:
                 file.write(json.dumps({"key": mutant["key"], "seen": seen}) + "\n")
                 done += 1
@@ -192,6 +195,22 @@ class Part:
         with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
             for future in [pool.submit(work, mutant) for mutant in mutants]:
                 future.result()
+
+
+class Chances:
+    """How often each suite has seen a fault in a file, as far as is known."""
+
+    def __init__(self):
+        self.tried, self.seen = collections.Counter(), collections.Counter()
+
+    def note(self, file, suite, was_seen):
+        for key in (suite, (file, suite)):
+            self.tried[key] += 1
+            self.seen[key] += was_seen
+
+    def of(self, file, suite):
+        everywhere = (self.seen[suite] + 1) / (self.tried[suite] + 4)
+        return (self.seen[file, suite] + 2 * everywhere) / (self.tried[file, suite] + 2)
 
 
 def bounded():
@@ -262,7 +281,7 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--part", choices=sorted(PARTS), action="append")
     parser.add_argument("--every", type=int, default=1)
-    parser.add_argument("--jobs", type=int, choices=(1, 2), default=1)
+    parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--file", default="", help="a pattern of their names")
     parser.add_argument("--without", default="", help="suites to leave out, with commas between them")
     parser.add_argument("--again", action="store_true")

@@ -87,38 +87,42 @@ size_t kvl_keep_tree(lua_State *L, kvl_state *state, kv_tree *tree) {
   return kvl_keep(L, state, tree, kvl_free_tree);
 }
 
-/* Where the collector runs, no finalizer does. */
+/* In a finalizer every use of lua_gc is an error. A list that refers to what is
+ * made there for good: where memory runs out while a state is being closed, Lua
+ * frees what nothing refers to without its finalizer. What a finalizer has made
+ * in a state that lives on has one, and leaves the list when it goes. */
 void kvl_hold(lua_State *L) {
-  if (lua_gc(L, LUA_GCISRUNNING) == 1) return;
-  luaL_checkstack(L, 3, NULL);
-  lua_rawgetp(L, LUA_REGISTRYINDEX, &held_key);
+  luaL_checkstack(L, 4, NULL);
+  int list = lua_rawgetp(L, LUA_REGISTRYINDEX, &held_key);
+  if (lua_gc(L, LUA_GCISRUNNING) >= 0) {
+    if (list != LUA_TNIL) {
+      lua_pushnil(L);
+      lua_rawsetp(L, LUA_REGISTRYINDEX, &held_key);
+    }
+    lua_pop(L, 1);
+    return;
+  }
+  if (list == LUA_TNIL) {
+    lua_pop(L, 1);
+    lua_newtable(L);
+    lua_pushvalue(L, -1);
+    lua_rawsetp(L, LUA_REGISTRYINDEX, &held_key);
+  }
   lua_pushvalue(L, -2);
-  lua_pushboolean(L, 1);
-  lua_rawset(L, -3);
+  lua_rawseti(L, -2, (lua_Integer)lua_rawlen(L, -2) + 1);
   lua_pop(L, 1);
 }
 
 /* Runs the finalizers of what is held: those that ran have nothing more to
  * free. */
 static void free_held(lua_State *L) {
-  lua_rawgetp(L, LUA_REGISTRYINDEX, &held_key);
-  for (lua_pushnil(L); lua_next(L, -2);) {
-    lua_pop(L, 1);
+  if (lua_rawgetp(L, LUA_REGISTRYINDEX, &held_key) == LUA_TNIL) return;
+  for (size_t count = lua_rawlen(L, -1); count > 0; count--) {
+    lua_rawgeti(L, -1, (lua_Integer)count);
     luaL_getmetafield(L, -1, "__gc");
-    lua_pushvalue(L, -2);
+    lua_insert(L, -2);
     if (lua_pcall(L, 1, 0, 0) != LUA_OK) lua_pop(L, 1);
   }
-}
-
-/* A weak table: where memory runs out while a state is being closed, Lua
- * collects what nothing refers to, and takes it out. */
-static void open_held(lua_State *L) {
-  lua_newtable(L);
-  lua_createtable(L, 0, 1);
-  lua_pushliteral(L, "k");
-  lua_setfield(L, -2, "__mode");
-  lua_setmetatable(L, -2);
-  lua_rawsetp(L, LUA_REGISTRYINDEX, &held_key);
 }
 
 static int state_gc(lua_State *L) {
@@ -150,7 +154,6 @@ static void set_limits(kvl_state *state, const kv_lua_options *options) {
 
 /* Pushes the state. */
 static void new_state(lua_State *L, const kv_lua_options *options) {
-  open_held(L);
   kvl_state *state = lua_newuserdatauv(L, sizeof *state, 0);
   memset(state, 0, sizeof *state);
   luaL_newmetatable(L, STATE_NAME);
