@@ -26,7 +26,7 @@
  *              freed cannot be told from one that was not.
  *   Ownership  "gives": the caller owns the result and frees it. "takes": the
  *              library frees the argument, on success and on failure.
- *              "borrows": the memory belongs to somebody else, and the comment
+ *              "borrows": the memory belongs to another object, and the comment
  *              says how long it lasts. Where nothing is said, arguments are
  *              only read during the call.
  *   Strings    are a pointer and a length in bytes, valid UTF-8, and may hold
@@ -185,11 +185,11 @@ kv_status kv_error_position(const kv_error *error, int64_t *line,
  * none. */
 kv_status kv_error_offset(const kv_error *error, int64_t *offset);
 
-/* Gives the same error for somebody who may see only what is below `root`, and
+/* Gives the same error for a reader who may see only what is below `root`, and
  * not where the store is kept, such as a script in a sandbox: places count from
- * the root, and one that is elsewhere is left out; "the store" stands for its
- * file and "the folder" for the file's folder. NULL for NULL, and for a path
- * that is none. */
+ * the root, and one outside it is left out; "the store" stands for its file and
+ * "the folder" for the file's folder. NULL for NULL, and for an invalid
+ * path. */
 kv_error *kv_error_confined(const kv_error *error, const kv_step *root,
                             size_t root_count);
 
@@ -367,13 +367,10 @@ typedef struct kv_registry kv_registry;
  * scripts are loaded again; without it, that is an error. */
 #define KV_REDECLARE 1u
 
-/* Gives a registry of its own, with the built-in types. NULL where `flags` has
+/* Gives a registry with the built-in types and those of `outer`, unless that is
+ * NULL: its own take their place, and are not seen there. NULL where `flags` has
  * other flags. */
-kv_registry *kv_registry_new(uint32_t flags);
-
-/* The same, of a registry that knows the types of `outer` too, which may be
- * NULL: its own take their place, and are not seen there. */
-kv_registry *kv_registry_new_over(const kv_registry *outer, uint32_t flags);
+kv_registry *kv_registry_new(const kv_registry *outer, uint32_t flags);
 
 /* Gives a handle on the registry of programs that need only one, which Swift
  * code reaches as TypeRegistry.default. */
@@ -480,13 +477,13 @@ kv_status kv_encode(const kv_tree *tree, kv_format format, const kv_type *type,
                     kv_bytes *bytes, kv_error **error);
 
 /* The same from and to a file, whole. A written file replaces the old one at
- * once: whoever reads it sees the one or the other. KV_ABSENT when the file to
+ * once: a reader sees the one or the other. KV_ABSENT when the file to
  * read does not exist; KV_IO when it is no file but a folder or a device. */
 kv_status kv_read_file(kv_str path, const kv_decode_options *options,
                        const kv_type *type, kv_tree **tree, kv_format *found,
                        kv_error **error);
-kv_status kv_write_file(kv_str path, kv_format format, const kv_type *type,
-                        const kv_tree *tree, kv_error **error);
+kv_status kv_write_file(kv_str path, const kv_tree *tree, kv_format format,
+                        const kv_type *type, kv_error **error);
 
 /* Whether the tree is what NSKeyedArchiver writes, or data with such a file
  * inside. 1 or 0. */
@@ -552,7 +549,7 @@ typedef struct kv_store_options {
   kv_durability durability;
   kv_engine engine;
   int read_only;
-  double timeout;           /* seconds to wait for somebody else's lock: 10 */
+  double timeout;           /* seconds to wait for another holder's lock: 10 */
   const kv_tree *arguments; /* the arguments layer: a dictionary */
   const kv_str *suites;     /* names of domains that are searched as well */
   size_t suite_count;
@@ -632,18 +629,13 @@ kv_status kv_store_get_string(const kv_store *store, const kv_step *path,
                               size_t steps, kv_bytes *value, kv_error **error);
 
 /* Sets the value at the path. With a type, the value is checked and stored as
- * the type says, and what the type does not know of the stored value is kept.
- * Without one, it is stored as it is. */
+ * the type says, and what the type does not know of the stored value is kept,
+ * unless the flags have KV_REPLACE. Without one, it is stored as it is.
+ * `dropped` is set to how many elements of stored arrays held what the type
+ * does not know, could not be matched with a new element, and went with it. */
 kv_status kv_store_set(kv_store *store, const kv_step *path, size_t steps,
                        const kv_tree *value, const kv_type *type,
-                       uint32_t flags, kv_error **error);
-
-/* The same with a type, which may not be NULL; `dropped` is set to how many
- * elements of stored arrays held what the type does not know, could not be
- * matched with a new element, and went with it. */
-kv_status kv_store_set_typed(kv_store *store, const kv_step *path, size_t steps,
-                             const kv_tree *value, const kv_type *type,
-                             uint32_t flags, size_t *dropped, kv_error **error);
+                       uint32_t flags, size_t *dropped, kv_error **error);
 
 /* Set a scalar as kv_store_set() without a type does, but without a tree. A
  * boolean is true unless it is 0. KV_INVALID_VALUE for a string that is not
@@ -748,7 +740,7 @@ kv_status kv_store_close(kv_store *store, kv_error **error);
  * end of a transaction that is open on it. */
 void kv_store_free(kv_store *store);
 
-/* ---- Transactions: read, change and write with nobody in between */
+/* ---- Transactions: read, change and write under the store's lock */
 
 /* The store's file is locked against every other process and handle until the
  * transaction ends. Reads are fresh, and see the transaction's own changes.
@@ -763,7 +755,7 @@ typedef struct kv_transaction kv_transaction;
 /* Gives a transaction, and must: `transaction` may not be NULL. End it with
  * kv_transaction_commit() or kv_transaction_rollback().
  * `seconds` is how long to wait for the lock, 0 for the store's own timeout.
- * KV_TIMED_OUT when somebody else holds it longer. */
+ * KV_TIMED_OUT when another process or handle holds it longer. */
 kv_status kv_store_begin(kv_store *store, double seconds,
                          kv_transaction **transaction, kv_error **error);
 
@@ -775,12 +767,7 @@ kv_status kv_transaction_get(const kv_transaction *transaction,
 kv_status kv_transaction_set(kv_transaction *transaction, const kv_step *path,
                              size_t steps, const kv_tree *value,
                              const kv_type *type, uint32_t flags,
-                             kv_error **error);
-kv_status kv_transaction_set_typed(kv_transaction *transaction,
-                                   const kv_step *path, size_t steps,
-                                   const kv_tree *value, const kv_type *type,
-                                   uint32_t flags, size_t *dropped,
-                                   kv_error **error);
+                             size_t *dropped, kv_error **error);
 kv_status kv_transaction_remove(kv_transaction *transaction,
                                 const kv_step *path, size_t steps,
                                 kv_error **error);
@@ -798,17 +785,10 @@ void kv_transaction_rollback(kv_transaction *transaction);
  * KV_MISUSE. */
 typedef int (*kv_change)(void *context, const kv_tree *old, kv_tree **changed);
 
-/* Get, change and set as one transaction. */
+/* kv_store_get(), `change` and kv_store_set() as one transaction. */
 kv_status kv_store_update(kv_store *store, const kv_step *path, size_t steps,
-                          const kv_type *type, kv_change change, void *context,
-                          kv_error **error);
-
-/* The same with a type, which may not be NULL, and the flags of a typed set;
- * `dropped` as of kv_store_set_typed(). */
-kv_status kv_store_update_typed(kv_store *store, const kv_step *path,
-                                size_t steps, const kv_type *type,
-                                uint32_t flags, kv_change change, void *context,
-                                size_t *dropped, kv_error **error);
+                          const kv_type *type, uint32_t flags, kv_change change,
+                          void *context, size_t *dropped, kv_error **error);
 
 /* ---- Migrations: bringing an older program's store up to date
  *
@@ -867,7 +847,7 @@ typedef enum kv_event {
   KV_EVENT_RECOVERED = 2,      /* a damaged file was put aside for a good one */
   KV_EVENT_UNRECOVERABLE = 3,  /* the store is read-only now */
   KV_EVENT_OUTGROWN = 4,       /* too large for a file: use SQLite */
-  KV_EVENT_LOCK_WAITED = 5,    /* somebody else had the store locked */
+  KV_EVENT_LOCK_WAITED = 5,    /* another holder had the store locked */
   KV_EVENT_GROUP_WRITABLE = 6, /* others may replace the store's files */
   KV_EVENT_CONFLICT = 7,       /* a change fitted no more and was dropped */
   KV_EVENT_UNREADABLE = 8,     /* a file became so: memory is what counts */

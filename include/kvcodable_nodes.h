@@ -1,6 +1,6 @@
 /*
  * kvcodable_nodes.h: the layout of a document, shared by the Swift tree, the
- * border and the Lua module.
+ * C API and the Lua module.
  *
  * This header is outside the stability promise of kvcodable.h: it has a
  * version of its own, KV_NODES_VERSION, and a program that uses it is built
@@ -89,15 +89,14 @@ typedef struct kv_view {
 /* Sets `view` to the tree's own nodes; KV_INVALID_ARGUMENT for NULL. */
 kv_status kv_tree_view(const kv_tree *tree, kv_view *view);
 
-/* As kv_store_set, or with a type kv_store_set_typed, of a tree that
- * kv_tree_from_nodes would give: in one call. */
+/* As kv_store_set, of a tree that kv_tree_from_nodes would give: in one call. */
 kv_status kv_store_set_nodes(kv_store *store, const kv_step *path,
                              size_t path_count, const kv_node *nodes,
                              size_t node_count, const char *bytes,
                              size_t byte_count, const kv_type *type,
                              uint32_t flags, size_t *dropped, kv_error **error);
 
-/* What a view borrows from. */
+/* Keeps the memory alive that a view borrows. */
 typedef struct kv_lease kv_lease;
 
 /* As kv_store_get and kv_tree_view of what it gives, in one call. Gives a
@@ -115,7 +114,7 @@ kv_error *kv_error_new(kv_status status, kv_str message, const kv_step *path,
                        size_t path_count);
 
 /* Gives the same error of a value that was meant for a place: its own place is
- * below the path. NULL for NULL, and for a path that is none. */
+ * below the path. NULL for NULL, and for an invalid path. */
 kv_error *kv_error_placed(const kv_error *error, const kv_step *path,
                           size_t path_count);
 

@@ -50,7 +50,7 @@ static void archives(void) {
   CHECK(kv_registry_type(NULL, kv_string("Int"), &type, NULL) == KV_OK);
   CHECK(kv_decode(kv_string(text), NULL, type, &plain, NULL, NULL) == KV_OK);
   kv_tree_free(plain);
-  CHECK(kv_store_set(store, &key, 1, archive, NULL, 0, NULL) == KV_OK);
+  CHECK(kv_store_set(store, &key, 1, archive, NULL, 0, NULL, NULL) == KV_OK);
   CHECK(kv_store_get(store, &key, 1, type, &plain, NULL) == KV_OK);
   kv_tree_free(plain);
   CHECK(kv_store_migrate_archive(store, &key, 1, type, KV_KEEP_OLD, NULL) ==
@@ -76,7 +76,7 @@ static void files(void) {
     kv_str path = kv_string(in_folder("file"));
     kv_tree *same = NULL;
     kv_format found = KV_FORMAT_ANY;
-    CHECK(kv_write_file(path, formats[i], NULL, tree, NULL) == KV_OK);
+    CHECK(kv_write_file(path, tree, formats[i], NULL, NULL) == KV_OK);
     CHECK(kv_read_file(path, NULL, NULL, &same, &found, NULL) == KV_OK);
     CHECK(found == formats[i] && kv_tree_equal(tree, same));
     kv_tree_free(same);
@@ -98,7 +98,7 @@ static void open_step(void) {
 
 /* A file read and written as a declared type. */
 static void typed_files(void) {
-  kv_registry *registry = kv_registry_new(0);
+  kv_registry *registry = kv_registry_new(NULL, 0);
   kv_type *type = NULL;
   kv_tree *tree = NULL;
   kv_error *error = NULL;
@@ -110,10 +110,10 @@ static void typed_files(void) {
   CHECK(kv_read_file(path, NULL, type, &tree, NULL, NULL) == KV_OK);
   kv_cursor root = kv_tree_root(tree), place;
   CHECK(kv_cursor_key(&root, kv_string("n"), &place) == KV_OK);
-  CHECK(kv_write_file(path, KV_FORMAT_XML, type, tree, NULL) == KV_OK);
+  CHECK(kv_write_file(path, tree, KV_FORMAT_XML, type, NULL) == KV_OK);
   kv_tree_free(tree);
   tree = parse("{\"n\": true}");
-  CHECK(kv_write_file(path, KV_FORMAT_XML, type, tree, &error) < 0);
+  CHECK(kv_write_file(path, tree, KV_FORMAT_XML, type, &error) < 0);
   CHECK(error_says(error, KV_TYPE_MISMATCH, "Expected Int at n, found Bool"));
   kv_tree_free(tree);
   kv_type_free(type);

@@ -61,7 +61,7 @@ Type declare(const Registry &registry, const char *text, const char *name) {
 }  // namespace
 
 int main() {
-  Registry registry(kv_registry_new(0));
+  Registry registry(kv_registry_new(NULL, 0));
   Type window = declare(registry, "struct Window { width: Int }", "Window");
   Store store = open_memory();
   Tree good = parse("{\"width\": 640}"), bad = parse("{\"width\": \"a\"}");
@@ -69,7 +69,7 @@ int main() {
   kv_error *thrown = nullptr;
   std::int64_t width = 0;
 
-  check(kv_store_set(store.get(), path, 1, good.get(), window.get(), 0,
+  check(kv_store_set(store.get(), path, 1, good.get(), window.get(), 0, NULL,
                      nullptr) == KV_OK,
         "a typed value is set");
   check(kv_store_get_integer(store.get(), path, 2, &width, nullptr) == KV_OK &&
@@ -89,7 +89,7 @@ int main() {
           title == std::string(text.data, text.length),
       "and a string");
   kv_bytes_free(&text);
-  check(kv_store_set(store.get(), path, 1, bad.get(), window.get(), 0,
+  check(kv_store_set(store.get(), path, 1, bad.get(), window.get(), 0, NULL,
                      &thrown) == KV_TYPE_MISMATCH,
         "a wrong value is refused");
   check(message(Error(thrown)) == "Expected Int at window.width, found String",

@@ -10,10 +10,10 @@ static int holds(kv_bytes text, const char *part) {
 }
 
 static void annotations(void) {
-  kv_registry *outer = kv_registry_new(0);
+  kv_registry *outer = kv_registry_new(NULL, 0);
   kv_bytes text = {NULL, 0};
   CHECK(kv_registry_declare(outer, kv_string(shapes), NULL) == KV_OK);
-  kv_registry *registry = kv_registry_new_over(outer, 0);
+  kv_registry *registry = kv_registry_new(outer, 0);
   CHECK(kv_registry_declare(registry,
                             kv_string("enum Mode: Int { off, on = 5 }"),
                             NULL) == KV_OK);
@@ -34,7 +34,8 @@ static void annotations(void) {
 }
 
 static void declarations(void) {
-  kv_registry *registry = kv_registry_new(0), *other = kv_registry_new(0);
+  kv_registry *registry = kv_registry_new(NULL, 0),
+              *other = kv_registry_new(NULL, 0);
   kv_type *type = NULL;
   kv_bytes text = {NULL, 0};
   CHECK(kv_registry_declare(registry, kv_string(shapes), NULL) == KV_OK);
@@ -58,7 +59,7 @@ static void declarations(void) {
 
 /* Cases of an enum with associated values, both ways. */
 static void cases(void) {
-  kv_registry *registry = kv_registry_new(0);
+  kv_registry *registry = kv_registry_new(NULL, 0);
   kv_type *type = NULL;
   kv_error *error = NULL;
   kv_tree *stored =

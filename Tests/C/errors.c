@@ -167,7 +167,7 @@ static kv_status set_durably(const char *path, const kv_tree *value) {
   options.durability = KV_IMMEDIATE;
   status = kv_store_open_file(kv_string(path), &options, &store, NULL);
   if (status == KV_OK)
-    status = kv_store_set(store, &key, 1, value, NULL, 0, NULL);
+    status = kv_store_set(store, &key, 1, value, NULL, 0, NULL, NULL);
   kv_store_free(store);
   return status;
 }
@@ -196,8 +196,8 @@ static void statuses_of_values(void) {
   GAVE(KV_MISUSE, kv_builder_end(builder, NULL));
   GAVE(KV_INVALID_VALUE,
        kv_encode(tree, KV_FORMAT_OPENSTEP, NULL, &bytes, NULL));
-  GAVE(KV_IO, kv_write_file(kv_string("/no/such/file"), KV_FORMAT_XML, NULL,
-                            tree, NULL));
+  GAVE(KV_IO, kv_write_file(kv_string("/no/such/file"), tree, KV_FORMAT_XML,
+                            NULL, NULL));
   kv_type_free(type);
   kv_builder_free(builder);
   kv_tree_free(tree);
@@ -219,7 +219,7 @@ static void statuses_of_stores(void) {
   options.arguments = NULL;
   CHECK(kv_store_open_file(kv_string("a.plist"), &options, &store, NULL) ==
         KV_OK);
-  GAVE(KV_REFUSED, kv_store_set(store, &key, 1, tree, NULL, 0, NULL));
+  GAVE(KV_REFUSED, kv_store_set(store, &key, 1, tree, NULL, 0, NULL, NULL));
   GAVE(KV_ABSENT, kv_store_remove(store, &key, 1, NULL));
   kv_store_free(store);
   store = memory_store();
@@ -228,7 +228,7 @@ static void statuses_of_stores(void) {
   GAVE(KV_CONFLICT,
        kv_store_compare_and_set(store, &key, 1, tree, generation, NULL));
   GAVE(KV_OK, kv_store_close(store, NULL));
-  GAVE(KV_CLOSED, kv_store_set(store, &key, 1, tree, NULL, 0, NULL));
+  GAVE(KV_CLOSED, kv_store_set(store, &key, 1, tree, NULL, 0, NULL, NULL));
   kv_store_free(store);
   GAVE(KV_INVALID_NAME, kv_store_open(kv_string("../x"), NULL, NULL, NULL));
   kv_tree_free(tree);
@@ -243,13 +243,13 @@ static void statuses_of_options(void) {
   options.managed_file = kv_string(in_folder("managed.plist"));
   CHECK(kv_store_open_file(kv_string(in_folder("a.plist")), &options, &store,
                            NULL) == KV_OK);
-  GAVE(KV_FORCED, kv_store_set(store, &key, 1, tree, NULL, 0, NULL));
+  GAVE(KV_FORCED, kv_store_set(store, &key, 1, tree, NULL, 0, NULL, NULL));
   kv_store_free(store);
   options.managed_file = kv_string(NULL);
   options.read_only = 1;
   CHECK(kv_store_open_file(kv_string(in_folder("a.plist")), &options, &store,
                            NULL) == KV_OK);
-  GAVE(KV_READ_ONLY, kv_store_set(store, &key, 1, tree, NULL, 0, NULL));
+  GAVE(KV_READ_ONLY, kv_store_set(store, &key, 1, tree, NULL, 0, NULL, NULL));
   kv_store_free(store);
   write_file(in_folder("damaged.plist"), "no property list\x01");
   GAVE(KV_CORRUPT, opened(in_folder("damaged.plist"), &options));

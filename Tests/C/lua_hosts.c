@@ -201,7 +201,7 @@ static void check_access(void) {
   kv_builder *builder = kv_builder_new();
   kv_builder_integer(builder, 2, NULL);
   kv_builder_finish(builder, &two, NULL);
-  kv_store_set(store, path, 2, two, NULL, 0, NULL);
+  kv_store_set(store, path, 2, two, NULL, 0, NULL, NULL);
   size_t calls = 0;
   CHECK(kv_lua_pump(L, &calls, NULL) == KV_OK && calls == 1);
   CHECK_NAMED(holds(L, "return told == 'b'"),

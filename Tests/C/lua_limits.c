@@ -170,7 +170,7 @@ static void check_defaults(void) {
       "nor does what is decoded with them");
   lua_close(L);
   kv_store_free(store);
-  kv_registry *registry = kv_registry_new(0);
+  kv_registry *registry = kv_registry_new(NULL, 0);
   kv_error *error = NULL;
   char text[4096] = "struct T0 { v: Int = 1 }\n";
   for (int i = 1; i <= 28; i++) {

@@ -175,7 +175,7 @@ static lua_State *state_over(kv_registry *registry) {
 static void check_registry(void) {
   static const char text[] = "struct Point { x: Int; y: Int = 2 }";
   kv_type *type = NULL;
-  kv_registry *registry = kv_registry_new(0);
+  kv_registry *registry = kv_registry_new(NULL, 0);
   kv_registry_declare(registry, kv_string(text), NULL);
   lua_State *L = state_over(registry);
   CHECK(holds(L, "return kv.decode('{\"x\": 1}', 'Point').y == 2"));
@@ -234,7 +234,7 @@ static void check_redeclaring(void) {
       "    and kv.decode('{\"' .. name .. '\": 1}', 'Point')\n"
       "    and not kv.decode('{\"z\": 1}', 'Point')\n"
       "end\n";
-  kv_registry *registry = kv_registry_new(KV_REDECLARE);
+  kv_registry *registry = kv_registry_new(NULL, KV_REDECLARE);
   kv_registry_declare(registry, kv_string("struct Point { x: Int }"), NULL);
   lua_State *L = state_over(registry);
   CHECK(run_script(L, script, 1));

@@ -32,8 +32,8 @@ static int migrate(kv_store *store) {
     if (found < 1)
       CHECK(kv_transaction_remove(transaction, &old_key, 1, NULL) == KV_OK);
     if (found < 2)
-      CHECK(kv_transaction_set(transaction, &new_key, 1, text, NULL, 0, NULL) ==
-            KV_OK);
+      CHECK(kv_transaction_set(transaction, &new_key, 1, text, NULL, 0, NULL,
+                               NULL) == KV_OK);
     CHECK(kv_transaction_commit(transaction, NULL) == KV_OK);
   }
   kv_tree_free(text);
@@ -50,7 +50,7 @@ static void migrations(const char *folder, const char *name, kv_engine engine) {
   kv_transaction *transaction = NULL;
   kv_error *error = NULL;
   int64_t found = 0;
-  CHECK(kv_store_set(store, &old_key, 1, one, NULL, 0, NULL) == KV_OK);
+  CHECK(kv_store_set(store, &old_key, 1, one, NULL, 0, NULL, NULL) == KV_OK);
   CHECK(migrate(store) == 1);
   CHECK(migrate(store) == 0);
   CHECK(kv_store_version(store, &found, NULL) == KV_OK && found == 2);
@@ -99,7 +99,7 @@ static void dropped(const char *folder) {
   char path[256];
   snprintf(path, sizeof path, "%s/typed.plist", folder);
   kv_store *store = open_file(path, KV_ENGINE_AUTOMATIC);
-  kv_registry *registry = kv_registry_new(0);
+  kv_registry *registry = kv_registry_new(NULL, 0);
   kv_type *type = NULL;
   kv_transaction *transaction = NULL;
   kv_step key = kv_key("list");
@@ -110,23 +110,24 @@ static void dropped(const char *folder) {
   CHECK(kv_registry_declare(registry, kv_string("struct S { a: Int }"), NULL) ==
         KV_OK);
   CHECK(kv_registry_type(registry, kv_string("[S]"), &type, NULL) == KV_OK);
-  CHECK(kv_store_set(store, &key, 1, old, NULL, 0, NULL) == KV_OK);
-  CHECK(kv_store_set_typed(store, &key, 1, new_value, type, 0, &count, NULL) ==
+  CHECK(kv_store_set(store, &key, 1, old, NULL, 0, NULL, NULL) == KV_OK);
+  CHECK(kv_store_set(store, &key, 1, new_value, type, 0, &count, NULL) ==
         KV_OK);
   CHECK_NAMED(count == 1, "the element that went is counted");
   CHECK(kv_store_begin(store, 0, &transaction, NULL) == KV_OK);
-  CHECK(kv_transaction_set_typed(transaction, &key, 1, none, type, 0, &count,
-                                 NULL) == KV_OK);
+  CHECK(kv_transaction_set(transaction, &key, 1, none, type, 0, &count, NULL) ==
+        KV_OK);
   CHECK_NAMED(count == 1, "the one whose unknown keys were kept went now");
   kv_transaction_rollback(transaction);
-  CHECK(kv_store_set_typed(store, &key, 1, none, type, KV_REPLACE, &count,
-                           NULL) == KV_OK);
-  CHECK_NAMED(count == 0, "who replaces all drops nothing by mistake");
-  CHECK(kv_store_set_typed(store, &key, 1, none, NULL, 0, &count, NULL) ==
+  CHECK(kv_store_set(store, &key, 1, none, type, KV_REPLACE, &count, NULL) ==
+        KV_OK);
+  CHECK_NAMED(count == 0, "a set that replaces all drops nothing by mistake");
+  count = 99;
+  CHECK(kv_store_set(store, &key, 1, none, NULL, 0, &count, NULL) == KV_OK);
+  CHECK_NAMED(count == 0, "without a type nothing is dropped");
+  CHECK(kv_store_set(NULL, &key, 1, none, type, 0, NULL, NULL) ==
         KV_INVALID_ARGUMENT);
-  CHECK(kv_store_set_typed(NULL, &key, 1, none, type, 0, NULL, NULL) ==
-        KV_INVALID_ARGUMENT);
-  CHECK(kv_transaction_set_typed(NULL, &key, 1, none, type, 0, NULL, NULL) ==
+  CHECK(kv_transaction_set(NULL, &key, 1, none, type, 0, NULL, NULL) ==
         KV_INVALID_ARGUMENT);
   kv_tree_free(old);
   kv_tree_free(new_value);

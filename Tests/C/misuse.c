@@ -109,8 +109,8 @@ static kv_store *file_store(void) {
 static void update_that_closes(void) {
   kv_step key = kv_key("n");
   store = file_store();
-  CHECK(kv_store_update(store, &key, 1, NULL, nest_and_close, NULL, NULL) ==
-        KV_CLOSED);
+  CHECK(kv_store_update(store, &key, 1, NULL, 0, nest_and_close, NULL, NULL,
+                        NULL) == KV_CLOSED);
   kv_store_free(store);
 }
 
@@ -197,7 +197,7 @@ static void places(void) {
   }
   CHECK(kv_cursor_kind(&outside) == KV_NULL);
   store = memory_store();
-  CHECK(kv_store_set(store, NULL, 0, tree, NULL, 0, NULL) == KV_OK);
+  CHECK(kv_store_set(store, NULL, 0, tree, NULL, 0, NULL, NULL) == KV_OK);
   for (int i = 0; i < 4; i++) {
     kv_step path[2] = {kv_key("a"), kv_index(indexes[i])};
     CHECK(kv_cursor_path(&root, path, 2, NULL) == KV_ABSENT);
@@ -259,17 +259,18 @@ static void flags(void) {
   kv_transaction *transaction = NULL;
   store = new_store("{\"a\": {}}");
   for (size_t steps = 1; steps <= 2; steps++) {
-    CHECK(kv_store_set(store, path, steps, tree, NULL, 64, NULL) ==
+    CHECK(kv_store_set(store, path, steps, tree, NULL, 64, NULL, NULL) ==
           KV_INVALID_ARGUMENT);
     CHECK(kv_store_set_nodes(store, path, steps, &node, 1, NULL, 0, NULL, 64,
                              NULL, NULL) == KV_INVALID_ARGUMENT);
   }
   CHECK(kv_store_begin(store, 1, &transaction, NULL) == KV_OK);
-  CHECK(kv_transaction_set(transaction, path, 1, tree, NULL, 64, NULL) ==
+  CHECK(kv_transaction_set(transaction, path, 1, tree, NULL, 64, NULL, NULL) ==
         KV_INVALID_ARGUMENT);
   CHECK(kv_transaction_commit(transaction, NULL) == KV_OK);
   CHECK(kv_store_get_integer(store, path, 2, NULL, NULL) == KV_ABSENT);
-  CHECK(kv_store_set(store, path, 2, tree, NULL, KV_REPLACE, NULL) == KV_OK);
+  CHECK(kv_store_set(store, path, 2, tree, NULL, KV_REPLACE, NULL, NULL) ==
+        KV_OK);
   kv_store_free(store);
   kv_tree_free(tree);
 }

@@ -116,7 +116,7 @@ static void make_objects(void) {
   g.node_count = 3;
   g.byte_count = 6;
   g.builder = kv_builder_new();
-  g.registry = kv_registry_new(0);
+  g.registry = kv_registry_new(NULL, 0);
   kv_registry_type(NULL, g.expression, &g.type, NULL);
   kv_store_open_file(kv_string("a.plist"), &g.store_options, &g.store, NULL);
   kv_store_open_file(kv_string("b.plist"), &g.store_options, &g.target, NULL);

@@ -172,7 +172,7 @@ static void refusals(void) {
 
 static void schemas(void) {
   kv_store_options options = store_options(KV_ENGINE_MEMORY);
-  kv_registry *registry = kv_registry_new(0);
+  kv_registry *registry = kv_registry_new(NULL, 0);
   kv_type *schema = NULL;
   kv_store *store = NULL;
   kv_step volume = kv_key("volume");

@@ -5,7 +5,7 @@
 #include <stddef.h>
 
 static kv_type *type_of(const char *declarations, const char *expression) {
-  kv_registry *registry = kv_registry_new(0);
+  kv_registry *registry = kv_registry_new(NULL, 0);
   kv_type *type = NULL;
   CHECK(kv_registry_declare(registry, kv_string(declarations), NULL) == KV_OK);
   CHECK(kv_registry_type(registry, kv_string(expression), &type, NULL) ==
@@ -43,7 +43,8 @@ static kv_status set(kv_store *store, const char *key, const char *json,
   uint64_t at = 0;
   CHECK(kv_cursor_next(&root, &at, &first) == KV_OK);
   CHECK(kv_cursor_copy(&first, &element) == KV_OK);
-  kv_status status = kv_store_set(store, &step, 1, element, NULL, 0, error);
+  kv_status status =
+      kv_store_set(store, &step, 1, element, NULL, 0, NULL, error);
   kv_tree_free(element);
   kv_tree_free(value);
   return status;
@@ -62,7 +63,7 @@ static void refusals(void) {
   CHECK(set(store, "volume", "[11]", &error) == KV_TYPE_MISMATCH);
   CHECK(error_says(error, KV_TYPE_MISMATCH,
                    "Expected 0...10 at volume, found 11"));
-  CHECK(kv_store_set(store, path, 3, seven, NULL, 0, &error) ==
+  CHECK(kv_store_set(store, path, 3, seven, NULL, 0, NULL, &error) ==
         KV_TYPE_MISMATCH);
   kv_step place;
   CHECK(kv_error_path_count(error) == 3);
@@ -98,7 +99,7 @@ static void transactions(void) {
   kv_error *error = NULL;
   CHECK(kv_store_begin(store, 0, &transaction, NULL) == KV_OK);
   CHECK(kv_transaction_remove(transaction, width, 2, NULL) == KV_OK);
-  CHECK(kv_transaction_set(transaction, width, 2, seven, NULL, 0, NULL) ==
+  CHECK(kv_transaction_set(transaction, width, 2, seven, NULL, 0, NULL, NULL) ==
         KV_OK);
   CHECK(kv_transaction_commit(transaction, NULL) == KV_OK);
   CHECK(kv_store_begin(store, 0, &transaction, NULL) == KV_OK);
@@ -155,21 +156,21 @@ static void dropped(void) {
   kv_type *type = type_of("struct One { n: Int }", "[One]");
   kv_store *store = new_store(json);
   kv_step key = kv_key("list");
-  kv_error *error = NULL;
   size_t count = 99;
-  CHECK(kv_store_update_typed(store, &key, 1, type, 0, give_one, NULL, &count,
-                              NULL) == KV_OK);
+  CHECK(kv_store_update(store, &key, 1, type, 0, give_one, NULL, &count,
+                        NULL) == KV_OK);
   CHECK(count == 1);
   CHECK(kv_store_import(store, kv_string(json), NULL) == KV_OK);
-  CHECK(kv_store_update_typed(store, &key, 1, type, KV_REPLACE, give_one, NULL,
-                              &count, NULL) == KV_OK);
+  CHECK(kv_store_update(store, &key, 1, type, KV_REPLACE, give_one, NULL,
+                        &count, NULL) == KV_OK);
   CHECK(count == 0);
   count = 99;
-  CHECK(kv_store_update_typed(store, &key, 1, NULL, 0, give_one, NULL, &count,
-                              &error) == KV_INVALID_ARGUMENT);
-  CHECK(error_says(error, KV_INVALID_ARGUMENT, "type is NULL"));
-  CHECK(kv_store_update_typed(store, &key, 1, type, 64, give_one, NULL, &count,
-                              NULL) == KV_INVALID_ARGUMENT);
+  CHECK(kv_store_update(store, &key, 1, NULL, 0, give_one, NULL, &count,
+                        NULL) == KV_OK);
+  CHECK_NAMED(count == 0, "without a type nothing is dropped");
+  count = 99;
+  CHECK(kv_store_update(store, &key, 1, type, 64, give_one, NULL, &count,
+                        NULL) == KV_INVALID_ARGUMENT);
   CHECK(count == 99);
   kv_type_free(type);
   kv_store_free(store);

@@ -54,10 +54,10 @@ static void check_defaults(void) {
 
 static void check_registries(void) {
   kv_type *type = NULL;
-  kv_registry *outer = kv_registry_new(0);
-  CHECK(!kv_registry_new_over(outer, 8));
-  kv_registry *inner = kv_registry_new_over(outer, KV_REDECLARE);
-  kv_registry *alone = kv_registry_new_over(NULL, 0);
+  kv_registry *outer = kv_registry_new(NULL, 0);
+  CHECK(!kv_registry_new(outer, 8));
+  kv_registry *inner = kv_registry_new(outer, KV_REDECLARE);
+  kv_registry *alone = kv_registry_new(NULL, 0);
   kv_registry_declare(outer, kv_string("struct A { x: Int }"), NULL);
   kv_registry_declare(inner, kv_string("struct B { a: A }"), NULL);
   CHECK_NAMED(kv_registry_type(inner, kv_string("[A]"), &type, NULL) == KV_OK,

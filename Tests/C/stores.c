@@ -15,9 +15,10 @@ static void transactions(void) {
   double real;
   int boolean;
   kv_error *error = NULL;
-  CHECK(kv_store_set(store, &key, 1, one, NULL, 0, NULL) == KV_OK);
+  CHECK(kv_store_set(store, &key, 1, one, NULL, 0, NULL, NULL) == KV_OK);
   CHECK(kv_store_begin(store, 1, &transaction, NULL) == KV_OK);
-  CHECK(kv_transaction_set(transaction, &key, 1, two, NULL, 0, NULL) == KV_OK);
+  CHECK(kv_transaction_set(transaction, &key, 1, two, NULL, 0, NULL, NULL) ==
+        KV_OK);
   CHECK(kv_transaction_get(transaction, &key, 1, NULL, &value, NULL) == KV_OK);
   CHECK(kv_tree_equal(value, two));
   kv_tree_free(value);
@@ -81,7 +82,7 @@ static void engines(const char *name) {
   int64_t value = 0;
   CHECK(kv_store_open_file(kv_string(in_folder(name)), NULL, &store, NULL) ==
         KV_OK);
-  CHECK(kv_store_set(store, path, 2, seven, NULL, 0, NULL) == KV_OK);
+  CHECK(kv_store_set(store, path, 2, seven, NULL, 0, NULL, NULL) == KV_OK);
   CHECK(kv_store_sync(store, NULL) == KV_OK);
   CHECK(kv_store_close(store, NULL) == KV_OK);
   CHECK(kv_store_close(store, NULL) == KV_OK);
@@ -110,16 +111,16 @@ static void updates(void) {
   kv_step key = kv_key("n");
   int64_t value = 0;
   kv_error *error = NULL;
-  CHECK(kv_store_update(store, &key, 1, NULL, change, (void *)"nothing",
-                        NULL) == KV_OK);
+  CHECK(kv_store_update(store, &key, 1, NULL, 0, change, (void *)"nothing",
+                        NULL, NULL) == KV_OK);
   CHECK(kv_store_get(store, &key, 1, NULL, NULL, NULL) == KV_ABSENT);
-  CHECK(kv_store_update(store, &key, 1, NULL, change, (void *)"add", NULL) ==
-        KV_OK);
-  CHECK(kv_store_update(store, &key, 1, NULL, change, (void *)"add", NULL) ==
-        KV_OK);
+  CHECK(kv_store_update(store, &key, 1, NULL, 0, change, (void *)"add", NULL,
+                        NULL) == KV_OK);
+  CHECK(kv_store_update(store, &key, 1, NULL, 0, change, (void *)"add", NULL,
+                        NULL) == KV_OK);
   CHECK(kv_store_get_integer(store, &key, 1, &value, NULL) == KV_OK);
   CHECK(value == 2);
-  CHECK(kv_store_update(store, &key, 1, NULL, change, (void *)"refuse",
+  CHECK(kv_store_update(store, &key, 1, NULL, 0, change, (void *)"refuse", NULL,
                         &error) == KV_MISUSE);
   CHECK(error_says(error, KV_MISUSE, "The change was refused with 1"));
   kv_store_free(store);
@@ -144,8 +145,8 @@ static void program_checks(void) {
   options.check = below_ten;
   options.check_context = &calls;
   CHECK(kv_store_open_file(kv_string("a"), &options, &store, NULL) == KV_OK);
-  CHECK(kv_store_set(store, &key, 1, nine, NULL, 0, NULL) == KV_OK);
-  CHECK(kv_store_set(store, &key, 1, ten, NULL, 0, &error) == KV_REFUSED);
+  CHECK(kv_store_set(store, &key, 1, nine, NULL, 0, NULL, NULL) == KV_OK);
+  CHECK(kv_store_set(store, &key, 1, ten, NULL, 0, NULL, &error) == KV_REFUSED);
   CHECK(error_says(error, KV_REFUSED,
                    "The program's check refused the value at n"));
   CHECK(kv_store_remove(store, &key, 1, NULL) == KV_OK);
@@ -160,7 +161,7 @@ static void work(kv_store *store, const kv_type *type) {
   kv_step path[2] = {kv_key("window"), kv_key("width")};
   kv_tree *value = integer_tree(7), *found = NULL;
   kv_error *error = NULL;
-  kv_store_set(store, path, 2, value, NULL, 0, NULL);
+  kv_store_set(store, path, 2, value, NULL, 0, NULL, NULL);
   kv_store_get(store, path, 1, type, &found, NULL);
   kv_tree_free(found);
   found = NULL;

@@ -100,7 +100,7 @@ static void change_shape(const kv_type *type) {
   background.green = 0;
   border.blue = 1;
   changed = changed_shape(background, border, image_of(shape));
-  CHECK(kv_write_file(mine, KV_FORMAT_XML, type, changed, NULL) == KV_OK);
+  CHECK(kv_write_file(mine, changed, KV_FORMAT_XML, type, NULL) == KV_OK);
   CHECK(kv_read_file(mine, NULL, type, &again, NULL, NULL) == KV_OK);
   CHECK(kv_tree_equal(changed, again));
   root = kv_tree_root(again);
@@ -119,7 +119,7 @@ static void keep_image(const kv_type *type) {
   kv_tree *shape = changed_shape(black, black, (kv_str){bytes, sizeof bytes});
   kv_tree *again = NULL;
   kv_str image;
-  CHECK(kv_write_file(mine, KV_FORMAT_BINARY, type, shape, NULL) == KV_OK);
+  CHECK(kv_write_file(mine, shape, KV_FORMAT_BINARY, type, NULL) == KV_OK);
   CHECK(kv_read_file(mine, NULL, type, &again, NULL, NULL) == KV_OK);
   image = image_of(again);
   CHECK_NAMED(image.length == sizeof bytes && memcmp(image.data, bytes, 2) == 0,
@@ -131,8 +131,8 @@ static void keep_image(const kv_type *type) {
 static void refuse_wrong_type(const kv_type *type) {
   kv_tree *wrong = parse("{\"width\": \"wide\"}");
   kv_error *error = NULL;
-  CHECK(kv_write_file(kv_string(in_folder("wrong.plist")), KV_FORMAT_XML, type,
-                      wrong, &error) == KV_TYPE_MISMATCH);
+  CHECK(kv_write_file(kv_string(in_folder("wrong.plist")), wrong, KV_FORMAT_XML,
+                      type, &error) == KV_TYPE_MISMATCH);
   CHECK(error_says(error, KV_TYPE_MISMATCH,
                    "Expected Double at width, found String"));
   CHECK(access(in_folder("wrong.plist"), F_OK) != 0);
@@ -140,7 +140,7 @@ static void refuse_wrong_type(const kv_type *type) {
 }
 
 int main(void) {
-  kv_registry *registry = kv_registry_new(0);
+  kv_registry *registry = kv_registry_new(NULL, 0);
   kv_type *type = NULL;
   make_folder();
   CHECK(kv_registry_declare(registry, kv_string(declaration), NULL) == KV_OK);

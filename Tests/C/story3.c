@@ -63,7 +63,7 @@ static void check_rest(kv_store *store) {
 }
 
 static kv_type *applications_type(void) {
-  kv_registry *registry = kv_registry_new(0);
+  kv_registry *registry = kv_registry_new(NULL, 0);
   kv_type *type = NULL;
   CHECK(kv_registry_declare(
             registry,
@@ -104,9 +104,10 @@ static void read_applications(kv_store *store, const kv_type *type) {
 static void change_applications(kv_store *store, const kv_type *type) {
   kv_step key = kv_key("Target Applications");
   kv_error *error = NULL;
-  CHECK(kv_store_update(store, &key, 1, type, rename_second,
-                        (void *)"org.example.navigator", NULL) == KV_OK);
-  CHECK(kv_store_update(store, &key, 1, type, set_number, NULL, &error) < 0);
+  CHECK(kv_store_update(store, &key, 1, type, 0, rename_second,
+                        (void *)"org.example.navigator", NULL, NULL) == KV_OK);
+  CHECK(kv_store_update(store, &key, 1, type, 0, set_number, NULL, NULL,
+                        &error) < 0);
   CHECK(error_says(
       error, KV_TYPE_MISMATCH,
       "Expected String at Target Applications[0].bundleIdentifier, found Int"));

@@ -11,7 +11,7 @@ static const char products[] =
     " {\"title\": \"Cafe\", \"price\": 7.25, \"quantity\": 1}]";
 
 static kv_type *products_type(void) {
-  kv_registry *registry = kv_registry_new(0);
+  kv_registry *registry = kv_registry_new(NULL, 0);
   kv_type *type = NULL;
   CHECK(kv_registry_declare(registry,
                             kv_string("struct Product { title: String;"
@@ -30,7 +30,7 @@ static void file(const kv_type *type, const kv_tree *expected) {
   CHECK(kv_read_file(kv_string(archive), NULL, type, &old, NULL, NULL) ==
         KV_OK);
   CHECK(kv_tree_equal(old, expected));
-  CHECK(kv_write_file(path, KV_FORMAT_XML, type, old, NULL) == KV_OK);
+  CHECK(kv_write_file(path, old, KV_FORMAT_XML, type, NULL) == KV_OK);
   CHECK(kv_read_file(path, NULL, type, &again, NULL, NULL) == KV_OK);
   CHECK(kv_tree_equal(again, expected));
   kv_tree_free(old);
@@ -44,7 +44,7 @@ static void preference(const kv_type *type, const kv_tree *expected) {
   CHECK(kv_read_file(kv_string(archive), NULL, NULL, &old, NULL, NULL) ==
         KV_OK);
   CHECK(kv_tree_is_archive(old));
-  CHECK(kv_store_set(store, &key, 1, old, NULL, 0, NULL) == KV_OK);
+  CHECK(kv_store_set(store, &key, 1, old, NULL, 0, NULL, NULL) == KV_OK);
   CHECK(kv_store_get(store, &key, 1, type, &value, NULL) == KV_OK);
   CHECK(kv_tree_equal(value, expected));
   kv_tree_free(value);

@@ -26,7 +26,7 @@ static const char declaration[] =
 
 static kv_type *make_type(const char *expression) {
   kv_type *type = NULL;
-  kv_registry *registry = kv_registry_new(0);
+  kv_registry *registry = kv_registry_new(NULL, 0);
   kv_registry_declare(registry, kv_string(declaration), NULL);
   kv_registry_type(registry, kv_string(expression), &type, NULL);
   kv_registry_free(registry);
@@ -54,7 +54,7 @@ static void check_quiet(void) {
   kv_decode(kv_string("<plist>"), NULL, NULL, NULL, NULL, &error);
   kv_error_free(error);
   kv_store_open_file(kv_string("quiet"), &options, &store, NULL);
-  kv_store_set(store, &key, 1, value, type, 0, NULL);
+  kv_store_set(store, &key, 1, value, type, 0, NULL, NULL);
   int threads = thread_count();
   dup2(out, 1);
   dup2(errors, 2);
@@ -125,7 +125,7 @@ static void check_sharing(void) {
   kv_tree *point = parse("{\"x\": 1.5, \"y\": 3.5, \"tags\": []}");
   kv_store *store = memory_store();
   kv_step key = kv_key("p");
-  CHECK(kv_store_set(store, &key, 1, point, type, 0, NULL) == KV_OK);
+  CHECK(kv_store_set(store, &key, 1, point, type, 0, NULL, NULL) == KV_OK);
   Shared shared = {tree, point, type, store};
   for (int i = 0; i < THREADS; i++) {
     workers[i].shared = &shared;

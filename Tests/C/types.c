@@ -2,12 +2,12 @@
 #include "check.h"
 
 static void types(void) {
-  kv_registry *registry = kv_registry_new(0);
+  kv_registry *registry = kv_registry_new(NULL, 0);
   kv_error *error = NULL;
   kv_type *type = NULL;
   kv_tree *value = integer_tree(5), *result = NULL;
   int64_t line, column;
-  CHECK(kv_registry_new(99) == NULL);
+  CHECK(kv_registry_new(NULL, 99) == NULL);
   CHECK(kv_registry_declare(registry, kv_string("struct A {\n a: Strin }"),
                             &error) == KV_INVALID_TYPE);
   kv_error_free(error);
@@ -43,7 +43,7 @@ static const char window[] =
 
 /* Stored and shown values of a declared struct. */
 static void structs(void) {
-  kv_registry *registry = kv_registry_new(0);
+  kv_registry *registry = kv_registry_new(NULL, 0);
   kv_type *type = NULL;
   kv_tree *stored = parse("{\"width\": 3, \"window_title\": \"a\", \"x\": 1}");
   kv_tree *shown = NULL, *expected = NULL, *back = NULL;
@@ -68,7 +68,7 @@ static void structs(void) {
 }
 
 static void misspelled_fields(void) {
-  kv_registry *registry = kv_registry_new(0);
+  kv_registry *registry = kv_registry_new(NULL, 0);
   kv_type *type = NULL;
   kv_tree *wrong = parse("{\"width\": 3, \"widht\": 4}");
   kv_error *error = NULL;
@@ -83,8 +83,8 @@ static void misspelled_fields(void) {
 }
 
 static void redeclarations(void) {
-  kv_registry *strict = kv_registry_new(0);
-  kv_registry *scripts = kv_registry_new(KV_REDECLARE);
+  kv_registry *strict = kv_registry_new(NULL, 0);
+  kv_registry *scripts = kv_registry_new(NULL, KV_REDECLARE);
   kv_str first = kv_string("struct A { a: Int }");
   kv_str other = kv_string("struct A { b: Int }");
   CHECK(kv_registry_declare(strict, first, NULL) == KV_OK);
@@ -104,8 +104,8 @@ static int has_moved(const kv_registry *registry, uint64_t *generation) {
 }
 
 static void generations(void) {
-  kv_registry *outer = kv_registry_new(KV_REDECLARE);
-  kv_registry *inner = kv_registry_new_over(outer, KV_REDECLARE);
+  kv_registry *outer = kv_registry_new(NULL, KV_REDECLARE);
+  kv_registry *inner = kv_registry_new(outer, KV_REDECLARE);
   kv_str first = kv_string("struct A { a: Int }; struct B { a: [A] }");
   kv_str other = kv_string("struct A { b: Int }");
   uint64_t inside = kv_registry_generation(inner);
@@ -128,7 +128,7 @@ static void generations(void) {
 }
 
 static void descriptions(void) {
-  kv_registry *registry = kv_registry_new(0);
+  kv_registry *registry = kv_registry_new(NULL, 0);
   kv_tree *description = parse("{\"kind\": \"array\", \"element\": \"Int\"}");
   kv_tree *list = parse("[1, 2]"), *result = NULL;
   kv_type *type = NULL;

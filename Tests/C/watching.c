@@ -34,14 +34,14 @@ static void watches(void) {
   CHECK(kv_store_watch_descriptor(store, &descriptor, NULL) == KV_OK);
   CHECK(descriptor >= 0);
   CHECK(kv_store_pump(store, &calls, NULL) == KV_OK && calls == 0);
-  kv_store_set(store, &key, 1, one, NULL, 0, NULL);
-  kv_store_set(store, &key, 1, two, NULL, 0, NULL);
+  kv_store_set(store, &key, 1, one, NULL, 0, NULL, NULL);
+  kv_store_set(store, &key, 1, two, NULL, 0, NULL, NULL);
   CHECK(kv_store_pump(store, &calls, NULL) == KV_OK && calls == 1);
   CHECK(changes == 1 && events == 0);
   kv_watch_cancel(watch);
   kv_watch_cancel(other);
   kv_watch_cancel(NULL);
-  kv_store_set(store, &key, 1, one, NULL, 0, NULL);
+  kv_store_set(store, &key, 1, one, NULL, 0, NULL, NULL);
   CHECK(kv_store_pump(store, &calls, NULL) == KV_OK && calls == 0);
   CHECK(kv_store_watch(store, &key, 1, KV_SCOPE_VALUE, NULL, NULL, &watch,
                        NULL) == KV_INVALID_ARGUMENT);

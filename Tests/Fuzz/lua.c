@@ -40,7 +40,7 @@ enum {
   OWN_FACTOR = 8,
   HANG_SECONDS = 600,    /* of processor time in one program */
   WAITING_SECONDS = 120, /* without a second of processor time */
-  LEFT = 77, /* the program closed the state from within */
+  LEFT = 77,             /* the program closed the state from within */
   LEAKED = 78
 };
 static const size_t script_memory = (size_t)64 << 20;
@@ -253,7 +253,7 @@ static kv_store *new_store(void) {
 }
 
 static kv_registry *new_registry(void) {
-  kv_registry *registry = kv_registry_new(0);
+  kv_registry *registry = kv_registry_new(NULL, 0);
   kv_registry_declare(registry,
                       kv_string("struct Host { a: Int = 1; b: [Host]?; "
                                 "c: String = \"x\" }"),

@@ -111,7 +111,7 @@ class Part:
         if reach:
             environment["KVCODABLE_MUTANT_REACH"] = str(reach)
         start = time.monotonic()
-        process = subprocess.Popen(["nice", *suite.command], cwd=self.tree, env=environment, stdin=subprocess.DEVNULL,
+        process = subprocess.Popen(suite.command, cwd=self.tree, env=environment, stdin=subprocess.DEVNULL,
                                    stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True,
                                    preexec_fn=bounded)
         try:

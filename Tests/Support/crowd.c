@@ -63,7 +63,7 @@ static void set(kv_transaction *transaction, kv_step key, int64_t value) {
   kv_builder *builder = kv_builder_new();
   kv_builder_integer(builder, value, NULL);
   kv_builder_finish(builder, &tree, NULL);
-  stop_at(kv_transaction_set(transaction, &key, 1, tree, NULL, 0, &error),
+  stop_at(kv_transaction_set(transaction, &key, 1, tree, NULL, 0, NULL, &error),
           &error, "set");
   kv_tree_free(tree);
   kv_builder_free(builder);

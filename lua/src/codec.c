@@ -189,7 +189,7 @@ static int write_file(lua_State *L) {
   path.data = luaL_checklstring(L, 1, &path.length);
   kv_tree *tree = to_stored(L, state, 2, &type, &format);
   if (!tree) return kvl_return_failure(L);
-  kv_status status = kv_write_file(path, format, type, tree, &error);
+  kv_status status = kv_write_file(path, tree, format, type, &error);
   kv_tree_free(tree);
   if (status != KV_OK) return kvl_return_error(L, state, status, error);
   lua_pushboolean(L, 1);

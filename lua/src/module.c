@@ -161,7 +161,7 @@ static void new_state(lua_State *L, const kv_lua_options *options) {
   lua_setfield(L, -2, "__gc");
   lua_setmetatable(L, -2);
   state->registry =
-      kv_registry_new_over(options ? options->registry : NULL, KV_REDECLARE);
+      kv_registry_new(options ? options->registry : NULL, KV_REDECLARE);
   set_limits(state, options);
 }
 

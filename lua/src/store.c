@@ -111,11 +111,8 @@ static kv_status put(lua_State *L, kvl_state *state, kvl_handle *session,
   if (!session->transaction) kvl_refuse_handle(L); /* a Lua call closed it */
   kv_tree *tree = kvl_walk_tree(L, state, value, path);
   kv_status status =
-      type ? kv_transaction_set_typed(session->transaction, path->steps,
-                                      path->count, tree, type, flags, dropped,
-                                      error)
-           : kv_transaction_set(session->transaction, path->steps, path->count,
-                                tree, NULL, 0, error);
+      kv_transaction_set(session->transaction, path->steps, path->count, tree,
+                         type, flags, dropped, error);
   kv_tree_free(tree);
   return status;
 }

@@ -69,7 +69,7 @@ static int annotate(lua_State *L) {
   kv_bytes text = {NULL, 0};
   kv_status status = KV_OK;
   kv_tree *tree = kvl_walk_tree(L, state, 1, NULL);
-  kv_registry *registry = kv_registry_new_over(state->registry, KV_REDECLARE);
+  kv_registry *registry = kv_registry_new(state->registry, KV_REDECLARE);
   kv_cursor root = kv_tree_root(tree), one;
   for (uint64_t at = 0; status == KV_OK;) {
     kv_tree *description = NULL;

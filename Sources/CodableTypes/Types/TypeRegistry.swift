@@ -32,15 +32,10 @@ public final class TypeRegistry: Sendable {
         case replaces
     }
 
-    /// A registry that knows the built-in types.
-    public init(redeclaration: Redeclaration = .rejected) {
-        table = TypeTable(redeclaration)
-    }
-
-    /// A registry that also knows the types of `outer`, as they are at the time; its own take their place. What is
-    /// declared here is not seen there.
-    public init(over outer: TypeRegistry, redeclaration: Redeclaration = .rejected) {
-        table = TypeTable(over: outer.table, redeclaration)
+    /// A registry that knows the built-in types, and those of `outer`, as they are at the time; its own take their place.
+    /// What is declared here is not seen there.
+    public init(over outer: TypeRegistry? = nil, redeclaration: Redeclaration = .rejected) {
+        table = TypeTable(over: outer?.table, redeclaration)
     }
 
     /// Another number after each change of what a name means, in the outer registry too.
@@ -132,13 +127,8 @@ final class TypeTable: @unchecked Sendable {
     /// Another number after each change of what a name means.
     var generation: Int { changes.load(ordering: .acquiring) &+ (outer?.generation ?? 0) }
 
-    init(_ redeclaration: TypeRegistry.Redeclaration) {
-        self.redeclaration = redeclaration
-        outer = nil
-    }
-
     /// A table, or a draft of one, that sees the types of `outer`.
-    init(over outer: TypeTable, _ redeclaration: TypeRegistry.Redeclaration = .rejected) {
+    init(over outer: TypeTable?, _ redeclaration: TypeRegistry.Redeclaration = .rejected) {
         self.outer = outer
         self.redeclaration = redeclaration
     }

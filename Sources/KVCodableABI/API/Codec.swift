@@ -105,7 +105,7 @@ private func encode(_ list: PropertyList, as handle: OpaquePointer?) throws -> P
 }
 
 @c @implementation public func kv_write_file(
-    _ path: kv_str, _ format: kv_format, _ type: OpaquePointer?, _ tree: OpaquePointer?,
+    _ path: kv_str, _ tree: OpaquePointer?, _ format: kv_format, _ type: OpaquePointer?,
     _ error: UnsafeMutablePointer<OpaquePointer?>?
 ) -> kv_status {
     reporting(error) {

@@ -324,20 +324,10 @@ func mismatch(_ found: PropertyListKind, _ expected: String, _ path: PropertyLis
 
 @c @implementation public func kv_store_set(
     _ store: OpaquePointer?, _ steps: UnsafePointer<kv_step>?, _ count: Int, _ value: OpaquePointer?,
-    _ type: OpaquePointer?, _ flags: UInt32, _ error: UnsafeMutablePointer<OpaquePointer?>?
-) -> kv_status {
-    set(store, steps, count, typed: type, flags, nil, error) { try tree(value, "value") }
-}
-
-@c @implementation public func kv_store_set_typed(
-    _ store: OpaquePointer?, _ steps: UnsafePointer<kv_step>?, _ count: Int, _ value: OpaquePointer?,
     _ type: OpaquePointer?, _ flags: UInt32, _ dropped: UnsafeMutablePointer<Int>?,
     _ error: UnsafeMutablePointer<OpaquePointer?>?
 ) -> kv_status {
-    set(store, steps, count, typed: type, flags, dropped, error) {
-        _ = try require(type, TypeHandle.self, "type")
-        return try tree(value, "value")
-    }
+    set(store, steps, count, typed: type, flags, dropped, error) { try tree(value, "value") }
 }
 
 @c @implementation public func kv_store_remove(

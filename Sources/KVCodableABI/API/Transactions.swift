@@ -30,23 +30,11 @@ internal import PropertyLists
 
 @c @implementation public func kv_transaction_set(
     _ transaction: OpaquePointer?, _ steps: UnsafePointer<kv_step>?, _ count: Int, _ value: OpaquePointer?,
-    _ type: OpaquePointer?, _ flags: UInt32, _ error: UnsafeMutablePointer<OpaquePointer?>?
-) -> kv_status {
-    reporting(error) {
-        let transaction = try require(transaction, TransactionHandle.self, "transaction").transaction
-        _ = try write(transaction, steps, count, try tree(value, "value"), type, flags)
-        return KV_OK
-    }
-}
-
-@c @implementation public func kv_transaction_set_typed(
-    _ transaction: OpaquePointer?, _ steps: UnsafePointer<kv_step>?, _ count: Int, _ value: OpaquePointer?,
     _ type: OpaquePointer?, _ flags: UInt32, _ dropped: UnsafeMutablePointer<Int>?,
     _ error: UnsafeMutablePointer<OpaquePointer?>?
 ) -> kv_status {
     reporting(error) {
         let transaction = try require(transaction, TransactionHandle.self, "transaction").transaction
-        _ = try require(type, TypeHandle.self, "type")
         let found = try write(transaction, steps, count, try tree(value, "value"), type, flags)
         dropped?.pointee = found
         return KV_OK
@@ -81,43 +69,25 @@ internal import PropertyLists
 
 @c @implementation public func kv_store_update(
     _ store: OpaquePointer?, _ steps: UnsafePointer<kv_step>?, _ count: Int, _ type: OpaquePointer?,
-    _ change: kv_change?, _ context: UnsafeMutableRawPointer?, _ error: UnsafeMutablePointer<OpaquePointer?>?
-) -> kv_status {
-    reporting(error) {
-        _ = try update(store, try path(steps, count), type, 0, change, context)
-        return KV_OK
-    }
-}
-
-@c @implementation public func kv_store_update_typed(
-    _ store: OpaquePointer?, _ steps: UnsafePointer<kv_step>?, _ count: Int, _ type: OpaquePointer?,
     _ flags: UInt32, _ change: kv_change?, _ context: UnsafeMutableRawPointer?,
     _ dropped: UnsafeMutablePointer<Int>?, _ error: UnsafeMutablePointer<OpaquePointer?>?
 ) -> kv_status {
     reporting(error) {
-        _ = try require(type, TypeHandle.self, "type")
-        let found = try update(store, try path(steps, count), type, flags, change, context)
+        let store = try require(store, DefaultsStore.self, "store")
+        guard let change else { throw Failure.invalidArgument("change is NULL") }
+        let type = Handle.borrow(type, as: TypeHandle.self)?.type
+        let path = try path(steps, count)
+        let found = try store.update(at: path, as: type, options: try encodeOptions(flags)) { old in
+            let handle = old.map { Handle.give(TreeHandle($0)) }
+            defer { kv_tree_free(handle) }
+            var changed: OpaquePointer?
+            let outcome = change(context, handle, &changed)
+            let new = Handle.take(changed, as: TreeHandle.self)?.list
+            guard outcome == 0 else { throw Failure(KV_MISUSE, "The change was refused with \(outcome)") }
+            return new
+        }
         dropped?.pointee = found
         return KV_OK
-    }
-}
-
-/// Has the program change what is at the path; gives how many elements were dropped.
-private func update(
-    _ store: OpaquePointer?, _ path: PropertyListPath, _ type: OpaquePointer?, _ flags: UInt32,
-    _ change: kv_change?, _ context: UnsafeMutableRawPointer?
-) throws -> Int {
-    let store = try require(store, DefaultsStore.self, "store")
-    guard let change else { throw Failure.invalidArgument("change is NULL") }
-    let type = Handle.borrow(type, as: TypeHandle.self)?.type
-    return try store.update(at: path, as: type, options: try encodeOptions(flags)) { old in
-        let handle = old.map { Handle.give(TreeHandle($0)) }
-        defer { kv_tree_free(handle) }
-        var changed: OpaquePointer?
-        let outcome = change(context, handle, &changed)
-        let new = Handle.take(changed, as: TreeHandle.self)?.list
-        guard outcome == 0 else { throw Failure(KV_MISUSE, "The change was refused with \(outcome)") }
-        return new
     }
 }
 

@@ -34,15 +34,9 @@ func encodeOptions(_ flags: UInt32) throws(Failure) -> CodableType.EncodeOptions
     return CodableType.EncodeOptions(replaces: flags & UInt32(KV_REPLACE) != 0)
 }
 
-@c @implementation public func kv_registry_new(_ flags: UInt32) -> OpaquePointer? {
-    redeclaration(flags).map { Handle.give(RegistryHandle(TypeRegistry(redeclaration: $0))) }
-}
-
-@c @implementation public func kv_registry_new_over(_ outer: OpaquePointer?, _ flags: UInt32) -> OpaquePointer? {
-    guard let outer = Handle.borrow(outer, as: RegistryHandle.self) else { return kv_registry_new(flags) }
-    return redeclaration(flags).map {
-        Handle.give(RegistryHandle(TypeRegistry(over: outer.registry, redeclaration: $0)))
-    }
+@c @implementation public func kv_registry_new(_ outer: OpaquePointer?, _ flags: UInt32) -> OpaquePointer? {
+    let outer = Handle.borrow(outer, as: RegistryHandle.self)?.registry
+    return redeclaration(flags).map { Handle.give(RegistryHandle(TypeRegistry(over: outer, redeclaration: $0))) }
 }
 
 @c @implementation public func kv_registry_default() -> OpaquePointer? {
