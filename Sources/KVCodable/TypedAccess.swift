@@ -73,16 +73,10 @@ extension CodableType {
 }
 
 extension DefaultsStore {
-    /// As ``PropertyListStorage/value(at:as:)`` for a top-level key, without making a path: the way of the borders.
-    /// `check` looks at a key that the store does not have.
-    package func value(
-        forBytes key: UnsafeBufferPointer<UInt8>, as type: CodableType,
-        check: (UnsafeBufferPointer<UInt8>) throws -> Void
-    ) throws -> PropertyList? {
-        guard let stored = try value(forUTF8Key: key) else {
-            try check(key)
-            return type.defaultValue
-        }
+    /// As ``PropertyListStorage/value(at:as:)`` for a top-level key, without making a path: the way of the C functions.
+    /// The bytes must be UTF-8.
+    package func value(forUTF8Key key: UnsafeBufferPointer<UInt8>, as type: CodableType) throws -> PropertyList? {
+        guard let stored = try value(forUTF8Key: key) else { return type.defaultValue }
         if let known = type.knownProgramForm(stored) { return known }
         do {
             return try type.read(stored)

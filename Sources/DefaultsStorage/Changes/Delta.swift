@@ -1,4 +1,3 @@
-internal import CKVCodable
 internal import PropertyLists
 
 /// A change inside a value, kept so that it can be made again on what another process wrote.
@@ -7,19 +6,6 @@ struct PathOperation: Sendable {
     var path: PropertyListPath
     /// nil removes.
     var value: PropertyList?
-}
-
-/// Where a value stands, while its domain's lock is held: without a reference, since counting those would be most of
-/// the time of a look.
-struct ValuePlace {
-    let document: Unmanaged<Document>
-    let index: Int
-
-    var value: PropertyList { PropertyList(document: document.takeUnretainedValue(), index: index) }
-
-    var node: kv_node {
-        document._withUnsafeGuaranteedRef { $0.nodes[index] }
-    }
 }
 
 /// A value that was changed by paths.
@@ -46,38 +32,14 @@ enum DeltaEntry {
 ///
 /// `@unchecked Sendable`: changed only under the lock of its domain and, once frozen, no more.
 final class Delta: @unchecked Sendable {
-    /// No access overlaps another, since all are made under the lock: the run-time check would find nothing.
-    @exclusivity(unchecked) fileprivate(set) var entries = KeyTable<DeltaEntry>()
+    fileprivate(set) var entries = KeyTable<DeltaEntry>()
 
     var isEmpty: Bool { entries.isEmpty }
 
-    @inline(__always)
-    func find(_ key: UnsafeBufferPointer<UInt8>) -> Int? { entries.find(key) }
-
-    /// As ``find(_:)``, in the least time for the key that was asked for last. Only for a delta that is not frozen.
-    @inline(__always)
-    func findInPlace(_ key: UnsafeBufferPointer<UInt8>) -> Int? { entries.findInPlace(key) }
-
-    /// Whether the key is the one that was asked for last.
-    @inline(__always)
-    func isRecent(_ key: UnsafeBufferPointer<UInt8>) -> Bool { entries.isRecent(key) }
-
-    /// Where entry `index`'s value stands; nil where that was not set as a whole.
-    @inline(__always)
-    func place(at index: Int) -> ValuePlace? {
-        guard case .set(let list) = entries[index] else { return nil }
-        return ValuePlace(document: Unmanaged.passUnretained(list.document), index: list.index)
-    }
+    func find(_ key: UnsafeBufferPointer<UInt8>) -> Int? { isEmpty ? nil : entries.findInPlace(key) }
 
     func set(_ value: PropertyList, for key: UnsafeBufferPointer<UInt8>) {
         entries.set(.set(value), for: key)
-    }
-
-    /// Exchanges what was done to a key for `entry`; false, and nothing is changed, where the key is not the one that
-    /// was asked for last.
-    @inline(__always)
-    func exchangeRecent(_ entry: inout DeltaEntry, for key: UnsafeBufferPointer<UInt8>) -> Bool {
-        entries.exchangeRecent(&entry, for: key)
     }
 
     func remove(_ key: UnsafeBufferPointer<UInt8>) {
@@ -93,7 +55,7 @@ final class Delta: @unchecked Sendable {
         at index: Int, _ steps: ArraySlice<PropertyListPath.Step>
     ) throws(PropertyListError) -> PropertyList? {
         switch entries[index] {
-        case .set(let list): return steps.isEmpty ? list : list.value(at: PropertyListPath(Array(steps)))
+        case .set(let list): return list.value(atSteps: steps)
         case .removed: return nil
         case .edited(var edited):
             let value = try edited.part?.collapsedValue(at: steps)
@@ -122,7 +84,11 @@ extension DeltaEntry {
     }
 
     func value(at steps: ArraySlice<PropertyListPath.Step>) throws(PropertyListError) -> PropertyList? {
-        try part?.value(at: steps)
+        switch self {
+        case .set(let list): list.value(atSteps: steps)
+        case .removed: nil
+        case .edited(let edited): try edited.part?.value(at: steps)
+        }
     }
 }
 

@@ -120,7 +120,7 @@ extension Part {
         for (position, step) in zip(steps.indices, steps) {
             switch part {
             case .whole(let list):
-                return list.value(at: PropertyListPath(Array(steps[position...])))
+                return list.value(atSteps: steps[position...])
             case .edited(let container):
                 guard let next = container.part(step) else { return nil }
                 part = next

@@ -33,7 +33,7 @@ struct ValueRules: Sendable {
     /// A quick look that may take a fit value for an unfit one, but not the other way.
     private func looksUnfit(_ value: PropertyList) -> Bool {
         let document = value.document
-        if let facts = document.facts, isFit(values: facts) { return false }
+        if let facts = document.facts, isFit(facts) { return false }
         let isXML = format == .xml
         for position in value.index..<(value.index + value.node.span) {
             let node = document.nodes[position]
@@ -56,12 +56,8 @@ struct ValueRules: Sendable {
 }
 
 extension ValueRules {
-    /// Whether no value of such a document could be unfit, nor the document too deep for the value of a key.
-    @inline(__always)
-    func isFit(_ facts: DocumentFacts) -> Bool { facts.depth < PropertyListLimits.store.depth && isFit(values: facts) }
-
-    @inline(__always)
-    private func isFit(values facts: DocumentFacts) -> Bool {
+    /// Whether no value of such a document could be unfit.
+    private func isFit(_ facts: DocumentFacts) -> Bool {
         if facts.hasUIDLikeDictionary || facts.contains(.null) || facts.contains(.date) { return false }
         switch format {
         case .xml: return facts.isPlainText
@@ -69,12 +65,6 @@ extension ValueRules {
         default: return true
         }
     }
-}
-
-/// Whether a key with such a value cannot be taken for a UID's mark.
-@inline(__always)
-func isUnmarked(_ key: UnsafeBufferPointer<UInt8>, of value: PropertyList) -> Bool {
-    key.count != 6 || value.kind != .integer
 }
 
 private func text(_ bytes: UnsafeBufferPointer<UInt8>) -> String { String(decoding: bytes, as: UTF8.self) }

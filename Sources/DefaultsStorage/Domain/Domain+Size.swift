@@ -85,7 +85,7 @@ extension Domain {
         setting value: PropertyList, _ key: UnsafeBufferPointer<UInt8>, in target: Delta
     ) -> FileSize? {
         let new = size(of: value, key)
-        if let index = target.findInPlace(key) { return new - size(of: target, at: index, key) }
+        if let index = target.find(key) { return new - size(of: target, at: index, key) }
         return countsExactly ? nil : new
     }
 

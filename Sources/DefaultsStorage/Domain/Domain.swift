@@ -1,4 +1,3 @@
-internal import CKVCodable
 internal import Glibc
 internal import PropertyLists
 
@@ -18,8 +17,7 @@ public enum DefaultsDurability: Int, Sendable, Hashable, CaseIterable {
 /// A value is looked for in `delta` (what was set since the last flush), `frozen` (what is being written), `settled`
 /// (what is written, but not part of the document yet) and `base`. All four are guarded by `lock`, which is never held
 /// across a system call; engine and transaction by `gate`, taken before `lock`. A frozen or settled delta is not
-/// changed any more but under both. `@unchecked Sendable` rests on these rules; and so does `@exclusivity(unchecked)`,
-/// since under a lock no access overlaps another.
+/// changed any more but under both. `@unchecked Sendable` rests on these rules.
 final class Domain: @unchecked Sendable {
     let engine: any StorageEngine
     let file: String?
@@ -27,36 +25,28 @@ final class Domain: @unchecked Sendable {
     let gate = Gate()
 
     // Guarded by `lock`.
-    @exclusivity(unchecked) var delta: Delta { didSet { borrowedDelta = Unmanaged.passUnretained(delta) } }
-    /// `delta` without a reference to it, for uses that begin and end while the lock is held: nobody can replace
-    /// `delta` meanwhile, so it lives as long.
-    @exclusivity(unchecked) private var borrowedDelta: Unmanaged<Delta>
-    @exclusivity(unchecked) var frozen: Delta?
-    @exclusivity(unchecked) var settled: Delta?
-    @exclusivity(unchecked) var base: PropertyList {
-        didSet { borrowedBase = Unmanaged.passUnretained(base.document) }
-    }
-    /// As `borrowedDelta`, for the document of `base`.
-    @exclusivity(unchecked) private var borrowedBase: Unmanaged<Document>
-    @exclusivity(unchecked) var generation: UInt64 = 1
-    @exclusivity(unchecked) var handles = HandleCounts()
-    @exclusivity(unchecked) var isScheduled = false
-    @exclusivity(unchecked) var synchronization = DefaultsStore.Options.Synchronization.normal
+    var delta = Delta()
+    var frozen: Delta?
+    var settled: Delta?
+    var base = emptyDictionary
+    var generation: UInt64 = 1
+    var handles = HandleCounts()
+    var isScheduled = false
+    var synchronization = DefaultsStore.Options.Synchronization.normal
     // See Domain+Size.
-    @exclusivity(unchecked) var stored = FileSize()
-    @exclusivity(unchecked) var frozenGrowth = FileSize()
-    @exclusivity(unchecked) var growth = FileSize()
-    @exclusivity(unchecked) var countsExactly = false
+    var stored = FileSize()
+    var frozenGrowth = FileSize()
+    var growth = FileSize()
+    var countsExactly = false
     /// The format of a single value's row; nil where all of them are one file.
     let rowFormat: PropertyListFormat?
     var recovers: Bool
     /// Why what is stored could not be read when it was looked at last, which was told as an event.
     var unreadable: DefaultsError?
-    @exclusivity(unchecked) var refusal: DefaultsError? { didSet { isRefused = refusal != nil } }
-    @exclusivity(unchecked) private var isRefused = false
-    @exclusivity(unchecked) var rules: ValueRules
-    @exclusivity(unchecked) var inbox = EventInbox()
-    @exclusivity(unchecked) var open: OpenTransaction?
+    var refusal: DefaultsError?
+    var rules: ValueRules
+    var inbox = EventInbox()
+    var open: OpenTransaction?
 
     // Guarded by `gate`.
     /// Whether the process was forked and has not looked at what is stored since.
@@ -65,19 +55,12 @@ final class Domain: @unchecked Sendable {
     init(_ engine: any StorageEngine, file: String?, until deadline: Deadline) throws(DefaultsError) {
         self.engine = engine
         self.file = file
-        delta = Delta()
-        borrowedDelta = Unmanaged.passUnretained(delta)
-        base = emptyDictionary
-        borrowedBase = Unmanaged.passUnretained(base.document)
         rules = ValueRules(format: engine.format)
         recovers = engine.recovers
         rowFormat = engine.rowFormat
         engine.report = { [weak self] event in self?.tell(event) }
         if case .replaced(let list) = try engine.refresh(over: base, until: deadline) { base = list }
-        // Observers do not run in an initialiser.
-        borrowedBase = Unmanaged.passUnretained(base.document)
         refusal = engine.refusal
-        isRefused = refusal != nil
         rules.format = engine.format
         countStored()
     }
@@ -105,58 +88,6 @@ extension Domain {
         return try lookUp(key, steps, in: target)
     }
 
-    /// The value of a top-level key.
-    func value(_ key: UnsafeBufferPointer<UInt8>, _ handle: HandleState) throws(DefaultsError) -> PropertyList? {
-        lock.lock()
-        defer { lock.unlock() }
-        switch look(for: key, handle) {
-        case .found(let place): return place.value
-        case .absent: return nil
-        case .elsewhere:
-            try handle.checkOpen()
-            return try lookUp(key, [], in: target)
-        }
-    }
-
-    /// The node of a top-level key's value, which is all of a scalar that is a number; nil where there is none, or
-    /// more has to be looked at.
-    func node(_ key: UnsafeBufferPointer<UInt8>, _ handle: HandleState) -> kv_node? {
-        lock.lock()
-        defer { lock.unlock() }
-        guard case .found(let place) = look(for: key, handle) else { return nil }
-        return place.node
-    }
-
-    /// What a look at a key finds.
-    private enum Look {
-        case found(ValuePlace)
-        case absent
-        /// The handle is closed, a transaction is open, or the value was taken away or changed inside.
-        case elsewhere
-    }
-
-    /// Looks for a key's value where it was set or stored as a whole, with the lock held.
-    @inline(__always)
-    private func look(for key: UnsafeBufferPointer<UInt8>, _ handle: HandleState) -> Look {
-        guard !handle.isClosed, open == nil else { return .elsewhere }
-        let changed = borrowedDelta._withUnsafeGuaranteedRef { delta in
-            delta.findInPlace(key).map { delta.place(at: $0) }
-        }
-        if let place = changed ?? Self.place(key, frozen) ?? Self.place(key, settled) {
-            return place.map { .found($0) } ?? .elsewhere
-        }
-        let (document, root) = (borrowedBase, base.index)
-        let index = document._withUnsafeGuaranteedRef { $0.index(ofUTF8Key: key, inValueAt: root) }
-        return index.map { .found(ValuePlace(document: document, index: $0)) } ?? .absent
-    }
-
-    /// Where a delta's value of `key` stands, which may not be known; nil when it has none.
-    @inline(__always)
-    private static func place(_ key: UnsafeBufferPointer<UInt8>, _ delta: Delta?) -> ValuePlace?? {
-        guard let delta, let index = delta.find(key) else { return nil }
-        return delta.place(at: index)
-    }
-
     /// Where the calling thread's changes go: into its transaction, if it has one open.
     var target: Delta {
         guard let open, pthread_equal(open.thread, pthread_self()) != 0 else { return delta }
@@ -179,8 +110,7 @@ extension Domain {
     ) throws(PropertyListError) -> PropertyList? {
         if let frozen, let index = frozen.find(key) { return try frozen.entries[index].value(at: steps) }
         if let settled, let index = settled.find(key) { return try settled.entries[index].value(at: steps) }
-        guard let value = base[utf8: key] else { return nil }
-        return steps.isEmpty ? value : value.value(at: PropertyListPath(Array(steps)))
+        return base[utf8: key]?.value(atSteps: steps)
     }
 
     /// The domain's dictionary as a whole, as the calling thread sees it.
@@ -220,39 +150,6 @@ extension Domain {
         case none
         case schedule
         case flush
-    }
-
-    /// Sets the value of a top-level key in one turn of the lock, where a glance shows that nothing speaks against it;
-    /// false, and nothing is changed, where more has to be looked at. Only for a handle whose every key may be set, and
-    /// for a value that is a whole document, with these facts, under a key that ``isUnmarked(_:of:)``. Bytes that may
-    /// not be UTF-8 are set where they stand already.
-    ///
-    /// Exchanges the entry for what stood there before, which so is freed without the lock.
-    @inline(__always)
-    func setAtOnce(
-        _ entry: inout DeltaEntry, _ facts: DocumentFacts, _ key: UnsafeBufferPointer<UInt8>, isUTF8: Bool,
-        _ handle: HandleState
-    ) throws(DefaultsError) -> Bool {
-        lock.lock()
-        guard !handle.isClosed, !isRefused, open == nil, rules.isFit(facts) else {
-            lock.unlock()
-            return false
-        }
-        // A key that stands there has been looked at before.
-        let isRecent = borrowedDelta._withUnsafeGuaranteedRef { $0.isRecent(key) }
-        guard isRecent || isUTF8 && !hasControl(key), case .set(let value) = entry,
-            let growth = quickGrowth(setting: value, key, in: delta), handle.limits.admit(growth, to: size)
-        else {
-            lock.unlock()
-            return false
-        }
-        let isReplaced = borrowedDelta._withUnsafeGuaranteedRef { $0.exchangeRecent(&entry, for: key) }
-        if !isReplaced { borrowedDelta._withUnsafeGuaranteedRef { $0.set(entry, for: key) } }
-        self.growth += growth
-        let consequence = noteChange(of: key)
-        lock.unlock()
-        if consequence != .none { try carryOut(consequence, for: handle) }
-        return true
     }
 
     /// Sets the value of a top-level key.

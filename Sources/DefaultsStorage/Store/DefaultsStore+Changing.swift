@@ -36,42 +36,8 @@ extension DefaultsStore {
         }
     }
 
-    /// As ``set(_:forKey:)`` without making a String: the way of the borders. The bytes must be UTF-8.
-    package func set(
-        _ value: consuming PropertyList, forUTF8Key key: UnsafeBufferPointer<UInt8>
-    ) throws(DefaultsError) {
-        guard let value = try setAtOnce(value, key, isUTF8: true) else { return }
-        try setAfterChecks(value, key)
-    }
-
-    /// The same of bytes that may be anything: `check`, which throws where they are not UTF-8, is called unless they
-    /// are a key that has been set before, and so have been looked at.
-    package func set(
-        _ value: consuming PropertyList, forBytes key: UnsafeBufferPointer<UInt8>,
-        check: (UnsafeBufferPointer<UInt8>) throws -> Void
-    ) throws {
-        guard let value = try setAtOnce(value, key, isUTF8: false) else { return }
-        try check(key)
-        try setAfterChecks(value, key)
-    }
-
-    /// Sets the value where a glance shows that nothing speaks against it, and gives nil; else gives the value.
-    @inline(__always)
-    private func setAtOnce(
-        _ value: consuming PropertyList, _ key: UnsafeBufferPointer<UInt8>, isUTF8: Bool
-    ) throws(DefaultsError) -> PropertyList? {
-        guard setsFreely, value.isWholeDocument, let facts = value.document.facts, isUnmarked(key, of: value) else {
-            return value
-        }
-        var entry = DeltaEntry.set(consume value)
-        if try domain.setAtOnce(&entry, facts, key, isUTF8: isUTF8, state) { return nil }
-        guard case .set(let given) = entry else { return nil }
-        return given
-    }
-
-    private func setAfterChecks(
-        _ value: consuming PropertyList, _ key: UnsafeBufferPointer<UInt8>
-    ) throws(DefaultsError) {
+    /// As ``set(_:forKey:)`` without making a String: the way of the C functions. The bytes must be UTF-8.
+    package func set(_ value: PropertyList, forUTF8Key key: UnsafeBufferPointer<UInt8>) throws(DefaultsError) {
         try checkChange(key, nil, value)
         if isUIDMark(key), value.integer != nil {
             throw DefaultsError(.invalidValue, uidMessage, at: [.key(uidKey)])

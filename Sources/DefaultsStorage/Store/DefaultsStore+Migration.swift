@@ -28,7 +28,7 @@ extension DefaultsStore {
     /// The version of the store's content: 0 for one that no migration has touched.
     public func version() throws(DefaultsError) -> Int {
         let value = try DefaultsMigration.versionKey.withBytes { bytes throws(DefaultsError) in
-            try domain.value(bytes.bindMemory(to: UInt8.self), state)
+            try domain.value(bytes.bindMemory(to: UInt8.self), state, [])
         }
         guard let value else { return 0 }
         guard let integer = value.integer, let version = Int(exactly: integer), version >= 0 else {

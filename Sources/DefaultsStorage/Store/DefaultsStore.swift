@@ -1,7 +1,6 @@
 // DefaultsStorage is the store: domains, layers, engines, transactions, watching. It knows no types and no Codable:
 // whoever has them hands in a check.
 
-package import CKVCodable
 internal import Glibc
 public import PropertyLists
 
@@ -24,9 +23,6 @@ public final class DefaultsStore: @unchecked Sendable {
     let validation: Options.Validation?
     let schema: DefaultsSchema?
     let state: HandleState
-    /// Whether this handle may set every key to whatever the file can hold, without a word from anybody.
-    package let setsFreely: Bool
-    private let hasUpperLayers: Bool
 
     /// The store's file; nil for a store in memory.
     public var file: String? { domain.file }
@@ -43,9 +39,6 @@ public final class DefaultsStore: @unchecked Sendable {
         validation = options.validation
         schema = options.schema
         state = HandleState(timeout: options.timeout, limits: options.limits)
-        setsFreely =
-            !options.isReadOnly && options.validation == nil && options.schema == nil && layers.managed == nil
-        hasUpperLayers = layers.hasUpper
         if let registered { state.registered = registered }
         domain.lock.withLock {
             domain.handles.add(durability)
@@ -86,9 +79,9 @@ public final class DefaultsStore: @unchecked Sendable {
 final class HandleState {
     let timeout: Duration
     let limits: StoreLimits
-    @exclusivity(unchecked) var registered = emptyDictionary
-    @exclusivity(unchecked) var isClosed = false
-    @exclusivity(unchecked) var watches: WatchList?
+    var registered = emptyDictionary
+    var isClosed = false
+    var watches: WatchList?
 
     init(timeout: Duration, limits: StoreLimits) {
         self.timeout = timeout
@@ -126,31 +119,18 @@ extension DefaultsStore {
         }
     }
 
-    /// As ``value(forKey:)`` without making a String: the way of the borders.
-    package func value(forUTF8Key key: UnsafeBufferPointer<UInt8>) throws(DefaultsError) -> PropertyList? {
-        if hasUpperLayers, let value = layers.upper(key) {
-            try domain.lock.withLock { () throws(DefaultsError) in try state.checkOpen() }
-            return value
-        }
-        if let value = try domain.value(key, state) { return value }
-        return try lower(key)
-    }
-
-    /// The node of a top-level key's value, in the least time: what numbers are read from. Nil where the value has to
-    /// be looked for in another way.
-    package func node(forUTF8Key key: UnsafeBufferPointer<UInt8>) -> kv_node? {
-        hasUpperLayers ? nil : domain.node(key, state)
-    }
-
-    func value(
-        forUTF8Key key: UnsafeBufferPointer<UInt8>, _ steps: ArraySlice<PropertyListPath.Step>
+    /// What stands at `steps` inside the value of a top-level key, without making a String of that: the way of the C
+    /// functions. The bytes must be UTF-8.
+    package func value(
+        forUTF8Key key: UnsafeBufferPointer<UInt8>, _ steps: ArraySlice<PropertyListPath.Step> = []
     ) throws(DefaultsError) -> PropertyList? {
-        if steps.isEmpty { return try value(forUTF8Key: key) }
-        let rest = PropertyListPath(Array(steps))
-        if let value = layers.upper(key) { return value.value(at: rest) }
+        if let value = layers.upper(key) {
+            try checkOpen()
+            return value.value(atSteps: steps)
+        }
         if let value = try domain.value(key, state, steps) { return value }
-        if try domain.contains(key) { return nil }
-        return try lower(key)?.value(at: rest)
+        if !steps.isEmpty, try domain.contains(key) { return nil }
+        return try lower(key)?.value(atSteps: steps)
     }
 
     /// What the layers below the application's domain have for `key`.

@@ -9,8 +9,6 @@ struct SearchLayers: Sendable {
     var suites: [Domain] = []
     var global: Domain?
 
-    var hasUpper: Bool { managed != nil || arguments != nil }
-
     var domains: [Domain] { [managed, global].compactMap { $0 } + suites }
 
     /// What the layers above the application's domain have.

@@ -1,26 +1,18 @@
 public import CKVCodable
 internal import PropertyLists
 
-/// The value at a cursor; nil for NULL, for a cursor without a tree, and for a place that the tree does not have.
+/// The value at a cursor; nil for NULL, for a cursor without a tree, and for a position at which the tree has no value.
 private func list(_ cursor: UnsafePointer<kv_cursor>?) -> PropertyList? {
-    lend(cursor, orElse: nil) { $0 }
-}
-
-/// Runs `body` with the value at a cursor, which the tree keeps alive: no reference to it is counted.
-@inline(__always)
-private func lend<Result>(
-    _ cursor: UnsafePointer<kv_cursor>?, orElse none: @autoclosure () -> Result, _ body: (PropertyList) -> Result
-) -> Result {
-    guard let cursor = cursor?.pointee, let tree = cursor.tree else { return none() }
-    return Unmanaged<TreeHandle>.fromOpaque(UnsafeRawPointer(tree))._withUnsafeGuaranteedRef { root in
-        let document = root.list.document
-        guard cursor.position < UInt64(document.nodeCount) else { return none() }
-        let index = Int(cursor.position)
-        return document.nodes[index].isKey ? none() : body(PropertyList(document: document, index: index))
+    guard let cursor = cursor?.pointee, let root = Handle.borrow(cursor.tree, as: TreeHandle.self)?.list else {
+        return nil
     }
+    let document = root.document
+    guard cursor.position < UInt64(document.nodeCount) else { return nil }
+    let index = Int(cursor.position)
+    return document.nodes[index].isKey ? nil : PropertyList(document: document, index: index)
 }
 
-private func place(_ list: PropertyList, in tree: OpaquePointer?) -> kv_cursor {
+private func makeCursor(at list: PropertyList, in tree: OpaquePointer?) -> kv_cursor {
     kv_cursor(tree: tree, position: UInt64(list.index))
 }
 
@@ -28,24 +20,23 @@ private func place(_ list: PropertyList, in tree: OpaquePointer?) -> kv_cursor {
 private func read<Value>(
     _ cursor: UnsafePointer<kv_cursor>?, _ value: UnsafeMutablePointer<Value>?, _ read: (PropertyList) -> Value?
 ) -> kv_status {
-    lend(cursor, orElse: KV_INVALID_ARGUMENT) { list in
-        guard let found = read(list) else { return KV_TYPE_MISMATCH }
-        value?.pointee = found
-        return KV_OK
-    }
+    guard let list = list(cursor) else { return KV_INVALID_ARGUMENT }
+    guard let found = read(list) else { return KV_TYPE_MISMATCH }
+    value?.pointee = found
+    return KV_OK
 }
 
 @c @implementation public func kv_tree_root(_ tree: OpaquePointer?) -> kv_cursor {
     guard let list = Handle.borrow(tree, as: TreeHandle.self)?.list else { return kv_cursor(tree: nil, position: 0) }
-    return place(list, in: tree)
+    return makeCursor(at: list, in: tree)
 }
 
 @c @implementation public func kv_cursor_kind(_ cursor: UnsafePointer<kv_cursor>?) -> kv_kind {
-    kv_kind(rawValue: lend(cursor, orElse: 0) { $0.kind.rawValue })
+    kv_kind(rawValue: list(cursor)?.kind.rawValue ?? 0)
 }
 
 @c @implementation public func kv_cursor_count(_ cursor: UnsafePointer<kv_cursor>?) -> Int {
-    lend(cursor, orElse: 0) { $0.count }
+    list(cursor)?.count ?? 0
 }
 
 @c @implementation public func kv_cursor_boolean(
@@ -99,12 +90,10 @@ private func read<Value>(
 @c @implementation public func kv_cursor_key(
     _ cursor: UnsafePointer<kv_cursor>?, _ key: kv_str, _ value: UnsafeMutablePointer<kv_cursor>?
 ) -> kv_status {
-    lend(cursor, orElse: KV_INVALID_ARGUMENT) { list in
-        guard let bytes = try? key.bytes("key") else { return KV_INVALID_ARGUMENT }
-        guard let index = list.index(ofUTF8Key: bytes.bindMemory(to: UInt8.self)) else { return KV_ABSENT }
-        value?.pointee = kv_cursor(tree: cursor?.pointee.tree, position: UInt64(index))
-        return KV_OK
-    }
+    guard let list = list(cursor), let bytes = try? key.bytes("key") else { return KV_INVALID_ARGUMENT }
+    guard let index = list.index(ofUTF8Key: bytes.bindMemory(to: UInt8.self)) else { return KV_ABSENT }
+    value?.pointee = kv_cursor(tree: cursor?.pointee.tree, position: UInt64(index))
+    return KV_OK
 }
 
 @c @implementation public func kv_cursor_path(
@@ -114,7 +103,7 @@ private func read<Value>(
     guard let list = list(cursor) else { return KV_INVALID_ARGUMENT }
     do {
         guard let found = list.value(at: try path(steps, count)) else { return KV_ABSENT }
-        value?.pointee = place(found, in: cursor?.pointee.tree)
+        value?.pointee = makeCursor(at: found, in: cursor?.pointee.tree)
         return KV_OK
     } catch {
         return error.status
@@ -143,7 +132,7 @@ private func read<Value>(
     guard list.kind == .array, distance < UInt64(list.node.span) else { return KV_ABSENT }
     let found = PropertyList(document: list.document, index: list.index + Int(distance))
     guard !found.node.isKey else { return KV_INVALID_ARGUMENT }
-    element?.pointee = place(found, in: array?.pointee.tree)
+    element?.pointee = makeCursor(at: found, in: array?.pointee.tree)
     state.pointee = distance + UInt64(found.node.span)
     return KV_OK
 }

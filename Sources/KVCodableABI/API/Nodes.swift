@@ -58,13 +58,12 @@ extension kv_view {
     _ error: UnsafeMutablePointer<OpaquePointer?>?
 ) -> kv_status {
     reporting(error) {
-        try withRequired(store, DefaultsStore.self, "store") { store in
-            guard let view, let lease else { throw Failure.invalidArgument("view or lease is NULL") }
-            guard let value = try read(store, steps, count, typed: type) else { return KV_ABSENT }
-            view.pointee = kv_view(borrowing: value)
-            lease.pointee = Handle.give(value.document)
-            return KV_OK
-        }
+        let store = try require(store, DefaultsStore.self, "store")
+        guard let view, let lease else { throw Failure.invalidArgument("view or lease is NULL") }
+        guard let value = try read(store, steps, count, typed: type) else { return KV_ABSENT }
+        view.pointee = kv_view(borrowing: value)
+        lease.pointee = Handle.give(value.document)
+        return KV_OK
     }
 }
 

@@ -57,11 +57,10 @@ private func string(_ value: kv_str) throws -> PropertyList {
     _ error: UnsafeMutablePointer<OpaquePointer?>?
 ) -> kv_status {
     reporting(error) {
-        try withRequired(store, DefaultsStore.self, "store") { store in
-            guard let found = try read(store, steps, count) else { return KV_ABSENT }
-            guard found.kind == .string else { throw mismatch(found.kind, "String", try path(steps, count)) }
-            try found.withBytes { try giveBytes($0, value) }
-            return KV_OK
-        }
+        let store = try require(store, DefaultsStore.self, "store")
+        guard let found = try read(store, steps, count) else { return KV_ABSENT }
+        guard found.kind == .string else { throw mismatch(found.kind, "String", try path(steps, count)) }
+        try found.withBytes { try giveBytes($0, value) }
+        return KV_OK
     }
 }

@@ -159,18 +159,14 @@ private func durability(_ value: kv_durability) throws(Failure) -> DefaultsDurab
 /// What can be read and written: the store, or a transaction.
 typealias Storage = any PropertyListStorage
 
-/// A path's one key, as its bytes: the most frequent path, for which no String is made. They have still to be checked
-/// by ``checkUTF8(_:)``, unless they are found among the keys of a store.
-@inline(__always)
+/// A path's one key, as its bytes, which are UTF-8: the most frequent path, for which no String is made.
 func onlyKey(
     _ steps: UnsafePointer<kv_step>?, _ count: Int
 ) throws(Failure) -> UnsafeBufferPointer<UInt8>? {
     guard count == 1, let key = steps?.pointee.key, key.data != nil else { return nil }
-    return try key.bytes("a key of the path").bindMemory(to: UInt8.self)
-}
-
-func checkUTF8(_ key: UnsafeBufferPointer<UInt8>) throws(Failure) {
-    guard isValidUTF8(UnsafeRawBufferPointer(key)) else { throw .invalidArgument("a key of the path is not UTF-8") }
+    let bytes = try key.bytes("a key of the path")
+    guard isValidUTF8(bytes) else { throw .invalidArgument("a key of the path is not UTF-8") }
+    return bytes.bindMemory(to: UInt8.self)
 }
 
 /// The value at the path, as the type shows it where there is one.
@@ -187,14 +183,8 @@ func read(
     _ store: DefaultsStore, _ steps: UnsafePointer<kv_step>?, _ count: Int, typed type: OpaquePointer? = nil
 ) throws -> PropertyList? {
     guard let key = try onlyKey(steps, count) else { return try read(store, steps, count, as: type) }
-    guard let type else {
-        if let value = try store.value(forUTF8Key: key) { return value }
-        try checkUTF8(key)
-        return nil
-    }
-    return try Handle.lend(type, as: TypeHandle.self) {
-        try store.value(forBytes: key, as: $0.type, check: checkUTF8)
-    }
+    guard let type = Handle.borrow(type, as: TypeHandle.self)?.type else { return try store.value(forUTF8Key: key) }
+    return try store.value(forUTF8Key: key, as: type)
 }
 
 /// Sets the value at the path, as the type says where there is one; gives how many elements were dropped.
@@ -213,22 +203,16 @@ func write(
 
 /// As the above: of one key, without making a path.
 func write(
-    _ store: DefaultsStore, _ steps: UnsafePointer<kv_step>?, _ count: Int, _ value: consuming PropertyList,
+    _ store: DefaultsStore, _ steps: UnsafePointer<kv_step>?, _ count: Int, _ value: PropertyList,
     typed type: OpaquePointer?, _ flags: UInt32
 ) throws -> Int {
-    // The program's check may run a script, and that closes the handle: such a call holds the store.
-    let held = store.setsFreely ? nil : Unmanaged.passRetained(store)
-    defer { held?.release() }
     guard let key = try onlyKey(steps, count) else { return try write(store, steps, count, value, type, flags) }
     let options = try encodeOptions(flags)
-    guard let type else {
-        try store.set(consume value, forBytes: key, check: checkUTF8)
+    guard let type = Handle.borrow(type, as: TypeHandle.self)?.type else {
+        try store.set(value, forUTF8Key: key)
         return 0
     }
-    try checkUTF8(key)
-    return try Handle.lend(type, as: TypeHandle.self) {
-        try store.set(value, forUTF8Key: key, as: $0.type, options: options)
-    }
+    return try store.set(value, forUTF8Key: key, as: type, options: options)
 }
 
 /// Sets what `value` gives: what every function does that sets a value. The place of what is wrong in the value is below
@@ -240,11 +224,10 @@ func set(
     _ value: () throws -> PropertyList
 ) -> kv_status {
     reporting(error) {
-        try withRequired(store, DefaultsStore.self, "store") { store in
-            let found = try write(store, steps, count, try placing(steps, count, value), typed: type, flags)
-            dropped?.pointee = found
-            return KV_OK
-        }
+        let store = try require(store, DefaultsStore.self, "store")
+        let found = try write(store, steps, count, try placing(steps, count, value), typed: type, flags)
+        dropped?.pointee = found
+        return KV_OK
     }
 }
 
@@ -271,9 +254,8 @@ func give(_ value: PropertyList?, _ result: UnsafeMutablePointer<OpaquePointer?>
     _ value: UnsafeMutablePointer<OpaquePointer?>?, _ error: UnsafeMutablePointer<OpaquePointer?>?
 ) -> kv_status {
     reporting(error) {
-        try withRequired(store, DefaultsStore.self, "store") { store in
-            give(try read(store, steps, count, typed: type), value)
-        }
+        let store = try require(store, DefaultsStore.self, "store")
+        return give(try read(store, steps, count, typed: type), value)
     }
 }
 
@@ -282,16 +264,11 @@ private func readScalar<Value>(
     _ error: UnsafeMutablePointer<OpaquePointer?>?, _ expected: String, _ convert: (kv_node) -> Value?
 ) -> kv_status {
     reporting(error) {
-        try withRequired(store, DefaultsStore.self, "store") { store in
-            if let key = try onlyKey(steps, count), let node = store.node(forUTF8Key: key), let value = convert(node) {
-                result?.pointee = value
-                return KV_OK
-            }
-            guard let found = try read(store, steps, count) else { return KV_ABSENT }
-            guard let value = convert(found.node) else { throw mismatch(found.kind, expected, try path(steps, count)) }
-            result?.pointee = value
-            return KV_OK
-        }
+        let store = try require(store, DefaultsStore.self, "store")
+        guard let found = try read(store, steps, count) else { return KV_ABSENT }
+        guard let value = convert(found.node) else { throw mismatch(found.kind, expected, try path(steps, count)) }
+        result?.pointee = value
+        return KV_OK
     }
 }
 

@@ -69,8 +69,8 @@ func encodeOptions(_ flags: UInt32) throws(Failure) -> CodableType.EncodeOptions
 }
 
 @c @implementation public func kv_registry_generation(_ registry: OpaquePointer?) -> UInt64 {
-    guard let registry else { return 0 }
-    return Handle.lend(registry, as: RegistryHandle.self) { UInt64(truncatingIfNeeded: $0.registry.generation) }
+    guard let registry = Handle.borrow(registry, as: RegistryHandle.self)?.registry else { return 0 }
+    return UInt64(truncatingIfNeeded: registry.generation)
 }
 
 @c @implementation public func kv_registry_describe(

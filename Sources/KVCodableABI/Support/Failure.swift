@@ -88,15 +88,6 @@ func reporting(
     }
 }
 
-/// Runs `body` with the object behind a handle that must not be NULL, without counting a reference.
-@inline(__always)
-func withRequired<Object: AnyObject>(
-    _ handle: OpaquePointer?, _ type: Object.Type, _ name: String, _ body: (Object) throws -> kv_status
-) throws -> kv_status {
-    guard let handle else { throw Failure.invalidArgument("\(name) is NULL") }
-    return try Handle.lend(handle, as: type, body)
-}
-
 /// The object behind a handle that must not be NULL.
 func require<Object: AnyObject>(
     _ handle: OpaquePointer?, _ type: Object.Type, _ name: String

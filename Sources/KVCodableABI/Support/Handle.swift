@@ -17,15 +17,6 @@ enum Handle {
         return Unmanaged<Object>.fromOpaque(UnsafeRawPointer(handle)).takeUnretainedValue()
     }
 
-    /// Shows `body` the object behind a handle without counting a reference: the program's own keeps the object alive,
-    /// since a handle may not be freed while a call with it runs.
-    @inline(__always)
-    static func lend<Object: AnyObject, Result>(
-        _ handle: OpaquePointer, as type: Object.Type, _ body: (Object) throws -> Result
-    ) rethrows -> Result {
-        try Unmanaged<Object>.fromOpaque(UnsafeRawPointer(handle))._withUnsafeGuaranteedRef { try body($0) }
-    }
-
     /// The object behind a handle, with the program's reference to it.
     @discardableResult
     static func take<Object: AnyObject>(_ handle: OpaquePointer?, as type: Object.Type) -> Object? {

@@ -34,9 +34,12 @@ extension PropertyList {
     public var keys: [String] { entries.map(\.key) }
 
     /// The value at the end of `path`; nil when there is none.
-    public func value(at path: PropertyListPath) -> PropertyList? {
+    public func value(at path: PropertyListPath) -> PropertyList? { value(atSteps: path.steps[...]) }
+
+    /// The value at the end of a part of a path; nil when there is none.
+    package func value(atSteps steps: ArraySlice<PropertyListPath.Step>) -> PropertyList? {
         var value = self
-        for step in path.steps {
+        for step in steps {
             let next: PropertyList? =
                 switch step {
                 case .key(let key): value[key]
