@@ -122,7 +122,7 @@ extension DefaultsStore {
         }
     }
 
-    /// Reads, changes and sets the value at `path` as one transaction: nobody else changes it in between.
+    /// Reads, changes and sets the value at `path` as one transaction: no other change comes in between.
     ///
     /// - Parameters:
     ///   - options: whether what the type does not know goes.

@@ -53,14 +53,6 @@ import Testing
         #expect(list[9]?.data == [0, 255])
     }
 
-    @Test("the cases of the kinds stand in the order of their raw values, as reading a node relies on")
-    func kindsAreInOrder() {
-        for (ordinal, kind) in PropertyListKind.allCases.enumerated() {
-            #expect(Int(kind.rawValue) == ordinal)
-            #expect(unsafeBitCast(kind, to: UInt8.self) == UInt8(ordinal))
-        }
-    }
-
     @Test(
         "the last value of a key wins, at every level and in dictionaries of every size", arguments: [2, 15, 17, 400])
     func lastDuplicateWins(count: Int) throws {

@@ -1,7 +1,7 @@
 --- words.lua: what is wrong in a type, in the words of who wrote it.
 --
 -- A type of tables becomes a description
--- with its fields and cases in the order of their names, which nobody has
+-- with its fields and cases in the order of their names, which no script has
 -- written: an error in it names the field.
 
 local shared = ...

@@ -1,7 +1,7 @@
 /* migrate.c: bringing an older program's store up to date. */
 #include "session.h"
 
-/* Versions are tried one by one: a key that nobody meant takes no time. */
+/* Versions are tried one by one, up to this one. */
 #define MOST_VERSIONS 1000000
 
 /* The highest version that the steps at 2 lead to: a table of functions with

@@ -73,7 +73,7 @@ void kvl_drop(kvl_state *state, size_t slot) {
   kvl_kept *entries = state->kept.data;
   if (entries[slot].object) entries[slot].free_object(entries[slot].object);
   entries[slot].object = NULL;
-  /* Entries above are left over from an error: nobody will drop them. */
+  /* Entries above are left over from an error: no caller will drop them. */
   while (state->kept.count > 0 && (state->kept.count > slot + 1 ||
                                    !entries[state->kept.count - 1].object)) {
     kvl_kept *last = &entries[--state->kept.count];

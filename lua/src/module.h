@@ -225,7 +225,7 @@ void kvl_push_error_of(lua_State *L, kvl_state *state, int handle,
 void kvl_push_failure(lua_State *L, kv_status status, const kv_step *steps,
                       size_t count, const char *expected, const char *found);
 
-/* The same of what failed, where, and what somebody said about it. */
+/* The same of what failed, where, and a message about it. */
 void kvl_push_complaint(lua_State *L, kv_status status, const kv_step *steps,
                         size_t count, const char *what, const char *why);
 

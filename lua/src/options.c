@@ -1,5 +1,5 @@
 /* options.c: tables of options and of methods, in which a name or word that
- * nobody knows is an error. */
+ * the function does not know is an error. */
 #include <stdint.h>
 #include <string.h>
 
@@ -126,7 +126,7 @@ static void push_closest(lua_State *L, const char *given, size_t length) {
   }
 }
 
-/* The __index of a table of methods: raises what nobody knows. */
+/* The __index of a table of methods: raises for an unknown one. */
 static int no_method(lua_State *L) {
   size_t length;
   const char *given = luaL_tolstring(L, 2, &length);

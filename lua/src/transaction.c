@@ -23,7 +23,7 @@ static kvl_handle *new_transaction(lua_State *L) {
 }
 
 /* Nothing that can raise stands between the beginning and lua_pcall: a
- * transaction that nobody ends would keep the store locked. */
+ * transaction that is never ended would keep the store locked. */
 static int begin_and_call(lua_State *L, kvl_state *state,
                           kvl_handle *transaction, int arguments) {
   kv_error *error = NULL;

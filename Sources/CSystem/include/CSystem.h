@@ -14,7 +14,7 @@
 /* The text of an error number, in the C locale's words; 0 when it fits. */
 int cs_error_text(int number, char *buffer, size_t size);
 
-/* Nanoseconds of a clock that nobody sets back; of the time since 1970. */
+/* Nanoseconds of the monotonic clock; of the time since 1970. */
 int64_t cs_monotonic_nanoseconds(void);
 int64_t cs_realtime_nanoseconds(void);
 

@@ -47,7 +47,7 @@ package struct KnownKeyMerge {
                 try builder.add(value)
             }
         }
-        // A key that decoding and encoding bring out again is known, though nobody asked for it by name.
+        // A key that decoding and encoding bring out again is known, though no coder asked for it by name.
         for (key, old) in stored.entries
         where !known.asksAll && !known.asked.contains(key) && new[key] == nil && oldForm?[key] == nil {
             try builder.adding { builder throws(PropertyListError) in try builder.key(key) }

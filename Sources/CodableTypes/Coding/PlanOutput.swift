@@ -45,7 +45,7 @@ struct PlanOutput: ~Copyable {
         PropertyList(document: Document(nodes: &nodes, bytes: &bytes), index: 0)
     }
 
-    /// The document with what is known of it, which spares whoever is to store it a look.
+    /// The document with the facts known of it, which spares a store that takes it a look at each value.
     mutating func finishWithFacts() -> PropertyList {
         guard !holdsForeignContainers else { return finish() }
         let facts = DocumentFacts(

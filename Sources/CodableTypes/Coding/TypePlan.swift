@@ -116,7 +116,7 @@ final class TypePlan: @unchecked Sendable {
         var defaults: [PropertyList] = []
     }
 
-    /// The tables that a walk reads, without a reference to count. Whoever has one keeps the plan alive.
+    /// The tables that a walk reads, without a reference to count. The holder of a seat keeps the plan alive.
     struct View: BitwiseCopyable, @unchecked Sendable {
         let nodes: UnsafePointer<Node>
         let fields: UnsafePointer<Field>

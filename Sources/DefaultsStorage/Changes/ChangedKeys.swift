@@ -1,6 +1,6 @@
 internal import PropertyLists
 
-/// The top-level keys whose values may be others than when somebody looked last.
+/// The top-level keys whose values may have changed since a watch looked last.
 struct ChangedKeys {
     private var keys = KeyTable<Void>()
     /// Whether any key may be among them.

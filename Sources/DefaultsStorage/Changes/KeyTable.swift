@@ -116,5 +116,5 @@ struct KeyTable<Value> {
     }
 }
 
-/// Differs from run to run, so that nobody can prepare keys that collide.
+/// Differs from run to run, so that no file can be prepared whose keys collide.
 private let keySeed = UInt64.random(in: .min ... .max)

@@ -224,7 +224,7 @@ extension Domain {
         }
     }
 
-    /// By which keys a document that was loaded anew differs, for who watches; nil when nobody does.
+    /// By which keys a document that was loaded anew differs, for the watches; nil when there are none.
     ///
     /// Walks both documents, which the lock is not held for: the base changes only with the gate held.
     private func differences(_ state: EngineState) -> ChangedKeys? {
@@ -240,7 +240,7 @@ extension Domain {
         guard inbox.isWatched else { return }
         var all = differences ?? ChangedKeys()
         if let settled { all.insert(settled) }
-        // Somebody may have begun to watch since they were looked for.
+        // A watch may have begun since they were looked for.
         if differences == nil { all.insertEverything() }
         inbox.noteChanges(of: all)
     }

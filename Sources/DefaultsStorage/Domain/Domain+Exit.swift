@@ -4,7 +4,7 @@ internal import PropertyLists
 /// What is left to do for a file that cannot be read when the program ends.
 extension Domain {
     /// Writes all that is in memory into a file of its own, `NAME.unsaved-TIME`, and says so on standard error, where
-    /// nobody could be told otherwise: only where the store's file cannot be read, and memory has what stands neither
+    /// no program could be told otherwise: only where the store's file cannot be read, and memory has what stands neither
     /// there nor in the backup. Nothing ever reads it back by itself.
     func keepUnsaved() {
         guard lock.withLock({ unreadable != nil }) else { return }

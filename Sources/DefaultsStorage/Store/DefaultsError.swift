@@ -121,7 +121,7 @@ extension DefaultsError: CustomStringConvertible {
         return file.map { "\(text) (\($0))" } ?? text
     }
 
-    /// This error for somebody who may not know where the store is kept: "the store" stands for its file wherever the
+    /// This error for a reader who may not know where the store is kept: "the store" stands for its file wherever the
     /// message names that, and "the folder" for the file's folder.
     package func withoutFile() -> DefaultsError {
         guard let file else { return self }

@@ -53,7 +53,7 @@ extension DefaultsStore {
         return DefaultsWatch(list, list.add(Watch(scope, handler, seen: try value(of: scope))))
     }
 
-    /// Has `handler` told, by ``pump()``, what happens apart from calls; also what happened before anybody asked.
+    /// Has `handler` told, by ``pump()``, what happens apart from calls; also what happened before the first watch.
     public func watchEvents(
         _ handler: @escaping @Sendable (DefaultsEvent) -> Void
     ) throws(DefaultsError) -> DefaultsWatch {
@@ -68,7 +68,7 @@ extension DefaultsStore {
     /// Takes up what others wrote and tells the watches what is different; gives how many handlers were called.
     ///
     /// Never waits for a program that has the store locked. Costs what has changed, not what is stored, but for a
-    /// property-list file that somebody else wrote: that is loaded as a whole.
+    /// property-list file that another process wrote: that is loaded as a whole.
     public func pump() throws(DefaultsError) -> Int {
         try checkOpen()
         guard let list = domain.lock.withLock({ state.watches }) else { return 0 }
@@ -104,7 +104,7 @@ extension DefaultsStore {
         return try watch.tell(of: changed.sorted) { key throws(DefaultsError) in try value(forUTF8Key: key) }
     }
 
-    /// Takes up what others wrote, unless somebody is busy with it: then the next pump looks again.
+    /// Takes up what others wrote, unless another thread is at it: then the next pump looks again.
     private func lookWithoutWaiting(_ list: WatchList) throws(DefaultsError) {
         do throws(DefaultsError) {
             try refresh(until: .after(.zero))

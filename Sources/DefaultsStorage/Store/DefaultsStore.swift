@@ -1,5 +1,5 @@
 // DefaultsStorage is the store: domains, layers, engines, transactions, watching. It knows no types and no Codable:
-// whoever has them hands in a check.
+// the room that has them hands in a check.
 
 internal import Glibc
 public import PropertyLists

@@ -86,7 +86,7 @@ extension DefaultsStore {
     /// thread has one, and takes up what they wrote.
     ///
     /// - Parameter timeout: how long to wait; nil for the store's own.
-    /// - Throws: ``DefaultsError/Code/timedOut`` when somebody kept the store locked for longer.
+    /// - Throws: ``DefaultsError/Code/timedOut`` when another holder kept the store locked for longer.
     public func beginTransaction(timeout: Duration? = nil) throws(DefaultsError) -> DefaultsTransaction {
         try checkOpen()
         if isReadOnly { throw DefaultsError(.readOnly, "The store was opened read-only", file: file) }

@@ -30,7 +30,7 @@ public enum PropertyListFile {
         return try PropertyList.parse(bytes, as: format, limits: limits)
     }
 
-    /// Writes the value as the whole content of the file, durably. Whoever reads the file meanwhile sees the old
+    /// Writes the value as the whole content of the file, durably. A reader of the file meanwhile sees the old
     /// content or the new; mode, owner and group of an old file are kept, a new one is the user's alone (0600).
     ///
     /// - Throws: `PropertyListError` with the path of what the format cannot hold; ``DefaultsError`` when the file

@@ -1,7 +1,7 @@
 internal import CSystem
 internal import Glibc
 
-/// A point in time on the clock that nobody sets.
+/// A point in time on the monotonic clock.
 struct Deadline: Sendable, Comparable {
     private var nanoseconds: Int64
 

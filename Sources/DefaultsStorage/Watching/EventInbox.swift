@@ -17,10 +17,10 @@ struct EventInbox {
     }
 
     private var subscribers: [Subscriber] = []
-    /// What happened before anybody asked, such as a recovery at open.
+    /// Events from before the first subscriber, such as a recovery at open.
     private var early: [DefaultsEvent] = []
 
-    /// Whether somebody watches for changes.
+    /// Whether a handle watches for changes.
     var isWatched: Bool { !subscribers.isEmpty }
 
     /// Keeps events and changes for a handle.

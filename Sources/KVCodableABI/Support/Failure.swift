@@ -56,7 +56,7 @@ struct Failure: Error {
 }
 
 extension Failure {
-    /// The same for somebody who sees what is below `root` alone: the place counts from there, and is left out where it
+    /// The same for a reader who sees what is below `root` alone: the place counts from there, and is left out where it
     /// is elsewhere; the store's file has no name.
     func confined(to root: PropertyListPath) -> Failure {
         var failure = self

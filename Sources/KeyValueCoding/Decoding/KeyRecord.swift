@@ -79,7 +79,7 @@ extension KeyRecord {
     /// Takes the value as read, whatever is in it.
     func takeWhole() { asked.formUnion(names) }
 
-    /// The paths of the keys that nobody asked for, in order; `path` leads to the value.
+    /// The paths of the keys that no container was asked for, in order; `path` leads to the value.
     func leftOver(below path: [any CodingKey]) -> [[any CodingKey]] {
         var paths: [[any CodingKey]] = []
         collect(below: path, into: &paths)

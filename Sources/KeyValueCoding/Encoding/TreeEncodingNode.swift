@@ -186,7 +186,7 @@ final class TreeEncodingNode: EncodingNode {
         try close()
         let list = shape == .removed ? nil : try output.builder.finish()
         finish()
-        // From now on it is nobody's turn.
+        // From now on no node may write.
         output.writer = nil
         return list
     }

@@ -73,7 +73,7 @@ internal import Darwin
     }
 
     private func outOfMemory() -> Never {
-        // As the Swift runtime does when an allocation fails: there is nobody left to tell.
+        // As the Swift runtime does when an allocation fails: no caller could go on.
         abort()
     }
 }

@@ -11,7 +11,7 @@ internal import Darwin
 extension PropertyList {
     /// A document copied from foreign memory that is laid out as `kvcodable_nodes.h` says, once it is found to be so.
     ///
-    /// Two freedoms are given to whoever wrote it: a dictionary's keys may stand in any order, and a key may not be
+    /// Two freedoms are given to the writer: a dictionary's keys may stand in any order, and a key may not be
     /// in the order of its values. Everything else is checked: kinds, spans, counts, offsets, UTF-8, unique keys,
     /// depth. The memory may change or go away after the call.
     ///

@@ -10,7 +10,7 @@ internal import Darwin
 
 /// The memory of a document: nodes and bytes as `kvcodable_nodes.h` lays them out.
 ///
-/// Whoever makes one vouches for the layout: a ``PropertyListBuilder``, a validating copy, or a splice of documents.
+/// Its maker vouches for the layout: a ``PropertyListBuilder``, a validating copy, or a splice of documents.
 /// `@unchecked Sendable` holds because nothing changes after `init` but the cache, which a lock guards, and the memory is
 /// freed with the last reference.
 @usableFromInline package final class Document: @unchecked Sendable {
@@ -20,7 +20,7 @@ internal import Darwin
     package let byteCount: Int
     /// How many of the bytes no node uses: what earlier changes left behind.
     package let unusedBytes: Int
-    /// What was found out about the values when they were checked; nil when nobody noted it.
+    /// What was found out about the values when they were checked; nil when no check noted it.
     package let facts: DocumentFacts?
     /// What others found out about the values. Guarded by ``Lock/shared``.
     var cache = DocumentCache()
@@ -81,13 +81,8 @@ extension kv_node {
         self.init(head: kind.rawValue, count: UInt32(truncatingIfNeeded: count), payload: payload)
     }
 
-    /// The kind of a value node.
-    ///
-    /// Sound because a document's value heads are known to be 0 to 10, and an enum without payloads is stored as the
-    /// number of its case: the cases stand in the order of their raw values (a test holds that).
-    @inlinable package var kind: PropertyListKind {
-        unsafeBitCast(UInt8(truncatingIfNeeded: head), to: PropertyListKind.self)
-    }
+    /// The kind of a value node, whose head in a document is the raw value of one.
+    @inlinable package var kind: PropertyListKind { PropertyListKind(rawValue: head) ?? .null }
 
     @inlinable package var isKey: Bool { head & 0x8000_0000 != 0 }
 

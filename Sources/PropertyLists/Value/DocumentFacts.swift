@@ -1,6 +1,6 @@
 package import CKVCodable
 
-/// What holds for all the values of a document, so that nobody has to walk it to find out.
+/// What holds for all the values of a document, so that no reader has to walk it to find out.
 @usableFromInline package struct DocumentFacts: Sendable {
     /// A bit for each kind that occurs, by its raw value.
     @usableFromInline package internal(set) var kinds: UInt32 = 0
@@ -13,7 +13,7 @@ package import CKVCodable
 
     package init() {}
 
-    /// What holds for a document that somebody has just written, who counted the containers.
+    /// The facts of a document just written, whose writer counted the containers.
     package init(
         of nodes: UnsafeBufferPointer<kv_node>, _ bytes: UnsafeBufferPointer<UInt8>, depth: Int,
         hasUIDLikeDictionary: Bool

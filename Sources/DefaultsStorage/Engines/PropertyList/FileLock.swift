@@ -5,7 +5,7 @@ internal import Glibc
 /// Never the data file, which rename swaps; never fcntl's locks, which any close drops; the lock file is never
 /// unlinked, since two processes could then hold two locks. A killed holder's lock goes with it.
 enum FileLock {
-    /// Takes the lock; `waited` says whether somebody else had it.
+    /// Takes the lock; `waited` says whether another process had it.
     static func acquire(
         _ folder: StoreFolder, until deadline: Deadline
     ) throws(DefaultsError) -> (lock: FileDescriptor, waited: Bool) {

@@ -42,7 +42,7 @@ extension PropertyListFileEngine {
     }
 
     /// Writes what is in memory as the backup, where that is older. What keeps it from being written, such as a lock
-    /// that somebody else has, is no error: it is tried again with the next look.
+    /// that another process has, is no error: it is tried again with the next look.
     private func saveBackup(of base: PropertyList, until deadline: Deadline) {
         guard !isReadOnly, refusal == nil, let stamp, found?.isBackedUp == false else { return }
         let wasLocked = isLocked
@@ -79,13 +79,13 @@ extension PropertyListFileEngine {
         do throws(DefaultsError) {
             _ = try lock(until: deadline)
             defer { if !wasLocked { unlock() } }
-            // Somebody may have recovered it while we waited, or written a newer backup.
+            // Another process may have recovered it while we waited, or written a newer backup.
             if case .good(let list, let format, let stamp) = try read(folder.fileName) {
                 return adopt(list, format, stamp)
             }
             return try quarantine(bestCopy(base) ?? copy)
         } catch {
-            // Whoever has the lock may be recovering it.
+            // The holder of the lock may be recovering it.
             if error.code == .timedOut { throw error }
             return openReadOnly(error, copy.list, damaged)
         }

@@ -61,7 +61,7 @@ final class PropertyListFileEngine: StorageEngine, @unchecked Sendable {
         fileLock = nil
     }
 
-    /// Removes temporary files that a killed writer left behind: under the lock nobody is writing one.
+    /// Removes temporary files that a killed writer left behind: under the lock no process is writing one.
     private func sweep() {
         hasSwept = true
         let prefix = "." + folder.fileName + "."

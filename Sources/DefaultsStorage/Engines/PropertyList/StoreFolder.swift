@@ -3,7 +3,7 @@ internal import Glibc
 
 /// The folder of a store's file, held open, and the file's name in it: where all of the engine's calls begin.
 ///
-/// Working from an open folder means that nobody can swap it between two calls.
+/// Working from an open folder means that it cannot be swapped between two calls.
 final class StoreFolder: Sendable {
     let descriptor: FileDescriptor
     let fileName: String
@@ -148,5 +148,5 @@ final class StoreFolder: Sendable {
     }
 }
 
-/// A short text that nobody can guess, for the names of temporary files.
+/// A short text that cannot be guessed, for the names of temporary files.
 func randomName() -> String { String(UInt64.random(in: .min ... .max), radix: 36) }

@@ -210,7 +210,7 @@ final class SQLiteEngine: StorageEngine, @unchecked Sendable {
             throw DefaultsError(.misuse, "A commit without its lock", file: folder.path)
         }
         let statement = try prepared(.upsert, connection)
-        // What is stored was looked at since the lock was taken: nobody has a higher one.
+        // What is stored was looked at since the lock was taken: no other process has a higher one.
         let next = max(revision, 0) + 1
         for index in 0..<delta.entries.count {
             try write(delta, index, next, connection, statement)

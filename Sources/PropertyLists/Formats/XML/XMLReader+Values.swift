@@ -155,7 +155,7 @@ extension TextReader where Format == XMLReader, Output: ~Copyable {
         guard let whole = CalendarDate(text)?.secondsSince2001 else {
             throw PropertyListError(.malformed, "Expected a date such as 2001-01-01T00:00:00Z, found \(shown(text))")
         }
-        // Where somebody changed the element, the instruction counts for nothing.
+        // Where the element was edited, the instruction counts for nothing.
         let exact = exactDate().flatMap { $0.rounded(.down) == whole ? $0 : nil }
         try output.append(scalar: .date, (exact ?? whole).bitPattern)
     }

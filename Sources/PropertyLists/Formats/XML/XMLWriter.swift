@@ -6,7 +6,7 @@ internal import CKVCodable
 /// - A real is written with the fewest digits that read back to the same number.
 /// - A date is written to the second, as the format asks. Where it has a fraction, the processing instruction
 ///   `<?seconds-since-2001 785404800.25?>` follows it: other readers skip it and see the whole second, ours gives the
-///   date back exactly. Where the instruction does not fit the date, because somebody changed that, it counts for
+///   date back exactly. Where the instruction does not fit the date, because the date was edited, it counts for
 ///   nothing.
 /// - A UID is the dictionary `{CF$UID: number}`, as Apple's keyed archives have it.
 /// - A return is written `&#13;`, since an XML parser would make a newline of it.
