@@ -2,6 +2,9 @@
  * time, and whose blocks move whenever they can.
  *
  *   lua_memory [STEP]   tries every STEP-th point of failure: 1 for all */
+#define _XOPEN_SOURCE 700
+#include <fcntl.h>
+
 #include "lua_support.h"
 
 /* ---- An allocator that fails, moves and wipes */
@@ -336,13 +339,79 @@ static void check_closing(void) {
               "a state is closed whose finalizers run out of memory");
 }
 
+static int is_done; /* the finalizer came to its end */
+
+static int note_done(lua_State *L) {
+  (void)L;
+  is_done = 1;
+  return 0;
+}
+
+static int count_descriptors(void) {
+  int count = 0;
+  for (int descriptor = 0; descriptor < 1024; descriptor++)
+    count += fcntl(descriptor, F_GETFD) >= 0;
+  return count;
+}
+
+/* Each allocation in turn fails once while a state is closed: Lua collects, and
+ * tries again. What its finalizers have made is freed all the same: here the
+ * descriptors tell, under a checker of memory the types and watches as well. */
+static void check_collected_closing(long step) {
+  static const char script[] =
+      "finalizer = setmetatable({}, { __gc = function()\n"
+      "  local function use()\n"
+      "    local file = kv.open_file(path, { read_only = true })\n"
+      "    file:watch('a', print):cancel()\n"
+      "    local own = kv.open_file('own', { engine = 'memory' })\n"
+      "    own:set('a', { 1 }, kv.array_of(kv.int:range(0, 9)))\n"
+      "    own:transaction(function(tx) tx:at('b'):set({}, 2) end)\n"
+      "    local watch = own:watch('a', function() end)\n"
+      "    own:set('a', 2)\n"
+      "    kv.pump()\n"
+      "    watch:cancel()\n"
+      "  end\n"
+      "  for _ = 1, 3 do use() end\n"
+      "  done()\n"
+      "end })\n"
+      "return true";
+  Memory memory;
+  long point = 1, states = 0, good = 0;
+  int failed = 1, before = count_descriptors();
+  for (; failed && point < 100000; point += step, states++) {
+    lua_State *L = limited_state(&memory);
+    luaL_openlibs(L);
+    good += kv_lua_open(L, NULL, NULL) == KV_OK;
+    lua_setglobal(L, "kv");
+    lua_pushstring(L, in_folder("closing.plist"));
+    lua_setglobal(L, "path");
+    is_done = 0;
+    lua_register(L, "done", note_done);
+    good += holds(L, script);
+    memory.calls = 0;
+    memory.once = 1;
+    memory.failing = point;
+    lua_close(L);
+    failed = memory.failed;
+    good += is_done && memory.used == 0;
+  }
+  printf("# %ld points of failure while closing, up to call %ld\n", states,
+         point);
+  CHECK_NAMED(good == 3 * states, "finalizers run while a collection does");
+  /* The library's own thread has one or two. */
+  CHECK_NAMED(count_descriptors() < before + 5, "and what they make is freed");
+}
+
 int main(int count, char **arguments) {
   long step = count > 1 ? atol(arguments[1]) : 17;
   if (step < 1) step = 1;
+  make_folder();
   check_failures(step);
   check_opening(step);
   check_collecting(0);
   check_collecting(1);
   check_closing();
+  check_collected_closing(step);
+  remove_folder();
   return finish_checks();
 }
