@@ -35,6 +35,10 @@ static void check_stores(void) {
                     KV_INVALID_ARGUMENT, &error));
   CHECK(failed_with(kv_lua_push_store(L, store, root, 2, 64, &error),
                     KV_INVALID_ARGUMENT, &error));
+  root[1].index = -1;
+  CHECK(failed_with(kv_lua_push_store(L, store, root, 2, 0, &error),
+                    KV_INVALID_ARGUMENT, &error));
+  root[1].index = 1;
   CHECK(lua_gettop(L) == 0);
   CHECK(kv_lua_push_store(L, store, root, 2, 0, &error) == KV_OK);
   CHECK(kv_lua_store_root(L, -1, 0, &step) == KV_OK &&
@@ -264,14 +268,51 @@ static void check_trees(void) {
   CHECK(run_script(L, "return { list = { 1, { f = print } } }", 1));
   tree = NULL;
   CHECK(kv_lua_to_tree(L, -1, &tree, &error) == KV_INVALID_VALUE && !tree);
+  CHECK(lua_gettop(L) == 3);
   CHECK(text_equals(kv_error_message(error),
                     "Expected a property-list value at list[2].f, found "
                     "function"));
   CHECK(kv_error_path_count(error) == 3);
   CHECK(kv_error_path_step(error, 1, &step) == KV_OK && !step.key.data &&
         step.index == 1);
+  CHECK(kv_error_path_step(error, 2, &step) == KV_OK &&
+        text_equals(step.key, "f"));
   kv_error_free(error);
   lua_close(L);
+}
+
+/* Errors, and values that only are to be checked. */
+static int run_repeatedly(lua_State *L) {
+  static const char script[] =
+      "for i = 1, 20000 do\n"
+      "  pcall(s.get, s, 'a', 'String'); pcall(part.get, part, 'b', 'String')\n"
+      "end\n"
+      "collectgarbage(); collectgarbage()";
+  int good = run_script(L, script, 0);
+  for (int i = 0; i < 20000; i++)
+    good &= kv_lua_to_tree(L, -1, NULL, NULL) == KV_OK;
+  return good;
+}
+
+/* What is done again and again takes no more memory than once. */
+static void check_growth(void) {
+  kv_store *store = new_store("{\"a\": {\"b\": 1}}");
+  kv_step root = kv_key("a");
+  lua_State *L = new_state(0);
+  kv_lua_push_store(L, store, NULL, 0, 0, NULL);
+  lua_setglobal(L, "s");
+  kv_lua_push_store(L, store, &root, 1, 0, NULL);
+  lua_setglobal(L, "part");
+  CHECK(run_script(L, "return { 1, 'two', { 3 } }", 1));
+  CHECK(run_repeatedly(L));
+  long early = resident_kilobytes();
+  CHECK(run_repeatedly(L));
+  long growth = resident_kilobytes() - early;
+  printf("# the process grew by %ld KB\n", growth);
+  CHECK_NAMED(is_checked() || growth < 2048,
+              "errors and checks leave nothing behind");
+  lua_close(L);
+  kv_store_free(store);
 }
 
 static void check_pumping(void) {
@@ -306,6 +347,7 @@ int main(void) {
   check_access();
   check_forgery();
   check_trees();
+  check_growth();
   check_pumping();
   return finish_checks();
 }

@@ -58,6 +58,17 @@ describe("keyed archives", function()
     assert.same(expected, kv.unarchive(kv.data(bytes), Products))
   end)
 
+  it("are read as their type says, or refused", function()
+    local Price = kv.struct "Price" { price = kv.double,
+      unit = kv.string:default "each" }
+    assert.same({ price = 2.5, unit = "each" },
+      kv.unarchive(archive(), kv.array_of(Price))[1])
+    local value, problem = kv.unarchive(archive(), "[String]")
+    assert.is_nil(value)
+    assert.equal("type_mismatch", problem.code)
+    assert.matches("value expected", support.failure(kv.is_archive), 1, true)
+  end)
+
   it("become what their type says at the next save", function()
     store:set("products", archive())
     store:update("products", Products, function(list) list[1].price = 3.0 end)

@@ -115,6 +115,12 @@ local cases = {
     store:events(function() end):cancel()
     kv.pump()
   end },
+  ["an archive"] = { 50, function()
+    local archive = { ["$archiver"] = "NSKeyedArchiver", ["$version"] = 100000,
+      ["$top"] = { root = kv.uid(1) }, ["$objects"] = { "$null", long } }
+    assert(kv.is_archive(archive))
+    assert(kv.unarchive(archive, "String"))
+  end },
   ["writing and reading a file"] = { 100, function()
     local file = folder .. "/file.json"
     assert(kv.write(file, { long }, nil, { format = "json" }))

@@ -56,6 +56,7 @@ describe("values", function()
   it("orders dates and data, and joins data", function()
     assert.is_true(kv.date(1) < kv.date(2))
     assert.is_true(kv.date(2) <= kv.date(2))
+    assert.is_false(kv.date(2) <= kv.date(1))
     assert.is_true(kv.data "a" < kv.data "ab")
     assert.equal(kv.data "abc", kv.data "a" .. "bc")
     assert.equal(kv.data "abc", "a" .. kv.data "bc")
@@ -143,6 +144,18 @@ describe("values", function()
           local value = make(wrong)
           return value
         end))
+    end
+  end)
+
+  it("reads fractions of seconds, and counts whole ones as integers", function()
+    assert.equal(0.25, kv.date "1970-01-01T00:00:00.25Z":unix())
+    assert.equal(-0.5, kv.date "1969-12-31T23:59:59.5Z":unix())
+    assert.equal("integer", math.type(kv.date(5.0):unix()))
+    assert.equal("float", math.type(kv.date(1.5):unix()))
+    assert.equal(1e300, kv.date(1e300):unix())
+    for _, text in ipairs { "1970-01-01T00:00:00.2", "1970-01-01T00:00:00.2.5Z",
+      "1970-01-01T00:00:00.:Z", "1970-01-01T00:00:00./Z" } do
+      assert.has_error(function() kv.date(text) end)
     end
   end)
 

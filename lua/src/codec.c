@@ -204,7 +204,6 @@ static int unarchive(lua_State *L) {
   kv_tree *plain = NULL, *value = NULL;
   kv_str key = {NULL, 0};
   lua_settop(L, 3);
-  luaL_checkany(L, 1);
   kv_decode_options options = check_decode_options(L, state, 3);
   if (kvl_value_kind(L, state, 1) == KVL_DATA) {
     size_t length;

@@ -35,7 +35,6 @@ static int describe(lua_State *L) {
   kv_status *status = lua_touserdata(L, 2);
   lua_settop(L, 1);
   lua_pushnil(L);
-  *status = KV_MISUSE;
   if (kvl_is_error(L, 1)) {
     *status = kvl_error_status(L, 1);
     lua_pushliteral(L, "path");
@@ -288,7 +287,6 @@ EXPORT kv_status kv_lua_to_tree(struct lua_State *L, int index, kv_tree **tree,
 
 static int pump_body(lua_State *L) {
   const Call *call = lua_touserdata(L, 1);
-  lua_settop(L, 0);
   lua_Integer calls = kvl_pump(L, call->state);
   if (call->calls) *call->calls = (size_t)calls;
   return 0;
