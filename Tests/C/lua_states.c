@@ -7,8 +7,17 @@
 
 #include "lua_support.h"
 
+static int count_descriptors(void) {
+  int count = 0;
+  for (int descriptor = 0; descriptor < 1024; descriptor++)
+    count += fcntl(descriptor, F_GETFD) >= 0;
+  return count;
+}
+
 /* ---- One after another */
 
+/* With all that the module keeps for a state: a descriptor, types, and what it
+ * needs for large values and for the places of those that are wrong. */
 static const char script[] =
     "local kv = require 'kvcodable'\n"
     "local Window = kv.struct 'Window' { width = kv.int, tags = "
@@ -18,7 +27,13 @@ static const char script[] =
     "  s:set('window', { width = i, tags = { 'a' } }, Window)\n"
     "  assert(s:get('window', Window).width == i)\n"
     "end\n"
-    "return s:get({ 'window', 'width' }) == 20\n";
+    "local large, deep = {}, print\n"
+    "for i = 1, 1000 do large['key' .. i] = i end\n"
+    "s:set('large', large)\n"
+    "for _ = 1, 500 do deep = { deep } end\n"
+    "assert(not pcall(s.set, s, 'deep', deep))\n"
+    "for i = 1, 60 do kv.encode({}, kv.struct('Type' .. i) {}) end\n"
+    "return kv.fd() > 0 and s:get({ 'window', 'width' }) == 20\n";
 
 static int use_state(void) {
   lua_State *L = luaL_newstate();
@@ -38,12 +53,14 @@ static void check_sequence(void) {
   for (int i = 0; i < 50; i++) good += use_state();
   CHECK_NAMED(good == 50, "50 states opened and closed one after another");
   long early = resident_kilobytes();
+  int descriptors = count_descriptors();
   for (int i = 0; i < 400; i++) good += use_state();
   CHECK_NAMED(good == 450, "400 more states");
   long growth = resident_kilobytes() - early;
   printf("# resident memory grew by %ld KB over 400 states\n", growth);
   CHECK_NAMED(is_checked() || growth < 2048,
               "what is held does not grow with the states");
+  CHECK_NAMED(count_descriptors() == descriptors, "nor do the descriptors");
 }
 
 /* ---- Scripts that are unloaded and loaded again in one state */
@@ -220,6 +237,16 @@ static void check_domain(void) {
 
 /* ---- Closed with everything open */
 
+static int refusals; /* of what was called after the module's end */
+
+/* note(pcall(call)) */
+static int note(lua_State *L) {
+  const char *problem = lua_tostring(L, 2);
+  refusals += !lua_toboolean(L, 1) && problem &&
+              strstr(problem, "the Lua state is being closed") != NULL;
+  return 0;
+}
+
 static void check_closing(void) {
   static const char open[] =
       "stores, watches = {}, {}\n"
@@ -241,11 +268,13 @@ static void check_closing(void) {
   kv_step left = kv_key("left");
   lua_State *L = luaL_newstate();
   luaL_openlibs(L);
+  lua_register(L, "note", note);
   /* Finalized after the module, which it calls. */
   CHECK(run_script(L,
                    "early = setmetatable({}, { __gc = function()\n"
-                   "  pcall(kv.decode, '[1]'); pcall(s.get, s, 'a')\n"
-                   "  pcall(s.set, s, 'late', { 1 }) end })",
+                   "  note(pcall(kv.decode, '[1]'))\n"
+                   "  note(pcall(s.get, s, 'a'))\n"
+                   "  note(pcall(s.set, s, 'late', { 1 })) end })",
                    0));
   kv_lua_open(L, NULL, NULL);
   lua_setglobal(L, "kv");
@@ -255,14 +284,8 @@ static void check_closing(void) {
   lua_close(L);
   CHECK_NAMED(kv_store_get(store, &left, 1, NULL, NULL, NULL) == KV_OK,
               "a state closed with stores, watches and coroutines open");
+  CHECK_NAMED(refusals == 3, "what finalizers call after it is refused");
   kv_store_free(store);
-}
-
-static int count_descriptors(void) {
-  int count = 0;
-  for (int descriptor = 0; descriptor < 1024; descriptor++)
-    count += fcntl(descriptor, F_GETFD) >= 0;
-  return count;
 }
 
 /* Lua runs no finalizer of what finalizers make while a state is closed. */
