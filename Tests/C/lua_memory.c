@@ -30,11 +30,13 @@ static void *allocate(void *context, void *block, size_t old, size_t size) {
       return NULL;
     }
   }
-  /* A new block each time, and the old one wiped: who looks back is caught. */
+  /* A new block each time, with other contents than anybody wants, and the old
+   * one wiped: who looks back is caught. */
   void *moved = NULL;
   if (size > 0) {
     moved = malloc(size);
     if (!moved) return NULL;
+    memset(moved, 0xda, size);
     if (block) memcpy(moved, block, old < size ? old : size);
   }
   if (block) {
@@ -312,6 +314,66 @@ static void check_collecting(int generational) {
   kv_store_free(store);
 }
 
+/* Each allocation of a pump in turn is one at which a finalizer pumps first. */
+static void check_pumping(void) {
+  static const char script[] =
+      "local s = kv.open_file('x', { engine = 'memory' })\n"
+      "local told, left = 0, nil\n"
+      "s:watch('a', function() told = told + 1 end)\n"
+      "local function arm()\n"
+      "  setmetatable({}, { __gc = function()\n"
+      "    left = left - 1\n"
+      "    if left == 0 then kv.pump() elseif left > 0 then arm() end\n"
+      "  end })\n"
+      "end\n"
+      "for turn = 1, 60 do\n"
+      "  left, told = turn, 0\n"
+      "  s:set('a', turn)\n"
+      "  arm()\n"
+      "  kv.pump()\n"
+      "  if told ~= 1 then return false end\n"
+      "  left = 0\n"
+      "  collectgarbage()\n"
+      "end\n"
+      "return true";
+  Memory memory;
+  lua_State *L = limited_state(&memory);
+  luaL_openlibs(L);
+  CHECK(kv_lua_open(L, NULL, NULL) == KV_OK);
+  lua_setglobal(L, "kv");
+  collect_always(L, 0);
+  CHECK_NAMED(holds(L, script), "a pump inside a pump tells each note once");
+  lua_close(L);
+}
+
+/* Where memory runs out for what the library gave, that goes all the same. */
+static void check_leftovers(void) {
+  static const char script[] =
+      "text = '[\"' .. ('x'):rep(1 << 19) .. '\"]'\n"
+      "function fail()\n"
+      "  for _ = 1, 20 do\n"
+      "    if pcall(kv.decode, text) then return false end\n"
+      "  end\n"
+      "  return true\n"
+      "end\n"
+      "return true";
+  Memory memory;
+  lua_State *L = limited_state(&memory);
+  luaL_openlibs(L);
+  CHECK(kv_lua_open(L, NULL, NULL) == KV_OK);
+  lua_setglobal(L, "kv");
+  CHECK(holds(L, script));
+  memory.largest = 1 << 19;
+  CHECK(holds(L, "return fail()"));
+  long early = resident_kilobytes();
+  CHECK(holds(L, "return fail()"));
+  long growth = resident_kilobytes() - early;
+  printf("# the process grew by %ld KB\n", growth);
+  CHECK_NAMED(is_checked() || growth < 4096,
+              "what Lua has no memory for is let go of");
+  lua_close(L);
+}
+
 /* Lua runs no finalizers of what is made while a state is closed, and collects it
  * where memory runs out meanwhile. */
 static void check_closing(void) {
@@ -410,6 +472,8 @@ int main(int count, char **arguments) {
   check_opening(step);
   check_collecting(0);
   check_collecting(1);
+  check_pumping();
+  check_leftovers();
   check_closing();
   check_collected_closing(step);
   remove_folder();

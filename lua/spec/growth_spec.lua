@@ -111,6 +111,15 @@ local cases = {
     kv.pump()
     watch:cancel()
   end },
+  ["what a watch has no time to tell"] = { 50, function()
+    local one, other
+    one = store:watch("long", function() other:cancel() end)
+    other = store:watch("long", function() one:cancel() end)
+    store:set("long", { long, math.random(1 << 30) })
+    assert(kv.pump() == 1)
+    one:cancel()
+    other:cancel()
+  end },
   ["the events of a store"] = { 5000, function()
     store:events(function() end):cancel()
     kv.pump()

@@ -407,3 +407,15 @@ describe("what finalizers use", function()
     end
   end)
 end)
+
+describe("what finalizers make", function()
+  it("is let go of like anything else", function()
+    local made = setmetatable({}, { __mode = "k" })
+    setmetatable({}, { __gc = function() made[open()] = true end })
+    local _ = scrub()
+    assert.is_userdata(next(made))
+    open():close() -- made elsewhere: no finalizer runs
+    _ = scrub()
+    assert.is_nil(next(made))
+  end)
+end)

@@ -268,7 +268,6 @@ static int run_chunk(lua_State *L, const unsigned char *text, size_t length,
 
 /* run_types(globals, shared): what the files behind sugar.lua return */
 static int run_types(lua_State *L) {
-  lua_settop(L, 2);
   return run_chunk(L, types_chunk, sizeof types_chunk, "=kvcodable.types", 1,
                    1);
 }
