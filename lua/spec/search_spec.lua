@@ -41,6 +41,14 @@ describe("a store opened by its name", function()
     end)
   end
 
+  it("takes as many suites as there are", function()
+    local names = {}
+    for i = 1, 1000 do names[i] = "org.suite" .. i end
+    local options = { engine = "memory", suites = names }
+    local store <close> = assert(kv.open_file("x", options))
+    assert.same({}, store:layer("suite", 1000))
+  end)
+
   it("refuses suites that are no names", function()
     local why = support.failure(kv.open, "org.app", { suites = { "a", 1 } })
     assert.matches("bad option 'suites': expected names, found number",

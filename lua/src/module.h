@@ -321,8 +321,9 @@ void kvl_check_options(lua_State *L, int index, const char *const *names);
 /* The same of the options of a typed set. */
 void kvl_check_set_options(lua_State *L, int index);
 
-/* Which of `words`, which end with NULL, the option is: the first where it or
- * all options are absent. Raises. */
+/* Which of `words`, which end with NULL, an option is, of those that
+ * kvl_check_options() has looked at: the first where it or all options are
+ * absent. Raises. */
 int kvl_check_word_option(lua_State *L, int options, const char *name,
                           const char *const *words);
 

@@ -122,7 +122,6 @@ static int open_with(lua_State *L, Opener opener, uint32_t forbidden) {
     int scope = push_scope(L);
     lua_getfield(L, 2, "schema");
     int schema = lua_gettop(L);
-    kvl_check_type_in(L, state, schema, scope, NULL);
     if (!check_layers(L, state, 2, &options)) return 2;
     lua_getfield(L, 2, "arguments");
     lua_getfield(L, 2, "defaults");

@@ -55,7 +55,6 @@ int kvl_check_word_option(lua_State *L, int options, const char *name,
                           const char *const *words) {
   int which = 0;
   if (lua_isnoneornil(L, options)) return 0;
-  luaL_checktype(L, options, LUA_TTABLE);
   if (lua_getfield(L, options, name) != LUA_TNIL && !is_among(L, words, &which))
     raise(L, name, words);
   lua_pop(L, 1);
