@@ -127,6 +127,63 @@ static void check_lifetimes(void) {
   }
 }
 
+/* A script sees a handle's root nowhere, in a transaction neither, and writes
+ * nothing beside it. */
+static void check_root(void) {
+  static const char places[] =
+      "local function hides(handle, tx)\n"
+      "  for _, call in ipairs {\n"
+      "    { 'set', 'a', print }, { 'get', 'a', 'Bool' },\n"
+      "    { 'set', { 'a', 'b' }, 1 }, { 'set', 'a', true, 'Int' },\n"
+      "  } do\n"
+      "    local ok, problem = pcall(handle[call[1]], handle,\n"
+      "      table.unpack(call, 2))\n"
+      "    if ok or problem.path[1] ~= 'a' or problem.message:find 'secret' "
+      "then\n"
+      "      print('#', call[1], problem, ok or problem.path[1])\n"
+      "      return false\n"
+      "    end\n"
+      "  end\n"
+      "  return true\n"
+      "end\n"
+      "return hides(s) and hides(s:at {})\n"
+      "  and s:transaction(function(tx)\n"
+      "    return hides(tx) and hides(tx:at {})\n"
+      "      and tx:at {}:transaction(hides)\n"
+      "  end)\n";
+  static const char keeping[] =
+      "local archive = { ['$archiver'] = 'NSKeyedArchiver',\n"
+      "  ['$version'] = 100000, ['$top'] = { root = kv.uid(1) },\n"
+      "  ['$objects'] = { '$null', 'text' } }\n"
+      "s:set('b', archive)\n"
+      "assert(s:migrate_archive('b', 'String', { keep = true }))\n"
+      "assert(s:get 'b' == 'text' and kv.is_archive(s:get 'b.archive'))\n"
+      "s:set({}, archive)\n"
+      "local ok, problem = pcall(s.migrate_archive, s, {}, 'String',\n"
+      "  { keep = true })\n"
+      "return not ok and problem.code == 'access_denied'\n"
+      "  and kv.is_archive(s:get {})\n"
+      "  and s:migrate_archive({}, 'String') and s:get {} == 'text'\n";
+  static const char own[] =
+      "local archive = { ['$archiver'] = 'NSKeyedArchiver',\n"
+      "  ['$version'] = 100000, ['$top'] = { root = kv.uid(1) },\n"
+      "  ['$objects'] = { '$null', 'text' } }\n"
+      "local own = kv.open_file('x', { engine = 'memory' })\n"
+      "own:set('a', archive)\n"
+      "return own:at 'a':migrate_archive({}, 'String', { keep = true })\n"
+      "  and kv.is_archive(own:get 'a.archive')\n";
+  kv_step root[] = {kv_key("secret"), kv_key("ui")};
+  kv_store *store = new_store("{\"secret\": {\"ui\": {\"a\": 1}}}");
+  lua_State *L = new_state(0);
+  kv_lua_push_store(L, store, root, 2, 0, NULL);
+  lua_setglobal(L, "s");
+  CHECK_NAMED(holds(L, places), "no error names a handle's root");
+  CHECK_NAMED(holds(L, keeping), "no archive is kept beside a handle's root");
+  CHECK_NAMED(holds(L, own), "but where a part is a script's own");
+  lua_close(L);
+  kv_store_free(store);
+}
+
 /* A host's check that asks a script, which does what it likes meanwhile. */
 static int ask_script(void *context, const kv_step *path, size_t steps,
                       const kv_tree *value) {
@@ -343,6 +400,7 @@ int main(void) {
   check_escapes();
   check_stores();
   check_lifetimes();
+  check_root();
   check_checks();
   check_access();
   check_forgery();

@@ -346,6 +346,39 @@ static void check_pumping(void) {
   lua_close(L);
 }
 
+/* The same of at(), whose path a finalizer takes away. */
+static void check_paths(void) {
+  static const char script[] =
+      "local s = kv.open_file('x', { engine = 'memory' })\n"
+      "local left, path = 0, nil\n"
+      "local function arm()\n"
+      "  setmetatable({}, { __gc = function()\n"
+      "    left = left - 1\n"
+      "    if left == 0 then path[1] = nil elseif left > 0 then arm() end\n"
+      "  end })\n"
+      "end\n"
+      "for i = 0, 29 do\n"
+      "  left, path = i % 10 + 1, { ('k'):rep(50) .. i }\n"
+      "  arm()\n"
+      "  local part = s:at(path)\n"
+      "  left = 0\n"
+      "  local ok, problem = pcall(part.set, part, 'x', print)\n"
+      "  local first = problem.path[1]\n"
+      "  if first ~= ('k'):rep(50) .. i and first ~= 'x' then\n"
+      "    return false\n"
+      "  end\n"
+      "end\n"
+      "return true";
+  Memory memory;
+  lua_State *L = limited_state(&memory);
+  luaL_openlibs(L);
+  CHECK(kv_lua_open(L, NULL, NULL) == KV_OK);
+  lua_setglobal(L, "kv");
+  collect_always(L, 0);
+  CHECK_NAMED(holds(L, script), "a handle's path is the one that was given");
+  lua_close(L);
+}
+
 /* Where memory runs out for what the library gave, that goes all the same. */
 static void check_leftovers(void) {
   static const char script[] =
@@ -473,6 +506,7 @@ int main(int count, char **arguments) {
   check_collecting(0);
   check_collecting(1);
   check_pumping();
+  check_paths();
   check_leftovers();
   check_closing();
   check_collected_closing(step);

@@ -4,6 +4,7 @@
 #define _XOPEN_SOURCE 700
 
 #include <poll.h>
+#include <sys/resource.h>
 
 #include "lua_support.h"
 
@@ -67,11 +68,51 @@ static void check_host(void) {
   kv_store_free(store);
 }
 
+/* More stores than Lua has places for on the stack of a C function. */
+static void check_many(void) {
+  lua_State *L = new_state(0);
+  CHECK(run_script(L,
+                   "stores = {}"
+                   "for i = 1, 500 do"
+                   "  stores[i] = kv.open_file('x', { engine = 'memory' })"
+                   "  stores[i]:watch('a', function() end)"
+                   "end "
+                   "stores[250]:close()",
+                   0));
+  check_pumped(L, "stores[1]:set('a', 1)");
+  check_pumped(L, "stores[500]:set('a', 1)");
+  lua_close(L);
+}
+
+/* Where a process has no descriptor left there is an error, and no more than
+ * that. */
+static void check_no_descriptor(void) {
+  struct rlimit limit, none;
+  lua_State *L = new_state(0);
+  CHECK(run_script(L,
+                   "store = kv.open_file('x', { engine = 'memory' })"
+                   "store:watch('a', function() end)",
+                   0));
+  getrlimit(RLIMIT_NOFILE, &limit);
+  none = limit;
+  none.rlim_cur = 0;
+  setrlimit(RLIMIT_NOFILE, &none);
+  CHECK(holds(L,
+              "local ok, problem = pcall(kv.fd)"
+              "return not ok and problem:find 'epoll_create1 failed'"
+              "  and not pcall(kv.fd)"));
+  setrlimit(RLIMIT_NOFILE, &limit);
+  check_pumped(L, "store:set('a', 1)");
+  lua_close(L);
+}
+
 int main(void) {
   make_folder();
   check_scripts(0);
   check_scripts(1);
   check_host();
+  check_many();
+  check_no_descriptor();
   remove_folder();
   return finish_checks();
 }

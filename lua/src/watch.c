@@ -81,11 +81,9 @@ static int watch_tostring(lua_State *L) {
 /* Adds a store's descriptor to the one that kv.fd() gave, if it did. */
 static void join_descriptor(kvl_state *state, kv_store *store) {
   int descriptor;
-  struct epoll_event event;
+  struct epoll_event event = {.events = EPOLLIN};
   if (state->epoll <= 0) return;
   if (kv_store_watch_descriptor(store, &descriptor, NULL) != KV_OK) return;
-  memset(&event, 0, sizeof event);
-  event.events = EPOLLIN;
   /* A store that has joined already is fine. */
   epoll_ctl(state->epoll, EPOLL_CTL_ADD, descriptor, &event);
 }
