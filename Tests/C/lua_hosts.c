@@ -274,6 +274,20 @@ static void check_access(void) {
   kv_store_free(store);
 }
 
+/* Memory that is given out looks like a handle's. */
+static void *allocate_marked(void *mark, void *block, size_t old, size_t size) {
+  if (size == 0) {
+    free(block);
+    return NULL;
+  }
+  if (block) return realloc(block, size);
+  (void)old; /* says what it is for */
+  char *made = malloc(size);
+  for (size_t i = 0; made && i + sizeof(void *) <= size; i += sizeof(void *))
+    memcpy(made + i, mark, sizeof(void *));
+  return made;
+}
+
 /* Data with the very bytes of a handle, or of a type, is neither: scripts
  * choose the bytes of data. */
 static void check_forgery(void) {
@@ -287,15 +301,23 @@ static void check_forgery(void) {
   static const char forging[] =
       "rawset(T, held, kv.data(bytes))\n"
       "return s:get('t', T).a == 1\n";
+  void *mark;
   kv_store *store = new_store("{\"a\": 1}");
   lua_State *L = new_state(0);
   kv_lua_push_store(L, store, NULL, 0, 0, NULL);
+  memcpy(&mark, lua_touserdata(L, -1), sizeof mark);
   lua_pushlstring(L, lua_touserdata(L, -1), lua_rawlen(L, -1));
   lua_setglobal(L, "bytes");
   lua_setglobal(L, "s");
   CHECK(holds(L, "return s:get 'a' == 1 and s.get(s, 'a') == 1"));
   CHECK_NAMED(holds(L, "return not pcall(s.get, kv.data(bytes), 'a')"),
               "data with a handle's bytes is no handle");
+  void *context;
+  lua_Alloc allocate = lua_getallocf(L, &context);
+  lua_setallocf(L, allocate_marked, &mark);
+  CHECK_NAMED(holds(L, "return not pcall(s.get, kv.data(bytes:sub(9)), 'a')"),
+              "nor is it where a handle has been");
+  lua_setallocf(L, allocate, context);
   CHECK(run_script(L, compiled, 1) && lua_isuserdata(L, -1));
   lua_pushlstring(L, lua_touserdata(L, -1), lua_rawlen(L, -1));
   lua_setglobal(L, "bytes");

@@ -316,6 +316,28 @@ static void check_finalizers(void) {
               "what finalizers make while a state is closed is freed");
 }
 
+/* What a finalizer makes in a state that lives on is noted as what the closing
+ * state frees, and has a finalizer of its own: it is freed once. */
+static void check_once(void) {
+  static const char script[] =
+      "setmetatable({}, { __gc = function()\n"
+      "  store = assert(kv.open_file('x', { engine = 'memory' }))\n"
+      "  watch = store:watch('a', function() end)\n"
+      "  store:set('a', { 1 }, kv.array_of(kv.int:range(0, 9)))\n"
+      "  kv.pump()\n"
+      "  store:set('a', { 2 })\n"
+      "end })\n"
+      "collectgarbage()\n"
+      "return store ~= nil";
+  int good = 0;
+  for (int i = 0; i < 20; i++) {
+    lua_State *L = new_state(0);
+    good += holds(L, script);
+    lua_close(L);
+  }
+  CHECK_NAMED(good == 20, "what finalizers made before is freed once");
+}
+
 static int leave(lua_State *L) { return luaL_error(L, "leave"); }
 
 static void check_transaction(void) {
@@ -374,6 +396,7 @@ int main(void) {
   check_domain();
   check_closing();
   check_finalizers();
+  check_once();
   check_transaction();
   check_abandoned();
   remove_folder();

@@ -117,21 +117,20 @@ end
 --- What the types of this state and its host are to the Lua language server: a
 -- file that begins with ---@meta. A type that is wrong is a comment in it.
 local function annotations()
-  local descriptions, wrong = shared.list {}, {}
+  local wrong = {}
   for name, self in pairs(named) do
     local notes = { is_view = true, said = {}, names = {} }
     local description = expanded(part(self), notes, {})
+    -- This declares it, for all that is annotated.
     local ok, problem = pcall(shared.described, description)
     if not ok and type(problem) ~= "table" then error(problem, 0) end
     if not ok then
       local message = string.gsub(problem.message, "%c", " ")
       wrong[#wrong + 1] = string.format("-- %s: %s\n", name, message)
-    elseif type(description) == "table" then
-      descriptions[#descriptions + 1] = description
     end
   end
   table.sort(wrong)
-  return shared.annotate(descriptions) .. table.concat(wrong)
+  return shared.annotate() .. table.concat(wrong)
 end
 
 -- What scripts, and the C module, have of these files.

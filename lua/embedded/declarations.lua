@@ -173,6 +173,6 @@ local function enum(name, ...)
   end
 end
 
-shared.list, shared.part = list, part
+shared.part = part
 shared.array_of, shared.dictionary_of = array_of, dictionary_of
 shared.struct, shared.enum = struct, enum

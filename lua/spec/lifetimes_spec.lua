@@ -408,6 +408,22 @@ describe("what finalizers use", function()
   end)
 end)
 
+describe("a type that was finalized", function()
+  it("is made anew where a finalizer uses it", function()
+    local store, problem = open(), nil
+    do
+      local holder = setmetatable({}, { __gc = function(held)
+        problem = failure(store.set, store, "list", { "x" }, held.type)
+      end })
+      holder.type = kv.array_of(kv.int) -- compiled later, so finalized before
+      store:set("list", { 1 }, holder.type)
+    end
+    local _ = scrub()
+    assert.equal("type_mismatch", problem.code)
+    store:close()
+  end)
+end)
+
 describe("what finalizers make", function()
   it("is let go of like anything else", function()
     local made = setmetatable({}, { __mode = "k" })

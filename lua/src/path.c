@@ -23,10 +23,7 @@ static void add_step(lua_State *L, int index, kvl_path *path) {
   int is_index = lua_type(L, index) == LUA_TNUMBER;
   lua_Integer number = is_index ? lua_tointegerx(L, index, &is_index) : 0;
   if (is_index && number >= 1) {
-    kv_step *step = new_step(L, path);
-    step->key.data = NULL;
-    step->key.length = 0;
-    step->index = number - 1;
+    *new_step(L, path) = (kv_step){{NULL, 0}, number - 1};
   } else {
     const char *found = luaL_tolstring(L, index, NULL);
     luaL_error(L, "expected a string or an index from 1 in a path, found %s",

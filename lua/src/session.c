@@ -2,23 +2,17 @@
 #include "session.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 const char kvl_handle_mark = 0;
 
 kvl_handle *kvl_new_handle(lua_State *L) {
   kvl_state *state = kvl_find_state(L);
   kvl_handle *handle = lua_newuserdatauv(L, sizeof *handle, 4);
+  memset(handle, 0, sizeof *handle);
   handle->mark = &kvl_handle_mark;
   handle->state = state;
   handle->session = handle;
-  handle->owner = NULL;
-  handle->store = NULL;
-  handle->transaction = NULL;
-  handle->is_transaction = 0;
-  handle->is_part = 0;
-  handle->owns_session = 0;
-  handle->is_hosts = 0;
-  handle->root = 0;
   luaL_getmetatable(L, KVL_STORE_NAME);
   lua_setmetatable(L, -2);
   return handle;

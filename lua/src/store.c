@@ -67,7 +67,6 @@ static int store_get(lua_State *L) {
     push_value(L, state, handle->session, &path, NULL);
     return 1;
   }
-  lua_settop(L, 3);
   kvl_push_typed(L, state, handle);
   return 1;
 }
@@ -176,7 +175,6 @@ static int store_keys(lua_State *L) {
   kv_error *error = NULL;
   kv_tree *tree = NULL;
   kv_str key;
-  kvl_check_session(L);
   lua_settop(L, 1);
   lua_newtable(L);
   kvl_handle *session = kvl_check_session(L);
@@ -209,7 +207,6 @@ static void anchor_path(lua_State *L, int index) {
 static int store_at(lua_State *L) {
   kvl_path path;
   kvl_check_session(L);
-  lua_settop(L, 2);
   anchor_path(L, 2);
   kvl_full_path(L, 2, &path);
   kvl_push_part(L, path.steps, path.count);

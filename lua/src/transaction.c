@@ -6,7 +6,6 @@
 /* Pushes a handle for a transaction of the handle at 1, to be begun. */
 static kvl_handle *new_transaction(lua_State *L) {
   kvl_handle *transaction = kvl_new_handle(L);
-  kvl_hold(L);
   transaction->is_transaction = 1;
   const kvl_handle *handle = lua_touserdata(L, 1);
   kvl_handle *session = handle->session;
@@ -61,7 +60,6 @@ static int run(lua_State *L, kvl_state *state, lua_CFunction body, int joins) {
   int arguments = lua_gettop(L);
   kvl_handle *session = kvl_check_session(L);
   kvl_handle *transaction = NULL;
-  luaL_checkstack(L, arguments + 8, NULL);
   if (session->transaction && !joins)
     lua_pushvalue(L, 1);
   else

@@ -61,28 +61,12 @@ static int expression(lua_State *L) {
   return 1;
 }
 
-/* annotate(descriptions): the text for editors about the types of the state's
- * registry, and of these, which are not declared in it */
+/* annotate(): the text for editors about the types of the state's registry */
 static int annotate(lua_State *L) {
   kvl_state *state = kvl_state_of(L);
   kv_error *error = NULL;
   kv_bytes text = {NULL, 0};
-  kv_status status = KV_OK;
-  kv_tree *tree = kvl_walk_tree(L, state, 1, NULL);
-  kv_registry *registry = kv_registry_new(state->registry, KV_REDECLARE);
-  kv_cursor root = kv_tree_root(tree), one;
-  for (uint64_t at = 0; status == KV_OK;) {
-    kv_tree *description = NULL;
-    if (kv_cursor_next(&root, &at, &one) != KV_OK) break;
-    status = kv_cursor_copy(&one, &description);
-    if (status == KV_OK)
-      status = kv_registry_describe(registry, description, NULL, &error);
-    kv_tree_free(description);
-  }
-  if (status == KV_OK)
-    status = kv_registry_annotations(registry, &text, &error);
-  kv_registry_free(registry);
-  kv_tree_free(tree);
+  kv_status status = kv_registry_annotations(state->registry, &text, &error);
   if (status != KV_OK) return kvl_raise(L, state, status, error);
   kvl_push_bytes(L, state, &text);
   return 1;
@@ -91,7 +75,6 @@ static int annotate(lua_State *L) {
 /* attach(table, type, converts): what a type's table compiles to */
 static int attach(lua_State *L) {
   Compiled *compiled = luaL_checkudata(L, 2, TYPE_NAME);
-  luaL_checktype(L, 1, LUA_TTABLE);
   compiled->converts = lua_toboolean(L, 3);
   compiled->generation = kv_registry_generation(kvl_state_of(L)->registry);
   lua_pushvalue(L, 2);
@@ -102,7 +85,6 @@ static int attach(lua_State *L) {
 /* install(Type, compile, decode, encode, scope, known): the sugar's part of the
  * work, and the metatable of types, which they keep */
 static int install(lua_State *L) {
-  lua_settop(L, 6);
   kvl_state_of(L)->type_tag = lua_topointer(L, 1);
   lua_rawsetp(L, LUA_REGISTRYINDEX, &known_types);
   lua_rawsetp(L, LUA_REGISTRYINDEX, &scope_function);
