@@ -216,6 +216,7 @@ static void check_given(void) {
           "  depth = 2000 }\n"
           "assert(#kv.decode(list(99)) == 99)\n"
           "assert(#kv.decode(list(9) .. (' '):rep(231)) == 9)\n"
+          "for _ = 1, 1000 do assert(kv.encode { { 1 } }) end\n"
           "-- Objects 0 to 5, each twice the next: 127 nodes.\n"
           "local parts, offsets = {}, {}\n"
           "for i = 0, 5 do\n"
@@ -228,13 +229,42 @@ static void check_given(void) {
           "shared = shared .. string.char(table.unpack(offsets))\n"
           "  .. string.pack('>I5BBBI8I8I8', 0, 0, 1, 1, #offsets, 0,\n"
           "    table_at)\n"
+          "-- An array of one string of 100 bytes, twenty times.\n"
+          "local strings = 'bplist00\\xaf\\x10\\x14' .. ('\\1'):rep(20)\n"
+          "  .. '\\x5f\\x10\\x64' .. ('s'):rep(100)\n"
+          "strings = strings .. string.char(8, 31)\n"
+          "  .. string.pack('>I5BBBI8I8I8', 0, 0, 1, 1, 2, 0, #strings)\n"
           "return no('More than 100 values and keys', kv.decode, list(101))\n"
           "  and no('More than 250 bytes to decode', kv.decode,\n"
           "    list(9) .. (' '):rep(300))\n"
           "  and no('More than 250 bytes to decode', kv.unarchive,\n"
           "    kv.data(('x'):rep(300)))\n"
-          "  and no('100 nodes', kv.decode, shared, nil, lots) and true"),
+          "  and no('100 nodes', kv.decode, shared, nil, lots)\n"
+          "  and no('1000 bytes', kv.decode, strings, nil, lots) and true"),
       "for what scripts decode, too, whose own limits only lower them");
+  lua_close(L);
+  kv_store_free(store);
+}
+
+/* What is refused again and again takes no more memory than once. */
+static void check_refusals(void) {
+  static const char script[] =
+      "local list = '[' .. ('1,'):rep(1000) .. '1]'\n"
+      "local deep = repeated(500, 1)\n"
+      "for i = 1, 400 do deep = { deep } end\n"
+      "for i = 1, 500 do\n"
+      "  assert(problem(kv.decode, list).code == 'limit_exceeded')\n"
+      "  assert(problem(kv.encode, deep).code == 'limit_exceeded')\n"
+      "end\n"
+      "collectgarbage()";
+  kv_store *store = new_store("{}");
+  lua_State *L = limited_state(0, 1000, 100000, store, 0);
+  CHECK(run_script(L, script, 0));
+  long early = resident_kilobytes();
+  CHECK(run_script(L, script, 0));
+  long growth = resident_kilobytes() - early;
+  printf("# the process grew by %ld KB\n", growth);
+  CHECK_NAMED(is_checked() || growth < 2048, "what is refused is let go of");
   lua_close(L);
   kv_store_free(store);
 }
@@ -264,6 +294,7 @@ int main(void) {
   check_order();
   check_defaults();
   check_given();
+  check_refusals();
   check_walks();
   check_programs();
   return finish_checks();

@@ -434,6 +434,31 @@ static void check_closing(void) {
               "a state is closed whose finalizers run out of memory");
 }
 
+/* A store of the host's tells nothing to watches of a state that is gone. */
+static void check_closed_watches(void) {
+  Memory memory;
+  kv_step path = kv_key("a");
+  kv_store *store = new_store("{}");
+  lua_State *L = limited_state(&memory);
+  luaL_openlibs(L);
+  CHECK(kv_lua_open(L, NULL, NULL) == KV_OK);
+  lua_setglobal(L, "kv");
+  kv_lua_push_store(L, store, NULL, 0, 0, NULL);
+  lua_setglobal(L, "s");
+  CHECK(run_script(L,
+                   "s:watch({}, print); s:events(print)\n"
+                   "s:watch('a', print):cancel()\n"
+                   "collectgarbage()",
+                   0));
+  for (int i = 0; i < 100; i++) kv_store_set_integer(store, &path, 1, i, NULL);
+  CHECK(kv_store_pump(store, NULL, NULL) == KV_OK);
+  lua_close(L);
+  for (int i = 0; i < 100; i++) kv_store_set_integer(store, &path, 1, i, NULL);
+  CHECK_NAMED(kv_store_pump(store, NULL, NULL) == KV_OK,
+              "a watch ends with its state");
+  kv_store_free(store);
+}
+
 static int is_done; /* the finalizer came to its end */
 
 static int note_done(lua_State *L) {
@@ -509,6 +534,7 @@ int main(int count, char **arguments) {
   check_paths();
   check_leftovers();
   check_closing();
+  check_closed_watches();
   check_collected_closing(step);
   remove_folder();
   return finish_checks();

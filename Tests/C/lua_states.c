@@ -241,9 +241,10 @@ static int refusals; /* of what was called after the module's end */
 
 /* note(pcall(call)) */
 static int note(lua_State *L) {
-  const char *problem = lua_tostring(L, 2);
-  refusals += !lua_toboolean(L, 1) && problem &&
-              strstr(problem, "the Lua state is being closed") != NULL;
+  const char *problem = luaL_tolstring(L, 2, NULL);
+  refusals += !lua_toboolean(L, 1) &&
+              (strstr(problem, "the Lua state is being closed") ||
+               strcmp(problem, "The transaction is over") == 0);
   return 0;
 }
 
@@ -370,7 +371,9 @@ static int abandon(lua_State *L) {
 static void check_abandoned(void) {
   static const char script[] =
       "s:watch({}, print)\n"
-      "s:transaction(function(tx) tx:set('a', 2); abandon() end)\n";
+      "setmetatable({}, { __gc = function()\n"
+      "  note(pcall(left.get, left, 'a')) end })\n"
+      "s:transaction(function(tx) left = tx; tx:set('a', 2); abandon() end)\n";
   kv_store *store = new_store("{\"a\": 1}");
   kv_step path = kv_key("a");
   int64_t value = 0;
@@ -378,11 +381,14 @@ static void check_abandoned(void) {
   kv_lua_push_store(L, store, NULL, 0, 0, NULL);
   lua_setglobal(L, "s");
   lua_register(L, "abandon", abandon);
+  lua_register(L, "note", note);
+  refusals = 0;
   if (!setjmp(way_out)) run_script(L, script, 0);
   lua_close(L);
   CHECK_NAMED(kv_store_get_integer(store, &path, 1, &value, NULL) == KV_OK &&
                   value == 1,
               "a state closed in a transaction rolls it back");
+  CHECK_NAMED(refusals == 1, "and finalizers are told that it is over");
   CHECK_NAMED(kv_store_set_integer(store, &path, 1, 3, NULL) == KV_OK,
               "and leaves the store unlocked");
   kv_store_free(store);

@@ -88,6 +88,14 @@ local cases = {
   ["a handle"] = { 20000, function()
     kv.open_file("memory", { engine = "memory" }):close()
   end },
+  ["a handle that is closed with a watch"] = { 5000, function()
+    local handle = kv.open_file("memory", { engine = "memory" })
+    handle:watch("a", print)
+    handle:close()
+  end },
+  ["a value that no file holds"] = { 30000, function()
+    return pcall(store.compare_and_set, store, "number", "\xff", 0)
+  end },
   ["a handle with layers of its own"] = { 100, function()
     local layer = { long = long }
     kv.open_file("memory", { engine = "memory", defaults = layer,

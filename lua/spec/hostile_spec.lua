@@ -438,6 +438,20 @@ describe("hostile scripts", function()
     assert.is_string(kv.encode(value, Pair))
   end)
 
+  it("that give methods another self are told", function()
+    local methods = debug.getmetatable(store).__index
+    local count = 0
+    for name, method in pairs(methods) do
+      for _, self in ipairs { 5, {}, kv.date(1), kv.data(("x"):rep(200)),
+        io.stdout, kv.int, false } do
+        count = count + 1
+        assert.is_false(pcall(method, self, "a", print), name)
+      end
+      assert.is_false(pcall(method), name)
+    end
+    assert.is_true(count > 150)
+  end)
+
   it("that make data look like handles and types are told", function()
     for bytes = 8, 96, 8 do
       for _, class in ipairs { "kvcodable.store", "kvcodable.type" } do

@@ -177,7 +177,19 @@ describe("values", function()
     for i = 1, 40 do assert.equal(i, back[i]) end
   end)
 
+  it("accepts arrays whose first element is not the first for Lua", function()
+    local list = { a = 1, b = 2, c = 3, d = 4 }
+    for key in pairs(list) do list[key] = nil end
+    for i = 3, 1, -1 do list[i] = i * 10 end
+    assert.not_equal(1, (next(list)))
+    assert.same({ 10, 20, 30 }, pass(list))
+  end)
+
   local refused = {
+    { "keys that are numbers as texts", kv.array { ["1"] = 1 },
+      "only string keys", { "value" } },
+    { "indexes where a dictionary is meant", kv.dictionary { 1 },
+      "string keys in a dictionary", { "value" } },
     { "a hole", { 1, nil, 3 }, "array without holes", { "value" } },
     { "mixed keys", { a = { 1, x = 2 } }, "only string keys",
       { "value", "a" } },

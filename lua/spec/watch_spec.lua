@@ -82,6 +82,17 @@ describe("watches", function()
     assert.equal(0, kv.pump())
   end)
 
+  it("go on after many errors without a value", function()
+    local calls = 0
+    store:watch({}, function()
+      calls = calls + 1
+      error(nil)
+    end)
+    for i = 1, 1000 do store:set("key" .. i, i) end
+    assert.matches("raised nil", support.failure(kv.pump, 1, 2))
+    assert.equal(1000, calls)
+  end)
+
   it("may close, set, cancel and pump inside their functions", function()
     local calls = 0
     local watch
@@ -98,6 +109,14 @@ describe("watches", function()
     store:set("a", 1)
     kv.pump()
     assert.equal(3, calls)
+    assert.equal(0, kv.pump())
+  end)
+
+  it("want a function", function()
+    for _, call in ipairs { { "watch", "a" }, { "events" } } do
+      local why = support.failure(store[call[1]], store, call[2], 5)
+      assert.matches("function expected", why, 1, true)
+    end
     assert.equal(0, kv.pump())
   end)
 
@@ -133,6 +152,10 @@ describe("whole stores", function()
     assert.equal("forced",
       support.failure(store.set, store, "locked", false).code)
     assert.has_error(function() store:layer "none" end)
+    assert.matches("suites count from 1",
+      support.failure(store.layer, store, "suite", 0), 1, true)
+    assert.matches("expected a key",
+      support.failure(store.is_forced, store, {}), 1, true)
   end)
 
   it("convert only in the getters that say so", function()

@@ -138,7 +138,6 @@ static int store_events(lua_State *L) {
   kv_error *error = NULL;
   kvl_check_whole(L);
   luaL_checktype(L, 2, LUA_TFUNCTION);
-  lua_settop(L, 2);
   Watch *watch = new_watch(L);
   kv_store *store = kvl_check_whole(L);
   kv_status status = kv_store_watch_events(store, kvl_note_event, &watch->notes,
