@@ -357,6 +357,18 @@ static void check_trees(void) {
   CHECK(kv_error_path_step(error, 2, &step) == KV_OK &&
         text_equals(step.key, "f"));
   kv_error_free(error);
+  lua_settop(L, 0);
+  char deep[1024];
+  memset(deep, '[', 500);
+  memset(deep + 500, ']', 500);
+  deep[1000] = 0;
+  tree = parse(deep);
+  CHECK(kv_lua_push_tree(L, tree, &error) == KV_OK && lua_gettop(L) == 1);
+  CHECK(kv_lua_to_tree(L, 1, &again, &error) == KV_OK);
+  CHECK_NAMED(kv_tree_equal(tree, again),
+              "deep values find the room they need");
+  kv_tree_free(tree);
+  kv_tree_free(again);
   lua_close(L);
 }
 
@@ -414,6 +426,14 @@ static void check_pumping(void) {
   CHECK(holds(L, "return n == 2"));
   kv_error_free(error);
   CHECK(kv_lua_pump(L, NULL, NULL) == KV_OK);
+  CHECK(run_script(L,
+                   "s:watch('b', function() error('\\xff', 0) end)\n"
+                   "s:set('b', 1)",
+                   0));
+  CHECK(kv_lua_pump(L, NULL, &error) == KV_MISUSE);
+  CHECK(
+      text_equals(kv_error_message(error), "an error whose text is not UTF-8"));
+  kv_error_free(error);
   lua_close(L);
   kv_store_free(store);
 }

@@ -75,6 +75,28 @@ describe("conventions", function()
     assert.equal(0, kv.pump())
   end)
 
+  it("say at the end of a scope that a store was not written", function()
+    local folder, remove = support.folder()
+    local function leave(problem)
+      local store
+      local raised = failure(function()
+        local scoped <close> = assert(kv.open_file(folder .. "/a/b.plist"))
+        store = scoped
+        store:set("a", 1)
+        os.execute("rm -rf " .. folder)
+        if problem then error(problem, 0) end
+      end)
+      assert.matches("(open)", tostring(store), 1, true)
+      assert(os.execute("mkdir -m 700 " .. folder .. " " .. folder .. "/a"))
+      assert.is_true(store:close())
+      return raised
+    end
+    assert(os.execute("mkdir -m 700 " .. folder .. "/a"))
+    assert.equal("io", leave().code)
+    assert.equal("mine", leave "mine")
+    remove()
+  end)
+
   it("count and walk a store, and a part of it", function()
     local store <close> = memory()
     store:set("b", 2)
@@ -159,6 +181,14 @@ describe("errors", function()
     assert.matches("string or table", failure(store.get, store), 1, true)
     assert.matches("index from 1", failure(store.get, store, { 0 }), 1, true)
     assert.matches("index from 1", failure(store.get, store, { true }), 1, true)
+    local long = {}
+    for i = 1, 512 do long[i] = "a" end
+    assert.is_nil(store:get(long))
+    long[513] = "a"
+    assert.matches("at most 512 steps", failure(store.get, store, long), 1, true)
+    assert.matches("table expected", failure(store.register, store, 5), 1, true)
+    assert.matches("number expected",
+      failure(store.compare_and_set, store, "a"), 1, true)
     assert.matches("function expected",
       failure(store.transaction, store, 5), 1, true)
     assert.matches("bad option 'durability': never, expected "

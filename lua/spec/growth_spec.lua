@@ -93,6 +93,15 @@ local cases = {
     handle:watch("a", print)
     handle:close()
   end },
+  ["a comparison that fails"] = { 30000, function()
+    assert(not store:compare_and_set("number", 1, 0))
+  end },
+  ["a comparison that does not"] = { 100, function()
+    assert(store:compare_and_set("long", { long }, store:generation()))
+  end },
+  ["long values that are registered"] = { 100, function()
+    store:register { registered = long }
+  end },
   ["a value that no file holds"] = { 30000, function()
     return pcall(store.compare_and_set, store, "number", "\xff", 0)
   end },

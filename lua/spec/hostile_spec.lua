@@ -446,6 +446,7 @@ describe("hostile scripts", function()
         io.stdout, kv.int, false } do
         count = count + 1
         assert.is_false(pcall(method, self, "a", print), name)
+        assert.is_false(pcall(method, self, "a", "Int"), name)
       end
       assert.is_false(pcall(method), name)
     end

@@ -13,7 +13,7 @@ describe("a method that there is not", function()
     { "gte", "get" }, { "Get", "get" }, { "sett", "set" },
     { "upadte", "update" }, { "transacton", "transaction" },
     { "remvoe", "remove" }, { "bool_forkey", "bool_for_key" },
-    { "synch", "sync" },
+    { "synch", "sync" }, { "bet", "get" },
     { "volume" }, { "ui" }, { "x" }, { "" }, { ("long"):rep(100) },
   }
   for _, row in ipairs(rows) do

@@ -161,6 +161,13 @@ describe("values", function()
     end
   end)
 
+  it("shows dates that no calendar has, and unsigned integers as floats", function()
+    assert.equal("date (1e+15 seconds since 1970)", tostring(kv.date(1e15)))
+    assert.equal("date (-1e+15 seconds since 1970)", tostring(kv.date(-1e15)))
+    assert.equal(2.0 ^ 64, kv.uint64 "18446744073709551615":number())
+    assert.equal("float", math.type(kv.uint64(1):number()))
+  end)
+
   it("keeps empty arrays arrays and empty tables dictionaries", function()
     assert.is_true(kv.is_array(pass(kv.array {})))
     assert.is_true(kv.is_array(pass(pass(kv.array {}))))

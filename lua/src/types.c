@@ -191,10 +191,7 @@ static int convert(lua_State *L, const void *function, int type, int context,
   lua_rawgetp(L, LUA_REGISTRYINDEX, function);
   lua_pushvalue(L, type);
   lua_pushvalue(L, value);
-  if (context)
-    lua_pushvalue(L, context);
-  else
-    lua_pushnil(L);
+  lua_pushvalue(L, context);
   lua_call(L, 3, 3); /* the value; or nil, the message and the place */
   if (!lua_isnil(L, -1)) {
     push_complaint(L, place);

@@ -72,7 +72,6 @@ static int store_is_forced(lua_State *L) {
     kvl_state *state = kvl_state_of(L);                                       \
     kv_error *error = NULL;                                                   \
     value_type value = 0;                                                     \
-    kvl_check_whole(L);                                                       \
     kv_str key = check_text(L, 2);                                            \
     kv_store *store = kvl_check_whole(L);                                     \
     kv_status status = kv_store_##name##_for_key(store, key, &value, &error); \
@@ -90,7 +89,6 @@ static int store_string(lua_State *L) {
   kvl_state *state = kvl_state_of(L);
   kv_error *error = NULL;
   kv_bytes value = {NULL, 0};
-  kvl_check_whole(L);
   kv_str key = check_text(L, 2);
   kv_store *store = kvl_check_whole(L);
   kv_status status = kv_store_string_for_key(store, key, &value, &error);
@@ -122,7 +120,6 @@ static int store_export(lua_State *L) {
 static int store_import(lua_State *L) {
   kvl_state *state = kvl_state_of(L);
   kv_error *error = NULL;
-  kvl_check_whole(L);
   kv_str bytes = check_text(L, 2);
   kv_store *store = kvl_check_whole(L);
   kv_status status = kv_store_import(store, bytes, &error);
@@ -158,7 +155,6 @@ static int store_compare_and_set(lua_State *L) {
   kv_error *error = NULL;
   kv_store *store = kvl_check_store(L);
   uint64_t generation = (uint64_t)luaL_checkinteger(L, 4);
-  luaL_checkany(L, 3);
   kvl_full_path(L, 2, &path);
   kvl_check_writable(L, state, store, &path);
   kv_tree *tree = kvl_walk_tree(L, state, 3, &path);
