@@ -314,70 +314,79 @@ static void check_collecting(int generational) {
   kv_store_free(store);
 }
 
-/* Each allocation of a pump in turn is one at which a finalizer pumps first. */
-static void check_pumping(void) {
-  static const char script[] =
-      "local s = kv.open_file('x', { engine = 'memory' })\n"
-      "local told, left = 0, nil\n"
-      "s:watch('a', function() told = told + 1 end)\n"
-      "local function arm()\n"
-      "  setmetatable({}, { __gc = function()\n"
-      "    left = left - 1\n"
-      "    if left == 0 then kv.pump() elseif left > 0 then arm() end\n"
-      "  end })\n"
-      "end\n"
-      "for turn = 1, 60 do\n"
-      "  left, told = turn, 0\n"
-      "  s:set('a', turn)\n"
-      "  arm()\n"
-      "  kv.pump()\n"
-      "  if told ~= 1 then return false end\n"
-      "  left = 0\n"
-      "  collectgarbage()\n"
-      "end\n"
-      "return true";
+/* ---- Finalizers at each allocation in turn */
+
+/* arm(turn, call): a finalizer calls at the collection that is the turn-th. */
+static const char arming[] =
+    "local left = 0\n"
+    "local function again(call)\n"
+    "  setmetatable({}, { __gc = function()\n"
+    "    left = left - 1\n"
+    "    if left == 0 then call() elseif left > 0 then again(call) end\n"
+    "  end })\n"
+    "end\n"
+    "function arm(turn, call) left = turn; again(call) end\n"
+    "function disarm() left = 0 end\n"
+    "s = kv.open_file('x', { engine = 'memory' })";
+
+static int holds_armed(const char *script) {
   Memory memory;
   lua_State *L = limited_state(&memory);
   luaL_openlibs(L);
   CHECK(kv_lua_open(L, NULL, NULL) == KV_OK);
   lua_setglobal(L, "kv");
+  CHECK(run_script(L, arming, 0));
   collect_always(L, 0);
-  CHECK_NAMED(holds(L, script), "a pump inside a pump tells each note once");
+  int good = holds(L, script);
   lua_close(L);
+  return good && memory.used == 0;
 }
 
-/* The same of at(), whose path a finalizer takes away. */
-static void check_paths(void) {
-  static const char script[] =
-      "local s = kv.open_file('x', { engine = 'memory' })\n"
-      "local left, path = 0, nil\n"
-      "local function arm()\n"
-      "  setmetatable({}, { __gc = function()\n"
-      "    left = left - 1\n"
-      "    if left == 0 then path[1] = nil elseif left > 0 then arm() end\n"
-      "  end })\n"
-      "end\n"
-      "for i = 0, 29 do\n"
-      "  left, path = i % 10 + 1, { ('k'):rep(50) .. i }\n"
-      "  arm()\n"
-      "  local part = s:at(path)\n"
-      "  left = 0\n"
-      "  local ok, problem = pcall(part.set, part, 'x', print)\n"
-      "  local first = problem.path[1]\n"
-      "  if first ~= ('k'):rep(50) .. i and first ~= 'x' then\n"
-      "    return false\n"
-      "  end\n"
+static void check_armed(void) {
+  static const char pumping[] =
+      "local told = 0\n"
+      "s:watch('a', function() told = told + 1 end)\n"
+      "for turn = 1, 60 do\n"
+      "  told = 0\n"
+      "  s:set('a', turn)\n"
+      "  arm(turn, kv.pump)\n"
+      "  kv.pump()\n"
+      "  if told ~= 1 then return false end\n"
+      "  disarm(); collectgarbage()\n"
       "end\n"
       "return true";
-  Memory memory;
-  lua_State *L = limited_state(&memory);
-  luaL_openlibs(L);
-  CHECK(kv_lua_open(L, NULL, NULL) == KV_OK);
-  lua_setglobal(L, "kv");
-  collect_always(L, 0);
-  CHECK_NAMED(holds(L, script), "a handle's path is the one that was given");
-  lua_close(L);
+  static const char paths[] =
+      "for i = 0, 29 do\n"
+      "  path = { ('k'):rep(50) .. i }\n"
+      "  arm(i % 10 + 1, function() path[1] = nil end)\n"
+      "  local part = s:at(path)\n"
+      "  disarm()\n"
+      "  local ok, problem = pcall(part.set, part, 'x', print)\n"
+      "  local first = problem.path[1]\n"
+      "  if first ~= ('k'):rep(50) .. i and first ~= 'x' then return false "
+      "end\n"
+      "end\n"
+      "return true";
+  static const char types[] =
+      "local closed = 0\n"
+      "for i = 0, 119 do\n"
+      "  local own = kv.open_file('own', { engine = 'memory' })\n"
+      "  local type = kv.array_of(kv.int:range(0, 9))\n"
+      "  own:set('a', { 1 })\n"
+      "  arm(i % 40 + 1, function() own:close() end)\n"
+      "  local ok, problem = pcall(own.get, own, 'a', type)\n"
+      "  disarm()\n"
+      "  if not ok then closed = closed + 1 end\n"
+      "  if not ok and problem.code ~= 'closed' then return false end\n"
+      "end\n"
+      "return closed > 10";
+  CHECK_NAMED(holds_armed(pumping),
+              "a pump inside a pump tells each note once");
+  CHECK_NAMED(holds_armed(paths), "a handle's path is the one that was given");
+  CHECK_NAMED(holds_armed(types), "a store that is gone is an error");
 }
+
+/* ---- Closing */
 
 /* Where memory runs out for what the library gave, that goes all the same. */
 static void check_leftovers(void) {
@@ -530,8 +539,7 @@ int main(int count, char **arguments) {
   check_opening(step);
   check_collecting(0);
   check_collecting(1);
-  check_pumping();
-  check_paths();
+  check_armed();
   check_leftovers();
   check_closing();
   check_closed_watches();
