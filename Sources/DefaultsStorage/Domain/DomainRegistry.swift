@@ -112,8 +112,6 @@ extension Domain {
     /// looks at the file again.
     fileprivate func resumeInChild() {
         engine.resetAfterFork()
-        // An open transaction ends here: its lock is the parent's.
-        open?.isBroken = true
         let inherited = settled ?? Delta()
         for delta in [frozen, delta] {
             if let delta { try? inherited.settle(delta) }
@@ -124,6 +122,7 @@ extension Domain {
         growth = FileSize()
         frozen = nil
         delta = Delta()
+        // An open transaction ends here: its lock is the parent's.
         open = nil
         isScheduled = false
         hasForked = engine.isShared

@@ -9,7 +9,7 @@ final class OpenTransaction {
     let thread = pthread_self()
     /// How many more transactions than one have begun and not ended: nested ones join.
     var depth = 1
-    /// Whether one of them was rolled back, or the process was forked: nothing of it can be committed.
+    /// Whether one of them was rolled back: nothing of it can be committed.
     var isBroken = false
     /// Whether it brings the store to another version: the program's check waits until it is there.
     var isMigration = false
@@ -21,7 +21,6 @@ final class OpenTransaction {
 struct HandleCounts {
     private var counts = [0, 0, 0]
 
-    var isEmpty: Bool { counts == [0, 0, 0] }
     /// The strictest of the open handles.
     private(set) var durability = DefaultsDurability.manual
 

@@ -21,7 +21,7 @@ class Store:
     program = ".build/debug/kvcodablePackageTests.xctest"
     # Not those that mount or need root, and so could leave something behind, nor those that count memory.
     rows = ("fork", "meanwhile", "quarantine", "database", "network", "hostile", "power", "codes", "updates", "opening",
-            "watch", "polling", "kill", "faults")
+            "watch", "polling", "kill", "faults", "unsaved")
     timed = {"EventTests", "DurabilityTests", "WatchTests", "ThreadTests", "watch", "polling", "updates", "opening",
              "faults"}
 

@@ -1,6 +1,7 @@
-"""A process that forks keeps working in both; what was set is written at exit."""
+"""A process that forks keeps working in both; what was set is written at exit; signals are the program's."""
 import glob
 import os
+import time
 
 from rows.proofs import ENGINES, Broken, read_store
 
@@ -11,25 +12,29 @@ def prove(proofs, folder):
         for _ in range(proofs.size(3, 50)):
             for old in glob.glob(folder + "/*"):
                 os.unlink(old)
-            result = proofs.run("split", path)
-            if result.stdout != "child 0\n" or result.returncode:
-                raise Broken(f"{engine}: {result.stdout}{result.stderr}")
+            says(proofs, "child 0\n", "split", path)
             found = read_store(path)
             if found != {"queue": [1, 2, 3, 4, 5], "before": 1, "child": 2, "parent": 2, "counter": 40}:
                 raise Broken(f"{engine}: {found}")
         os.unlink(path)
-        result = proofs.run("inherit", path)
-        if result.stdout != "child 0\n" or result.returncode:
-            raise Broken(f"{engine}: {result.stdout}{result.stderr}")
+        says(proofs, "child 0\n", "inherit", path)
         if read_store(path) != {"box": {"queue": [1, 2, 3], "child": 1, "parent": 1}}:
             raise Broken(f"{engine}, the child wrote first: {read_store(path)}")
+        in_transactions(proofs, folder, engine)
+        says(proofs, "from 2 to 1\nchild 0\n", "fork-watching", f"{folder}/watched.{engine}")
+        path = f"{folder}/again.{engine}"
+        says(proofs, "", "fork-again", path)
+        if read_store(path) != {"counter": 5}:
+            raise Broken(f"{engine}, each child forked once more: {read_store(path)}")
+        path = f"{folder}/store.{engine}"
         paths = [f"{folder}/{name}.{engine}" for name in ("first", "second", "third")]
-        result = proofs.run("leave-forked", *paths)
-        if result.stdout != "child 0\n" or result.returncode:
-            raise Broken(f"{engine}, leaving: {result.stdout}{result.stderr}")
+        says(proofs, "child 0\n", "leave-forked", *paths)
         found = [read_store(path) for path in paths]
         if found != [{"before": 1, "child": 2}, {"inside": 1}, {"parent": 1, "child": 1}]:
             raise Broken(f"{engine}, the child left without closing: {found}")
+        coalesced(proofs, f"{folder}/coalesced.{engine}")
+        leaving(proofs, f"{folder}/leaving.{engine}")
+        says(proofs, "setting: 10\nwaiting: 1 2 10 12 14 15 17 29\n", "signals", f"{folder}/signals.{engine}")
         proofs.run("leave", path)
         if read_store(path).get("left") != 42:
             raise Broken(f"{engine}: nothing was written at exit")
@@ -37,4 +42,59 @@ def prove(proofs, folder):
         proofs.run("leave-inside", path)
         if read_store(path) != {"left": 42}:
             raise Broken(f"{engine}: {read_store(path)} after an exit in the middle of a transaction")
+    says(proofs, "child before\nchild before child child's own\nparent 0 before inside\n", "fork-inside")
     return "both engines"
+
+
+def in_transactions(proofs, folder, engine):
+    """Forks in the middle of one: a child can go on with a property list, and is told that it cannot with a database."""
+    path = f"{folder}/inside.{engine}"
+    rest = "child unavailable" if engine == "sqlite" else "child before child child's own inside"
+    says(proofs, f"child before\n{rest}\nparent 0 before inside\n", "fork-inside", path)
+    found = read_store(path)
+    own = {} if engine == "sqlite" else {"child": 1, "child's own": 1}
+    if found != {"before": 1, "inside": 1, **own}:
+        raise Broken(f"{engine}, forked inside: {found}")
+    says(proofs, "limitExceeded 12000\nlimitExceeded 7000\ntakes 3000\nchild 0\n",
+         "fork-limited", f"{folder}/limited.{engine}")
+    if engine == "sqlite":
+        return
+    says(proofs, "limitExceeded 12000\nlimitExceeded 7000\ntakes 3000\nchild 0\n",
+         "fork-limited", f"{folder}/set-aside.{engine}", "inside")
+    path = f"{folder}/rolled-back.{engine}"
+    says(proofs, "child 0\n", "inherit", path, "inside")
+    if read_store(path) != {"box": {"queue": [1, 2, 3], "child": 1, "parent": 1}}:
+        raise Broken(f"{engine}, the child wrote what its parent had set aside: {read_store(path)}")
+
+
+def coalesced(proofs, path):
+    """What a child sets is written while it lives, by a thread of its own."""
+    forking = proofs.start("fork-coalesced", path, stdin=-1)
+    end = time.time() + 20
+    while read_store(path) != {"parent": 1, "child": 1}:
+        if time.time() > end:
+            raise Broken(f"{path}: {read_store(path)}")
+        time.sleep(0.01)
+    if forking.communicate(timeout=60)[0] != "child 0\n":
+        raise Broken(f"{path}: the child failed")
+
+
+def leaving(proofs, path):
+    """A program ends while its change waits for another's lock."""
+    holder = proofs.start("hold", path)
+    if holder.stdout.readline() != "holding\n":
+        raise Broken("the holder did not get the lock")
+    leaver = proofs.start("leave-writing", path)
+    if leaver.stdout.readline() != "leaving\n":
+        raise Broken("did not get there")
+    holder.kill()
+    holder.communicate()
+    if leaver.wait(timeout=60) or read_store(path) != {"left": 42}:
+        raise Broken(f"{path}: {read_store(path)} after an exit while the change was being written")
+    leaver.stdout.close()
+
+
+def says(proofs, expected, *command):
+    result = proofs.run(*command)
+    if result.stdout != expected or result.returncode:
+        raise Broken(f"{command}: {result.stdout}{result.stderr}")

@@ -125,80 +125,6 @@ func visit() {
     }
 }
 
-/// Changes a store before and after a fork, in parent and child. What was removed before by index, and waits for its
-/// flush, would be removed again, and something else with it, if the child wrote it too.
-func split(_ file: String) throws {
-    let store = try openStore(file, .coalesced)
-    try store.set(PropertyList(any: [0, 1, 2, 3, 4, 5]), forKey: "queue")
-    try store.sync()
-    try store.set(list(1), forKey: "before")
-    _ = try store.remove(at: ["queue", 0])
-    let child = cs_fork()
-    let name = child == 0 ? "child" : "parent"
-    if try store.value(forKey: "before")?.integer != 1 { say("\(name) lost before") }
-    if try store.value(at: ["queue"])?.count != 5 { say("\(name) lost the removal") }
-    try store.set(list(2), forKey: name)
-    for _ in 0..<20 {
-        try store.transaction { transaction in
-            let old = try transaction.value(at: ["counter"])?.integer ?? 0
-            try transaction.set(list(Int(old) + 1), at: ["counter"])
-        }
-    }
-    try store.close()
-    if child == 0 { exit(0) }
-    var status: Int32 = 0
-    waitpid(child, &status, 0)
-    say("child \(status)")
-}
-
-/// Forks with a removal that waits for its flush: the child changes the same value and writes it, and only then its
-/// parent does.
-func inherit(_ file: String) throws {
-    let store = try openStore(file, .manual)
-    try store.set(PropertyList(any: ["queue": [0, 1, 2, 3]]), forKey: "box")
-    try store.sync()
-    _ = try store.remove(at: ["box", "queue", 0])
-    let child = cs_fork()
-    if try store.value(at: ["box", "queue"])?.count != 3 { say("lost the removal") }
-    try store.set(list(1), at: ["box", child == 0 ? "child" : "parent"])
-    if child == 0 {
-        try store.close()
-        exit(0)
-    }
-    var status: Int32 = 0
-    waitpid(child, &status, 0)
-    say("child \(status)")
-    try store.close()
-}
-
-/// Forks with a change that waits for its flush and, in a second store, in the middle of a transaction. The child leaves
-/// without a word to the store; both open a third one.
-func leaveForked(_ file: String, second: String, third: String) throws {
-    let store = try openStore(file, .coalesced)
-    let other = try openStore(second, .coalesced)
-    try store.set(list(1), forKey: "before")
-    let transaction = try other.beginTransaction()
-    try transaction.set(list(1), at: ["inside"])
-    let child = cs_fork()
-    try openStore(third, .immediate).set(list(1), forKey: child == 0 ? "child" : "parent")
-    if child == 0 {
-        do {
-            try transaction.commit()
-            say("committed what is the parent's")
-        } catch {
-            if error.code != .rolledBack { say("\(error)") }
-        }
-        try store.set(list(2), forKey: "child")
-        exit(0)
-    }
-    var status: Int32 = 0
-    waitpid(child, &status, 0)
-    try transaction.commit()
-    say("child \(status)")
-    try store.close()
-    try other.close()
-}
-
 /// Holds the store locked until it is killed.
 func hold(_ file: String) throws {
     let store = try openStore(file, .immediate)
@@ -213,6 +139,41 @@ func leave(_ file: String) throws {
     let store = try openStore(file, .coalesced)
     try store.set(list(42), forKey: "left")
     exit(0)
+}
+
+/// Leaves while the thread that flushes waits for a lock: the exit has to wait with it.
+func leaveWriting(_ file: String) throws {
+    let store = try openStore(file, .coalesced)
+    try store.set(list(42), forKey: "left")
+    // Until the thread has begun to flush; if it has not, the exit writes what it would have.
+    usleep(300_000)
+    say("leaving")
+    exit(0)
+}
+
+/// Starts the thread that flushes: it takes no signals, and the thread that set something takes those it took before.
+func signals(_ file: String) throws {
+    var mine = sigset_t()
+    sigemptyset(&mine)
+    sigaddset(&mine, SIGUSR1)
+    pthread_sigmask(SIG_SETMASK, &mine, nil)
+    let store = try openStore(file, .coalesced)
+    try store.set(list(1), forKey: "number")
+    var now = sigset_t()
+    pthread_sigmask(SIG_SETMASK, nil, &now)
+    let all = [SIGHUP, SIGINT, SIGUSR1, SIGUSR2, SIGALRM, SIGTERM, SIGCHLD, SIGIO]
+    say("setting: " + all.filter { sigismember(&now, $0) == 1 }.map { "\($0)" }.joined(separator: " "))
+    // To the process: a thread that has not blocked them would take them, and the program end.
+    for number in all {
+        sigaddset(&now, number)
+        pthread_sigmask(SIG_SETMASK, &now, nil)
+        kill(getpid(), number)
+    }
+    try store.sync()
+    var pending = sigset_t()
+    sigpending(&pending)
+    say("waiting: " + all.filter { sigismember(&pending, $0) == 1 }.map { "\($0)" }.joined(separator: " "))
+    try store.close()
 }
 
 /// Leaves in the middle of a transaction: what was set before it is written, what it set is not.
@@ -386,7 +347,14 @@ do {
     case "where": try place(file)
     case "probe": probe(file)
     case "split": try split(file)
-    case "inherit": try inherit(file)
+    case "inherit": try inherit(file, isInside: argument(3) == "inside")
+    case "fork-inside": try forkInside(file)
+    case "fork-limited": try forkLimited(file, isInside: argument(3) == "inside")
+    case "fork-watching": try forkWatching(file)
+    case "fork-again": try forkAgain(file)
+    case "fork-coalesced": try forkCoalesced(file)
+    case "leave-writing": try leaveWriting(file)
+    case "signals": try signals(file)
     case "leave-forked": try leaveForked(file, second: argument(3), third: argument(4))
     case "drive": try drive(file, argument(3) == "immediate" ? .immediate : .manual)
     case "crowd": try Crowd(file, arguments[3], peers: Array(arguments[4...])).run()
