@@ -238,13 +238,55 @@ private final class Events {
         try store.sync()
         let events = try Events(of: store)
         try damage()
-        let descriptor = Glibc.open(folder.file(".a.plist.lock"), O_RDWR)
-        #expect(flock(descriptor, LOCK_EX) == 0)
+        let descriptor = try folder.lockElsewhere("a.plist")
         #expect(try events.pumped() == [.unreadable(corrupt)])
         #expect(try !folder.names().contains("a.plist.bak"))
         close(descriptor)
         #expect(try events.pumped() == [])
         #expect(try parsed("a.plist.bak") == list(["a": 1]))
+    }
+
+    @Test("a backup that cannot be put in its place leaves nothing behind, and the store goes on")
+    func backupInTheWay() throws {
+        mkdir(folder.file("a.plist.bak"), 0o700)
+        try folder.age("a.plist.bak", by: 7200)
+        let store = try open()
+        for number in [1, 2] {
+            try store.set(list(number), at: ["a"])
+            try store.sync()
+        }
+        #expect(try parsed("a.plist") == list(["a": 2]))
+        #expect(try folder.names() == [".a.plist.lock", "a.plist", "a.plist.bak"])
+        try damage()
+        #expect(throws: corrupt) { try store.sync() }
+        #expect(try folder.names() == [".a.plist.lock", "a.plist", "a.plist.bak"])
+        rmdir(folder.file("a.plist.bak"))
+        #expect(throws: corrupt) { try store.refresh() }
+        #expect(try parsed("a.plist.bak") == list(["a": 2]))
+    }
+
+    @Test("a look at a damaged file, and recovering it, leave the lock to others")
+    func unlocks() throws {
+        let store = try open()
+        try store.set(list(1), at: ["a"])
+        try store.sync()
+        try damage()
+        #expect(throws: corrupt) { try store.refresh() }
+        #expect(folder.isUnlocked("a.plist"))
+        #expect(throws: corrupt) { try store.sync() }
+        #expect(folder.isUnlocked("a.plist"))
+        let recovering = try open(.manual, .recover)
+        #expect(try parsed("a.plist") == list(["a": 1]))
+        #expect(folder.isUnlocked("a.plist"))
+        try damage()
+        try store.set(list(2), at: ["a"])
+        // What recovers in the middle of a commit keeps its lock until that is made.
+        try recovering.transaction { transaction in
+            #expect(!folder.isUnlocked("a.plist"))
+            try transaction.set(list(3), at: ["b"])
+        }
+        #expect(folder.isUnlocked("a.plist"))
+        #expect(try parsed("a.plist") == list(["a": 2, "b": 3]))
     }
 
     // MARK: - Recovering
@@ -256,6 +298,7 @@ private final class Events {
         let store = try open(.manual, .recover)
         #expect(try store.snapshot() == list(["a": 1]))
         let name = try #require(try folder.names().first { $0.hasPrefix("a.plist.corrupt-") })
+        #expect(name.wholeMatch(of: /a\.plist\.corrupt-20\d{6}T\d{6}Z/) != nil)
         #expect(try folder.text(of: name) == content ?? typo)
         #expect(try parsed("a.plist") == list(["a": 1]))
         let events = try Events(of: store)
@@ -264,6 +307,49 @@ private final class Events {
             return
         }
         #expect((.seconds(7200)...(.seconds(7260))).contains(age))
+    }
+
+    @Test("a damaged file whose lock somebody has is not given up: whoever has it may be recovering it")
+    func recoveringTimesOut() throws {
+        try damage()
+        try write(["a": 1], to: "a.plist.bak", age: 7200)
+        let descriptor = try folder.lockElsewhere("a.plist")
+        let given = options {
+            $0.onCorruption = .recover
+            $0.timeout = .milliseconds(20)
+        }
+        #expect(throws: DefaultsError(.timedOut, "Another process kept the store locked", file: file)) {
+            try DefaultsStore.open(path: file, options: given)
+        }
+        #expect(try folder.names() == [".a.plist.lock", "a.plist", "a.plist.bak"])
+        close(descriptor)
+        let store = try open(.immediate, .recover)
+        try store.set(list(2), at: ["b"])
+        #expect(try parsed("a.plist") == list(["a": 1, "b": 2]))
+    }
+
+    @Test("what another process has recovered while its lock was waited for is taken as it is")
+    func recoveredByAnother() throws {
+        try damage()
+        try write(["a": "old"], to: "a.plist.bak", age: 7200)
+        let descriptor = try folder.lockElsewhere("a.plist")
+        let found = Box<PropertyList?>(nil)
+        let done = DispatchSemaphore(value: 0)
+        let path = file
+        Thread.detachNewThread {
+            let store = try? DefaultsStore.open(path: path, options: options { $0.onCorruption = .recover })
+            let content = try? store?.snapshot()
+            found.change { $0 = content }
+            done.signal()
+        }
+        // It has found the damage once it has opened the lock, too.
+        while try folder.openNames().filter({ $0 == ".a.plist.lock" }).count < 2 { usleep(1000) }
+        try write(["a": "new"], to: "a.plist", age: 0)
+        close(descriptor)
+        done.wait()
+        #expect(try found.value == list(["a": "new"]))
+        #expect(try parsed("a.plist") == list(["a": "new"]))
+        #expect(try folder.names() == [".a.plist.lock", "a.plist", "a.plist.bak"])
     }
 
     @Test("recovering without a backup is an error, never an empty store, and nothing is moved")

@@ -21,17 +21,10 @@ import Testing
         return seen.value
     }
 
-    /// As another process holds it: by a description of its own.
-    private func lockedElsewhere() -> Int32 {
-        let descriptor = open(folder.file(".a.plist.lock"), O_RDWR | O_CREAT, 0o600)
-        #expect(flock(descriptor, LOCK_EX) == 0)
-        return descriptor
-    }
-
     @Test("a lock that was waited for")
     func lockWaited() throws {
         let store = try DefaultsStore.open(path: file, options: options { $0.durability = .immediate })
-        let descriptor = lockedElsewhere()
+        let descriptor = try folder.lockElsewhere("a.plist")
         let holder = Thread {
             usleep(30_000)
             close(descriptor)
@@ -62,7 +55,7 @@ import Testing
     @Test("a lock that is not to be had in time is an error, and the change is kept and written with the next")
     func lockTimesOut() throws {
         let store = try impatient(.manual)
-        let descriptor = lockedElsewhere()
+        let descriptor = try folder.lockElsewhere("a.plist")
         try store.set(list(1), at: ["a"])
         #expect(throws: timedOut) { try store.sync() }
         #expect(throws: timedOut) { try store.beginTransaction() }
@@ -84,7 +77,7 @@ import Testing
         try patient.set(list(["x": 1]), at: ["a"])
         try patient.sync()
         let store = try impatient(.immediate)
-        let descriptor = lockedElsewhere()
+        let descriptor = try folder.lockElsewhere("a.plist")
         defer { close(descriptor) }
         let start = ContinuousClock.now
         #expect(throws: timedOut) { try store.set(list(2), at: ["a", "x"]) }

@@ -123,8 +123,10 @@ import Testing
     func groupWritable(mode: Int, name: String) throws {
         chmod(folder.path, mode_t(mode))
         let store = try DefaultsStore.open(path: folder.file(name))
-        try store.set(list(1), at: ["a"])
-        try store.sync()
+        for number in 0...1 {
+            try store.set(list(number), at: ["a"])
+            try store.sync()
+        }
         #expect(try events(of: store) == (mode == 0o770 ? [.groupWritableFolder(folder.path)] : []))
         #expect(try store.value(at: ["a"]) == list(1))
     }
@@ -152,6 +154,51 @@ import Testing
         var status = stat()
         #expect(stat(file, &status) == 0 && status.st_uid == 65534 && status.st_gid == 65533)
         #expect(try folder.mode(of: "a.plist") == 0o660)
+    }
+
+    @Test(
+        "keeps owner or group of the old file where only one is another's", .enabled(if: geteuid() == 0),
+        arguments: [(65534, 0), (0, 65533)] as [(uid_t, gid_t)])
+    func ownerOrGroup(owner: uid_t, group: gid_t) throws {
+        let store = try DefaultsStore.open(path: file, options: options { $0.durability = .immediate })
+        try store.set(list(1), at: ["a"])
+        chown(file, owner, group)
+        try store.set(list(2), at: ["a"])
+        var status = stat()
+        #expect(stat(file, &status) == 0 && status.st_uid == owner && status.st_gid == group)
+    }
+
+    @Test(
+        "who may not give a file away keeps its group where it can, and gives no other group that one's access",
+        .enabled(if: geteuid() == 0),
+        arguments: [
+            (65532, 65533, 0o664, 0o664), (65534, 65532, 0o664, 0o604), (65534, 65532, 0o607, 0o600),
+            (65534, 65532, 0o640, 0o600),
+        ] as [(uid_t, gid_t, mode_t, Int)])
+    func foreignGroup(owner: uid_t, group: gid_t, mode: mode_t, expected: Int) throws {
+        let store = try DefaultsStore.open(path: file, options: options { $0.durability = .immediate })
+        try store.set(list(1), at: ["a"])
+        // Whose group a new file gets.
+        chown(folder.path, 65534, 65531)
+        chmod(folder.path, 0o2700)
+        chown(folder.file(".a.plist.lock"), 65534, 65531)
+        chown(file, owner, group)
+        chmod(file, mode)
+        let done = DispatchSemaphore(value: 0)
+        Thread.detachNewThread {
+            // As another user, of group 65533: this thread alone, and as far as files are concerned.
+            for (name, number) in [("setfsgid", 65533), ("setfsuid", 65534)] as [(String, UInt32)] {
+                guard let call = dlsym(nil, name) else { continue }
+                _ = unsafeBitCast(call, to: (@convention(c) (UInt32) -> Int32).self)(number)
+            }
+            try? store.set(PropertyList(any: 2), at: ["a"])
+            done.signal()
+        }
+        done.wait()
+        #expect(try parsed("a.plist") == list(["a": 2]))
+        var status = stat()
+        #expect(stat(file, &status) == 0 && status.st_uid == 65534 && status.st_gid == (group == 65533 ? 65533 : 65531))
+        #expect(try folder.mode(of: "a.plist") == expected)
     }
 
     @Test("a hard link keeps the old file: a write puts another in its place")
@@ -193,6 +240,32 @@ import Testing
         #expect(ours.count >= 2)
         for number in ours { #expect(fcntl(number, F_GETFD) & FD_CLOEXEC != 0) }
         transaction.rollback()
+    }
+
+    @Test("a store that is let go of leaves nothing open", arguments: ["a.plist", "a.sqlite"])
+    func leaves(name: String) throws {
+        let path = folder.file(name)
+        do {
+            let store = try DefaultsStore.open(path: path, options: options { $0.durability = .manual })
+            let watch = try store.watch(.everything) { _ in }
+            try store.set(list(1), at: ["a"])
+            try store.sync()
+            try store.transaction { _ = try $0.beginMigration(to: 1) }
+            try store.beginTransaction().rollback()
+            #expect(try Set(folder.openNames()).isSuperset(of: name == "a.plist" ? ["", "inotify"] : [name, "inotify"]))
+            watch.cancel()
+        }
+        #expect(try folder.openNames() == [])
+        // Neither does one that could not be opened, or whose file could not be read.
+        do {
+            let store = try DefaultsStore.open(path: path)
+            unlink(path)
+            try folder.write(String(repeating: "damaged", count: 1000), to: name)
+            try folder.age(name)
+            try? store.refresh()
+        }
+        #expect(throws: DefaultsError.self) { try DefaultsStore.open(path: path) }
+        #expect(try folder.openNames() == [])
     }
 
     @Test("removes the temporary files that a killed writer left, and no others")

@@ -31,6 +31,38 @@ final class TemporaryFolder: Sendable {
         return attributes[.posixPermissions] as? Int ?? -1
     }
 
+    /// Whether another process would get the lock of a store's file at once.
+    func isUnlocked(_ name: String) -> Bool {
+        let descriptor = Glibc.open(file(".\(name).lock"), O_RDWR)
+        defer { close(descriptor) }
+        return flock(descriptor, LOCK_EX | LOCK_NB) == 0
+    }
+
+    /// As another process holds the lock of a store's file: by a description of its own, which is given.
+    func lockElsewhere(_ name: String) throws -> Int32 {
+        let descriptor = open(file(".\(name).lock"), O_RDWR | O_CREAT, 0o600)
+        guard flock(descriptor, LOCK_EX) == 0 else { throw CocoaError(.fileWriteUnknown) }
+        return descriptor
+    }
+
+    /// What this process has open of the folder: files by their names, the folder itself as an empty one, and what
+    /// watches it as "inotify".
+    func openNames() throws -> [String] {
+        var status = stat()
+        guard stat(path, &status) == 0 else { throw CocoaError(.fileReadUnknown) }
+        let watched = "ino:\(String(status.st_ino, radix: 16)) "
+        return try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").compactMap { number in
+            // Other tests close theirs meanwhile.
+            let target = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/\(number)")
+            if let target, target == path || target.hasPrefix(path + "/") {
+                return String(target.dropFirst(path.count + 1))
+            }
+            guard target == "anon_inode:inotify" else { return nil }
+            let facts = try? String(contentsOfFile: "/proc/self/fdinfo/\(number)", encoding: .utf8)
+            return facts?.contains(watched) == true ? "inotify" : nil
+        }
+    }
+
     /// Makes a file look as if nobody had written it for this many seconds.
     func age(_ name: String, by seconds: Double = 60) throws {
         try FileManager.default.setAttributes(

@@ -4,6 +4,7 @@
  *
  *   REFUSE=inotify   inotify_init1 fails with EMFILE
  *   REFUSE=rename    renameat fails with EIO
+ *   REFUSE=link      linkat fails with EPERM, as where there are no hard links
  *   REFUSE=sqlite    dlopen does not find libsqlite3
  *   REFUSE=statfs    fstatfs says that the file system's type is REFUSE_TYPE
  */
@@ -37,6 +38,14 @@ int renameat(int old_folder, const char *old, int new_folder, const char *new) {
   if (!refuses("rename"))
     return (int)syscall(SYS_renameat2, old_folder, old, new_folder, new, 0);
   errno = EIO;
+  return -1;
+}
+
+int linkat(int old_folder, const char *old, int new_folder, const char *new,
+           int flags) {
+  if (!refuses("link"))
+    return (int)syscall(SYS_linkat, old_folder, old, new_folder, new, flags);
+  errno = EPERM;
   return -1;
 }
 

@@ -105,6 +105,8 @@ def fault(proofs, folder, engine, index, fail, name):
     if number not in allowed:
         raise Broken(f"{what}: {lines}, but {number} is stored")
     check_modes(folder)
+    if fail.endswith(":once") and any(name.endswith(".tmp") for name in os.listdir(folder)):
+        raise Broken(f"{what}: left {os.listdir(folder)}")
     return lines, place
 
 

@@ -1,5 +1,6 @@
 """A program that knows of no lock writes in place, at each moment of a commit: its change and ours are both there."""
 import os
+import pathlib
 import plistlib
 
 from rows.faults import calls_of
@@ -31,7 +32,9 @@ def prove(proofs, folder):
         merged += 1
     if merged < 20:
         raise Broken(f"only {merged} moments")
-    return f"{merged} of {len(calls)} moments, {fails_then(proofs, folder, calls)} failures after it"
+    failures = fails_then(proofs, folder, calls)
+    after_recovery(proofs, f"{folder}/recovered")
+    return f"{merged} of {len(calls)} moments, {failures} failures after it, and after a file was recovered"
 
 
 def fails_then(proofs, folder, calls):
@@ -54,6 +57,24 @@ def fails_then(proofs, folder, calls):
     return failed
 
 
+def after_recovery(proofs, folder):
+    """A store that has put a damaged file aside looks as closely as before at what others write."""
+    lines = ("sync", LINES[0], "close")
+    expected = applied(applied(FIRST, LINES[0]), "set a.theirs true")
+    calls, closing = [], 0
+    for number in (0, 1):
+        place = f"{folder}/{number}"
+        os.makedirs(place)
+        pathlib.Path(place, "store.plist.bak").write_bytes(plistlib.dumps(FIRST))
+        answers, calls, found = run(proofs, place, closing, lines, b"<plist><dict>", STORE_CORRUPTION="recover")
+        if answers != ["ok"] * 3 or len([name for name in os.listdir(place) if ".corrupt-" in name]) != 1:
+            raise Broken(f"recovered: {answers}, {os.listdir(place)}")
+        # The last time that a new file is closed, before it takes the old one's place.
+        closing = max(index for index, (_, call, name) in enumerate(calls, 1) if call == "close" and ".tmp" in name)
+    if found != expected:
+        raise Broken(f"written by another after a recovery: {found}")
+
+
 def commit(proofs, folder, index):
     """Two commits, before one of whose calls another program writes; the calls, and what is stored."""
     answers, calls, found = run(proofs, folder, index, (*LINES, "close"))
@@ -62,11 +83,10 @@ def commit(proofs, folder, index):
     return calls, found
 
 
-def run(proofs, folder, index, lines, **environment):
-    os.makedirs(folder)
+def run(proofs, folder, index, lines, content=plistlib.dumps(FIRST), **environment):
+    os.makedirs(folder, exist_ok=True)
     path = f"{folder}/store.plist"
-    with open(path, "wb") as file:
-        plistlib.dump(FIRST, file)
+    pathlib.Path(path).write_bytes(content)
     # Of a file written just now the engine takes a second look, as long as a clock tick lasts: calls that may be absent.
     os.utime(path, (1_000_000_000, 1_000_000_000))
     writer = Writer(proofs, path, "manual", env={
@@ -76,4 +96,6 @@ def run(proofs, folder, index, lines, **environment):
     code, rest = writer.leave()
     if code or rest:
         raise Broken(f"call {index}: {answers}, {code} {rest}")
+    if any(name.endswith(".tmp") for name in os.listdir(folder)):
+        raise Broken(f"call {index}: left {os.listdir(folder)}")
     return answers, calls_of(folder), read_store(path)

@@ -17,11 +17,12 @@ def prove(proofs, folder):
     backup = plistlib.dumps({"kept": 1})
     pathlib.Path(path + ".bak").write_bytes(backup)
     refuse = proofs.compiled("refuse.c")
-    said = proofs.run("probe", path, LD_PRELOAD=refuse, REFUSE="rename", **RECOVER).stdout.splitlines()
-    if said[:1] != ["open 1"] or len(said) != 3 or not said[1].startswith("error ") or said[2] != "unrecoverable":
-        raise Broken(f"{said}")
-    if pathlib.Path(path).read_bytes() != DAMAGED or pathlib.Path(path + ".bak").read_bytes() != backup:
-        raise Broken("a file was written over")
+    for call in ("rename", "link"):
+        said = proofs.run("probe", path, LD_PRELOAD=refuse, REFUSE=call, **RECOVER).stdout.splitlines()
+        if said[:1] != ["open 1"] or len(said) != 3 or not said[1].startswith("error ") or said[2] != "unrecoverable":
+            raise Broken(f"{call}: {said}")
+        if pathlib.Path(path).read_bytes() != DAMAGED or pathlib.Path(path + ".bak").read_bytes() != backup:
+            raise Broken(f"{call}: a file was written over")
     if proofs.run("probe", path, **RECOVER).stdout != "open 1\nset\nrecovered\n":
         raise Broken("not recovered when it could be")
     kept = [name for name in os.listdir(folder) if ".corrupt-" in name]
