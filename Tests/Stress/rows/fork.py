@@ -35,6 +35,7 @@ def prove(proofs, folder):
         coalesced(proofs, f"{folder}/coalesced.{engine}")
         leaving(proofs, f"{folder}/leaving.{engine}")
         says(proofs, "setting: 10\nwaiting: 1 2 10 12 14 15 17 29\n", "signals", f"{folder}/signals.{engine}")
+        watch(proofs, f"{folder}/watched.{engine}")
         proofs.run("leave", path)
         if read_store(path).get("left") != 42:
             raise Broken(f"{engine}: nothing was written at exit")
@@ -43,6 +44,7 @@ def prove(proofs, folder):
         if read_store(path) != {"left": 42}:
             raise Broken(f"{engine}: {read_store(path)} after an exit in the middle of a transaction")
     says(proofs, "child before\nchild before child child's own\nparent 0 before inside\n", "fork-inside")
+    watch(proofs, f"{folder}/polled.plist", LD_PRELOAD=proofs.compiled("refuse.c"), REFUSE="inotify")
     return "both engines"
 
 
@@ -98,3 +100,10 @@ def says(proofs, expected, *command):
     result = proofs.run(*command)
     if result.stdout != expected or result.returncode:
         raise Broken(f"{command}: {result.stdout}{result.stderr}")
+
+
+def watch(proofs, path, **environment):
+    """Parent and child are woken for what the other sets, each by descriptors of its own."""
+    result = proofs.run("watch-forked", path, **environment)
+    if result.stdout != "child 0\n" or result.returncode:
+        raise Broken(f"{path}, watching: {result.stdout}{result.stderr}")

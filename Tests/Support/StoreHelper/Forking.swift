@@ -68,7 +68,17 @@ func leaveForked(_ file: String, second: String, third: String) throws {
         } catch {
             if error.code != .rolledBack { say("\(error)") }
         }
+        do {
+            _ = try other.beginTransaction(timeout: .milliseconds(20))
+            say("got its parent's lock")
+        } catch {
+            if error.code != (second.hasSuffix(".sqlite") ? .unavailable : .timedOut) { say("\(error)") }
+        }
         try store.set(list(2), forKey: "child")
+        let inherited = try descriptors(of: second)
+        if cs_fork() == 0 { _exit(0) }
+        wait(nil)
+        if try descriptors(of: second) != inherited { say("closed its parent's database") }
         exit(0)
     }
     let status = end(of: child)
@@ -196,4 +206,61 @@ func forkCoalesced(_ file: String) throws {
         _exit(0)
     }
     say("child \(end(of: child))")
+}
+
+/// Which of the process's descriptors are of the file, or of one whose name begins with its.
+func descriptors(of file: String) throws -> [Int32] {
+    var path = [CChar](repeating: 0, count: 4096)
+    return (0..<1024).filter { number in
+        let length = readlink("/proc/self/fd/\(number)", &path, path.count)
+        return length > 0 && String(decoding: path[..<length].map { UInt8(bitPattern: $0) }, as: UTF8.self).hasPrefix(file)
+    }
+}
+
+/// Forks with a watch: what the parent sets then wakes the child, and what the child sets the parent. Each is looked for
+/// when the other has taken its own wake-up already.
+func watchForked(_ file: String) throws {
+    let store = try openStore(file, .immediate)
+    let seen = Numbers()
+    let watch = try store.watch(.value(["number"])) { seen.latest = $0.new?.integer ?? -1 }
+    var (forward, back): ([Int32], [Int32]) = ([0, 0], [0, 0])
+    pipe(&forward)
+    pipe(&back)
+    let child = cs_fork()
+    var descriptor = pollfd(fd: try store.watchDescriptor(), events: Int16(POLLIN), revents: 0)
+    func see(_ number: Int64) throws {
+        while seen.latest != number {
+            if poll(&descriptor, 1, 10_000) != 1 {
+                say("\(child == 0 ? "child" : "parent") was not woken for \(number)")
+                exit(1)
+            }
+            _ = try store.pump()
+        }
+        // Whatever else there is to wake for; a timer goes on.
+        for _ in 0..<10 where poll(&descriptor, 1, 0) == 1 { _ = try store.pump() }
+    }
+    var byte: UInt8 = 0
+    if child == 0 {
+        _ = try store.pump()
+        write(back[1], &byte, 1)
+        read(forward[0], &byte, 1)
+        try see(1)
+        try store.set(list(2), forKey: "number")
+        try see(2)
+        exit(0)
+    }
+    read(back[0], &byte, 1)
+    try store.set(list(1), forKey: "number")
+    try see(1)
+    write(forward[1], &byte, 1)
+    var status: Int32 = 0
+    waitpid(child, &status, 0)
+    try see(2)
+    say("child \(status)")
+    watch.cancel()
+}
+
+/// Noted on the thread that pumps.
+final class Numbers: @unchecked Sendable {
+    var latest: Int64 = 0
 }

@@ -356,6 +356,7 @@ do {
     case "leave-writing": try leaveWriting(file)
     case "signals": try signals(file)
     case "leave-forked": try leaveForked(file, second: argument(3), third: argument(4))
+    case "watch-forked": try watchForked(file)
     case "drive": try drive(file, argument(3) == "immediate" ? .immediate : .manual)
     case "crowd": try Crowd(file, arguments[3], peers: Array(arguments[4...])).run()
     case "allocations": try allocations(file, keys: Int(argument(3)) ?? 0)

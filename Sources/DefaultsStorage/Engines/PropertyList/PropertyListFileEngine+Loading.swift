@@ -22,7 +22,7 @@ extension PropertyListFileEngine {
         }
         switch try settledReading(folder.fileName, until: deadline) {
         case .none:
-            let isNew = !hasLoaded || stamp != nil
+            let isNew = stamp != nil
             found = nil
             hasLoaded = true
             stamp = nil

@@ -9,6 +9,8 @@ final class SQLiteConnection: @unchecked Sendable {
     private let sqlite: csqlite_functions
     private var database: OpaquePointer?
     let path: String
+    /// What it was told that its commits wait for; nil for nothing yet.
+    var synchronization: DefaultsStore.Options.Synchronization?
 
     /// - Parameter isReadOnly: whether nothing is made or written.
     init(_ path: String, isReadOnly: Bool) throws(DefaultsError) {
@@ -117,6 +119,10 @@ final class SQLiteConnection: @unchecked Sendable {
 
     func integer(_ statement: OpaquePointer, _ column: Int32) -> Int64 { sqlite.column_int64(statement, column) }
 
+    func isNull(_ statement: OpaquePointer, _ column: Int32) -> Bool {
+        sqlite.column_type(statement, column) == SQLITE_NULL
+    }
+
     /// The text of a column, lent until the next step.
     func text(_ statement: OpaquePointer, _ column: Int32) -> UnsafeRawBufferPointer {
         let start = sqlite.column_text(statement, column)
@@ -137,7 +143,7 @@ final class SQLiteConnection: @unchecked Sendable {
     func value(
         _ statement: OpaquePointer, _ column: Int32, _ limits: PropertyListLimits
     ) throws(DefaultsError) -> PropertyList? {
-        if sqlite.column_type(statement, column) == SQLITE_NULL { return nil }
+        if isNull(statement, column) { return nil }
         let bytes = blob(statement, column)
         let file = path
         return try DefaultsError.translating(file: file) { () throws(PropertyListError) in

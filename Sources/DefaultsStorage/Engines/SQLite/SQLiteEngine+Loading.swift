@@ -14,9 +14,7 @@ extension SQLiteEngine {
                 unreadable = nil
                 return .unchanged
             }
-            let state = try patiently(until: deadline) { () throws(DefaultsError) in
-                try consistently(connection) { () throws(DefaultsError) in try load(connection) }
-            }
+            let state = try patiently(until: deadline) { () throws(DefaultsError) in try load(connection) }
             dataVersion = version
             connection.isTrusted = true
             unreadable = nil
@@ -33,29 +31,15 @@ extension SQLiteEngine {
         unreadable = error
     }
 
-    /// Runs several queries on one state of the database.
-    func consistently<Result>(
-        _ connection: SQLiteConnection, _ body: () throws(DefaultsError) -> Result
-    ) throws(DefaultsError) -> Result {
-        if isInTransaction { return try body() }
-        try connection.execute("BEGIN")
-        defer { try? connection.execute("COMMIT") }
-        return try body()
-    }
-
+    /// All that is stored, or what was written since the last time: by one query, and so from one state of the database.
     func load(_ connection: SQLiteConnection) throws(DefaultsError) -> EngineState {
         let isFirst = revision < 0
-        let query =
-            isFirst
-            ? "SELECT key, value FROM defaults WHERE value IS NOT NULL ORDER BY key"
-            : "SELECT key, value, revision FROM defaults WHERE revision > \(revision)"
-        let statement = try connection.prepare(query)
+        let statement = try connection.prepare(
+            "SELECT key, value, revision FROM defaults " + (isFirst ? "ORDER BY key" : "WHERE revision > \(revision)"))
         defer { connection.finalize(statement) }
         if isFirst {
             try checkSize(connection)
-            let list = try whole(connection, statement)
-            revision = try connection.integer("SELECT coalesce(max(revision), 0) FROM defaults")
-            return .replaced(list)
+            return .replaced(try whole(connection, statement))
         }
         var newest = revision
         var changes: [(key: String, value: PropertyList?)] = []
@@ -81,8 +65,11 @@ extension SQLiteEngine {
     ) throws(DefaultsError) -> PropertyList {
         let file = folder.path
         var builder = PropertyListBuilder(limits: .store)
+        var newest: Int64 = 0
         try DefaultsError.translating(file: file) { () throws(PropertyListError) in try builder.beginDictionary() }
         try connection.run(statement) { () throws(DefaultsError) in
+            newest = max(newest, connection.integer(statement, 2))
+            if connection.isNull(statement, 1) { return }
             let key = connection.text(statement, 0)
             let value = connection.blob(statement, 1)
             do throws(PropertyListError) {
@@ -92,9 +79,11 @@ extension SQLiteEngine {
                 throw DefaultsError(error, file: file)
             }
         }
-        return try DefaultsError.translating(file: file) { () throws(PropertyListError) in
+        let list = try DefaultsError.translating(file: file) { () throws(PropertyListError) in
             try builder.end()
             return try builder.finish()
         }
+        revision = newest
+        return list
     }
 }

@@ -29,8 +29,8 @@ final class SQLiteEngine: StorageEngine, @unchecked Sendable {
     private var hasToldOfGroup = false
     private var statements: [Statement: OpaquePointer] = [:]
     var synchronization = DefaultsStore.Options.Synchronization.full
-    /// What the connection was told; nil for nothing yet.
-    private var appliedSynchronization: DefaultsStore.Options.Synchronization?
+    /// Whether the connection is a parent process's.
+    private var isInherited = false
 
     init(
         _ folder: StoreFolder, format: PropertyListFormat, isReadOnly: Bool, limits: StoreLimits
@@ -56,11 +56,11 @@ final class SQLiteEngine: StorageEngine, @unchecked Sendable {
     deinit { try? close() }
 
     func close() throws(DefaultsError) {
+        guard !isInherited else { return }
         for statement in statements.values { connection?.finalize(statement) }
         statements = [:]
         connection?.close()
         connection = nil
-        appliedSynchronization = nil
     }
 
     /// Closes the connection: a child must not inherit one, since SQLite would take the parent's locks for its own.
@@ -74,13 +74,13 @@ final class SQLiteEngine: StorageEngine, @unchecked Sendable {
     func resetAfterFork() {
         if connection != nil {
             // Forked in the middle of a transaction: nothing that the child did with the database would be safe. The
-            // connection is kept, unused, since closing it would let go of the parent's locks.
+            // connection is kept, unused, since closing it would undo in the shared memory what the parent does.
+            isInherited = true
             refusal = DefaultsError(
                 .unavailable, "The process was forked in the middle of a transaction", file: folder.path)
             isInTransaction = false
             return
         }
-        dataVersion = -1
         revision = -1
     }
 
@@ -136,8 +136,7 @@ final class SQLiteEngine: StorageEngine, @unchecked Sendable {
     private static let applicationID: Int64 = 0x4B56_5354
 
     private func prepare(_ connection: SQLiteConnection) throws(DefaultsError) {
-        // Looked at in one transaction: another process may be making the table just now.
-        let isMade = try consistently(connection) { () throws(DefaultsError) in try hasOurTable(connection) }
+        let isMade = try hasOurTable(connection)
         guard try connection.text("PRAGMA journal_mode=WAL") == "wal" else {
             throw DefaultsError(.unavailable, "SQLite cannot write ahead here", file: folder.path)
         }
@@ -156,6 +155,9 @@ final class SQLiteEngine: StorageEngine, @unchecked Sendable {
 
     /// Whether the database is one of ours; false for a new one, an error for another program's.
     private func hasOurTable(_ connection: SQLiteConnection) throws(DefaultsError) -> Bool {
+        // In one transaction: another process may be making the table just now.
+        try connection.execute("BEGIN")
+        defer { try? connection.execute("COMMIT") }
         let application = try connection.integer("PRAGMA application_id")
         let tables = try connection.integer("SELECT count(*) FROM sqlite_master")
         guard application == Self.applicationID || (application == 0 && tables == 0) else {
@@ -194,9 +196,9 @@ final class SQLiteEngine: StorageEngine, @unchecked Sendable {
 
     /// Tells the connection what its commits wait for, which it has to know before they begin.
     private func synchronize(_ connection: SQLiteConnection) throws(DefaultsError) {
-        guard appliedSynchronization != synchronization else { return }
+        guard connection.synchronization != synchronization else { return }
         try connection.execute("PRAGMA synchronous=\(synchronization == .full ? "FULL" : "NORMAL")")
-        appliedSynchronization = synchronization
+        connection.synchronization = synchronization
     }
 
     func unlock() {
