@@ -5,6 +5,7 @@
  *   REFUSE=inotify   inotify_init1 fails with EMFILE
  *   REFUSE=rename    renameat fails with EIO
  *   REFUSE=link      linkat fails with EPERM, as where there are no hard links
+ *   REFUSE=haste     fsync and fdatasync take a tenth of a second longer
  *   REFUSE=sqlite    dlopen does not find libsqlite3
  *   REFUSE=statfs    fstatfs says that the file system's type is REFUSE_TYPE
  */
@@ -48,6 +49,14 @@ int linkat(int old_folder, const char *old, int new_folder, const char *new,
   errno = EPERM;
   return -1;
 }
+
+static int synchronize(int file, long call) {
+  if (refuses("haste")) usleep(100000);
+  return (int)syscall(call, file);
+}
+
+int fsync(int file) { return synchronize(file, SYS_fsync); }
+int fdatasync(int file) { return synchronize(file, SYS_fdatasync); }
 
 int fstatfs(int descriptor, struct statfs *information) {
   int status = (int)syscall(SYS_fstatfs, descriptor, information);

@@ -35,7 +35,7 @@ def prove(proofs, folder):
         coalesced(proofs, f"{folder}/coalesced.{engine}")
         leaving(proofs, f"{folder}/leaving.{engine}")
         says(proofs, "setting: 10\nwaiting: 1 2 10 12 14 15 17 29\n", "signals", f"{folder}/signals.{engine}")
-        watch(proofs, f"{folder}/watched.{engine}")
+        watch(proofs, f"{folder}/woken.{engine}")
         proofs.run("leave", path)
         if read_store(path).get("left") != 42:
             raise Broken(f"{engine}: nothing was written at exit")

@@ -217,8 +217,8 @@ func descriptors(of file: String) throws -> [Int32] {
     }
 }
 
-/// Forks with a watch: what the parent sets then wakes the child, and what the child sets the parent. Each is looked for
-/// when the other has taken its own wake-up already.
+/// Forks with a watch: each process is woken for what the other sets, also when that one has taken its own wake-up
+/// before, and the child for what was set before it looked for the first time.
 func watchForked(_ file: String) throws {
     let store = try openStore(file, .immediate)
     let seen = Numbers()
@@ -228,8 +228,14 @@ func watchForked(_ file: String) throws {
     pipe(&back)
     let child = cs_fork()
     var descriptor = pollfd(fd: try store.watchDescriptor(), events: Int16(POLLIN), revents: 0)
+    var byte: UInt8 = 0
+    // A process that waits for one that has ended reads nothing.
+    close(child == 0 ? forward[1] : back[1])
+    func pass() { write(child == 0 ? back[1] : forward[1], &byte, 1) }
+    func takeTurn() { if read(child == 0 ? forward[0] : back[0], &byte, 1) != 1 { exit(1) } }
+    func set(_ number: Int) throws { try store.set(list(number), forKey: "number") }
     func see(_ number: Int64) throws {
-        while seen.latest != number {
+        while seen.latest < number {
             if poll(&descriptor, 1, 10_000) != 1 {
                 say("\(child == 0 ? "child" : "parent") was not woken for \(number)")
                 exit(1)
@@ -239,23 +245,32 @@ func watchForked(_ file: String) throws {
         // Whatever else there is to wake for; a timer goes on.
         for _ in 0..<10 where poll(&descriptor, 1, 0) == 1 { _ = try store.pump() }
     }
-    var byte: UInt8 = 0
     if child == 0 {
-        _ = try store.pump()
-        write(back[1], &byte, 1)
-        read(forward[0], &byte, 1)
+        takeTurn()
         try see(1)
-        try store.set(list(2), forKey: "number")
+        pass()
+        try set(2)
+        pass()
+        takeTurn()
         try see(2)
+        takeTurn()
+        try see(3)
+        pass()
         exit(0)
     }
-    read(back[0], &byte, 1)
-    try store.set(list(1), forKey: "number")
+    try set(1)
+    pass()
+    takeTurn()
     try see(1)
-    write(forward[1], &byte, 1)
+    takeTurn()
+    try see(2)
+    pass()
+    try set(3)
+    pass()
+    takeTurn()
+    try see(3)
     var status: Int32 = 0
     waitpid(child, &status, 0)
-    try see(2)
     say("child \(status)")
     watch.cancel()
 }

@@ -220,7 +220,15 @@ final class SQLiteEngine: StorageEngine, @unchecked Sendable {
         try connection.run(try prepared(.commit, connection))
         isInTransaction = false
         revision = next
+        wakeOthers()
         return .settled
+    }
+
+    /// Tells who watches the folder. What wrote the journal told them too early: until that was on disk there was nothing
+    /// to see, and then it is shown in memory, of which they are told nothing. Not the database itself, since to close
+    /// it would let go of its locks.
+    private func wakeOthers() {
+        _ = try? folder.openFile(folder.fileName + "-wal", O_WRONLY)?.close()
     }
 
     /// The statements of each commit.
