@@ -21,7 +21,9 @@ class Store:
     program = ".build/debug/kvcodablePackageTests.xctest"
     # Not those that mount or need root, and so could leave something behind, nor those that count memory.
     rows = ("fork", "meanwhile", "quarantine", "database", "network", "hostile", "power", "codes", "updates", "opening",
-            "watch", "polling", "kill", "faults", "unsaved")
+            "watch", "polling", "kill", "faults", "unsaved", "limits")
+    # C programs that measure time or memory.
+    measuring = {"growth", "invalid", "limits"}
     timed = {"EventTests", "DurabilityTests", "WatchTests", "ThreadTests", "watch", "polling", "updates", "opening",
              "faults"}
 
@@ -29,7 +31,6 @@ class Store:
         text = (tree / "Package.swift").read_text()
         for name in ("PropertyLists", "KeyValueCoding", "KeyValueCoder", "CodableTypes"):
             text = re.sub(r'\n        tests\("%s"[^\n]*' % name, "", text)
-        text = re.sub(r"\n        \.testTarget\(\n            name: \"StoryTests\".*?\),(?=\n    \])", "", text, flags=re.S)
         text = text.replace("    .treatAllWarnings(as: .error),\n", "")
         write(tree / "Package.swift", text)
         write(tree / "Sources/CSystem/mutants.c", clang.RUNTIME.replace('__attribute__((visibility("hidden"))) ', ""))
@@ -54,6 +55,20 @@ class Store:
                        stdout=subprocess.DEVNULL)
         subprocess.run(["cc", "-shared", "-fPIC", "-O1", "-o", ".build/interpose.so", "Tests/Support/interpose.c",
                         "-ldl"], cwd=tree, check=True)
+        # The library and the Lua module, for the tests in C and Lua.
+        subprocess.run(["nice", "swift", "build", "--product", "kvcodable"], cwd=tree, check=True,
+                       stdout=subprocess.DEVNULL)
+        (tree / "build").mkdir(exist_ok=True)
+        shutil.copy2(tree / ".build/debug/libkvcodable.so", tree / "build/libkvcodable.so")
+        link(tree / "build/libkvcodable.so.1", "libkvcodable.so")
+        link_module(tree, ["-std=c11", "-D_POSIX_C_SOURCE=200809L", "-O1", "-fPIC", "-fvisibility=hidden", "-Iinclude",
+                           "-I/usr/include/lua5.4"], "")
+        programs = [f"{tree}/build/c-tests/{name}" for name in self.c_programs(tree)]
+        subprocess.run(["make", "-s", "-C", "Tests/C", *programs], cwd=tree, check=True)
+
+    def c_programs(self, tree):
+        names = {path.stem for path in (tree / "Tests/C").glob("*.c")} - self.measuring
+        return sorted(name for name in names if not name.startswith("lua_"))
 
     def suites(self, tree):
         names = []
@@ -63,6 +78,11 @@ class Store:
                                rf"DefaultsStorageTests\.{name}/"], name in self.timed) for name in names]
         result.append(Suite("KVCodableTests", [self.program, "--testing-library", "swift-testing", "--filter",
                                                r"KVCodableTests\."]))
+        result.append(Suite("StoryTests", [self.program, "--testing-library", "swift-testing", "--filter",
+                                           r"StoryTests\."]))
+        result += [Suite(f"C {name}", [f"build/c-tests/{name}"], name in ("threads", "races"))
+                   for name in self.c_programs(tree)]
+        result += specs(tree)
         for row in self.rows:
             result.append(Suite(row, ["python3", "Tests/Stress/store.py", "--interposer", ".build/interpose.so",
                                       "--seed", "1", row], row in self.timed))
@@ -97,21 +117,31 @@ class Lua:
         return (found or None), log
 
     def build(self, tree):
-        subprocess.run(["sh", "-c", f"gcc {' '.join(self.flags)} -shared -o build/kvcodable.so lua/src/*.c lua/mutants.c "
-                        "-Lbuild -lkvcodable -Wl,-soname,libkvcodable_lua.so.1 -Wl,-z,nodelete -Wl,-rpath,'$ORIGIN'"],
-                       cwd=tree, check=True)
-        for name in ("libkvcodable_lua.so.1", "libkvcodable_lua.so"):
-            link(tree / "build" / name, "kvcodable.so")
+        link_module(tree, self.flags, "lua/mutants.c")
         programs = [f"{tree}/build/c-tests/{path.stem}" for path in sorted((tree / "Tests/C").glob("lua_*.c"))]
         subprocess.run(["make", "-s", "-C", "Tests/C", *programs], cwd=tree, check=True)
 
     def suites(self, tree):
-        busted = ["busted", "--lua=/usr/bin/lua5.4", "--cpath=build/?.so", "-o", "plainTerminal"]
-        result = [Suite(path.stem, [*busted, f"lua/spec/{path.name}"], path.stem == "watch_spec")
-                  for path in sorted((tree / "lua/spec").glob("*_spec.lua")) if not path.stem.startswith("zz")]
+        result = specs(tree)
         result += [Suite(path.stem, [f"build/c-tests/{path.stem}"]) for path in sorted((tree / "Tests/C").glob("lua_*.c"))]
-        result.append(Suite("all specs", [*busted, "lua/spec"], True))
+        result.append(Suite("all specs", [*BUSTED, "lua/spec"], True))
         return result
+
+
+BUSTED = ["busted", "--lua=/usr/bin/lua5.4", "--cpath=build/?.so", "-o", "plainTerminal"]
+
+
+def specs(tree):
+    return [Suite(path.stem, [*BUSTED, f"lua/spec/{path.name}"], path.stem == "watch_spec")
+            for path in sorted((tree / "lua/spec").glob("*_spec.lua")) if not path.stem.startswith("zz")]
+
+
+def link_module(tree, flags, more):
+    subprocess.run(["sh", "-c", f"gcc {' '.join(flags)} -shared -o build/kvcodable.so lua/src/*.c {more} "
+                    "-Lbuild -lkvcodable -Wl,-soname,libkvcodable_lua.so.1 -Wl,-z,nodelete -Wl,-rpath,'$ORIGIN'"],
+                   cwd=tree, check=True)
+    for name in ("libkvcodable_lua.so.1", "libkvcodable_lua.so"):
+        link(tree / "build" / name, "kvcodable.so")
 
 
 PARTS = {"store": Store(), "lua": Lua()}
