@@ -58,7 +58,7 @@ let package = Package(
             path: "Tests/Support/StoreHelper", swiftSettings: strict),
         .executableTarget(
             name: "UserDefaultsHelper", path: "Tests/Support/UserDefaultsHelper", swiftSettings: strict),
-        tests("DefaultsStorage", ["PropertyLists", "StoreHelper", "UserDefaultsHelper"]),
+        tests("DefaultsStorage", ["CSQLite", "PropertyLists", "StoreHelper", "UserDefaultsHelper"]),
         tests("KVCodable", ["PropertyLists", "DefaultsStorage", "CodableTypes"]),
         .testTarget(
             name: "StoryTests", dependencies: ["KVCodable", "KeyValueCoder", "KeyValueCoding", "PropertyLists"],

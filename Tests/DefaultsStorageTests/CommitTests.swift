@@ -9,21 +9,9 @@ import Testing
 
     init() throws { folder = try TemporaryFolder() }
 
-    private var file: String { folder.file("a.plist") }
-
-    private func open(_ durability: DefaultsDurability) throws -> DefaultsStore {
-        try DefaultsStore.open(path: file, options: options { $0.durability = durability })
-    }
-
-    /// What another program finds; nil for no file.
-    private func stored() throws -> PropertyList? {
-        guard let data = FileManager.default.contents(atPath: file) else { return nil }
-        return try PropertyList.parse([UInt8](data)).list
-    }
-
     @Test("whatever comes of a commit, nobody else is locked out by it")
     func unlocks() throws {
-        let store = try open(.manual)
+        let store = try folder.open(.manual)
         try store.set(list(1), at: ["a"])
         try store.sync()
         #expect(folder.isUnlocked("a.plist"))
@@ -34,20 +22,20 @@ import Testing
         transaction.rollback()
         #expect(folder.isUnlocked("a.plist"))
         try store.set(list(3), at: ["a"])
-        unlink(file)
-        mkdir(file, 0o700)
-        let expected = DefaultsError(.io, "Expected a file, found something else", file: file)
+        unlink(folder.file)
+        mkdir(folder.file, 0o700)
+        let expected = DefaultsError(.io, "Expected a file, found something else", file: folder.file)
         #expect(throws: expected) { try store.sync() }
         #expect(throws: expected) { try store.beginTransaction() }
         #expect(folder.isUnlocked("a.plist"))
-        rmdir(file)
+        rmdir(folder.file)
         try store.sync()
-        #expect(try stored() == list(["a": 3]))
+        #expect(try folder.stored() == list(["a": 3]))
     }
 
     @Test("a flush that cannot begin keeps what was set, and what is set after it")
     func fails() throws {
-        let store = try open(.manual)
+        let store = try folder.open(.manual)
         try store.set(list(["x": 1]), at: ["a"])
         try store.sync()
         try store.set(list(2), at: ["a", "x"])
@@ -59,80 +47,64 @@ import Testing
         #expect(try store.value(at: ["a"]) == list(["x": 2, "y": 3]))
         rmdir(folder.file(".a.plist.lock"))
         try store.sync()
-        #expect(try stored() == list(["a": ["x": 2, "y": 3]]))
+        #expect(try folder.stored() == list(["a": ["x": 2, "y": 3]]))
     }
 
     @Test(
         "what another thread sets while a transaction is open is written without another call",
         .timeLimit(.minutes(1)), arguments: [true, false])
     func meanwhile(isCommitted: Bool) throws {
-        let store = try open(.coalesced)
+        let store = try folder.open(.coalesced)
         try store.set(list(0), at: ["before"])
         try store.sync()
         let transaction = try store.beginTransaction()
         try transaction.set(list(1), at: ["inside"])
-        let done = DispatchSemaphore(value: 0)
-        Thread.detachNewThread {
-            try? store.set(PropertyList(any: 2), at: ["meanwhile"])
-            done.signal()
-        }
-        done.wait()
+        try onAnotherThread { try store.set(list(2), at: ["meanwhile"]) }
         if isCommitted { try transaction.commit() } else { transaction.rollback() }
         var expected: [String: Any] = ["before": 0, "meanwhile": 2]
         if isCommitted { expected["inside"] = 1 }
         let whole = try list(expected)
-        while try stored() != whole { usleep(5_000) }
+        while try folder.stored() != whole { usleep(5_000) }
         #expect(try store.snapshot() == whole)
     }
 
     @Test("takes the rules of the format that another program has given the file")
     func format() throws {
-        let store = try open(.manual)
+        let store = try folder.open(.manual)
         try store.set(list(1), at: ["a"])
         try store.sync()
         let expected = DefaultsError(
             .invalidValue, "XML cannot hold a control character in a string; a binary store can", at: ["b"])
         #expect(throws: expected) { try store.set(list("\u{1}"), at: ["b"]) }
-        try Data(list(["a": 1]).serialized(as: .binary)).write(to: URL(fileURLWithPath: file))
+        try folder.write(["a": 1], as: .binary)
         try store.refresh()
         try store.set(list("\u{1}"), at: ["b"])
         try store.sync()
-        #expect(try stored() == list(["a": 1, "b": "\u{1}"]))
-        try Data(list(["a": 2]).serialized(as: .xml)).write(to: URL(fileURLWithPath: file))
+        #expect(try folder.stored() == list(["a": 1, "b": "\u{1}"]))
+        try folder.write(["a": 2])
         try store.refresh()
         #expect(throws: expected) { try store.set(list("\u{1}"), at: ["b"]) }
     }
 
     @Test("a transaction that ends leaves the store to other threads and to itself")
     func gates() throws {
-        let store = try open(.manual)
+        let store = try folder.open(.manual)
         for commits in [true, false] {
             let transaction = try store.beginTransaction()
             try transaction.set(list(1), at: ["a"])
             if commits { try transaction.commit() } else { transaction.rollback() }
-            let result = Box<DefaultsError?>(nil)
-            let done = DispatchSemaphore(value: 0)
-            Thread.detachNewThread {
-                do throws(DefaultsError) {
-                    try store.beginTransaction(timeout: .seconds(5)).commit()
-                } catch {
-                    result.change { $0 = error }
-                }
-                done.signal()
-            }
-            done.wait()
-            #expect(result.value == nil)
+            try onAnotherThread { try store.beginTransaction(timeout: .seconds(5)).commit() }
         }
         try store.sync()
-        #expect(try stored() == list(["a": 1]))
+        #expect(try folder.stored() == list(["a": 1]))
     }
 
     @Test("each kind of change is written without another call", .timeLimit(.minutes(1)))
     func coalesces() throws {
-        let store = try open(.coalesced)
+        let store = try folder.open(.coalesced)
         func waitUntilStored(_ content: Any) throws {
             let whole = try list(content)
-            while try stored() != whole { usleep(5_000) }
+            while try folder.stored() != whole { usleep(5_000) }
         }
         try store.set(list(["x": 1, "y": 1]), at: ["a"])
         try waitUntilStored(["a": ["x": 1, "y": 1]])
@@ -150,8 +122,8 @@ import Testing
 
     @Test("a closed handle says so of every place", arguments: [["a"], ["a", "b"], []] as [PropertyListPath])
     func closed(path: PropertyListPath) throws {
-        let store = try open(.manual)
-        let other = try open(.manual)
+        let store = try folder.open(.manual)
+        let other = try folder.open(.manual)
         try other.set(list(["b": 1]), at: ["a"])
         try store.close()
         let expected = DefaultsError(.closed, "The store was closed")
@@ -159,5 +131,122 @@ import Testing
         #expect(throws: expected) { try store.set(list(["b": 1]), at: path) }
         #expect(throws: expected) { try store.remove(at: path) }
         try other.close()
+    }
+
+    @Test("a transaction that cannot be written says so; nothing of it has happened, and what waited is kept")
+    func failsInTransaction() throws {
+        let store = try folder.open(.manual)
+        try store.set(list(1), at: ["before"])
+        let transaction = try store.beginTransaction()
+        try transaction.set(list(1), at: ["inside"])
+        mkdir(folder.file, 0o700)
+        let expected = DefaultsError(.io, "Expected a file, found something else", file: folder.file)
+        #expect(throws: expected) { try transaction.commit() }
+        #expect(folder.isUnlocked("a.plist"))
+        #expect(try store.snapshot() == list(["before": 1]))
+        rmdir(folder.file)
+        try store.sync()
+        #expect(try folder.stored() == list(["before": 1]))
+    }
+
+    @Test("who looks while another thread has a transaction waits no longer than it was told, and does not end it")
+    func looksMeanwhile() throws {
+        let store = try DefaultsStore.open(
+            path: folder.file,
+            options: options {
+                $0.durability = .manual
+                $0.timeout = .milliseconds(20)
+            })
+        let transaction = try store.beginTransaction()
+        try transaction.set(list(1), at: ["a"])
+        let expected = DefaultsError(.timedOut, "Another thread kept the store locked", file: folder.file)
+        for _ in 0..<2 { #expect(throws: expected) { try onAnotherThread { try store.refresh() } } }
+        #expect(throws: expected) { try onAnotherThread { _ = try store.beginTransaction() } }
+        try transaction.commit()
+        #expect(try folder.stored() == list(["a": 1]))
+    }
+
+    @Test("whoever read before a change, or while its transaction was open, has read what is old")
+    func generations() throws {
+        let store = try folder.open(.manual)
+        func expectConflict(since generation: UInt64) {
+            let error = #expect(throws: DefaultsError.self) {
+                try store.set(list(9), at: ["a"], ifGeneration: generation)
+            }
+            #expect(error?.code == .conflict)
+        }
+        var generation = store.generation
+        try store.set(list(1), forKey: "a")
+        expectConflict(since: generation)
+        generation = store.generation
+        try store.set(list(1), at: ["b", "c"])
+        expectConflict(since: generation)
+        generation = store.generation
+        #expect(try store.remove(at: ["b"]))
+        expectConflict(since: generation)
+        let transaction = try store.beginTransaction()
+        try transaction.set(list(2), at: ["a"])
+        generation = store.generation
+        try transaction.commit()
+        expectConflict(since: generation)
+        #expect(try store.snapshot() == list(["a": 2]))
+    }
+
+    @Test(
+        "with immediate durability what another thread sets waits for the end of a transaction, and is written then",
+        .timeLimit(.minutes(1)), arguments: [true, false])
+    func waitsForTransaction(isCommitted: Bool) throws {
+        let store = try DefaultsStore.open(
+            path: folder.file,
+            options: options {
+                $0.durability = .immediate
+                $0.timeout = .seconds(600)
+            })
+        let transaction = try store.beginTransaction()
+        try transaction.set(list(1), at: ["inside"])
+        let done = DispatchSemaphore(value: 0)
+        Thread.detachNewThread {
+            try? store.set(list(1), at: ["meanwhile"])
+            done.signal()
+        }
+        // The transaction does not see what was set since it began.
+        try onAnotherThread { while try store.value(at: ["meanwhile"]) == nil { usleep(1_000) } }
+        if isCommitted { try transaction.commit() } else { transaction.rollback() }
+        done.wait()
+        #expect(try folder.stored() == list(isCommitted ? ["inside": 1, "meanwhile": 1] : ["meanwhile": 1]))
+    }
+
+    @Test("a flush that failed is tried again without another call", .timeLimit(.minutes(1)))
+    func triesAgain() throws {
+        let store = try folder.open(.coalesced)
+        let hasFailed = Box(false)
+        let watch = try store.watchEvents { if case .flushFailed = $0 { hasFailed.change { $0 = true } } }
+        // A folder in the place of the lock.
+        mkdir(folder.file(".a.plist.lock"), 0o700)
+        try store.set(list(1), at: ["a"])
+        while !hasFailed.value {
+            _ = try store.pump()
+            usleep(5_000)
+        }
+        rmdir(folder.file(".a.plist.lock"))
+        // Nothing else has it written: the file would be there once the store is closed, or the program ends.
+        while try folder.stored() == nil { usleep(5_000) }
+        #expect(try folder.stored() == list(["a": 1]))
+        watch.cancel()
+    }
+
+    @Test("a transaction reads inside what waits for its flush, as far down as that was changed")
+    func readsAside() throws {
+        let store = try folder.open(.manual)
+        try store.set(list(["x": ["y": ["z": 1, "old": [1, 2]]]]), at: ["a"])
+        try store.sync()
+        try store.set(list(2), at: ["a", "x", "y", "z"])
+        let transaction = try store.beginTransaction()
+        #expect(try transaction.value(at: ["a", "x", "y", "z"])?.integer == 2)
+        #expect(try transaction.value(at: ["a", "x", "y", "old", 1])?.integer == 2)
+        #expect(try transaction.value(at: ["a", "x", "y"]) == list(["z": 2, "old": [1, 2]]))
+        #expect(try transaction.value(at: ["a", "x", "none", "z"]) == nil)
+        #expect(try transaction.value(at: ["a", "x", "y", "z", "none"]) == nil)
+        transaction.rollback()
     }
 }

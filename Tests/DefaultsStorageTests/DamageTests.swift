@@ -123,6 +123,20 @@ private final class Events {
         #expect(try parsed("a.plist") == list(["a": 10, "b": 2, "c": ["d": 3], "theirs": true]))
     }
 
+    @Test("a file that is damaged in the middle of a transaction is what its commit tells")
+    func inTransaction() throws {
+        let store = try open()
+        try store.set(list(1), at: ["a"])
+        try store.sync()
+        try store.set(list(2), at: ["b"])
+        let transaction = try store.beginTransaction()
+        try transaction.set(list(3), at: ["c"])
+        try damage()
+        #expect(throws: corrupt) { try transaction.commit() }
+        #expect(try store.snapshot() == list(["a": 1, "b": 2]))
+        #expect(try folder.text(of: "a.plist") == typo)
+    }
+
     @Test("with immediate durability a change says that the file is damaged")
     func immediate() throws {
         let store = try open(.immediate)
@@ -388,6 +402,37 @@ private final class Events {
         }
         let store = try open(.manual, .recover)
         #expect(try store.snapshot() == list(["a": "new"]))
+    }
+
+    @Test("a damaged file that cannot be put aside stays where it is, and nothing is set any more")
+    func unrecoverable() throws {
+        // With what is put behind it, more than a name may have.
+        let name = String(repeating: "a", count: 226) + ".plist"
+        let store = try DefaultsStore.open(
+            path: folder.file(name),
+            options: options {
+                $0.durability = .manual
+                $0.onCorruption = .recover
+            })
+        try store.set(list(["x": 1]), at: ["a"])
+        try store.sync()
+        let events = try Events(of: store)
+        try folder.write(typo, to: name)
+        try folder.age(name)
+        try store.refresh()
+        guard case .unrecoverable(let expected)? = try events.pumped().first else {
+            Issue.record("not told")
+            return
+        }
+        #expect(expected.code == .readOnly && expected.errno == ENAMETOOLONG)
+        #expect(throws: expected) { try store.set(list(2), at: ["a"]) }
+        #expect(throws: expected) { try store.set(list(2), at: ["a", "x"]) }
+        #expect(throws: expected) { try store.remove(at: ["a"]) }
+        #expect(throws: expected) { try store.remove(at: ["a", "x"]) }
+        #expect(throws: expected) { try store.beginTransaction() }
+        try store.sync()
+        #expect(try store.snapshot() == list(["a": ["x": 1]]))
+        #expect(try folder.text(of: name) == typo)
     }
 
     @Test("once one handle recovers, the others of the process do")

@@ -9,16 +9,9 @@ import Testing
 
     init() throws { folder = try TemporaryFolder() }
 
-    private var file: String { folder.file("a.plist") }
-
     private func open(_ content: Any) throws -> DefaultsStore {
-        try write(content)
-        return try DefaultsStore.open(path: file, options: options { $0.durability = .manual })
-    }
-
-    /// As another program does.
-    private func write(_ content: Any) throws {
-        try Data(list(content).serialized(as: .xml)).write(to: URL(fileURLWithPath: file))
+        try folder.write(content)
+        return try folder.open(.manual)
     }
 
     @Test("what a transaction that came to nothing lay over is made again before what was set meanwhile")
@@ -27,15 +20,12 @@ import Testing
         try store.set(list(10), at: ["a", "list", 0])
         #expect(try store.remove(at: ["a", "list", 1]))
         let transaction = try store.beginTransaction()
-        let done = DispatchSemaphore(value: 0)
-        Thread.detachNewThread {
-            _ = try? store.remove(at: ["a", "list", 0])
-            try? store.set(PropertyList(any: 30), at: ["a", "list", 1])
-            done.signal()
+        try onAnotherThread {
+            _ = try store.remove(at: ["a", "list", 0])
+            try store.set(list(30), at: ["a", "list", 1])
         }
-        done.wait()
         transaction.rollback()
-        try write(["a": ["list": [1, 2, 3], "theirs": 1]])
+        try folder.write(["a": ["list": [1, 2, 3], "theirs": 1]])
         try store.sync()
         #expect(try store.snapshot() == list(["a": ["list": [3, 30], "theirs": 1]]))
     }
@@ -52,7 +42,7 @@ import Testing
             }
             if number % 3 == 0 { #expect(try store.remove(at: ["a", "map", "y"])) }
         }
-        try write(["a": ["list": Array(100..<110), "map": ["x": -1, "theirs": 1]]])
+        try folder.write(["a": ["list": Array(100..<110), "map": ["x": -1, "theirs": 1]]])
         try store.sync()
         let expected: [String: Any] = [
             "list": [-200, -400] + Array(105..<110), "map": ["x": 599, "y": ["n": 599], "theirs": 1],
@@ -67,16 +57,42 @@ import Testing
         if isSet { try store.set(list(["x": 1]), at: ["a"]) } else { #expect(try store.remove(at: ["a"])) }
         // Apart: the change by path lies over what a transaction has set aside.
         let transaction = isApart ? try store.beginTransaction() : nil
-        let done = DispatchSemaphore(value: 0)
-        Thread.detachNewThread {
-            try? store.set(PropertyList(any: 2), at: ["a", "y"])
-            done.signal()
-        }
-        done.wait()
+        try onAnotherThread { try store.set(list(2), at: ["a", "y"]) }
         transaction?.rollback()
-        try write(["a": ["x": 9, "theirs": 1], "b": 1])
+        try folder.write(["a": ["x": 9, "theirs": 1], "b": 1])
         try store.sync()
         let expected: [String: Any] = isSet ? ["x": 1, "y": 2] : ["y": 2]
         #expect(try store.snapshot() == list(["a": expected, "b": 1]))
+    }
+
+    @Test("what another program writes in the middle of a transaction is there beside all that was changed")
+    func conflict() throws {
+        let store = try open(["a": ["list": [1, 2, 3]]])
+        try store.set(list(10), at: ["a", "list", 0])
+        // Empty: what waited for its flush is all that is written.
+        let transaction = try store.beginTransaction()
+        try onAnotherThread { try store.set(list(5), at: ["a", "meanwhile"]) }
+        try folder.write(["a": ["list": [1, 2, 3], "theirs": 1]])
+        try transaction.commit()
+        #expect(try folder.stored() == list(["a": ["list": [10, 2, 3], "theirs": 1]]))
+        let expected = try list(["a": ["list": [10, 2, 3], "theirs": 1, "meanwhile": 5]])
+        #expect(try store.snapshot() == expected)
+        try store.sync()
+        #expect(try folder.stored() == expected)
+    }
+
+    @Test("so it is where the transaction then cannot be written, since what they wrote cannot hold it")
+    func conflictAndFailure() throws {
+        let store = try open(["a": ["old": 1]])
+        try store.set(list(Data([1])), at: ["a", "data"])
+        let transaction = try store.beginTransaction()
+        try transaction.set(list(1), at: ["a", "inside"])
+        try onAnotherThread { try store.set(list(5), at: ["a", "meanwhile"]) }
+        try folder.write(["a": ["theirs": 1]], as: .json)
+        #expect(throws: DefaultsError.self) { try transaction.commit() }
+        #expect(try store.snapshot() == list(["a": ["theirs": 1, "data": Data([1]), "meanwhile": 5]]))
+        #expect(try store.remove(at: ["a", "data"]))
+        try store.sync()
+        #expect(try folder.stored() == list(["a": ["theirs": 1, "meanwhile": 5]]))
     }
 }

@@ -119,16 +119,73 @@ import Testing
         #expect(try room(store) == before)
     }
 
-    @Test("what another program takes away, and we took away too, is counted once")
-    func countsAnew() throws {
-        let store = try open(.xml, bytes: 3000)
+    /// Sees whether there is room for a string as long as this and no longer. Not by `room`, which has everything counted
+    /// anew.
+    private func expectRoom(_ count: Int, _ store: DefaultsStore) throws {
+        #expect(throws: DefaultsError.self) { try store.set(text(count + 1), at: ["probe"]) }
+        try store.set(text(count), at: ["probe"])
+    }
+
+    @Test("what another program takes away, and we took away too, is counted once", arguments: [Place.xml, .database])
+    func countsAnew(place: Place) throws {
+        let store = try open(place, bytes: 3000)
         let before = try room(store)
         try store.set(text(1000), at: ["a"])
         try store.sync()
         _ = try store.remove(at: ["a"])
-        try folder.write("<plist><dict/></plist>", to: "a.plist")
+        if place == .database {
+            try folder.execute("UPDATE defaults SET value = NULL, revision = revision + 1", in: place.name)
+        } else {
+            try folder.write("<plist><dict/></plist>", to: place.name)
+        }
         try store.refresh()
-        #expect(try room(store) == before)
+        try expectRoom(before, store)
+    }
+
+    /// What becomes of changes that wait for their flush: they are flushed, or a transaction comes before.
+    enum Outcome: CaseIterable {
+        case flush, commit, rollback, failure
+    }
+
+    @Test(
+        "what waits for its flush counts once, also in a transaction, and whatever comes of it",
+        arguments: Outcome.allCases, [true, false])
+    func countsAside(outcome: Outcome, isRemoval: Bool) throws {
+        let store = try open(.xml, bytes: 3000)
+        try store.set(text(1000), at: ["a"])
+        try store.sync()
+        if isRemoval { _ = try store.remove(at: ["a"]) } else { try store.set(text(800), at: ["b"]) }
+        let left = try room(store)
+        if outcome == .flush {
+            try store.sync()
+            return try expectRoom(left, store)
+        }
+        let transaction = try store.beginTransaction()
+        #expect(throws: DefaultsError.self) { try transaction.set(text(left + 1), at: ["probe"]) }
+        try transaction.set(list(true), at: ["c"])
+        switch outcome {
+        case .commit:
+            try transaction.commit()
+            _ = try store.remove(at: ["c"])
+        case .rollback: transaction.rollback()
+        case .failure, .flush:
+            unlink(folder.file)
+            mkdir(folder.file, 0o700)
+            #expect(throws: DefaultsError.self) { try transaction.commit() }
+        }
+        try expectRoom(left, store)
+    }
+
+    @Test("a change that fails is not counted")
+    func failing() throws {
+        let store = try open(.xml, bytes: 3000)
+        try store.set(list(["b": 1]), at: ["a"])
+        let before = try room(store)
+        for _ in 0..<10 {
+            #expect(throws: DefaultsError.self) { try store.set(text(500), at: ["a", 0]) }
+            #expect(throws: DefaultsError.self) { try store.set(text(500), at: ["new", "c", 0]) }
+        }
+        try expectRoom(before, store)
     }
 
     // MARK: - Beyond the limits

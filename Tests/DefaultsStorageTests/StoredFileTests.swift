@@ -1,7 +1,6 @@
 import DefaultsStorage
 import Foundation
 import PropertyLists
-import Synchronization
 import Testing
 
 /// What the commit protocol does with the file and its folder.
@@ -327,12 +326,4 @@ import Testing
         try store.sync()
         #expect(try parsed("a.plist") == list(["ours": 2, "theirs": "x"]))
     }
-}
-
-/// A value that several threads may change.
-final class Box<Value: Sendable>: Sendable {
-    private let content: Mutex<Value>
-    init(_ value: Value) { content = Mutex(value) }
-    var value: Value { content.withLock { $0 } }
-    func change(_ body: @Sendable (inout Value) -> Void) { content.withLock { body(&$0) } }
 }

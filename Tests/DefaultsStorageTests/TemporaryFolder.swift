@@ -1,4 +1,8 @@
+import CSQLite
+import DefaultsStorage
 import Foundation
+import PropertyLists
+import Testing
 
 /// A folder of a test's own, gone with the last reference.
 final class TemporaryFolder: Sendable {
@@ -67,5 +71,34 @@ final class TemporaryFolder: Sendable {
     func age(_ name: String, by seconds: Double = 60) throws {
         try FileManager.default.setAttributes(
             [.modificationDate: Date(timeIntervalSinceNow: -seconds)], ofItemAtPath: file(name))
+    }
+
+    /// Has a connection of its own to a database run a statement, as another program does.
+    func execute(_ statement: String, in name: String) throws {
+        let sqlite = try #require(csqlite_load()).pointee
+        var database: OpaquePointer?
+        defer { _ = sqlite.close_v2(database) }
+        #expect(sqlite.open_v2(file(name), &database, SQLITE_OPEN_READWRITE, nil) == SQLITE_OK)
+        #expect(sqlite.exec(database, statement, nil, nil, nil) == SQLITE_OK)
+    }
+
+    // MARK: - One store
+
+    /// Where a test that needs one store keeps it.
+    var file: String { file("a.plist") }
+
+    func open(_ durability: DefaultsDurability) throws -> DefaultsStore {
+        try DefaultsStore.open(path: file, options: options { $0.durability = durability })
+    }
+
+    /// What another program finds; nil for no file.
+    func stored() throws -> PropertyList? {
+        guard let data = FileManager.default.contents(atPath: file) else { return nil }
+        return try PropertyList.parse([UInt8](data)).list
+    }
+
+    /// Writes the file as another program does.
+    func write(_ content: Any, as format: PropertyListFormat = .xml) throws {
+        try Data(list(content).serialized(as: format)).write(to: URL(fileURLWithPath: file))
     }
 }

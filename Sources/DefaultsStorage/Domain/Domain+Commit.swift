@@ -107,13 +107,7 @@ extension Domain {
     }
 
     private func publish(_ changes: Delta, hasTransaction: Bool) throws(DefaultsError) {
-        guard !changes.isEmpty else {
-            lock.withLock {
-                frozen = nil
-                frozenGrowth = FileSize()
-            }
-            return
-        }
+        if changes.isEmpty { return }
         let outcome = try write(changes)
         try lock.withLock { () throws(DefaultsError) in
             stored += growth(of: changes)
@@ -195,7 +189,6 @@ extension Domain {
 
     /// Takes up what the engine found, with the gate held, and makes the changes that wait for their flush again.
     func takeUp(_ state: EngineState) throws(DefaultsError) {
-        if case .unchanged = state { return }
         let differences = differences(state)
         try lock.withLock { () throws(DefaultsError) in
             refusal = engine.refusal
@@ -239,7 +232,6 @@ extension Domain {
     private func noteDifferences(_ differences: ChangedKeys?) {
         guard inbox.isWatched else { return }
         var all = differences ?? ChangedKeys()
-        if let settled { all.insert(settled) }
         // A watch may have begun since they were looked for.
         if differences == nil { all.insertEverything() }
         inbox.noteChanges(of: all)

@@ -92,7 +92,6 @@ extension Domain {
                 note(FileSize() - change, in: target)
                 throw error
             }
-            note(FileSize() - change, in: target)
             return nil
         }
         guard let consequence else { return isLate ? nil : false }

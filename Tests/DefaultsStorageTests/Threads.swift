@@ -1,0 +1,23 @@
+import Foundation
+import Synchronization
+
+/// A value that several threads may change.
+final class Box<Value: Sendable>: Sendable {
+    private let content: Mutex<Value>
+    init(_ value: Value) { content = Mutex(value) }
+    var value: Value { content.withLock { $0 } }
+    func change(_ body: @Sendable (inout Value) -> Void) { content.withLock { body(&$0) } }
+}
+
+/// Runs `body` on a thread of its own, waits for its end, and throws what it threw.
+func onAnotherThread(_ body: @escaping @Sendable () throws -> Void) throws {
+    let result = Box(Result<Void, any Error>.success(()))
+    let done = DispatchSemaphore(value: 0)
+    Thread.detachNewThread {
+        let outcome = Result { try body() }
+        result.change { $0 = outcome }
+        done.signal()
+    }
+    done.wait()
+    try result.value.get()
+}
