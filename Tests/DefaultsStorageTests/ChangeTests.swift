@@ -39,6 +39,96 @@ import Testing
         try store.sync()
     }
 
+    @Test("an integer CF$UID never stands alone in a dictionary, however that came about")
+    func marks() throws {
+        let store = try memory()
+        let expected = DefaultsError(
+            .invalidValue, "A dictionary of nothing but an integer CF$UID would be read back as a UID", at: ["a"])
+        try store.set(list([String: Int]()), at: ["a"])
+        #expect(throws: expected) { try store.set(list(3), at: ["a", "CF$UID"]) }
+        try store.set(list("text"), at: ["a", "CF$UID"])
+        #expect(throws: expected) { try store.set(list(3), at: ["a", "CF$UID"]) }
+        try store.set(list(["b": 1, "c": 1]), at: ["a"])
+        try store.set(list(3), at: ["a", "CF$UID"])
+        #expect(try store.remove(at: ["a", "b"]))
+        #expect(throws: expected) { try store.remove(at: ["a", "c"]) }
+        #expect(try store.value(at: ["a"]) == list(["c": 1, "CF$UID": 3]))
+        #expect(try store.remove(at: ["a", "CF$UID"]))
+        #expect(try store.remove(at: ["a", "c"]))
+        #expect(throws: expected) { try store.set(list(3), at: ["a", "CF$UID"]) }
+    }
+
+    @Test("refuses what a format cannot hold, wherever it stands, and takes what it can")
+    func formats() throws {
+        let control = "XML cannot hold a control character in a string; a binary store can"
+        let cases: [(PropertyListFormat, Any, String?)] = [
+            (.xml, "\u{FFFE}", control), (.xml, "x\u{FFFF}y", control), (.xml, "\u{B}", control),
+            (.xml, "\u{FFFD}\u{FB00}\u{F000}\t\r\n", nil), (.binary, "\u{FFFE}\u{1}", nil),
+            (.json, "\u{FFFE}\u{1}", nil),
+            (.json, Data([1]), "JSON cannot hold Data"), (.xml, Data([1]), nil), (.binary, Data([1]), nil),
+            (.json, Double.infinity, "JSON cannot hold inf"), (.json, 0.5, nil), (.xml, Double.infinity, nil),
+            (.json, Date(timeIntervalSinceReferenceDate: 0), "JSON cannot hold Date"),
+            (.xml, Date(timeIntervalSinceReferenceDate: 252_423_993_599), nil),
+            (
+                .binary, Date(timeIntervalSinceReferenceDate: 252_423_993_600),
+                "Expected a date of the years 1 to 9999, found 252423993600.0 seconds from 2001"
+            ),
+            (.xml, Date(timeIntervalSinceReferenceDate: -63_113_904_000), nil),
+            (
+                .xml, Date(timeIntervalSinceReferenceDate: -63_113_904_001),
+                "Expected a date of the years 1 to 9999, found -63113904001.0 seconds from 2001"
+            ),
+        ]
+        for (format, value, message) in cases {
+            let store = try memory(format)
+            let places: [(Any, PropertyListPath)] = [
+                (value, ["a"]), ([1, value], ["a", 1]), (["x": [value]], ["a", "x", 0]),
+            ]
+            for (content, place) in places {
+                guard let message else {
+                    try store.set(list(content), at: ["a"])
+                    #expect(try store.value(at: ["a"]) == list(content))
+                    continue
+                }
+                let expected = DefaultsError(.invalidValue, message, at: place)
+                #expect(throws: expected, "\(format)") { try store.set(list(content), at: ["a"]) }
+            }
+        }
+    }
+
+    @Test("refuses a key that XML cannot hold, at every depth")
+    func keys() throws {
+        let message = "XML cannot hold a control character in a key; a binary store can"
+        let store = try memory()
+        for key in ["\u{1}", "x\u{FFFF}"] {
+            let expected = DefaultsError(.invalidValue, message, at: [.key(key)])
+            #expect(throws: expected) { try store.set(list(1), at: [.key(key)]) }
+            #expect(throws: expected) { try store.set(list(1), at: [.key(key), "x"]) }
+            let inside = DefaultsError(.invalidValue, message, at: ["a", .key(key)])
+            #expect(throws: inside) { try store.set(list(1), at: ["a", .key(key)]) }
+            #expect(throws: inside) { try store.set(list(1), at: ["a", .key(key), "x"]) }
+            try memory(.binary).set(list(1), at: ["a", .key(key)])
+        }
+        #expect(try store.keys().isEmpty)
+    }
+
+    @Test("a schema looks again at a change inside a value that another handle has changed meanwhile")
+    func schemaMeanwhile() throws {
+        struct TooMuch: Error, CustomStringConvertible { let description = "more than 10" }
+        let other = try folder.open(.manual)
+        try other.set(list(["x": 0, "y": 0]), at: ["a"])
+        let looks = Box(0)
+        let schema = DefaultsSchema { _, value in
+            looks.change { $0 += 1 }
+            if looks.value == 1 { try other.set(list(9), at: ["a", "y"]) }
+            if (value["x"]?.integer ?? 0) + (value["y"]?.integer ?? 0) > 10 { throw TooMuch() }
+        }
+        let store = try DefaultsStore.open(path: folder.file, options: options { $0.schema = schema })
+        #expect(throws: DefaultsError(.refused, "more than 10", at: ["a"])) { try store.set(list(9), at: ["a", "x"]) }
+        #expect(looks.value == 2)
+        #expect(try store.value(at: ["a"]) == list(["x": 0, "y": 9]))
+    }
+
     @Test("counts the depth from the root")
     func depth() throws {
         let store = try memory()
@@ -134,20 +224,10 @@ import Testing
     func deadline() throws {
         let store = try DefaultsStore.open(path: folder.file("a.plist"))
         let transaction = try store.beginTransaction()
-        let result = Box<DefaultsError?>(nil)
-        let done = DispatchSemaphore(value: 0)
-        Thread.detachNewThread {
-            do throws(DefaultsError) {
-                _ = try store.beginTransaction(timeout: .milliseconds(30))
-            } catch {
-                result.change { $0 = error }
-            }
-            done.signal()
+        let expected = DefaultsError(.timedOut, "Another thread kept the store locked", file: folder.file)
+        #expect(throws: expected) {
+            try onAnotherThread { _ = try store.beginTransaction(timeout: .milliseconds(30)) }
         }
-        done.wait()
-        #expect(
-            result.value
-                == DefaultsError(.timedOut, "Another thread kept the store locked", file: folder.file("a.plist")))
         transaction.rollback()
     }
 
@@ -157,12 +237,7 @@ import Testing
         try store.set(list(["x": 1]), at: ["a"])
         let transaction = try store.beginTransaction()
         try transaction.set(list(["x": 1, "mine": 1]), at: ["a"])
-        let done = DispatchSemaphore(value: 0)
-        Thread.detachNewThread {
-            try? store.set(PropertyList(any: 2), at: ["a", "x"])
-            done.signal()
-        }
-        done.wait()
+        try onAnotherThread { try store.set(list(2), at: ["a", "x"]) }
         try transaction.commit()
         #expect(try store.value(at: ["a"]) == list(["x": 2, "mine": 1]))
     }

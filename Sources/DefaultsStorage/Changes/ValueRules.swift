@@ -21,12 +21,14 @@ struct ValueRules: Sendable {
 
     /// - Throws: when `key` cannot be one.
     @inline(__always)
-    func check(key: UnsafeBufferPointer<UInt8>) throws(DefaultsError) {
+    func check(
+        key: UnsafeBufferPointer<UInt8>, at path: @autoclosure () -> PropertyListPath
+    ) throws(DefaultsError) {
         guard key.count <= UInt32.max else {
             throw DefaultsError(.limitExceeded, "\(key.count) bytes are more than one key can hold")
         }
         if format == .xml, hasControl(key) {
-            throw DefaultsError(.invalidValue, RuleWalk.controlMessage("key"), at: [.key(text(key))])
+            throw DefaultsError(.invalidValue, RuleWalk.controlMessage("key"), at: path())
         }
     }
 
@@ -66,8 +68,6 @@ extension ValueRules {
         }
     }
 }
-
-private func text(_ bytes: UnsafeBufferPointer<UInt8>) -> String { String(decoding: bytes, as: UTF8.self) }
 
 /// Whether a string holds a character that XML 1.0 cannot (section 2.2): a control other than tab, newline and
 /// return, or U+FFFE or U+FFFF.

@@ -19,7 +19,7 @@ extension DefaultsStore {
             if path.steps.count == 1 { return try set(value, forUTF8Key: utf8) }
             try checkChange(utf8, path, value)
             let rest = PropertyListPath(Array(path.steps.dropFirst()))
-            for case .key(let key) in rest.steps { try check(key: key) }
+            for index in rest.steps.indices { try checkKey(at: index + 1, of: path) }
             // Looked up though the key may be stored: another thread may remove it before the change is made.
             let lower = try lower(utf8)
             let outcome = { try? ($0 ?? lower ?? emptyDictionary).setting(value, at: rest) }
@@ -135,15 +135,19 @@ extension DefaultsStore {
             throw DefaultsError(.forced, "The administrator has set this key", at: place(), file: file)
         }
         if let value {
-            try rules.check(key: key)
+            try rules.check(key: key, at: [.key(String(decoding: key, as: UTF8.self))])
             try rules.check(value, at: place(), depth: path?.steps.count ?? 1)
         }
         if let validation, !isMigrating { try run(validation, place(), value) }
     }
 
-    private func check(key: String) throws(DefaultsError) {
+    private func checkKey(at index: Int, of path: PropertyListPath) throws(DefaultsError) {
+        guard case .key(let key) = path.steps[index] else { return }
         let rules = domain.lock.withLock { domain.rules }
-        try key.withBytes { bytes throws(DefaultsError) in try rules.check(key: bytes.bindMemory(to: UInt8.self)) }
+        try key.withBytes { bytes throws(DefaultsError) in
+            let utf8 = bytes.bindMemory(to: UInt8.self)
+            try rules.check(key: utf8, at: PropertyListPath(Array(path.steps[...index])))
+        }
     }
 
     func run(
