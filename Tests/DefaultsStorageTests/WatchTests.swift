@@ -117,14 +117,35 @@ import Testing
         for number in 0..<count { try store.set(list(number), forKey: "key-\(number)") }
         let seen = Box<[DefaultsChange]>([])
         let watch = try store.watch(.everything) { change in seen.change { $0.append(change) } }
+        let ofOne = Box<[DefaultsChange]>([])
+        let other = try store.watch(.value(["key-0"])) { change in ofOne.change { $0.append(change) } }
         for number in 0..<count where number % 2 == 0 { _ = try store.remove(at: [.key("key-\(number)")]) }
         try store.set(list(-1), forKey: "new")
-        #expect(try store.pump() == count / 2 + 1)
+        #expect(try store.pump() == count / 2 + 2)
         #expect(seen.value.last?.path == ["new"])
         #expect(seen.value.dropLast().allSatisfy { $0.new == nil && ($0.old?.integer ?? 1) % 2 == 0 })
         for number in 0..<count { try store.set(list(number), forKey: "key-\(number)") }
-        #expect(try store.pump() == count / 2)
+        #expect(try store.pump() == count / 2 + 1)
+        #expect(ofOne.value.map { $0.new?.integer } == [nil, 0])
         #expect(try store.pump() == 0)
+        watch.cancel()
+        other.cancel()
+    }
+
+    @Test("tells of each key that another program has added, taken away or renamed", arguments: [10, 70_000])
+    func others(count: Int) throws {
+        let folder = try TemporaryFolder()
+        try folder.write(["a": 1, "c": 1], as: .binary)
+        let store = try folder.open(.manual)
+        let seen = Box<[DefaultsChange]>([])
+        let watch = try store.watch(.everything) { change in seen.change { $0.append(change) } }
+        var content = ["b": 1, "c": 1]
+        for number in 0..<count { content["key-\(number)"] = number }
+        try folder.write(content, as: .binary)
+        try pumpUntilCalled(store)
+        #expect(seen.value.count == count + 2)
+        let first = seen.value.prefix(2).map { "\($0.path) \($0.old?.integer ?? -1) \($0.new?.integer ?? -1)" }
+        #expect(first == ["a 1 -1", "b -1 1"])
         watch.cancel()
     }
 }
