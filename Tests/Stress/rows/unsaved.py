@@ -6,6 +6,7 @@ import resource
 import sqlite3
 import subprocess
 
+from rows.faults import calls_of
 from rows.proofs import Broken
 
 TYPO = b"<plist>\n<dict>\n<key>written</kye>\n</dict>\n</plist>"
@@ -13,11 +14,11 @@ LINE = "Expected </key>, found </kye> (line 3, column 13)"
 
 
 def prove(proofs, folder):
-    for check in (changed, manual, unchanged, mended, unwritable, database):
+    for check in (changed, manual, unchanged, mended, mended_late, unwritable, unsynced, database):
         place = f"{folder}/{check.__name__}"
         os.makedirs(place)
         check(proofs, place + "/store.plist")
-    return "changes, no changes, mended, a full disk, database"
+    return "changes, no changes, mended, a full disk, calls that fail, database"
 
 
 def strand(proofs, path, line, damage, durability="coalesced", **options):
@@ -89,6 +90,43 @@ def mended(proofs, path):
     expect((said, complaint), ("refreshed\nread 5\n", ""))
     expect(plistlib.loads(pathlib.Path(path).read_bytes()), {"written": 5, "unwritten": 2})
     expect(unsaved(path), [])
+
+
+def mended_late(proofs, path):
+    """A file that was damaged when it was looked at last, and no more when the program ends."""
+    process = proofs.start("strand", path, "manual", stdin=subprocess.PIPE, stderr=subprocess.PIPE)
+    process.stdout.readline()
+    damage(path, process)
+    process.stdin.write("change\n")
+    process.stdin.flush()
+    expect([process.stdout.readline() for _ in range(2)], ["corrupt\n", "read 1\n"])
+    pathlib.Path(path).write_bytes(plistlib.dumps({"written": 5}))
+    expect(process.communicate(timeout=60), ("", ""))
+    expect(unsaved(path), [])
+
+
+def unsynced(proofs, path):
+    """What is kept is on disk before it is said to be; each call on the way there may fail, and nothing half is left."""
+    folder = os.path.dirname(path)
+
+    def keep(failing):
+        for name in os.listdir(folder):
+            os.unlink(f"{folder}/{name}")
+        pathlib.Path(folder + ".calls").unlink(missing_ok=True)
+        complaint = strand(proofs, path, "change", damage, "manual", env={
+            **os.environ, "LD_PRELOAD": proofs.interposer, "INTERPOSE_FOLDER": folder,
+            "INTERPOSE_CALLS": folder + ".calls", "INTERPOSE_FAIL": f"{failing}:5:once"})[1]
+        return complaint, calls_of(folder)
+
+    complaint, calls = keep(0)
+    check_kept(path, complaint)
+    first = next(index for index, (_, _, name) in enumerate(calls) if ".unsaved-" in name)
+    made = [call for _, call, _ in calls[first:first + 5]]
+    expect((made, calls[first + 4][2]), (["open", "write", "sync", "close", "sync"], os.path.basename(folder)))
+    for index in range(first, first + 5):
+        complaint, _ = keep(index + 1)
+        if "could not be kept: " not in complaint or unsaved(path):
+            raise Broken(f"call {index} failed: {complaint}, {unsaved(path)}")
 
 
 def unwritable(proofs, path):

@@ -273,7 +273,8 @@ func digest(_ bytes: [UInt8]) -> String {
     "\(bytes.count) \(bytes.reduce(UInt64(14_695_981_039_346_656_037)) { ($0 ^ UInt64($1)) &* 1_099_511_628_211 })"
 }
 
-/// Writes a number, waits for a line on standard input, sets another number if that says so, and leaves.
+/// Writes a number, waits for a line on standard input, sets another number if that says so, and leaves when standard
+/// input ends.
 func strand(_ file: String, durability: DefaultsDurability) throws {
     let store = try openStore(file, durability)
     try store.set(list(1), forKey: "written")
@@ -288,6 +289,7 @@ func strand(_ file: String, durability: DefaultsDurability) throws {
     }
     if change == "change" { try store.set(list(2), forKey: "unwritten") }
     say("read \(try store.value(forKey: "written")?.integer ?? 0)")
+    _ = readLine()
     exit(0)
 }
 
