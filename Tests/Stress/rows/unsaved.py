@@ -121,8 +121,10 @@ def unsynced(proofs, path):
     complaint, calls = keep(0)
     check_kept(path, complaint)
     first = next(index for index, (_, _, name) in enumerate(calls) if ".unsaved-" in name)
-    made = [call for _, call, _ in calls[first:first + 5]]
-    expect((made, calls[first + 4][2]), (["open", "write", "sync", "close", "sync"], os.path.basename(folder)))
+    kept = calls[first][2]
+    made = [(call, name) for _, call, name in calls[first:first + 5]]
+    steps = [(call, kept) for call in ("open", "write", "sync", "close")]
+    expect(made, [*steps, ("sync", os.path.basename(folder))])
     for index in range(first, first + 5):
         complaint, _ = keep(index + 1)
         if "could not be kept: " not in complaint or unsaved(path):
