@@ -162,6 +162,13 @@ import Testing
         }
         let transaction = try store.beginTransaction()
         #expect(throws: DefaultsError.self) { try transaction.set(text(left + 1), at: ["probe"]) }
+        // Over what was set aside, which is counted already.
+        if isRemoval {
+            #expect(throws: DefaultsError.self) { try transaction.set(text(left + 5), at: ["a"]) }
+        } else {
+            try transaction.set(text(800 + left), at: ["b"])
+            try transaction.set(text(800), at: ["b"])
+        }
         try transaction.set(list(true), at: ["c"])
         switch outcome {
         case .commit:
@@ -174,6 +181,16 @@ import Testing
             #expect(throws: DefaultsError.self) { try transaction.commit() }
         }
         try expectRoom(left, store)
+    }
+
+    @Test("before anything is refused, what replaces a stored value is counted as that", arguments: Place.allCases)
+    func countsExactly(place: Place) throws {
+        let store = try open(place, bytes: 3000)
+        try store.set(text(1000), at: ["a"])
+        try store.sync()
+        try store.set(text(1001), at: ["a"])
+        try store.set(text(1500), at: ["b"])
+        #expect(throws: DefaultsError.self) { try store.set(text(500), at: ["c"]) }
     }
 
     @Test("a change that fails is not counted")
