@@ -203,6 +203,9 @@ import Testing
         #expect(throws: DefaultsError(.closed, "The store was closed")) { try store.value(at: ["a"]) }
         #expect(throws: DefaultsError(.closed, "The store was closed")) { try store.set(list(1), at: ["a"]) }
         #expect(throws: DefaultsError(.closed, "The store was closed")) { try store.sync() }
+        #expect(throws: DefaultsError(.closed, "The store was closed")) { try store.isForced("a") }
+        #expect(throws: DefaultsError(.closed, "The store was closed")) { try store.dictionary(of: .registered) }
+        #expect(throws: DefaultsError(.closed, "The store was closed")) { try store.import(Array("{}".utf8)) }
         #expect(try other.value(at: ["a"])?.integer == 1)
     }
 
@@ -253,6 +256,14 @@ import Testing
         try second.set(list(1), at: ["old"])
         try first.copy(to: second)
         #expect(try second.snapshot() == content)
+        // What another program wrote is taken along.
+        try Data(list(["theirs": 1]).serialized(as: .xml)).write(to: URL(fileURLWithPath: folder.file("a.plist")))
+        try first.copy(to: second)
+        #expect(try second.snapshot() == list(["theirs": 1]))
+        #expect(try second.remove(at: []))
+        #expect(try !second.remove(at: []))
+        try second.set(content, at: [])
+        try second.copy(to: first)
         let third = try DefaultsStore.open(path: folder.file("c.plist"))
         try third.import(second.exported(as: .binary))
         #expect(try third.snapshot() == content)

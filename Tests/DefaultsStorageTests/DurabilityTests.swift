@@ -81,6 +81,65 @@ import Testing
         #expect(try first.value(at: ["a"])?.integer == 1)
     }
 
+    @Test("who only reads a database makes none, and sees the one that another makes")
+    func readOnlyDatabase() throws {
+        let path = folder.file("a.sqlite")
+        let reader = try DefaultsStore.open(path: path, options: options { $0.isReadOnly = true })
+        #expect(try reader.keys().isEmpty)
+        try reader.refresh()
+        #expect(try folder.names().isEmpty)
+        let writer = try DefaultsStore.open(path: path)
+        try writer.set(list(7), at: ["a"])
+        try writer.sync()
+        try reader.refresh()
+        #expect(try reader.value(at: ["a"])?.integer == 7)
+    }
+
+    @Test("another handle has the options of the one that it comes from")
+    func anotherHandle() throws {
+        struct No: Error {}
+        let store = try DefaultsStore.open(
+            path: file,
+            options: options {
+                $0.timeout = .milliseconds(20)
+                $0.maximumBytes = 1000
+                $0.maximumNodes = 10
+                $0.durability = .immediate
+                $0.defaults = try? list(["d": 1])
+                $0.validation = { path, _ in if path == ["refused"] { throw No() } }
+                $0.schema = DefaultsSchema { key, _ in if key == "wrong" { throw Wrong(path: ["wrong"]) } }
+            })
+        try store.register(list(["e": 2]))
+        let other = try store.anotherHandle()
+        try store.close()
+        #expect(try other.snapshot() == list(["d": 1, "e": 2]))
+        try other.set(list(1), at: ["a"])
+        #expect(try stored() == list(["a": 1]))
+        func code(_ change: () throws -> Void) -> DefaultsError.Code? {
+            #expect(throws: DefaultsError.self) { try change() }?.code
+        }
+        #expect(code { try other.set(list(1), at: ["refused"]) } == .refused)
+        #expect(code { try other.set(list(1), at: ["wrong"]) } == .typeMismatch)
+        #expect(code { try other.set(list(String(repeating: "x", count: 1000)), at: ["b"]) } == .limitExceeded)
+        #expect(code { try other.set(list(Array(0..<10)), at: ["b"]) } == .limitExceeded)
+        let descriptor = try folder.lockElsewhere("a.plist")
+        let start = ContinuousClock.now
+        #expect(code { try other.set(list(2), at: ["a"]) } == .timedOut)
+        #expect(ContinuousClock.now - start < .seconds(8))
+        close(descriptor)
+        let reader = try other.anotherHandle(.readOnly)
+        #expect(code { try reader.set(list(1), at: ["a"]) } == .readOnly)
+        #expect(code { try reader.anotherHandle().set(list(1), at: ["a"]) } == .readOnly)
+        try other.close()
+        #expect(code { _ = try other.anotherHandle() } == .closed)
+    }
+
+    /// What the schema says.
+    private struct Wrong: DefaultsSchemaError {
+        let path: PropertyListPath
+        func message(firstIndex: Int) -> String { "wrong" }
+    }
+
     @Test("who only reads changes nothing, makes nothing, and sees what is written")
     func readOnly() throws {
         let reader = try DefaultsStore.open(path: folder.file, options: options { $0.isReadOnly = true })

@@ -96,7 +96,18 @@ import Testing
         #expect(throws: DefaultsError(.misuse, "Expected a version from 1, found 0")) {
             try store.transaction { _ = try $0.beginMigration(to: 0) }
         }
-        guard engine != .memory else { return }
+        let ended = try store.beginTransaction()
+        try ended.commit()
+        #expect(throws: DefaultsError(.closed, "The transaction has ended")) { try ended.beginMigration(to: 4) }
+        guard engine != .memory else {
+            let given = options {
+                $0.engine = engine
+                $0.migrations = [DefaultsMigration(to: 1) { try $0.set(list(2), at: ["new"]) }]
+            }
+            let migrated = try DefaultsStore.open("scratch", options: given)
+            #expect(try migrated.snapshot() == list(["KVStoreVersion": 1, "new": 2]))
+            return
+        }
         let kept = try DefaultsStore.open(path: file + ".v0", options: options { $0.engine = engine })
         #expect(try kept.snapshot() == list(["old": 1]))
     }

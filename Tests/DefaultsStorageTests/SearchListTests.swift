@@ -107,13 +107,18 @@ import Testing
 
     @Test("searches suites and the global domain of a store opened by name, and takes up their changes")
     func names() throws {
-        setenv("XDG_CONFIG_HOME", folder.path, 1)
+        let config = folder.file("new/config")
+        setenv("XDG_CONFIG_HOME", config, 1)
         defer { unsetenv("XDG_CONFIG_HOME") }
+        let reader = try DefaultsStore.open("org.reader", options: options { $0.isReadOnly = true })
+        #expect(try reader.keys().isEmpty)
+        #expect(try folder.names().isEmpty)
         let suite = try DefaultsStore.open("org.suite", options: options { $0.searchesGlobalDomain = false })
         try suite.set(list("suite"), at: ["shared"])
         try suite.sync()
+        #expect(try folder.mode(of: "new") == 0o700 && folder.mode(of: "new/config") == 0o700)
         try Data(list(["shared": "global", "everywhere": true]).serialized(as: .binary))
-            .write(to: URL(fileURLWithPath: folder.file(".GlobalPreferences.plist")))
+            .write(to: URL(fileURLWithPath: config + "/.GlobalPreferences.plist"))
         let store = try DefaultsStore.open("org.app", options: options { $0.suites = ["org.suite"] })
         #expect(try store.value(at: ["shared"])?.string == "suite")
         #expect(try store.value(at: ["everywhere"])?.boolean == true)
@@ -122,7 +127,11 @@ import Testing
         #expect(try store.dictionary(of: .suite(0)) == list(["shared": "changed"]))
         try store.set(list("own"), at: ["shared"])
         try store.close()
-        #expect(try folder.names().contains("org.app.plist"))
+        #expect(FileManager.default.fileExists(atPath: config + "/org.app.plist"))
+        let error = #expect(throws: DefaultsError.self) {
+            try DefaultsStore.open("org.app", options: options { $0.suites = ["../org.suite"] })
+        }
+        #expect(error?.code == .invalidName)
     }
 
     @Test("refuses a name that would leave the folder", arguments: ["", ".hidden", "a/b", "a..b", "..", "a\0b"])
@@ -156,6 +165,15 @@ import Testing
         #expect(try store.integer(forKey: "half") == 2)
         #expect(try store.integer(forKey: "on") == 1)
         #expect(try store.integer(forKey: "big") == .max)
+        #expect(try store.integer(forKey: "n") == 42)
+        #expect(try store.double(forKey: "n") == 42)
+        #expect(try store.double(forKey: "on") == 1)
+        try store.set(list(UInt64.max), forKey: "unsigned")
+        #expect(try store.integer(forKey: "unsigned") == .max)
+        #expect(try store.double(forKey: "unsigned") == Double(UInt64.max))
+        #expect(try store.string(forKey: "unsigned") == "18446744073709551615")
+        #expect(try store.string(forKey: "text") == "42 apples")
+        #expect(try store.string(forKey: "half") == "2.5")
         #expect(try store.double(forKey: "text") == 42)
         #expect(try store.float(forKey: "half") == 2.5)
         #expect(try store.string(forKey: "n") == "42")

@@ -255,6 +255,7 @@ import Testing
             watch.cancel()
         }
         #expect(try folder.openNames() == [])
+        #expect(try !folder.names().contains("a.sqlite-wal"))
         // Neither does one that could not be opened, or whose file could not be read.
         do {
             let store = try DefaultsStore.open(path: path)

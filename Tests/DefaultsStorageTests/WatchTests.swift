@@ -111,6 +111,26 @@ import Testing
         watch.cancel()
     }
 
+    @Test("a handle that was closed is not woken: its descriptors may be other files by then")
+    func closedHandles() throws {
+        let folder = try TemporaryFolder()
+        let path = folder.file("a.plist")
+        let managed = folder.file("managed.plist")
+        let keeper = try DefaultsStore.open(path: path, options: options { $0.managedFile = managed })
+        do {
+            let store = try DefaultsStore.open(path: path, options: options { $0.managedFile = managed })
+            _ = try store.watchDescriptor()
+            try store.close()
+        }
+        let descriptors = (0..<64).map { open(folder.file("other-\($0)"), O_RDWR | O_CREAT, 0o600) }
+        defer { for descriptor in descriptors { close(descriptor) } }
+        try keeper.set(list(1), at: ["a"])
+        try Data(list(["b": 1]).serialized(as: .xml)).write(to: URL(fileURLWithPath: managed))
+        try keeper.refresh()
+        #expect(try keeper.value(at: ["b"])?.integer == 1)
+        for descriptor in descriptors { #expect(lseek(descriptor, 0, SEEK_END) == 0) }
+    }
+
     @Test("tells of every key, also when there are more than are remembered", arguments: [100, 70_000])
     func many(count: Int) throws {
         let store = try DefaultsStore.open("scratch", options: options { $0.engine = .memory })

@@ -1,9 +1,12 @@
 """What the SQLite engine makes, what it does not touch, and what it puts aside; without the library it says so."""
 import os
 import pathlib
+import plistlib
 import sqlite3
+import time
 
 from rows.proofs import Broken, check_modes, read_store
+from rows.writers import Writer
 
 APPLICATION = 0x4B565354
 
@@ -14,11 +17,11 @@ def expect(said, expected, what):
 
 
 def prove(proofs, folder):
-    for check in (made, synchronous, foreign, damaged, without_library):
+    for check in (made, synchronous, foreign, damaged, running, locked, without_library):
         place = f"{folder}/{check.__name__}"
         os.makedirs(place)
         check(proofs, place + "/store.sqlite")
-    return "made, synchronous, another program's, damaged, no library"
+    return "made, synchronous, another program's, damaged, running, locked, no library"
 
 
 def made(proofs, path):
@@ -97,6 +100,55 @@ def damaged(proofs, path):
     if read_store(path) != {"probed": 1}:
         raise Broken(f"{read_store(path)}")
     check_modes(os.path.dirname(path))
+
+
+def running(proofs, path):
+    """A row that cannot be read is told once, each time that it comes to be; the store goes on when it can be read."""
+    writer = Writer(proofs, path, "manual")
+    database = sqlite3.connect(path, isolation_level=None)
+
+    def write(value):
+        database.execute("UPDATE defaults SET value = ?, revision = (SELECT max(revision) FROM defaults) + 1 "
+                         "WHERE key = 'a'", (value,))
+
+    def does(line, expected):
+        expect(writer.does(line), expected, line)
+
+    deep = []
+    for _ in range(600):
+        deep = [deep]
+    does("set a 1;sync;pump", "ok")
+    for value, code in ((b"\0", "corrupt"), (b"\0", "corrupt"), (plistlib.dumps(deep, fmt=plistlib.FMT_BINARY),
+                                                                 "limitExceeded")):
+        write(value)
+        does("pump", f"error Optional(DefaultsStorage.DefaultsError.Code.{code})")
+        write(value)
+        does("pump", "ok")
+        does("sync", f"error Optional(DefaultsStorage.DefaultsError.Code.{code})")
+        write(plistlib.dumps(5, fmt=plistlib.FMT_BINARY))
+        does("pump;set b 2;sync", "ok")
+        does("remove b;sync", "ok")
+    database.close()
+    writer.leave()
+    if read_store(path) != {"a": 5}:
+        raise Broken(f"{read_store(path)}")
+
+
+def locked(proofs, path):
+    """Another's transaction is waited for no longer than the handle says, and the change is written with the next."""
+    writer = Writer(proofs, path, "manual", env={**os.environ, "STORE_TIMEOUT": "50"})
+    expect(writer.does("set a 1;sync"), "ok", "unlocked")
+    database = sqlite3.connect(path, isolation_level=None)
+    database.execute("BEGIN IMMEDIATE")
+    start = time.time()
+    expect(writer.does("set a 2;sync"), "error Optional(DefaultsStorage.DefaultsError.Code.timedOut)", "locked")
+    if time.time() - start > 4:
+        raise Broken(f"waited for {time.time() - start:.1f} s")
+    database.execute("ROLLBACK")
+    expect(writer.does("sync"), "ok", "unlocked again")
+    writer.leave()
+    if read_store(path) != {"a": 2}:
+        raise Broken(f"{read_store(path)}")
 
 
 def without_library(proofs, path):

@@ -6,14 +6,17 @@ internal import PropertyLists
 /// error. What follows an error in its line is done all the same.
 ///
 /// The steps: `set PATH VALUE`, with the value in JSON; `within PATH VALUE`, which sets it in a transaction; `remove
-/// PATH`; `sync`; `close`. A path's steps have `.` between them, those that are numbers are indexes.
+/// PATH`; `sync`; `pump`, whose error is what is told as unreadable; `close`. A path's steps have `.` between them, those that are numbers are indexes.
 func drive(_ file: String, _ durability: DefaultsDurability) throws {
     let store = try openStore(file, durability)
+    let told = Told()
+    let watch = try store.watchEvents { if case .unreadable(let error) = $0 { told.error = error } }
+    defer { watch.cancel() }
     while let line = readLine() {
         var failure: String?
         for step in line.split(separator: ";") {
             do {
-                try perform(step.split(separator: " ").map { String($0) }, on: store)
+                try perform(step.split(separator: " ").map { String($0) }, on: store, told)
             } catch {
                 failure = failure ?? "error \((error as? DefaultsError)?.code as Any)"
             }
@@ -22,7 +25,12 @@ func drive(_ file: String, _ durability: DefaultsDurability) throws {
     }
 }
 
-private func perform(_ words: [String], on store: DefaultsStore) throws {
+/// Noted on the thread that pumps.
+private final class Told: @unchecked Sendable {
+    var error: DefaultsError?
+}
+
+private func perform(_ words: [String], on store: DefaultsStore, _ told: Told) throws {
     let path = PropertyListPath(
         (words.count > 1 ? words[1] : "").split(separator: ".").map { step in
             Int(step).map { .index($0) } ?? .key(String(step))
@@ -32,6 +40,10 @@ private func perform(_ words: [String], on store: DefaultsStore) throws {
     case "within": try store.transaction { try $0.set(value(words), at: path) }
     case "remove": _ = try store.remove(at: path)
     case "sync": try store.sync()
+    case "pump":
+        told.error = nil
+        _ = try store.pump()
+        if let error = told.error { throw error }
     case "close": try store.close()
     default: throw DefaultsError(.misuse, "Expected a step, found \(words)")
     }

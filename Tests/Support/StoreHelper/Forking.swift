@@ -18,6 +18,7 @@ func split(_ file: String) throws {
     let store = try openStore(file, .coalesced)
     try store.set(PropertyList(any: [0, 1, 2, 3, 4, 5]), forKey: "queue")
     try store.sync()
+    try store.beginTransaction().rollback()
     try store.set(list(1), forKey: "before")
     _ = try store.remove(at: ["queue", 0])
     let child = cs_fork()

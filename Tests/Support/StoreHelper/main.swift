@@ -13,7 +13,7 @@ func say(_ text: String) {
 func openStore(_ file: String, _ durability: DefaultsDurability) throws -> DefaultsStore {
     var options = DefaultsStore.Options()
     options.durability = durability
-    options.timeout = .seconds(60)
+    options.timeout = .milliseconds(getenv("STORE_TIMEOUT").flatMap { Int(String(cString: $0)) } ?? 60_000)
     if getenv("STORE_SYNCHRONIZATION").map({ String(cString: $0) }) == "normal" { options.synchronization = .normal }
     if getenv("STORE_CORRUPTION").map({ String(cString: $0) }) == "recover" { options.onCorruption = .recover }
     return try DefaultsStore.open(path: file, options: options)

@@ -10,10 +10,7 @@ extension SQLiteEngine {
         do throws(DefaultsError) {
             let connection = try opened(until: deadline)
             let version = try connection.integer(try prepared(.dataVersion, connection))
-            if version == dataVersion {
-                unreadable = nil
-                return .unchanged
-            }
+            if version == dataVersion { return .unchanged }
             let state = try patiently(until: deadline) { () throws(DefaultsError) in try load(connection) }
             dataVersion = version
             connection.isTrusted = true
