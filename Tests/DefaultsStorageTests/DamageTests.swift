@@ -342,7 +342,7 @@ private final class Events {
         #expect(try parsed("a.plist") == list(["a": 1, "b": 2]))
     }
 
-    @Test("what another process has recovered while its lock was waited for is taken as it is")
+    @Test("what another process has recovered while its lock was waited for is taken as it is", .timeLimit(.minutes(1)))
     func recoveredByAnother() throws {
         try damage()
         try write(["a": "old"], to: "a.plist.bak", age: 7200)

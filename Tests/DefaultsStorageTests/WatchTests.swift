@@ -117,7 +117,7 @@ import Testing
         let path = folder.file("a.plist")
         let managed = folder.file("managed.plist")
         let keeper = try DefaultsStore.open(path: path, options: options { $0.managedFile = managed })
-        do {
+        for _ in 0..<8 {
             let store = try DefaultsStore.open(path: path, options: options { $0.managedFile = managed })
             _ = try store.watchDescriptor()
             try store.close()

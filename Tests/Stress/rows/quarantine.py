@@ -3,7 +3,9 @@ the backup, and only reads."""
 import os
 import pathlib
 import plistlib
+import shutil
 
+from rows.faults import calls_of
 from rows.proofs import Broken
 
 DAMAGED = b"<plist><dict>"
@@ -23,9 +25,29 @@ def prove(proofs, folder):
             raise Broken(f"{call}: {said}")
         if pathlib.Path(path).read_bytes() != DAMAGED or pathlib.Path(path + ".bak").read_bytes() != backup:
             raise Broken(f"{call}: a file was written over")
+    once(proofs, folder, path)
+    if pathlib.Path(path).read_bytes() != DAMAGED or pathlib.Path(path + ".bak").read_bytes() != backup:
+        raise Broken("a file was written over once it could be")
     if proofs.run("probe", path, **RECOVER).stdout != "open 1\nset\nrecovered\n":
         raise Broken("not recovered when it could be")
     kept = [name for name in os.listdir(folder) if ".corrupt-" in name]
     if len(kept) != 1 or pathlib.Path(folder, kept[0]).read_bytes() != DAMAGED:
         raise Broken(f"{os.listdir(folder)}")
     return "read-only until the file can be moved"
+
+
+def once(proofs, folder, path):
+    """It only reads for as long as it is open, also where the call that failed would not fail again."""
+    place = f"{folder}/counted"
+    os.makedirs(place)
+    for name in ("store.plist", "store.plist.bak"):
+        shutil.copy2(f"{folder}/{name}", place)
+    proofs.run("probe", place + "/store.plist", LD_PRELOAD=proofs.interposer, INTERPOSE_FOLDER=place,
+               INTERPOSE_CALLS=place + ".calls", **RECOVER)
+    first = next(index for index, (_, call, name) in enumerate(calls_of(place), 1)
+                 if (call, name) == ("rename", "store.plist"))
+    said = proofs.run("probe", path, LD_PRELOAD=proofs.interposer, INTERPOSE_FOLDER=folder,
+                      INTERPOSE_FAIL=f"{first}:5:once", **RECOVER).stdout.splitlines()
+    if said[:1] != ["open 1"] or len(said) != 3 or not said[1].startswith("error ") or said[2] != "unrecoverable":
+        raise Broken(f"{said}")
+    shutil.rmtree(place)
