@@ -191,7 +191,8 @@ static int store_keys(lua_State *L) {
   return 1;
 }
 
-/* Replaces a path's table by a copy, which no finalizer can change. */
+/* Keeps the strings of a path's table, which a finalizer could change, on the
+ * stack: in a copy of it. */
 static void anchor_path(lua_State *L, int index) {
   if (!lua_istable(L, index)) return;
   lua_Integer count = (lua_Integer)lua_rawlen(L, index);
@@ -200,7 +201,6 @@ static void anchor_path(lua_State *L, int index) {
     lua_rawgeti(L, index, i);
     lua_rawseti(L, -2, i);
   }
-  lua_replace(L, index);
 }
 
 /* store:at(path): a handle on a part, with the same methods */
