@@ -99,8 +99,11 @@ static void check_walks(void) {
       holds(L,
             "local deep = repeated(1 << 19, 1)\n"
             "for i = 1, 400 do deep = { deep } end\n"
+            "local text = ('['):rep(600) .. (']'):rep(600)\n"
             "return refused('limit_exceeded',\n"
             "  'More than 67108864 bytes of indentation', kv.encode, deep)\n"
+            "  and refused('limit_exceeded', 'Deeper than 512 levels',\n"
+            "    kv.decode, text, nil, { depth = 2000 })\n"
             "  and kv.encode(deep, nil, { format = 'binary' }) and true"),
       "and the indentation of text");
   long grown = (resident_kilobytes() - before) >> 10;
@@ -240,6 +243,9 @@ static void check_given(void) {
           "  and no('More than 250 bytes to decode', kv.unarchive,\n"
           "    kv.data(('x'):rep(300)))\n"
           "  and no('100 nodes', kv.decode, shared, nil, lots)\n"
+          "  and no('100 nodes', kv.decode, shared)\n"
+          "  and no('50 nodes', kv.decode, shared, nil, { expanded_nodes = 50 "
+          "})\n"
           "  and no('1000 bytes', kv.decode, strings, nil, lots) and true"),
       "for what scripts decode, too, whose own limits only lower them");
   lua_close(L);
@@ -291,10 +297,10 @@ static void check_programs(void) {
 }
 
 int main(void) {
+  check_refusals(); /* first: nobody has freed much yet */
   check_order();
   check_defaults();
   check_given();
-  check_refusals();
   check_walks();
   check_programs();
   return finish_checks();

@@ -35,6 +35,8 @@ end
 local is_sanitized = (os.getenv "LD_PRELOAD" or ""):find("asan", 1, true)
 
 local long = string.rep("x", 300000)
+local path = { "deep" }
+for i = 2, 400 do path[i] = ("key"):rep(20) end
 local store, folder
 
 -- Each takes at least 5 MB when it keeps what it should let go of.
@@ -68,7 +70,9 @@ local cases = {
       error "no"
     end)
   end },
-  ["decoding a scalar"] = { 60000, function() return kv.decode "1" end },
+  ["decoding a scalar"] = { 100000, function()
+    return kv.decode("1", nil, { format = "json" })
+  end },
   ["decoding a long value"] = { 100, function()
     return kv.decode('["' .. long .. '"]')
   end },
@@ -109,6 +113,7 @@ local cases = {
     local layer = { long = long }
     kv.open_file("memory", { engine = "memory", defaults = layer,
       arguments = layer }):close()
+    kv.open_file("memory", { engine = "memory", arguments = layer }):close()
   end },
   ["a watch"] = { 5000, function()
     local watch = store:watch("number", function() end)
@@ -122,10 +127,11 @@ local cases = {
     kv.pump()
     watch:cancel()
   end },
-  ["what a watch tells of long paths"] = { 500, function()
-    local watch = store:watch("paths", function() end)
-    store:set({ "paths", long:sub(1, 20000) }, math.random(1 << 30))
-    kv.pump()
+  ["what a watch tells of long paths"] = { 700, function()
+    local watch = store:watch("deep", function(path) assert(#path == 400) end,
+      { subtree = true })
+    store:set(path, math.random(1 << 30))
+    assert(kv.pump() == 1)
     watch:cancel()
   end },
   ["what a watch has no time to tell"] = { 50, function()
@@ -155,9 +161,10 @@ local cases = {
 }
 
 describe("memory does not grow by", function()
-  support.in_folder(before_each, after_each, function(place, path)
+  support.in_folder(before_each, after_each, function(place, file)
     folder = place
-    store = assert(kv.open_file(path, { engine = "memory" }))
+    store = assert(kv.open_file(file, { engine = "memory" }))
+    store:set(path, 0)
     store:set("number", 1)
     store:set("table", { inner = "x" })
     store:set("long", { long })

@@ -190,6 +190,8 @@ describe("values", function()
     for i = 3, 1, -1 do list[i] = i * 10 end
     assert.not_equal(1, (next(list)))
     assert.same({ 10, 20, 30 }, pass(list))
+    list[1] = print
+    assert.same({ "value", 1 }, support.failure(pass, list).path)
   end)
 
   local refused = {

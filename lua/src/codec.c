@@ -68,12 +68,11 @@ static int is_too_large(const kvl_state *state, const kv_tree *tree) {
          view.node->payload > state->max_nodes;
 }
 
-/* Pushes the options' context, or nil; gives where it stands. */
+/* Gives where the options' context stands; without options it is nil, as they
+ * are. */
 static int push_context(lua_State *L, int options) {
-  if (lua_istable(L, options))
-    lua_getfield(L, options, "context");
-  else
-    lua_pushnil(L);
+  if (!lua_istable(L, options)) return options;
+  lua_getfield(L, options, "context");
   return lua_gettop(L);
 }
 
