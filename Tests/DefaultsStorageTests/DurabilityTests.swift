@@ -99,7 +99,7 @@ import Testing
     func anotherHandle() throws {
         struct No: Error {}
         let store = try DefaultsStore.open(
-            path: file,
+            path: folder.file,
             options: options {
                 $0.timeout = .milliseconds(20)
                 $0.maximumBytes = 1000
@@ -114,7 +114,7 @@ import Testing
         try store.close()
         #expect(try other.snapshot() == list(["d": 1, "e": 2]))
         try other.set(list(1), at: ["a"])
-        #expect(try stored() == list(["a": 1]))
+        #expect(try folder.stored() == list(["a": 1]))
         func code(_ change: () throws -> Void) -> DefaultsError.Code? {
             #expect(throws: DefaultsError.self) { try change() }?.code
         }

@@ -44,7 +44,7 @@ final class TemporaryFolder: Sendable {
 
     /// As another process holds the lock of a store's file: by a description of its own, which is given.
     func lockElsewhere(_ name: String) throws -> Int32 {
-        let descriptor = open(file(".\(name).lock"), O_RDWR | O_CREAT, 0o600)
+        let descriptor = Glibc.open(file(".\(name).lock"), O_RDWR | O_CREAT, 0o600)
         guard flock(descriptor, LOCK_EX) == 0 else { throw CocoaError(.fileWriteUnknown) }
         return descriptor
     }

@@ -66,7 +66,8 @@ static int check_layers(lua_State *L, const kvl_state *state, int index,
   int table = lua_gettop(L);
   size_t count = (size_t)lua_rawlen(L, table);
   kv_str *suites = lua_newuserdatauv(L, (count + 1) * sizeof *suites, 0);
-  lua_createtable(L, (int)count, 0); /* of the strings, which stay as they are */
+  lua_createtable(L, (int)count,
+                  0); /* of the strings, which stay as they are */
   for (size_t i = 0; i < count; i++) {
     if (lua_rawgeti(L, table, (lua_Integer)i + 1) != LUA_TSTRING)
       luaL_error(L, "bad option 'suites': expected names, found %s",

@@ -214,7 +214,8 @@ func descriptors(of file: String) throws -> [Int32] {
     var path = [CChar](repeating: 0, count: 4096)
     return (0..<1024).filter { number in
         let length = readlink("/proc/self/fd/\(number)", &path, path.count)
-        return length > 0 && String(decoding: path[..<length].map { UInt8(bitPattern: $0) }, as: UTF8.self).hasPrefix(file)
+        guard length > 0 else { return false }
+        return String(decoding: path[..<length].map { UInt8(bitPattern: $0) }, as: UTF8.self).hasPrefix(file)
     }
 }
 
