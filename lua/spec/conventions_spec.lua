@@ -185,7 +185,8 @@ describe("errors", function()
     for i = 1, 512 do long[i] = "a" end
     assert.is_nil(store:get(long))
     long[513] = "a"
-    assert.matches("at most 512 steps", failure(store.get, store, long), 1, true)
+    assert.matches("at most 512 steps", failure(store.get, store, long), 1,
+      true)
     assert.matches("table expected", failure(store.register, store, 5), 1, true)
     assert.matches("number expected",
       failure(store.compare_and_set, store, "a"), 1, true)

@@ -35,8 +35,8 @@ end
 local is_sanitized = (os.getenv "LD_PRELOAD" or ""):find("asan", 1, true)
 
 local long = string.rep("x", 300000)
-local path = { "deep" }
-for i = 2, 400 do path[i] = ("key"):rep(20) end
+local deep = { "deep" }
+for i = 2, 400 do deep[i] = ("key"):rep(20) end
 local store, folder
 
 -- Each takes at least 5 MB when it keeps what it should let go of.
@@ -128,9 +128,9 @@ local cases = {
     watch:cancel()
   end },
   ["what a watch tells of long paths"] = { 700, function()
-    local watch = store:watch("deep", function(path) assert(#path == 400) end,
+    local watch = store:watch("deep", function(place) assert(#place == 400) end,
       { subtree = true })
-    store:set(path, math.random(1 << 30))
+    store:set(deep, math.random(1 << 30))
     assert(kv.pump() == 1)
     watch:cancel()
   end },
@@ -161,10 +161,10 @@ local cases = {
 }
 
 describe("memory does not grow by", function()
-  support.in_folder(before_each, after_each, function(place, file)
+  support.in_folder(before_each, after_each, function(place, path)
     folder = place
-    store = assert(kv.open_file(file, { engine = "memory" }))
-    store:set(path, 0)
+    store = assert(kv.open_file(path, { engine = "memory" }))
+    store:set(deep, 0)
     store:set("number", 1)
     store:set("table", { inner = "x" })
     store:set("long", { long })

@@ -161,7 +161,7 @@ describe("values", function()
     end
   end)
 
-  it("shows dates that no calendar has, and unsigned integers as floats", function()
+  it("shows dates beyond the calendar, and uint64 as floats", function()
     assert.equal("date (1e+15 seconds since 1970)", tostring(kv.date(1e15)))
     assert.equal("date (-1e+15 seconds since 1970)", tostring(kv.date(-1e15)))
     assert.equal(2.0 ^ 64, kv.uint64 "18446744073709551615":number())
