@@ -113,9 +113,9 @@ class Part:
         start = time.monotonic()
         process = subprocess.Popen(suite.command, cwd=self.tree, env=environment, stdin=subprocess.DEVNULL,
                                    stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True,
-                                   preexec_fn=bounded)
+                                   preexec_fn=lambda: bounded(int(seconds)))
         try:
-            output, _ = process.communicate(timeout=seconds)
+            output, _ = process.communicate(timeout=6 * seconds)
             passed = process.returncode == 0
         except subprocess.TimeoutExpired:
             output, passed = b"", False
@@ -213,8 +213,10 @@ class Chances:
         return (self.seen[file, suite] + 2 * everywhere) / (self.tried[file, suite] + 2)
 
 
-def bounded():
-    """A fault may ask for all memory. The limit of a file's size is the tests' own."""
+def bounded(seconds):
+    """A fault may ask for all memory, and run without end: on a busy machine the processor's time tells. The limit of a
+    file's size is the tests' own."""
+    resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
     resource.setrlimit(resource.RLIMIT_AS, (6 << 30, resource.RLIM_INFINITY))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
