@@ -84,6 +84,7 @@ step "headers, export list, library and C tests agree" python3 tools/exports.py 
 step "the contract is the recorded one" python3 tools/contract.py
 step "the library needs nothing of Swift's" needed
 step "no forced unwrapping of errors or casts, no unsafe flags" no_traps
+step "the unsafe code is what CONTRIBUTING.md lists" python3 tools/unsafe.py
 step "the page of promises names tests that exist" python3 tools/promises.py
 step "every exported function implements a declaration" no_bare_exports
 step "every public name of the Swift modules has a doc comment" python3 tools/documented.py
