@@ -150,7 +150,7 @@ extension DefaultsTransaction {
         guard case .key(let key)? = path.steps.last else {
             throw DefaultsError(.misuse, "Expected a key, to keep the archive beside it", at: path)
         }
-        let place = PropertyListPath(path.steps.dropLast() + [.key(key + ".archive")])
-        if try value(at: place) == nil { try set(archive, at: place) }
+        let archivePath = PropertyListPath(path.steps.dropLast() + [.key(key + ".archive")])
+        if try value(at: archivePath) == nil { try set(archive, at: archivePath) }
     }
 }

@@ -11,9 +11,9 @@ reaches, and after that for each fault the suites that reach it, the likeliest a
 suite that hangs has failed.
 
 What is known is in build/mutants/PART/results.jsonl, and is not tried again: a run that was stopped goes on. --again
-tries those that nothing had seen (as after a run --without what takes long); --fresh makes the copy anew, which a changed test or line needs (results stay); --every
-takes a sample. Faults that mutants.txt explains are not listed again. Ends with the counts. Not part of `make stress`:
-a part takes one or two hours.
+tries those that nothing had seen (as after a run --without what takes long); --fresh makes the copy anew, which a
+changed test or line needs (results stay); --every takes a sample. Faults that mutants.txt explains are neither tried
+again nor listed. Ends with the counts. Not part of `make stress`: a part takes one or two hours.
 """
 import argparse
 import collections
@@ -258,12 +258,16 @@ def explained():
     return result
 
 
-def report(mutants, results):
-    reasons, counts, left = explained(), collections.Counter(), []
+def reason_of(mutant, reasons):
+    name = mutant["file"].rsplit("/", 1)[-1]
+    return reasons.get((name, mutant["kind"], mutant["code"])) or reasons.get((name, mutant["kind"], "*"))
+
+
+def report(mutants, results, reasons):
+    counts, left = collections.Counter(), []
     for mutant in mutants:
         seen = results.get(mutant["key"], {}).get("seen")
-        name = mutant["file"].rsplit("/", 1)[-1]
-        reason = reasons.get((name, mutant["kind"], mutant["code"])) or reasons.get((name, mutant["kind"], "*"))
+        reason = reason_of(mutant, reasons)
         if seen is None:
             counts["not tried"] += 1
         elif seen and seen != "unreached":
@@ -290,7 +294,7 @@ def main():
     parser.add_argument("--fresh", action="store_true")
     parser.add_argument("--list", action="store_true")
     arguments = parser.parse_args()
-    left = 0
+    left, reasons = 0, explained()
     for name in arguments.part or sorted(PARTS):
         part = Part(name)
         part.place.mkdir(parents=True, exist_ok=True)
@@ -303,9 +307,9 @@ def main():
             results = part.results()
             wanted = [mutant for mutant in mutants[::arguments.every] if re.search(arguments.file, mutant["file"])]
             open_ones = [mutant for mutant in wanted if mutant["key"] not in results or arguments.again
-                         and results[mutant["key"]]["seen"] in ("", "unreached")]
+                         and results[mutant["key"]]["seen"] in ("", "unreached") and not reason_of(mutant, reasons)]
             part.judge_all(open_ones, baseline, arguments.jobs, arguments.without.split(","))
-        left += report(mutants, part.results())
+        left += report(mutants, part.results(), reasons)
     return 1 if left else 0
 
 

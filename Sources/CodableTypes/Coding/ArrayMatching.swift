@@ -89,12 +89,12 @@ struct ArrayMatching {
 
     /// Elements that stand elsewhere now.
     private mutating func matchMoved(_ oldRange: Range<Int>, _ newRange: Range<Int>) {
-        var places: [Int: [Int]] = [:]
+        var indices: [Int: [Int]] = [:]
         for index in oldRange where !isTaken[index] {
-            if let known = known[index] { places[known.fingerprint, default: []].append(index) }
+            if let known = known[index] { indices[known.fingerprint, default: []].append(index) }
         }
         for newIndex in newRange where sources[newIndex] == nil {
-            let candidates = places[new[newIndex].fingerprint] ?? []
+            let candidates = indices[new[newIndex].fingerprint] ?? []
             if let oldIndex = candidates.first(where: { !isTaken[$0] && known[$0] == new[newIndex] }) {
                 match(oldIndex, newIndex)
             }

@@ -140,17 +140,17 @@ struct TypePlanCompiler {
         let start = tables.text.count
         let order = types.indices.map { ($0, Array(types[$0].name.utf8)) }
             .sorted { $0.1.lexicographicallyPrecedes($1.1) }
-        for (rank, (place, name)) in order.enumerated() {
-            fields[place].rank = Int32(truncatingIfNeeded: rank)
+        for (rank, (index, name)) in order.enumerated() {
+            fields[index].rank = Int32(truncatingIfNeeded: rank)
             tables.names.append(
                 kv_node(kind: .null, count: name.count, payload: UInt64(truncatingIfNeeded: tables.text.count)))
             tables.text += name
         }
-        for (place, type) in types.enumerated() {
+        for (index, type) in types.enumerated() {
             guard let value = type.defaultValue, !value.kind.isContainer else { continue }
-            fields[place].scalarDefault = value.node
+            fields[index].scalarDefault = value.node
             guard value.node.hasBytes else { continue }
-            fields[place].scalarDefault.payload = UInt64(truncatingIfNeeded: tables.text.count)
+            fields[index].scalarDefault.payload = UInt64(truncatingIfNeeded: tables.text.count)
             tables.text += value.document.buffer(of: value.node)
         }
         return TypePlan.Text(

@@ -195,12 +195,12 @@ extension TypeDescription {
         // The name of a struct around this one means that one: how a struct contains itself.
         if table.isAnnounced(name) { return .reference(table.reference(to: name)) }
         table.announce(name)
-        let (fields, places) = try fields("fields", of: description, at: path)
+        let (fields, paths) = try fields("fields", of: description, at: path)
         return try placed(at: path) { () throws(TypeError) in
             let structure = try StructureType(name: name, fields: fields)
             try table.declare(name, .structure(structure))
             // Now that the name means something, defaults can be checked that hold values of the struct itself.
-            let settled = CodableType.Form.structure(try settled(structure, places))
+            let settled = CodableType.Form.structure(try settled(structure, paths))
             table.settle(name, settled)
             return settled
         }
@@ -211,22 +211,22 @@ extension TypeDescription {
         _ key: String, of description: PropertyList, at path: PropertyListPath
     ) throws(TypeError) -> ([StructureType.Field], [PropertyListPath]) {
         var fields: [StructureType.Field] = []
-        var places: [PropertyListPath] = []
+        var paths: [PropertyListPath] = []
         for (index, field) in try elements(key, of: description, at: path).enumerated() {
-            places.append([.key(key), .index(index)])
+            paths.append([.key(key), .index(index)])
             fields.append(try self.field(field, number: index, at: path.appending([.key(key), .index(index)])))
         }
-        return (fields, places)
+        return (fields, paths)
     }
 
     /// The struct with its defaults checked, and in the form that their types give them.
     private func settled(
-        _ structure: StructureType, _ places: [PropertyListPath]
+        _ structure: StructureType, _ paths: [PropertyListPath]
     ) throws(TypeError) -> StructureType {
         var defaults: [Int: PropertyList] = [:]
         for (number, field) in structure.fields.enumerated() {
             guard let value = field.defaultValue else { continue }
-            defaults[number] = try placed(at: places[number].appending(.key("default"))) { () throws(TypeError) in
+            defaults[number] = try placed(at: paths[number].appending(.key("default"))) { () throws(TypeError) in
                 do throws(TypeError) {
                     return try field.type.normalized(value)
                 } catch {
@@ -289,20 +289,20 @@ extension TypeDescription {
         table.announce(name)
         var cases: [(VariantType.Case, [PropertyListPath])] = []
         for (index, one) in try elements("cases", of: description, at: path).enumerated() {
-            let place = path.appending(["cases", .index(index)])
-            let caseName = try text("name", of: one, at: place)
-            let (fields, places) = one["values"] == nil ? ([], []) : try fields("values", of: one, at: place)
-            let values = try placed(at: place) { () throws(TypeError) in
+            let casePath = path.appending(["cases", .index(index)])
+            let caseName = try text("name", of: one, at: casePath)
+            let (fields, paths) = one["values"] == nil ? ([], []) : try fields("values", of: one, at: casePath)
+            let values = try placed(at: casePath) { () throws(TypeError) in
                 try StructureType(name: "\(name).\(caseName)", fields: fields)
             }
-            cases.append((VariantType.Case(name: caseName, values: values), places))
+            cases.append((VariantType.Case(name: caseName, values: values), paths))
         }
         return try placed(at: path) { () throws(TypeError) in
             try table.declare(name, .variant(try VariantType(name: name, cases: cases.map(\.0))))
             var settled: [VariantType.Case] = []
-            for (index, (one, places)) in cases.enumerated() {
+            for (index, (one, paths)) in cases.enumerated() {
                 let values = try placed(at: ["cases", .index(index)]) { () throws(TypeError) in
-                    try self.settled(one.values, places)
+                    try self.settled(one.values, paths)
                 }
                 settled.append(VariantType.Case(name: one.name, values: values))
             }

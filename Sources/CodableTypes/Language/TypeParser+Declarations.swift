@@ -37,7 +37,7 @@ extension TypeParser {
 
     /// Every name must mean something now.
     private func checkNames() throws(TypeError) {
-        for (name, place) in unknownNames where table.form(named: name) == nil { throw unknown(name, at: place) }
+        for (name, position) in unknownNames where table.form(named: name) == nil { throw unknown(name, at: position) }
     }
 
     /// Gives the name.
@@ -48,13 +48,13 @@ extension TypeParser {
         guard word == "enum" || word == "struct" && !scanner.isBehind("indirect", from: start) else {
             throw scanner.error("struct or enum", at: start)
         }
-        let place = try scanner.start()
+        let position = try scanner.start()
         let name = try scanner.name(word == "struct" ? "the struct's name" : "the enum's name")
         guard ScalarType.Kind(rawValue: name) == nil, name != "Any" else {
             throw TypeError(.redeclared, "\(name) is a built-in type", location: scanner.location(of: start))
         }
         table.announce(name)
-        let form = word == "struct" ? try structure(name, at: place) : try enumeration(name, at: place)
+        let form = word == "struct" ? try structure(name, at: position) : try enumeration(name, at: position)
         try located(at: start) { () throws(TypeError) in
             if stage == .types { return try table.declare(name, form) }
             // The first pass saw no defaults.
@@ -67,8 +67,8 @@ extension TypeParser {
         return name
     }
 
-    /// Runs `body`; an error of it that knows no place gets this one.
-    private func located<Result>(at place: Int, _ body: () throws(TypeError) -> Result) throws(TypeError) -> Result {
+    /// Runs `body`; an error of it that knows no position gets this one.
+    private func located<Result>(at position: Int, _ body: () throws(TypeError) -> Result) throws(TypeError) -> Result {
         do throws(TypeError) {
             return try body()
         } catch {
@@ -76,21 +76,21 @@ extension TypeParser {
             if !error.isAboutType, error.code != .limitExceeded {
                 error = TypeError(.syntax, error.message(firstIndex: 0))
             }
-            error.location = error.location ?? scanner.location(of: place)
+            error.location = error.location ?? scanner.location(of: position)
             throw error
         }
     }
 
     // MARK: - Structs
 
-    private mutating func structure(_ name: String, at place: Int) throws(TypeError) -> CodableType.Form {
+    private mutating func structure(_ name: String, at position: Int) throws(TypeError) -> CodableType.Form {
         try scanner.expect("{")
         var fields: [StructureType.Field] = []
         while !(try scanner.skip("}")) {
             fields.append(try field(number: fields.count, of: name))
             try endEntry(";")
         }
-        return try located(at: place) { () throws(TypeError) in
+        return try located(at: position) { () throws(TypeError) in
             .structure(try StructureType(name: name, fields: fields))
         }
     }
@@ -114,7 +114,7 @@ extension TypeParser {
             if try scanner.skip("@") {
                 try attribute(&key, &isTransient)
             } else if defaultValue == nil, try scanner.skip("=") {
-                defaultValue = try standard(of: form, DefaultPlace(type: structure, part: nil, field: number))
+                defaultValue = try standard(of: form, DefaultSlot(type: structure, part: nil, field: number))
             } else {
                 break
             }
@@ -125,11 +125,11 @@ extension TypeParser {
 
     /// The default that comes next, as it is written.
     private mutating func standard(
-        of form: CodableType.Form, _ place: DefaultPlace
+        of form: CodableType.Form, _ slot: DefaultSlot
     ) throws(TypeError) -> PropertyList {
         let position = try scanner.start()
         let literal = try literal(of: form)
-        if stage == .defaults { defaults.append((place, position)) }
+        if stage == .defaults { defaults.append((slot, position)) }
         return literal
     }
 
@@ -148,8 +148,8 @@ extension TypeParser {
     // MARK: - Enums
 
     /// One with raw values where a raw type is named, else one with associated values, as in Swift.
-    private mutating func enumeration(_ name: String, at place: Int) throws(TypeError) -> CodableType.Form {
-        guard try scanner.skip(":") else { return try variant(name, at: place) }
+    private mutating func enumeration(_ name: String, at position: Int) throws(TypeError) -> CodableType.Form {
+        guard try scanner.skip(":") else { return try variant(name, at: position) }
         let rawPlace = try scanner.start()
         let raw = try scanner.name("String or Int")
         guard raw == "String" || raw == "Int" else { throw scanner.error("String or Int", at: rawPlace) }
@@ -159,7 +159,7 @@ extension TypeParser {
             cases.append(try enumerationCase(raw == "Int", after: cases.last))
             try endEntry(",")
         }
-        return try located(at: place) { () throws(TypeError) in
+        return try located(at: position) { () throws(TypeError) in
             .enumeration(try EnumerationType(name: name, isInteger: raw == "Int", cases: cases))
         }
     }
@@ -170,10 +170,10 @@ extension TypeParser {
     ) throws(TypeError) -> EnumerationType.Case {
         let name = try scanner.quotableName("a case or \"}\"")
         if try scanner.skip("=") {
-            let place = try scanner.start()
+            let position = try scanner.start()
             let value = try literal(of: .scalar(ScalarType(kind: isInteger ? .int : .string)))
             guard isInteger ? value.integer != nil : value.string != nil else {
-                throw scanner.error(isInteger ? "an integer" : "a string", at: place)
+                throw scanner.error(isInteger ? "an integer" : "a string", at: position)
             }
             return EnumerationType.Case(name: name, rawValue: value)
         }
@@ -186,7 +186,7 @@ extension TypeParser {
         return EnumerationType.Case(name: name, rawValue: value)
     }
 
-    private mutating func variant(_ name: String, at place: Int) throws(TypeError) -> CodableType.Form {
+    private mutating func variant(_ name: String, at position: Int) throws(TypeError) -> CodableType.Form {
         try scanner.expect("{")
         var cases: [VariantType.Case] = []
         while !(try scanner.skip("}")) {
@@ -200,7 +200,7 @@ extension TypeParser {
             cases.append(VariantType.Case(name: caseName, values: values))
             try endEntry(",")
         }
-        return try located(at: place) { () throws(TypeError) in .variant(try VariantType(name: name, cases: cases)) }
+        return try located(at: position) { () throws(TypeError) in .variant(try VariantType(name: name, cases: cases)) }
     }
 
     /// What stands behind the opening bracket, up to the closing one.
@@ -213,8 +213,8 @@ extension TypeParser {
             let form = try self.type()
             var defaultValue: PropertyList?
             if try scanner.skip("=") {
-                let place = DefaultPlace(type: type, part: number, field: fields.count)
-                defaultValue = try standard(of: form, place)
+                let slot = DefaultSlot(type: type, part: number, field: fields.count)
+                defaultValue = try standard(of: form, slot)
             }
             fields.append(
                 StructureType.Field(
@@ -252,7 +252,7 @@ extension PropertyList {
 
 extension TypeParser {
     /// Whose default one is: a struct's field's, or an associated value's of a case, by its number.
-    struct DefaultPlace {
+    struct DefaultSlot {
         let type: String
         let part: Int?
         let field: Int
@@ -273,18 +273,18 @@ extension TypeParser {
 
     /// Gives the defaults that may change again.
     private func settle(
-        _ pending: [(place: DefaultPlace, position: Int)]
-    ) throws(TypeError) -> [(place: DefaultPlace, position: Int)] {
-        var again: [(place: DefaultPlace, position: Int)] = []
+        _ pending: [(slot: DefaultSlot, position: Int)]
+    ) throws(TypeError) -> [(slot: DefaultSlot, position: Int)] {
+        var again: [(slot: DefaultSlot, position: Int)] = []
         var first = pending.startIndex
         while first < pending.endIndex {
             // A type's defaults stand behind one another: it is made anew once for all of them.
-            let name = pending[first].place.type
-            let end = pending[first...].firstIndex { $0.place.type != name } ?? pending.endIndex
+            let name = pending[first].slot.type
+            let end = pending[first...].firstIndex { $0.slot.type != name } ?? pending.endIndex
             var type = DefaultedType(table.form(named: name))
-            for (place, position) in pending[first..<end] {
-                let hasChanged = try located(at: position) { () throws(TypeError) in try type.settle(place) }
-                if hasChanged { again.append((place, position)) }
+            for (slot, position) in pending[first..<end] {
+                let hasChanged = try located(at: position) { () throws(TypeError) in try type.settle(slot) }
+                if hasChanged { again.append((slot, position)) }
             }
             if let form = try type.form() { table.settle(name, form) }
             first = end
@@ -309,13 +309,13 @@ private struct DefaultedType {
     }
 
     /// Says whether the default is another one now, and one that may change again: it has parts.
-    mutating func settle(_ place: TypeParser.DefaultPlace) throws(TypeError) -> Bool {
-        guard let field = structure(place.part)?.fields[place.field], let value = field.defaultValue else {
+    mutating func settle(_ slot: TypeParser.DefaultSlot) throws(TypeError) -> Bool {
+        guard let field = structure(slot.part)?.fields[slot.field], let value = field.defaultValue else {
             return false
         }
         let settled = try field.type.normalized(value)
         guard settled != value else { return false }
-        changes[place.part ?? 0, default: [:]][place.field] = settled
+        changes[slot.part ?? 0, default: [:]][slot.field] = settled
         return settled.kind.isContainer
     }
 

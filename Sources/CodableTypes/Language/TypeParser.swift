@@ -71,10 +71,10 @@ struct TypeParser {
         return .reference(table.reference(to: name))
     }
 
-    func unknown(_ name: String, at place: Int) -> TypeError {
+    func unknown(_ name: String, at position: Int) -> TypeError {
         let names = table.allNames + ScalarType.Kind.allCases.map(\.rawValue)
         let meant = closest(to: name, among: names).map { "; did you mean \($0)?" } ?? ""
-        return TypeError(.unknownType, "No type is named \(name)", meant, location: scanner.location(of: place))
+        return TypeError(.unknownType, "No type is named \(name)", meant, location: scanner.location(of: position))
     }
 
     /// What the text is read for.
@@ -93,13 +93,13 @@ struct TypeParser {
     private var isDeclaring: Bool { stage == .types || stage == .defaults }
 
     /// Names that meant nothing when they were met, and where they stand.
-    var unknownNames: [(name: String, place: Int)] = []
+    var unknownNames: [(name: String, position: Int)] = []
 
     /// What was declared so far, with its defaults.
     var finished: [String: CodableType.Form] = [:]
 
     /// The defaults that were met, and where they stand.
-    var defaults: [(place: DefaultPlace, position: Int)] = []
+    var defaults: [(slot: DefaultSlot, position: Int)] = []
 
     // MARK: - Limits
 

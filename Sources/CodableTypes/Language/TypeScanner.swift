@@ -226,29 +226,29 @@ struct TypeScanner {
     // MARK: - Errors
 
     /// The error of what is not there at a position of the text.
-    func error(_ expected: String, at place: Int? = nil, _ code: TypeError.Code = .syntax) -> TypeError {
-        let place = place ?? position
-        return TypeError(code, "Expected \(expected)", ", found \(found(at: place))", location: location(of: place))
+    func error(_ expected: String, at index: Int? = nil, _ code: TypeError.Code = .syntax) -> TypeError {
+        let index = index ?? position
+        return TypeError(code, "Expected \(expected)", ", found \(found(at: index))", location: location(of: index))
     }
 
-    func location(of place: Int) -> PropertyListError.Location {
-        let before = text[..<place]
+    func location(of index: Int) -> PropertyListError.Location {
+        let before = text[..<index]
         let line = before.count { $0 == UInt8(ascii: "\n") } + 1
         let start = before.lastIndex(of: UInt8(ascii: "\n")).map { $0 + 1 } ?? 0
         return .line(line, column: before[start...].count { $0 & 0xC0 != 0x80 } + 1)
     }
 
-    private func found(at place: Int) -> String {
-        guard place < text.count else { return "the end" }
-        var end = place + 1
-        if isNameByte(text[place]) {
-            let isNumber = isDigit(text[place])
+    private func found(at index: Int) -> String {
+        guard index < text.count else { return "the end" }
+        var end = index + 1
+        if isNameByte(text[index]) {
+            let isNumber = isDigit(text[index])
             // A number's point belongs to it, two of them are a mark.
-            func isPoint(_ place: Int) -> Bool {
-                isNumber && text[place] == UInt8(ascii: ".") && place + 1 < text.count && isDigit(text[place + 1])
+            func isPoint(_ index: Int) -> Bool {
+                isNumber && text[index] == UInt8(ascii: ".") && index + 1 < text.count && isDigit(text[index + 1])
             }
             while end < text.count, isNameByte(text[end]) || isPoint(end) { end += 1 }
         }
-        return "\"" + String(decoding: text[place..<end], as: UTF8.self) + "\""
+        return "\"" + String(decoding: text[index..<end], as: UTF8.self) + "\""
     }
 }

@@ -69,14 +69,14 @@ public struct TypeError: Error, Sendable, Hashable {
     ///   - firstIndex: what the indexes of arrays are counted from, for languages that count from 1.
     ///   - root: what stands for the value itself.
     public func message(firstIndex: Int, root: String = "") -> String {
-        let place = path.description(root: root, firstIndex: firstIndex)
+        let pathText = path.description(root: root, firstIndex: firstIndex)
         let text: String
         if code == .missingField {
             // The words of the coders, which name the missing key's own place.
-            let step = finding.hasPrefix("[") ? index(from: firstIndex) : place.isEmpty ? finding : "." + finding
-            text = subject + " " + place + step
+            let step = finding.hasPrefix("[") ? index(from: firstIndex) : pathText.isEmpty ? finding : "." + finding
+            text = subject + " " + pathText + step
         } else {
-            text = subject + (place.isEmpty ? "" : " at " + place) + finding
+            text = subject + (pathText.isEmpty ? "" : " at " + pathText) + finding
         }
         guard case .line(let line, let column) = location else { return text }
         return text + " (line \(line), column \(column))"

@@ -16,19 +16,19 @@ final class VariantType: Sendable, Equatable {
     let cases: [Case]
     /// The cases in the order of their names' bytes, and each name as bytes.
     let sorted: [(values: StructureType, key: [UInt8])]
-    private let places: [[UInt8]: Int]
+    private let indices: [[UInt8]: Int]
 
     init(name: String, cases: [Case]) throws(TypeError) {
         self.name = name
         self.cases = cases
         if cases.isEmpty { throw TypeError(.description, "Enum \(name) has no cases") }
-        var places: [[UInt8]: Int] = [:]
+        var indices: [[UInt8]: Int] = [:]
         for (index, one) in cases.enumerated() {
-            guard places.updateValue(index, forKey: Array(one.name.utf8)) == nil else {
+            guard indices.updateValue(index, forKey: Array(one.name.utf8)) == nil else {
                 throw TypeError(.description, "Enum \(name) declares \(one.name) twice")
             }
         }
-        self.places = places
+        self.indices = indices
         sorted = cases.map { ($0.values, Array($0.name.utf8)) }.sorted { $0.1.lexicographicallyPrecedes($1.1) }
     }
 
@@ -36,7 +36,7 @@ final class VariantType: Sendable, Equatable {
         FormComparison.areEqual(.variant(left), .variant(right))
     }
 
-    func values(ofCase name: String) -> StructureType? { places[Array(name.utf8)].map { cases[$0].values } }
+    func values(ofCase name: String) -> StructureType? { indices[Array(name.utf8)].map { cases[$0].values } }
 
     /// The key of an associated value without a label.
     static func key(ofValue index: Int) -> String { "_\(index)" }

@@ -67,9 +67,9 @@ extension Failure {
     }
 
     /// The same for a value that was meant for a place.
-    func placed(below place: PropertyListPath) -> Failure {
+    func placed(below prefix: PropertyListPath) -> Failure {
         var failure = self
-        failure.path = place.appending(path)
+        failure.path = prefix.appending(path)
         return failure
     }
 }

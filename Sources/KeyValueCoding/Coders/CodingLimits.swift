@@ -12,8 +12,8 @@ enum CodingLimits {
 
     /// What a value is told that is deeper. The path of the error has each level; the text has only what holds the
     /// value.
-    static func tooDeep(_ place: PropertyListPath?) -> String {
-        let holder = place.map { $0.isEmpty ? "" : " at \($0)" } ?? ""
+    static func tooDeep(_ location: PropertyListPath?) -> String {
+        let holder = location.map { $0.isEmpty ? "" : " at \($0)" } ?? ""
         return "Values\(holder) are nested deeper than \(depth) levels"
     }
 }

@@ -28,8 +28,8 @@ struct NameKey: CodingKey {
 extension [any CodingKey] {
     /// The path as errors print it: from the value that is coded, `SELF.names[2]`, or, where that has a place in what
     /// holds it, from the root of that, `window.names[2]`.
-    func text(in place: PropertyListPath?) -> String {
-        reduce(into: place == nil || isEmpty ? "SELF" : "") { $0.append(step: $1) }
+    func text(in location: PropertyListPath?) -> String {
+        reduce(into: location == nil || isEmpty ? "SELF" : "") { $0.append(step: $1) }
     }
 }
 

@@ -22,7 +22,7 @@ package struct CodingError: Error, Sendable {
     }
 
     /// The whole text, with the place between the two.
-    func text(at place: String) -> String { "\(subject) at \(place)\(finding)" }
+    func text(at location: String) -> String { "\(subject) at \(location)\(finding)" }
 }
 
 extension CodingError {
@@ -46,17 +46,17 @@ extension CodingError: CustomStringConvertible {
 extension CodingError {
     /// - Parameter underlying: what a program's own code threw, which then stands in this error's place.
     func decodingContext(
-        at path: [any CodingKey], in place: PropertyListPath?, underlying: (any Error)? = nil
+        at path: [any CodingKey], in location: PropertyListPath?, underlying: (any Error)? = nil
     ) -> DecodingError.Context {
         DecodingError.Context(
-            codingPath: path, debugDescription: text(at: path.text(in: place)), underlyingError: underlying ?? self)
+            codingPath: path, debugDescription: text(at: path.text(in: location)), underlyingError: underlying ?? self)
     }
 
     func encodingContext(
-        at path: [any CodingKey], in place: PropertyListPath?, underlying: (any Error)? = nil
+        at path: [any CodingKey], in location: PropertyListPath?, underlying: (any Error)? = nil
     ) -> EncodingError.Context {
         EncodingError.Context(
-            codingPath: path, debugDescription: text(at: path.text(in: place)), underlyingError: underlying ?? self)
+            codingPath: path, debugDescription: text(at: path.text(in: location)), underlyingError: underlying ?? self)
     }
 }
 

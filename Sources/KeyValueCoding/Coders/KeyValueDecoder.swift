@@ -54,11 +54,12 @@ extension KeyValueDecoder {
         try decode(type, from: list, at: nil)
     }
 
-    /// Reads a value of a property-list tree that is at `place` in what holds it, a store: every path of an error, of a
+    /// Reads a value of a property-list tree that is at `location` in what holds it, a store: every path of an error, of a
     /// decoder, and of keys that are left over begins with it. Key strategies are given paths inside the value.
-    package func decode<T: Decodable>(_ type: T.Type, from list: PropertyList, at place: PropertyListPath?) throws -> T
+    package func decode<T: Decodable>(_ type: T.Type, from list: PropertyList, at location: PropertyListPath?) throws
+        -> T
     {
-        let root = TreeDecodingNode(DecodingContext(self, forTree: true, place: place), list)
+        let root = TreeDecodingNode(DecodingContext(self, forTree: true, location: location), list)
         return try root.decodeRoot { try $0.decodeWhole(type) }
     }
 

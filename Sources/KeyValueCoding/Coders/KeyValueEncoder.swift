@@ -60,10 +60,11 @@ extension KeyValueEncoder {
         try encodeToPropertyList(value, at: nil)
     }
 
-    /// Gives the value as a tree that goes to `place` in what will hold it, a store: every path of an error and of an
+    /// Gives the value as a tree that goes to `location` in what will hold it, a store: every path of an error and of an
     /// encoder begins with it. Key strategies are given paths inside the value.
-    package func encodeToPropertyList<T: Encodable>(_ value: T, at place: PropertyListPath?) throws -> PropertyList? {
-        let root = TreeEncodingNode(EncodingContext(self, place: place))
+    package func encodeToPropertyList<T: Encodable>(_ value: T, at location: PropertyListPath?) throws -> PropertyList?
+    {
+        let root = TreeEncodingNode(EncodingContext(self, location: location))
         do {
             try root.encodeRoot(value)
             return try root.document()
@@ -76,8 +77,8 @@ extension KeyValueEncoder {
 extension PropertyListError {
     /// The error as the coders tell it.
     fileprivate func codingContext(_ context: EncodingContext) -> EncodingError.Context {
-        let codingPath = (context.place ?? []).appending(path).codingPath
-        return CodingError(unwritable: self).encodingContext(at: codingPath, in: context.place, underlying: self)
+        let codingPath = (context.location ?? []).appending(path).codingPath
+        return CodingError(unwritable: self).encodingContext(at: codingPath, in: context.location, underlying: self)
     }
 }
 

@@ -5,7 +5,7 @@ internal import PropertyLists
 final class DecodingContext {
     let options: KeyValueDecoder
     /// Where the value is in what holds it, such as a store: paths begin with it. Nil for a value on its own.
-    let place: PropertyListPath?
+    let location: PropertyListPath?
     let converts: Bool
     let passesFloats: Bool
     /// The string that stands for nil, if one does.
@@ -23,11 +23,11 @@ final class DecodingContext {
     /// - Parameter forTree: whether the values come from a property-list tree, where a null is always nil, and
     ///   `"$null"` takes the place of an Optional without a value.
     init(
-        _ options: consuming KeyValueDecoder, forTree: Bool = false, place: PropertyListPath? = nil,
+        _ options: consuming KeyValueDecoder, forTree: Bool = false, location: PropertyListPath? = nil,
         record: KeyRecord? = nil
     ) {
         self.options = options
-        self.place = place
+        self.location = location
         readsSpelledValues = forTree
         if case .useDefaultKeys = self.options.keyDecodingStrategy { converts = false } else { converts = true }
         if case .ignore = self.options.leftOverKeyDecodingStrategy {
@@ -98,7 +98,7 @@ extension DecodingNode {
         case .useDefaultKeys: return .asTheyAre
         case .convertFromSnakeCase: return .snakeCase
         case .custom(let convert):
-            let path = codingPath.dropFirst(context.place?.steps.count ?? 0)
+            let path = codingPath.dropFirst(context.location?.steps.count ?? 0)
             var mapped: [String: String] = [:]
             // Of names that become the same, the one that is the property's own wins, then the first in order.
             for name in names.sorted() {

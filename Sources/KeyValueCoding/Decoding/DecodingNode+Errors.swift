@@ -13,7 +13,7 @@ extension DecodingNode {
         let isNil = isPresent(scalar, at: slot) == false
         let found = isNil ? "nil" : typeName(at: slot)
         let error = CodingError("Expected \(expected ?? "\(type)")", ", found \(found)")
-        let context = error.decodingContext(at: path, in: context.place)
+        let context = error.decodingContext(at: path, in: context.location)
         return isNil ? .valueNotFound(type, context) : .typeMismatch(type, context)
     }
 
@@ -21,21 +21,21 @@ extension DecodingNode {
     final func inexact<T>(_ type: T.Type, at slot: DecodingSlot, _ key: (any CodingKey)?) -> DecodingError {
         let error = CodingError(
             "\(typeName(at: slot))", ", cannot be exactly represented by \(type)", isInexact: true)
-        return .typeMismatch(type, error.decodingContext(at: path(key), in: context.place))
+        return .typeMismatch(type, error.decodingContext(at: path(key), in: context.location))
     }
 
     /// There is no value at `slot`. The path of the error is the container's.
     final func missing(_ slot: DecodingSlot, _ key: (any CodingKey)?) -> DecodingError {
-        let place = path(key).text(in: context.place)
+        let location = path(key).text(in: context.location)
         let text =
-            if case .index = slot { "Array does not contain index \(place)" } else {
-                "Dictionary does not contain key \(place)"
+            if case .index = slot { "Array does not contain index \(location)" } else {
+                "Dictionary does not contain key \(location)"
             }
         return .keyNotFound(key ?? NameKey(""), .init(codingPath: codingPath, debugDescription: text))
     }
 
     final func corrupted(at key: (any CodingKey)?, _ subject: String, _ finding: String) -> DecodingError {
-        .dataCorrupted(CodingError(subject, finding).decodingContext(at: path(key), in: context.place))
+        .dataCorrupted(CodingError(subject, finding).decodingContext(at: path(key), in: context.location))
     }
 
     /// Where a dictionary is read as data, keys that Swift takes for one would lose a value.
@@ -52,14 +52,15 @@ extension DecodingNode {
     }
 
     final func tooDeep(_ key: (any CodingKey)?) -> DecodingError {
-        .dataCorrupted(.init(codingPath: path(key), debugDescription: CodingLimits.tooDeep(context.place)))
+        .dataCorrupted(.init(codingPath: path(key), debugDescription: CodingLimits.tooDeep(context.location)))
     }
 
     /// The error of a strategy's closure with the path: its own `DecodingError` keeps its kind and what underlies it.
     final func wrapped(_ error: any Error, _ type: String, _ key: (any CodingKey)?) -> DecodingError {
         let own = CodingError(type, " cannot be decoded. \(message(of: error))")
         let underlying = (error as? DecodingError)?.context?.underlyingError.flatMap { $0 is CodingError ? nil : $0 }
-        return rewrapped(error, own.decodingContext(at: path(key), in: context.place, underlying: underlying ?? error))
+        return rewrapped(
+            error, own.decodingContext(at: path(key), in: context.location, underlying: underlying ?? error))
     }
 
     private final func rewrapped(_ error: any Error, _ context: DecodingError.Context) -> DecodingError {

@@ -89,7 +89,7 @@ extension DecodingNode: Decoder {
             node = current.holder
         }
         path.reverse()
-        return context.place.map { $0.codingPath + path } ?? path
+        return context.location.map { $0.codingPath + path } ?? path
     }
 
     final func container<Key: CodingKey>(keyedBy type: Key.Type) throws -> KeyedDecodingContainer<Key> {
@@ -167,7 +167,7 @@ extension DecodingNode {
         guard let record, record.isExact else { return try decode(self) }
         noteNames(in: record)
         let value = try decode(self)
-        let paths = record.leftOver(below: context.place?.codingPath ?? [])
+        let paths = record.leftOver(below: context.location?.codingPath ?? [])
         guard !paths.isEmpty else { return value }
         switch context.options.leftOverKeyDecodingStrategy {
         case .ignore: break

@@ -18,7 +18,7 @@ package final class KeyRecord: @unchecked Sendable {
     /// Of an exact record: all names in the dictionary.
     private var names: [String] = []
     /// Of an exact record: what was asked of each element.
-    private var places: [Int: KeyRecord] = [:]
+    private var indices: [Int: KeyRecord] = [:]
 
     package convenience init() { self.init(isExact: false) }
 
@@ -30,7 +30,7 @@ package final class KeyRecord: @unchecked Sendable {
             switch slot {
             case .whole: self
             case .named(let name): children[name]
-            case .index(let index): isExact ? places[index] : elements
+            case .index(let index): isExact ? indices[index] : elements
             }
         if let known { return known }
         let child = KeyRecord(isExact: isExact)
@@ -42,7 +42,7 @@ package final class KeyRecord: @unchecked Sendable {
         switch slot {
         case .whole: break
         case .named(let name): children[name] = child
-        case .index(let index): if isExact { places[index] = child } else { elements = child }
+        case .index(let index): if isExact { indices[index] = child } else { elements = child }
         }
     }
 
@@ -70,7 +70,7 @@ extension KeyRecord {
         asked.formUnion(other.asked)
         if names.isEmpty { names = other.names }
         for (name, record) in other.children { child(at: .named(name)).merge(record) }
-        for (index, record) in other.places { child(at: .index(index)).merge(record) }
+        for (index, record) in other.indices { child(at: .index(index)).merge(record) }
     }
 
     /// Notes the names of a dictionary, all of which are left over until they are asked for.
@@ -91,7 +91,7 @@ extension KeyRecord {
             let path = path + [NameKey(name)]
             if asked.contains(name) { children[name]?.collect(below: path, into: &paths) } else { paths.append(path) }
         }
-        for (index, record) in places.sorted(by: { $0.key < $1.key }) {
+        for (index, record) in indices.sorted(by: { $0.key < $1.key }) {
             record.collect(below: path + [IndexKey(index)], into: &paths)
         }
     }

@@ -13,7 +13,7 @@ public struct LeftOverKeys: Error, Sendable, CustomStringConvertible {
 
     init(_ paths: [[any CodingKey]], _ context: DecodingContext) {
         self.paths = paths
-        description = paths.map { $0.text(in: context.place) }.joined(separator: ", ")
+        description = paths.map { $0.text(in: context.location) }.joined(separator: ", ")
     }
 
     /// What strict decoding throws. Its path is the first key's.

@@ -66,8 +66,8 @@ final class TreeDecodingNode: DecodingNode {
     }
 
     override func scalar(at slot: DecodingSlot) -> Scalar {
-        guard let place = find(slot) else { return .absent }
-        let node = document.nodes[place]
+        guard let index = find(slot) else { return .absent }
+        let node = document.nodes[index]
         switch node.kind {
         case .null: return .null
         case .boolean: return .bool(node.payload != 0)

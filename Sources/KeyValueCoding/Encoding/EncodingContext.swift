@@ -5,7 +5,7 @@ internal import PropertyLists
 final class EncodingContext {
     let options: KeyValueEncoder
     /// Where the value goes in what will hold it, such as a store: paths begin with it. Nil for a value on its own.
-    let place: PropertyListPath?
+    let location: PropertyListPath?
     let converts: Bool
     let passesFloats: Bool
     /// Whether dictionaries with keys of any kind are to be dictionaries.
@@ -15,9 +15,9 @@ final class EncodingContext {
     /// Snake case forms of the names met so far.
     private var converted: [String: String] = [:]
 
-    init(_ options: KeyValueEncoder, place: PropertyListPath? = nil) {
+    init(_ options: KeyValueEncoder, location: PropertyListPath? = nil) {
         self.options = options
-        self.place = place
+        self.location = location
         if case .keyed = options.dictionaryKeyEncodingStrategy {
             keysDictionaries = true
         } else {
@@ -31,7 +31,7 @@ final class EncodingContext {
     func convertedName(of key: any CodingKey, path: @autoclosure () -> [any CodingKey]) -> String {
         switch options.keyEncodingStrategy {
         case .useDefaultKeys: return key.stringValue
-        case .custom(let convert): return convert(path().dropFirst(place?.steps.count ?? 0) + [key]).stringValue
+        case .custom(let convert): return convert(path().dropFirst(location?.steps.count ?? 0) + [key]).stringValue
         case .convertToSnakeCase:
             let name = key.stringValue
             if let known = converted[name] { return known }

@@ -90,7 +90,7 @@ class EncodingNode {
 extension EncodingNode: Encoder {
     final var userInfo: [CodingUserInfoKey: Any] { context.options.userInfo }
 
-    final var codingPath: [any CodingKey] { (context.place?.codingPath ?? []) + pathInValue }
+    final var codingPath: [any CodingKey] { (context.location?.codingPath ?? []) + pathInValue }
 
     final func container<Key: CodingKey>(keyedBy type: Key.Type) -> KeyedEncodingContainer<Key> {
         // The keys of a dictionary are data.
@@ -136,7 +136,7 @@ extension EncodingNode {
         _ value: Any, _ key: (any CodingKey)?, _ subject: String, _ finding: String, underlying: (any Error)? = nil
     ) -> EncodingError {
         let error = CodingError(subject, finding)
-        return .invalidValue(value, error.encodingContext(at: path(key), in: context.place, underlying: underlying))
+        return .invalidValue(value, error.encodingContext(at: path(key), in: context.location, underlying: underlying))
     }
 
     private final func path(_ key: (any CodingKey)?) -> [any CodingKey] {
@@ -151,7 +151,7 @@ extension EncodingNode {
     final func tooDeep(_ value: Any, _ key: (any CodingKey)?) -> any Error {
         // A lost node has no path, but why it is lost was noted with one.
         if isLost, let failure = context.failure { return failure }
-        let text = CodingLimits.tooDeep(context.place)
+        let text = CodingLimits.tooDeep(context.location)
         return EncodingError.invalidValue(value, .init(codingPath: path(key), debugDescription: text))
     }
 }

@@ -56,14 +56,14 @@ extension KnownType {
             let slots = UnsafeMutablePointer<Slot>.allocate(capacity: Self.mask + 1)
             slots.initialize(repeating: Slot(), count: Self.mask + 1)
             for (type, known) in types {
-                var place = Self.place(of: ObjectIdentifier(type))
-                while slots[place].type != nil { place = (place + 1) & Self.mask }
-                slots[place] = Slot(type: ObjectIdentifier(type), known: known)
+                var index = Self.index(of: ObjectIdentifier(type))
+                while slots[index].type != nil { index = (index + 1) & Self.mask }
+                slots[index] = Slot(type: ObjectIdentifier(type), known: known)
             }
             self.slots = UnsafePointer(slots)
         }
 
-        @inline(__always) private static func place(of type: ObjectIdentifier) -> Int {
+        @inline(__always) private static func index(of type: ObjectIdentifier) -> Int {
             // Metadata is aligned to 8 bytes; two shifts spread neighbours and whole pages alike.
             let bits = Int(bitPattern: type)
             return (bits >> 3 ^ bits >> 11) & mask
@@ -71,12 +71,12 @@ extension KnownType {
 
         @inline(__always) func known(_ type: any Any.Type) -> KnownType {
             let type = ObjectIdentifier(type)
-            var place = Self.place(of: type)
+            var index = Self.index(of: type)
             while true {
-                let slot = slots[place]
+                let slot = slots[index]
                 if slot.type == type { return slot.known }
                 if slot.type == nil { return .plain }
-                place = (place + 1) & Self.mask
+                index = (index + 1) & Self.mask
             }
         }
     }

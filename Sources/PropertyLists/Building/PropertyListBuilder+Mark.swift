@@ -6,7 +6,7 @@ extension PropertyListBuilder {
         @usableFromInline var keys = 0
         @usableFromInline var frames = 0
         @usableFromInline var elements = 0
-        @usableFromInline var place = Place.root
+        @usableFromInline var slot = Slot.root
         @usableFromInline var header = 0
 
         @inlinable package init() {}
@@ -20,7 +20,7 @@ extension PropertyListBuilder {
         mark.keys = keys.count
         mark.frames = frames.count
         mark.elements = elements
-        mark.place = place
+        mark.slot = slot
         mark.header = header
         return mark
     }
@@ -32,7 +32,7 @@ extension PropertyListBuilder {
         keys.count = mark.keys
         frames.count = mark.frames
         elements = mark.elements
-        place = mark.place
+        slot = mark.slot
         header = mark.header
     }
 }

@@ -16,11 +16,11 @@ extension PropertyListBuilder {
     @inline(__always) mutating func appendKey(storedFrom start: Int) throws(PropertyListError) {
         let count = bytes.count &- start
         guard count <= PropertyListLimits.length else { throw tooLong(count) }
-        guard place == .key else { throw error(.misuse, "a key where a value is expected") }
+        guard slot == .key else { throw error(.misuse, "a key where a value is expected") }
         var node = kv_node(kind: .null, count: count, payload: UInt64(truncatingIfNeeded: start))
         node.distance = nodes.count &- header
         keys.append(node)
-        place = .value
+        slot = .value
     }
 
     @usableFromInline func tooLong(_ count: Int) -> PropertyListError {
@@ -29,7 +29,7 @@ extension PropertyListBuilder {
 
     /// The number of the UID that the open dictionary stands for, `{CF$UID: integer}`; nil when it is another one.
     var uidOfOpenDictionary: UInt32? {
-        guard place == .key, nodes.count == header + 2, frames.count > 0 else { return nil }
+        guard slot == .key, nodes.count == header + 2, frames.count > 0 else { return nil }
         guard keys.count == frames[frames.count - 1].firstKey + 1 else { return nil }
         let value = nodes[header + 1]
         guard value.kind == .integer, let uid = UInt32(exactly: Int64(bitPattern: value.payload)) else { return nil }

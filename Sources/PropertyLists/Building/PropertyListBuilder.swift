@@ -15,7 +15,7 @@ public import CKVCodable
 /// leaves the builder unusable but for ``reset()``. Not to be used from two threads at once.
 public struct PropertyListBuilder: ~Copyable {
     /// What the place where the next value goes asks for.
-    @usableFromInline enum Place: UInt8, BitwiseCopyable {
+    @usableFromInline enum Slot: UInt8, BitwiseCopyable {
         case root, element, key, value, complete
     }
 
@@ -23,7 +23,7 @@ public struct PropertyListBuilder: ~Copyable {
     @usableFromInline struct Frame: BitwiseCopyable {
         var header: Int
         var outerElements: Int
-        var outerPlace: Place
+        var outerSlot: Slot
         /// The first of this container's keys on the key stack.
         var firstKey: Int
     }
@@ -34,7 +34,7 @@ public struct PropertyListBuilder: ~Copyable {
     @usableFromInline var frames = GrowableBuffer<Frame>()
     /// Elements so far in the array that is open.
     @usableFromInline var elements = 0
-    @usableFromInline var place = Place.root
+    @usableFromInline var slot = Slot.root
     /// Where the container that is open begins.
     @usableFromInline package internal(set) var header = 0
     /// Values whose key came again leave nodes that nothing reaches; ``finish()`` removes them.
@@ -54,7 +54,7 @@ public struct PropertyListBuilder: ~Copyable {
         keys.count = 0
         frames.count = 0
         elements = 0
-        place = .root
+        slot = .root
         header = 0
         hasDuplicates = false
     }
@@ -63,7 +63,7 @@ public struct PropertyListBuilder: ~Copyable {
     ///
     /// - Throws: ``PropertyListError/Code/misuse`` when a container is still open or nothing was written.
     public mutating func finish() throws(PropertyListError) -> PropertyList {
-        guard place == .complete else {
+        guard slot == .complete else {
             throw misuse(frames.count > 0 ? "a container is still open" : "no value was written")
         }
         let document = Document(nodes: &nodes, bytes: &bytes)
@@ -81,7 +81,7 @@ extension PropertyListBuilder {
     ///
     /// - Throws: as ``append(boolean:)``, and ``PropertyListError/Code/limitExceeded`` deeper than ``limits`` allow.
     public mutating func beginArray() throws(PropertyListError) {
-        try begin(.array, place: .element)
+        try begin(.array, slot: .element)
     }
 
     /// Opens a dictionary: what comes next, until ``end()``, is a key and its value, again and again, in any order of
@@ -89,7 +89,7 @@ extension PropertyListBuilder {
     ///
     /// - Throws: as ``beginArray()``.
     public mutating func beginDictionary() throws(PropertyListError) {
-        try begin(.dictionary, place: .key)
+        try begin(.dictionary, slot: .key)
     }
 
     /// Names the value that comes next in the dictionary that is open.
@@ -104,38 +104,38 @@ extension PropertyListBuilder {
     }
 
     package mutating func append(validKey bytes: UnsafeRawBufferPointer) throws(PropertyListError) {
-        guard place == .key else { throw misuse("a key where a value is expected") }
+        guard slot == .key else { throw misuse("a key where a value is expected") }
         var node = kv_node(kind: .null, count: bytes.count, payload: try store(bytes))
         node.distance = nodes.count - header
         keys.append(node)
-        place = .value
+        slot = .value
     }
 
     /// Closes the array or dictionary that was opened last.
     public mutating func end() throws(PropertyListError) {
         guard frames.count > 0 else { throw misuse("an end without a begin") }
         let frame = frames[frames.count - 1]
-        switch place {
+        switch slot {
         case .key: try placeKeys(of: frame)
         case .value: throw misuse("an end where a key waits for its value")
         case .element, .root, .complete: close(frame, entries: elements)
         }
         frames.count -= 1
         elements = frame.outerElements
-        place = frame.outerPlace
+        slot = frame.outerSlot
         header = frames.count > 0 ? frames[frames.count - 1].header : 0
     }
 
-    private mutating func begin(_ kind: PropertyListKind, place inner: Place) throws(PropertyListError) {
+    private mutating func begin(_ kind: PropertyListKind, slot inner: Slot) throws(PropertyListError) {
         guard frames.count < limits.depth else {
             throw error(.limitExceeded, "Deeper than \(limits.depth) levels")
         }
         try admit()
         frames.append(
-            Frame(header: nodes.count, outerElements: elements, outerPlace: place, firstKey: keys.count))
+            Frame(header: nodes.count, outerElements: elements, outerSlot: slot, firstKey: keys.count))
         header = nodes.count
         elements = 0
-        place = inner
+        slot = inner
         nodes.append(kv_node(kind: kind))
     }
 
@@ -182,17 +182,17 @@ extension PropertyListBuilder {
 extension PropertyListBuilder {
     /// Notes that a value comes now, and checks that one may.
     @inlinable package mutating func admit() throws(PropertyListError) {
-        switch place {
+        switch slot {
         case .element: elements &+= 1
-        case .value: place = .key
-        case .root: place = .complete
+        case .value: slot = .key
+        case .root: slot = .complete
         case .key, .complete: throw unexpectedValue()
         }
         if nodes.count >= PropertyListLimits.nodes { throw tooManyNodes() }
     }
 
     @usableFromInline func unexpectedValue() -> PropertyListError {
-        misuse(place == .key ? "a value where a key is expected" : "a second value at the root")
+        misuse(slot == .key ? "a value where a key is expected" : "a second value at the root")
     }
 
     @usableFromInline func tooManyNodes() -> PropertyListError {
@@ -210,7 +210,7 @@ extension PropertyListBuilder {
         var steps: [PropertyListPath.Step] = []
         for depth in 0..<frames.count {
             let isLast = depth == frames.count - 1
-            let inner = isLast ? place : frames[depth + 1].outerPlace
+            let inner = isLast ? slot : frames[depth + 1].outerSlot
             let count = isLast ? elements : frames[depth + 1].outerElements
             let keyEnd = isLast ? keys.count : frames[depth + 1].firstKey
             if inner == .element {

@@ -74,12 +74,12 @@ private struct KeySorting {
                 let prefix = text.prefix(of: keys[slot], from: 0) & ~mask
                 let word = prefix | UInt64(truncatingIfNeeded: slot)
                 if slot > 0, prefix <= words[slot &- 1] | mask { isSorted = false }
-                var place = slot
-                while place > 0, words[place &- 1] > word {
-                    (words + place).initialize(to: words[place &- 1])
-                    place &-= 1
+                var index = slot
+                while index > 0, words[index &- 1] > word {
+                    (words + index).initialize(to: words[index &- 1])
+                    index &-= 1
                 }
-                (words + place).initialize(to: word)
+                (words + index).initialize(to: word)
             }
             if isSorted { return count }
             var hasTies = false
@@ -95,12 +95,12 @@ private struct KeySorting {
                 (order + position).initialize(to: entry)
             }
             sortTies()
-            return place()
+            return apply()
         }
     }
 
     /// Brings the keys into their order. Of equal keys, which stand together, the last stays.
-    private func place() -> Int {
+    private func apply() -> Int {
         scratch.initialize(from: keys, count: count)
         var kept = 0
         var last: UInt64 = 0
@@ -127,7 +127,7 @@ private struct KeySorting {
         if isSorted { return count }
         sortByPrefix()
         sortTies()
-        return place()
+        return apply()
     }
 
     private func sharedPrefix() -> Int {

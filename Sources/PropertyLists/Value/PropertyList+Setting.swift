@@ -40,9 +40,10 @@ extension PropertyList {
         var builder = PropertyListBuilder(limits: PropertyListLimits(depth: PropertyListLimits.maximumDepth))
         for (position, step) in zip(steps.indices, steps) {
             guard case .key(let key) = step else {
-                let place = PropertyListPath(Array(path.steps[..<position]))
+                let reached = PropertyListPath(Array(path.steps[..<position]))
                 throw PropertyListError(
-                    .pathMismatch, "Expected Array, found nothing: a missing array is not made by its index", at: place)
+                    .pathMismatch, "Expected Array, found nothing: a missing array is not made by its index",
+                    at: reached)
             }
             try builder.beginDictionary()
             try builder.key(key)
