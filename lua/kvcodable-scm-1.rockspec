@@ -22,13 +22,12 @@ build = {
   modules = {
     kvcodable = {
       sources = {
-        "lua/src/build.c", "lua/src/codec.c", "lua/src/date.c",
-        "lua/src/errors.c", "lua/src/host.c", "lua/src/migrate.c",
-        "lua/src/module.c", "lua/src/notes.c", "lua/src/open.c",
-        "lua/src/options.c", "lua/src/path.c", "lua/src/session.c",
-        "lua/src/store.c", "lua/src/transaction.c",
-        "lua/src/types.c", "lua/src/values.c", "lua/src/walk.c",
-        "lua/src/watch.c", "lua/src/whole.c",
+        "lua/src/bulk.c", "lua/src/codec.c", "lua/src/date.c", "lua/src/errors.c",
+        "lua/src/from_document.c", "lua/src/handle.c", "lua/src/host.c",
+        "lua/src/migrate.c", "lua/src/module.c", "lua/src/open.c",
+        "lua/src/options.c", "lua/src/path.c", "lua/src/store.c",
+        "lua/src/to_document.c", "lua/src/transaction.c", "lua/src/types.c",
+        "lua/src/values.c", "lua/src/watch.c", "lua/src/watch_queue.c",
       },
       incdirs = { "$(KVCODABLE_INCDIR)" },
       libdirs = { "$(KVCODABLE_LIBDIR)" },

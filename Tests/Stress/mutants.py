@@ -157,7 +157,7 @@ class Part:
         # What is likely to see it for little time comes first.
         reaching.sort(key=lambda suite: baseline[suite.name]["seconds"] / chances.of(mutant["file"], suite.name))
         for suite in reaching:
-            limit = max(20, 6 * baseline[suite.name]["seconds"])
+            limit = max(8, 4 * baseline[suite.name]["seconds"])
             passed = self.run(suite, mutant["number"], limit)[0]
             # What goes by the clock may fail on a busy machine without a fault.
             if not passed and suite.is_timed:
@@ -308,6 +308,8 @@ def main():
             wanted = [mutant for mutant in mutants[::arguments.every] if re.search(arguments.file, mutant["file"])]
             open_ones = [mutant for mutant in wanted if mutant["key"] not in results or arguments.again
                          and results[mutant["key"]]["seen"] in ("", "unreached") and not reason_of(mutant, reasons)]
+            # Those that are explained are the slowest to judge, and the least likely to be seen.
+            open_ones.sort(key=lambda mutant: reason_of(mutant, reasons) is not None)
             part.judge_all(open_ones, baseline, arguments.jobs, arguments.without.split(","))
         left += report(mutants, part.results(), reasons)
     return 1 if left else 0

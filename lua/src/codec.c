@@ -1,7 +1,7 @@
 /* codec.c: decode, encode, read, write. */
 #include <string.h>
 
-#include "module.h"
+#include "conversion.h"
 
 /* The options of all of this file's functions: one table may serve them all. */
 static void check_options(lua_State *L, int index) {
@@ -85,7 +85,7 @@ static int push_decoded(lua_State *L, kvl_state *state, kv_status status,
     kv_tree_free(tree);
     return too_large(L, state->max_nodes, "values and keys");
   }
-  kvl_build(L, state, tree);
+  kvl_push_tree(L, state, tree);
   if (converts && !kvl_try_decoded(L, type, context))
     return kvl_return_failure(L);
   return 1;

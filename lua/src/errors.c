@@ -1,7 +1,7 @@
 /* errors.c: the error object. */
 #include <string.h>
 
-#include "session.h"
+#include "handle.h"
 
 #define ERROR_NAME "kvcodable.error"
 

@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-#include "session.h"
+#include "handle.h"
 
 #define EXPORT __attribute__((visibility("default")))
 
@@ -256,7 +256,7 @@ static int push_tree_body(lua_State *L) {
   kv_cursor root = kv_tree_root(call->tree);
   if (kv_cursor_copy(&root, &copy) != KV_OK)
     return luaL_error(L, "the tree is NULL");
-  kvl_build(L, call->state, copy);
+  kvl_push_tree(L, call->state, copy);
   return 1;
 }
 
@@ -270,7 +270,7 @@ EXPORT kv_status kv_lua_push_tree(struct lua_State *L, const kv_tree *tree,
 
 static int to_tree_body(lua_State *L) {
   const Call *call = lua_touserdata(L, 1);
-  kv_tree *tree = kvl_walk_tree(L, call->state, 2, NULL);
+  kv_tree *tree = kvl_to_tree(L, call->state, 2, NULL);
   if (call->given_tree)
     *call->given_tree = tree;
   else

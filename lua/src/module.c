@@ -1,5 +1,5 @@
 /* module.c: opens the module. */
-#include "module.h"
+#include "errors.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -282,7 +282,7 @@ static int make_module(lua_State *L) {
   kvl_open_codec(L);
   kvl_open_store(L);
   kvl_open_opening(L);
-  kvl_open_whole(L);
+  kvl_open_bulk(L);
   kvl_open_watch(L);
   lua_pushfstring(L, "kvcodable %s", kv_version());
   lua_setfield(L, -2, "_VERSION");

@@ -1,7 +1,7 @@
 /* open.c: opening stores. */
 #include <string.h>
 
-#include "module.h"
+#include "handle.h"
 
 /* What the option gives, an integer from 1; 0 where it is not there. */
 static uint64_t check_limit(lua_State *L, int index, const char *name) {
@@ -87,7 +87,7 @@ typedef kv_status (*Opener)(kv_str, const kv_store_options *, kv_store **,
 static kv_tree *option_tree(lua_State *L, kvl_state *state, int index,
                             size_t *slot) {
   if (lua_isnil(L, index)) return NULL;
-  kv_tree *tree = kvl_walk_tree(L, state, index, NULL);
+  kv_tree *tree = kvl_to_tree(L, state, index, NULL);
   *slot = kvl_keep_more(L, state, tree, kvl_free_tree);
   return tree;
 }

@@ -3,7 +3,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "module.h"
+#include "arguments.h"
 
 /* Appends "a, b or c", quoted, to the message. */
 static void add_words(luaL_Buffer *message, const char *const *words) {

@@ -1,5 +1,5 @@
 /* path.c: the paths that scripts give and get. */
-#include "session.h"
+#include "handle.h"
 
 /* ---- Paths */
 

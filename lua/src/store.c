@@ -1,5 +1,5 @@
 /* store.c: the methods of stores and of transactions. */
-#include "session.h"
+#include "handle.h"
 
 /* ---- Reading and writing */
 
@@ -27,7 +27,7 @@ static void push_stored(lua_State *L, kvl_state *state, kv_store *store,
   if (status == KV_ABSENT)
     lua_pushnil(L);
   else
-    kvl_build_view(L, state, &view, lease, free_lease);
+    kvl_push_view(L, state, &view, lease, free_lease);
 }
 
 static void push_value(lua_State *L, kvl_state *state, kvl_handle *session,
@@ -44,7 +44,7 @@ static void push_value(lua_State *L, kvl_state *state, kvl_handle *session,
   if (status == KV_ABSENT)
     lua_pushnil(L);
   else
-    kvl_build(L, state, tree);
+    kvl_push_tree(L, state, tree);
 }
 
 void kvl_push_typed(lua_State *L, kvl_state *state, const kvl_handle *handle) {
@@ -101,14 +101,14 @@ static kv_status put(lua_State *L, kvl_state *state, kvl_handle *session,
                      uint32_t flags, size_t *dropped, kv_error **error) {
   if (session->store) { /* in one call */
     kvl_check_writable(L, state, session->store, path);
-    if (!kvl_walk(L, state, value, path)) lua_error(L);
+    if (!kvl_to_nodes(L, state, value, path)) lua_error(L);
     return kv_store_set_nodes(session->store, path->steps, path->count,
                               state->nodes.data, state->nodes.count,
                               state->bytes.data, state->bytes.count, type,
                               flags, dropped, error);
   }
   if (!session->transaction) kvl_refuse_handle(L); /* a Lua call closed it */
-  kv_tree *tree = kvl_walk_tree(L, state, value, path);
+  kv_tree *tree = kvl_to_tree(L, state, value, path);
   kv_status status =
       kv_transaction_set(session->transaction, path->steps, path->count, tree,
                          type, flags, dropped, error);

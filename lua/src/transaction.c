@@ -1,5 +1,5 @@
 /* transaction.c: transactions and updates. */
-#include "session.h"
+#include "handle.h"
 
 /* ---- Transactions */
 

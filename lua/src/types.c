@@ -1,7 +1,7 @@
 /* types.c: type arguments. What types are made of is said in types.lua. */
 #include <string.h>
 
-#include "session.h"
+#include "handle.h"
 
 #define TYPE_NAME "kvcodable.type"
 
@@ -42,7 +42,7 @@ static int describe(lua_State *L) {
   kvl_state *state = kvl_state_of(L);
   kv_error *error = NULL;
   kv_type **type = new_type(L, state);
-  kv_tree *tree = kvl_walk_tree(L, state, 1, NULL);
+  kv_tree *tree = kvl_to_tree(L, state, 1, NULL);
   kv_status status = kv_registry_describe(state->registry, tree, type, &error);
   kv_tree_free(tree);
   if (status != KV_OK) return kvl_raise(L, state, status, error);
@@ -172,12 +172,12 @@ void kvl_push_scope(lua_State *L, int names) {
 
 /* Pushes the error of what a converter said: the message and the table of steps
  * below the value are on top. */
-static void push_complaint(lua_State *L, int place) {
+static void push_complaint(lua_State *L, int path_index) {
   kvl_path path;
   size_t count;
   path.count = path.root = 0;
   luaL_checkstack(L, 8, NULL);
-  if (place) kvl_full_path(L, place, &path);
+  if (path_index) kvl_full_path(L, path_index, &path);
   if (path.count + lua_rawlen(L, -1) <= KVL_STEPS)
     kvl_add_path(L, lua_gettop(L), &path);
   const kv_step *steps = kvl_shown_steps(L, &path, &count);
@@ -186,15 +186,15 @@ static void push_complaint(lua_State *L, int place) {
 }
 
 static int convert(lua_State *L, const void *function, int type, int context,
-                   int place) {
+                   int path_index) {
   int value = lua_gettop(L);
   lua_rawgetp(L, LUA_REGISTRYINDEX, function);
   lua_pushvalue(L, type);
   lua_pushvalue(L, value);
   lua_pushvalue(L, context);
-  lua_call(L, 3, 3); /* the value; or nil, the message and the place */
+  lua_call(L, 3, 3); /* the value; or nil, the message and the path */
   if (!lua_isnil(L, -1)) {
-    push_complaint(L, place);
+    push_complaint(L, path_index);
     return 0;
   }
   lua_pop(L, 2);
@@ -210,12 +210,12 @@ int kvl_try_encoded(lua_State *L, int type, int context) {
   return convert(L, &encode_function, type, context, 0);
 }
 
-void kvl_convert_decoded(lua_State *L, int type, int context, int place) {
-  if (!convert(L, &decode_function, type, context, place)) lua_error(L);
+void kvl_convert_decoded(lua_State *L, int type, int context, int path_index) {
+  if (!convert(L, &decode_function, type, context, path_index)) lua_error(L);
 }
 
-void kvl_convert_encoded(lua_State *L, int type, int context, int place) {
-  if (!convert(L, &encode_function, type, context, place)) lua_error(L);
+void kvl_convert_encoded(lua_State *L, int type, int context, int path_index) {
+  if (!convert(L, &encode_function, type, context, path_index)) lua_error(L);
 }
 
 void kvl_open_types(lua_State *L) {

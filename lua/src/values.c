@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "module.h"
+#include "conversion.h"
 
 static const char *const names[] = {KVL_DATE_NAME, "kvcodable.data",
                                     "kvcodable.uint64", "kvcodable.uid",
@@ -29,7 +29,7 @@ void kvl_push_date(lua_State *L, double seconds_since_2001) {
 }
 
 /* A word of 0 stands before the bytes, which scripts choose: the module knows
- * handles and types by their first word (session.h). */
+ * handles and types by their first word (handle.h). */
 static char *new_bytes(lua_State *L, size_t length) {
   void *value = new_value(L, KVL_DATA, sizeof(void *) + length);
   memset(value, 0, sizeof(void *));

@@ -4,16 +4,16 @@
 #include <string.h>
 #include <sys/epoll.h>
 
-#include "notes.h"
-#include "session.h"
+#include "watch_queue.h"
+#include "handle.h"
 
 #define WATCH_NAME "kvcodable.watch"
 
 /* User value 1 is the function, 2 the store's handle. */
 typedef struct Watch {
   kv_watch *watch;
-  kvl_notes notes;
-  size_t root; /* how many steps of a place are the handle's own */
+  kvl_watch_queue queue;
+  size_t root; /* how many steps of a path are the handle's own */
 } Watch;
 
 static const char watches_key; /* of the registry: the set of live watches */
@@ -67,7 +67,7 @@ static int watch_gc(lua_State *L) {
   Watch *watch = luaL_checkudata(L, 1, WATCH_NAME);
   kv_watch_cancel(watch->watch);
   watch->watch = NULL;
-  kvl_free_notes(&watch->notes);
+  kvl_free_queue(&watch->queue);
   return 0;
 }
 
@@ -127,7 +127,7 @@ static int store_watch(lua_State *L) {
   kv_store *store = kvl_check_store(L);
   kv_status status =
       kv_store_watch(store, path.steps, path.count, scope, kvl_note_change,
-                     &watch->notes, &watch->watch, &error);
+                     &watch->queue, &watch->watch, &error);
   if (status != KV_OK) return kvl_raise(L, state, status, error);
   return finish_watch(L, state, store, 3);
 }
@@ -140,7 +140,7 @@ static int store_events(lua_State *L) {
   luaL_checktype(L, 2, LUA_TFUNCTION);
   Watch *watch = new_watch(L);
   kv_store *store = kvl_check_whole(L);
-  kv_status status = kv_store_watch_events(store, kvl_note_event, &watch->notes,
+  kv_status status = kv_store_watch_events(store, kvl_note_event, &watch->queue,
                                            &watch->watch, &error);
   if (status != KV_OK) return kvl_raise(L, state, status, error);
   return finish_watch(L, state, store, 2);
@@ -148,8 +148,8 @@ static int store_events(lua_State *L) {
 
 /* ---- Telling */
 
-/* The place below the handle that the watch was made with. */
-static void push_place(lua_State *L, const kvl_note *note, size_t root) {
+/* The path below the handle that the watch was made with. */
+static void push_path(lua_State *L, const kvl_note *note, size_t root) {
   if (root > note->count) root = note->count;
   const kv_step *steps = note->steps + root;
   if (note->count - root == 1 && steps->key.data)
@@ -162,7 +162,7 @@ static void push_tree(lua_State *L, kvl_state *state, kv_tree **tree) {
   kv_tree *taken = *tree;
   *tree = NULL;
   if (taken)
-    kvl_build(L, state, taken);
+    kvl_push_tree(L, state, taken);
   else
     lua_pushnil(L);
 }
@@ -210,7 +210,7 @@ static void push_event(lua_State *L, const kvl_note *note, int store) {
 static int tell(lua_State *L) {
   kvl_state *state = kvl_state_of(L);
   Watch *watch = lua_touserdata(L, 1);
-  kvl_note *note = kvl_take_note(L, &watch->notes);
+  kvl_note *note = kvl_take_note(L, &watch->queue);
   if (!note) return 0;
   lua_getiuservalue(L, 1, 2);
   int store = lua_gettop(L);
@@ -219,7 +219,7 @@ static int tell(lua_State *L) {
     push_event(L, note, store);
     lua_call(L, 2, 0);
   } else {
-    push_place(L, note, watch->root);
+    push_path(L, note, watch->root);
     push_tree(L, state, &note->new_value);
     push_tree(L, state, &note->old_value);
     lua_call(L, 3, 0);
@@ -241,8 +241,8 @@ static void keep_first(lua_State *L, int error) {
 static lua_Integer tell_all(lua_State *L, int index, int error) {
   Watch *watch = lua_touserdata(L, index);
   lua_Integer calls = 0;
-  for (size_t left = watch->notes.queue.count;
-       left > 0 && watch->watch && watch->notes.queue.count > 0; left--) {
+  for (size_t left = watch->queue.notes.count;
+       left > 0 && watch->watch && watch->queue.notes.count > 0; left--) {
     kvl_push_function(L, tell);
     lua_pushvalue(L, index);
     calls++;
@@ -298,8 +298,8 @@ lua_Integer kvl_pump(lua_State *L, kvl_state *state) {
     lua_rawgeti(L, 2, i);
     calls += tell_all(L, 3, 1);
     Watch *watch = lua_touserdata(L, 3);
-    if (watch->notes.lost) {
-      watch->notes.lost = 0;
+    if (watch->queue.lost) {
+      watch->queue.lost = 0;
       luaL_error(L, "not enough memory for a change that was watched");
     }
     lua_settop(L, 2);
@@ -350,7 +350,7 @@ void kvl_open_watch(lua_State *L) {
   kvl_new_class(L, WATCH_NAME, methods);
   kvl_name_methods(L, "a watch");
   lua_pop(L, 1);
-  kvl_open_notes(L);
+  kvl_open_watch_queue(L);
   lua_newtable(L);
   lua_rawsetp(L, LUA_REGISTRYINDEX, &watches_key);
   kvl_set_functions(L, functions);

@@ -1,8 +1,8 @@
-/* walk.c: Lua value -> document, by raw access alone. */
+/* to_document.c: Lua value -> document, by raw access alone. */
 #include <stdio.h>
 #include <string.h>
 
-#include "session.h"
+#include "handle.h"
 
 /* A number's text in a string literal. */
 #define TEXT_OF(number) #number
@@ -49,35 +49,35 @@ static int append_node(kvl_buffer *buffer, uint32_t head, uint32_t count,
 
 /* Notes what is wrong and where; the frames live only until the walk unwinds.
  * The keys are borrowed from the table's own strings. */
-static int fail(Walk *walk, const Frame *place, kv_status status,
+static int fail(Walk *walk, const Frame *frame, kv_status status,
                 const char *message, const char *found) {
   kvl_buffer *steps = &walk->state->steps;
   walk->status = status;
   walk->message = message;
   walk->found = found;
-  size_t depth = place ? (size_t)place->depth : 0;
+  size_t depth = frame ? (size_t)frame->depth : 0;
   steps->count = 0;
   if (!reserve(steps, depth, sizeof(kv_step))) return 0;
   steps->count = depth;
-  for (; place; place = place->outer) {
+  for (; frame; frame = frame->outer) {
     kv_step *step = (kv_step *)steps->data + --depth;
-    step->key.data = place->key;
-    step->key.length = place->key_length;
-    step->index = place->index - 1;
+    step->key.data = frame->key;
+    step->key.length = frame->key_length;
+    step->index = frame->index - 1;
   }
   return 0;
 }
 
-static int no_memory(Walk *walk, const Frame *place) {
-  return fail(walk, place, KV_LIMIT_EXCEEDED, "not enough memory", NULL);
+static int no_memory(Walk *walk, const Frame *frame) {
+  return fail(walk, frame, KV_LIMIT_EXCEEDED, "not enough memory", NULL);
 }
 
 /* A table that is in a value many times is written many times: a few hundred
  * bytes of Lua's can stand for more nodes than there is memory. */
-static int too_large(Walk *walk, const Frame *place, const char *what,
+static int too_large(Walk *walk, const Frame *frame, const char *what,
                      size_t limit) {
   snprintf(walk->text, sizeof walk->text, "More than %zu %s", limit, what);
-  return fail(walk, place, KV_LIMIT_EXCEEDED, walk->text, NULL);
+  return fail(walk, frame, KV_LIMIT_EXCEEDED, walk->text, NULL);
 }
 
 /* Copies the bytes and appends a node that refers to them. */
@@ -239,7 +239,7 @@ static int write_table(Walk *walk, int index, const Frame *outer) {
                     ? "Expected a tree, found a table that contains itself"
                     : "Deeper than " TEXT(KV_DEPTH) " levels",
                 NULL);
-  if (frame.depth > KVL_FREE_LEVELS && !lua_checkstack(L, KVL_PLACES))
+  if (frame.depth > KVL_FREE_LEVELS && !lua_checkstack(L, KVL_SLOTS))
     return fail(walk, outer, KV_LIMIT_EXCEEDED, "not enough memory", NULL);
   if (lua_getmetatable(L, index)) {
     const void *tag = lua_topointer(L, -1);
@@ -331,12 +331,12 @@ static int write_value(Walk *walk, int index, const Frame *frame) {
   }
 }
 
-/* Pushes what was noted; where it is, with the place of the whole value before
+/* Pushes what was noted; where it is, with the path of the whole value before
  * it. */
-static void push_failure(const Walk *walk, const kvl_path *place) {
+static void push_failure(const Walk *walk, const kvl_path *path) {
   kvl_buffer *steps = &walk->state->steps;
   size_t count = 0;
-  const kv_step *outer = place ? kvl_shown_steps(walk->L, place, &count) : NULL;
+  const kv_step *outer = path ? kvl_shown_steps(walk->L, path, &count) : NULL;
   if (count > 0 && reserve(steps, count, sizeof *outer)) {
     kv_step *first = steps->data;
     if (steps->count > 0)
@@ -348,38 +348,39 @@ static void push_failure(const Walk *walk, const kvl_path *place) {
                    walk->message, walk->found);
 }
 
-int kvl_walk(lua_State *L, kvl_state *state, int index, const kvl_path *place) {
+int kvl_to_nodes(lua_State *L, kvl_state *state, int index,
+                 const kvl_path *path) {
   Walk walk = {L, state, KV_OK, NULL, NULL, ""};
   int top = lua_gettop(L);
   state->nodes.count = state->keys.count = state->bytes.count = 0;
   state->levels = 0;
   if (write_value(&walk, lua_absindex(L, index), NULL)) return 1;
   lua_settop(L, top);
-  push_failure(&walk, place);
+  push_failure(&walk, path);
   return 0;
 }
 
 kv_tree *kvl_try_tree(lua_State *L, kvl_state *state, int index,
-                      const kvl_path *place) {
+                      const kvl_path *path) {
   kv_error *error = NULL;
   kv_tree *tree = NULL;
-  if (!kvl_walk(L, state, index, place)) return NULL;
+  if (!kvl_to_nodes(L, state, index, path)) return NULL;
   kv_status status = kv_tree_from_nodes(
       (kv_node *)state->nodes.data, state->nodes.count,
       (char *)state->bytes.data, state->bytes.count, &tree, &error);
   if (status == KV_OK) return tree;
-  if (place) {
+  if (path) {
     kv_error *inner = error;
-    error = kv_error_placed(inner, place->steps, place->count);
+    error = kv_error_placed(inner, path->steps, path->count);
     kv_error_free(inner);
   }
   kvl_push_error(L, state, status, error);
   return NULL;
 }
 
-kv_tree *kvl_walk_tree(lua_State *L, kvl_state *state, int index,
-                       const kvl_path *place) {
-  kv_tree *tree = kvl_try_tree(L, state, index, place);
+kv_tree *kvl_to_tree(lua_State *L, kvl_state *state, int index,
+                     const kvl_path *path) {
+  kv_tree *tree = kvl_try_tree(L, state, index, path);
   if (!tree) lua_error(L);
   return tree;
 }

@@ -1,5 +1,5 @@
-/* notes.c: what watches have to tell. */
-#include "notes.h"
+/* watch_queue.c: what watches have to tell. */
+#include "watch_queue.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -39,27 +39,27 @@ static int copy_path(kvl_note *note, const kv_step *path, size_t steps) {
   return 1;
 }
 
-static kvl_note *new_note(kvl_notes *notes) {
-  kvl_buffer *queue = &notes->queue;
-  if (queue->count == queue->capacity &&
-      !kvl_grow(queue, 1, sizeof(kvl_note))) {
-    notes->lost = 1;
+static kvl_note *new_note(kvl_watch_queue *queue) {
+  kvl_buffer *notes = &queue->notes;
+  if (notes->count == notes->capacity &&
+      !kvl_grow(notes, 1, sizeof(kvl_note))) {
+    queue->lost = 1;
     return NULL;
   }
-  kvl_note *note = (kvl_note *)queue->data + queue->count++;
+  kvl_note *note = (kvl_note *)notes->data + notes->count++;
   memset(note, 0, sizeof *note);
   return note;
 }
 
 void kvl_note_change(void *context, const kv_step *path, size_t steps,
                      const kv_tree *old_value, const kv_tree *new_value) {
-  kvl_notes *notes = context;
-  kvl_note *note = new_note(notes);
+  kvl_watch_queue *queue = context;
+  kvl_note *note = new_note(queue);
   if (!note) return;
   if (!copy_path(note, path, steps)) {
-    notes->lost = 1;
+    queue->lost = 1;
     free_note(note);
-    notes->queue.count--;
+    queue->notes.count--;
     return;
   }
   note->old_value = copy_tree(old_value);
@@ -85,27 +85,27 @@ static int note_gc(lua_State *L) {
   return 0;
 }
 
-kvl_note *kvl_take_note(lua_State *L, kvl_notes *notes) {
+kvl_note *kvl_take_note(lua_State *L, kvl_watch_queue *queue) {
   kvl_note *taken = lua_newuserdatauv(L, sizeof *taken, 0);
   memset(taken, 0, sizeof *taken);
   luaL_setmetatable(L, NOTE_NAME);
   kvl_hold(L);
-  if (notes->queue.count == 0) return NULL;
-  kvl_note *queue = notes->queue.data;
-  *taken = queue[0];
-  notes->queue.count--;
-  memmove(queue, queue + 1, notes->queue.count * sizeof *queue);
+  if (queue->notes.count == 0) return NULL;
+  kvl_note *notes = queue->notes.data;
+  *taken = notes[0];
+  queue->notes.count--;
+  memmove(notes, notes + 1, queue->notes.count * sizeof *notes);
   return taken;
 }
 
-void kvl_free_notes(kvl_notes *notes) {
-  for (size_t i = 0; i < notes->queue.count; i++)
-    free_note((kvl_note *)notes->queue.data + i);
-  free(notes->queue.data);
-  memset(notes, 0, sizeof *notes);
+void kvl_free_queue(kvl_watch_queue *queue) {
+  for (size_t i = 0; i < queue->notes.count; i++)
+    free_note((kvl_note *)queue->notes.data + i);
+  free(queue->notes.data);
+  memset(queue, 0, sizeof *queue);
 }
 
-void kvl_open_notes(lua_State *L) {
+void kvl_open_watch_queue(lua_State *L) {
   static const luaL_Reg methods[] = {{"__gc", note_gc}, {NULL, NULL}};
   kvl_new_class(L, NOTE_NAME, methods);
   lua_pop(L, 1);

@@ -1,5 +1,5 @@
-/* whole.c: layers, converting getters, and what is done with whole stores. */
-#include "session.h"
+/* bulk.c: layers, converting getters, and what is done with whole stores. */
+#include "handle.h"
 
 static kv_str check_text(lua_State *L, int index) {
   kv_str text;
@@ -24,7 +24,7 @@ static int store_layer(lua_State *L) {
   kv_status status =
       kv_store_layer(store, (kv_layer)layer, (size_t)suite - 1, &tree, &error);
   if (status != KV_OK) return kvl_raise(L, state, status, error);
-  kvl_build(L, state, tree);
+  kvl_push_tree(L, state, tree);
   return 1;
 }
 
@@ -157,7 +157,7 @@ static int store_compare_and_set(lua_State *L) {
   uint64_t generation = (uint64_t)luaL_checkinteger(L, 4);
   kvl_full_path(L, 2, &path);
   kvl_check_writable(L, state, store, &path);
-  kv_tree *tree = kvl_walk_tree(L, state, 3, &path);
+  kv_tree *tree = kvl_to_tree(L, state, 3, &path);
   kv_status status = kv_store_compare_and_set(store, path.steps, path.count,
                                               tree, generation, &error);
   kv_tree_free(tree);
@@ -223,14 +223,14 @@ static int store_register(lua_State *L) {
   kv_error *error = NULL;
   kv_store *store = kvl_check_whole(L);
   luaL_checktype(L, 2, LUA_TTABLE);
-  kv_tree *defaults = kvl_walk_tree(L, state, 2, NULL);
+  kv_tree *defaults = kvl_to_tree(L, state, 2, NULL);
   kv_status status = kv_store_register(store, defaults, &error);
   kv_tree_free(defaults);
   if (status != KV_OK) return kvl_raise(L, state, status, error);
   return 0;
 }
 
-void kvl_open_whole(lua_State *L) {
+void kvl_open_bulk(lua_State *L) {
   static const luaL_Reg methods[] = {{"sync", store_sync},
                                      {"file", store_file},
                                      {"register", store_register},

@@ -1,17 +1,17 @@
 /*
- * session.h: what the handle of a store or a transaction is, for the files that
+ * handle.h: what the handle of a store or a transaction is, for the files that
  * hold their methods.
  */
-#ifndef KVCODABLE_SESSION_H
-#define KVCODABLE_SESSION_H
+#ifndef KVCODABLE_HANDLE_H
+#define KVCODABLE_HANDLE_H
 
-#include "module.h"
+#include "conversion.h"
 
 #define KVL_STORE_NAME "kvcodable.store"
 
 /* A store, a transaction, or a part of either.
  *
- * What is alive is in one place, the session: the store's own handle or the
+ * What is alive is held once, in the session: the store's own handle or the
  * transaction's, which a part refers to. */
 typedef struct kvl_handle {
   const void *mark; /* &kvl_handle_mark, which no other userdata begins with */
@@ -26,7 +26,7 @@ typedef struct kvl_handle {
   int is_hosts;     /* what a host pushed, and what was made of it: errors do
                        not name the file */
   size_t root;      /* how many steps of the path are the host's: scripts count
-                       places from there */
+                       steps from there */
 } kvl_handle;
 
 /* User values of a handle: the handle that it needs, which is a part's session,
@@ -104,6 +104,25 @@ void kvl_push_typed(lua_State *L, kvl_state *state, const kvl_handle *handle);
  * the type does not know, and gives 1; else gives 0. Raises. */
 int kvl_put_value(lua_State *L, kvl_state *state, const kvl_handle *handle,
                   int path_index, int value, int type_index, int options);
+
+/* Pushes a store's handle; gives where the store goes. */
+kv_store **kvl_new_store(lua_State *L);
+
+/* Takes what is on top as the context for the converters of a handle; as the
+ * scope of its types' names. */
+void kvl_set_context(lua_State *L, int handle);
+void kvl_set_scope(lua_State *L, int handle);
+
+/* The open store of the handle at 1, which is no transaction. Raises. Lasts until
+ * something of Lua's is called or allocated: a metamethod or a finalizer may close
+ * the store. So a function that does either checks first, and takes it last. */
+kv_store *kvl_check_store(lua_State *L);
+
+/* The same of a handle that is no part. Raises. */
+kv_store *kvl_check_whole(lua_State *L);
+
+/* The store of the handle at `index`; NULL where it is closed. */
+kv_store *kvl_store_at(lua_State *L, int index);
 
 /* Parts of the store's methods: each adds them to the table on top. */
 void kvl_add_closing(lua_State *L);

@@ -1,5 +1,5 @@
-/* session.c: the life of handles. */
-#include "session.h"
+/* handle.c: the life of handles. */
+#include "handle.h"
 
 #include <stdlib.h>
 #include <string.h>

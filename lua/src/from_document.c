@@ -1,5 +1,5 @@
-/* build.c: document -> Lua value. */
-#include "module.h"
+/* from_document.c: document -> Lua value. */
+#include "conversion.h"
 
 typedef struct Build {
   lua_State *L;
@@ -87,7 +87,7 @@ static void push_dictionary(Build *build, const kv_node *node, int size) {
 /* Recursion is bounded by the depth of a document. */
 static void push_container(Build *build, const kv_node *node) {
   if (++build->depth > KVL_FREE_LEVELS)
-    luaL_checkstack(build->L, KVL_PLACES, "the value is too deep");
+    luaL_checkstack(build->L, KVL_SLOTS, "the value is too deep");
   int size = node->count > INT32_MAX ? INT32_MAX : (int)node->count;
   if (node->head == KV_NODE_ARRAY)
     push_array(build, node, size);
@@ -96,8 +96,8 @@ static void push_container(Build *build, const kv_node *node) {
   build->depth--;
 }
 
-void kvl_build_view(lua_State *L, kvl_state *state, const kv_view *view,
-                    void *owner, kvl_free free_owner) {
+void kvl_push_view(lua_State *L, kvl_state *state, const kv_view *view,
+                   void *owner, kvl_free free_owner) {
   Build build = {L, state, view->bytes, 0};
   switch (view->node->head) { /* what Lua pushes without an allocation */
     case KV_NODE_BOOLEAN:
@@ -114,10 +114,10 @@ void kvl_build_view(lua_State *L, kvl_state *state, const kv_view *view,
   kvl_drop(state, slot);
 }
 
-void kvl_build(lua_State *L, kvl_state *state, kv_tree *tree) {
+void kvl_push_tree(lua_State *L, kvl_state *state, kv_tree *tree) {
   kv_view view;
   if (kv_tree_view(tree, &view) == KV_OK)
-    kvl_build_view(L, state, &view, tree, kvl_free_tree);
+    kvl_push_view(L, state, &view, tree, kvl_free_tree);
   else
     lua_pushnil(L);
 }

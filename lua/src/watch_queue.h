@@ -1,8 +1,8 @@
 /*
- * notes.h: what the library's handlers write down for kv.pump() to tell.
+ * watch_queue.h: what the library's handlers write down for kv.pump() to tell.
  */
-#ifndef KVCODABLE_NOTES_H
-#define KVCODABLE_NOTES_H
+#ifndef KVCODABLE_WATCH_QUEUE_H
+#define KVCODABLE_WATCH_QUEUE_H
 
 #include "module.h"
 
@@ -10,7 +10,7 @@
 typedef struct kvl_note {
   kv_event event;
   size_t count;   /* of steps */
-  kv_step *steps; /* the place; the keys are in `text` */
+  kv_step *steps; /* the path; the keys are in `text` */
   char *text;     /* the keys' bytes, or the event's message */
   size_t length;  /* of the message */
   kv_tree *old_value;
@@ -18,24 +18,22 @@ typedef struct kvl_note {
 } kvl_note;
 
 /* Notes that wait, the oldest first. */
-typedef struct kvl_notes {
-  kvl_buffer queue; /* kvl_note */
+typedef struct kvl_watch_queue {
+  kvl_buffer notes; /* kvl_note */
   int lost; /* there was no memory to note something: told by an error */
-} kvl_notes;
+} kvl_watch_queue;
 
 /* Handlers for kv_store_watch and kv_store_watch_events; the context is a
- * kvl_notes. Swift is on the stack: they call nothing of Lua. */
+ * kvl_watch_queue. Swift is on the stack: they call nothing of Lua. */
 void kvl_note_change(void *context, const kv_step *path, size_t steps,
                      const kv_tree *old_value, const kv_tree *new_value);
 void kvl_note_event(void *context, kv_event event, kv_str message);
 
 /* Takes the oldest note into a userdata on top, which owns it: the function
  * that is told may pump, and change the queue. NULL where there is none. */
-kvl_note *kvl_take_note(lua_State *L, kvl_notes *notes);
+kvl_note *kvl_take_note(lua_State *L, kvl_watch_queue *queue);
 
 /* Frees all notes. */
-void kvl_free_notes(kvl_notes *notes);
-
-void kvl_open_notes(lua_State *L);
+void kvl_free_queue(kvl_watch_queue *queue);
 
 #endif

@@ -1,0 +1,51 @@
+/* arguments.h: paths, and tables of options. */
+#ifndef KVCODABLE_ARGUMENTS_H
+#define KVCODABLE_ARGUMENTS_H
+
+#include "module.h"
+
+/* ---- Paths */
+
+/* The most steps that a path can have: as many as a tree is deep. */
+#define KVL_STEPS KV_DEPTH
+
+typedef struct kvl_path {
+  size_t count;
+  size_t root; /* how many steps are the handle's own */
+  kv_step steps[KVL_STEPS];
+} kvl_path;
+
+/* Adds the steps of the value at `index`: a string, or a table of strings and
+ * of indexes from 1. Borrows from the Lua values. Raises. */
+void kvl_add_path(lua_State *L, int index, kvl_path *path);
+
+/* The whole path of the argument at `index`, below the handle at 1. Raises. */
+void kvl_full_path(lua_State *L, int index, kvl_path *path);
+
+/* Pushes a key, or an index from 1; a table of them. */
+void kvl_push_step(lua_State *L, const kv_step *step);
+void kvl_push_steps(lua_State *L, const kv_step *steps, size_t count);
+
+/* ---- Options */
+
+/* Raises where options, which may be nil or none, are no table, or have a name
+ * that is not among `names`, which end with NULL. */
+void kvl_check_options(lua_State *L, int index, const char *const *names);
+
+/* The same of the options of a typed set. */
+void kvl_check_set_options(lua_State *L, int index);
+
+/* Which of `words`, which end with NULL, an option is, of those that
+ * kvl_check_options() has looked at: the first where it or all options are
+ * absent. Raises. */
+int kvl_check_word_option(lua_State *L, int options, const char *name,
+                          const char *const *words);
+
+/* Pushes the option, which is nil or of the type; whether it is there.
+ * Raises. */
+int kvl_get_option(lua_State *L, int options, const char *name, int type);
+
+/* The format that options name; the options may be nil or none. Raises. */
+kv_format kvl_check_format(lua_State *L, int options);
+
+#endif

@@ -1,0 +1,41 @@
+/* errors.h: the error object. */
+#ifndef KVCODABLE_ERRORS_H
+#define KVCODABLE_ERRORS_H
+
+#include "module.h"
+
+/* Pushes the error object of a kv_error. Takes it. It names no file where the
+ * function that runs is a method of a handle that a host pushed. */
+void kvl_push_error(lua_State *L, kvl_state *state, kv_status status,
+                    kv_error *error);
+
+/* The same for the handle at `handle`, if one is there. */
+void kvl_push_error_of(lua_State *L, kvl_state *state, int handle,
+                       kv_status status, kv_error *error);
+
+/* Pushes the error object of a failure in the module itself: what was expected,
+ * where, and what was found there or NULL. */
+void kvl_push_failure(lua_State *L, kv_status status, const kv_step *steps,
+                      size_t count, const char *expected, const char *found);
+
+/* The same of what failed, where, and a message about it. */
+void kvl_push_complaint(lua_State *L, kv_status status, const kv_step *steps,
+                        size_t count, const char *what, const char *why);
+
+/* Raises the error object of a kv_error. Takes it. */
+int kvl_raise(lua_State *L, kvl_state *state, kv_status status,
+              kv_error *error);
+
+/* Leaves nil and the error object on top, as io.open does. */
+int kvl_return_failure(lua_State *L);
+
+/* The same for a kv_error. Takes it. */
+int kvl_return_error(lua_State *L, kvl_state *state, kv_status status,
+                     kv_error *error);
+
+/* Whether an error object of this module is at `index`, and its status. Raise
+ * nothing but a lack of memory. */
+int kvl_is_error(lua_State *L, int index);
+kv_status kvl_error_status(lua_State *L, int index);
+
+#endif
