@@ -204,11 +204,11 @@ extension Part {
         let place = { PropertyListPath(Array(path.steps[..<position])) }
         let expected: PropertyListKind = step.isKey ? .dictionary : .array
         guard kind == expected else {
-            throw PropertyListError(.pathMismatch, "Expected \(expected), found \(kind)", at: place())
+            throw PropertyListError(.pathMismatch, .expected("\(expected)", found: "\(kind)"), at: place())
         }
         if case .index(let index) = step, index < 0 || index > count {
             throw PropertyListError(
-                .pathMismatch, "Expected an element of the array or the place behind the last, found none",
+                .pathMismatch, .expected("an element of the array or the place behind the last", found: "none"),
                 at: place().appending(step))
         }
         switch self {
@@ -238,7 +238,7 @@ extension PropertyList {
         for depth in position..<path.steps.count {
             guard case .key(let key) = path.steps[depth] else {
                 throw PropertyListError(
-                    .pathMismatch, "Expected Array, found nothing: a missing array is not made by its index",
+                    .pathMismatch, .expected("Array", found: "nothing: a missing array is not made by its index"),
                     at: PropertyListPath(Array(path.steps[..<depth])))
             }
             try builder.beginDictionary()

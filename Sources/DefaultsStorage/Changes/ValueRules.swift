@@ -92,7 +92,7 @@ private struct RuleWalk {
 
     mutating func visit(_ value: PropertyList) throws(DefaultsError) {
         switch value.kind {
-        case .null: throw unfit("A file cannot hold nil; remove the key instead")
+        case .null: throw unfit(.wrong("A file cannot hold nil", advice: "remove the key instead"))
         case .string: try visit(text: value)
         case .array: try visit(elementsOf: value)
         case .dictionary: try visit(entriesOf: value)
@@ -115,7 +115,7 @@ private struct RuleWalk {
         if format == .json { throw unfit("JSON cannot hold Date") }
         // The years 1 to 9999, which is what ISO 8601 has four digits for.
         guard date >= -63_113_904_000, date < 252_423_993_600 else {
-            throw unfit("Expected a date of the years 1 to 9999, found \(date) seconds from 2001")
+            throw unfit(.expected("a date of the years 1 to 9999", found: "\(date) seconds from 2001"))
         }
     }
 
@@ -139,13 +139,13 @@ private struct RuleWalk {
         if dictionary.count == 1, dictionary[uidKey]?.integer != nil { throw unfit(uidMessage) }
     }
 
-    private func unfit(_ message: String) -> DefaultsError { DefaultsError(.invalidValue, message, at: path) }
+    private func unfit(_ words: ErrorWords) -> DefaultsError { DefaultsError(.invalidValue, words, at: path) }
 
-    static func controlMessage(_ what: String) -> String {
-        "XML cannot hold a control character in a \(what); a binary store can"
+    static func controlMessage(_ what: String) -> ErrorWords {
+        .wrong("XML cannot hold a control character in a \(what)", advice: "a binary store can")
     }
 }
 
 /// The key by which XML marks a keyed archive's reference.
 let uidKey = "CF$UID"
-let uidMessage = "A dictionary of nothing but an integer CF$UID would be read back as a UID"
+let uidMessage: ErrorWords = "A dictionary of nothing but an integer CF$UID would be read back as a UID"

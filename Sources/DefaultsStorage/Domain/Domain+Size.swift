@@ -193,7 +193,8 @@ extension Domain {
 extension StoreLimits {
     /// The error of a file that is not read, or not written since it would not be read.
     func tooLarge(_ size: Int, file: String) -> DefaultsError {
-        DefaultsError(.limitExceeded, "Expected a file of at most \(readableFile) bytes, found \(size)", file: file)
+        DefaultsError(
+            .limitExceeded, .expected("a file of at most \(readableFile) bytes", found: "\(size)"), file: file)
     }
 
     fileprivate func error(

@@ -76,8 +76,14 @@ public struct DefaultsError: Error, Sendable, Hashable {
     public init(
         _ code: Code, _ message: String, at path: PropertyListPath = [], file: String? = nil, errno: Int32? = nil
     ) {
+        self.init(code, ErrorWords(message), at: path, file: file, errno: errno)
+    }
+
+    init(
+        _ code: Code, _ words: ErrorWords, at path: PropertyListPath = [], file: String? = nil, errno: Int32? = nil
+    ) {
         self.code = code
-        words = ErrorWords(message)
+        self.words = words
         self.path = path
         self.file = file
         self.errno = errno
@@ -146,12 +152,8 @@ extension DefaultsError {
             case .pathMismatch: .pathMismatch
             case .misuse: .misuse
             }
-        self.init(code, "", at: prefix.appending(error.path), file: file)
-        words = error.words
-        // The place in a file's text stands behind all else.
-        var rest = error
-        (rest.words, rest.path) = (ErrorWords(""), [])
-        words.finding += rest.description
+        self.init(code, error.words, at: prefix.appending(error.path), file: file)
+        words.finding += error.locationText
     }
 
     /// The error of a system call that failed with `number`.
@@ -169,7 +171,7 @@ extension DefaultsError {
 
     /// What stands in the place of a file is none: a folder, a FIFO, a device.
     static func noFile(_ path: String) -> DefaultsError {
-        DefaultsError(.io, "Expected a file, found something else", file: path)
+        DefaultsError(.io, .expected("a file", found: "something else"), file: path)
     }
 
     private static func text(of number: Int32) -> String {

@@ -12,7 +12,7 @@ extension DefaultsStore {
     public func set(_ value: PropertyList, at path: PropertyListPath) throws(DefaultsError) {
         guard let first = path.steps.first else { return try replaceAll(with: value) }
         guard case .key(let key) = first else {
-            throw DefaultsError(.pathMismatch, "Expected Array, found Dictionary")
+            throw DefaultsError(.pathMismatch, .expected("Array", found: "Dictionary"))
         }
         try key.withBytes { bytes throws(DefaultsError) in
             let utf8 = bytes.bindMemory(to: UInt8.self)
@@ -71,7 +71,7 @@ extension DefaultsStore {
     /// Replaces the application's domain by a dictionary, in one transaction.
     private func replaceAll(with dictionary: PropertyList) throws(DefaultsError) {
         guard dictionary.kind == .dictionary else {
-            throw DefaultsError(.invalidValue, "Expected Dictionary at the root, found \(dictionary.kind)")
+            throw DefaultsError(.invalidValue, .expected("Dictionary at the root", found: "\(dictionary.kind)"))
         }
         try domain.transaction(until: deadline) { () throws(DefaultsError) in
             for key in try domain.snapshot().keys where dictionary[key] == nil { _ = try remove(at: [.key(key)]) }

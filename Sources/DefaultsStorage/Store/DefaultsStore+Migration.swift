@@ -33,7 +33,7 @@ extension DefaultsStore {
         guard let value else { return 0 }
         guard let integer = value.integer, let version = Int(exactly: integer), version >= 0 else {
             throw DefaultsError(
-                .migration, "Expected a version, found \(value.kind)", at: [.key(DefaultsMigration.versionKey)],
+                .migration, .expected("a version", found: "\(value.kind)"), at: [.key(DefaultsMigration.versionKey)],
                 file: file)
         }
         return version
@@ -72,7 +72,7 @@ extension DefaultsStore {
         let found = try self.version()
         guard found <= version else {
             throw DefaultsError(
-                .migration, "Expected at most version \(version), found \(found): a newer program wrote the store",
+                .migration, .expected("at most version \(version)", found: "\(found): a newer program wrote the store"),
                 file: file)
         }
         return found == version
@@ -124,6 +124,6 @@ extension DefaultsTransaction {
 
 extension DefaultsError {
     fileprivate static func belowOne(_ version: Int) -> DefaultsError {
-        DefaultsError(.misuse, "Expected a version from 1, found \(version)")
+        DefaultsError(.misuse, .expected("a version from 1", found: "\(version)"))
     }
 }

@@ -134,7 +134,7 @@ extension DefaultsStore {
             || name.utf8.count > 200 || containsTwoDots(name)
         if isWrong {
             throw DefaultsError(
-                .invalidName, "Expected a name like com.acme.app, without \"/\" and \"..\", found \"\(name)\"")
+                .invalidName, .expected("a name like com.acme.app, without \"/\" and \"..\"", found: "\"\(name)\""))
         }
     }
 

@@ -58,7 +58,7 @@ public final class DefaultsStore: @unchecked Sendable {
 
     static func dictionary(_ list: PropertyList, _ what: String) throws(DefaultsError) -> PropertyList {
         guard list.kind == .dictionary else {
-            throw DefaultsError(.invalidValue, "Expected Dictionary as \(what), found \(list.kind)")
+            throw DefaultsError(.invalidValue, .expected("Dictionary as \(what)", found: "\(list.kind)"))
         }
         return list.compacted()
     }

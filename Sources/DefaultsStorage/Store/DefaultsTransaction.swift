@@ -118,7 +118,7 @@ extension DefaultsStore {
             let current = self.generation
             guard current == generation else {
                 throw DefaultsError(
-                    .conflict, "Expected generation \(generation), found \(current)", at: path, file: file)
+                    .conflict, .expected("generation \(generation)", found: "\(current)"), at: path, file: file)
             }
             try set(value, at: path)
         }

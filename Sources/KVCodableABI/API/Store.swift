@@ -274,7 +274,7 @@ private func readScalar<Value>(
 
 func mismatch(_ found: PropertyListKind, _ expected: String, _ path: PropertyListPath) -> Failure {
     Failure(KV_TYPE_MISMATCH, at: path) { shown in
-        ErrorWords(expected: expected, found: "\(found)").message(at: shown.path, firstIndex: shown.firstIndex)
+        ErrorWords.expected(expected, found: "\(found)").message(at: shown.path, firstIndex: shown.firstIndex)
     }
 }
 

@@ -68,7 +68,7 @@ extension PropertyListBuilder {
         } else if let id = value as? UUID {
             try append(string: id.uuidString)
         } else {
-            throw error(.invalidValue, "Expected a property-list value, found \(type(of: value))")
+            throw error(.invalidValue, .expected("a property-list value", found: "\(type(of: value))"))
         }
     }
 }

@@ -111,6 +111,7 @@ extension PropertyListBuilder {
     func validate(utf8 bytes: UnsafeRawBufferPointer, _ what: String) throws(PropertyListError) {
         guard let offset = firstInvalidUTF8(bytes) else { return }
         throw error(
-            .invalidValue, "Expected UTF-8 in \(what), found invalid bytes after \(offset); use data for bytes")
+            .invalidValue,
+            .expected("UTF-8 in \(what)", found: "invalid bytes after \(offset)", advice: "use data for bytes"))
     }
 }

@@ -199,10 +199,10 @@ extension PropertyListBuilder {
         error(.limitExceeded, "More than \(PropertyListLimits.nodes) values")
     }
 
-    private func misuse(_ message: String) -> PropertyListError { error(.misuse, message) }
+    private func misuse(_ words: ErrorWords) -> PropertyListError { error(.misuse, words) }
 
-    package func error(_ code: PropertyListError.Code, _ message: String) -> PropertyListError {
-        PropertyListError(code, message, at: path)
+    package func error(_ code: PropertyListError.Code, _ words: ErrorWords) -> PropertyListError {
+        PropertyListError(code, words, at: path)
     }
 
     /// The path of the value that comes next, or came last.

@@ -40,7 +40,7 @@ extension PropertyList {
             return (try BinaryReader.read(bytes, limits: limits), .binary)
         }
         guard let encoding = TextEncoding(of: bytes) else {
-            throw PropertyListError(.malformed, "Expected a property list, found no bytes")
+            throw PropertyListError(.malformed, .expected("a property list", found: "no bytes"))
         }
         if encoding.isUTF8 { return try parse(text: encoding.text(of: bytes), as: format, limits: limits) }
         var text = GrowableBuffer<UInt8>()
@@ -54,12 +54,12 @@ extension PropertyList {
         let cursor = TextCursor(text)
         guard let format = format ?? PropertyListFormat.detect(text: text) else {
             throw PropertyListError(
-                .malformed, "Expected XML, JSON, OpenStep or binary, found none of them",
+                .malformed, .expected("XML, JSON, OpenStep or binary", found: "none of them"),
                 location: cursor.location(of: 0))
         }
         if let offset = firstInvalidUTF8(UnsafeRawBufferPointer(text)) {
             throw PropertyListError(
-                .malformed, "Expected UTF-8, found invalid bytes", location: cursor.location(of: offset))
+                .malformed, .expected("UTF-8", found: "invalid bytes"), location: cursor.location(of: offset))
         }
         switch format {
         case .xml: return (try XMLReader.read(cursor, limits: limits), format)

@@ -7,7 +7,7 @@ extension ArchiveFlattener where Output: ~Copyable {
         guard let value = object[key], value.uid != 0 else { return nil }
         guard let uid = value.uid else { return value }
         guard let target = archive.object(uid), target.kind != .uid else {
-            throw error(.malformed, "Expected one of \(archive.count) objects as \(key), found UID \(uid)")
+            throw error(.malformed, .expected("one of \(archive.count) objects as \(key)", found: "UID \(uid)"))
         }
         return target
     }
@@ -32,14 +32,15 @@ extension ArchiveFlattener where Output: ~Copyable {
     }
 
     func unexpected(_ wanted: String, _ key: String, _ found: PropertyList?) -> PropertyListError {
-        error(.malformed, "Expected \(wanted) as \(key), found \(found.map { "\($0.kind)" } ?? "nil")")
+        error(.malformed, .expected("\(wanted) as \(key)", found: "\(found.map { "\($0.kind)" } ?? "nil")"))
     }
 
     func pairs(of object: PropertyList) throws(PropertyListError) -> ArchiveFrame.Content {
         let keys = try contents(of: object, "NS.keys")
         let values = try contents(of: object, "NS.objects")
         guard keys.count == values.count else {
-            throw error(.malformed, "Expected as many NS.objects as NS.keys, found \(values.count) and \(keys.count)")
+            throw error(
+                .malformed, .expected("as many NS.objects as NS.keys", found: "\(values.count) and \(keys.count)"))
         }
         return .pairs(keys: keys.elements, values: values.elements)
     }
@@ -66,7 +67,7 @@ extension ArchiveFlattener where Output: ~Copyable {
     mutating func uuid(_ object: PropertyList) throws(PropertyListError) {
         let bytes = try scalar(of: object, "NS.uuidbytes", .data).data ?? []
         guard bytes.count == 16 else {
-            throw error(.malformed, "Expected 16 bytes as NS.uuidbytes, found \(bytes.count)")
+            throw error(.malformed, .expected("16 bytes as NS.uuidbytes", found: "\(bytes.count)"))
         }
         var text = ""
         for (index, byte) in bytes.enumerated() {
@@ -81,7 +82,9 @@ extension ArchiveFlattener where Output: ~Copyable {
         let relative = try scalar(of: object, "NS.relative", .string).string ?? ""
         guard let base = try part(object, "NS.base") else { return relative }
         guard base.kind == .dictionary || base.kind == .string else { throw unexpected("a URL", "NS.base", base) }
-        guard depth < 16 else { throw error(.malformed, "Expected a URL as NS.base, found a chain of more than 16") }
+        guard depth < 16 else {
+            throw error(.malformed, .expected("a URL as NS.base", found: "a chain of more than 16"))
+        }
         let baseText: String
         if let text = base.string { baseText = text } else { baseText = try url(base, depth: depth + 1) }
         return URL(string: relative, relativeTo: URL(string: baseText))?.absoluteString ?? relative

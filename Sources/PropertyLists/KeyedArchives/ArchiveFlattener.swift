@@ -58,13 +58,13 @@ struct ArchiveFlattener<Output: ArchiveOutput & ~Copyable>: ~Copyable {
         guard let uid = value.uid else { return try start(value, uid: 0) }
         if uid == 0 { return try output.appendNull() }
         guard let object = archive.object(uid) else {
-            throw error(.malformed, "Expected one of \(archive.count) objects, found UID \(uid)")
+            throw error(.malformed, .expected("one of \(archive.count) objects", found: "UID \(uid)"))
         }
         guard object.kind != .uid else {
-            throw error(.malformed, "Expected an object, found a reference to a reference")
+            throw error(.malformed, .expected("an object", found: "a reference to a reference"))
         }
         guard !isOpen[Int(uid)] else {
-            throw error(.invalidValue, "Expected a tree, found object \(uid) inside itself")
+            throw error(.invalidValue, .expected("a tree", found: "object \(uid) inside itself"))
         }
         if try output.appendAgain(uid) { return }
         try start(object, uid: uid)
@@ -120,18 +120,18 @@ struct ArchiveFlattener<Output: ArchiveOutput & ~Copyable>: ~Copyable {
 
     private mutating func knownClass(_ reference: PropertyList) throws(PropertyListError) -> KnownClass {
         guard let uid = reference.uid else {
-            throw error(.malformed, "Expected a UID as $class, found \(reference.kind)")
+            throw error(.malformed, .expected("a UID as $class", found: "\(reference.kind)"))
         }
         if let known = classes[uid] { return known }
         guard let name = archive.object(uid)?["$classname"]?.string else {
-            throw error(.malformed, "Expected a class with its name as object \(uid), found none")
+            throw error(.malformed, .expected("a class with its name as object \(uid)", found: "none"))
         }
         let known = KnownClass(name: name, kind: ArchiveClass(name: name))
         classes[uid] = known
         return known
     }
 
-    func error(_ code: PropertyListError.Code, _ message: String) -> PropertyListError {
-        PropertyListError(code, message)
+    func error(_ code: PropertyListError.Code, _ words: ErrorWords) -> PropertyListError {
+        PropertyListError(code, words)
     }
 }

@@ -119,7 +119,7 @@ extension ArchiveFlattener where Output: ~Copyable {
             return try output.key(UnsafeRawBufferPointer(text.document.buffer(of: text.node)))
         }
         guard let number = found?.integer else {
-            throw error(.invalidValue, "Expected String as a key, found \(found.map { "\($0.kind)" } ?? "nil")")
+            throw error(.invalidValue, .expected("String as a key", found: "\(found.map { "\($0.kind)" } ?? "nil")"))
         }
         let digits = String(number)
         frames[top].key = .key(digits)

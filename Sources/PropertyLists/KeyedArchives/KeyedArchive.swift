@@ -60,7 +60,7 @@ extension PropertyList {
             } else if isArchive {
                 return list
             } else {
-                throw PropertyListError(.malformed, "Expected a keyed archive, found \(list.kind)")
+                throw PropertyListError(.malformed, .expected("a keyed archive", found: "\(list.kind)"))
             }
         }
         throw PropertyListError(.limitExceeded, "More than \(PropertyListLimits.wrappings) archives inside one another")
@@ -84,7 +84,7 @@ struct KeyedArchive {
 
     init(_ list: PropertyList) throws(PropertyListError) {
         guard list["$archiver"] != nil else {
-            throw PropertyListError(.malformed, "Expected a keyed archive, found \(list.kind)")
+            throw PropertyListError(.malformed, .expected("a keyed archive", found: "\(list.kind)"))
         }
         guard list["$archiver"]?.string == "NSKeyedArchiver" else {
             throw Self.damaged("NSKeyedArchiver as $archiver", list["$archiver"])
@@ -115,7 +115,7 @@ struct KeyedArchive {
     private static func damaged(_ wanted: String, _ found: PropertyList?) -> PropertyListError {
         let shown = found?.string.map { "\"\($0.prefix(40))\"" } ?? found?.integer.map { "\($0)" }
         return PropertyListError(
-            .malformed, "Expected \(wanted), found \(shown ?? found.map { "\($0.kind)" } ?? "nothing")")
+            .malformed, .expected("\(wanted)", found: "\(shown ?? found.map { "\($0.kind)" } ?? "nothing")"))
     }
 
     /// The tree, which is counted before it is made.

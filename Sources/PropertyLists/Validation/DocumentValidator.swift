@@ -34,7 +34,7 @@ struct DocumentValidator {
     mutating func document() throws(PropertyListError) {
         let end = try value(at: 0, depth: 0)
         guard end == nodeCount else {
-            throw PropertyListError(.malformed, "Expected \(nodeCount) nodes in the document, found \(end)")
+            throw PropertyListError(.malformed, .expected("\(nodeCount) nodes in the document", found: "\(end)"))
         }
     }
 
@@ -172,7 +172,8 @@ struct DocumentValidator {
             return
         }
         throw PropertyListError(
-            .invalidValue, "Expected UTF-8 in \(what), found invalid bytes after \(offset); use data for bytes")
+            .invalidValue,
+            .expected("UTF-8 in \(what)", found: "invalid bytes after \(offset)", advice: "use data for bytes"))
     }
 
     // MARK: - Errors

@@ -21,7 +21,8 @@ extension PropertyList {
         limits: PropertyListLimits = PropertyListLimits()
     ) throws(PropertyListError) {
         guard nodes.count > 0, nodes.count <= PropertyListLimits.nodes, let source = nodes.baseAddress else {
-            throw PropertyListError(.malformed, "Expected 1 to \(PropertyListLimits.nodes) nodes, found \(nodes.count)")
+            throw PropertyListError(
+                .malformed, .expected("1 to \(PropertyListLimits.nodes) nodes", found: "\(nodes.count)"))
         }
         let size = nodes.count * MemoryLayout<kv_node>.stride
         guard let block = malloc(size + bytes.count) else {

@@ -96,7 +96,7 @@ extension PropertyListBuilder {
         } else if let unsigned = UInt64(exactly: value) {
             try append(unsigned: unsigned)
         } else {
-            throw error(.invalidValue, "Expected an integer of 64 bits, found \(value)")
+            throw error(.invalidValue, .expected("an integer of 64 bits", found: "\(value)"))
         }
     }
 
@@ -117,7 +117,7 @@ extension PropertyListBuilder {
 
     private mutating func append(otherAny value: Any) throws(PropertyListError) {
         guard let optional = value as? any OptionalValue else {
-            throw error(.invalidValue, "Expected a property-list value, found \(type(of: value))")
+            throw error(.invalidValue, .expected("a property-list value", found: "\(type(of: value))"))
         }
         if let wrapped = optional.wrapped { try append(any: wrapped) } else { try appendNull() }
     }

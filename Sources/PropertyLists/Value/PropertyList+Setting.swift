@@ -42,7 +42,7 @@ extension PropertyList {
             guard case .key(let key) = step else {
                 let reached = PropertyListPath(Array(path.steps[..<position]))
                 throw PropertyListError(
-                    .pathMismatch, "Expected Array, found nothing: a missing array is not made by its index",
+                    .pathMismatch, .expected("Array", found: "nothing: a missing array is not made by its index"),
                     at: reached)
             }
             try builder.beginDictionary()

@@ -58,19 +58,31 @@ public struct PropertyListError: Error, Sendable, Hashable {
     }
 }
 
-/// What an error says, in the two parts that stand before and behind its place in a message.
-package struct ErrorWords: Sendable, Hashable, CustomStringConvertible {
+/// What an error says, in the two parts that stand before and behind its path in a message.
+package struct ErrorWords: Sendable, Hashable, CustomStringConvertible, ExpressibleByStringInterpolation {
     /// What was expected, or what is wrong: `Expected Dictionary`.
     package var subject: String
-    /// What was found, or what is advised: `, found String`; empty for nothing.
-    package var finding: String
+    /// What was found, and what is advised: `, found String`; empty for nothing.
+    package var finding = ""
 
-    package init(expected: String, found: String) {
-        (subject, finding) = ("Expected \(expected)", ", found \(found)")
+    /// `Expected Dictionary, found String; remove it first`.
+    package static func expected(_ expected: String, found: String, advice: String? = nil) -> ErrorWords {
+        var words: ErrorWords = "Expected \(expected)"
+        words.finding = ", found \(found)" + (advice.map { "; \($0)" } ?? "")
+        return words
     }
 
-    /// The parts of a message that was given in one piece, by a program or a room: what begins with `, found ` or `; `
-    /// goes behind the place.
+    /// `XML cannot hold a control character; a binary store can`.
+    package static func wrong(_ subject: String, advice: String) -> ErrorWords {
+        var words = ErrorWords(stringLiteral: subject)
+        words.finding = "; \(advice)"
+        return words
+    }
+
+    /// A message whose path stands at its end.
+    package init(stringLiteral text: String) { subject = text }
+
+    /// The message of a program, in one piece: what begins with `, found ` or `; ` goes behind the path.
     package init(_ message: String) {
         let start = message.utf8.indices.first {
             message.utf8[$0...].starts(with: ", found ".utf8) || message.utf8[$0...].starts(with: "; ".utf8)
@@ -95,13 +107,16 @@ extension PropertyListError: CustomStringConvertible {
     ///
     /// - Parameter firstIndex: what the indexes of arrays are counted from, for languages that count from 1.
     public func message(firstIndex: Int) -> String {
-        var text = words.message(at: path, firstIndex: firstIndex)
+        words.message(at: path, firstIndex: firstIndex) + locationText
+    }
+
+    /// Where in a file the error lies, behind all else; empty where it lies in no file.
+    package var locationText: String {
         switch location {
-        case .offset(let offset): text += " (byte \(offset))"
-        case .line(let line, let column): text += " (line \(line), column \(column))"
-        case nil: break
+        case .offset(let offset): " (byte \(offset))"
+        case .line(let line, let column): " (line \(line), column \(column))"
+        case nil: ""
         }
-        return text
     }
 }
 

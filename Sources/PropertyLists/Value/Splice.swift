@@ -74,7 +74,7 @@ struct Splice {
         guard index >= 0, index <= count else {
             // Without numbers: there are languages that count from 1.
             throw PropertyListError(
-                .pathMismatch, "Expected an element of the array or the place behind the last, found none",
+                .pathMismatch, .expected("an element of the array or the place behind the last", found: "none"),
                 at: path.appending(.index(index)))
         }
         if index < count {
@@ -91,7 +91,7 @@ struct Splice {
     private func expect(_ kind: PropertyListKind, at path: PropertyListPath) throws(PropertyListError) {
         let found = document.nodes[start].kind
         guard found == kind else {
-            throw PropertyListError(.pathMismatch, "Expected \(kind), found \(found)", at: path)
+            throw PropertyListError(.pathMismatch, .expected("\(kind)", found: "\(found)"), at: path)
         }
     }
 

@@ -98,8 +98,8 @@ extension PropertyListFileEngine {
         if parsed.list.kind == .dictionary { return .good(parsed.list, parsed.format, stamp) }
         // Any word is an OpenStep string: such a file is more likely damaged than meant.
         let code: DefaultsError.Code = parsed.format == .openStep ? .corrupt : .invalidValue
-        let message = "Expected Dictionary at the root, found \(parsed.list.kind)"
-        return .unreadable(DefaultsError(code, message, file: file), stamp)
+        let words = ErrorWords.expected("Dictionary at the root", found: "\(parsed.list.kind)")
+        return .unreadable(DefaultsError(code, words, file: file), stamp)
     }
 }
 

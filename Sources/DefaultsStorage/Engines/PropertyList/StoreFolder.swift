@@ -1,5 +1,6 @@
 internal import CSystem
 internal import Glibc
+internal import PropertyLists
 
 /// The folder of a store's file, held open, and the file's name in it: where all of the engine's calls begin.
 ///
@@ -45,7 +46,7 @@ final class StoreFolder: Sendable {
 
     private static func direct(_ path: String) throws(DefaultsError) -> StoreFolder {
         guard !path.isEmpty, !path.utf8.contains(0) else {
-            throw DefaultsError(.invalidName, "Expected the path of a file, found \"\(path)\"")
+            throw DefaultsError(.invalidName, .expected("the path of a file", found: "\"\(path)\""))
         }
         var folder = "."
         var name = path
@@ -54,7 +55,7 @@ final class StoreFolder: Sendable {
             name = String(path[path.index(after: slash)...])
         }
         guard !name.isEmpty, name != ".", name != ".." else {
-            throw DefaultsError(.invalidName, "Expected the path of a file, found the folder \"\(path)\"")
+            throw DefaultsError(.invalidName, .expected("the path of a file", found: "the folder \"\(path)\""))
         }
         let number = Glibc.open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard number >= 0 else { throw DefaultsError.system("open", errno, file: folder) }

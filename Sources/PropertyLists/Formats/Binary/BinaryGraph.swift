@@ -75,7 +75,7 @@ struct BinaryGraph: ~Copyable {
         guard marker.isContainer else { return try add(try size(of: marker), at: marker.offset) }
         let known = sizes[object]
         guard known.nodes >= 0 else {
-            throw objects.malformed("Expected a tree, found a container that holds itself", at: marker.offset)
+            throw objects.malformed(.expected("a tree", found: "a container that holds itself"), at: marker.offset)
         }
         if known.nodes > 0 { return try add(known, at: marker.offset) }
         guard frames.count < depth else {

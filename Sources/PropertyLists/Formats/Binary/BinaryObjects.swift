@@ -25,7 +25,8 @@ struct BinaryObjects {
     @inline(__always) func reference(at offset: Int) throws(PropertyListError) -> Int {
         let number = bigEndian(bytes + offset, trailer.referenceSize)
         guard number < UInt64(trailer.objectCount) else {
-            throw malformed("Expected one of \(trailer.objectCount) objects, found reference \(number)", at: offset)
+            throw malformed(
+                .expected("one of \(trailer.objectCount) objects", found: "reference \(number)"), at: offset)
         }
         return Int(truncatingIfNeeded: number)
     }
@@ -59,7 +60,7 @@ struct BinaryObjects {
             start &+= size
         }
         guard count <= UInt64(trailer.tableOffset &- start) / UInt64(unit) else {
-            throw malformed("Expected \(count) units of \(unit) bytes, found fewer in the file", at: marker.offset)
+            throw malformed(.expected("\(count) units of \(unit) bytes", found: "fewer in the file"), at: marker.offset)
         }
         return (start, Int(truncatingIfNeeded: count))
     }
@@ -81,7 +82,7 @@ struct BinaryObjects {
         UnsafeRawBufferPointer(start: bytes + start, count: count)
     }
 
-    func malformed(_ message: String, at offset: Int) -> PropertyListError {
-        PropertyListError(.malformed, message, location: .offset(offset))
+    func malformed(_ words: ErrorWords, at offset: Int) -> PropertyListError {
+        PropertyListError(.malformed, words, location: .offset(offset))
     }
 }

@@ -5,7 +5,7 @@ extension BinaryReader where Output: ~Copyable {
         // Some writers put UTF-8 where ASCII belongs; what they meant is clear.
         guard isASCII(text) || isValidUTF8(text) else {
             throw PropertyListError(
-                .malformed, "Expected ASCII, found bytes above 127", location: .offset(marker.offset))
+                .malformed, .expected("ASCII", found: "bytes above 127"), location: .offset(marker.offset))
         }
         try admit(count)
         output.store(text.bindMemory(to: UInt8.self), of: output.bytes.count)
@@ -16,7 +16,7 @@ extension BinaryReader where Output: ~Copyable {
         try admit(count &* 3)
         guard output.bytes.append(utf16: objects.slice(start, count &* 2), isBigEndian: true) else {
             throw PropertyListError(
-                .malformed, "Expected UTF-16, found a lone surrogate", location: .offset(marker.offset))
+                .malformed, .expected("UTF-16", found: "a lone surrogate"), location: .offset(marker.offset))
         }
     }
 
@@ -49,7 +49,8 @@ extension BinaryReader where Output: ~Copyable {
             try output.append(scalar: .integer, low)
         } else {
             throw PropertyListError(
-                .invalidValue, "Expected an integer of 64 bits, found a larger one", location: .offset(marker.offset))
+                .invalidValue, .expected("an integer of 64 bits", found: "a larger one"),
+                location: .offset(marker.offset))
         }
     }
 
@@ -68,7 +69,8 @@ extension BinaryReader where Output: ~Copyable {
         let number = size <= 8 ? try objects.number(of: marker, size: size) : .max
         guard let uid = UInt32(exactly: number) else {
             throw PropertyListError(
-                .invalidValue, "Expected a UID of at most 4 bytes, found a larger one", location: .offset(marker.offset)
+                .invalidValue, .expected("a UID of at most 4 bytes", found: "a larger one"),
+                location: .offset(marker.offset)
             )
         }
         try output.append(scalar: .uid, UInt64(uid))
@@ -82,20 +84,20 @@ extension BinaryReader where Output: ~Copyable {
             let seconds = Double(bitPattern: try objects.number(of: marker, size: 8))
             guard seconds.isFinite else {
                 throw PropertyListError(
-                    .invalidValue, "Expected a date, found no finite number", location: .offset(marker.offset))
+                    .invalidValue, .expected("a date", found: "no finite number"), location: .offset(marker.offset))
             }
             try output.append(scalar: .date, seconds.bitPattern)
         case 0x00:
             throw PropertyListError(
-                .invalidValue, "Expected a value, found null", location: .offset(marker.offset))
+                .invalidValue, .expected("a value", found: "null"), location: .offset(marker.offset))
         case 0xB0...0xCF:
             throw PropertyListError(
-                .invalidValue, "Expected a property-list value, found a set", location: .offset(marker.offset))
+                .invalidValue, .expected("a property-list value", found: "a set"), location: .offset(marker.offset))
         default: throw unknown(marker)
         }
     }
 
     func unknown(_ marker: BinaryObjects.Marker) -> PropertyListError {
-        objects.malformed("Expected a value, found marker \(marker.hexadecimal)", at: marker.offset)
+        objects.malformed(.expected("a value", found: "marker \(marker.hexadecimal)"), at: marker.offset)
     }
 }

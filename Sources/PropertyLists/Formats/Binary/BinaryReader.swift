@@ -130,7 +130,7 @@ extension BinaryReader where Output: ~Copyable {
         case 0x6: try storeUTF16(marker)
         default:
             throw PropertyListError(
-                .invalidValue, "Expected a string as the key, found marker \(marker.hexadecimal)",
+                .invalidValue, .expected("a string as the key", found: "marker \(marker.hexadecimal)"),
                 location: .offset(marker.offset))
         }
         try output.appendKey(storedFrom: start)
@@ -180,7 +180,7 @@ extension BinaryReader where Output: ~Copyable {
         let bit = UInt64(1) << UInt64(object & 63)
         if opened[object >> 6] & bit != 0 {
             for index in 0..<frames.count where frames[index].object == object {
-                throw objects.malformed("Expected a tree, found a container that holds itself", at: marker.offset)
+                throw objects.malformed(.expected("a tree", found: "a container that holds itself"), at: marker.offset)
             }
             try count()
         }

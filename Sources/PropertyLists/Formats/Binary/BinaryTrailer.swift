@@ -18,25 +18,25 @@ struct BinaryTrailer {
     init(of file: UnsafeRawBufferPointer) throws(PropertyListError) {
         guard file.count > Self.headerSize + Self.size, let bytes = file.baseAddress else {
             throw PropertyListError(
-                .malformed, "Expected a header and a trailer, found \(file.count) bytes", location: .offset(0))
+                .malformed, .expected("a header and a trailer", found: "\(file.count) bytes"), location: .offset(0))
         }
         guard bytes.loadUnaligned(as: UInt64.self).bigEndian == Self.magic else {
-            throw PropertyListError(.malformed, "Expected bplist00, found another version", location: .offset(0))
+            throw PropertyListError(.malformed, .expected("bplist00", found: "another version"), location: .offset(0))
         }
         let start = file.count - Self.size
         func number(at offset: Int) -> UInt64 {
             UInt64(bigEndian: (bytes + start + offset).loadUnaligned(as: UInt64.self))
         }
         func check(
-            _ condition: Bool, _ what: @autoclosure () -> String, at offset: Int
+            _ condition: Bool, _ words: @autoclosure () -> ErrorWords, at offset: Int
         ) throws(PropertyListError) {
-            if !condition { throw PropertyListError(.malformed, what(), location: .offset(start + offset)) }
+            if !condition { throw PropertyListError(.malformed, words(), location: .offset(start + offset)) }
         }
         offsetSize = Int(file[start + 6])
         referenceSize = Int(file[start + 7])
-        try check((1...8).contains(offsetSize), "Expected an offset size of 1 to 8, found \(offsetSize)", at: 6)
+        try check((1...8).contains(offsetSize), .expected("an offset size of 1 to 8", found: "\(offsetSize)"), at: 6)
         try check(
-            (1...8).contains(referenceSize), "Expected a reference size of 1 to 8, found \(referenceSize)", at: 7)
+            (1...8).contains(referenceSize), .expected("a reference size of 1 to 8", found: "\(referenceSize)"), at: 7)
         let (count, top, table) = (number(at: 8), number(at: 16), number(at: 24))
         try check(
             table > UInt64(Self.headerSize) && table < UInt64(start), "The offset table lies outside the file", at: 24)

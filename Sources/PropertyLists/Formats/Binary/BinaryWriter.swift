@@ -53,7 +53,7 @@ struct BinaryWriter: ~Copyable {
                     numberNext(walk.position)
                 } else if node.kind == .null {
                     throw PropertyListError(
-                        .invalidValue, "Expected a value that binary can hold, found nil", at: walk.path)
+                        .invalidValue, .expected("a value that binary can hold", found: "nil"), at: walk.path)
                 } else {
                     number(scalar: walk.position, &scalars)
                 }

@@ -106,7 +106,7 @@ extension TextReader where Format == JSONReader, Output: ~Copyable {
         let digits = cursor.position - first
         guard digits > 0 else { throw unexpected("a digit") }
         guard digits == 1 || cursor.base[first] != UInt8(ascii: "0") else {
-            throw malformed("Expected a number without leading zeros, found 0", at: first)
+            throw malformed(.expected("a number without leading zeros", found: "0"), at: first)
         }
         let isReal = try fraction()
         let text = cursor.slice(start, cursor.position)
@@ -147,7 +147,7 @@ extension TextReader where Format == JSONReader, Output: ~Copyable {
     ) -> PropertyListError {
         let shown = String(decoding: text.prefix(40), as: UTF8.self) + (text.count > 40 ? "…" : "")
         return PropertyListError(
-            .invalidValue, "Expected \(wanted), found \(shown)", location: cursor.location(of: start))
+            .invalidValue, .expected("\(wanted)", found: "\(shown)"), location: cursor.location(of: start))
     }
 }
 
@@ -163,7 +163,7 @@ extension TextReader where Format == JSONReader, Output: ~Copyable {
             let piece = cursor.position
             cursor.position = cursor.endOfPlainJSON()
             output.store(cursor.slice(piece, cursor.position), of: first)
-            guard let byte = cursor.current else { throw malformed("Expected \", found the end", at: start) }
+            guard let byte = cursor.current else { throw malformed(.expected("\"", found: "the end"), at: start) }
             if byte == UInt8(ascii: "\"") { break }
             guard byte == UInt8(ascii: "\\") else {
                 throw unexpected("an escaped control character")
@@ -175,7 +175,7 @@ extension TextReader where Format == JSONReader, Output: ~Copyable {
 
     private mutating func escape() throws(PropertyListError) {
         let position = cursor.position
-        guard let byte = cursor.byte(1) else { throw malformed("Expected an escape, found the end") }
+        guard let byte = cursor.byte(1) else { throw malformed(.expected("an escape", found: "the end")) }
         cursor.position += 2
         switch byte {
         case UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "/"): output.bytes.append(byte)
@@ -189,7 +189,7 @@ extension TextReader where Format == JSONReader, Output: ~Copyable {
                 throw malformed("Expected four hexadecimal digits of a character", at: position)
             }
             output.bytes.append(scalar)
-        default: throw malformed("Expected an escape, found \\\(cursor.found(at: position + 1))", at: position)
+        default: throw malformed(.expected("an escape", found: "\\\(cursor.found(at: position + 1))"), at: position)
         }
     }
 }

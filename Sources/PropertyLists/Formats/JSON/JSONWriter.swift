@@ -86,6 +86,6 @@ extension TextWriter<JSONWriter> {
     }
 
     private func error(_ found: String) -> PropertyListError {
-        unwritable("Expected a value that JSON can hold, found \(found)")
+        unwritable(.expected("a value that JSON can hold", found: "\(found)"))
     }
 }

@@ -58,7 +58,7 @@ extension TextReader where Format == OpenStepReader, Output: ~Copyable {
             if cursor.consume("//") {
                 cursor.skip { $0 != 0x0A && $0 != 0x0D }
             } else if cursor.consume("/*") {
-                guard cursor.skip(behind: "*/") else { throw malformed("Expected */, found the end", at: start) }
+                guard cursor.skip(behind: "*/") else { throw malformed(.expected("*/", found: "the end"), at: start) }
             } else {
                 return
             }
@@ -153,7 +153,7 @@ extension TextReader where Format == OpenStepReader, Output: ~Copyable {
             cursor.skip { $0 != first && $0 != UInt8(ascii: "\\") }
             output.store(cursor.slice(piece, cursor.position), of: stored)
             guard let byte = cursor.current, cursor.byte(1) != nil || byte == first else {
-                throw malformed("Expected a closing quote, found the end", at: start)
+                throw malformed(.expected("a closing quote", found: "the end"), at: start)
             }
             cursor.position += 1
             if byte == first { return }
@@ -168,7 +168,7 @@ extension TextReader where Format == OpenStepReader, Output: ~Copyable {
         switch byte {
         case UInt8(ascii: "0")...UInt8(ascii: "7"):
             guard let scalar = octalScalar() else {
-                throw malformed("Expected a character of the NeXTSTEP encoding, found none", at: position)
+                throw malformed(.expected("a character of the NeXTSTEP encoding", found: "none"), at: position)
             }
             return output.bytes.append(scalar)
         case UInt8(ascii: "a"): output.bytes.append(0x07)
@@ -206,7 +206,7 @@ extension TextReader where Format == OpenStepReader, Output: ~Copyable {
         cursor.position += 1
         while true {
             try skipBlank()
-            guard let byte = cursor.current else { throw malformed("Expected >, found the end", at: position) }
+            guard let byte = cursor.current else { throw malformed(.expected(">", found: "the end"), at: position) }
             if byte == UInt8(ascii: ">") { break }
             guard let high = hexadecimalValue(byte) else { throw unexpected("a hexadecimal digit or >") }
             cursor.position += 1

@@ -60,8 +60,8 @@ struct TextCursor {
     }
 
     /// An error about what stands at a position, or here.
-    func malformed(_ message: String, at position: Int? = nil) -> PropertyListError {
-        PropertyListError(.malformed, message, location: location(of: position ?? self.position))
+    func malformed(_ words: ErrorWords, at position: Int? = nil) -> PropertyListError {
+        PropertyListError(.malformed, words, location: location(of: position ?? self.position))
     }
 
     /// What stands at a position, for a message.

@@ -76,7 +76,7 @@ struct TextEncoding {
 
     private func invalid(_ name: String, _ text: inout GrowableBuffer<UInt8>) -> PropertyListError {
         let location = TextCursor(text.contents).location(of: text.count)
-        return PropertyListError(.malformed, "Expected \(name), found invalid bytes", location: location)
+        return PropertyListError(.malformed, .expected("\(name)", found: "invalid bytes"), location: location)
     }
 }
 

@@ -95,12 +95,12 @@ extension TextReader where Output: ~Copyable {
         outer.count -= 1
     }
 
-    func malformed(_ message: String, at position: Int? = nil) -> PropertyListError {
-        cursor.malformed(message, at: position)
+    func malformed(_ words: ErrorWords, at position: Int? = nil) -> PropertyListError {
+        cursor.malformed(words, at: position)
     }
 
     /// The error that something else stands here.
     func unexpected(_ wanted: String) -> PropertyListError {
-        malformed("Expected \(wanted), found \(cursor.found(at: cursor.position))")
+        malformed(.expected("\(wanted)", found: "\(cursor.found(at: cursor.position))"))
     }
 }

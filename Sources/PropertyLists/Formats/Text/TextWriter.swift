@@ -30,7 +30,7 @@ struct TextWriter<Format: TextFormatWriter>: ~Copyable {
     fileprivate consuming func takeOutput() -> GrowableBuffer<UInt8> { output }
 
     /// The error that the format cannot hold the value that came last.
-    func unwritable(_ message: String) -> PropertyListError {
-        PropertyListError(.invalidValue, message, at: walk.path)
+    func unwritable(_ words: ErrorWords) -> PropertyListError {
+        PropertyListError(.invalidValue, words, at: walk.path)
     }
 }

@@ -15,14 +15,14 @@ extension TextReader where Format == XMLReader, Output: ~Copyable {
     /// What interrupts a text: a reference, a CDATA section, a comment, a processing instruction.
     private mutating func special(of text: Int) throws(PropertyListError) {
         let start = cursor.position
-        guard let byte = cursor.current else { throw malformed("Expected an end tag, found the end") }
+        guard let byte = cursor.current else { throw malformed(.expected("an end tag", found: "the end")) }
         if byte == UInt8(ascii: "&") { return try reference() }
         if cursor.consume("<![CDATA[") {
             let first = cursor.position
-            guard cursor.skip(behind: "]]>") else { throw malformed("Expected ]]>, found the end", at: start) }
+            guard cursor.skip(behind: "]]>") else { throw malformed(.expected("]]>", found: "the end"), at: start) }
             output.store(cursor.slice(first, cursor.position - 3), of: text)
         } else if try !skipCommentOrInstruction() {
-            throw malformed("Expected an end tag, found \(tag(at: start))")
+            throw malformed(.expected("an end tag", found: "\(tag(at: start))"))
         }
     }
 

@@ -28,7 +28,7 @@ extension TextReader where Format == XMLReader, Output: ~Copyable {
     private mutating func key() throws(PropertyListError) {
         let position = cursor.position
         guard cursor.consume("<key"), let next = cursor.current, !isNameByte(next) else {
-            throw malformed("Expected <key>, found \(found)", at: position)
+            throw malformed(.expected("<key>", found: "\(found)"), at: position)
         }
         let start = output.bytes.count
         if try !tagEnd() {
@@ -47,7 +47,7 @@ extension TextReader where Format == XMLReader, Output: ~Copyable {
     @inline(__always) mutating func value() throws(PropertyListError) {
         let position = cursor.position
         guard cursor.current == UInt8(ascii: "<"), let first = cursor.byte(1) else {
-            throw malformed("Expected a value, found \(found)")
+            throw malformed(.expected("a value", found: "\(found)"))
         }
         cursor.position &+= 1
         switch first {
@@ -70,7 +70,7 @@ extension TextReader where Format == XMLReader, Output: ~Copyable {
         default: break
         }
         cursor.position = position
-        throw malformed("Expected a value, found \(found)")
+        throw malformed(.expected("a value", found: "\(found)"))
     }
 
     /// Steps over the name of an element, the whole of it.
@@ -137,23 +137,24 @@ extension TextReader where Format == XMLReader, Output: ~Copyable {
 
     private mutating func integer(_ text: UnsafeBufferPointer<UInt8>) throws(PropertyListError) {
         guard let number = IntegerText(text) else {
-            throw PropertyListError(.malformed, "Expected an integer, found \(shown(text))")
+            throw PropertyListError(.malformed, .expected("an integer", found: "\(shown(text))"))
         }
         guard try output.append(number) else {
-            throw PropertyListError(.invalidValue, "Expected an integer of 64 bits, found \(shown(text))")
+            throw PropertyListError(.invalidValue, .expected("an integer of 64 bits", found: "\(shown(text))"))
         }
     }
 
     private mutating func real(_ text: UnsafeBufferPointer<UInt8>) throws(PropertyListError) {
         guard let value = realNumber(text) ?? namedReal(text) else {
-            throw PropertyListError(.malformed, "Expected a real number, found \(shown(text))")
+            throw PropertyListError(.malformed, .expected("a real number", found: "\(shown(text))"))
         }
         try output.append(scalar: .real, value.bitPattern)
     }
 
     private mutating func date(_ text: UnsafeBufferPointer<UInt8>) throws(PropertyListError) {
         guard let whole = CalendarDate(text)?.secondsSince2001 else {
-            throw PropertyListError(.malformed, "Expected a date such as 2001-01-01T00:00:00Z, found \(shown(text))")
+            throw PropertyListError(
+                .malformed, .expected("a date such as 2001-01-01T00:00:00Z", found: "\(shown(text))"))
         }
         // Where the element was edited, the instruction counts for nothing.
         let exact = exactDate().flatMap { $0.rounded(.down) == whole ? $0 : nil }
@@ -185,7 +186,7 @@ extension TextReader where Format == XMLReader, Output: ~Copyable {
             try close("data")
         }
         guard decodeBase64(from: start, of: element) else {
-            throw malformed("Expected base64, found something else", at: position)
+            throw malformed(.expected("base64", found: "something else"), at: position)
         }
         try output.append(storedFrom: start, as: .data)
     }

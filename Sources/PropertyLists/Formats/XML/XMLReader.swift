@@ -15,14 +15,14 @@ struct XMLReader: TextFormatReader {
         _ reader: inout TextReader<Self, Output>
     ) throws(PropertyListError) {
         if let zero = reader.cursor.slice(0, reader.cursor.count).firstIndex(of: 0) {
-            throw reader.malformed("Expected XML, found a zero byte", at: zero)
+            throw reader.malformed(.expected("XML", found: "a zero byte"), at: zero)
         }
         try reader.declaration()
         try reader.skipMarkup(allowsDocumentType: true)
         reader.format.isWrapped = try reader.openRoot()
         try reader.skipMarkup()
         guard reader.cursor.byte(1) != UInt8(ascii: "/") else {
-            throw reader.malformed("Expected a value, found none")
+            throw reader.malformed(.expected("a value", found: "none"))
         }
         try reader.value()
     }
@@ -39,13 +39,13 @@ struct XMLReader: TextFormatReader {
         try reader.skipMarkup()
         if reader.format.isWrapped {
             guard reader.cursor.position < reader.cursor.count else {
-                throw reader.malformed("Expected </plist>, found the end")
+                throw reader.malformed(.expected("</plist>", found: "the end"))
             }
             try reader.close("plist")
         }
         try reader.skipMarkup()
         guard reader.cursor.position == reader.cursor.count else {
-            throw reader.malformed("Expected the end, found more")
+            throw reader.malformed(.expected("the end", found: "more"))
         }
     }
 }
@@ -57,7 +57,7 @@ extension TextReader where Format == XMLReader, Output: ~Copyable {
     fileprivate mutating func declaration() throws(PropertyListError) {
         guard cursor.isAt("<?xml"), let next = cursor.byte(5), isWhitespace(next) else { return }
         let start = cursor.position
-        guard cursor.skip(behind: "?>") else { throw malformed("Expected ?>, found the end") }
+        guard cursor.skip(behind: "?>") else { throw malformed(.expected("?>", found: "the end")) }
         var inside = TextCursor(cursor.slice(start, cursor.position))
         guard inside.skip(behind: "encoding") else { return }
         inside.skipWhitespace()
@@ -77,7 +77,7 @@ extension TextReader where Format == XMLReader, Output: ~Copyable {
         case "utf-16", "utf-16le", "utf-16be", "utf-32", "utf-32le", "utf-32be", "utf16", "utf32", "ucs-2", "ucs-4",
             "unicode", "iso-10646-ucs-2", "iso-10646-ucs-4":
             return
-        default: throw malformed("Expected UTF-8, UTF-16 or UTF-32, found encoding \(name)", at: position)
+        default: throw malformed(.expected("UTF-8, UTF-16 or UTF-32", found: "encoding \(name)"), at: position)
         }
     }
 
@@ -85,11 +85,12 @@ extension TextReader where Format == XMLReader, Output: ~Copyable {
     fileprivate mutating func openRoot() throws(PropertyListError) -> Bool {
         guard cursor.current == UInt8(ascii: "<") else {
             throw malformed(
-                cursor.current == nil ? "Expected an element, found the end" : "Expected an element, found text")
+                cursor.current == nil
+                    ? .expected("an element", found: "the end") : .expected("an element", found: "text"))
         }
         guard cursor.isAt("<plist"), let next = cursor.byte(6), !isNameByte(next) else { return false }
         cursor.position += 6
-        guard try !tagEnd() else { throw malformed("Expected a value, found <plist/>") }
+        guard try !tagEnd() else { throw malformed(.expected("a value", found: "<plist/>")) }
         return true
     }
 
@@ -115,11 +116,11 @@ extension TextReader where Format == XMLReader, Output: ~Copyable {
     mutating func skipCommentOrInstruction() throws(PropertyListError) -> Bool {
         let start = cursor.position
         if cursor.consume("<!--") {
-            guard cursor.skip(behind: "-->") else { throw malformed("Expected -->, found the end", at: start) }
+            guard cursor.skip(behind: "-->") else { throw malformed(.expected("-->", found: "the end"), at: start) }
             return true
         }
         if cursor.consume("<?") {
-            guard cursor.skip(behind: "?>") else { throw malformed("Expected ?>, found the end", at: start) }
+            guard cursor.skip(behind: "?>") else { throw malformed(.expected("?>", found: "the end"), at: start) }
             return true
         }
         return false
@@ -133,7 +134,8 @@ extension TextReader where Format == XMLReader, Output: ~Copyable {
             switch byte {
             case UInt8(ascii: ">"): return
             case UInt8(ascii: "["):
-                throw malformed("Expected no declarations in the document type, found some", at: cursor.position - 1)
+                throw malformed(
+                    .expected("no declarations in the document type", found: "some"), at: cursor.position - 1)
             case UInt8(ascii: "\""), UInt8(ascii: "'"):
                 cursor.skip { $0 != byte }
                 cursor.position += 1
@@ -141,7 +143,7 @@ extension TextReader where Format == XMLReader, Output: ~Copyable {
             }
         }
         cursor.position = cursor.count
-        throw malformed("Expected the end of the document type, found the end", at: start)
+        throw malformed(.expected("the end of the document type", found: "the end"), at: start)
     }
 }
 
@@ -167,13 +169,13 @@ extension TextReader where Format == XMLReader, Output: ~Copyable {
                 return true
             case UInt8(ascii: "\""), UInt8(ascii: "'"):
                 cursor.skip { $0 != byte }
-                guard cursor.position < cursor.count else { throw malformed("Expected a quote, found the end") }
+                guard cursor.position < cursor.count else { throw malformed(.expected("a quote", found: "the end")) }
                 cursor.position += 1
-            case UInt8(ascii: "<"): throw malformed("Expected >, found <", at: cursor.position - 1)
+            case UInt8(ascii: "<"): throw malformed(.expected(">", found: "<"), at: cursor.position - 1)
             default: break
             }
         }
-        throw malformed("Expected >, found the end")
+        throw malformed(.expected(">", found: "the end"))
     }
 
     /// Steps over the end tag of `name`.
@@ -187,7 +189,7 @@ extension TextReader where Format == XMLReader, Output: ~Copyable {
 
     private func unclosed(_ name: StaticString, at position: Int) -> PropertyListError {
         let found = position < cursor.count ? tag(at: position) : "the end"
-        return malformed("Expected </\(name)>, found \(found)", at: position)
+        return malformed(.expected("</\(name)>", found: "\(found)"), at: position)
     }
 
     /// What stands at a position, shortened, for a message.

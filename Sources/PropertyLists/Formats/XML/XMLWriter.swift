@@ -76,7 +76,7 @@ extension TextWriter<XMLWriter> {
             append("<integer>")
             output.append(decimal: node.payload)
             append("</integer>\n")
-        default: throw unwritable("Expected a value that XML can hold, found nil")
+        default: throw unwritable(.expected("a value that XML can hold", found: "nil"))
         }
     }
 
@@ -93,7 +93,8 @@ extension TextWriter<XMLWriter> {
     private mutating func date(_ seconds: Double) throws(PropertyListError) {
         guard let date = CalendarDate(secondsSince2001: seconds) else {
             throw unwritable(
-                "Expected a date from year 0 to 9999, found \(seconds) seconds since 2001; binary can hold it")
+                .expected(
+                    "a date from year 0 to 9999", found: "\(seconds) seconds since 2001", advice: "binary can hold it"))
         }
         append("<date>")
         date.write(to: &output)
@@ -191,10 +192,11 @@ extension TextWriter<XMLWriter> {
         case 0xEF:
             // Valid UTF-8: two more bytes follow. EF BF BE and EF BF BF are the two noncharacters that XML excludes.
             guard text[position + 1] == 0xBF, text[position + 2] >= 0xBE else { return false }
-            throw unwritable("Expected text that XML can hold, found a noncharacter; binary can hold it")
+            throw unwritable(.expected("text that XML can hold", found: "a noncharacter", advice: "binary can hold it"))
         case let byte:
             let number = "U+00" + String(byte / 16) + String(byte % 16, radix: 16, uppercase: true)
-            throw unwritable("Expected text that XML can hold, found control character \(number); binary can hold it")
+            throw unwritable(
+                .expected("text that XML can hold", found: "control character \(number)", advice: "binary can hold it"))
         }
         return true
     }
