@@ -524,7 +524,11 @@ typedef enum kv_corruption {
    * A store that is open goes on with what is in memory and tells
    * KV_EVENT_UNREADABLE; syncs, transactions and immediate sets are KV_CORRUPT,
    * other changes are kept and are written when the file can be read again. At
-   * exit all of it goes to NAME.unsaved-TIME, with a line on stderr. */
+   * exit all of it goes to NAME.unsaved-TIME, with a line on stderr. A file that
+   * cannot be read for another reason is treated alike, with that reason's
+   * status: KV_INVALID_VALUE for a root that is no dictionary,
+   * KV_LIMIT_EXCEEDED, KV_ACCESS_DENIED, KV_IO, or KV_UNSAFE_LOCATION for a
+   * link. */
   KV_CORRUPTION_ERROR = 0,
   /* It is kept as NAME.corrupt-TIME, and the newer of what is in memory and the
    * backup, NAME.bak, takes its place; a database gives way to an empty one.
@@ -567,7 +571,9 @@ typedef struct kv_store_options {
    * at every depth, 2^24. A change that could make it larger is
    * KV_LIMIT_EXCEEDED and changes nothing; what does not make it larger is
    * always possible. A file is read that has up to 768 MB more; a larger one is
-   * KV_LIMIT_EXCEEDED. */
+   * KV_LIMIT_EXCEEDED. A row of SQLite, which is a top-level value, takes
+   * 1,000,000,000 bytes whatever stands here: a sync of more is
+   * KV_LIMIT_EXCEEDED, and writes nothing. */
   uint64_t max_bytes;
   uint64_t max_nodes;
 } kv_store_options;
@@ -732,8 +738,9 @@ kv_status kv_store_migrate_archive(kv_store *store, const kv_step *path,
 /* Returns when everything that was set before is on disk. */
 kv_status kv_store_sync(kv_store *store, kv_error **error);
 
-/* Writes what is to be written and closes the handle; further calls on it give
- * KV_CLOSED. Closing twice is fine. */
+/* Writes what is to be written and closes the handle, also where writing fails:
+ * it is tried again as long as the program runs, and at exit. Further calls on
+ * the handle give KV_CLOSED. Closing twice is fine. */
 kv_status kv_store_close(kv_store *store, kv_error **error);
 
 /* Frees the handle, and closes it where that was not done: at once, or with the

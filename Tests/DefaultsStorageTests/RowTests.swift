@@ -1,4 +1,4 @@
-import DefaultsStorage
+@testable import DefaultsStorage
 import Foundation
 import PropertyLists
 import Testing
@@ -24,5 +24,22 @@ import Testing
         try first.close()
         let second = try DefaultsStore.open(path: file, options: options { $0.isReadOnly = true })
         #expect(try second.snapshot() == all)
+    }
+
+    @Test("a parameter that SQLite does not take is an error, and not a NULL")
+    func parameters() throws {
+        let folder = try TemporaryFolder()
+        let connection = try SQLiteConnection(folder.file("a.sqlite"), isReadOnly: false)
+        defer { connection.close() }
+        let statement = try connection.prepare("SELECT ?1")
+        defer { connection.finalize(statement) }
+        let bytes: [UInt8] = [1]
+        #expect(throws: DefaultsError.self) { try connection.bind(statement, 2, integer: 1) }
+        #expect(throws: DefaultsError.self) { try connection.bind(statement, 2, blob: nil) }
+        try bytes.withUnsafeBufferPointer { text in
+            #expect(throws: DefaultsError.self) { try connection.bind(statement, 2, text: text) }
+            #expect(throws: DefaultsError.self) { try connection.bind(statement, 2, blob: UnsafeRawBufferPointer(text)) }
+            try connection.bind(statement, 1, text: text)
+        }
     }
 }

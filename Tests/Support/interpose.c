@@ -14,6 +14,7 @@
  *       first in its XML gets the entry `theirs`.
  *   INTERPOSE_RECORD=FILE  each call that succeeded, a line each, with the
  *       file's inode and, for a write, the bytes in hexadecimal.
+ *   INTERPOSE_UNREADABLE=FILE  as long as FILE is there, reading fails with EIO.
  *   INTERPOSE_TIMES=1      before each write and rename that is recorded, a
  *       line `time` with the monotonic clock's nanoseconds.
  */
@@ -33,7 +34,7 @@
 #include <time.h>
 #include <unistd.h>
 
-static const char *folder;
+static const char *folder, *unreadable;
 static long failing, calls;
 static int failure, for_ever, is_short, has_times;
 static int record = -1, listed = -1;
@@ -50,6 +51,7 @@ static int open_log(const char *variable) {
 
 __attribute__((constructor)) static void begin(void) {
   folder = getenv("INTERPOSE_FOLDER");
+  unreadable = getenv("INTERPOSE_UNREADABLE");
   const char *fail = getenv("INTERPOSE_FAIL");
   if (fail != NULL) {
     char kind[16] = "", how[16] = "";
@@ -215,6 +217,23 @@ int openat(int at, const char *name, int flags, ...) {
 }
 int openat64(int at, const char *name, int flags, ...) {
   MODE_OF(flags, mode) return open_file(at, name, flags, mode);
+}
+
+static ssize_t read_at(int file, void *bytes, size_t count, off_t offset) {
+  struct stat status;
+  if (unreadable != NULL && is_ours(file, NULL) &&
+      stat(unreadable, &status) == 0) {
+    errno = EIO;
+    return -1;
+  }
+  return syscall(SYS_pread64, file, bytes, count, offset);
+}
+
+ssize_t pread(int file, void *bytes, size_t count, off_t offset) {
+  return read_at(file, bytes, count, offset);
+}
+ssize_t pread64(int file, void *bytes, size_t count, off64_t offset) {
+  return read_at(file, bytes, count, offset);
 }
 
 ssize_t write(int file, const void *bytes, size_t count) {

@@ -86,7 +86,7 @@ describe("conventions", function()
         os.execute("rm -rf " .. folder)
         if problem then error(problem, 0) end
       end)
-      assert.matches("(open)", tostring(store), 1, true)
+      assert.matches("(closed)", tostring(store), 1, true)
       assert(os.execute("mkdir -m 700 " .. folder .. " " .. folder .. "/a"))
       assert.is_true(store:close())
       return raised

@@ -127,15 +127,14 @@ static kv_status close_handle(lua_State *L, kv_error **error) {
   kv_store *store = handle->store;
   if (!store) return KV_OK;
   kv_status status = kv_store_close(store, error);
-  if (status == KV_OK) {
-    handle->store = NULL;
-    kv_store_free(store);
-    kvl_end_watches(L);
-  }
+  handle->store = NULL;
+  kv_store_free(store);
+  kvl_end_watches(L);
   return status;
 }
 
-/* store:close(): true, or nil and an error, and the store stays open */
+/* store:close(): true; or nil and why not all is written yet, closed all the
+ * same */
 static int store_close(lua_State *L) {
   kvl_state *state = kvl_state_of(L);
   kv_error *error = NULL;

@@ -112,7 +112,8 @@ final class Flusher: @unchecked Sendable {
         }
     }
 
-    private func retry(_ domain: Domain) {
+    /// Keeps the domain, and has it written in a while.
+    func retry(_ domain: Domain) {
         // A store that may not be written is not tried again and again; a full disk is.
         if domain.lock.withLock({ domain.refusal != nil }) { return }
         domain.lock.withLock { domain.isScheduled = true }

@@ -67,7 +67,8 @@ extension DefaultsStore {
         public var timeout = Duration.seconds(10)
         /// How many bytes the store's file may have: a change that could make it more is
         /// ``DefaultsError/Code/limitExceeded``, while what makes it smaller is always possible. Counted as the bytes
-        /// that the file's format takes at most, for a database as the values' bytes.
+        /// that the file's format takes at most, for a database as the values' bytes. A row of SQLite, which is a
+        /// top-level value, takes 1,000,000,000 bytes whatever stands here: a sync of more throws, and writes nothing.
         public var maximumBytes = 256 << 20
         /// How many values and keys the store may have, counted at every depth; as ``maximumBytes``.
         public var maximumNodes = 1 << 24

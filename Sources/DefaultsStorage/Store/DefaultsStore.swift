@@ -203,8 +203,8 @@ extension DefaultsStore {
     /// Closes the handle, once; its other calls fail from then on. What is left in memory is written, whatever the
     /// durability.
     ///
-    /// - Throws: what writing reports. The handle is closed all the same; with coalesced durability what could not be
-    ///   written is tried again as long as the process lives.
+    /// - Throws: what writing reports. The handle is closed all the same; what could not be written is tried again as
+    ///   long as the process lives.
     public func close() throws(DefaultsError) {
         let isFirst = domain.lock.withLock {
             defer { state.isClosed = true }
@@ -215,7 +215,13 @@ extension DefaultsStore {
             domain.lock.withLock { domain.handles.remove(durability) }
             stopWatching()
         }
-        if !isReadOnly { try domain.flush(until: deadline) }
+        guard !isReadOnly else { return }
+        do throws(DefaultsError) {
+            try domain.flush(until: deadline)
+        } catch {
+            Flusher.shared.retry(domain)
+            throw error
+        }
     }
 
     func checkOpen() throws(DefaultsError) {

@@ -28,7 +28,16 @@ def prove(proofs, folder):
     if refusals < count:
         raise Broken(f"only {refusals} of {3 * count} came to a limit")
     deep_row(proofs, f"{folder}/deep.sqlite")
+    if proofs.is_full:
+        huge_row(proofs, f"{folder}/huge.sqlite")
     return f"{3 * count} stores, and a row that is too deep"
+
+
+def huge_row(proofs, path):
+    """A value that a limit of the store's allows, and SQLite's own does not: an error, and what was there stays."""
+    said = proofs.run("enlarge", path).stdout
+    if said != "limitExceeded\n" or read_store(path) != {"big": 1}:
+        raise Broken(f"{said}, {read_store(path).keys()}")
 
 
 def deep_row(proofs, path):

@@ -14,11 +14,11 @@ LINE = "Expected </key>, found </kye> (line 3, column 13)"
 
 
 def prove(proofs, folder):
-    for check in (changed, manual, unchanged, mended, mended_late, unwritable, unsynced, database):
+    for check in (changed, manual, closed, replaced, failing, unchanged, mended, mended_late, unwritable, unsynced, database):
         place = f"{folder}/{check.__name__}"
         os.makedirs(place)
         check(proofs, place + "/store.plist")
-    return "changes, no changes, mended, a full disk, calls that fail, database"
+    return "changes, no changes, closed, no file, a disk that fails, mended, a full disk, calls that fail, database"
 
 
 def strand(proofs, path, line, damage, durability="coalesced", **options):
@@ -72,6 +72,65 @@ def changed(proofs, path):
 def manual(proofs, path):
     """Changes that the program did not ask to be written at exit are kept all the same."""
     check_kept(path, strand(proofs, path, "change", damage, "manual")[1])
+
+
+def closed(proofs, path):
+    """A store that is closed before the program ends, which could not write: its changes wait for the end as well."""
+    for durability in ("manual", "coalesced"):
+        said, complaint = strand(proofs, path, "close", damage, durability)
+        expect(said, "corrupt\nread 1\ncorrupt\n")
+        check_kept(path, complaint)
+        for name in os.listdir(os.path.dirname(path)):
+            os.unlink(f"{os.path.dirname(path)}/{name}")
+
+
+def replaced(proofs, path):
+    """What is no file took the file's name: it is not touched, and all that was in memory is kept."""
+    kinds = {"io": os.mkdir, "io ": os.mkfifo, "unsafeLocation": lambda path: os.symlink("elsewhere", path)}
+    for code, make in kinds.items():
+        def replace(path, _):
+            os.unlink(path)
+            make(path)
+        for line in ("change", "close"):
+            said, complaint = strand(proofs, path, line, replace, "manual")
+            expect(said.splitlines()[:2], [code.strip(), "read 1"])
+            check_all_kept(path, complaint)
+            os.rmdir(path) if make is os.mkdir else os.unlink(path)
+
+
+def check_all_kept(path, complaint):
+    """One file with all that was in memory, and the backup without what was never written; takes the file away."""
+    found = unsaved(path)
+    if len(found) != 1 or not complaint.endswith(f"; what is not in it is kept in {found[0]}\n"):
+        raise Broken(f"{os.listdir(os.path.dirname(path))}: {complaint}")
+    expect(plistlib.loads(found[0].read_bytes()), {"written": 1, "unwritten": 2})
+    expect(plistlib.loads(pathlib.Path(path + ".bak").read_bytes()), {"written": 1})
+    found[0].unlink()
+
+
+def failing(proofs, path):
+    """A disk that fails to read: the file is as it was, so only another look tells when it can be read again."""
+    folder = os.path.dirname(path)
+    signal = pathlib.Path(folder + ".failing")
+
+    def fail(path, _):
+        os.utime(path, (1, 1))
+        signal.touch()
+    environment = {**os.environ, "LD_PRELOAD": proofs.interposer, "INTERPOSE_FOLDER": folder,
+                   "INTERPOSE_UNREADABLE": str(signal)}
+    said, complaint = strand(proofs, path, "change", fail, "manual", env=environment)
+    expect(said, "io\nread 1\n")
+    check_all_kept(path, complaint)
+    signal.unlink()
+    process = proofs.start("strand", path, "manual", stdin=subprocess.PIPE, stderr=subprocess.PIPE, env=environment)
+    process.stdout.readline()
+    fail(path, process)
+    process.stdin.write("change\n")
+    process.stdin.flush()
+    expect([process.stdout.readline() for _ in range(2)], ["io\n", "read 1\n"])
+    signal.unlink()
+    expect(process.communicate(timeout=60), ("", ""))
+    expect(unsaved(path), [])
 
 
 def unchanged(proofs, path):
@@ -147,17 +206,19 @@ def unwritable(proofs, path):
 
 
 def database(proofs, path):
-    """A database that is damaged under a running program."""
-    path = path.replace(".plist", ".sqlite")
+    """A database that is damaged, or whose table goes, under a running program."""
+    for statement, code in (("UPDATE defaults SET value = x'00', revision = revision + 1", "corrupt"),
+                            ("DROP TABLE defaults", "io")):
+        file = path.replace(".plist", f"-{code}.sqlite")
 
-    def scribble(path, _):
-        database = sqlite3.connect(path)
-        database.execute("UPDATE defaults SET value = x'00', revision = revision + 1")
-        database.commit()
-        database.close()
-    said, complaint = strand(proofs, path, "change", scribble)
-    expect(said, "corrupt\nread 1\n")
-    found = unsaved(path)
-    if len(found) != 1 or not complaint.endswith(f"; what is not in it is kept in {found[0]}\n"):
-        raise Broken(f"{os.listdir(os.path.dirname(path))}: {complaint}")
-    expect(plistlib.loads(found[0].read_bytes()), {"written": 1, "unwritten": 2})
+        def scribble(path, _):
+            database = sqlite3.connect(path)
+            database.execute(statement)
+            database.commit()
+            database.close()
+        said, complaint = strand(proofs, file, "change", scribble)
+        expect(said, f"{code}\nread 1\n")
+        found = unsaved(file)
+        if len(found) != 1 or not complaint.endswith(f"; what is not in it is kept in {found[0]}\n"):
+            raise Broken(f"{os.listdir(os.path.dirname(path))}: {complaint}")
+        expect(plistlib.loads(found[0].read_bytes()), {"written": 1, "unwritten": 2})

@@ -273,9 +273,33 @@ func digest(_ bytes: [UInt8]) -> String {
     "\(bytes.count) \(bytes.reduce(UInt64(14_695_981_039_346_656_037)) { ($0 ^ UInt64($1)) &* 1_099_511_628_211 })"
 }
 
+/// Replaces a value by one of more bytes than a row of SQLite can have.
+func enlarge(_ file: String) throws {
+    var options = DefaultsStore.Options()
+    options.durability = .manual
+    options.maximumBytes = 4 << 30
+    let store = try DefaultsStore.open(path: file, options: options)
+    try store.set(list(1), forKey: "big")
+    try store.sync()
+    try store.set(PropertyList(any: String(repeating: "x", count: 1_100_000_000)), forKey: "big")
+    do {
+        try store.sync()
+        say("written")
+    } catch {
+        say("\(error.code)")
+    }
+}
+
 /// Writes a number, waits for a line on standard input, sets another number if that says so, and leaves when standard
 /// input ends.
 func strand(_ file: String, durability: DefaultsDurability) throws {
+    let store = try changeStranded(file, durability)
+    _ = readLine()
+    withExtendedLifetime(store) { exit(0) }
+}
+
+/// The store; nil where it was closed, and is gone.
+private func changeStranded(_ file: String, _ durability: DefaultsDurability) throws -> DefaultsStore? {
     let store = try openStore(file, durability)
     try store.set(list(1), forKey: "written")
     try store.sync()
@@ -287,10 +311,15 @@ func strand(_ file: String, durability: DefaultsDurability) throws {
     } catch {
         say("\(error.code)")
     }
-    if change == "change" { try store.set(list(2), forKey: "unwritten") }
+    if change != "" { try store.set(list(2), forKey: "unwritten") }
     say("read \(try store.value(forKey: "written")?.integer ?? 0)")
-    _ = readLine()
-    exit(0)
+    guard change == "close" else { return store }
+    do {
+        try store.close()
+    } catch {
+        say("\(error.code)")
+    }
+    return nil
 }
 
 /// Says where a store of a name is, and whether the program is privileged.
@@ -342,6 +371,7 @@ do {
     case "leave": try leave(file)
     case "stuff": try stuff(file, seed: UInt64(argument(3)) ?? 1, format: argument(4))
     case "show": try show(file)
+    case "enlarge": try enlarge(file)
     case "strand": try strand(file, durability: argument(3) == "manual" ? .manual : .coalesced)
     case "watch": try watch(file, key: argument(3), last: Int64(argument(4)) ?? 0)
     case "fill": try fill(file, filler: argument(3))

@@ -16,8 +16,8 @@ extension PropertyListFileEngine {
             found = nil
             return .unchanged
         }
-        // What was found unreadable, and has not been written for a second, is not read again.
-        if let found, found.stamp == current, !found.stamp.mayBeHalfWritten {
+        // What was found damaged, and has not been written for a second, is not read again.
+        if let found, found.isInContents, found.stamp == current, !found.stamp.mayBeHalfWritten {
             return try answer(found.error, found.stamp, base, until: deadline)
         }
         switch try settledReading(folder.fileName, until: deadline) {
@@ -65,7 +65,16 @@ extension PropertyListFileEngine {
     }
 
     func read(_ name: String) throws(DefaultsError) -> Reading {
-        // Not blocking: a FIFO in the file's place must not hang us.
+        guard let status = try folder.status(of: name) else { return .none }
+        do throws(DefaultsError) {
+            return try readContents(name)
+        } catch {
+            return .unreadable(error, FileStamp(status))
+        }
+    }
+
+    private func readContents(_ name: String) throws(DefaultsError) -> Reading {
+        // Not blocking: a FIFO that took the file's name must not hang us.
         guard let file = try folder.openFile(name, O_RDONLY | O_NONBLOCK) else { return .none }
         let status = try file.status()
         guard status.st_mode & S_IFMT == S_IFREG else {

@@ -7,6 +7,10 @@ struct UnreadableFile {
     var stamp: FileStamp
     /// Whether the backup is as new as what is in memory.
     var isBackedUp = false
+
+    /// Whether it is what is in the file that cannot be read, and not the file itself, by a permission, a disk that
+    /// fails, or a folder of its name: then nothing but another look tells when it can be.
+    var isInContents: Bool { [.corrupt, .invalidValue, .limitExceeded].contains(error.code) }
 }
 
 extension PropertyListFileEngine {

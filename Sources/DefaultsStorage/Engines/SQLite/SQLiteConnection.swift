@@ -96,25 +96,28 @@ final class SQLiteConnection: @unchecked Sendable {
 
     // MARK: - Columns and parameters
 
-    func bind(_ statement: OpaquePointer, _ index: Int32, text: UnsafeBufferPointer<UInt8>) {
+    func bind(_ statement: OpaquePointer, _ index: Int32, text: UnsafeBufferPointer<UInt8>) throws(DefaultsError) {
         // Bound until the run ends, during which the caller keeps the bytes; an empty text needs an address, too.
         let empty: StaticString = ""
         let start = text.baseAddress ?? empty.utf8Start
-        start.withMemoryRebound(to: CChar.self, capacity: text.count) {
-            _ = sqlite.bind_text(statement, index, $0, Int32(clamping: text.count), nil)
-        }
+        try checkBound(
+            start.withMemoryRebound(to: CChar.self, capacity: text.count) {
+                sqlite.bind_text(statement, index, $0, Int32(clamping: text.count), nil)
+            })
     }
 
-    func bind(_ statement: OpaquePointer, _ index: Int32, blob: UnsafeRawBufferPointer?) {
-        guard let blob else {
-            _ = sqlite.bind_null(statement, index)
-            return
-        }
-        _ = sqlite.bind_blob(statement, index, blob.baseAddress, Int32(clamping: blob.count), nil)
+    func bind(_ statement: OpaquePointer, _ index: Int32, blob: UnsafeRawBufferPointer?) throws(DefaultsError) {
+        guard let blob else { return try checkBound(sqlite.bind_null(statement, index)) }
+        try checkBound(sqlite.bind_blob(statement, index, blob.baseAddress, Int32(clamping: blob.count), nil))
     }
 
-    func bind(_ statement: OpaquePointer, _ index: Int32, integer: Int64) {
-        _ = sqlite.bind_int64(statement, index, integer)
+    func bind(_ statement: OpaquePointer, _ index: Int32, integer: Int64) throws(DefaultsError) {
+        try checkBound(sqlite.bind_int64(statement, index, integer))
+    }
+
+    /// What is not bound would be written as NULL. A value has a limit of SQLite's own, a billion bytes.
+    private func checkBound(_ status: Int32) throws(DefaultsError) {
+        if status != SQLITE_OK { throw error("bind", status) }
     }
 
     func integer(_ statement: OpaquePointer, _ column: Int32) -> Int64 { sqlite.column_int64(statement, column) }
@@ -157,7 +160,8 @@ final class SQLiteConnection: @unchecked Sendable {
         let code: DefaultsError.Code =
             switch status & 0xFF {
             case SQLITE_BUSY, SQLITE_LOCKED: .timedOut
-            case SQLITE_FULL, SQLITE_TOOBIG: .noSpace
+            case SQLITE_FULL: .noSpace
+            case SQLITE_TOOBIG: .limitExceeded
             case SQLITE_READONLY: .readOnly
             case SQLITE_PERM, SQLITE_AUTH: .accessDenied
             case SQLITE_CORRUPT, SQLITE_NOTADB: .corrupt

@@ -10,7 +10,10 @@ extension SQLiteEngine {
         do throws(DefaultsError) {
             let connection = try opened(until: deadline)
             let version = try connection.integer(try prepared(.dataVersion, connection))
-            if version == dataVersion { return .unchanged }
+            if version == dataVersion {
+                unreadable = nil
+                return .unchanged
+            }
             let state = try patiently(until: deadline) { () throws(DefaultsError) in try load(connection) }
             dataVersion = version
             connection.isTrusted = true
@@ -18,7 +21,7 @@ extension SQLiteEngine {
             return state
         } catch {
             if error.code == .corrupt, isFirst, recovers, !isReadOnly { return try quarantine(until: deadline) }
-            if error.code == .corrupt || error.code == .limitExceeded { note(error, isFirst: isFirst) }
+            if error.code != .timedOut, error.code != .unavailable { note(error, isFirst: isFirst) }
             throw error
         }
     }

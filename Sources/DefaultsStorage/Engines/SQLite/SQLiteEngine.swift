@@ -258,14 +258,14 @@ final class SQLiteEngine: StorageEngine, @unchecked Sendable {
             try delta.entries[index].part?.materialised().serialized(as: .binary)
         }
         try delta.entries.withKey(at: index) { key throws(DefaultsError) in
-            connection.bind(statement, 1, text: key)
-            connection.bind(statement, 3, integer: revision)
+            try connection.bind(statement, 1, text: key)
+            try connection.bind(statement, 3, integer: revision)
             guard let bytes else {
-                connection.bind(statement, 2, blob: nil)
+                try connection.bind(statement, 2, blob: nil)
                 return try connection.run(statement)
             }
             try bytes.withUnsafeBufferPointer { bytes throws(DefaultsError) in
-                connection.bind(statement, 2, blob: UnsafeRawBufferPointer(bytes))
+                try connection.bind(statement, 2, blob: UnsafeRawBufferPointer(bytes))
                 try connection.run(statement)
             }
         }
