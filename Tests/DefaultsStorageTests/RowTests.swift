@@ -1,7 +1,8 @@
-@testable import DefaultsStorage
 import Foundation
 import PropertyLists
 import Testing
+
+@testable import DefaultsStorage
 
 /// The rows of a database, each a binary property list.
 @Suite struct RowTests {
@@ -38,7 +39,9 @@ import Testing
         #expect(throws: DefaultsError.self) { try connection.bind(statement, 2, blob: nil) }
         try bytes.withUnsafeBufferPointer { text in
             #expect(throws: DefaultsError.self) { try connection.bind(statement, 2, text: text) }
-            #expect(throws: DefaultsError.self) { try connection.bind(statement, 2, blob: UnsafeRawBufferPointer(text)) }
+            #expect(throws: DefaultsError.self) {
+                try connection.bind(statement, 2, blob: UnsafeRawBufferPointer(text))
+            }
             try connection.bind(statement, 1, text: text)
         }
     }
