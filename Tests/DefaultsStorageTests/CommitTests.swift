@@ -124,9 +124,14 @@ import Testing
     func closed(path: PropertyListPath) throws {
         let store = try folder.open(.manual)
         let other = try folder.open(.manual)
-        try other.set(list(["b": 1]), at: ["a"])
         try store.close()
         let expected = DefaultsError(.closed, "The store was closed")
+        // Also where there is nothing to change.
+        #expect(throws: expected) { try store.remove(at: path) }
+        #expect(throws: expected) { try store.set(list([String: Int]()), at: path) }
+        #expect(throws: expected) { try store.set(list(1), at: path, ifGeneration: 0) }
+        #expect(throws: expected) { try store.beginTransaction() }
+        try other.set(list(["b": 1]), at: ["a"])
         #expect(throws: expected) { try store.value(at: path) }
         #expect(throws: expected) { try store.set(list(["b": 1]), at: path) }
         #expect(throws: expected) { try store.remove(at: path) }

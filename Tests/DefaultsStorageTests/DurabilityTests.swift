@@ -146,9 +146,13 @@ import Testing
         let expected = DefaultsError(.readOnly, "The store was opened read-only", at: ["a"], file: folder.file)
         #expect(throws: expected) { try reader.set(list(1), at: ["a"]) }
         #expect(throws: expected) { try reader.remove(at: ["a"]) }
+        #expect(throws: expected) { try reader.set(list(1), at: ["a"], ifGeneration: 0) }
         let whole = DefaultsError(.readOnly, "The store was opened read-only", file: folder.file)
         #expect(throws: whole) { try reader.beginTransaction() }
+        #expect(throws: whole) { try reader.set(list([String: Int]()), at: []) }
+        #expect(throws: whole) { try reader.remove(at: []) }
         #expect(throws: whole) { try reader.import(Array("{\"a\": 1}".utf8)) }
+        #expect(throws: whole) { try reader.import(Array("{}".utf8)) }
         try reader.sync()
         #expect(try folder.names().isEmpty)
         try folder.write(["a": 7], as: .binary)

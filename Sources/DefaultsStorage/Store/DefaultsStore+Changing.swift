@@ -73,6 +73,7 @@ extension DefaultsStore {
         guard dictionary.kind == .dictionary else {
             throw DefaultsError(.invalidValue, .expected("Dictionary at the root", found: "\(dictionary.kind)"))
         }
+        try checkWritable()
         try domain.transaction(until: deadline) { () throws(DefaultsError) in
             for key in try domain.snapshot().keys where dictionary[key] == nil { _ = try remove(at: [.key(key)]) }
             for (key, value) in dictionary.entries { try set(value, forKey: key) }
@@ -80,7 +81,8 @@ extension DefaultsStore {
     }
 
     private func removeAll() throws(DefaultsError) -> Bool {
-        try domain.transaction(until: deadline) { () throws(DefaultsError) in
+        try checkWritable()
+        return try domain.transaction(until: deadline) { () throws(DefaultsError) in
             let keys = try domain.snapshot().keys
             for key in keys { _ = try remove(at: [.key(key)]) }
             return !keys.isEmpty
@@ -104,6 +106,12 @@ extension DefaultsStore {
     }
 
     // MARK: - Checks
+
+    /// - Throws: where the handle was closed, or only reads.
+    func checkWritable(at path: PropertyListPath = []) throws(DefaultsError) {
+        try checkOpen()
+        if isReadOnly { throw DefaultsError(.readOnly, "The store was opened read-only", at: path, file: file) }
+    }
 
     /// Makes a change inside the value of a key, once the schema has looked at what comes of it; again where another
     /// thread changed the store in between.

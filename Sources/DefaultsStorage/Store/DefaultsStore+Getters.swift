@@ -160,7 +160,7 @@ extension DefaultsStore {
             return list.isKeyedArchive ? try list.unarchived() : list
         }
         let dictionary = try Self.dictionary(list, "what is imported")
-        try checkOpen()
+        try checkWritable()
         try domain.transaction(until: deadline) { () throws(DefaultsError) in
             for (key, value) in dictionary.entries { try set(value, forKey: key) }
         }

@@ -88,8 +88,7 @@ extension DefaultsStore {
     /// - Parameter timeout: how long to wait; nil for the store's own.
     /// - Throws: ``DefaultsError/Code/timedOut`` when another holder kept the store locked for longer.
     public func beginTransaction(timeout: Duration? = nil) throws(DefaultsError) -> DefaultsTransaction {
-        try checkOpen()
-        if isReadOnly { throw DefaultsError(.readOnly, "The store was opened read-only", file: file) }
+        try checkWritable()
         return DefaultsTransaction(self, try domain.beginTransaction(until: .after(timeout ?? state.timeout)))
     }
 
@@ -113,7 +112,7 @@ extension DefaultsStore {
     public func set(
         _ value: PropertyList, at path: PropertyListPath, ifGeneration generation: UInt64
     ) throws(DefaultsError) {
-        try checkOpen()
+        try checkWritable(at: path)
         try domain.transaction(until: deadline) { () throws(DefaultsError) in
             let current = self.generation
             guard current == generation else {
