@@ -180,14 +180,8 @@ extension Domain {
         if let open { open.growth = growth(of: open.delta) { sizeBelow($0) } }
     }
 
-    /// Counts what is stored, and the changes over it.
-    func countStored() {
-        stored = FileSize.frame + base.fileSize(as: sizeFormat, depth: 0)
-        if let settled {
-            stored += growth(of: settled) { key in base[utf8: key].map { size(of: $0, key) } ?? FileSize() }
-        }
-        countChanges()
-    }
+    /// Counts what is stored, when all of it is in the document.
+    func countStored() { stored = FileSize.frame + base.fileSize(as: sizeFormat, depth: 0) }
 }
 
 extension StoreLimits {
