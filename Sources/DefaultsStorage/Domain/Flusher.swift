@@ -98,7 +98,7 @@ final class Flusher: @unchecked Sendable {
                 current = domain
                 return domain
             }
-            _ = awake.wait(lock, until: tasks[index].due)
+            awake.wait(lock, until: tasks[index].due)
         }
     }
 

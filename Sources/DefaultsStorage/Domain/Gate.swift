@@ -19,7 +19,7 @@ final class Gate: @unchecked Sendable {
         lock.withLock {
             while holder != nil {
                 if deadline.hasPassed { return false }
-                _ = opened.wait(lock, until: deadline)
+                opened.wait(lock, until: deadline)
             }
             holder = pthread_self()
             return true

@@ -5,10 +5,7 @@ internal import PropertyLists
 final class Condition: @unchecked Sendable {
     private let condition = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
 
-    init() {
-        condition.initialize(to: pthread_cond_t())
-        resetAfterFork()
-    }
+    init() { resetAfterFork() }
 
     deinit {
         pthread_cond_destroy(condition)
@@ -28,9 +25,9 @@ final class Condition: @unchecked Sendable {
     /// Waits with `lock` let go of. May return without a signal: look again.
     func wait(_ lock: Lock) { pthread_cond_wait(condition, lock.mutex) }
 
-    /// As `wait`; false once the deadline has passed.
-    func wait(_ lock: Lock, until deadline: Deadline) -> Bool {
+    /// As `wait`, but not past the deadline.
+    func wait(_ lock: Lock, until deadline: Deadline) {
         var time = deadline.timespec
-        return pthread_cond_timedwait(condition, lock.mutex, &time) != ETIMEDOUT
+        pthread_cond_timedwait(condition, lock.mutex, &time)
     }
 }
