@@ -223,6 +223,32 @@ import Testing
         #expect(try store.value(at: ["a"]) == nil)
     }
 
+    @Test("a transaction that has ended says so of each call, and changes nothing", arguments: [true, false])
+    func ended(isCommitted: Bool) throws {
+        let store = try DefaultsStore.open(path: folder.file("a.plist"))
+        try store.set(list(1), at: ["a"])
+        let transaction = try store.beginTransaction()
+        if isCommitted { try transaction.commit() } else { transaction.rollback() }
+        let expected = DefaultsError(.closed, "The transaction has ended")
+        #expect(throws: expected) { try transaction.value(at: ["a"]) }
+        #expect(throws: expected) { try transaction.set(list(2), at: ["a"]) }
+        #expect(throws: expected) { try transaction.remove(at: ["a"]) }
+        #expect(throws: expected) { try transaction.commit() }
+        transaction.rollback()
+        #expect(try store.snapshot() == list(["a": 1]))
+    }
+
+    @Test("a transaction that is let go of is rolled back, and leaves the store to others")
+    func letGo() throws {
+        let store = try DefaultsStore.open(path: folder.file("a.plist"))
+        do {
+            let transaction = try store.beginTransaction()
+            try transaction.set(list(1), at: ["a"])
+        }
+        try onAnotherThread { try store.beginTransaction(timeout: .milliseconds(30)).commit() }
+        #expect(try store.value(at: ["a"]) == nil)
+    }
+
     @Test("a transaction waits for another thread's no longer than it was told")
     func deadline() throws {
         let store = try DefaultsStore.open(path: folder.file("a.plist"))

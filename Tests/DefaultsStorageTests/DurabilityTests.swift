@@ -45,6 +45,16 @@ import Testing
         #expect(Date().timeIntervalSince(start) < 2)
     }
 
+    @Test("coalesced changes of several stores are written in the order in which they came", .timeLimit(.minutes(1)))
+    func inOrder() throws {
+        let files = (0..<8).map { folder.file("\($0).plist") }
+        let stores = try files.map { try DefaultsStore.open(path: $0, options: options { $0.durability = .coalesced }) }
+        for store in stores { try store.set(list(1), at: ["a"]) }
+        while access(files[7], F_OK) != 0 { usleep(1_000) }
+        for file in files { #expect(access(file, F_OK) == 0) }
+        for store in stores { try store.close() }
+    }
+
     @Test("the strictest durability of the handles that are open goes for all of them")
     func strictest() throws {
         let manual = try folder.open(.manual)

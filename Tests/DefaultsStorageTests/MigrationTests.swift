@@ -112,6 +112,20 @@ import Testing
         #expect(try kept.snapshot() == list(["old": 1]))
     }
 
+    @Test("a transaction whose migration the program's check refuses has ended, and leaves the store to others")
+    func refusedTransaction() throws {
+        struct No: Error, CustomStringConvertible { var description: String { "no" } }
+        let file = folder.file("d.plist")
+        let store = try DefaultsStore.open(path: file, options: options { $0.validation = { _, _ in throw No() } })
+        let transaction = try store.beginTransaction()
+        #expect(try transaction.beginMigration(to: 1) == 0)
+        try transaction.set(list(1), at: ["a"])
+        #expect(throws: DefaultsError(.refused, "no", at: ["a"], file: file)) { try transaction.commit() }
+        try onAnotherThread { try store.beginTransaction(timeout: .milliseconds(30)).commit() }
+        #expect(throws: DefaultsError(.closed, "The transaction has ended")) { try transaction.commit() }
+        #expect(try store.snapshot().count == 0)
+    }
+
     @Test("refuses a step to a version below 1", arguments: [0, -1, Int.min])
     func belowOne(version: Int) throws {
         let steps = [DefaultsMigration(to: version) { _ in }, DefaultsMigration(to: 1) { _ in }]

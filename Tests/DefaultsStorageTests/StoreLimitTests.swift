@@ -183,14 +183,34 @@ import Testing
         try expectRoom(left, store)
     }
 
-    @Test("before anything is refused, what replaces a stored value is counted as that", arguments: Place.allCases)
-    func countsExactly(place: Place) throws {
+    @Test(
+        "before anything is refused, what replaces a stored value is counted as that", arguments: Place.allCases,
+        [true, false])
+    func countsExactly(place: Place, isInTransaction: Bool) throws {
         let store = try open(place, bytes: 3000)
         try store.set(text(1000), at: ["a"])
         try store.sync()
+        let transaction = isInTransaction ? try store.beginTransaction() : nil
         try store.set(text(1001), at: ["a"])
         try store.set(text(1500), at: ["b"])
         #expect(throws: DefaultsError.self) { try store.set(text(500), at: ["c"]) }
+        transaction?.rollback()
+    }
+
+    @Test(
+        "what is replaced or removed inside a value makes room for as much", arguments: Place.allCases, [true, false])
+    func countsInside(place: Place, isInTransaction: Bool) throws {
+        let store = try open(place, bytes: 3000)
+        try store.set(list(["x": ["z": 1]]), at: ["a"])
+        let transaction = isInTransaction ? try store.beginTransaction() : nil
+        let left = try room(store)
+        for _ in 0..<3 {
+            try store.set(text(1000), at: ["a", "x", "y"])
+            try store.set(text(1500), at: ["a", "x", "y"])
+            #expect(try store.remove(at: ["a", "x", "y"]))
+        }
+        try expectRoom(left, store)
+        transaction?.rollback()
     }
 
     @Test("a change that fails is not counted")
