@@ -22,8 +22,8 @@ class Store:
     # Not those that mount or need root, and so could leave something behind, nor those that count memory.
     rows = ("fork", "meanwhile", "quarantine", "database", "network", "hostile", "power", "codes", "updates", "opening",
             "watch", "polling", "kill", "faults", "unsaved", "limits")
-    # C programs that measure time or memory.
-    measuring = {"growth", "invalid", "limits"}
+    # C programs and specs that measure time or memory.
+    measuring = {"growth", "invalid", "limits", "growth_spec"}
     timed = {"EventTests", "DurabilityTests", "WatchTests", "ThreadTests", "watch", "polling", "updates", "opening",
              "faults"}
 
@@ -82,7 +82,7 @@ class Store:
                                            r"StoryTests\."]))
         result += [Suite(f"C {name}", [f"build/c-tests/{name}"], name in ("threads", "races"))
                    for name in self.c_programs(tree)]
-        result += specs(tree)
+        result += [suite for suite in specs(tree) if suite.name not in self.measuring]
         for row in self.rows:
             result.append(Suite(row, ["python3", "Tests/Stress/store.py", "--interposer", ".build/interpose.so",
                                       "--seed", "1", row], row in self.timed))
