@@ -23,7 +23,6 @@ extension DefaultsStore {
         options.schema = schema
         options.defaults = try domain.lock.withLock { () throws(DefaultsError) in
             try state.checkOpen()
-            options.synchronization = domain.synchronization
             return state.registered
         }
         return try DefaultsStore(domain, layers, options)
