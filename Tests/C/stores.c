@@ -225,6 +225,31 @@ static void limits(void) {
   kv_store_free(store);
 }
 
+/* What is set is in the file a moment later, without another call: also what is
+ * set when nothing has been to be written for a while. */
+static void flushes(void) {
+  kv_store_options options = store_options(KV_ENGINE_PROPERTY_LIST);
+  kv_str file = kv_string(in_folder("flushed.plist"));
+  kv_step key = kv_key("n");
+  kv_store *store = NULL;
+  CHECK(kv_store_open_file(file, &options, &store, NULL) == KV_OK);
+  for (int round = 1; round <= 3; round++) {
+    kv_tree *set = NULL, *found = NULL;
+    CHECK(kv_store_set_integer(store, &key, 1, round, NULL) == KV_OK);
+    CHECK(kv_store_snapshot(store, &set, NULL) == KV_OK);
+    for (int wait = 0; wait < 10000 && !kv_tree_equal(set, found); wait++) {
+      usleep(1000);
+      kv_tree_free(found);
+      found = NULL;
+      kv_read_file(file, NULL, NULL, &found, NULL, NULL);
+    }
+    CHECK_NAMED(kv_tree_equal(set, found), "what is set is written soon");
+    kv_tree_free(set);
+    kv_tree_free(found);
+  }
+  kv_store_free(store);
+}
+
 static void hold_no_more(void) {
   /* Flushed by this thread alone: until then changes are kept. */
   kv_store_options options = store_options(KV_ENGINE_MEMORY);
@@ -256,6 +281,7 @@ int main(void) {
   program_checks();
   transactions();
   limits();
+  flushes();
   hold_no_more();
   remove_folder();
   return finish_checks();
