@@ -17,6 +17,14 @@ import Testing
             })
     }
 
+    /// The same value in a document that was checked, and knows what is in it.
+    private func checked(_ list: PropertyList) throws -> PropertyList {
+        let document = list.document
+        return try PropertyList(
+            validating: UnsafeBufferPointer(start: document.nodes, count: document.nodeCount),
+            bytes: UnsafeRawBufferPointer(start: document.bytes, count: document.byteCount))
+    }
+
     @Test("refuses what the file could not hold, with its place", arguments: DefaultsStore.Options.Engine.tested)
     func unfit(engine: DefaultsStore.Options.Engine) throws {
         let store = try DefaultsStore.open(path: folder.file("a.plist"), options: options { $0.engine = engine })
@@ -28,7 +36,9 @@ import Testing
             (["CF$UID": 3], ["a"], "A dictionary of nothing but an integer CF$UID would be read back as a UID"),
         ]
         for (value, path, message) in cases {
-            #expect(throws: DefaultsError(.invalidValue, message, at: path)) { try store.set(list(value), at: ["a"]) }
+            let expected = DefaultsError(.invalidValue, message, at: path)
+            #expect(throws: expected) { try store.set(list(value), at: ["a"]) }
+            #expect(throws: expected) { try store.set(checked(list(value)), at: ["a"]) }
         }
         #expect(try store.keys().isEmpty)
         try store.set(list(["b": 1]), at: ["a"])
@@ -87,11 +97,13 @@ import Testing
             for (content, place) in places {
                 guard let message else {
                     try store.set(list(content), at: ["a"])
-                    #expect(try store.value(at: ["a"]) == list(content))
+                    try store.set(checked(list(content)), at: ["b"])
+                    #expect(try store.snapshot() == list(["a": content, "b": content]))
                     continue
                 }
                 let expected = DefaultsError(.invalidValue, message, at: place)
                 #expect(throws: expected, "\(format)") { try store.set(list(content), at: ["a"]) }
+                #expect(throws: expected, "\(format)") { try store.set(checked(list(content)), at: ["a"]) }
             }
         }
     }
@@ -209,6 +221,25 @@ import Testing
         #expect(try other.value(at: ["a"])?.integer == 1)
     }
 
+    @Test("a handle that was closed lets go of its watches and their descriptors")
+    func closingWatched() throws {
+        final class Watcher: Sendable {}
+        let store = try DefaultsStore.open(path: folder.file("a.plist"))
+        var watcher: Watcher? = Watcher()
+        weak let last = watcher
+        do {
+            let watch = try store.watch(.everything) { [watcher] _ in _ = watcher }
+            watcher = nil
+            #expect(last != nil)
+            #expect(try folder.openNames().contains("inotify"))
+            try store.close()
+            #expect(last == nil)
+            watch.cancel()
+        }
+        #expect(try !folder.openNames().contains("inotify"))
+        withExtendedLifetime(store) {}
+    }
+
     @Test("a nested transaction that is rolled back takes the outer one with it")
     func nestedRollback() throws {
         let store = try DefaultsStore.open(path: folder.file("a.plist"))
@@ -269,6 +300,26 @@ import Testing
         try onAnotherThread { try store.set(list(2), at: ["a", "x"]) }
         try transaction.commit()
         #expect(try store.value(at: ["a"]) == list(["x": 2, "mine": 1]))
+    }
+
+    @Test("a copy that cannot be read or written is an error, and changes nothing")
+    func failedCopies() throws {
+        let (from, to) = (folder.file("a.plist"), folder.file("b.plist"))
+        let first = try DefaultsStore.open(path: from)
+        try first.set(list(1), at: ["a"])
+        let second = try DefaultsStore.open(path: to)
+        try second.set(list(1), at: ["old"])
+        let reader = try second.anotherHandle(.readOnly)
+        #expect(throws: DefaultsError(.readOnly, "The store was opened read-only", file: to)) {
+            try first.copy(to: reader)
+        }
+        try first.sync()
+        unlink(from)
+        mkdir(from, 0o700)
+        #expect(throws: DefaultsError(.io, "Expected a file, found something else", file: from)) {
+            try first.copy(to: second)
+        }
+        #expect(try second.snapshot() == list(["old": 1]))
     }
 
     @Test("goes from one engine to another and comes back the same")

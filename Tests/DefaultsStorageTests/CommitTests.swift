@@ -132,6 +132,9 @@ import Testing
         #expect(throws: expected) { try store.set(list(1), at: path, ifGeneration: 0) }
         #expect(throws: expected) { try store.beginTransaction() }
         try other.set(list(["b": 1]), at: ["a"])
+        #expect(throws: expected) { try store.sync() }
+        #expect(try folder.stored() == nil)
+        #expect(throws: expected) { try store.refresh() }
         #expect(throws: expected) { try store.value(at: path) }
         #expect(throws: expected) { try store.set(list(["b": 1]), at: path) }
         #expect(throws: expected) { try store.remove(at: path) }

@@ -1,4 +1,5 @@
 import DefaultsStorage
+import Foundation
 import PropertyLists
 import Testing
 
@@ -24,6 +25,41 @@ import Testing
         #expect(error.withoutFile() == error)
         let atRoot = DefaultsError(.io, "read / write", file: "/a.plist")
         #expect(atRoot.withoutFile().description == "read / write (the store)")
+    }
+
+    @Test("what a schema says is a part of the error")
+    func schemaErrors() throws {
+        struct Wrong: DefaultsSchemaError {
+            let path: PropertyListPath
+            let detail: Int64?
+            func message(firstIndex: Int) -> String { "wrong" }
+        }
+        let schema = DefaultsSchema { key, value in throw Wrong(path: [.key(key)], detail: value.integer) }
+        let store = try DefaultsStore.open(
+            "scratch",
+            options: options {
+                $0.engine = .memory
+                $0.schema = schema
+            })
+        func failure(_ value: Int) -> DefaultsError? {
+            #expect(throws: DefaultsError.self) { try store.set(list(value), at: ["a"]) }
+        }
+        let plain = DefaultsError(.typeMismatch, "wrong", at: ["a"])
+        #expect(failure(1)?.message == plain.message)
+        #expect(failure(1) == failure(1))
+        #expect(failure(1) != failure(2))
+        #expect(failure(1) != plain)
+        #expect(Set([failure(1), failure(1), failure(2)]).count == 2)
+    }
+
+    @Test("a property list is not written where everybody could put another in its place")
+    func openFolder() throws {
+        let folder = try TemporaryFolder()
+        chmod(folder.path, 0o777)
+        let expected = DefaultsError(
+            .unsafeLocation, "Everybody may write to the folder and rename its files", file: folder.path)
+        #expect(throws: expected) { try PropertyListFile.write(list(1), to: folder.file, as: .xml) }
+        #expect(try folder.names().isEmpty)
     }
 
     @Test("a file in the root folder has one slash before its name")

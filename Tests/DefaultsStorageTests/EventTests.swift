@@ -106,6 +106,20 @@ import Testing
         #expect(try store.snapshot() == list(["a": "text", "b": 2]))
     }
 
+    @Test("what keeps a pump from looking is thrown, unless it is told", .timeLimit(.minutes(1)))
+    func lookFails() throws {
+        let store = try DefaultsStore.open(path: file)
+        try store.set(list(1), at: ["a"])
+        try store.sync()
+        var descriptor = pollfd(fd: try store.watchDescriptor(), events: Int16(POLLIN), revents: 0)
+        while try store.pump() > 0 {}
+        unlink(file)
+        mkdir(file, 0o700)
+        #expect(throws: DefaultsError(.io, "Expected a file, found something else", file: file)) {
+            while poll(&descriptor, 1, 10_000) == 1 { _ = try store.pump() }
+        }
+    }
+
     @Test("a flush that failed; the change is kept, and is written when it can be")
     func flushFailed() throws {
         let store = try DefaultsStore.open(path: file)

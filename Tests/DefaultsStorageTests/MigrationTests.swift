@@ -49,6 +49,13 @@ import Testing
             try DefaultsStore.open(path: file, options: options { $0.migrations = [step] })
         }
         #expect(try DefaultsStore.open(path: file).snapshot() == list(["name": "x"]))
+        let memory = options {
+            $0.engine = .memory
+            $0.migrations = [step]
+        }
+        #expect(throws: DefaultsError(.migration, "The migration to version 1 failed: Stop()")) {
+            try DefaultsStore.open("scratch", options: memory)
+        }
     }
 
     @Test("the program's check sees what migrations made, not what they did on the way", arguments: [1, 2])
@@ -99,6 +106,7 @@ import Testing
         let ended = try store.beginTransaction()
         try ended.commit()
         #expect(throws: DefaultsError(.closed, "The transaction has ended")) { try ended.beginMigration(to: 4) }
+        #expect(access(file + ".v3", F_OK) != 0)
         guard engine != .memory else {
             let given = options {
                 $0.engine = engine
@@ -124,6 +132,41 @@ import Testing
         try onAnotherThread { try store.beginTransaction(timeout: .milliseconds(30)).commit() }
         #expect(throws: DefaultsError(.closed, "The transaction has ended")) { try transaction.commit() }
         #expect(try store.snapshot().count == 0)
+    }
+
+    @Test("what the program's check itself sets when it looks at a migration is checked, too")
+    func checksItself() throws {
+        let seen = Box<[PropertyListPath]>([])
+        let handle = Box<DefaultsStore?>(nil)
+        let store = try DefaultsStore.open(
+            path: folder.file("e.plist"),
+            options: options {
+                $0.validation = { path, _ in
+                    seen.change { $0.append(path) }
+                    if path == ["a"] { try handle.value?.set(list(1), at: ["b"]) }
+                }
+            })
+        handle.change { $0 = store }
+        try store.transaction { transaction in
+            _ = try transaction.beginMigration(to: 1)
+            try transaction.set(list(1), at: ["a"])
+        }
+        handle.change { $0 = nil }
+        #expect(seen.value == [["a"], ["b"]])
+        #expect(try store.snapshot() == list(["a": 1, "b": 1, "KVStoreVersion": 1]))
+    }
+
+    @Test("a migration does not begin where the file as it was cannot be kept")
+    func noCopy() throws {
+        // With the version behind it the name is longer than names may be.
+        let name = String(repeating: "n", count: 240)
+        try folder.write("{ \"KVStoreVersion\": 1000000000000000000 }", to: name)
+        let transaction = try DefaultsStore.open(path: folder.file(name)).beginTransaction()
+        let error = #expect(throws: DefaultsError.self) {
+            try transaction.beginMigration(to: 1_000_000_000_000_000_001)
+        }
+        #expect(error?.errno == ENAMETOOLONG)
+        transaction.rollback()
     }
 
     @Test("refuses a step to a version below 1", arguments: [0, -1, Int.min])

@@ -41,6 +41,24 @@ import Testing
         #expect(try store.dictionary(of: .managed) == list(["locked": "managed"]))
     }
 
+    @Test("a closed handle says so of each layer's keys", arguments: ["locked", "argued", "own", "below", "absent"])
+    func closed(key: String) throws {
+        let store = try layered()
+        try store.close()
+        #expect(throws: DefaultsError(.closed, "The store was closed")) { try store.value(forKey: key) }
+    }
+
+    @Test("another layer's file is only read, also where it is damaged and could be kept")
+    func onlyRead() throws {
+        let store = try layered()
+        try folder.write("<plist>", to: "managed.plist")
+        let error = #expect(throws: DefaultsError.self) { try store.refresh() }
+        #expect(error?.code == .corrupt)
+        #expect(error?.file == folder.file("managed.plist"))
+        #expect(try store.value(at: ["locked"])?.string == "managed")
+        #expect(try folder.names() == ["managed.plist"])
+    }
+
     @Test("refuses to set or remove a forced key, and anything under it")
     func forced() throws {
         let store = try layered()
@@ -125,6 +143,7 @@ import Testing
         try suite.set(list("changed"), at: ["shared"])
         #expect(try store.value(at: ["shared"])?.string == "changed")
         #expect(try store.dictionary(of: .suite(0)) == list(["shared": "changed"]))
+        #expect(try store.snapshot() == list(["shared": "changed", "everywhere": true]))
         try store.set(list("own"), at: ["shared"])
         try store.close()
         #expect(FileManager.default.fileExists(atPath: config + "/org.app.plist"))
@@ -132,6 +151,28 @@ import Testing
             try DefaultsStore.open("org.app", options: options { $0.suites = ["../org.suite"] })
         }
         #expect(error?.code == .invalidName)
+        // Nothing can be made there; named is the first folder that is missing.
+        setenv("XDG_CONFIG_HOME", "/proc/none/config", 1)
+        let missing = DefaultsError(.io, "mkdir: No such file or directory", file: "/proc/none", errno: ENOENT)
+        #expect(throws: missing) { try DefaultsStore.open("org.app") }
+        try homes()
+    }
+
+    /// Which folder is meant where the environment names none, or one that is not the same everywhere.
+    private func homes() throws {
+        let home = getenv("HOME").map { String(cString: $0) }
+        defer { if let home { setenv("HOME", home, 1) } else { unsetenv("HOME") } }
+        func file() throws -> String? {
+            try DefaultsStore.open("org.example.none", options: options { $0.isReadOnly = true }).file
+        }
+        setenv("HOME", folder.file("home"), 1)
+        for other in ["", "config"] {
+            setenv("XDG_CONFIG_HOME", other, 1)
+            #expect(try file() == folder.file("home/.config/org.example.none.plist"))
+        }
+        guard let user = getpwuid(geteuid()) else { return }
+        setenv("HOME", "home", 1)
+        #expect(try file() == String(cString: user.pointee.pw_dir) + "/.config/org.example.none.plist")
     }
 
     @Test("refuses a name that would leave the folder", arguments: ["", ".hidden", "a/b", "a..b", "..", "a\0b"])
