@@ -14,7 +14,7 @@ extension DefaultsStore {
         if !options.isReadOnly { try makeFolder(folder) }
         let suffix = options.engine == .sqlite ? ".sqlite" : ".plist"
         var layers = try baseLayers(options)
-        if layers.managed == nil, options.managedFile == nil {
+        if options.managedFile == nil {
             layers.managed = try readOnlyDomain(managedFolder + "/" + name + ".plist")
         }
         if options.searchesGlobalDomain {

@@ -1,5 +1,7 @@
-"""A set-uid program goes by the user database, whatever the environment says."""
+"""What only root can try: a set-uid program goes by the user database, whatever the environment says, and what an
+administrator has set in /etc is found by a store's name."""
 import os
+import plistlib
 import pwd
 import shutil
 import subprocess
@@ -28,4 +30,20 @@ def prove(proofs, folder):
         return "NOT RUN: set-uid programs have no effect on this file system"
     if said[0o4755] != ["1", user.pw_dir + "/.config/com.example.app.plist"]:
         raise Broken(f"a set-uid program opens {said[0o4755]}")
-    return "by XDG_CONFIG_HOME without the bit, by the user database with it"
+    managed(proofs, folder)
+    return "by XDG_CONFIG_HOME without the bit, by the user database with it; a managed file by its name"
+
+
+def managed(proofs, folder):
+    """In a namespace of its own, whose /etc holds nothing else."""
+    for name, value in (("theirs", 1), ("own", 2)):
+        with open(f"{folder}/{name}.plist", "wb") as file:
+            plistlib.dump({"key": value}, file)
+    script = ("mount -t tmpfs none /etc && mkdir -p /etc/kvcodable/managed && "
+              "cp \"$0/theirs.plist\" /etc/kvcodable/managed/com.example.app.plist && "
+              "exec \"$1\" managed com.example.app \"$0/own.plist\"")
+    result = subprocess.run(["unshare", "-m", "sh", "-c", script, folder, proofs.helper], text=True,
+                            stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                            env={**os.environ, "XDG_CONFIG_HOME": folder + "/config"})
+    if result.stdout != "1 2\n":
+        raise Broken(f"found {result.stdout}{result.stderr}")

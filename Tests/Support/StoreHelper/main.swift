@@ -329,6 +329,16 @@ func place(_ name: String) throws {
     say("\(cs_is_privileged()) \(try DefaultsStore.open(name, options: options).file ?? "nowhere")")
 }
 
+/// Says what a key of a store of a name reads, and what it reads where the program names a managed file itself.
+func managed(_ name: String, file: String) throws {
+    var options = DefaultsStore.Options()
+    options.isReadOnly = true
+    let found = try DefaultsStore.open(name, options: options).value(forKey: "key")
+    options.managedFile = file
+    let own = try DefaultsStore.open(name, options: options).value(forKey: "key")
+    say("\(found?.integer ?? 0) \(own?.integer ?? 0)")
+}
+
 /// Opens the file and changes it, and says what came of each, and what happened apart.
 func probe(_ file: String) {
     do {
@@ -377,6 +387,7 @@ do {
     case "fill": try fill(file, filler: argument(3))
     case "visit": visit()
     case "where": try place(file)
+    case "managed": try managed(file, file: argument(3))
     case "probe": probe(file)
     case "split": try split(file)
     case "inherit": try inherit(file, isInside: argument(3) == "inside")
