@@ -80,7 +80,7 @@ import Testing
         #expect(decoding?.code == .limitExceeded)
         #expect(
             decoding?.description
-                == "The defaults of [A] grow to more than 1048576 nodes or 64 MB at list")
+                == "The keys and defaults of [A] grow to more than 1048576 nodes or 64 MB at list")
         // A default is written where its key is stored.
         let map = try makeType("[String: A]", "struct A { a: [Int] = \(literal) }")
         let keys = (0..<50).map { "k\($0)" }
@@ -88,6 +88,47 @@ import Testing
         let value = try tree(Dictionary(uniqueKeysWithValues: keys.map { ($0, [String: Any]()) }))
         #expect(caught { _ = try map.encode(value, over: stored) }?.code == .limitExceeded)
         #expect(try map.encode(value).list == value)
+    }
+
+    @Test("counts long keys, names and defaults each time that they stand in a value")
+    func countsSharedText() throws {
+        let long = String(repeating: "k", count: 1 << 20)
+        let few = try tree(Array(repeating: ["a": 1], count: 30))
+        let many = try tree(Array(repeating: ["a": 1], count: 100))
+        let keyed = try makeType("[K]", "struct K { a: Int @key(\(long)) }")
+        #expect(try keyed.encode(few).list.count == 30)
+        #expect(caught { _ = try keyed.encode(many) }?.code == .limitExceeded)
+        let named = try makeType("[N]", "struct N { \(long): Int @key(a) }")
+        #expect(try named.decode(few).count == 30)
+        #expect(caught { _ = try named.decode(many) }?.code == .limitExceeded)
+        let empty = try tree(Array(repeating: [String: Any](), count: 100))
+        let defaulted = try makeType("[D]", "struct D { a: String = \"\(long)\" }")
+        #expect(try defaulted.decode(tree([[String: Any]()])).count == 1)
+        #expect(caught { _ = try defaulted.decode(empty) }?.code == .limitExceeded)
+        let filled = try makeType("[F]", "struct F { \(long): Int = 1 }")
+        #expect(caught { _ = try filled.decode(empty) }?.code == .limitExceeded)
+        // As long in the file as in the program: nothing is added.
+        let value = try tree(Array(repeating: [long: 1], count: 100))
+        let plain = try makeType("[P]", "struct P { \(long): Int }")
+        #expect(try plain.decode(value) == value)
+        #expect(try plain.encode(value).list == value)
+    }
+
+    @Test("quotes the beginning and the end of what is long")
+    func quotesLittle() throws {
+        let long = "b" + String(repeating: "x", count: 20_000) + "é"
+        let shown = "b" + String(repeating: "x", count: 39) + "…" + String(repeating: "x", count: 39) + "é"
+        let type = try makeType("E", "enum E: String { a }")
+        #expect(
+            caught { _ = try type.decode(tree(long)) }?.description
+                == "Cannot initialize E from invalid String value \(shown)")
+        let structure = try makeType("S", "struct S { a: Int? }")
+        #expect(caught { _ = try structure.encode(tree([long: 1])) }?.description == "S has no field \(shown)")
+        #expect(
+            caught { _ = try TypeRegistry().type(long) }?.description
+                == "No type is named \(shown) (line 1, column 1)")
+        let error = caught { _ = try TypeRegistry().type("[Int \(long)") }
+        #expect(error?.description == "Expected \"]\", found \"\(shown)\" (line 1, column 6)")
     }
 
     @Test("a name that means nothing is an error wherever it stands", arguments: ["B", "[B]?", "[String: B]"])

@@ -11,7 +11,7 @@ extension CodableType {
     ///   - stored: the value in stored form.
     ///   - path: where the value stands, for errors.
     /// - Throws: ``TypeError`` with the path of the first value that is not of the type; ``TypeError/Code/limitExceeded``
-    ///   where defaults make more than 1,048,576 nodes, or 64 MB of strings and data, of it than it has.
+    ///   where names and defaults make more than 1,048,576 nodes, or 64 MB of strings, keys and data, of it than it has.
     public func decode(_ stored: PropertyList, at path: PropertyListPath = []) throws(TypeError) -> PropertyList {
         do throws(TypeError) {
             return try decode(stored, try plans.plan(of: form, in: table))
@@ -82,8 +82,8 @@ extension CodableType {
     ///   - path: where the value stands, for errors.
     ///   - options: whether what the type does not know goes.
     /// - Throws: ``TypeError`` with the path of the first value that is not of the type, or of a field that the type
-    ///   does not declare; ``TypeError/Code/limitExceeded`` where stored keys bring as many defaults as
-    ///   ``decode(_:at:)`` says.
+    ///   does not declare; ``TypeError/Code/limitExceeded`` where the fields' keys, and defaults that stored keys bring,
+    ///   come to as much as ``decode(_:at:)`` says.
     public func encode(
         _ value: PropertyList, over stored: PropertyList? = nil, at path: PropertyListPath = [],
         options: EncodeOptions = EncodeOptions()

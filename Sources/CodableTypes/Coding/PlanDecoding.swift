@@ -148,6 +148,9 @@ struct PlanDecoding: ~Copyable {
             let field = tables.fields + (structure.first &+ number)
             let isFound = number < structure.count && find(field.pointee.key, &slot, keys.upperBound)
             if isFound { known &+= 1 }
+            if isFound, !structure.isPlain {
+                output.sharedBytes &+= max(0, Int(field.pointee.nameLength &- field.pointee.key.count))
+            }
             guard fault.isAfter(field.pointee) else { continue }
             let distance = output.nodes.count &- header
             if !isFound {
@@ -197,12 +200,16 @@ struct PlanDecoding: ~Copyable {
     private mutating func fill(_ field: UnsafePointer<TypePlan.Field>, _ shift: Int) -> Bool {
         guard field.pointee.defaultIndex >= 0 else { return field.pointee.isOptional || field.pointee.isTransient }
         hasChanged = true
+        output.sharedBytes &+= Int(field.pointee.nameLength)
         var node = field.pointee.scalarDefault
         if node.kind == .null {
             output.add(plan.defaults[Int(field.pointee.defaultIndex)])
             return output.hasRoom
         }
-        if node.hasBytes { node.payload &+= UInt64(truncatingIfNeeded: shift) }
+        if node.hasBytes {
+            node.payload &+= UInt64(truncatingIfNeeded: shift)
+            output.sharedBytes &+= Int(node.count)
+        }
         output.nodes.append(node)
         return true
     }

@@ -229,6 +229,7 @@ struct PlanEncoding: ~Copyable {
                 fault.note(error, field.pointee)
                 continue
             }
+            if !structure.isPlain { output.sharedBytes &+= max(0, Int(key.count &- field.pointee.nameLength)) }
             keys.append(
                 kv_node(
                     head: 0x8000_0000 | UInt32(truncatingIfNeeded: output.nodes.count &- header),

@@ -20,6 +20,10 @@ struct PlanOutput: ~Copyable {
     /// Whether a container was taken over as it was, so that what is in it is not known.
     private var holdsForeignContainers = false
 
+    /// How many bytes of keys and defaults the values have beyond those of the source that are not in `bytes` each time:
+    /// whoever writes a file of the document, or makes Lua's strings of it, has them as often as they stand in it.
+    var sharedBytes = 0
+
     private let nodeLimit: Int
     private let byteLimit: Int
 
@@ -136,8 +140,8 @@ struct PlanOutput: ~Copyable {
 
     // MARK: - Containers
 
-    /// Whether the document has room for more: a type's defaults can make it larger than what it is made from.
-    var hasRoom: Bool { nodes.count < nodeLimit && bytes.count < byteLimit }
+    /// Whether the document has room for more: a type's keys and defaults can make it larger than what it is made from.
+    var hasRoom: Bool { nodes.count < nodeLimit && bytes.count &+ sharedBytes < byteLimit }
 
     /// - Throws: an error in whose place the walk throws ``TypeError/tooLarge(_:)``.
     func checkRoom() throws(TypeError) {

@@ -54,6 +54,8 @@ final class TypePlan: @unchecked Sendable {
         /// What the file has.
         var key: Text
         var node: Int32
+        /// How many bytes its name has.
+        var nameLength: Int32
         /// The field's place in the order of names.
         var rank: Int32
         /// Its place in the order of declaration.

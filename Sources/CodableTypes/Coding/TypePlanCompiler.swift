@@ -122,7 +122,9 @@ struct TypePlanCompiler {
             let text = TypePlan.Text(start: key, count: Int32(truncatingIfNeeded: bytes.count))
             fields.append(
                 TypePlan.Field(
-                    key: text, node: add(try node(field.type)), rank: 0,
+                    key: text, node: add(try node(field.type)),
+                    nameLength: Int32(truncatingIfNeeded: field.name.utf8.count),
+                    rank: 0,
                     declaration: Int32(truncatingIfNeeded: type.index(ofField: field.name) ?? 0),
                     defaultIndex: field.defaultValue.map { Self.append($0, to: &tables.defaults) } ?? -1,
                     isOptional: field.isOptional, isTransient: field.isTransient, scalarDefault: kv_node(kind: .null)))

@@ -4,10 +4,12 @@
 /// The Lua module has one of its own for the names of methods (`lua/src/options.c`): it knows the headers alone, and a
 /// function in the contract for it would serve no other program.
 func closest(to given: String, among names: [String]) -> String? {
+    guard given.utf8.count <= 4 * 64 else { return nil }
     let letters = Array(given.lowercased().unicodeScalars)
     guard letters.count <= 64 else { return nil }
     var best: (name: String, distance: Int)?
     for name in names.prefix(4_096) {
+        guard name.utf8.count <= 4 * 64 else { continue }
         let other = Array(name.lowercased().unicodeScalars)
         guard other.count <= 64 else { continue }
         let distance = editDistance(letters, other)

@@ -74,7 +74,8 @@ struct TypeParser {
     func unknown(_ name: String, at position: Int) -> TypeError {
         let names = table.allNames + ScalarType.Kind.allCases.map(\.rawValue)
         let meant = closest(to: name, among: names).map { "; did you mean \($0)?" } ?? ""
-        return TypeError(.unknownType, "No type is named \(name)", meant, location: scanner.location(of: position))
+        let subject = "No type is named \(shown(name))"
+        return TypeError(.unknownType, subject, meant, location: scanner.location(of: position))
     }
 
     /// What the text is read for.

@@ -249,6 +249,6 @@ struct TypeScanner {
             }
             while end < text.count, isNameByte(text[end]) || isPoint(end) { end += 1 }
         }
-        return "\"" + String(decoding: text[index..<end], as: UTF8.self) + "\""
+        return "\"" + shown(String(decoding: text[index..<end], as: UTF8.self)) + "\""
     }
 }

@@ -122,7 +122,7 @@ final class EnumerationType: Sendable, Equatable {
             return form
         }
         // Swift's own words for a raw value that no case has.
-        let raw = isInteger ? "Int value \(wholeNumber(value))" : "String value \(value.string ?? "")"
+        let raw = isInteger ? "Int value \(wholeNumber(value))" : "String value \(shown(value.string ?? ""))"
         throw TypeError(.mismatch, "Cannot initialize \(name) from invalid \(raw)")
     }
 

@@ -31,7 +31,7 @@ public struct TypeError: Error, Sendable, Hashable {
         case unknownType
         /// A name that already means another type.
         case redeclared
-        /// What the type makes of the value, with the defaults that it fills in, is larger than what
+        /// What the type makes of the value, with its keys and the defaults that it fills in, is larger than what
         /// ``CodableType/decode(_:at:)`` says.
         case limitExceeded
     }
@@ -49,8 +49,9 @@ public struct TypeError: Error, Sendable, Hashable {
 
     init(_ code: Code, _ subject: String, _ finding: String = "", location: PropertyListError.Location? = nil) {
         self.code = code
-        self.subject = subject
-        self.finding = finding
+        // The text of a type has no bound; one that is written for readers is shorter.
+        self.subject = shown(subject, 1_000)
+        self.finding = shown(finding, 1_000)
         self.path = []
         self.location = location
     }
@@ -123,14 +124,14 @@ extension TypeError {
     /// A name in a value that its struct or enum does not declare.
     static func unknown(_ what: String, _ given: String, of type: String, among names: [String]) -> TypeError {
         let meant = closest(to: given, among: names).map { "; did you mean \($0)?" } ?? ""
-        return TypeError(.unknownField, type, " has no \(what) \(given)\(meant)")
+        return TypeError(.unknownField, type, " has no \(what) \(shown(given))\(meant)")
     }
 
-    /// A value that a type's defaults make too large.
+    /// A value that a type's keys and defaults make too large.
     static func tooLarge(_ type: CodableType.Form) -> TypeError {
         TypeError(
             .limitExceeded,
-            "The defaults of \(type) grow to more than \(TypeLimits.addedNodes) nodes or \(TypeLimits.addedBytes >> 20) MB"
+            "The keys and defaults of \(type) grow to more than \(TypeLimits.addedNodes) nodes or \(TypeLimits.addedBytes >> 20) MB"
         )
     }
 

@@ -52,18 +52,23 @@ public struct PropertyListPath: Sendable, Hashable {
         var text = root
         for step in steps {
             switch step {
-            case .key(let key): text += (text.isEmpty ? "" : ".") + shortened(key)
+            case .key(let key): text += (text.isEmpty ? "" : ".") + shown(key)
             case .index(let index): text += "[\(index.addingReportingOverflow(firstIndex).partialValue)]"
             }
         }
         return text
     }
+}
 
-    private static func shortened(_ key: String) -> String {
-        let shown = 40
-        guard key.utf8.count > 2 * shown, key.unicodeScalars.count > 2 * shown else { return key }
-        return String(key.unicodeScalars.prefix(shown)) + "…" + String(key.unicodeScalars.suffix(shown))
-    }
+/// A text as messages quote it: of a long one the first and the last `count` characters. Whoever gives the text may
+/// have made it as long as memory is.
+package func shown(_ text: String, _ count: Int = 40) -> String {
+    let scalars = text.unicodeScalars
+    guard text.utf8.count > 2 * count,
+        let end = scalars.index(scalars.startIndex, offsetBy: 2 * count, limitedBy: scalars.endIndex),
+        end < scalars.endIndex
+    else { return text }
+    return String(scalars.prefix(count)) + "…" + String(scalars.suffix(count))
 }
 
 extension PropertyListPath: CustomStringConvertible {
