@@ -457,8 +457,9 @@ typedef struct kv_decode_options {
   size_t size;           /* sizeof(kv_decode_options) */
   kv_format format;      /* what the bytes must be */
   size_t depth;          /* levels of containers: 512, at most 2048 */
-  size_t expanded_nodes; /* values and keys that shared objects of a binary file
-                            may grow to: 1,000,000 and one for each byte */
+  size_t expanded_nodes; /* values and keys that a file may have, with shared
+                            objects each time, and an archive may grow to:
+                            1,000,000 and one for each byte */
   size_t expanded_bytes; /* bytes that shared strings and data may grow to:
                             64 MB and 16 for each byte */
 } kv_decode_options;

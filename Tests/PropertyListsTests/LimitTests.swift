@@ -161,4 +161,31 @@ private let stackSize = 1 << 20
         let larger = PropertyListLimits(expandedBytes: 200 * 200 * 8192)
         #expect(try PropertyList(parsing: long.bytes, limits: larger).count == 200)
     }
+
+    @Test(
+        "counts the values and keys of every file, where a caller says how many there may be",
+        arguments: [
+            "[1,2,[3]]", "{\"a\":1,\"b\":2}", "(1,2,(3))", "{a;b;}", "<array><true/><true/><true/><true/></array>",
+        ])
+    func counts(_ text: String) throws {
+        let bytes = Array(text.utf8)
+        #expect(try PropertyList(parsing: bytes, limits: PropertyListLimits(expandedNodes: 5)).count >= 2)
+        let error = propertyListError {
+            _ = try PropertyList(parsing: bytes, limits: PropertyListLimits(expandedNodes: 4))
+        }
+        #expect(error?.code == .limitExceeded)
+        #expect(error?.message == "More than 4 values and keys")
+    }
+
+    @Test("counts them while it reads: a key that comes again counts, too", arguments: ["{a;", "[1,"])
+    func countsWhileReading(_ begin: String) throws {
+        let part = begin.dropFirst()
+        let bytes = Array((begin + String(repeating: String(part), count: 4_000_000)).utf8)
+        let error = propertyListError {
+            _ = try PropertyList(parsing: bytes, limits: PropertyListLimits(expandedNodes: 1000))
+        }
+        // Before the end, which is missing.
+        #expect(error?.code == .limitExceeded)
+        #expect(error?.message == "More than 1000 values and keys")
+    }
 }

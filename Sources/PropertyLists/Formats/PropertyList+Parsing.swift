@@ -36,6 +36,14 @@ extension PropertyList {
         _ bytes: UnsafeRawBufferPointer, as format: PropertyListFormat? = nil,
         limits: PropertyListLimits = PropertyListLimits()
     ) throws(PropertyListError) -> (list: PropertyList, format: PropertyListFormat) {
+        let parsed = try parsing(bytes, as: format, limits)
+        try limits.checkCount(parsed.list.node.span)
+        return parsed
+    }
+
+    private static func parsing(
+        _ bytes: UnsafeRawBufferPointer, as format: PropertyListFormat?, _ limits: PropertyListLimits
+    ) throws(PropertyListError) -> (list: PropertyList, format: PropertyListFormat) {
         if format == .binary || format == nil && PropertyListFormat.isBinary(bytes) {
             return (try BinaryReader.read(bytes, limits: limits), .binary)
         }

@@ -31,6 +31,8 @@ struct ReaderCheck: ReaderOutput, ~Copyable {
 
     var isLarge: Bool { false }
 
+    func checkCount() throws(PropertyListError) {}
+
     mutating func store(_ piece: UnsafeBufferPointer<UInt8>, of start: Int) {
         if bytes.count &- start &+ piece.count > Self.longestText {
             textSize &+= bytes.count &- start &+ piece.count

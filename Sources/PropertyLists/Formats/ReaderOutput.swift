@@ -10,6 +10,8 @@ protocol ReaderOutput: ~Copyable {
     var textSize: Int { get }
     /// Whether more is kept than a file that turns out to be damaged should cost.
     var isLarge: Bool { get }
+    /// Throws where there are more values and keys than allowed; before a reader's end it is asked only where much is kept.
+    func checkCount() throws(PropertyListError)
     /// Whether the text that was stored last is cut short, and says nothing.
     var isCut: Bool { get }
     /// The path of the value that comes next, or came last.
@@ -46,6 +48,9 @@ extension PropertyListBuilder: ReaderOutput {
     @inline(__always) var isLarge: Bool {
         (nodes.count &+ 4 &* keys.count) &* 16 &+ bytes.count > limits.uncheckedTree
     }
+
+    /// Keys that come again count until their dictionary ends: each takes memory until then.
+    func checkCount() throws(PropertyListError) { try limits.checkCount(nodes.count &+ keys.count) }
 
     @inline(__always) var textSize: Int { bytes.count }
 

@@ -15,10 +15,10 @@ public struct PropertyListLimits: Sendable, Hashable {
 
     private var storedDepth: Int
 
-    /// How many nodes (values and keys) a binary file or an archive may grow to where its objects are shared; nil for
+    /// How many nodes (values and keys) a file, or an archive when its objects are flattened, may have; nil for
     /// 1,000,000 plus one for each byte of the file, or for each node of the archive.
     ///
-    /// A file in which nothing is shared never has more nodes than bytes, and is not counted.
+    /// A file in which nothing is shared never has more nodes than bytes.
     public var expandedNodes: Int?
 
     /// How many bytes the strings, keys and data of a binary file or an archive may grow to where they are shared; nil
@@ -49,6 +49,12 @@ public struct PropertyListLimits: Sendable, Hashable {
     /// The node budget for input of `size` bytes or nodes.
     func nodeBudget(for size: Int) -> Int {
         min(max(expandedNodes ?? 1_000_000 + size, 0), Self.nodes)
+    }
+
+    /// Checks how many nodes there are, where the caller said how many there may be.
+    func checkCount(_ count: Int) throws(PropertyListError) {
+        guard let expandedNodes, count > max(expandedNodes, 0) else { return }
+        throw PropertyListError(.limitExceeded, "More than \(expandedNodes) values and keys")
     }
 
     /// The byte budget for input of `size` bytes.

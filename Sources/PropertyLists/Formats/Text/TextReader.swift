@@ -49,7 +49,10 @@ extension TextReader where Output: ~Copyable {
             try Format.begin(&self)
             while outer.count > 0 {
                 try Format.item(&self)
-                if output.isLarge { try check() }
+                if output.isLarge {
+                    try output.checkCount()
+                    try check()
+                }
             }
             try Format.end(&self)
         } catch {
