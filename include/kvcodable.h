@@ -668,7 +668,9 @@ kv_status kv_store_keys(const kv_store *store, kv_tree **keys,
 kv_status kv_store_snapshot(const kv_store *store, kv_tree **snapshot,
                             kv_error **error);
 
-/* Adds values for what is absent; a key given before gets the new value. */
+/* Adds values for what is absent; a key given before gets the new value.
+ * KV_LIMIT_EXCEEDED where all that is registered would be larger than the store
+ * may be. */
 kv_status kv_store_register(kv_store *store, const kv_tree *defaults,
                             kv_error **error);
 

@@ -30,6 +30,26 @@ import Testing
 
     private func text(_ count: Int) throws -> PropertyList { try list(String(repeating: "x", count: count)) }
 
+    @Test("bounds what is registered, all of it together")
+    func boundsRegistered() throws {
+        let store = try open(.xml, bytes: 1000, nodes: 10)
+        defer { try? store.close() }
+        let long = String(repeating: "x", count: 700)
+        try store.register(list(["a": long]))
+        try store.register(list(["a": long]))
+        let bytes = #expect(throws: DefaultsError.self) { try store.register(list(["b": long])) }
+        #expect(bytes?.code == .limitExceeded)
+        #expect(
+            bytes?.message(firstIndex: 0).hasPrefix("Expected registered defaults of at most 1000 bytes, found ")
+                == true)
+        let nodes = #expect(throws: DefaultsError.self) {
+            try store.register(list(["c": Array(repeating: 1, count: 8)]))
+        }
+        #expect(
+            nodes?.message(firstIndex: 0) == "Expected registered defaults of at most 10 values and keys, found 13")
+        #expect(try store.dictionary(of: .registered) == list(["a": long]))
+    }
+
     /// How long a string can still be set.
     private func room(_ store: DefaultsStore) throws -> Int {
         var (least, most) = (0, 1 << 20)

@@ -191,6 +191,16 @@ extension StoreLimits {
             .limitExceeded, .expected("a file of at most \(readableFile) bytes", found: "\(size)"), file: file)
     }
 
+    /// Checks the size of all registered defaults.
+    func checkRegistered(_ size: FileSize) throws(DefaultsError) {
+        guard size.bytes > bytes || size.nodes > nodes else { return }
+        let message =
+            size.bytes > bytes
+            ? "Expected registered defaults of at most \(bytes) bytes, found \(size.bytes)"
+            : "Expected registered defaults of at most \(nodes) values and keys, found \(size.nodes)"
+        throw DefaultsError(.limitExceeded, message)
+    }
+
     fileprivate func error(
         _ change: FileSize, to size: FileSize, at path: PropertyListPath, file: String?
     ) -> DefaultsError {
