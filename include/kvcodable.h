@@ -121,6 +121,11 @@ static inline kv_str kv_string(const char *text) {
   return result;
 }
 
+/* What the keys of a path may come to together; KV_LIMIT_EXCEEDED beyond. A
+ * longer key may be in a value: it is reached through the dictionary that it is
+ * in. */
+#define KV_PATH_BYTES 1048576
+
 /* One step of a path: a key where `key.data` is not NULL, else an index. */
 typedef struct kv_step {
   kv_str key;

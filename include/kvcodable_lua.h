@@ -65,9 +65,15 @@ typedef struct kv_lua_options {
    * KV_LIMIT_EXCEEDED beyond. 0 for the default: under a policy 1,048,576 values
    * and keys, and 64 MB of strings, keys and data; without one 16,777,216 and
    * 256 MB. Under a policy, or with a limit given, bytes that a script decodes
-   * are at most a quarter of max_bytes, and its own limits for decoding only
-   * lower these. A script's tables and strings are Lua's memory: the host bounds
-   * that by its allocator, and time by a hook. */
+   * or imports are at most a quarter of max_bytes, what it registers with a
+   * handle is within the limits together, and its own limits for decoding only
+   * lower these. What a type adds to a value, keys, names and defaults, is at
+   * most 1,048,576 values and keys and 64 MB, whatever stands here.
+   *
+   * One call takes memory for a few copies of such a value besides Lua's own: a
+   * text may be six times as long as what is in it. A script's tables and
+   * strings are Lua's memory: the host bounds that by its allocator, and time by
+   * a hook, which does not interrupt a call. */
   size_t max_nodes;
   size_t max_bytes;
 } kv_lua_options;

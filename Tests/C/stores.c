@@ -250,6 +250,33 @@ static void flushes(void) {
   kv_store_free(store);
 }
 
+static void refuse_long_paths(void) {
+  kv_store *store = memory_store();
+  kv_error *error = NULL;
+  int value = 0;
+  char *text = malloc(KV_PATH_BYTES + 2);
+  memset(text, 'k', KV_PATH_BYTES + 1);
+  text[KV_PATH_BYTES + 1] = 0;
+  kv_step steps[2] = {kv_key(text), kv_key("a")};
+  CHECK(kv_store_set_integer(store, steps, 1, 1, &error) == KV_LIMIT_EXCEEDED);
+  CHECK(strcmp(kv_error_message(error).data,
+               "The keys of a path have at most 1048576 bytes") == 0);
+  kv_error_free(error);
+  steps[0].key.length = KV_PATH_BYTES;
+  CHECK(kv_store_set_integer(store, steps, 1, 1, NULL) == KV_OK);
+  CHECK(kv_store_remove(store, steps, 1, NULL) == KV_OK);
+  CHECK(kv_store_get(store, steps, 2, NULL, NULL, NULL) == KV_LIMIT_EXCEEDED);
+  steps[0].key.length--;
+  CHECK(kv_store_get(store, steps, 2, NULL, NULL, NULL) == KV_ABSENT);
+  steps[0].key.length += 2;
+  CHECK(kv_store_bool_for_key(store, steps->key, &value, NULL) ==
+        KV_LIMIT_EXCEEDED);
+  CHECK(kv_store_is_forced(store, steps->key, &value, NULL) ==
+        KV_LIMIT_EXCEEDED);
+  free(text);
+  kv_store_free(store);
+}
+
 static void hold_no_more(void) {
   /* Flushed by this thread alone: until then changes are kept. */
   kv_store_options options = store_options(KV_ENGINE_MEMORY);
@@ -282,6 +309,7 @@ int main(void) {
   transactions();
   limits();
   flushes();
+  refuse_long_paths();
   hold_no_more();
   remove_folder();
   return finish_checks();

@@ -19,7 +19,10 @@ describe("a method that there is not", function()
   for _, row in ipairs(rows) do
     local given, meant = table.unpack(row)
     it(("'%s' is named"):format(given:sub(1, 20)), function()
-      local expected = what .. "'" .. given .. "'"
+      -- Of a long one the beginning and the end are shown.
+      local shown = #given <= 80 and given
+        or given:sub(1, 40) .. "…" .. given:sub(-40)
+      local expected = what .. "'" .. shown .. "'"
       if meant then
         expected = ("%s; did you mean '%s'%%?"):format(expected, meant)
       end

@@ -11,12 +11,17 @@
 
 typedef struct kvl_path {
   size_t count;
-  size_t root; /* how many steps are the handle's own */
+  size_t bytes; /* of its keys: KV_PATH_BYTES at most */
+  size_t root;  /* how many steps are the handle's own */
   kv_step steps[KVL_STEPS];
 } kvl_path;
 
+/* A path without steps. */
+void kvl_clear_path(kvl_path *path);
+
 /* Adds the steps of the value at `index`: a string, or a table of strings and
- * of indexes from 1. Borrows from the Lua values. Raises. */
+ * of indexes from 1. Borrows from the Lua values. Raises, also where the keys
+ * are too long together: the table may hold one long string many times. */
 void kvl_add_path(lua_State *L, int index, kvl_path *path);
 
 /* The whole path of the argument at `index`, below the handle at 1. Raises. */

@@ -126,7 +126,7 @@ static kv_error *confine(lua_State *L, int index, kv_error *error) {
   kvl_path root;
   const kvl_handle *handle = kvl_handle_at(L, index);
   kv_error *confined = NULL;
-  root.count = root.root = 0;
+  kvl_clear_path(&root);
   if (handle->root == 0) {
     confined = kv_error_confined(error, NULL, 0);
   } else if (lua_checkstack(L, 4)) {
@@ -188,12 +188,37 @@ int kvl_return_error(lua_State *L, kvl_state *state, kv_status status,
   return kvl_return_failure(L);
 }
 
+static int is_continuation(char byte) { return (byte & 0xC0) == 0x80; }
+
+void kvl_add_shown(luaL_Buffer *message, const char *text, size_t length) {
+  enum { SHOWN = 40 };
+  size_t head = 0, tail = length;
+  for (int i = 0; i < SHOWN && head < length; i++)
+    for (head++; head < length && is_continuation(text[head]);) head++;
+  for (int i = 0; i < SHOWN && tail > head; i++)
+    for (tail--; tail > head && is_continuation(text[tail]);) tail--;
+  luaL_addlstring(message, text, head);
+  if (tail > head) luaL_addstring(message, "\xE2\x80\xA6"); /* … */
+  luaL_addlstring(message, text + tail, length - tail);
+}
+
+const char *kvl_push_shown(lua_State *L, int index) {
+  luaL_Buffer shown;
+  size_t length;
+  const char *text = luaL_tolstring(L, index, &length);
+  luaL_buffinit(L, &shown);
+  kvl_add_shown(&shown, text, length);
+  luaL_pushresult(&shown);
+  lua_remove(L, -2);
+  return lua_tostring(L, -1);
+}
+
 static void add_path_text(luaL_Buffer *text, const kv_step *steps,
                           size_t count) {
   for (size_t i = 0; i < count; i++) {
     if (steps[i].key.data) {
       if (i > 0) luaL_addchar(text, '.');
-      luaL_addlstring(text, steps[i].key.data, steps[i].key.length);
+      kvl_add_shown(text, steps[i].key.data, steps[i].key.length);
     } else {
       lua_pushfstring(text->L, "[%I]", (lua_Integer)steps[i].index + 1);
       luaL_addvalue(text);
@@ -253,4 +278,9 @@ void kvl_push_complaint(lua_State *L, kv_status status, const kv_step *steps,
                         size_t count, const char *what, const char *why) {
   Failure failure = {status, steps, count, what, ": ", why};
   push_failure(L, &failure);
+}
+
+void kvl_push_too_large(lua_State *L, size_t limit, const char *what) {
+  lua_pushfstring(L, "More than %I %s", (lua_Integer)limit, what);
+  kvl_push_failure(L, KV_LIMIT_EXCEEDED, NULL, 0, lua_tostring(L, -1), NULL);
 }

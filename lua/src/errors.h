@@ -22,6 +22,16 @@ void kvl_push_failure(lua_State *L, kv_status status, const kv_step *steps,
 void kvl_push_complaint(lua_State *L, kv_status status, const kv_step *steps,
                         size_t count, const char *what, const char *why);
 
+/* Pushes the error object of what is more than `limit` of `what`. */
+void kvl_push_too_large(lua_State *L, size_t limit, const char *what);
+
+/* Adds what a message quotes: of a text of more than 80 characters the first
+ * and the last 40, as the library shows it. */
+void kvl_add_shown(luaL_Buffer *message, const char *text, size_t length);
+
+/* Pushes the value at `index` as a message quotes it. May call metamethods. */
+const char *kvl_push_shown(lua_State *L, int index);
+
 /* Raises the error object of a kv_error. Takes it. */
 int kvl_raise(lua_State *L, kvl_state *state, kv_status status,
               kv_error *error);

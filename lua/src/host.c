@@ -194,9 +194,16 @@ EXPORT kv_status kv_lua_push_store(struct lua_State *L, const kv_store *store,
     return fail(KV_INVALID_ARGUMENT, "flags that do not exist", error);
   if (root_count > KVL_STEPS || (!root && root_count > 0))
     return fail(KV_INVALID_ARGUMENT, "Expected a path as root", error);
-  for (size_t i = 0; i < root_count; i++)
+  size_t room = KV_PATH_BYTES;
+  for (size_t i = 0; i < root_count; i++) {
     if (!root[i].key.data && root[i].index < 0)
       return fail(KV_INVALID_ARGUMENT, "Expected indexes from 0", error);
+    size_t length = root[i].key.data ? root[i].key.length : 0;
+    if (length > room)
+      return fail(KV_LIMIT_EXCEEDED, "The keys of the root are too long",
+                  error);
+    room -= length;
+  }
   return protect_open(L, push_store_body, &call, 0, 1, error);
 }
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "arguments.h"
+#include "errors.h"
 
 /* Appends "a, b or c", quoted, to the message. */
 static void add_words(luaL_Buffer *message, const char *const *words) {
@@ -19,7 +20,7 @@ static void add_words(luaL_Buffer *message, const char *const *words) {
  * option `name`, and says which would do. */
 static int raise(lua_State *L, const char *name, const char *const *words) {
   luaL_Buffer message;
-  const char *found = luaL_tolstring(L, -1, NULL);
+  const char *found = kvl_push_shown(L, -1);
   luaL_buffinit(L, &message);
   luaL_where(L, 1);
   luaL_addvalue(&message);
@@ -131,10 +132,11 @@ static int no_method(lua_State *L) {
   const char *given = luaL_tolstring(L, 2, &length);
   const char *what = lua_tostring(L, lua_upvalueindex(1));
   push_closest(L, given, length);
-  if (lua_isnil(L, -1))
-    return luaL_error(L, "%s has no method '%s'", what, given);
+  const char *meant = lua_tostring(L, -1);
+  given = kvl_push_shown(L, 2);
+  if (!meant) return luaL_error(L, "%s has no method '%s'", what, given);
   return luaL_error(L, "%s has no method '%s'; did you mean '%s'?", what, given,
-                    lua_tostring(L, -1));
+                    meant);
 }
 
 void kvl_name_methods(lua_State *L, const char *what) {

@@ -9,10 +9,18 @@ static kv_step *new_step(lua_State *L, kvl_path *path) {
   return &path->steps[path->count++];
 }
 
+static void raise_too_long(lua_State *L) {
+  lua_pushfstring(L, "The keys of a path have at most %d bytes", KV_PATH_BYTES);
+  kvl_push_failure(L, KV_LIMIT_EXCEEDED, NULL, 0, lua_tostring(L, -1), NULL);
+  lua_error(L);
+}
+
 /* The value is a string. */
 static void add_key(lua_State *L, int index, kvl_path *path) {
   kv_step *step = new_step(L, path);
   step->key.data = lua_tolstring(L, index, &step->key.length);
+  if (step->key.length > KV_PATH_BYTES - path->bytes) raise_too_long(L);
+  path->bytes += step->key.length;
 }
 
 static void add_step(lua_State *L, int index, kvl_path *path) {
@@ -25,10 +33,14 @@ static void add_step(lua_State *L, int index, kvl_path *path) {
   if (is_index && number >= 1) {
     *new_step(L, path) = (kv_step){{NULL, 0}, number - 1};
   } else {
-    const char *found = luaL_tolstring(L, index, NULL);
+    const char *found = kvl_push_shown(L, index);
     luaL_error(L, "expected a string or an index from 1 in a path, found %s",
                found);
   }
+}
+
+void kvl_clear_path(kvl_path *path) {
+  path->count = path->bytes = path->root = 0;
 }
 
 void kvl_add_path(lua_State *L, int index, kvl_path *path) {
@@ -48,7 +60,7 @@ void kvl_add_path(lua_State *L, int index, kvl_path *path) {
 
 void kvl_path_below(lua_State *L, const kvl_handle *handle, int index,
                     kvl_path *path) {
-  path->count = path->root = 0;
+  kvl_clear_path(path);
   if (handle->is_part) {
     lua_getiuservalue(L, 1, KVL_PREFIX);
     kvl_add_path(L, lua_gettop(L), path);

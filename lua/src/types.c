@@ -175,7 +175,7 @@ void kvl_push_scope(lua_State *L, int names) {
 static void push_complaint(lua_State *L, int path_index) {
   kvl_path path;
   size_t count;
-  path.count = path.root = 0;
+  kvl_clear_path(&path);
   luaL_checkstack(L, 8, NULL);
   if (path_index) kvl_full_path(L, path_index, &path);
   if (path.count + lua_rawlen(L, -1) <= KVL_STEPS)

@@ -36,7 +36,7 @@ private func store(_ handle: OpaquePointer?) throws(Failure) -> DefaultsStore {
     _ error: UnsafeMutablePointer<OpaquePointer?>?
 ) -> kv_status {
     reporting(error) {
-        let forced = try KVCodableABI.store(store).isForced(try key.string("key"))
+        let forced = try KVCodableABI.store(store).isForced(try key.key())
         isForced?.pointee = forced ? 1 : 0
         return KV_OK
     }
@@ -49,7 +49,7 @@ private func store(_ handle: OpaquePointer?) throws(Failure) -> DefaultsStore {
     _ error: UnsafeMutablePointer<OpaquePointer?>?
 ) -> kv_status {
     reporting(error) {
-        let found = try KVCodableABI.store(store).bool(forKey: try key.string("key"))
+        let found = try KVCodableABI.store(store).bool(forKey: try key.key())
         value?.pointee = found ? 1 : 0
         return KV_OK
     }
@@ -60,7 +60,7 @@ private func store(_ handle: OpaquePointer?) throws(Failure) -> DefaultsStore {
     _ error: UnsafeMutablePointer<OpaquePointer?>?
 ) -> kv_status {
     reporting(error) {
-        let found = try KVCodableABI.store(store).integer(forKey: try key.string("key"))
+        let found = try KVCodableABI.store(store).integer(forKey: try key.key())
         value?.pointee = Int64(found)
         return KV_OK
     }
@@ -71,7 +71,7 @@ private func store(_ handle: OpaquePointer?) throws(Failure) -> DefaultsStore {
     _ error: UnsafeMutablePointer<OpaquePointer?>?
 ) -> kv_status {
     reporting(error) {
-        let found = try KVCodableABI.store(store).double(forKey: try key.string("key"))
+        let found = try KVCodableABI.store(store).double(forKey: try key.key())
         value?.pointee = found
         return KV_OK
     }
@@ -82,7 +82,7 @@ private func store(_ handle: OpaquePointer?) throws(Failure) -> DefaultsStore {
     _ error: UnsafeMutablePointer<OpaquePointer?>?
 ) -> kv_status {
     reporting(error) {
-        guard let found = try KVCodableABI.store(store).string(forKey: try key.string("key")) else {
+        guard let found = try KVCodableABI.store(store).string(forKey: try key.key()) else {
             return KV_ABSENT
         }
         try giveBytes(found.utf8, value)

@@ -164,9 +164,8 @@ func onlyKey(
     _ steps: UnsafePointer<kv_step>?, _ count: Int
 ) throws(Failure) -> UnsafeBufferPointer<UInt8>? {
     guard count == 1, let key = steps?.pointee.key, key.data != nil else { return nil }
-    let bytes = try key.bytes("a key of the path")
-    guard isValidUTF8(bytes) else { throw .invalidArgument("a key of the path is not UTF-8") }
-    return bytes.bindMemory(to: UInt8.self)
+    var room = Int(KV_PATH_BYTES)
+    return try key.key("a key of the path", in: &room).bindMemory(to: UInt8.self)
 }
 
 /// The value at the path, as the type shows it where there is one.

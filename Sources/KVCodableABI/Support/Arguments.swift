@@ -34,6 +34,23 @@ extension kv_str {
         return String(decoding: bytes, as: UTF8.self)
     }
 
+    /// A key of a path, of which `room` bytes may still be given.
+    func key(_ name: String, in room: inout Int) throws(Failure) -> UnsafeRawBufferPointer {
+        let bytes = try bytes(name)
+        guard bytes.count <= room else {
+            throw Failure(KV_LIMIT_EXCEEDED, "The keys of a path have at most \(KV_PATH_BYTES) bytes")
+        }
+        room -= bytes.count
+        guard isValidUTF8(bytes) else { throw .invalidArgument("\(name) is not UTF-8") }
+        return bytes
+    }
+
+    /// The one key that a function takes.
+    func key() throws(Failure) -> String {
+        var room = Int(KV_PATH_BYTES)
+        return String(decoding: try key("key", in: &room), as: UTF8.self)
+    }
+
     init(borrowing buffer: UnsafeBufferPointer<UInt8>) {
         let start = UnsafeRawPointer(buffer.baseAddress)?.assumingMemoryBound(to: CChar.self)
         self.init(data: start, length: buffer.count)
@@ -49,8 +66,14 @@ func path(_ steps: UnsafePointer<kv_step>?, _ count: Int) throws(Failure) -> Pro
     }
     var result: [PropertyListPath.Step] = []
     result.reserveCapacity(count)
+    var room = Int(KV_PATH_BYTES)
     for step in UnsafeBufferPointer(start: steps, count: count) {
-        result.append(step.key.data == nil ? .index(Int(step.index)) : .key(try step.key.string("a key of the path")))
+        guard step.key.data != nil else {
+            result.append(.index(Int(step.index)))
+            continue
+        }
+        let key = try step.key.key("a key of the path", in: &room)
+        result.append(.key(String(decoding: key, as: UTF8.self)))
     }
     return PropertyListPath(result)
 }
