@@ -40,7 +40,9 @@ function shared.parse(text, scope)
   -- All question marks at once: a text may have any number of them.
   local optional = string.match(inner, "^(.*[^%s?])[%s?]*%?$")
   if optional then return inside(optional):optional() end
-  local value = string.match(inner, "^%[%s*String%s*:%s*(.*)%]$")
+  -- Only where it ends as it must: else %s* would be tried at every length.
+  local value = string.sub(inner, -1) == "]"
+    and string.match(inner, "^%[%s*String%s*:%s*(.*)%]$")
   if value then return dictionary_of(inside(value)) end
   local element, length = string.match(inner, "^%[(.*)%]%s*%(([^%[%]]*)%)$")
   if element then return array_of(inside(element)):length(length) end

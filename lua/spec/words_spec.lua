@@ -78,6 +78,14 @@ describe("the words of a message", function()
     end)
   end
 
+  it("takes no time that grows with the square of a type's text", function()
+    local text = "[String:" .. (" "):rep(40000) .. "Nope"
+    local start = os.clock()
+    local problem = failure(kv.encode, 1, text)
+    assert.matches("^No type is named Nope", tostring(problem))
+    assert.is_true(os.clock() - start < 3)
+  end)
+
   it("is none of Swift's in a type that is wrong", function()
     for _, call in ipairs {
       function() kv.decode("{}", "struct") end,
