@@ -252,6 +252,149 @@ static void check_given(void) {
   kv_store_free(store);
 }
 
+static void check_paths(void) {
+  kv_store *store = new_store("{\"kept\": 1}");
+  lua_State *L = limited_state(KV_LUA_SANDBOX, 0, 0, store, KV_LUA_READ_ONLY);
+  static const kv_step root = {{"part", 4}, 0};
+  CHECK(kv_lua_push_store(L, store, &root, 1, 0, NULL) == KV_OK);
+  lua_setglobal(L, "part");
+  long before = resident_kilobytes();
+  CHECK_NAMED(
+      holds(L,
+            "local path = repeated(500, ('k'):rep(8 << 20))\n"
+            "local text = 'The keys of a path have at most 1048576 bytes'\n"
+            "local function no(...)\n"
+            "  return refused('limit_exceeded', text, ...)\n"
+            "end\n"
+            "local function all(handle)\n"
+            "  return no(handle.get, handle, path)\n"
+            "    and no(handle.get, handle, path, 'Int')\n"
+            "    and no(handle.set, handle, path, 1)\n"
+            "    and no(handle.set, handle, path, print)\n"
+            "    and no(handle.set, handle, path, 1, 'Int')\n"
+            "    and no(handle.remove, handle, path)\n"
+            "    and no(handle.at, handle, path)\n"
+            "    and no(handle.watch, handle, path, print)\n"
+            "    and no(handle.is_forced, handle, path)\n"
+            "    and no(handle.compare_and_set, handle, path, 1, 0)\n"
+            "    and no(handle.migrate_archive, handle, path, 'Int')\n"
+            "end\n"
+            "part:transaction(function(tx)\n"
+            "  assert(no(tx.get, tx, path) and no(tx.set, tx, path, 1))\n"
+            "  assert(no(tx.remove, tx, path) and no(tx.at, tx, path))\n"
+            "  assert(no(tx.update, tx, path, function() return 1 end))\n"
+            "end)\n"
+            "local long = ('k'):rep(1 << 20)\n"
+            "return all(s) and all(part) and s:get(long) == nil\n"
+            "  and no(part.get, part, long) and no(s.get, s, { long, 'k' })\n"
+            "  and no(s.bool_for_key, s, long .. 'k')"),
+      "the keys of a path are counted before they are copied");
+  long grown = (resident_kilobytes() - before) >> 10;
+  printf("# the process grew by %ld MB\n", grown);
+  CHECK_NAMED(is_checked() || grown < 50, "and take no memory");
+  kv_error *error = NULL;
+  static char text[KV_PATH_BYTES + 1];
+  memset(text, 'k', sizeof text);
+  const kv_step longer = {{text, sizeof text}, 0};
+  CHECK_NAMED(failed_with(kv_lua_push_store(L, store, &longer, 1, 0, &error),
+                          KV_LIMIT_EXCEEDED, &error),
+              "a host's root is counted, too");
+  lua_close(L);
+  kv_store_free(store);
+}
+
+static void check_texts(void) {
+  kv_store *store = new_store("{\"list\": [{}, {}, {}, {}, {}, {}]}");
+  lua_State *L = limited_state(KV_LUA_SANDBOX, 0, 0, store, 0);
+  CHECK_NAMED(
+      holds(L,
+            "local long = ('k'):rep(1 << 20)\n"
+            "local text = 'grow to more than 1048576 nodes or 64 MB'\n"
+            "local function no(...)\n"
+            "  return refused('limit_exceeded', text, ...)\n"
+            "end\n"
+            "local K = kv.array_of(kv.struct 'K' { a = kv.int:key(long) })\n"
+            "local N = kv.array_of(kv.struct 'N' {\n"
+            "  [long] = kv.int:default(1) })\n"
+            "local D = kv.array_of(kv.struct 'D' {\n"
+            "  a = kv.string:default(long) })\n"
+            "local list = repeated(200, { a = 1 })\n"
+            "local empty = '[' .. ('{},'):rep(199) .. '{}]'\n"
+            "return no(kv.encode, list, K) and no(s.set, s, 'x', list, K)\n"
+            "  and no(kv.encode, list, K, { format = 'binary' })\n"
+            "  and no(kv.decode, empty, N) and no(kv.decode, empty, D)\n"
+            "  and s:get 'x' == nil and true"),
+      "keys, names and defaults count each time that they are written");
+  CHECK_NAMED(
+      holds(L,
+            "local long, x = ('x'):rep(8 << 20), ('x'):rep(40)\n"
+            "local shown = x .. '\u2026' .. x\n"
+            "local function is(text, ...)\n"
+            "  local message = problem(...).message\n"
+            "  if message == text then return true end\n"
+            "  print('#', #message, message:sub(1, 200))\n"
+            "end\n"
+            "return is('Quoted has no field ' .. shown, kv.encode,\n"
+            "    { [long] = 1 }, kv.struct 'Quoted' { a = 'Int?' })\n"
+            "  and is('Cannot initialize Raw from invalid String value '\n"
+            "    .. shown, kv.encode, long, kv.enum 'Raw' { 'a' })\n"
+            "  and is('No type is named ' .. shown .. ' (line 1, column 1)',\n"
+            "    kv.encode, 1, long)\n"
+            "  and is('Expected a property-list value at a.' .. shown\n"
+            "    .. ', found function', kv.encode, { a = { [long] = print } "
+            "})"),
+      "what is long is quoted by its beginning and end");
+  lua_close(L);
+  kv_store_free(store);
+}
+
+static void check_whole_stores(void) {
+  kv_store *store = new_store("{\"kept\": 1}");
+  lua_State *L = limited_state(0, 100, 1000, store, 0);
+  CHECK_NAMED(holds(L,
+                    "local function no(...)\n"
+                    "  return refused('limit_exceeded', ...)\n"
+                    "end\n"
+                    "local function list(n)\n"
+                    "  return '{\"a\":[' .. ('1,'):rep(n - 1) .. '1]}'\n"
+                    "end\n"
+                    "s:import(list(97))\n"
+                    "assert(#s:get 'a' == 97)\n"
+                    "s:import '{\"a\": 2}'\n"
+                    "return no('More than 100 values and keys', s.import, s,\n"
+                    "    list(98))\n"
+                    "  and no('More than 250 bytes to decode', s.import, s,\n"
+                    "    list(9) .. (' '):rep(250))\n"
+                    "  and refused('corrupt', '', s.import, s, '{')\n"
+                    "  and refused('invalid_value', '', s.import, s, '[1]')\n"
+                    "  and s:get 'a' == 2"),
+              "what is imported has the limits of what is decoded");
+  lua_close(L);
+  L = limited_state(0, 100, 1000, store, KV_LUA_READ_ONLY);
+  CHECK_NAMED(holds(L,
+                    "local function no(...)\n"
+                    "  return refused('limit_exceeded', ...)\n"
+                    "end\n"
+                    "local long = ('x'):rep(600)\n"
+                    "s:register { b = long, d = 1 }\n"
+                    "s:register { a = 1, b = long, c = {} }\n"
+                    "s:register { b = long }\n"
+                    "assert(no('More than 1000 bytes of registered defaults',\n"
+                    "  s.register, s, { a = long }))\n"
+                    "s:register { b = 1 }\n"
+                    "s:register { a = long }\n"
+                    "s:register { a = repeated(91, 1) }\n"
+                    "return no('More than 100 registered values and keys',\n"
+                    "    s.register, s, { e = 1 })\n"
+                    "  and no('More than 100 registered values and keys',\n"
+                    "    s.register, s, { a = repeated(92, 1) })\n"
+                    "  and #s:layer('registered').a == 91\n"
+                    "  and s:get 'e' == nil and s:get 'd' == 1"),
+              "what is registered counts together, on a read-only handle, too");
+  lua_close(L);
+  kv_store_free(store);
+}
+
 /* What is refused again and again takes no more memory than once. */
 static void check_refusals(void) {
   static const char script[] =
@@ -301,6 +444,9 @@ int main(void) {
   check_order();
   check_defaults();
   check_given();
+  check_paths();
+  check_texts();
+  check_whole_stores();
   check_walks();
   check_programs();
   return finish_checks();

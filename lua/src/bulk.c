@@ -1,4 +1,6 @@
 /* bulk.c: layers, converting getters, and what is done with whole stores. */
+#include <string.h>
+
 #include "handle.h"
 
 static kv_str check_text(lua_State *L, int index) {
@@ -121,6 +123,8 @@ static int store_import(lua_State *L) {
   kvl_state *state = kvl_state_of(L);
   kv_error *error = NULL;
   kv_str bytes = check_text(L, 2);
+  kvl_check_whole(L);
+  if (!kvl_may_decode(L, state, bytes)) return lua_error(L);
   kv_store *store = kvl_check_whole(L);
   kv_status status = kv_store_import(store, bytes, &error);
   if (status != KV_OK) return kvl_raise(L, state, status, error);
@@ -217,6 +221,79 @@ static int store_sync(lua_State *L) {
   return 1;
 }
 
+/* What values come to: nodes, and bytes of strings, keys and data. */
+typedef struct Size {
+  size_t nodes;
+  size_t bytes;
+} Size;
+
+static Size size_of(const kv_node *node, size_t count) {
+  Size size = {count, 0};
+  for (const kv_node *end = node + count; node < end; node++)
+    if (node->head & KV_NODE_KEY || node->head == KV_NODE_STRING ||
+        node->head == KV_NODE_DATA)
+      size.bytes += node->count;
+  return size;
+}
+
+static int compare(const kv_view *one, const kv_node *key, const kv_view *other,
+                   const kv_node *other_key) {
+  uint32_t shorter =
+      key->count < other_key->count ? key->count : other_key->count;
+  int order = memcmp(one->bytes + key->payload,
+                     other->bytes + other_key->payload, shorter);
+  if (order != 0) return order;
+  return (key->count > other_key->count) - (key->count < other_key->count);
+}
+
+/* Of a dictionary's entries those whose keys the other has, too. */
+static Size size_of_common(const kv_view *view, const kv_view *other) {
+  const kv_node *end = view->node + view->node->payload;
+  const kv_node *other_end = other->node + other->node->payload;
+  const kv_node *key = end - view->node->count;
+  const kv_node *other_key = other_end - other->node->count;
+  Size sum = {0, 0};
+  while (key < end && other_key < other_end) {
+    int order = compare(view, key, other, other_key);
+    if (order == 0) {
+      const kv_node *value = view->node + (key->head & ~KV_NODE_KEY);
+      int holds = value->head >= KV_NODE_ARRAY;
+      Size size = size_of(value, holds ? (size_t)value->payload : 1);
+      sum.nodes += size.nodes + 1;
+      sum.bytes += size.bytes + key->count;
+    }
+    if (order <= 0) key++;
+    if (order >= 0) other_key++;
+  }
+  return sum;
+}
+
+/* Whether what scripts register is, with all that is registered, within what one
+ * value may be in this state; else the error is on top. */
+static int may_register(lua_State *L, kvl_state *state, kv_store *store,
+                        const kv_tree *defaults) {
+  kv_tree *registered = NULL;
+  kv_view old, new;
+  if (!state->is_bounded || kv_tree_view(defaults, &new) != KV_OK ||
+      new.node->head != KV_NODE_DICTIONARY ||
+      kv_store_layer(store, KV_LAYER_REGISTERED, 0, &registered, NULL) != KV_OK)
+    return 1; /* which registering says */
+  kv_tree_view(registered, &old);
+  Size sum = size_of(old.node, (size_t)old.node->payload);
+  Size more = size_of(new.node, (size_t) new.node->payload);
+  Size less = size_of_common(&old, &new);
+  kv_tree_free(registered);
+  sum.nodes += more.nodes - 1 - less.nodes; /* one root */
+  sum.bytes += more.bytes - less.bytes;
+  if (sum.nodes > state->max_nodes)
+    kvl_push_too_large(L, state->max_nodes, "registered values and keys");
+  else if (sum.bytes > state->max_bytes)
+    kvl_push_too_large(L, state->max_bytes, "bytes of registered defaults");
+  else
+    return 1;
+  return 0;
+}
+
 /* store:register(defaults) */
 static int store_register(lua_State *L) {
   kvl_state *state = kvl_state_of(L);
@@ -224,8 +301,13 @@ static int store_register(lua_State *L) {
   kv_store *store = kvl_check_whole(L);
   luaL_checktype(L, 2, LUA_TTABLE);
   kv_tree *defaults = kvl_to_tree(L, state, 2, NULL);
+  size_t slot = kvl_keep_tree(L, state, defaults);
+  if (!may_register(L, state, store, defaults)) {
+    kvl_drop(state, slot);
+    return lua_error(L);
+  }
   kv_status status = kv_store_register(store, defaults, &error);
-  kv_tree_free(defaults);
+  kvl_drop(state, slot);
   if (status != KV_OK) return kvl_raise(L, state, status, error);
   return 0;
 }

@@ -26,6 +26,13 @@ static void bound(size_t *limit, size_t most) {
   if (*limit == 0 || *limit > most) *limit = most;
 }
 
+static void lower(const kvl_state *state, kv_decode_options *options) {
+  if (!state->is_bounded) return;
+  bound(&options->depth, KV_DEPTH);
+  bound(&options->expanded_nodes, state->max_nodes);
+  bound(&options->expanded_bytes, state->max_bytes);
+}
+
 /* How to read: format and limits. Raises. */
 static kv_decode_options check_decode_options(lua_State *L,
                                               const kvl_state *state,
@@ -40,23 +47,19 @@ static kv_decode_options check_decode_options(lua_State *L,
     options.expanded_nodes = limit(L, index, "expanded_nodes");
     options.expanded_bytes = limit(L, index, "expanded_bytes");
   }
-  if (state->is_bounded) {
-    bound(&options.depth, KV_DEPTH);
-    bound(&options.expanded_nodes, state->max_nodes);
-    bound(&options.expanded_bytes, state->max_bytes);
-  }
+  lower(state, &options);
   return options;
 }
 
 /* Leaves nil and the error of what is larger than the host allows. */
 static int too_large(lua_State *L, size_t limit, const char *what) {
-  lua_pushfstring(L, "More than %I %s", (lua_Integer)limit, what);
-  kvl_push_failure(L, KV_LIMIT_EXCEEDED, NULL, 0, lua_tostring(L, -1), NULL);
+  kvl_push_too_large(L, limit, what);
   return kvl_return_failure(L);
 }
 
-/* How many bytes may be decoded. What is read of them takes up to eight times
- * as much, and twice that while it grows. */
+/* How many bytes may be decoded. A value in one byte of them is one of 16, and a
+ * key one of 80 while its dictionary is read: max_nodes ends that long before all
+ * bytes are read. */
 static size_t most_input(const kvl_state *state) {
   return state->is_bounded ? state->max_bytes / 4 : SIZE_MAX;
 }
@@ -95,6 +98,42 @@ static int no_file(lua_State *L, const char *path) {
   lua_pushfstring(L, "Expected a file at %s", path);
   kvl_push_failure(L, KV_ABSENT, NULL, 0, lua_tostring(L, -1), "none");
   return kvl_return_failure(L);
+}
+
+/* The tree of the bytes, of a keyed archive that of its plain value. */
+static kv_status read_plain(kv_str bytes, const kv_decode_options *options,
+                            kv_tree **tree, kv_error **error) {
+  const kv_str no_key = {NULL, 0};
+  kv_tree *archive = NULL;
+  kv_status status = kv_decode(bytes, options, NULL, tree, NULL, error);
+  if (status != KV_OK || !kv_tree_is_archive(*tree)) return status;
+  archive = *tree;
+  *tree = NULL;
+  status = kv_tree_unarchive(archive, no_key, options, tree, error);
+  kv_tree_free(archive);
+  return status;
+}
+
+int kvl_may_decode(lua_State *L, kvl_state *state, kv_str bytes) {
+  kv_decode_options options;
+  kv_error *error = NULL;
+  kv_tree *tree = NULL;
+  if (!state->is_bounded) return 1;
+  if (bytes.length > most_input(state)) {
+    kvl_push_too_large(L, most_input(state), "bytes to decode");
+    return 0;
+  }
+  memset(&options, 0, sizeof options);
+  options.size = sizeof options;
+  lower(state, &options);
+  kv_status status = read_plain(bytes, &options, &tree, &error);
+  kv_tree_free(tree);
+  if (status == KV_LIMIT_EXCEEDED) {
+    kvl_push_error(L, state, status, error);
+    return 0;
+  }
+  kv_error_free(error);
+  return 1;
 }
 
 typedef kv_status (*Reader)(kv_str, const kv_decode_options *, const kv_type *,

@@ -61,6 +61,11 @@ kv_tree *kvl_try_tree(lua_State *L, kvl_state *state, int index,
 kv_tree *kvl_to_tree(lua_State *L, kvl_state *state, int index,
                      const kvl_path *path);
 
+/* Whether the bytes of a property list are within what a script may decode in
+ * this state; else the error is on top. What else is wrong with them it leaves to
+ * who reads them. */
+int kvl_may_decode(lua_State *L, kvl_state *state, kv_str bytes);
+
 /* Pushes the Lua value of a tree. Takes the tree, also when it raises. */
 void kvl_push_tree(lua_State *L, kvl_state *state, kv_tree *tree);
 
