@@ -102,6 +102,38 @@ private final class Events {
         #expect(try store.keys().isEmpty)
     }
 
+    @Test("a database with a row that cannot be read is put aside, and the new one gets what is set")
+    func recoversDatabaseWithRow() throws {
+        let path = folder.file("a.sqlite")
+        try DefaultsStore.open(path: path).close()
+        try folder.execute("INSERT INTO defaults VALUES('a', x'00', 1)", in: "a.sqlite")
+        do {
+            let given = options {
+                $0.durability = .manual
+                $0.onCorruption = .recover
+            }
+            let store = try DefaultsStore.open(path: path, options: given)
+            try store.set(list(1), at: ["b"])
+            try store.close()
+        }
+        // The new one's journal went into it when it was closed.
+        #expect(try folder.names().filter { !$0.contains(".corrupt-") } == [".a.sqlite.lock", "a.sqlite"])
+        #expect(try DefaultsStore.open(path: path).snapshot() == list(["b": 1]))
+    }
+
+    @Test("a damaged database that cannot be put aside is an error, and stays where it is")
+    func unrecoverableDatabase() throws {
+        // With what is put behind it, more than a name may have.
+        let name = String(repeating: "a", count: 226) + ".sqlite"
+        let content = String(repeating: "no database", count: 500)
+        try folder.write(content, to: name)
+        let error = #expect(throws: DefaultsError.self) {
+            try DefaultsStore.open(path: folder.file(name), options: options { $0.onCorruption = .recover })
+        }
+        #expect(error?.errno == ENAMETOOLONG)
+        #expect(try folder.text(of: name) == content)
+    }
+
     // MARK: - A running store
 
     @Test("a store goes on with what is in memory, and writes its changes when the file can be read again")
@@ -170,6 +202,14 @@ private final class Events {
         #expect(try events.pumped() == [.unreadable(corrupt)])
     }
 
+    @Test("a file that comes damaged, where there was none, is told")
+    func comesDamaged() throws {
+        let store = try open()
+        let events = try Events(of: store)
+        try damage()
+        #expect(try events.pumped() == [.unreadable(corrupt)])
+    }
+
     @Test("a handle that was opened meanwhile is told the same error, and the first goes on")
     func secondHandle() throws {
         let store = try open()
@@ -218,11 +258,13 @@ private final class Events {
         try store.set(list(2), at: ["a"])
         try store.sync()
         #expect(try parsed("a.plist.bak") == list(["a": 1]))
+        let written = try folder.modified("a.plist")
         try damage()
         try store.set(list(3), at: ["a"])
         #expect(throws: corrupt) { try store.sync() }
         // What was written, not what waits.
         #expect(try parsed("a.plist.bak") == list(["a": 2]))
+        #expect(try folder.modified("a.plist.bak") == written)
         #expect(try folder.mode(of: "a.plist.bak") == folder.mode(of: "a.plist"))
         try write(["a": 9], to: "a.plist.bak", age: -60)
         try damage(age: 50)

@@ -38,6 +38,49 @@ import Testing
         #expect(nanoseconds > 1_000_000)
     }
 
+    @Test("a database's lock that was waited for")
+    func databaseLockWaited() throws {
+        let path = folder.file("a.sqlite")
+        let store = try DefaultsStore.open(path: path, options: options { $0.durability = .immediate })
+        let database = try Database(path)
+        try database.execute("BEGIN IMMEDIATE")
+        let holder = Thread {
+            usleep(30_000)
+            try? database.execute("ROLLBACK")
+        }
+        holder.start()
+        try store.set(list(1), at: ["a"])
+        guard case .lockWaited(let nanoseconds)? = try nextEvents(of: store).first else {
+            Issue.record("not told")
+            return
+        }
+        #expect(nanoseconds > 1_000_000)
+    }
+
+    @Test("what one handle was told is not told to the next that watches")
+    func toldOnce() throws {
+        let first = try DefaultsStore.open(path: file, options: options { $0.durability = .immediate })
+        let watch = try first.watchEvents { _ in }
+        try first.set(list(String(repeating: "x", count: 300_000)), at: ["a"])
+        #expect(try first.pump() == 1)
+        let second = try DefaultsStore.open(path: file)
+        let other = try second.watchEvents { _ in Issue.record("told again") }
+        #expect(try second.pump() == 0)
+        watch.cancel()
+        other.cancel()
+    }
+
+    @Test("a handle that searches its own file as a layer is told what happens to it")
+    func ownLayer() throws {
+        let path = file
+        let keeper = try DefaultsStore.open(path: path, options: options { $0.durability = .immediate })
+        let store = try DefaultsStore.open(path: path, options: options { $0.managedFile = path })
+        let watch = try store.watchEvents { _ in }
+        try keeper.set(list(String(repeating: "x", count: 300_000)), at: ["a"])
+        #expect(try store.pump() == 1)
+        watch.cancel()
+    }
+
     /// A store that waits 20 ms.
     private func impatient(_ durability: DefaultsDurability) throws -> DefaultsStore {
         try DefaultsStore.open(
@@ -63,6 +106,29 @@ import Testing
         close(descriptor)
         try store.sync()
         #expect(FileManager.default.contents(atPath: file) != nil)
+    }
+
+    @Test("a database that another program has for itself is waited for at opening, as long as the handle says")
+    func openingTimesOut() throws {
+        let path = folder.file("a.sqlite")
+        let given = options { $0.timeout = .milliseconds(20) }
+        let database = try Database(path)
+        for lock in ["BEGIN EXCLUSIVE", "PRAGMA journal_mode=WAL; BEGIN IMMEDIATE"] {
+            try database.execute(lock)
+            let start = ContinuousClock.now
+            #expect(throws: DefaultsError(.timedOut, "SQLite: database is locked", file: path)) {
+                try DefaultsStore.open(path: path, options: given)
+            }
+            #expect(ContinuousClock.now - start < .seconds(4))
+            try database.execute("ROLLBACK")
+        }
+        try database.execute("BEGIN IMMEDIATE")
+        let holder = Thread {
+            usleep(30_000)
+            try? database.execute("ROLLBACK")
+        }
+        holder.start()
+        #expect(try DefaultsStore.open(path: path).keys().isEmpty)
     }
 
     @Test("with immediate durability a change waits for as long as its own handle says")

@@ -36,7 +36,6 @@ import Testing
         defer { connection.finalize(statement) }
         let bytes: [UInt8] = [1]
         #expect(throws: DefaultsError.self) { try connection.bind(statement, 2, integer: 1) }
-        #expect(throws: DefaultsError.self) { try connection.bind(statement, 2, blob: nil) }
         try bytes.withUnsafeBufferPointer { text in
             #expect(throws: DefaultsError.self) { try connection.bind(statement, 2, text: text) }
             #expect(throws: DefaultsError.self) {
@@ -44,5 +43,95 @@ import Testing
             }
             try connection.bind(statement, 1, text: text)
         }
+    }
+
+    @Test("a row that the database refuses fails the commit, of which nothing is stored then")
+    func refusedRow() throws {
+        let folder = try TemporaryFolder()
+        let path = folder.file("a.sqlite")
+        let store = try DefaultsStore.open(path: path, options: options { $0.durability = .manual })
+        try folder.execute(
+            """
+            CREATE TRIGGER refusing BEFORE INSERT ON defaults WHEN NEW.key = 'b' BEGIN SELECT RAISE(ABORT, 'no'); END
+            """, in: "a.sqlite")
+        for key in ["a", "b", "c"] { try store.set(list(1), forKey: key) }
+        #expect(throws: DefaultsError(.io, "SQLite: no", file: path)) { try store.sync() }
+        // It would not be taken if there were one.
+        try folder.execute("BEGIN; INSERT INTO defaults VALUES('a', NULL, 0); ROLLBACK", in: "a.sqlite")
+        try folder.execute("DROP TRIGGER refusing", in: "a.sqlite")
+        try store.sync()
+        try store.close()
+        #expect(try DefaultsStore.open(path: path).snapshot() == list(["a": 1, "b": 1, "c": 1]))
+    }
+
+    @Test("a query that fails on its way is an error, with what the system said")
+    func failures() throws {
+        let folder = try TemporaryFolder()
+        let path = folder.file("a.sqlite")
+        let connection = try SQLiteConnection(path, isReadOnly: false)
+        defer { connection.close() }
+        let overflow = "SELECT abs(-9223372036854775807 - 1)"
+        let expected = DefaultsError(.io, "SQLite: integer overflow", file: path)
+        #expect(throws: expected) { try connection.integer(overflow) }
+        #expect(throws: expected) { try connection.text(overflow) }
+        let missing = folder.file("none/a.sqlite")
+        let error = DefaultsError(
+            .io, "SQLite: No such file or directory (unable to open database file)", file: missing, errno: ENOENT)
+        #expect(throws: error) { try SQLiteConnection(missing, isReadOnly: false) }
+    }
+
+    @Test("a child that was forked in the middle of a transaction does not look at the database either")
+    func inherited() throws {
+        let folder = try TemporaryFolder()
+        let engine = try SQLiteEngine(
+            try StoreFolder.open(folder.file("a.sqlite")), format: .binary, isReadOnly: false, limits: options().limits)
+        let deadline = Deadline.after(.seconds(5))
+        _ = try engine.refresh(over: emptyDictionary, until: deadline)
+        _ = try engine.lock(until: deadline)
+        engine.resetAfterFork()
+        let expected = DefaultsError(
+            .unavailable, "The process was forked in the middle of a transaction", file: folder.file("a.sqlite"))
+        #expect(throws: expected) { _ = try engine.refresh(over: emptyDictionary, until: deadline) }
+        #expect(throws: expected) { _ = try engine.lock(until: deadline) }
+    }
+
+    @Test("a copy that could not be made leaves nothing under its name, and the migration is made later")
+    func failedCopy() throws {
+        let folder = try TemporaryFolder()
+        let store = try DefaultsStore.open(path: folder.file("a.sqlite"))
+        try store.set(list(1), at: ["a"])
+        try store.sync()
+        // In the way of the copy.
+        mkdir(folder.file(".a.sqlite.v0.tmp"), 0o700)
+        let transaction = try store.beginTransaction()
+        #expect(throws: DefaultsError.self) { try transaction.beginMigration(to: 1) }
+        transaction.rollback()
+        #expect(try !folder.names().contains("a.sqlite.v0"))
+        rmdir(folder.file(".a.sqlite.v0.tmp"))
+        try store.transaction { _ = try $0.beginMigration(to: 1) }
+        #expect(try folder.names().filter { $0.contains(".v0") } == ["a.sqlite.v0"])
+        let kept = try DefaultsStore.open(path: folder.file("a.sqlite.v0"), options: options { $0.engine = .sqlite })
+        #expect(try kept.snapshot() == list(["a": 1]))
+    }
+
+    @Test("a database with larger rows than may be read is not loaded; a file that is larger than its rows is")
+    func tooLarge() throws {
+        let folder = try TemporaryFolder()
+        let path = folder.file("a.sqlite")
+        let most = 20_000
+        func load() throws {
+            let limits = StoreLimits(bytes: most - StoreLimits(bytes: 0, nodes: 0).readableFile, nodes: 1000)
+            let engine = try SQLiteEngine(
+                try StoreFolder.open(path), format: .binary, isReadOnly: true, limits: limits)
+            _ = try engine.refresh(over: emptyDictionary, until: .after(.seconds(5)))
+        }
+        let store = try DefaultsStore.open(path: path, options: options { $0.durability = .immediate })
+        for key in ["a", "b", "c"] { try store.set(list(Data(repeating: 1, count: 8000)), forKey: key) }
+        try folder.execute("PRAGMA wal_checkpoint(TRUNCATE)", in: "a.sqlite")
+        let error = #expect(throws: DefaultsError.self) { try load() }
+        #expect(error?.code == .limitExceeded)
+        #expect(error?.message.hasPrefix("Expected a file of at most \(most) bytes, found 24") == true)
+        _ = try store.remove(at: ["a"])
+        try load()
     }
 }

@@ -35,6 +35,13 @@ final class TemporaryFolder: Sendable {
         return attributes[.posixPermissions] as? Int ?? -1
     }
 
+    /// When a file was written, in nanoseconds since 1970.
+    func modified(_ name: String) throws -> Int {
+        var status = stat()
+        guard stat(file(name), &status) == 0 else { throw CocoaError(.fileReadUnknown) }
+        return status.st_mtim.tv_sec * 1_000_000_000 + status.st_mtim.tv_nsec
+    }
+
     /// Whether another process would get the lock of a store's file at once.
     func isUnlocked(_ name: String) -> Bool {
         let descriptor = Glibc.open(file(".\(name).lock"), O_RDWR)
@@ -75,11 +82,7 @@ final class TemporaryFolder: Sendable {
 
     /// Has a connection of its own to a database run a statement, as another program does.
     func execute(_ statement: String, in name: String) throws {
-        let sqlite = try #require(csqlite_load()).pointee
-        var database: OpaquePointer?
-        defer { _ = sqlite.close_v2(database) }
-        #expect(sqlite.open_v2(file(name), &database, SQLITE_OPEN_READWRITE, nil) == SQLITE_OK)
-        #expect(sqlite.exec(database, statement, nil, nil, nil) == SQLITE_OK)
+        try Database(file(name)).execute(statement)
     }
 
     // MARK: - One store
@@ -100,5 +103,22 @@ final class TemporaryFolder: Sendable {
     /// Writes the file as another program does.
     func write(_ content: Any, as format: PropertyListFormat = .xml) throws {
         try Data(list(content).serialized(as: format)).write(to: URL(fileURLWithPath: file))
+    }
+}
+
+/// Another program's connection to a database.
+final class Database: @unchecked Sendable {
+    private let sqlite: csqlite_functions
+    private var database: OpaquePointer?
+
+    init(_ path: String) throws {
+        sqlite = try #require(csqlite_load()).pointee
+        #expect(sqlite.open_v2(path, &database, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, nil) == SQLITE_OK)
+    }
+
+    deinit { _ = sqlite.close_v2(database) }
+
+    func execute(_ statement: String) throws {
+        #expect(sqlite.exec(database, statement, nil, nil, nil) == SQLITE_OK)
     }
 }

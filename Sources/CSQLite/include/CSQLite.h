@@ -17,7 +17,6 @@
   F(finalize)                \
   F(bind_text)               \
   F(bind_blob)               \
-  F(bind_null)               \
   F(bind_int64)              \
   F(column_text)             \
   F(column_blob)             \
@@ -28,7 +27,6 @@
   F(extended_errcode)        \
   F(extended_result_codes)   \
   F(system_errno)            \
-  F(busy_timeout)            \
   F(db_config)               \
   F(libversion_number)
 

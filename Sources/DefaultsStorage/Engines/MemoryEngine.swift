@@ -24,6 +24,5 @@ final class MemoryEngine: StorageEngine {
     func commit(_ delta: Delta, over base: PropertyList) -> CommitOutcome { .settled }
     func prepareFork() {}
     func resetAfterFork() {}
-    func close() {}
     func keepCopy(named suffix: String) {}
 }

@@ -56,7 +56,6 @@ protocol StorageEngine: AnyObject, Sendable {
     func prepareFork()
     /// In a child process: lets go of what belongs to the parent.
     func resetAfterFork()
-    func close() throws(DefaultsError)
     /// Keeps what is stored now under the store's name and `suffix`, once, with the lock held.
     func keepCopy(named suffix: String) throws(DefaultsError)
 }

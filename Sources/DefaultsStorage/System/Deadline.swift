@@ -18,9 +18,6 @@ struct Deadline: Sendable, Comparable {
 
     var hasPassed: Bool { cs_monotonic_nanoseconds() >= nanoseconds }
 
-    /// What is left, in milliseconds.
-    var milliseconds: Int64 { max(nanoseconds - cs_monotonic_nanoseconds(), 0) / 1_000_000 }
-
     var timespec: timespec {
         Glibc.timespec(tv_sec: Int(nanoseconds / 1_000_000_000), tv_nsec: Int(nanoseconds % 1_000_000_000))
     }

@@ -5,6 +5,7 @@ import plistlib
 import sqlite3
 import time
 
+from rows.faults import count_calls
 from rows.proofs import Broken, check_modes, read_store
 from rows.writers import Writer
 
@@ -17,11 +18,11 @@ def expect(said, expected, what):
 
 
 def prove(proofs, folder):
-    for check in (made, synchronous, foreign, damaged, running, locked, without_library):
+    for check in (made, unmade, synchronous, foreign, damaged, running, locked, without_library):
         place = f"{folder}/{check.__name__}"
         os.makedirs(place)
         check(proofs, place + "/store.sqlite")
-    return "made, synchronous, another program's, damaged, running, locked, no library"
+    return "made, not made, synchronous, another program's, damaged, running, locked, no library"
 
 
 def made(proofs, path):
@@ -33,6 +34,18 @@ def made(proofs, path):
     if found != [APPLICATION, 1, "wal"]:
         raise Broken(f"{found}")
     expect(proofs.run("probe", path).stdout, "open 1\nset\n", "an old database")
+
+
+def unmade(proofs, path):
+    """A file that we cannot make is an error: SQLite would make it for everybody to read."""
+    folder = os.path.dirname(path)
+    calls = count_calls(proofs, folder + "/count", "sqlite")
+    first = next(index for index, (_, call, name) in enumerate(calls, 1) if (call, name) == ("open", "store.sqlite"))
+    said = proofs.run("probe", path, LD_PRELOAD=proofs.interposer, INTERPOSE_FOLDER=folder,
+                      INTERPOSE_FAIL=f"{first}:5:once").stdout
+    expect(said, "error io: open: Input/output error", "a new database")
+    if os.path.exists(path):
+        raise Broken("made all the same")
 
 
 def synchronous(proofs, path):

@@ -14,7 +14,7 @@ LINE = "Expected </key>, found </kye> (line 3, column 13)"
 
 
 def prove(proofs, folder):
-    for check in (changed, manual, closed, replaced, failing, unchanged, mended, mended_late, unwritable, unsynced, database):
+    for check in (changed, manual, closed, replaced, failing, unchanged, unkept, mended, mended_late, unwritable, unsynced, database):
         place = f"{folder}/{check.__name__}"
         os.makedirs(place)
         check(proofs, place + "/store.plist")
@@ -139,6 +139,21 @@ def unchanged(proofs, path):
     expect((said, complaint), ("corrupt\nread 1\n", ""))
     expect(unsaved(path), [])
     expect(plistlib.loads(pathlib.Path(path + ".bak").read_bytes()), {"written": 1})
+
+
+def unkept(proofs, path):
+    """Nothing waits, but there is no backup that has it: its lock was not to be had."""
+    def obstruct(path, process):
+        damage(path, process)
+        lock = os.path.join(os.path.dirname(path), f".{os.path.basename(path)}.lock")
+        os.unlink(lock)
+        os.mkdir(lock)
+    said, complaint = strand(proofs, path, "", obstruct)
+    expect(said, "corrupt\nread 1\n")
+    found = unsaved(path)
+    if len(found) != 1 or not complaint.endswith(f"; what is not in it is kept in {found[0]}\n"):
+        raise Broken(f"{os.listdir(os.path.dirname(path))}: {complaint}")
+    expect(plistlib.loads(found[0].read_bytes()), {"written": 1})
 
 
 def mended(proofs, path):

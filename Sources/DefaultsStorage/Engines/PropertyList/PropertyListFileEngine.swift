@@ -77,8 +77,6 @@ final class PropertyListFileEngine: StorageEngine, @unchecked Sendable {
 
     func resetAfterFork() { unlock() }
 
-    func close() {}
-
     func commit(_ delta: Delta, over base: PropertyList) throws(DefaultsError) -> CommitOutcome {
         if let refusal { throw refusal }
         let file = folder.path

@@ -43,8 +43,6 @@ final class SQLiteConnection: @unchecked Sendable {
         database = nil
     }
 
-    func setBusyTimeout(_ milliseconds: Int32) { _ = sqlite.busy_timeout(database, milliseconds) }
-
     func execute(_ text: String) throws(DefaultsError) {
         let status = sqlite.exec(database, text, nil, nil, nil)
         guard status == SQLITE_OK else { throw error(text, status) }
@@ -59,7 +57,7 @@ final class SQLiteConnection: @unchecked Sendable {
 
     func finalize(_ statement: OpaquePointer?) { _ = sqlite.finalize(statement) }
 
-    /// Runs the statement to its end, with `row` called for each row.
+    /// Runs the statement to its end, with `row` called for each row. What is not bound until then is NULL.
     func run(_ statement: OpaquePointer, _ row: () throws(DefaultsError) -> Void = {}) throws(DefaultsError) {
         defer {
             _ = sqlite.reset(statement)
@@ -106,8 +104,7 @@ final class SQLiteConnection: @unchecked Sendable {
             })
     }
 
-    func bind(_ statement: OpaquePointer, _ index: Int32, blob: UnsafeRawBufferPointer?) throws(DefaultsError) {
-        guard let blob else { return try checkBound(sqlite.bind_null(statement, index)) }
+    func bind(_ statement: OpaquePointer, _ index: Int32, blob: UnsafeRawBufferPointer) throws(DefaultsError) {
         try checkBound(sqlite.bind_blob(statement, index, blob.baseAddress, Int32(clamping: blob.count), nil))
     }
 

@@ -8,21 +8,23 @@ extension SQLiteEngine {
         if !isThere, connection == nil, isReadOnly { return .replaced(emptyDictionary) }
         let isFirst = revision < 0
         do throws(DefaultsError) {
-            let connection = try opened(until: deadline)
-            let version = try connection.integer(try prepared(.dataVersion, connection))
-            if version == dataVersion {
-                unreadable = nil
-                return .unchanged
-            }
-            let state = try patiently(until: deadline) { () throws(DefaultsError) in try load(connection) }
-            dataVersion = version
-            connection.isTrusted = true
-            unreadable = nil
-            return state
+            return try look(until: deadline)
         } catch {
             if error.code == .corrupt, isFirst, recovers, !isReadOnly { return try quarantine(until: deadline) }
             if error.code != .timedOut, error.code != .unavailable { note(error, isFirst: isFirst) }
             throw error
+        }
+    }
+
+    func look(until deadline: Deadline) throws(DefaultsError) -> EngineState {
+        let connection = try opened(until: deadline)
+        return try patiently(until: deadline) { () throws(DefaultsError) in
+            let version = try connection.integer(try prepared(.dataVersion, connection))
+            let state = version == dataVersion ? EngineState.unchanged : try load(connection)
+            dataVersion = version
+            connection.isTrusted = true
+            unreadable = nil
+            return state
         }
     }
 
@@ -32,7 +34,7 @@ extension SQLiteEngine {
     }
 
     /// All that is stored, or what was written since the last time: by one query, and so from one state of the database.
-    func load(_ connection: SQLiteConnection) throws(DefaultsError) -> EngineState {
+    private func load(_ connection: SQLiteConnection) throws(DefaultsError) -> EngineState {
         let isFirst = revision < 0
         let statement = try connection.prepare(
             "SELECT key, value, revision FROM defaults " + (isFirst ? "ORDER BY key" : "WHERE revision > \(revision)"))

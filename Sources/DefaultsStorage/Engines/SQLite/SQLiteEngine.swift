@@ -53,9 +53,9 @@ final class SQLiteEngine: StorageEngine, @unchecked Sendable {
         ].contains(type & 0xFFFF_FFFF)
     }
 
-    deinit { try? close() }
+    deinit { close() }
 
-    func close() throws(DefaultsError) {
+    private func close() {
         guard !isInherited else { return }
         for statement in statements.values { connection?.finalize(statement) }
         statements = [:]
@@ -67,7 +67,7 @@ final class SQLiteEngine: StorageEngine, @unchecked Sendable {
     /// It is opened again when it is needed.
     func prepareFork() {
         guard !isInTransaction else { return }
-        try? close()
+        close()
         dataVersion = -1
     }
 
@@ -101,7 +101,6 @@ final class SQLiteEngine: StorageEngine, @unchecked Sendable {
     private func connect() throws(DefaultsError) -> SQLiteConnection {
         let new = try SQLiteConnection(folder.path, isReadOnly: isReadOnly)
         do throws(DefaultsError) {
-            new.setBusyTimeout(5000)
             if !isReadOnly { try prepare(new) }
         } catch {
             new.close()
@@ -110,18 +109,20 @@ final class SQLiteEngine: StorageEngine, @unchecked Sendable {
         return new
     }
 
-    /// Runs `body` again as long as the database is busy. SQLite's own timeout does not serve everywhere: it gives up
-    /// at once where two that wait might wait for one another, as when several processes turn a new file to writing
-    /// ahead.
+    /// Runs `body` again as long as the database is busy. SQLite's own timeout is never set: it knows nothing of the
+    /// deadline, and gives up at once where two that wait might wait for one another, as when several processes turn a
+    /// new file to writing ahead.
     func patiently<Result>(
         until deadline: Deadline, _ body: () throws(DefaultsError) -> Result
     ) throws(DefaultsError) -> Result {
+        var pause = Duration.microseconds(200)
         while true {
             do throws(DefaultsError) {
                 return try body()
             } catch {
                 guard error.code == .timedOut, !deadline.hasPassed else { throw error }
-                deadline.sleep(.milliseconds(5))
+                deadline.sleep(pause)
+                pause = min(pause * 2, .milliseconds(4))
             }
         }
     }
@@ -129,8 +130,7 @@ final class SQLiteEngine: StorageEngine, @unchecked Sendable {
     /// Makes the file with our mode before SQLite makes it with its own: its -wal and -shm take the file's.
     private func makeFile() throws(DefaultsError) {
         guard try folder.status(of: folder.fileName) == nil else { return }
-        guard let file = try folder.openFile(folder.fileName, O_RDWR | O_CREAT, mode: 0o600) else { return }
-        try file.close()
+        _ = try folder.openFile(folder.fileName, O_RDWR | O_CREAT, mode: 0o600)
     }
 
     private static let applicationID: Int64 = 0x4B56_5354
@@ -176,22 +176,13 @@ final class SQLiteEngine: StorageEngine, @unchecked Sendable {
         if let refusal { throw refusal }
         let connection = try opened(until: deadline)
         try synchronize(connection)
-        let milliseconds = max(deadline.milliseconds, 1)
-        connection.setBusyTimeout(1)
-        var waited = false
-        while true {
-            do throws(DefaultsError) {
-                try connection.run(try prepared(.begin, connection))
-                break
-            } catch {
-                guard error.code == .timedOut, !deadline.hasPassed else { throw error }
-                if !waited { connection.setBusyTimeout(Int32(clamping: min(milliseconds, 1000))) }
-                waited = true
-            }
+        var attempts = 0
+        try patiently(until: deadline) { () throws(DefaultsError) in
+            attempts += 1
+            try connection.run(try prepared(.begin, connection))
         }
-        connection.setBusyTimeout(5000)
         isInTransaction = true
-        return waited
+        return attempts > 1
     }
 
     /// Tells the connection what its commits wait for, which it has to know before they begin.
@@ -260,10 +251,7 @@ final class SQLiteEngine: StorageEngine, @unchecked Sendable {
         try delta.entries.withKey(at: index) { key throws(DefaultsError) in
             try connection.bind(statement, 1, text: key)
             try connection.bind(statement, 3, integer: revision)
-            guard let bytes else {
-                try connection.bind(statement, 2, blob: nil)
-                return try connection.run(statement)
-            }
+            guard let bytes else { return try connection.run(statement) }
             try bytes.withUnsafeBufferPointer { bytes throws(DefaultsError) in
                 try connection.bind(statement, 2, blob: UnsafeRawBufferPointer(bytes))
                 try connection.run(statement)
@@ -274,11 +262,23 @@ final class SQLiteEngine: StorageEngine, @unchecked Sendable {
     func keepCopy(named suffix: String) throws(DefaultsError) {
         let name = folder.fileName + "." + suffix
         guard try folder.status(of: name) == nil else { return }
-        // Not in a transaction, which VACUUM cannot be part of: by a connection of its own, from what is committed.
-        let copy = try SQLiteConnection(folder.path, isReadOnly: true)
-        defer { copy.close() }
-        let path = folder.path(of: name)
-        try copy.execute(
+        // A copy that is not whole must not be found under its name. The lock is held: what has the other is left over.
+        let temporary = "." + name + ".tmp"
+        folder.unlink(temporary)
+        do throws(DefaultsError) {
+            try copy(to: folder.path(of: temporary))
+            try folder.rename(temporary, to: name)
+        } catch {
+            folder.unlink(temporary)
+            throw error
+        }
+    }
+
+    /// Not in a transaction, which VACUUM cannot be part of: by a connection of its own, from what is committed.
+    private func copy(to path: String) throws(DefaultsError) {
+        let connection = try SQLiteConnection(folder.path, isReadOnly: true)
+        defer { connection.close() }
+        try connection.execute(
             "VACUUM INTO '\(path.split(separator: "'", omittingEmptySubsequences: false).joined(separator: "''"))'")
         if chmod(path, 0o600) != 0 { throw DefaultsError.system("chmod", errno, file: path) }
     }
@@ -287,7 +287,7 @@ final class SQLiteEngine: StorageEngine, @unchecked Sendable {
 
     /// Moves a damaged database away, with its journal, and begins anew.
     func quarantine(until deadline: Deadline) throws(DefaultsError) -> EngineState {
-        try close()
+        close()
         let (lock, _) = try FileLock.acquire(folder, until: deadline)
         defer { lock.abandon() }
         let suffix = ".corrupt-" + currentTime() + "-" + randomName()
@@ -295,9 +295,7 @@ final class SQLiteEngine: StorageEngine, @unchecked Sendable {
             try folder.rename(folder.fileName + end, to: folder.fileName + suffix + end)
         }
         try folder.descriptor.synchronize()
-        let connection = try opened(until: deadline)
-        dataVersion = try connection.integer(try prepared(.dataVersion, connection))
-        let state = try load(connection)
+        let state = try look(until: deadline)
         report?(.recovered(file: folder.path, quarantine: folder.path + suffix, source: .nothing))
         return state
     }
