@@ -183,17 +183,10 @@ import Testing
         chown(folder.file(".a.plist.lock"), 65534, 65531)
         chown(file, owner, group)
         chmod(file, mode)
-        let done = DispatchSemaphore(value: 0)
-        Thread.detachNewThread {
-            // As another user, of group 65533: this thread alone, and as far as files are concerned.
-            for (name, number) in [("setfsgid", 65533), ("setfsuid", 65534)] as [(String, UInt32)] {
-                guard let call = dlsym(nil, name) else { continue }
-                _ = unsafeBitCast(call, to: (@convention(c) (UInt32) -> Int32).self)(number)
-            }
-            try? store.set(PropertyList(any: 2), at: ["a"])
-            done.signal()
+        try onAnotherThread {
+            becomeAnotherUser()
+            try store.set(PropertyList(any: 2), at: ["a"])
         }
-        done.wait()
         #expect(try parsed("a.plist") == list(["a": 2]))
         var status = stat()
         #expect(stat(file, &status) == 0 && status.st_uid == 65534 && status.st_gid == (group == 65533 ? 65533 : 65531))
@@ -311,6 +304,9 @@ import Testing
             for number in 0...2500 { try transaction.set(list(number), at: [.key("k\(number)")]) }
         }
         let size = try Data(contentsOf: URL(fileURLWithPath: file)).count
+        try store.sync()
+        try store.set(list(1), at: ["one more"])
+        try store.sync()
         #expect(try events(of: store) == [.outgrown(file: file, keys: 2501, bytes: size)])
     }
 

@@ -40,6 +40,73 @@ import Testing
         #expect(try store.pump() == 0)
     }
 
+    @Test("a subtree tells each key that came or went below it")
+    func subtrees() throws {
+        let store = try DefaultsStore.open("scratch", options: options { $0.engine = .memory })
+        try store.set(list(["x": ["y": 1], "z": 2]), at: ["a"])
+        let seen = Box<[String]>([])
+        let watch = try store.watch(.subtree(["a"])) { change in
+            seen.change { $0.append("\(change.path) \(change.old?.integer ?? -1) \(change.new?.integer ?? -1)") }
+        }
+        try store.set(list(3), at: ["a", "x", "new"])
+        _ = try store.remove(at: ["a", "z"])
+        #expect(try store.pump() == 2)
+        #expect(Set(seen.value) == ["a.x.new -1 3", "a.z 2 -1"])
+        watch.cancel()
+    }
+
+    @Test("the descriptor is readable from a change to the pump that tells it, each time")
+    func descriptor() throws {
+        let store = try DefaultsStore.open("scratch", options: options { $0.engine = .memory })
+        var descriptor = pollfd(fd: try store.watchDescriptor(), events: Int16(POLLIN), revents: 0)
+        for number in 1...3 {
+            #expect(poll(&descriptor, 1, 0) == 0)
+            try store.set(list(number), at: ["a"])
+            #expect(poll(&descriptor, 1, 0) == 1)
+            #expect(try store.pump() == 0)
+        }
+    }
+
+    @Test("a handle that was closed watches nothing and keeps no handler, also of a watch that somebody keeps")
+    func closing() throws {
+        let folder = try TemporaryFolder()
+        let store = try folder.open(.manual)
+        weak var handled: Box<Int>?
+        var watch: DefaultsWatch?
+        do {
+            let count = Box(0)
+            handled = count
+            watch = try store.watch(.everything) { _ in count.change { $0 += 1 } }
+        }
+        #expect(handled != nil)
+        #expect(try folder.openNames().contains("inotify"))
+        try store.close()
+        #expect(handled == nil)
+        withExtendedLifetime(watch) {}
+        watch = nil
+        #expect(try !folder.openNames().contains("inotify"))
+        withExtendedLifetime(store) {}
+    }
+
+    @Test("what keeps a store from looking at its file is thrown, and what was missed is told by a later pump")
+    func inaccessible() throws {
+        let folder = try TemporaryFolder()
+        let store = try folder.open(.manual)
+        let seen = Box<[Int64]>([])
+        let watch = try store.watch(.value(["a"])) { change in seen.change { $0.append(change.new?.integer ?? -1) } }
+        try folder.write(["a": 1])
+        chmod(folder.path, 0)
+        let expected = DefaultsError(.accessDenied, "stat: Permission denied", file: folder.file, errno: EACCES)
+        try onAnotherThread {
+            becomeAnotherUser()
+            for _ in 0..<2 { #expect(throws: expected) { try store.pump() } }
+        }
+        chmod(folder.path, 0o700)
+        #expect(try store.pump() == 1)
+        #expect(seen.value == [1])
+        watch.cancel()
+    }
+
     @Test("sees what another program does to the file, its removal included")
     func outside() throws {
         let folder = try TemporaryFolder()

@@ -55,7 +55,6 @@ final class WatchList: @unchecked Sendable {
         for number in [eventDescriptor, wakeDescriptor] {
             var event = epoll_event()
             event.events = UInt32(EPOLLIN.rawValue)
-            event.data.fd = number
             epoll_ctl(descriptor, EPOLL_CTL_ADD, number, &event)
         }
     }
