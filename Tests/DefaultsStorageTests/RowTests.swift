@@ -95,21 +95,39 @@ import Testing
         #expect(throws: expected) { _ = try engine.lock(until: deadline) }
     }
 
-    @Test("a copy that could not be made leaves nothing under its name, and the migration is made later")
+    @Test("a copy for a migration that fails on its way leaves nothing that could be taken for one")
     func failedCopy() throws {
+        let folder = try TemporaryFolder()
+        let path = folder.file("a.sqlite")
+        let store = try DefaultsStore.open(path: path)
+        // A table of another program's, the last page of which is damaged.
+        try folder.execute(
+            """
+            CREATE TABLE other AS WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 50)
+            SELECT randomblob(3000) FROM n;
+            PRAGMA wal_checkpoint(TRUNCATE)
+            """, in: "a.sqlite")
+        let handle = try #require(FileHandle(forUpdatingAtPath: path))
+        try handle.seek(toOffset: try handle.seekToEnd() - 4096)
+        try handle.write(contentsOf: Data(repeating: 0xFF, count: 4096))
+        try handle.close()
+        let transaction = try store.beginTransaction()
+        let expected = DefaultsError(.corrupt, "SQLite: database disk image is malformed", file: path)
+        #expect(throws: expected) { try transaction.beginMigration(to: 1) }
+        transaction.rollback()
+        #expect(try folder.names().filter { $0.contains(".v0") } == [])
+    }
+
+    @Test("a copy for a migration is made anew where a killed process left half of one")
+    func copyAfterKill() throws {
         let folder = try TemporaryFolder()
         let store = try DefaultsStore.open(path: folder.file("a.sqlite"))
         try store.set(list(1), at: ["a"])
         try store.sync()
-        // In the way of the copy.
-        mkdir(folder.file(".a.sqlite.v0.tmp"), 0o700)
-        let transaction = try store.beginTransaction()
-        #expect(throws: DefaultsError.self) { try transaction.beginMigration(to: 1) }
-        transaction.rollback()
-        #expect(try !folder.names().contains("a.sqlite.v0"))
-        rmdir(folder.file(".a.sqlite.v0.tmp"))
+        try folder.write("half", to: ".a.sqlite.v0.tmp")
         try store.transaction { _ = try $0.beginMigration(to: 1) }
         #expect(try folder.names().filter { $0.contains(".v0") } == ["a.sqlite.v0"])
+        #expect(try folder.mode(of: "a.sqlite.v0") == 0o600)
         let kept = try DefaultsStore.open(path: folder.file("a.sqlite.v0"), options: options { $0.engine = .sqlite })
         #expect(try kept.snapshot() == list(["a": 1]))
     }

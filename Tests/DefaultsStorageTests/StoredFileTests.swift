@@ -90,6 +90,24 @@ import Testing
         #expect(try folder.names() == ["a.plist"])
     }
 
+    @Test("a file that stays half-written for as long as the handle waits is being written, and not damaged")
+    func staysHalfWritten() throws {
+        let half = try String(decoding: list(["a": 1]).serialized(as: .xml).prefix(60), as: UTF8.self)
+        var start = ContinuousClock.now
+        var error: DefaultsError?
+        repeat {
+            start = .now
+            try folder.write(half, to: "a.plist")
+            error = #expect(throws: DefaultsError.self) {
+                try DefaultsStore.open(path: file, options: options { $0.timeout = .milliseconds(20) })
+            }
+            // It may be so for a second, which a busy machine may take.
+        } while ContinuousClock.now - start > .milliseconds(900)
+        #expect(error?.code == .timedOut)
+        #expect(error?.message.hasPrefix("Another program is writing the file: ") == true)
+        #expect(try folder.text(of: "a.plist") == half)
+    }
+
     @Test("follows a symbolic link once, and refuses a second")
     func links() throws {
         let other = try TemporaryFolder()
@@ -191,6 +209,21 @@ import Testing
         var status = stat()
         #expect(stat(file, &status) == 0 && status.st_uid == 65534 && status.st_gid == (group == 65533 ? 65533 : 65531))
         #expect(try folder.mode(of: "a.plist") == expected)
+    }
+
+    @Test("a migration that cannot keep the old file is not begun")
+    func unkept() throws {
+        let store = try DefaultsStore.open(path: file, options: options { $0.durability = .immediate })
+        try store.set(list(1), at: ["a"])
+        chmod(folder.path, 0o555)
+        try onAnotherThread {
+            let transaction = try store.beginTransaction()
+            becomeAnotherUser()
+            let error = #expect(throws: DefaultsError.self) { try transaction.beginMigration(to: 1) }
+            #expect(error?.code == .accessDenied)
+            transaction.rollback()
+        }
+        #expect(try store.snapshot() == list(["a": 1]))
     }
 
     @Test("a hard link keeps the old file: a write puts another in its place")
