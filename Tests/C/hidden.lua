@@ -5,6 +5,7 @@
 -- what the errors of the script's own handle must name.
 
 local kv, needles, is_own, spoil = kv, needles, is_own, spoil
+local whole = whole
 local hidden = { told = {}, problems = {} }
 
 local function holds_path(text)
@@ -212,9 +213,17 @@ end
 
 --- Of a store whose file cannot be used.
 function hidden.broken(store, code)
+  local text
   local _ <close> = store:watch("a", print)
+  local _ <close> = whole and store:events(function(_, told) text = told end)
+    or nil
   spoil()
-  if code == "io" then provoke(code .. " pump", code, true, kv.pump) end
+  if code == "io" then
+    kv.pump()
+    if whole and is_own ~= (text and hidden.look("an event", text)) then
+      note("an event tells " .. tostring(text))
+    end
+  end
   provoke(code .. " transaction", code, true, store.transaction, store,
     function(tx) tx:set("a", 1) end)
   provoke(code .. " update", code, true, store.update, store, "a",
