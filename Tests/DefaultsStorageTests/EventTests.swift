@@ -21,6 +21,23 @@ import Testing
         return seen.value
     }
 
+    @Test("what happened before the first watch is told to that alone")
+    func early() throws {
+        try folder.write("damaged", to: "a.plist")
+        try folder.write("{}", to: "a.plist.bak")
+        let first = try DefaultsStore.open(path: file, options: options { $0.onCorruption = .recover })
+        let second = try DefaultsStore.open(path: file)
+        guard case .recovered? = try nextEvents(of: first).first else {
+            Issue.record("not told")
+            return
+        }
+        let seen = Box<[DefaultsEvent]>([])
+        let watch = try second.watchEvents { event in seen.change { $0.append(event) } }
+        #expect(try second.pump() == 0)
+        #expect(seen.value.isEmpty)
+        watch.cancel()
+    }
+
     @Test("a lock that was waited for")
     func lockWaited() throws {
         let store = try DefaultsStore.open(path: file, options: options { $0.durability = .immediate })

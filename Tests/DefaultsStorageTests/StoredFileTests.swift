@@ -31,6 +31,16 @@ import Testing
         #expect(try folder.mode(of: "a.plist") == 0o640)
     }
 
+    @Test("says where its file is without links and steps back, wherever the program goes")
+    func path() throws {
+        try FileManager.default.createDirectory(atPath: folder.file("inner"), withIntermediateDirectories: false)
+        try FileManager.default.createSymbolicLink(atPath: folder.file("link"), withDestinationPath: "inner")
+        let inner = try DefaultsStore.open(path: folder.file("link/a.plist"))
+        #expect(inner.file == folder.file("inner/a.plist"))
+        let outer = try DefaultsStore.open(path: folder.file("inner/../a.plist"))
+        #expect(outer.file == file)
+    }
+
     @Test("keeps the file that a write replaces as a backup, and another an hour later")
     func backup() throws {
         let store = try DefaultsStore.open(path: file, options: options { $0.durability = .immediate })
