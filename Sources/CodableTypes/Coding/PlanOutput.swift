@@ -21,7 +21,7 @@ struct PlanOutput: ~Copyable {
     private var holdsForeignContainers = false
 
     /// How many bytes of keys and defaults the values have beyond those of the source that are not in `bytes` each time:
-    /// whoever writes a file of the document, or makes Lua's strings of it, has them as often as they stand in it.
+    /// a file of the document, and its Lua strings, have them as often as they stand in it.
     var sharedBytes = 0
 
     private let nodeLimit: Int

@@ -60,8 +60,8 @@ public struct PropertyListPath: Sendable, Hashable {
     }
 }
 
-/// A text as messages quote it: of a long one the first and the last `count` characters. Whoever gives the text may
-/// have made it as long as memory is.
+/// A text as messages quote it: of a long one the first and the last `count` characters. A script may have made it
+/// as long as memory is.
 package func shown(_ text: String, _ count: Int = 40) -> String {
     let scalars = text.unicodeScalars
     guard text.utf8.count > 2 * count,
