@@ -98,12 +98,11 @@ static int date_tostring(lua_State *L) {
   double seconds = check_date(L, 1) + EPOCH;
   char text[64], fraction[32] = "";
   struct tm parts;
-  double whole =
-      seconds < 0 ? -(double)(int64_t)-seconds : (double)(int64_t)seconds;
   if (!(seconds > -62135596800.0 && seconds < 253402300800.0)) {
     lua_pushfstring(L, "date (%f seconds since 1970)", seconds);
     return 1;
   }
+  double whole = (double)(int64_t)seconds;
   if (whole > seconds) whole -= 1;
   time_t time = (time_t)whole;
   if (!gmtime_r(&time, &parts)) return luaL_error(L, "no such date");
