@@ -77,24 +77,43 @@ private func quoted(_ text: String) -> String {
 }
 
 extension PropertyList {
-    /// The value as a literal of the type language. Recursion is bounded by the depth of documents.
+    /// The value as a literal of the type language.
     var literal: String {
+        var text = ""
+        write(to: &text)
+        return text
+    }
+
+    /// Into one text, so that deep values take no more time than flat ones. Recursion is bounded by the depth of
+    /// documents.
+    private func write(to text: inout String) {
         switch kind {
-        case .null: return "nil"
-        case .boolean: return boolean == true ? "true" : "false"
-        case .integer: return integer.map(String.init) ?? ""
-        case .unsigned: return unsigned.map { "\($0)" } ?? ""
-        case .real: return real?.description ?? ""
-        case .date: return "date(\(date?.description ?? ""))"
-        case .uid: return "uid(\(uid.map { "\($0)" } ?? ""))"
-        case .string: return quoted(string ?? "")
+        case .null: text += "nil"
+        case .boolean: text += boolean == true ? "true" : "false"
+        case .integer: text += integer.map(String.init) ?? ""
+        case .unsigned: text += unsigned.map { "\($0)" } ?? ""
+        case .real: text += real?.description ?? ""
+        case .date: text += "date(\(date?.description ?? ""))"
+        case .uid: text += "uid(\(uid.map { "\($0)" } ?? ""))"
+        case .string: text += quoted(string ?? "")
         case .data:
             let digits = (data ?? []).map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }
-            return "data(\"\(digits.joined())\")"
-        case .array: return "[\(elements.map(\.literal).joined(separator: ", "))]"
+            text += "data(\"\(digits.joined())\")"
+        case .array:
+            text += "["
+            for (number, element) in elements.enumerated() {
+                if number > 0 { text += ", " }
+                element.write(to: &text)
+            }
+            text += "]"
         case .dictionary:
-            if count == 0 { return "[:]" }
-            return "[\(entries.map { "\(quoted($0.key)): \($0.value.literal)" }.joined(separator: ", "))]"
+            text += count == 0 ? "[:" : "["
+            for (number, entry) in entries.enumerated() {
+                if number > 0 { text += ", " }
+                text += quoted(entry.key) + ": "
+                entry.value.write(to: &text)
+            }
+            text += "]"
         }
     }
 }
