@@ -38,6 +38,14 @@ import Testing
         watch.cancel()
     }
 
+    private func expectLockWaited(by store: DefaultsStore) throws {
+        guard case .lockWaited(let nanoseconds)? = try nextEvents(of: store).first else {
+            Issue.record("not told")
+            return
+        }
+        #expect(nanoseconds > 1_000_000)
+    }
+
     @Test("a lock that was waited for")
     func lockWaited() throws {
         let store = try DefaultsStore.open(path: file, options: options { $0.durability = .immediate })
@@ -48,11 +56,7 @@ import Testing
         }
         holder.start()
         try store.set(list(1), at: ["a"])
-        guard case .lockWaited(let nanoseconds)? = try nextEvents(of: store).first else {
-            Issue.record("not told")
-            return
-        }
-        #expect(nanoseconds > 1_000_000)
+        try expectLockWaited(by: store)
     }
 
     @Test("a database's lock that was waited for")
@@ -67,11 +71,7 @@ import Testing
         }
         holder.start()
         try store.set(list(1), at: ["a"])
-        guard case .lockWaited(let nanoseconds)? = try nextEvents(of: store).first else {
-            Issue.record("not told")
-            return
-        }
-        #expect(nanoseconds > 1_000_000)
+        try expectLockWaited(by: store)
     }
 
     @Test("what one handle was told is not told to the next that watches")
