@@ -218,19 +218,23 @@ static int damaged(lua_State *L) {
   return 1;
 }
 
-/* The check of the pushed store: asks the script, which does what it likes. */
+static int call_check(lua_State *L) {
+  if (lua_getglobal(L, "check") != LUA_TFUNCTION) return 0;
+  lua_pushnil(L);
+  lua_setglobal(L, "check");
+  lua_call(L, 0, 0);
+  return 0;
+}
+
+/* The check of the pushed store: asks the script, which does what it likes. The
+ * name of a global may take memory, too: all of it is protected. */
 static int ask_script(void *context, const kv_step *path, size_t steps,
                       const kv_tree *value) {
   (void)context, (void)path, (void)steps, (void)value;
   lua_State *L = main_state;
   if (!L || !lua_checkstack(L, 8)) return 0;
-  if (lua_getglobal(L, "check") == LUA_TFUNCTION) {
-    lua_pushnil(L);
-    lua_setglobal(L, "check");
-    lua_pushvalue(L, -1);
-    if (lua_pcall(L, 0, 0, 0) != LUA_OK) lua_pop(L, 1);
-  }
-  lua_pop(L, 1);
+  lua_pushcfunction(L, call_check);
+  if (lua_pcall(L, 0, 0, 0) != LUA_OK) lua_pop(L, 1);
   return 0;
 }
 

@@ -1,4 +1,7 @@
-"""What a set, a durable set of SQLite and a watch of everything ask memory for does not grow with the store."""
+"""What a set, a durable set of SQLite and a watch of everything ask memory for does not grow with the store.
+
+What writing a file asks for grows with the file alone, also where making a block smaller asks for all of it again.
+"""
 from rows.proofs import ENGINES, Broken
 
 
@@ -13,11 +16,20 @@ def prove(proofs, folder):
             most[what] = max(most.get(what, 0), amount)
             if amount > small[what] + 8192:
                 raise Broken(f"{engine}, {what}: {small[what]} bytes at 10 keys, {amount} at 100,000")
+    for line in lines(proofs, library, "serializations", f"{folder}/none", 1_000_000):
+        name, size, amount = line.rsplit(" ", 2)
+        if int(amount) > 20 * int(size):
+            raise Broken(f"{name}: {amount} bytes asked for to write {size}")
     return "bytes asked for at 100,000 keys: " + ", ".join(f"{what} {amount}" for what, amount in most.items())
 
 
-def allocations(proofs, path, keys, library):
-    result = proofs.run("allocations", path, keys, LD_PRELOAD=library)
+def lines(proofs, library, *arguments):
+    result = proofs.run(*arguments, LD_PRELOAD=library)
     if result.returncode:
         raise Broken(result.stdout + result.stderr)
-    return {what: int(amount) for what, amount in (line.rsplit(" ", 1) for line in result.stdout.splitlines())}
+    return result.stdout.splitlines()
+
+
+def allocations(proofs, path, keys, library):
+    found = lines(proofs, library, "allocations", path, keys)
+    return {what: int(amount) for what, amount in (line.rsplit(" ", 1) for line in found)}

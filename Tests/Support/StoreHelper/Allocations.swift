@@ -6,11 +6,7 @@ internal import PropertyLists
 /// everything, and (for SQLite, where that does not write the whole file) a durable set ask memory for, in a store of
 /// `keys` keys. Needs the library that counts them.
 func allocations(_ file: String, keys: Int) throws {
-    guard let symbol = dlsym(nil, "allocated_bytes") else {
-        say("error nothing counts")
-        exit(1)
-    }
-    let counted = unsafeBitCast(symbol, to: (@convention(c) () -> Int).self)
+    let counted = counter()
     func count(_ what: String, _ body: () throws -> Void) rethrows {
         let before = counted()
         try body()
@@ -40,4 +36,24 @@ func allocations(_ file: String, keys: Int) throws {
     }
     watch.cancel()
     try store.close()
+}
+
+/// Says of each format that is written how large a file of `count` strings is, and how many bytes it asks memory for.
+func serializations(count: Int) throws {
+    let counted = counter()
+    let value = try PropertyList(any: (0..<count).map { "string number \($0)" })
+    for format in [PropertyListFormat.xml, .json, .binary] {
+        let before = counted()
+        let size = try value.serialized(as: format).count
+        say("\(format) \(size) \(counted() - before)")
+    }
+}
+
+/// What gives the bytes that were asked for so far.
+private func counter() -> @convention(c) () -> Int {
+    guard let symbol = dlsym(nil, "allocated_bytes") else {
+        say("error nothing counts")
+        exit(1)
+    }
+    return unsafeBitCast(symbol, to: (@convention(c) () -> Int).self)
 }

@@ -403,6 +403,7 @@ do {
     case "drive": try drive(file, argument(3) == "immediate" ? .immediate : .manual)
     case "crowd": try Crowd(file, arguments[3], peers: Array(arguments[4...])).run()
     case "allocations": try allocations(file, keys: Int(argument(3)) ?? 0)
+    case "serializations": try serializations(count: Int(argument(3)) ?? 0)
     default: say("usage: StoreHelper count|save|attempt|hold|leave|watch FILE …")
     }
 } catch {
