@@ -11,7 +11,7 @@ struct PathOperation: Sendable {
 /// A value that was changed by paths.
 struct EditedValue {
     /// What the changes made of the value that was there.
-    var part: Part?
+    var overlay: Overlay?
     /// The changes, in their order; empty when `isReplacement`.
     var operations: [PathOperation] = []
     /// The length of `operations` at which superseded ones are looked for next.
@@ -30,7 +30,7 @@ enum DeltaEntry {
 
 /// Changes that lie over a document: a map from top-level keys to what was done to them.
 ///
-/// `@unchecked Sendable`: changed only under the lock of its domain and, once frozen, no more.
+/// `@unchecked Sendable`: changed only under the lock of its domain and, once it is being committed, no more.
 final class Delta: @unchecked Sendable {
     fileprivate(set) var entries = KeyTable<DeltaEntry>()
 
@@ -50,7 +50,7 @@ final class Delta: @unchecked Sendable {
         entries.set(entry, for: key)
     }
 
-    /// The whole value of entry `index`; nil when the key was removed. Only for a delta that is not frozen.
+    /// The whole value of entry `index`; nil when the key was removed. Only for a delta that is not being committed.
     func collapsedValue(
         at index: Int, _ steps: ArraySlice<PropertyListPath.Step>
     ) throws(PropertyListError) -> PropertyList? {
@@ -58,7 +58,7 @@ final class Delta: @unchecked Sendable {
         case .set(let list): return list.value(atSteps: steps)
         case .removed: return nil
         case .edited(var edited):
-            let value = try edited.part?.collapsedValue(at: steps)
+            let value = try edited.overlay?.collapsedValue(at: steps)
             entries[index] = .edited(edited)
             return value
         }
@@ -70,16 +70,16 @@ extension DeltaEntry {
         switch self {
         case .set: false
         case .removed: true
-        case .edited(let edited): edited.part == nil
+        case .edited(let edited): edited.overlay == nil
         }
     }
 
     /// The value as it is with the changes; nil when it was removed.
-    var part: Part? {
+    var overlay: Overlay? {
         switch self {
         case .set(let list): .whole(list)
         case .removed: nil
-        case .edited(let edited): edited.part
+        case .edited(let edited): edited.overlay
         }
     }
 
@@ -87,7 +87,7 @@ extension DeltaEntry {
         switch self {
         case .set(let list): list.value(atSteps: steps)
         case .removed: nil
-        case .edited(let edited): try edited.part?.value(at: steps)
+        case .edited(let edited): try edited.overlay?.value(at: steps)
         }
     }
 }
@@ -101,10 +101,10 @@ extension Delta {
         over below: @autoclosure () throws(PropertyListError) -> PropertyList?
     ) throws(PropertyListError) {
         var edited = try edit(key, over: below)
-        if edited.part == nil {
-            edited.part = .whole(try value.wrapped(in: path, from: 0))
+        if edited.overlay == nil {
+            edited.overlay = .whole(try value.stored(in: path, from: 0))
         } else {
-            try edited.part?.set(value, at: path)
+            try edited.overlay?.set(value, at: path)
         }
         record(PathOperation(path: path, value: value), in: &edited, key)
     }
@@ -115,7 +115,7 @@ extension Delta {
         over below: @autoclosure () throws(PropertyListError) -> PropertyList?
     ) throws(PropertyListError) -> Bool {
         var edited = try edit(key, over: below)
-        guard try edited.part?.remove(at: path) ?? false else { return false }
+        guard try edited.overlay?.remove(at: path) ?? false else { return false }
         record(PathOperation(path: path, value: nil), in: &edited, key)
         return true
     }
@@ -124,10 +124,10 @@ extension Delta {
         _ key: UnsafeBufferPointer<UInt8>, over below: () throws(PropertyListError) -> PropertyList?
     ) throws(PropertyListError) -> EditedValue {
         switch entries[key] {
-        case .set(let list): return EditedValue(part: .whole(list), isReplacement: true)
-        case .removed: return EditedValue(part: nil, isReplacement: true)
+        case .set(let list): return EditedValue(overlay: .whole(list), isReplacement: true)
+        case .removed: return EditedValue(overlay: nil, isReplacement: true)
         case .edited(let edited): return edited
-        case nil: return EditedValue(part: try below().map { .whole($0) })
+        case nil: return EditedValue(overlay: try below().map { .whole($0) })
         }
     }
 
@@ -175,7 +175,7 @@ extension EditedValue {
     mutating func replay(over base: PropertyList?) -> [(PathOperation, PropertyListError)] {
         guard !isReplacement else { return [] }
         var conflicts: [(PathOperation, PropertyListError)] = []
-        part = base.map { .whole($0) }
+        overlay = base.map { .whole($0) }
         for operation in operations {
             do throws(PropertyListError) {
                 try apply(operation)
@@ -188,13 +188,13 @@ extension EditedValue {
 
     private mutating func apply(_ operation: PathOperation) throws(PropertyListError) {
         guard let value = operation.value else {
-            _ = try part?.remove(at: operation.path)
+            _ = try overlay?.remove(at: operation.path)
             return
         }
-        if part == nil {
-            part = .whole(try value.wrapped(in: operation.path, from: 0))
+        if overlay == nil {
+            overlay = .whole(try value.stored(in: operation.path, from: 0))
         } else {
-            try part?.set(value, at: operation.path)
+            try overlay?.set(value, at: operation.path)
         }
     }
 }
@@ -234,9 +234,9 @@ extension Delta {
     }
 
     /// Lays the whole values of `upper` over this delta's.
-    func settle(_ upper: Delta) throws(PropertyListError) {
+    func absorb(above upper: Delta) throws(PropertyListError) {
         for index in 0..<upper.entries.count {
-            let value = try upper.entries[index].part?.materialised()
+            let value = try upper.entries[index].overlay?.materialised()
             upper.entries.withKey(at: index) { key in
                 entries.set(value.map { .set($0) } ?? .removed, for: key)
             }
@@ -261,10 +261,10 @@ extension Delta {
     /// `base` with these changes.
     func applied(to base: PropertyList) throws(PropertyListError) -> PropertyList {
         guard !isEmpty else { return base }
-        var changes = KeyTable<Part?>()
+        var changes = KeyTable<Overlay?>()
         for index in 0..<entries.count {
-            let part = entries[index].part
-            entries.withKey(at: index) { changes.set(part, for: $0) }
+            let overlay = entries[index].overlay
+            entries.withKey(at: index) { changes.set(overlay, for: $0) }
         }
         var builder = PropertyListBuilder(limits: .store)
         try builder.append(base, changedBy: changes)

@@ -6,7 +6,7 @@ extension Domain {
     /// Writes what was set so far. Returns when it is on disk.
     func flush(until deadline: Deadline) throws(DefaultsError) {
         // Inside a transaction, its commit is what writes.
-        if lock.withLock({ (delta.isEmpty && frozen == nil) || isInTransaction }) { return }
+        if lock.withLock({ (delta.isEmpty && committing == nil) || isInTransaction }) { return }
         try begin(until: deadline)
         do throws(DefaultsError) {
             try commit(nil)
@@ -19,9 +19,9 @@ extension Domain {
 
     /// Looks whether others changed what is stored, and takes it up.
     func refresh(until deadline: Deadline) throws(DefaultsError) {
-        guard !gate.isHeldByThisThread else { return }
-        try takeGate(until: deadline)
-        defer { gate.release() }
+        guard !writerLock.isHeldByThisThread else { return }
+        try takeWriterLock(until: deadline)
+        defer { writerLock.release() }
         try takeUp(try refreshEngine(until: deadline))
     }
 
@@ -37,8 +37,8 @@ extension Domain {
         // since are made again over what is stored, or they would write it, and the parent a second time.
         if hasForked {
             try lock.withLock { () throws(DefaultsError) in
-                if let settled { inbox.noteChanges(of: settled) }
-                settled = nil
+                if let committed { inbox.noteChanges(of: committed) }
+                committed = nil
                 countStored()
                 try rebaseDelta()
             }
@@ -47,18 +47,18 @@ extension Domain {
         return state
     }
 
-    private func takeGate(until deadline: Deadline) throws(DefaultsError) {
-        if gate.isHeldByThisThread {
+    private func takeWriterLock(until deadline: Deadline) throws(DefaultsError) {
+        if writerLock.isHeldByThisThread {
             throw DefaultsError(.misuse, "Not possible in the middle of a transaction", file: file)
         }
-        guard gate.acquire(until: deadline) else {
+        guard writerLock.acquire(until: deadline) else {
             throw DefaultsError(.timedOut, "Another thread kept the store locked", file: file)
         }
     }
 
-    /// Takes gate and lock, loads what others wrote, and sets aside what is to be written.
+    /// Takes the writer lock and the file lock, loads what others wrote, and sets aside what is to be written.
     func begin(until deadline: Deadline) throws(DefaultsError) {
-        try takeGate(until: deadline)
+        try takeWriterLock(until: deadline)
         do throws(DefaultsError) {
             try lockEngine(until: deadline)
             do throws(DefaultsError) {
@@ -69,12 +69,12 @@ extension Domain {
                 throw error
             }
         } catch {
-            gate.release()
+            writerLock.release()
             throw error
         }
         lock.withLock {
-            frozen = delta
-            frozenGrowth = growth
+            committing = delta
+            committingGrowth = growth
             delta = Delta()
             growth = FileSize()
             countsExactly = false
@@ -92,9 +92,9 @@ extension Domain {
 
     /// Writes what was set aside, and the changes of a transaction over it. On failure all of it is as before.
     func commit(_ transaction: Delta?) throws(DefaultsError) {
-        guard let frozen = lock.withLock({ self.frozen }) else { return }
+        guard let committing = lock.withLock({ self.committing }) else { return }
         let changes = Delta()
-        changes.absorb(below: frozen)
+        changes.absorb(below: committing)
         if let transaction {
             // Its entries win, and bring along what lay below them.
             let upper = Delta()
@@ -111,15 +111,15 @@ extension Domain {
         let outcome = try write(changes)
         try lock.withLock { () throws(DefaultsError) in
             stored += growth(of: changes)
-            frozen = nil
-            frozenGrowth = FileSize()
+            committing = nil
+            committingGrowth = FileSize()
             rules.format = engine.format
             switch outcome {
             case .document(let document):
                 base = document
-                settled = nil
-            case .settled:
-                try translating { () throws(PropertyListError) in try settle(changes) }
+                committed = nil
+            case .committed:
+                try translating { () throws(PropertyListError) in try addCommitted(changes) }
             }
             // What was set meanwhile lies over the transaction's changes now.
             if hasTransaction {
@@ -146,13 +146,13 @@ extension Domain {
 
     /// Lays changes that are stored over the document; folds them into it when they have become many, so that the
     /// cost of a change does not grow with the store.
-    private func settle(_ changes: Delta) throws(PropertyListError) {
-        let sum = settled ?? Delta()
-        try sum.settle(changes)
-        settled = sum
+    private func addCommitted(_ changes: Delta) throws(PropertyListError) {
+        let sum = committed ?? Delta()
+        try sum.absorb(above: changes)
+        committed = sum
         if sum.entries.count > max(64, base.count / 2) {
             base = try sum.applied(to: base)
-            settled = nil
+            committed = nil
         }
     }
 
@@ -165,16 +165,16 @@ extension Domain {
     /// Gives back what `begin` took; changes that were not written are to be written again.
     func end(_ ending: Ending = .regular) {
         let isLeft = lock.withLock {
-            if let frozen {
-                delta.absorb(below: frozen)
-                self.frozen = nil
-                growth += frozenGrowth
-                frozenGrowth = FileSize()
+            if let committing {
+                delta.absorb(below: committing)
+                self.committing = nil
+                growth += committingGrowth
+                committingGrowth = FileSize()
             }
             return !delta.isEmpty && !isScheduled && handles.durability == .coalesced
         }
         engine.unlock()
-        gate.release()
+        writerLock.release()
         if isLeft { scheduleAgain(ending) }
     }
 
@@ -187,7 +187,8 @@ extension Domain {
         if ending == .failed { Flusher.shared.scheduleRetry(self) } else { Flusher.shared.schedule(self) }
     }
 
-    /// Takes up what the engine found, with the gate held, and makes the changes that wait for their flush again.
+    /// Takes up what the engine found, and makes the changes that wait for their flush again. The caller holds the
+    /// writer lock.
     func takeUp(_ state: EngineState) throws(DefaultsError) {
         let differences = differences(state)
         try lock.withLock { () throws(DefaultsError) in
@@ -198,7 +199,7 @@ extension Domain {
             case .replaced(let list):
                 noteDifferences(differences)
                 base = list
-                settled = nil
+                committed = nil
                 countStored()
             case .changed(let changes):
                 let delta = Delta()
@@ -210,7 +211,7 @@ extension Domain {
                 }
                 inbox.noteChanges(of: delta)
                 stored += growth(of: delta)
-                try translating { () throws(PropertyListError) in try settle(delta) }
+                try translating { () throws(PropertyListError) in try addCommitted(delta) }
             }
             generation &+= 1
             try rebaseDelta()
@@ -219,7 +220,7 @@ extension Domain {
 
     /// By which keys a document that was loaded anew differs, for the watches; nil when there are none.
     ///
-    /// Walks both documents, which the lock is not held for: the base changes only with the gate held.
+    /// Walks both documents, which the lock is not held for: the base changes only with the writer lock held.
     private func differences(_ state: EngineState) -> ChangedKeys? {
         guard case .replaced(let list) = state,
             let base = lock.withLock({ inbox.isWatched ? self.base : nil })
@@ -243,12 +244,12 @@ extension Domain {
     }
 
     /// Makes all that is not written again over a base that changed in the middle of a commit. What `changes` shares
-    /// with `frozen` is told of once.
+    /// with `committing` is told of once.
     private func rebaseAll(_ changes: Delta) throws(DefaultsError) {
         let base = base
         try rebase(changes, tell) { key throws(PropertyListError) in base[utf8: key] }
-        if let frozen {
-            try rebase(frozen, tellNobody) { key throws(PropertyListError) in base[utf8: key] }
+        if let committing {
+            try rebase(committing, tellNobody) { key throws(PropertyListError) in base[utf8: key] }
         }
         try rebaseDelta()
     }

@@ -11,10 +11,10 @@ extension Domain {
         // It may be in order again.
         try? refresh(until: .after(.seconds(2)))
         guard let folder = engine.watchedFolder, let cause = lock.withLock({ unreadable }),
-            gate.acquire(until: .after(.seconds(2)))
+            writerLock.acquire(until: .after(.seconds(2)))
         else { return }
-        defer { gate.release() }
-        let hasChanges = lock.withLock { !delta.isEmpty || frozen?.isEmpty == false }
+        defer { writerLock.release() }
+        let hasChanges = lock.withLock { !delta.isEmpty || committing?.isEmpty == false }
         guard !engine.isReadOnly, hasChanges || !engine.isBackedUp else { return }
         do throws(DefaultsError) {
             complain("\(cause); what is not in it is kept in \(try writeUnsaved(folder))")

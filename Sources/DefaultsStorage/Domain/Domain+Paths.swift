@@ -15,8 +15,8 @@ extension Domain {
         let growth = { (target: Delta) throws(PropertyListError) in
             try self.growth(setting: own, at: path, of: key, in: target)
         }
-        let place = PropertyListPath([.key(String(decoding: key, as: UTF8.self))] + path.steps)
-        return try change(key, place, over: lower, changed, growth, generation, handle) {
+        let location = PropertyListPath([.key(String(decoding: key, as: UTF8.self))] + path.steps)
+        return try change(key, location, over: lower, changed, growth, generation, handle) {
             (target) throws(PropertyListError) in
             try target.set(own, at: path, of: key, over: try below(key))
             return true
@@ -32,8 +32,8 @@ extension Domain {
         let growth = { (target: Delta) throws(PropertyListError) in
             try self.growth(removing: path, of: key, in: target)
         }
-        let place = PropertyListPath([.key(String(decoding: key, as: UTF8.self))] + path.steps)
-        return try change(key, place, over: lower, changed, growth, generation, handle) {
+        let location = PropertyListPath([.key(String(decoding: key, as: UTF8.self))] + path.steps)
+        return try change(key, location, over: lower, changed, growth, generation, handle) {
             (target) throws(PropertyListError) in
             try target.remove(at: path, of: key, over: try below(key))
         }
@@ -45,7 +45,7 @@ extension Domain {
     ///   - growth: what the change adds to the size.
     ///   - body: makes the change in a delta; false where it makes nothing.
     private func change(
-        _ key: UnsafeBufferPointer<UInt8>, _ place: PropertyListPath, over lower: PropertyList?,
+        _ key: UnsafeBufferPointer<UInt8>, _ location: PropertyListPath, over lower: PropertyList?,
         _ changed: (PropertyList) throws(PropertyListError) -> PropertyList?,
         _ growth: (Delta) throws(PropertyListError) -> FileSize, _ generation: UInt64?,
         _ handle: HandleState, _ body: (Delta) throws(PropertyListError) -> Bool
@@ -53,14 +53,14 @@ extension Domain {
         // A change by path depends on what others wrote: with immediate durability it is made on what is there now.
         if lock.withLock({ handles.durability == .immediate && !isInTransaction }) {
             return try transaction(until: handle.deadline) { () throws(DefaultsError) in
-                try changeInMemory(key, place, over: lower, changed, growth, generation, handle, body)
+                try changeInMemory(key, location, over: lower, changed, growth, generation, handle, body)
             }
         }
-        return try changeInMemory(key, place, over: lower, changed, growth, generation, handle, body)
+        return try changeInMemory(key, location, over: lower, changed, growth, generation, handle, body)
     }
 
     private func changeInMemory(
-        _ key: UnsafeBufferPointer<UInt8>, _ place: PropertyListPath, over lower: PropertyList?,
+        _ key: UnsafeBufferPointer<UInt8>, _ location: PropertyListPath, over lower: PropertyList?,
         _ changed: (PropertyList) throws(PropertyListError) -> PropertyList?,
         _ growth: (Delta) throws(PropertyListError) -> FileSize, _ wanted: UInt64?,
         _ handle: HandleState, _ body: (Delta) throws(PropertyListError) -> Bool
@@ -71,7 +71,7 @@ extension Domain {
             isLate = wanted.map { $0 != generation } ?? false
             if isLate { return nil }
             let target = self.target
-            let prefix = PropertyListPath(Array(place.steps.prefix(1)))
+            let prefix = PropertyListPath(Array(location.steps.prefix(1)))
             let isCopied = lower != nil && !holds(key)
             var copy: PropertyList?
             let change = try DefaultsError.translating(below: prefix) { () throws(PropertyListError) -> FileSize in
@@ -80,7 +80,7 @@ extension Domain {
                 return copy.map { size(of: $0, key) } ?? FileSize()
             }
             if isCopied, copy == nil { return nil }
-            try count(change, in: target, handle, at: place)
+            try count(change, in: target, handle, at: location)
             do throws(DefaultsError) {
                 let isMade = try DefaultsError.translating(below: prefix) { () throws(PropertyListError) in
                     guard let copy else { return try body(target) }

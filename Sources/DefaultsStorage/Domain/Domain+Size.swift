@@ -25,10 +25,10 @@ struct StoreLimits: Sendable, Hashable {
 
 /// The size of what is stored and of the changes over it, which is counted with each change. All with the lock held.
 ///
-/// `stored` is the size of base and settled changes, `frozenGrowth` and `growth` what the frozen and the other changes
-/// add to what lies below each, at most; a transaction counts its own. A look at what a change replaces takes time in a
-/// large store: as long as the sum is within the limits without it, it is left out, and before anything is refused the
-/// changes are counted exactly, once for each delta.
+/// `stored` is the size of base and committed changes, `committingGrowth` and `growth` what the committing and the other
+/// changes add to what lies below each, at most; a transaction counts its own. A look at what a change replaces takes
+/// time in a large store: as long as the sum is within the limits without it, it is left out, and before anything is
+/// refused the changes are counted exactly, once for each delta.
 extension Domain {
     /// How values are laid out in the file.
     @inline(__always) var sizeFormat: PropertyListFormat { rowFormat ?? rules.format }
@@ -36,7 +36,7 @@ extension Domain {
     /// The size of everything, as it may be after a commit of what is open.
     @inline(__always)
     var size: FileSize {
-        var sum = stored + frozenGrowth + growth
+        var sum = stored + committingGrowth + growth
         if let open {
             sum +=
                 isInTransaction
@@ -60,12 +60,12 @@ extension Domain {
     }
 
     private func sizeBelow(_ key: UnsafeBufferPointer<UInt8>) -> FileSize {
-        if let frozen, let index = frozen.find(key) { return size(of: frozen, at: index, key) }
+        if let committing, let index = committing.find(key) { return size(of: committing, at: index, key) }
         return sizeStored(key)
     }
 
     private func sizeStored(_ key: UnsafeBufferPointer<UInt8>) -> FileSize {
-        if let settled, let index = settled.find(key) { return size(of: settled, at: index, key) }
+        if let committed, let index = committed.find(key) { return size(of: committed, at: index, key) }
         return base[utf8: key].map { size(of: $0, key) } ?? FileSize()
     }
 
@@ -74,7 +74,7 @@ extension Domain {
         case .set(let value): size(of: value, key)
         case .removed: FileSize()
         // What cannot be put together is counted when it can.
-        case .edited(let edited): (try? edited.part?.materialised()).map { size(of: $0, key) } ?? FileSize()
+        case .edited(let edited): (try? edited.overlay?.materialised()).map { size(of: $0, key) } ?? FileSize()
         }
     }
 
@@ -145,17 +145,17 @@ extension Domain {
     private func find(
         _ path: PropertyListPath, of key: UnsafeBufferPointer<UInt8>, in target: Delta
     ) throws(PropertyListError) -> (value: PropertyList?, reached: Int) {
-        let part: Part?
+        let overlay: Overlay?
         if let index = target.find(key) {
-            part = target.entries[index].part
-        } else if let frozen, let index = frozen.find(key) {
-            part = frozen.entries[index].part
+            overlay = target.entries[index].overlay
+        } else if let committing, let index = committing.find(key) {
+            overlay = committing.entries[index].overlay
         } else {
-            part = try below(key).map { .whole($0) }
+            overlay = try below(key).map { .whole($0) }
         }
-        guard let part else { return (nil, -1) }
-        let reached = part.reach(of: path.steps[...])
-        return (reached == path.steps.count ? try part.value(at: path.steps[...]) : nil, reached)
+        guard let overlay else { return (nil, -1) }
+        let reached = overlay.reach(of: path.steps[...])
+        return (reached == path.steps.count ? try overlay.value(at: path.steps[...]) : nil, reached)
     }
 
     // MARK: - Counting anew
@@ -175,7 +175,7 @@ extension Domain {
 
     /// Counts the changes that are not written, when what lies below them is another.
     func countChanges() {
-        frozenGrowth = frozen.map { growth(of: $0) } ?? FileSize()
+        committingGrowth = committing.map { growth(of: $0) } ?? FileSize()
         growth = growth(of: delta) { sizeBelow($0) }
         if let open { open.growth = growth(of: open.delta) { sizeBelow($0) } }
     }

@@ -14,20 +14,20 @@ public enum DefaultsDurability: Int, Sendable, Hashable, CaseIterable {
 /// What the handles on one file share in a process: what is stored, the changes that lie over it, and the right to
 /// write them.
 ///
-/// A value is looked for in `delta` (what was set since the last flush), `frozen` (what is being written), `settled`
-/// (what is written, but not part of the document yet) and `base`. All four are guarded by `lock`, which is never held
-/// across a system call; engine and transaction by `gate`, taken before `lock`. A frozen or settled delta is not
-/// changed any more but under both. `@unchecked Sendable` rests on these rules.
+/// A value is looked for in `delta` (what was set since the last flush), `committing` (what is being written),
+/// `committed` (what is written, but not part of the document yet) and `base`. All four are guarded by `lock`, which is
+/// never held across a system call; engine and transaction by `writerLock`, taken before `lock`. A committing or
+/// committed delta is not changed any more but under both. `@unchecked Sendable` rests on these rules.
 final class Domain: @unchecked Sendable {
     let engine: any StorageEngine
     let file: String?
     let lock = Lock()
-    let gate = Gate()
+    let writerLock = WriterLock()
 
     // Guarded by `lock`.
     var delta = Delta()
-    var frozen: Delta?
-    var settled: Delta?
+    var committing: Delta?
+    var committed: Delta?
     var base = emptyDictionary
     var generation: UInt64 = 1
     var handles = HandleCounts()
@@ -35,7 +35,7 @@ final class Domain: @unchecked Sendable {
     var synchronization = DefaultsStore.Options.Synchronization.normal
     // See Domain+Size.
     var stored = FileSize()
-    var frozenGrowth = FileSize()
+    var committingGrowth = FileSize()
     var growth = FileSize()
     var countsExactly = false
     /// The format of a single value's row; nil where all of them are one file.
@@ -48,7 +48,7 @@ final class Domain: @unchecked Sendable {
     var inbox = EventInbox()
     var open: OpenTransaction?
 
-    // Guarded by `gate`.
+    // Guarded by `writerLock`.
     /// Whether the process was forked and has not looked at what is stored since.
     var hasForked = false
 
@@ -108,8 +108,8 @@ extension Domain {
     func below(
         _ key: UnsafeBufferPointer<UInt8>, _ steps: ArraySlice<PropertyListPath.Step> = []
     ) throws(PropertyListError) -> PropertyList? {
-        if let frozen, let index = frozen.find(key) { return try frozen.entries[index].value(at: steps) }
-        if let settled, let index = settled.find(key) { return try settled.entries[index].value(at: steps) }
+        if let committing, let index = committing.find(key) { return try committing.entries[index].value(at: steps) }
+        if let committed, let index = committed.find(key) { return try committed.entries[index].value(at: steps) }
         return base[utf8: key]?.value(atSteps: steps)
     }
 
@@ -120,7 +120,7 @@ extension Domain {
         let target = self.target
         return try translating { () throws(PropertyListError) in
             var result = base
-            for delta in [settled, frozen, target] { result = try delta?.applied(to: result) ?? result }
+            for delta in [committed, committing, target] { result = try delta?.applied(to: result) ?? result }
             return result
         }
     }
@@ -195,8 +195,8 @@ extension Domain {
     func holds(_ key: UnsafeBufferPointer<UInt8>) -> Bool {
         let target = self.target
         if let index = target.find(key) { return !target.entries[index].isRemoval }
-        if let frozen, let index = frozen.find(key) { return !frozen.entries[index].isRemoval }
-        if let settled, let index = settled.find(key) { return !settled.entries[index].isRemoval }
+        if let committing, let index = committing.find(key) { return !committing.entries[index].isRemoval }
+        if let committed, let index = committed.find(key) { return !committed.entries[index].isRemoval }
         return base[utf8: key] != nil
     }
 

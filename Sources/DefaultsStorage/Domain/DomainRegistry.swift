@@ -69,7 +69,7 @@ final class DomainRegistry: @unchecked Sendable {
     }
 
     /// The domains that are held while the process forks. Guarded by `lock`, which is held then.
-    private var held: [(domain: Domain, tookGate: Bool)] = []
+    private var held: [(domain: Domain, tookWriterLock: Bool)] = []
 
     /// Holds still: nothing is being written, no lock of ours is taken, while the process is copied.
     private func prepareFork() {
@@ -77,19 +77,20 @@ final class DomainRegistry: @unchecked Sendable {
         for domain in all {
             // A transaction of this very thread goes on in the parent; one of another thread is waited for, but not
             // for ever: its child gets a closed descriptor and must begin again.
-            let tookGate = !domain.gate.isHeldByThisThread && domain.gate.acquire(until: .after(.seconds(10)))
-            if tookGate { domain.engine.prepareFork() }
+            let tookWriterLock =
+                !domain.writerLock.isHeldByThisThread && domain.writerLock.acquire(until: .after(.seconds(10)))
+            if tookWriterLock { domain.engine.prepareFork() }
             domain.lock.lock()
-            held.append((domain, tookGate))
+            held.append((domain, tookWriterLock))
         }
         Flusher.shared.lock.lock()
     }
 
     private func resumeParent() {
         Flusher.shared.lock.unlock()
-        for (domain, tookGate) in held {
+        for (domain, tookWriterLock) in held {
             domain.lock.unlock()
-            if tookGate { domain.gate.release() }
+            if tookWriterLock { domain.writerLock.release() }
         }
         held = []
         lock.unlock()
@@ -99,7 +100,7 @@ final class DomainRegistry: @unchecked Sendable {
         Flusher.shared.resetAfterFork()
         for (domain, _) in held {
             domain.lock.resetAfterFork()
-            domain.gate.resetAfterFork()
+            domain.writerLock.resetAfterFork()
             domain.resumeInChild()
         }
         held = []
@@ -112,15 +113,15 @@ extension Domain {
     /// looks at the file again.
     fileprivate func resumeInChild() {
         engine.resetAfterFork()
-        let inherited = settled ?? Delta()
-        for delta in [frozen, delta] {
-            if let delta { try? inherited.settle(delta) }
+        let inherited = committed ?? Delta()
+        for delta in [committing, delta] {
+            if let delta { try? inherited.absorb(above: delta) }
         }
-        settled = inherited.isEmpty ? nil : inherited
-        stored += frozenGrowth + growth
-        frozenGrowth = FileSize()
+        committed = inherited.isEmpty ? nil : inherited
+        stored += committingGrowth + growth
+        committingGrowth = FileSize()
         growth = FileSize()
-        frozen = nil
+        committing = nil
         delta = Delta()
         // An open transaction ends here: its lock is the parent's.
         open = nil

@@ -21,7 +21,7 @@ final class MemoryEngine: StorageEngine {
     func refresh(over base: PropertyList, until deadline: Deadline) -> EngineState { .unchanged }
     func lock(until deadline: Deadline) -> Bool { false }
     func unlock() {}
-    func commit(_ delta: Delta, over base: PropertyList) -> CommitOutcome { .settled }
+    func commit(_ delta: Delta, over base: PropertyList) -> CommitOutcome { .committed }
     func prepareFork() {}
     func resetAfterFork() {}
     func keepCopy(named suffix: String) {}

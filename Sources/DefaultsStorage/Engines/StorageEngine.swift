@@ -15,10 +15,10 @@ enum CommitOutcome {
     /// The whole dictionary, put together for writing.
     case document(PropertyList)
     /// The changes alone: the domain lays them over what it has.
-    case settled
+    case committed
 }
 
-/// Where a domain is kept. Every call is made with the domain's gate held, `commit` between `lock` and `unlock`.
+/// Where a domain is kept. Every call is made with the domain's writer lock held, `commit` between `lock` and `unlock`.
 protocol StorageEngine: AnyObject, Sendable {
     /// The format whose rules values keep, and in which they are written.
     var format: PropertyListFormat { get }

@@ -137,20 +137,20 @@ extension DefaultsStore {
     private func checkChange(
         _ key: UnsafeBufferPointer<UInt8>, _ path: PropertyListPath?, _ value: PropertyList?
     ) throws(DefaultsError) {
-        let place = { path ?? PropertyListPath([.key(String(decoding: key, as: UTF8.self))]) }
+        let location = { path ?? PropertyListPath([.key(String(decoding: key, as: UTF8.self))]) }
         let (rules, isMigrating) = try domain.lock.withLock { () throws(DefaultsError) in
             try state.checkOpen()
             return (domain.rules, domain.isMigrating)
         }
-        if isReadOnly { throw DefaultsError(.readOnly, "The store was opened read-only", at: place(), file: file) }
+        if isReadOnly { throw DefaultsError(.readOnly, "The store was opened read-only", at: location(), file: file) }
         if layers.isForced(key) {
-            throw DefaultsError(.forced, "The administrator has set this key", at: place(), file: file)
+            throw DefaultsError(.forced, "The administrator has set this key", at: location(), file: file)
         }
         if let value {
             try rules.check(key: key, at: [.key(String(decoding: key, as: UTF8.self))])
-            try rules.check(value, at: place(), depth: path?.steps.count ?? 1)
+            try rules.check(value, at: location(), depth: path?.steps.count ?? 1)
         }
-        if let validation, !isMigrating { try run(validation, place(), value) }
+        if let validation, !isMigrating { try run(validation, location(), value) }
     }
 
     private func checkKey(at index: Int, of path: PropertyListPath) throws(DefaultsError) {

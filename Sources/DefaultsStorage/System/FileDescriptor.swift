@@ -4,7 +4,7 @@ internal import Glibc
 /// An open file or folder, closed when the last reference goes.
 ///
 /// Calls that a signal interrupts are made again; every other failure is a ``DefaultsError``. `@unchecked Sendable`:
-/// nothing but `close` changes the number, and who closes holds the engine's gate.
+/// nothing but `close` changes the number, and who closes holds the engine's writer lock.
 final class FileDescriptor: @unchecked Sendable {
     private(set) var number: Int32
     let path: String

@@ -16,8 +16,8 @@ extension PropertyList {
         guard !path.isEmpty else { return value }
         guard isWholeDocument else { return try compacted().setting(value, at: path, limits: limits) }
         var splice = Splice(in: document)
-        let missing = try splice.locate(path)
-        return try splice.apply(try value.wrapped(in: missing, at: path), limits: limits)
+        let located = try splice.locate(path)
+        return try splice.apply(try value.wrapped(in: path, from: located), limits: limits)
     }
 
     /// This value without what is at the end of `path`; nil when nothing is there.
@@ -32,18 +32,16 @@ extension PropertyList {
         return try splice.apply(nil, limits: PropertyListLimits())
     }
 
-    /// The value inside the dictionaries that `steps` name.
-    private func wrapped(
-        in steps: ArraySlice<PropertyListPath.Step>, at path: PropertyListPath
-    ) throws(PropertyListError) -> PropertyList {
+    /// The value inside the dictionaries that the steps from `position` on name.
+    package func wrapped(in path: PropertyListPath, from position: Int) throws(PropertyListError) -> PropertyList {
+        let steps = path.steps[position...]
         guard !steps.isEmpty else { return self }
         var builder = PropertyListBuilder(limits: PropertyListLimits(depth: PropertyListLimits.maximumDepth))
-        for (position, step) in zip(steps.indices, steps) {
+        for (index, step) in zip(steps.indices, steps) {
             guard case .key(let key) = step else {
-                let reached = PropertyListPath(Array(path.steps[..<position]))
                 throw PropertyListError(
                     .pathMismatch, .expected("Array", found: "nothing: a missing array is not made by its index"),
-                    at: reached)
+                    at: PropertyListPath(Array(path.steps[..<index])))
             }
             try builder.beginDictionary()
             try builder.key(key)

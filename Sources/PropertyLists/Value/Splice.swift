@@ -31,8 +31,8 @@ struct Splice {
         oldSpan = document.nodes[0].span
     }
 
-    /// Finds the place of `path`; gives the steps behind a key or index that has to be added.
-    mutating func locate(_ path: PropertyListPath) throws(PropertyListError) -> ArraySlice<PropertyListPath.Step> {
+    /// Finds the place of `path`; gives how many of its steps were taken, the last of which may have to be added.
+    mutating func locate(_ path: PropertyListPath) throws(PropertyListError) -> Int {
         for (position, step) in path.steps.enumerated() {
             ancestors.append(start)
             keySlot = document.nodeCount
@@ -41,9 +41,9 @@ struct Splice {
             case .key(let key): found = try locate(key: key, at: PropertyListPath(Array(path.steps[..<position])))
             case .index(let index): found = try locate(index, at: PropertyListPath(Array(path.steps[..<position])))
             }
-            if !found { return path.steps[(position + 1)...] }
+            if !found { return position + 1 }
         }
-        return []
+        return path.steps.count
     }
 
     private mutating func locate(key: String, at path: PropertyListPath) throws(PropertyListError) -> Bool {

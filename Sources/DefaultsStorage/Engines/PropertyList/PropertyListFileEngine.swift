@@ -6,7 +6,7 @@ internal import PropertyLists
 /// The commit protocol: lock the sidecar; load again what others wrote; write a temporary file, fsync it, rename it
 /// over the old one, fsync the folder. The file is therefore always the old one or the new one.
 ///
-/// `@unchecked Sendable`: used only with the domain's gate held.
+/// `@unchecked Sendable`: used only with the domain's writer lock held.
 final class PropertyListFileEngine: StorageEngine, @unchecked Sendable {
     let folder: StoreFolder
     var report: (@Sendable (DefaultsEvent) -> Void)?

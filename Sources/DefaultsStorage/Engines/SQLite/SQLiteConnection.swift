@@ -4,7 +4,7 @@ internal import PropertyLists
 
 /// A database that is open, and its statements.
 ///
-/// `@unchecked Sendable`: used only with the domain's gate held.
+/// `@unchecked Sendable`: used only with the domain's writer lock held.
 final class SQLiteConnection: @unchecked Sendable {
     private let sqlite: csqlite_functions
     private var database: OpaquePointer?

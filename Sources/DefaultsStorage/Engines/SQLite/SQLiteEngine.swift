@@ -8,7 +8,7 @@ internal import PropertyLists
 /// A removed key's row stays, with NULL in place of the value, so that other processes see what went: each row holds
 /// the number of the commit that wrote it, and who looks again reads the rows of newer commits alone.
 ///
-/// `@unchecked Sendable`: used only with the domain's gate held.
+/// `@unchecked Sendable`: used only with the domain's writer lock held.
 final class SQLiteEngine: StorageEngine, @unchecked Sendable {
     let folder: StoreFolder
     let format: PropertyListFormat
@@ -212,7 +212,7 @@ final class SQLiteEngine: StorageEngine, @unchecked Sendable {
         isInTransaction = false
         revision = next
         wakeOthers()
-        return .settled
+        return .committed
     }
 
     /// Tells who watches the folder. What wrote the journal told them too early: until that was on disk there was nothing
@@ -246,7 +246,7 @@ final class SQLiteEngine: StorageEngine, @unchecked Sendable {
     ) throws(DefaultsError) {
         let file = folder.path
         let bytes = try DefaultsError.translating(file: file) { () throws(PropertyListError) in
-            try delta.entries[index].part?.materialised().serialized(as: .binary)
+            try delta.entries[index].overlay?.materialised().serialized(as: .binary)
         }
         try delta.entries.withKey(at: index) { key throws(DefaultsError) in
             try connection.bind(statement, 1, text: key)

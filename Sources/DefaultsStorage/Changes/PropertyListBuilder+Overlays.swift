@@ -2,8 +2,8 @@ internal import PropertyLists
 
 extension PropertyListBuilder {
     /// Appends a value with its changes. Recursion is bounded by the depth limit, which the values keep.
-    mutating func append(_ part: Part) throws(PropertyListError) {
-        switch part {
+    mutating func append(_ overlay: Overlay) throws(PropertyListError) {
+        switch overlay {
         case .whole(let list): try append(list)
         case .edited(let container):
             if container.kind == .array {
@@ -18,7 +18,7 @@ extension PropertyListBuilder {
 
     /// Appends a dictionary with changes to it: both in the order of their keys, so that nothing has to be sorted.
     mutating func append(
-        _ base: PropertyList?, changedBy changes: KeyTable<Part?>
+        _ base: PropertyList?, changedBy changes: KeyTable<Overlay?>
     ) throws(PropertyListError) {
         try beginDictionary()
         let order = changes.sortedIndices()
@@ -47,10 +47,10 @@ extension PropertyListBuilder {
         try end()
     }
 
-    private mutating func append(_ changes: KeyTable<Part?>, entry index: Int) throws(PropertyListError) {
-        guard let part = changes[index] else { return }
+    private mutating func append(_ changes: KeyTable<Overlay?>, entry index: Int) throws(PropertyListError) {
+        guard let overlay = changes[index] else { return }
         // Not by `withKey`: a builder cannot be captured while it is changed.
         try key(changes.key(at: index))
-        try append(part)
+        try append(overlay)
     }
 }

@@ -1,24 +1,24 @@
 internal import PropertyLists
 
-/// A value as far as it is known: one of a document, or a container some of whose parts have been replaced.
+/// A value with changes laid over it: one of a document as it is, or a container some of whose values were replaced.
 ///
 /// What has not been touched stays a view of the document it came from, so that ten thousand changes inside a large
 /// value copy it once, when it is asked for as a whole.
-enum Part {
+enum Overlay {
     case whole(PropertyList)
     case edited(EditedContainer)
 }
 
 /// An array or dictionary over which changes lie.
 ///
-/// `@unchecked Sendable`: changed only under the domain's lock, and no more once its delta is frozen.
+/// `@unchecked Sendable`: changed only under the domain's lock, and no more once its delta is being committed.
 final class EditedContainer: @unchecked Sendable {
     /// What a dictionary's changes lie over; nil for a new one, and for an array.
     let base: PropertyList?
     /// A dictionary's changes; nil for a key that was removed.
-    fileprivate(set) var changes = KeyTable<Part?>()
+    fileprivate(set) var changes = KeyTable<Overlay?>()
     /// An array's elements.
-    fileprivate(set) var elements: [Part] = []
+    fileprivate(set) var elements: [Overlay] = []
     let kind: PropertyListKind
 
     init(over base: PropertyList?) {
@@ -30,7 +30,7 @@ final class EditedContainer: @unchecked Sendable {
         }
     }
 
-    fileprivate func part(_ key: String) -> Part? {
+    fileprivate func overlay(_ key: String) -> Overlay? {
         key.withBytes { bytes in
             let utf8 = bytes.bindMemory(to: UInt8.self)
             if let change = changes[utf8] { return change }
@@ -38,23 +38,23 @@ final class EditedContainer: @unchecked Sendable {
         }
     }
 
-    fileprivate func part(_ step: PropertyListPath.Step) -> Part? {
+    fileprivate func overlay(_ step: PropertyListPath.Step) -> Overlay? {
         switch step {
         case .key(let key):
-            return kind == .dictionary ? part(key) : nil
+            return kind == .dictionary ? overlay(key) : nil
         case .index(let index):
             return kind == .array && elements.indices.contains(index) ? elements[index] : nil
         }
     }
 
-    /// Puts `part` in the place of `step`, which fits the container; nil takes away what is there.
-    fileprivate func replace(_ step: PropertyListPath.Step, _ part: Part?) {
+    /// Replaces what is at `step`, which fits the container, by `overlay`; nil takes it away.
+    fileprivate func replace(_ step: PropertyListPath.Step, _ overlay: Overlay?) {
         switch step {
         case .key(let key):
-            key.withBytes { changes.set(part, for: $0.bindMemory(to: UInt8.self)) }
+            key.withBytes { changes.set(overlay, for: $0.bindMemory(to: UInt8.self)) }
         case .index(let index):
-            if let part {
-                if index == elements.count { elements.append(part) } else { elements[index] = part }
+            if let overlay {
+                if index == elements.count { elements.append(overlay) } else { elements[index] = overlay }
             } else {
                 elements.remove(at: index)
             }
@@ -73,14 +73,14 @@ final class EditedContainer: @unchecked Sendable {
 
     /// Whether a dictionary would be read back from XML as a UID, were one more of its entries gone.
     fileprivate var isIntegerUIDWithOneMore: Bool {
-        guard case .whole(let list)? = part(uidKey), list.integer != nil else { return false }
+        guard case .whole(let list)? = overlay(uidKey), list.integer != nil else { return false }
         return countEntries() == 2
     }
 }
 
 // MARK: - Reading
 
-extension Part {
+extension Overlay {
     var kind: PropertyListKind {
         switch self {
         case .whole(let list): list.kind
@@ -101,32 +101,32 @@ extension Part {
 
     /// How many of the steps lead to something.
     func reach(of steps: ArraySlice<PropertyListPath.Step>) -> Int {
-        var part = self
+        var current = self
         for (index, step) in zip(0..., steps) {
-            let next: Part? =
-                switch part {
+            let next: Overlay? =
+                switch current {
                 case .whole(let list): list.value(at: PropertyListPath([step])).map { .whole($0) }
-                case .edited(let container): container.part(step)
+                case .edited(let container): container.overlay(step)
                 }
             guard let next else { return index }
-            part = next
+            current = next
         }
         return steps.count
     }
 
     /// What stands at the end of `steps`.
     func value(at steps: ArraySlice<PropertyListPath.Step>) throws(PropertyListError) -> PropertyList? {
-        var part = self
+        var current = self
         for (position, step) in zip(steps.indices, steps) {
-            switch part {
+            switch current {
             case .whole(let list):
                 return list.value(atSteps: steps[position...])
             case .edited(let container):
-                guard let next = container.part(step) else { return nil }
-                part = next
+                guard let next = container.overlay(step) else { return nil }
+                current = next
             }
         }
-        return try part.materialised()
+        return try current.materialised()
     }
 
     /// As `value(at:)`; a container that had to be put together is kept so, for the next who asks.
@@ -139,17 +139,17 @@ extension Part {
             self = .whole(list)
             return list
         }
-        guard var part = container.part(step) else { return nil }
-        guard case .edited = part else { return try part.value(at: steps.dropFirst()) }
-        let value = try part.collapsedValue(at: steps.dropFirst())
-        if case .whole = part { container.replace(step, part) }
+        guard var overlay = container.overlay(step) else { return nil }
+        guard case .edited = overlay else { return try overlay.value(at: steps.dropFirst()) }
+        let value = try overlay.collapsedValue(at: steps.dropFirst())
+        if case .whole = overlay { container.replace(step, overlay) }
         return value
     }
 }
 
 // MARK: - Changing
 
-extension Part {
+extension Overlay {
     /// Puts `value` at the end of `path`, whose first `position` steps lead here.
     mutating func set(
         _ value: PropertyList, at path: PropertyListPath, from position: Int = 0
@@ -161,17 +161,17 @@ extension Part {
         let step = path.steps[position]
         let container = try container(for: step, at: path, position)
         if position + 1 == path.steps.count, step == .key(uidKey), value.integer != nil,
-            container.countEntries() - (container.part(step) == nil ? 0 : 1) == 0
+            container.countEntries() - (container.overlay(step) == nil ? 0 : 1) == 0
         {
             throw PropertyListError(.invalidValue, uidMessage, at: PropertyListPath(Array(path.steps[..<position])))
         }
-        guard var part = container.part(step) else {
-            container.replace(step, .whole(try value.wrapped(in: path, from: position + 1)))
+        guard var overlay = container.overlay(step) else {
+            container.replace(step, .whole(try value.stored(in: path, from: position + 1)))
             self = .edited(container)
             return
         }
-        try part.set(value, at: path, from: position + 1)
-        container.replace(step, part)
+        try overlay.set(value, at: path, from: position + 1)
+        container.replace(step, overlay)
         self = .edited(container)
     }
 
@@ -181,7 +181,7 @@ extension Part {
         guard kind == (step.isKey ? .dictionary : .array) else { return false }
         if case .index(let index) = step, index < 0 || index >= count { return false }
         let container = try container(for: step, at: path, position)
-        guard var part = container.part(step) else { return false }
+        guard var overlay = container.overlay(step) else { return false }
         if position + 1 == path.steps.count {
             if step.isKey, step != .key(uidKey), container.isIntegerUIDWithOneMore {
                 throw PropertyListError(
@@ -191,8 +191,8 @@ extension Part {
             self = .edited(container)
             return true
         }
-        guard try part.remove(at: path, from: position + 1) else { return false }
-        container.replace(step, part)
+        guard try overlay.remove(at: path, from: position + 1) else { return false }
+        container.replace(step, overlay)
         self = .edited(container)
         return true
     }
@@ -201,15 +201,15 @@ extension Part {
     private func container(
         for step: PropertyListPath.Step, at path: PropertyListPath, _ position: Int
     ) throws(PropertyListError) -> EditedContainer {
-        let place = { PropertyListPath(Array(path.steps[..<position])) }
+        let location = { PropertyListPath(Array(path.steps[..<position])) }
         let expected: PropertyListKind = step.isKey ? .dictionary : .array
         guard kind == expected else {
-            throw PropertyListError(.pathMismatch, .expected("\(expected)", found: "\(kind)"), at: place())
+            throw PropertyListError(.pathMismatch, .expected("\(expected)", found: "\(kind)"), at: location())
         }
         if case .index(let index) = step, index < 0 || index > count {
             throw PropertyListError(
                 .pathMismatch, .expected("an element of the array or the place behind the last", found: "none"),
-                at: place().appending(step))
+                at: location().appending(step))
         }
         switch self {
         case .edited(let container): return container
@@ -227,26 +227,12 @@ extension Part {
 }
 
 extension PropertyList {
-    /// The value inside the dictionaries that the steps from `position` on name.
-    func wrapped(in path: PropertyListPath, from position: Int) throws(PropertyListError) -> PropertyList {
-        guard position < path.steps.count else { return self }
-        if path.steps.last == .key(uidKey), integer != nil {
-            throw PropertyListError(
-                .invalidValue, uidMessage, at: PropertyListPath(Array(path.steps.dropLast())))
+    /// The value inside the dictionaries that the steps from `position` on name. None of them may be read back as a UID.
+    func stored(in path: PropertyListPath, from position: Int) throws(PropertyListError) -> PropertyList {
+        if position < path.steps.count, path.steps.last == .key(uidKey), integer != nil {
+            throw PropertyListError(.invalidValue, uidMessage, at: PropertyListPath(Array(path.steps.dropLast())))
         }
-        var builder = PropertyListBuilder(limits: .store)
-        for depth in position..<path.steps.count {
-            guard case .key(let key) = path.steps[depth] else {
-                throw PropertyListError(
-                    .pathMismatch, .expected("Array", found: "nothing: a missing array is not made by its index"),
-                    at: PropertyListPath(Array(path.steps[..<depth])))
-            }
-            try builder.beginDictionary()
-            try builder.key(key)
-        }
-        try builder.append(self)
-        for _ in position..<path.steps.count { try builder.end() }
-        return try builder.finish()
+        return try wrapped(in: path, from: position)
     }
 }
 

@@ -1,25 +1,25 @@
 internal import Glibc
 internal import PropertyLists
 
-/// What one of a process's threads at a time may hold: the right to commit to a domain.
+/// The right to commit to a domain, which one thread of a process holds at a time.
 ///
 /// Not a mutex, since a transaction may be ended by another thread than the one that began it (a script's state that
 /// is closed elsewhere), and since waiting has a deadline.
-final class Gate: @unchecked Sendable {
+final class WriterLock: @unchecked Sendable {
     private let lock = Lock()
-    private let opened = Condition()
+    private let freed = Condition()
     private var holder: pthread_t?
     private var holderIsHere: Bool { holder.map { pthread_equal($0, pthread_self()) != 0 } ?? false }
 
-    /// Whether the calling thread is the one that took it.
+    /// Whether the calling thread took the lock.
     var isHeldByThisThread: Bool { lock.withLock { holderIsHere } }
 
-    /// Takes the gate; false when the deadline passes first.
+    /// Takes the lock; false when the deadline passes first.
     func acquire(until deadline: Deadline) -> Bool {
         lock.withLock {
             while holder != nil {
                 if deadline.hasPassed { return false }
-                opened.wait(lock, until: deadline)
+                freed.wait(lock, until: deadline)
             }
             holder = pthread_self()
             return true
@@ -29,14 +29,14 @@ final class Gate: @unchecked Sendable {
     func release() {
         lock.withLock {
             holder = nil
-            opened.signal()
+            freed.signal()
         }
     }
 
-    /// Opens the gate in a child process.
+    /// Frees the lock in a child process.
     func resetAfterFork() {
         lock.resetAfterFork()
-        opened.resetAfterFork()
+        freed.resetAfterFork()
         holder = nil
     }
 }
