@@ -25,7 +25,7 @@ extension PropertyListBuilder {
         return mark
     }
 
-    /// Forgets all that was written since the mark was taken.
+    /// Forgets everything written since the mark was taken.
     package mutating func rewind(to mark: Mark) {
         nodes.count = mark.nodes
         bytes.count = mark.bytes

@@ -30,7 +30,7 @@ extension PropertyListBuilder {
         try append(scalar: unsigned > UInt64(Int64.max) ? .unsigned : .integer, unsigned)
     }
 
-    /// Appends a floating-point number by its bits, which may be none that is finite.
+    /// Appends a floating-point number by its bits, finite or not.
     ///
     /// - Throws: as ``append(boolean:)``.
     @inlinable public mutating func append(real: Double) throws(PropertyListError) {

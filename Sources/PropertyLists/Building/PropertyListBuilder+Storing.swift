@@ -1,6 +1,7 @@
 internal import CKVCodable
 
-/// What the readers of this room need beyond the public steps: text that is written in pieces, and a changed mind.
+/// Steps that only the readers of this room need: text that is written in pieces, and a dictionary that turns out to be
+/// a UID.
 extension PropertyListBuilder {
     /// Appends a string or data whose bytes were appended to `bytes` from `start` on; a string's are valid UTF-8.
     @inline(__always) mutating func append(
@@ -27,7 +28,7 @@ extension PropertyListBuilder {
         error(.limitExceeded, "\(count) bytes are more than one value can hold")
     }
 
-    /// The number of the UID that the open dictionary stands for, `{CF$UID: integer}`; nil when it is another one.
+    /// The number of the UID that the open dictionary stands for, `{CF$UID: integer}`; nil for any other dictionary.
     var uidOfOpenDictionary: UInt32? {
         guard slot == .key, nodes.count == header + 2, frames.count > 0 else { return nil }
         guard keys.count == frames[frames.count - 1].firstKey + 1 else { return nil }

@@ -14,12 +14,12 @@ public import CKVCodable
 /// Where a dictionary is given the same key twice, the last value wins. Strings and keys must be valid UTF-8. An error
 /// leaves the builder unusable but for ``reset()``. Not to be used from two threads at once.
 public struct PropertyListBuilder: ~Copyable {
-    /// What the place where the next value goes asks for.
+    /// The expected next step: a value in one of three roles, a key, or none.
     @usableFromInline enum Slot: UInt8, BitwiseCopyable {
         case root, element, key, value, complete
     }
 
-    /// An open container, and what held before it was opened.
+    /// An open container, and the state before it was opened.
     @usableFromInline struct Frame: BitwiseCopyable {
         var header: Int
         var outerElements: Int
@@ -32,12 +32,13 @@ public struct PropertyListBuilder: ~Copyable {
     @usableFromInline package var bytes = GrowableBuffer<UInt8>()
     @usableFromInline var keys = GrowableBuffer<kv_node>()
     @usableFromInline var frames = GrowableBuffer<Frame>()
-    /// Elements so far in the array that is open.
+    /// Elements so far in the open array.
     @usableFromInline var elements = 0
     @usableFromInline var slot = Slot.root
-    /// Where the container that is open begins.
+    /// The index of the open container's header.
     @usableFromInline package internal(set) var header = 0
-    /// Values whose key came again leave nodes that nothing reaches; ``finish()`` removes them.
+    /// Whether a key came again: the nodes of its earlier value can no longer be reached, and ``finish()`` removes
+    /// them.
     var hasDuplicates = false
     /// How deep a value may be nested.
     public let limits: PropertyListLimits
@@ -77,15 +78,14 @@ public struct PropertyListBuilder: ~Copyable {
 // MARK: - Containers
 
 extension PropertyListBuilder {
-    /// Opens an array: what comes next, until ``end()``, are its elements.
+    /// Opens an array: the values up to its ``end()`` are its elements.
     ///
     /// - Throws: as ``append(boolean:)``, and ``PropertyListError/Code/limitExceeded`` deeper than ``limits`` allow.
     public mutating func beginArray() throws(PropertyListError) {
         try begin(.array, slot: .element)
     }
 
-    /// Opens a dictionary: what comes next, until ``end()``, is a key and its value, again and again, in any order of
-    /// keys.
+    /// Opens a dictionary: up to its ``end()``, keys and values follow in turn, the keys in any order.
     ///
     /// - Throws: as ``beginArray()``.
     public mutating func beginDictionary() throws(PropertyListError) {
@@ -149,7 +149,7 @@ extension PropertyListBuilder {
         let first = frame.firstKey
         var count = keys.count - first
         guard nodes.count + count <= PropertyListLimits.nodes else { throw tooManyNodes() }
-        // Keys may all be "" and without a byte: sorting asks for an address even so.
+        // All keys may be "", without a byte: sorting needs an address even so.
         bytes.reserve(1)
         if count > 0, let stack = keys.base, let text = bytes.base {
             let unsorted = UnsafeMutableBufferPointer(start: stack + first, count: count)
@@ -177,7 +177,7 @@ extension PropertyListBuilder {
     }
 }
 
-// MARK: - Places and errors
+// MARK: - Paths and errors
 
 extension PropertyListBuilder {
     /// Notes that a value comes now, and checks that one may.

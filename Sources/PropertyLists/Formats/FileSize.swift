@@ -1,10 +1,10 @@
 internal import CKVCodable
 
-/// How large a value is, and at most how large in a file: what a store's limits are about.
+/// The size of a value, and the most bytes that it takes in a file, which a store's limits are set for.
 ///
-/// A sum over the parts of a value, so that a change is counted by what it puts in and takes away. What the writers put
-/// around each kind of value stands in ``XMLWriter``, ``JSONWriter`` and ``BinaryWriter``; a test holds that none writes
-/// more.
+/// A sum over the parts of a value, so that a change is counted by the parts that it adds and removes. ``XMLWriter``,
+/// ``JSONWriter`` and ``BinaryWriter`` decide what stands around each kind of value; a test makes sure that none writes
+/// more than is counted here.
 package struct FileSize: Hashable, Sendable {
     /// Values and keys.
     package var nodes: Int
@@ -15,7 +15,7 @@ package struct FileSize: Hashable, Sendable {
         self.bytes = bytes
     }
 
-    /// What stands around the root of a file.
+    /// The bytes around the root of a file.
     package static let frame = FileSize(bytes: 256)
 
     package static func + (left: FileSize, right: FileSize) -> FileSize {
@@ -28,13 +28,13 @@ package struct FileSize: Hashable, Sendable {
 
     package static func += (left: inout FileSize, right: FileSize) { left = left + right }
 
-    /// Of a dictionary's key.
+    /// The size of a dictionary's key.
     package init(ofKey key: UnsafeBufferPointer<UInt8>, as format: PropertyListFormat, depth: Int) {
         let text = FileText(format).size(of: key)
         self.init(nodes: 1, bytes: FileLayout(format).key &+ text &+ (format.isIndented ? 2 * depth : 0))
     }
 
-    /// Of an array or dictionary without what is in it.
+    /// The size of an array or dictionary without its values.
     package init(ofContainerAs format: PropertyListFormat, depth: Int) {
         self.init(nodes: 1, bytes: FileLayout(format).container &+ (format.isIndented ? 2 * depth : 0))
     }
@@ -73,12 +73,12 @@ extension PropertyList {
             default: bytes &+= layout.number
             }
         }
-        // The lines of a container's beginning and end; of everything else at most as many.
+        // A container takes two lines, of its beginning and end; every other value takes at most two.
         return FileSize(nodes: span, bytes: format.isIndented ? bytes &+ 2 &* depths : bytes)
     }
 }
 
-/// What a writer puts around values of each kind, at most, besides the indentation.
+/// The most bytes that a writer puts around a value of each kind, besides the indentation.
 private struct FileLayout {
     let key: Int
     let string: Int
@@ -102,7 +102,7 @@ private struct FileLayout {
         }
     }
 
-    /// A digit takes more than 16/5 of a bit; a sign and the tags stand around them.
+    /// A digit holds more than 16/5 bits; sign and tags come on top.
     @inline(__always)
     func integer(_ value: Int64) -> Int {
         if format == .binary { return 24 }
@@ -119,7 +119,7 @@ private struct FileLayout {
     }
 }
 
-/// How many bytes text becomes.
+/// The size of text in a file.
 private struct FileText {
     private let format: PropertyListFormat
 

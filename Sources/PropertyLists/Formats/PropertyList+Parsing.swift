@@ -3,9 +3,9 @@ extension PropertyList {
     ///
     /// - Parameters:
     ///   - bytes: the whole file; nothing refers to it after the call.
-    ///   - format: nil to have it found from the content.
-    ///   - limits: what the document may grow to.
-    /// - Throws: ``PropertyListError`` with what is wrong and where: a byte offset for binary, line and column for
+    ///   - format: the file's format; nil to find it from the content.
+    ///   - limits: the size and depth that the document may have.
+    /// - Throws: ``PropertyListError`` with the fault and its location: a byte offset for binary, line and column for
     ///   text.
     public init(
         parsing bytes: UnsafeRawBufferPointer, as format: PropertyListFormat? = nil,

@@ -32,7 +32,7 @@ extension PropertyListFormat {
         guard let encoding = TextEncoding(of: bytes) else { return nil }
         if encoding.isUTF8 { return detect(text: encoding.text(of: bytes)) }
         var text = GrowableBuffer<UInt8>()
-        // What could be decoded shows the format as well as the whole does.
+        // The part that can be decoded shows the format as well as the whole text does.
         try? encoding.transcode(bytes, to: &text)
         return detect(text: text.contents)
     }

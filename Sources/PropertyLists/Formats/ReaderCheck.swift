@@ -1,19 +1,19 @@
-/// Takes the steps of a reader and keeps only the path, so that the fault of a damaged file is found in little memory.
+/// Takes the steps of a reader and keeps only the path, so that the fault of a damaged file is found with little
+/// memory.
 ///
 /// A reader goes through a file larger than ``PropertyListLimits/uncheckedFile`` with this before it writes, and
-/// through a smaller one as soon as it has written more than ``PropertyListLimits/uncheckedTree``, so that what turns
-/// out to be damaged never takes much more memory than the file: a value in a file of two bytes is one of 16 in a
-/// document, and files of up to 1 GB are read. It accepts everything that a builder accepts, and
-/// gives the same errors.
+/// through a smaller one as soon as it has written more than ``PropertyListLimits/uncheckedTree``, so that a damaged
+/// file never takes much more memory than its size: a value of two bytes in a file takes 16 in a document, and files of
+/// up to 1 GB are read. It accepts everything that a builder accepts, and gives the same errors.
 struct ReaderCheck: ReaderOutput, ~Copyable {
-    /// The longest text that is looked at as a whole, in bytes.
+    /// The longest text that is kept and checked as a whole, in bytes.
     static let longestText = 4 << 20
 
     private struct Frame: BitwiseCopyable {
         var isDictionary: Bool
         /// Elements, or keys, so far.
         var count = 0
-        /// Where the latest key stands among the texts of all keys.
+        /// The start of the latest key's text in `keys`.
         var key: Int
     }
 

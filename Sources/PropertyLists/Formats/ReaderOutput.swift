@@ -1,6 +1,6 @@
 internal import CKVCodable
 
-/// Where a reader writes: a builder, or a check of the same steps that keeps nothing.
+/// The output of a reader: a builder, or a check of the same steps that keeps nothing.
 ///
 /// Text is appended to `bytes` in pieces, and then named by where it starts.
 protocol ReaderOutput: ~Copyable {
@@ -8,11 +8,12 @@ protocol ReaderOutput: ~Copyable {
     var bytes: GrowableBuffer<UInt8> { get set }
     /// Bytes of all text and data so far.
     var textSize: Int { get }
-    /// Whether more is kept than a file that turns out to be damaged should cost.
+    /// Whether the output keeps more than a damaged file should cost.
     var isLarge: Bool { get }
-    /// Throws where there are more values and keys than allowed; before a reader's end it is asked only where much is kept.
+    /// Throws where there are more values and keys than allowed; before a reader's end it is called only where
+    /// `isLarge`.
     func checkCount() throws(PropertyListError)
-    /// Whether the text that was stored last is cut short, and says nothing.
+    /// Whether the text stored last was cut, so that nothing can be told from it.
     var isCut: Bool { get }
     /// The path of the value that comes next, or came last.
     var path: PropertyListPath { get }
@@ -26,7 +27,7 @@ protocol ReaderOutput: ~Copyable {
     mutating func beginDictionary() throws(PropertyListError)
     mutating func end() throws(PropertyListError)
 
-    /// The number of the UID that the open dictionary stands for; nil when it is another one.
+    /// The number of the UID that the open dictionary stands for; nil for any other dictionary.
     var uidOfOpenDictionary: UInt32? { get }
     mutating func endDictionary(asUID uid: UInt32) throws(PropertyListError)
 }
@@ -44,7 +45,7 @@ extension ReaderOutput where Self: ~Copyable {
 }
 
 extension PropertyListBuilder: ReaderOutput {
-    /// A key that is not placed yet takes three times its own size more while it is sorted.
+    /// A key on the key stack takes three times its own size more while it is sorted.
     @inline(__always) var isLarge: Bool {
         (nodes.count &+ 4 &* keys.count) &* 16 &+ bytes.count > limits.uncheckedTree
     }

@@ -1,4 +1,4 @@
-/// The classes whose objects become something else than a dictionary of their keys.
+/// The classes whose objects become another value than a dictionary of their keys.
 enum ArchiveClass: Sendable {
     case array, dictionary, orderedSet, countedSet, date, data, url, uuid, null, string
 
@@ -16,7 +16,7 @@ enum ArchiveClass: Sendable {
         "NSAttributedString": .string, "NSMutableAttributedString": .string,
     ]
 
-    /// Whether an object has the keys that its class needs; one that has not keeps what it has.
+    /// Whether an object has the keys that its class needs; an object without them stays a dictionary of its keys.
     func fits(_ object: PropertyList) -> Bool {
         switch self {
         case .array: object["NS.objects"] != nil

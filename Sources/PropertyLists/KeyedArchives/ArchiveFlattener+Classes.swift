@@ -1,6 +1,6 @@
 internal import FoundationEssentials
 
-/// The parts of objects, and the classes of the table that take more than a look at one of them.
+/// The parts of objects, and the classes that take more than one part.
 extension ArchiveFlattener where Output: ~Copyable {
     /// The value of a key, with a reference followed; nil where it is absent or nil.
     func part(_ object: PropertyList, _ key: String) throws(PropertyListError) -> PropertyList? {
@@ -77,7 +77,7 @@ extension ArchiveFlattener where Output: ~Copyable {
         try output.append(string: text)
     }
 
-    /// The absolute text of a URL: what `NS.relative` says, from where `NS.base` is.
+    /// The absolute text of a URL: `NS.relative`, relative to `NS.base`.
     func url(_ object: PropertyList, depth: Int = 0) throws(PropertyListError) -> String {
         let relative = try scalar(of: object, "NS.relative", .string).string ?? ""
         guard let base = try part(object, "NS.base") else { return relative }

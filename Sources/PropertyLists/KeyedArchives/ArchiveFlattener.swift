@@ -2,7 +2,7 @@
 ///
 /// An object inside itself is found by the marks of the objects that are open.
 struct ArchiveFlattener<Output: ArchiveOutput & ~Copyable>: ~Copyable {
-    /// A class object, looked at once.
+    /// A class object, inspected once.
     private struct KnownClass {
         var name: String
         var kind: ArchiveClass?
@@ -101,7 +101,7 @@ struct ArchiveFlattener<Output: ArchiveOutput & ~Copyable>: ~Copyable {
         }
     }
 
-    /// Opens a container; `uid` is the object's that it is, or 0.
+    /// Opens a container; `uid` is that of the object it comes from, or 0.
     private mutating func begin(_ content: ArchiveFrame.Content, uid: UInt32) throws(PropertyListError) {
         guard frames.count < limits.depth else { throw error(.limitExceeded, "Deeper than \(limits.depth) levels") }
         if uid != 0 {

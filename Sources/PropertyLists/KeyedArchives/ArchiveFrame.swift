@@ -1,6 +1,6 @@
 internal import CKVCodable
 
-/// A container of the tree that is being written, and where its values come from.
+/// A container of the tree that is being written, and the source of its values.
 struct ArchiveFrame {
     enum Content {
         case elements(PropertyList.Elements)
@@ -22,7 +22,7 @@ struct ArchiveFrame {
     }
 
     var content: Content
-    /// The object that this is; 0 for none.
+    /// The UID of the object that becomes this container; 0 for none.
     let uid: UInt32
     /// Elements written so far.
     var index = 0
@@ -34,7 +34,7 @@ struct ArchiveFrame {
         self.uid = uid
     }
 
-    /// The way to the value that is being written.
+    /// The step to the value that is being written.
     var step: PropertyListPath.Step? { content.isArray && index > 0 ? .index(index - 1) : key }
 }
 

@@ -1,4 +1,4 @@
-/// Where a flattener writes: a count first, then a builder.
+/// The output of a flattener: a counter first, then a builder.
 protocol ArchiveOutput: ~Copyable {
     mutating func beginArray() throws(PropertyListError)
     mutating func beginDictionary() throws(PropertyListError)
@@ -10,9 +10,9 @@ protocol ArchiveOutput: ~Copyable {
     mutating func append(date: Double) throws(PropertyListError)
     mutating func appendNull() throws(PropertyListError)
 
-    /// Writes an object once more where that needs no walk through it; false where it does.
+    /// Writes an object once more, where that takes no walk through the object; else false.
     mutating func appendAgain(_ uid: UInt32) throws(PropertyListError) -> Bool
-    /// Notes where the text of an object begins and ends.
+    /// Note the beginning and the end of an object's output.
     mutating func willAppend(_ uid: UInt32)
     mutating func didAppend(_ uid: UInt32)
 }
@@ -37,13 +37,14 @@ struct ArchiveBuilder: ArchiveOutput, ~Copyable {
     mutating func didAppend(_ uid: UInt32) {}
 }
 
-/// Counts what a flattened archive takes, each object once: the time is linear in the archive, or ends at the budget.
+/// Counts the size of a flattened archive, walking each object once: the time is linear in the archive, or ends at the
+/// budget.
 struct ArchiveCounter: ArchiveOutput {
     private var nodes = 0
     private var bytes = 0
     private let nodeBudget: Int
     private let byteBudget: Int
-    /// What the objects seen take.
+    /// The sizes of the objects seen.
     private var sizes: [UInt32: (nodes: Int, bytes: Int)] = [:]
     private var starts: [(nodes: Int, bytes: Int)] = []
 
@@ -52,7 +53,7 @@ struct ArchiveCounter: ArchiveOutput {
         byteBudget = limits.byteBudget(for: archive.nodeCount)
     }
 
-    /// Both stay below a budget and one addition above it, which no sum of two can overflow.
+    /// Both sums stay below a budget plus one addition, which cannot overflow.
     private mutating func add(nodes newNodes: Int, bytes newBytes: Int) throws(PropertyListError) {
         nodes += newNodes
         bytes += newBytes

@@ -1,8 +1,8 @@
 internal import CKVCodable
 
-/// How a keyed archive becomes a plain tree.
+/// Options for turning a keyed archive into a plain tree.
 public struct KeyedArchiveOptions: Sendable, Hashable {
-    /// The key under which a flattened object keeps the name of its class; nil for not at all.
+    /// The key under which a flattened object keeps the name of its class; nil to drop the name.
     public var classNameKey: String?
 
     /// A tree without the names of classes, unless there is a key for them.
@@ -12,8 +12,8 @@ public struct KeyedArchiveOptions: Sendable, Hashable {
 }
 
 extension PropertyList {
-    /// Whether the value is what NSKeyedArchiver writes, or data with such a file inside. Says nothing of whether it is
-    /// sound: ``unarchived(options:limits:)`` does.
+    /// Whether the value has the form of an NSKeyedArchiver archive, or is data with such a file inside. Only
+    /// ``unarchived(options:limits:)`` finds out whether the archive is sound.
     ///
     /// Takes constant time, but for data that begins like a property list, which is parsed.
     public var isKeyedArchive: Bool {
@@ -28,17 +28,17 @@ extension PropertyList {
 
     /// The plain tree of a keyed archive, without its classes.
     ///
-    /// References are resolved, and the classes below become what they stand for. An object of any other class becomes
-    /// a dictionary of its keys, without those whose value is nil. The result is what the archive's only top object,
-    /// `root`, stands for, or else a dictionary of all of them.
+    /// References are resolved, and objects of the classes below become the values named there. An object of any other
+    /// class becomes a dictionary of its keys, without those whose value is nil. The result is the tree of the top
+    /// object `root` where that is the only one, or else a dictionary of all top objects.
     ///
     /// - NSArray, NSSet, NSOrderedSet and their mutable kinds: an array. NSCountedSet: an array in which each element
     ///   stands as often as it was counted.
     /// - NSDictionary: a dictionary; a key that is an integer becomes its digits, as Codable has it.
     /// - NSDate: a date. NSData: data. NSString: a string, as are NSURL (absolute) and NSUUID. NSNull: null.
     ///
-    /// The archive may itself be data with the file inside, and what it holds may be data with a property list inside,
-    /// an archive or not: both are unwrapped, ``PropertyListLimits/wrappings`` times at most.
+    /// The archive may itself be data with the file inside, and its content may be data with a property list inside, an
+    /// archive or not: both are unwrapped, ``PropertyListLimits/wrappings`` times at most.
     ///
     /// - Throws: ``PropertyListError`` with the path in the tree that would be the result:
     ///   ``PropertyListError/Code/malformed`` for a value that is no archive and for a damaged one,
@@ -109,7 +109,7 @@ struct KeyedArchive {
 
     var count: Int { positions.count }
 
-    /// Values and keys of the archive, which the budget goes by.
+    /// The number of values and keys in the archive, by which the budget is set.
     var nodeCount: Int { objects.node.span }
 
     private static func damaged(_ wanted: String, _ found: PropertyList?) -> PropertyListError {

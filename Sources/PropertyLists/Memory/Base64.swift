@@ -1,6 +1,6 @@
 /// Base64 (RFC 4648, section 4) as property lists have it: broken into lines, with padding.
 enum Base64 {
-    /// Decodes text in its place and gives how many bytes there are; nil where it is no base64.
+    /// Decodes text in place and gives the number of bytes; nil where it is not base64.
     ///
     /// Whitespace may stand anywhere. The padding must be there, so that a text cut short is noticed.
     static func decode(inPlace text: UnsafeMutableBufferPointer<UInt8>) -> Int? {

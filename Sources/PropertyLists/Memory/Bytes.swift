@@ -6,7 +6,7 @@ internal import Musl
 internal import Darwin
 #endif
 
-// What is done with runs of bytes: comparing, hashing, looking for what is not ASCII, copying.
+// Work on runs of bytes: comparison, hashing, the search for bytes beyond ASCII, copies.
 
 /// The order of keys: by bytes, and where one begins with the other the shorter first.
 package func compareBytes(_ left: UnsafeBufferPointer<UInt8>, _ right: UnsafeBufferPointer<UInt8>) -> Int {
@@ -26,7 +26,7 @@ func leadingWord(_ bytes: UnsafeBufferPointer<UInt8>, from start: Int = 0) -> UI
     let count = bytes.count &- start
     if count >= 8 { return raw.loadUnaligned(as: UInt64.self).bigEndian }
     if count >= 4 {
-        // Two words that overlap: what the second repeats of the first is shifted out.
+        // Two words that overlap: the bytes that the second repeats are shifted out.
         let first = raw.loadUnaligned(as: UInt32.self).bigEndian
         let last = (raw + (count &- 4)).loadUnaligned(as: UInt32.self).bigEndian
         return UInt64(first) << 32 | UInt64(last << UInt32(8 &* (8 &- count)))
@@ -59,9 +59,9 @@ func foldedProduct(_ value: UInt64) -> UInt64 {
 /// Whether every byte is below 128.
 func isASCII(_ bytes: UnsafeRawBufferPointer) -> Bool { ByteSurvey(bytes).isASCII }
 
-/// What a block of bytes is, found out in one pass.
+/// Facts about a block of bytes, gathered in one pass.
 package struct ByteSurvey {
-    /// Whether all are below 0x80, and so UTF-8 wherever one cuts them.
+    /// Whether all are below 0x80, and so UTF-8 wherever they are cut.
     package var isASCII: Bool
     /// Whether, beyond that, none is below 0x20.
     package var isPlain: Bool
@@ -72,7 +72,7 @@ package struct ByteSurvey {
         var low: UInt64 = 0
         func survey(_ value: UInt64) {
             high |= value
-            // A byte below 0x20 wraps, which sets its high bit; what it borrows can only hide what stands above it.
+            // A byte below 0x20 wraps, which sets its high bit; the borrow can only hide a bit above it.
             low |= value &- 0x2020_2020_2020_2020
         }
         if bytes.count >= 8 {
@@ -92,7 +92,7 @@ package struct ByteSurvey {
 }
 
 extension String {
-    /// Lends the string's UTF-8 bytes for the time of the call; what `withUTF8` does, with the error's type kept.
+    /// Lends the string's UTF-8 bytes for the time of the call, as `withUTF8` does, but with the error's type kept.
     @inlinable package func withBytes<Result, Failure: Error>(
         _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result
     ) throws(Failure) -> Result {

@@ -44,8 +44,8 @@ extension GrowableBuffer where Element == UInt8 {
 
     /// Appends a number of up to 14 digits, some of them behind the point; false for any other.
     ///
-    /// Such a number is a whole number divided by a power of ten, both exact in a Double, so that what reads back to
-    /// the same number is found by trying. The first that does is the shortest.
+    /// Such a number is a whole number divided by a power of ten, both exact in a Double, so that digits that read back
+    /// to the same number are found by trying. The first such digits are the shortest.
     private mutating func appendShort(_ value: Double) -> Bool {
         let magnitude = value.magnitude
         guard magnitude >= 0.001, magnitude < 1e13 else { return false }

@@ -8,8 +8,8 @@ internal import Darwin
 
 /// Memory of trivial elements that grows by doubling and can be handed on without a copy.
 ///
-/// It is the one place where this room allocates. Sound because `Element` is trivial (`BitwiseCopyable`), because
-/// `count <= capacity` holds throughout, and because the memory has one owner: this value, or who called `take`.
+/// The only code that allocates memory in this room. Sound because `Element` is trivial (`BitwiseCopyable`), because
+/// `count <= capacity` holds throughout, and because the memory has one owner: this value, or the caller of `take`.
 @usableFromInline package struct GrowableBuffer<Element: BitwiseCopyable>: ~Copyable {
     @usableFromInline package var base: UnsafeMutablePointer<Element>?
     @usableFromInline package var capacity = 0

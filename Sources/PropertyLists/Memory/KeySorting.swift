@@ -1,6 +1,6 @@
 package import CKVCodable
 
-/// Sorts key nodes by their bytes and drops all but the last of equal ones; gives how many are left.
+/// Sorts key nodes by their bytes and drops all but the last of equal ones; gives the number of keys left.
 ///
 /// The keys come in the order in which they were written; the survivors stand at the front. Every key must lie within
 /// `bytes`.
@@ -25,13 +25,13 @@ package func sortKeys(
     }
 }
 
-/// A key's place among the keys as they were written, and eight of its bytes, the first the most significant.
+/// A key's index among the keys as they were written, and eight of its bytes, the first the most significant.
 private struct KeyOrder {
     var prefix: UInt64
     var slot: Int
 }
 
-/// The bytes that keys lie in.
+/// The bytes that hold the keys' text.
 struct KeyText {
     let base: UnsafePointer<UInt8>?
     let count: Int
@@ -54,7 +54,7 @@ struct KeyText {
 /// Sound because `order` and `scratch` have room for `count` elements (`order` for twice as many in `sortMany`), and
 /// each element is written before it is read.
 private struct KeySorting {
-    /// Up to how many keys are sorted by insertion, on the stack.
+    /// The largest number of keys that is sorted by insertion, on the stack.
     static let small = 32
 
     let keys: UnsafeMutablePointer<kv_node>

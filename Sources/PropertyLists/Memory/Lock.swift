@@ -8,11 +8,11 @@ package import Darwin
 
 /// A mutex, not recursive: the only kind of lock in the library.
 ///
-/// On pthread's own mutex, which ThreadSanitizer understands, and which a child process can make new. The memory stands
-/// at one address for the lock's life, which is what makes it sound; `@unchecked Sendable` because that is a mutex's
+/// On pthread's own mutex, which ThreadSanitizer understands, and which a child process can make new. It is sound since
+/// the memory keeps one address for the lock's life; `@unchecked Sendable`, since use from several threads is a mutex's
 /// purpose.
 package final class Lock: @unchecked Sendable {
-    /// For conditions.
+    /// The mutex itself, which conditions need.
     package let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
 
     package init() { pthread_mutex_init(mutex, nil) }
@@ -37,14 +37,15 @@ package final class Lock: @unchecked Sendable {
 }
 
 extension Lock {
-    /// The lock of what the library remembers: what documents were found to hold, plans and names of types.
+    /// The lock of the library's caches: findings about documents, plans and names of types.
     ///
-    /// It is held for a few instructions. Under it nothing else is locked and no code of a program runs, not even
-    /// that of an object that goes: what is replaced is let go of after the lock. So a process can fork while this
-    /// lock is held by the forking thread, and the child finds all that it guards whole.
+    /// It is held for a few instructions. While it is held, no other lock is taken and no code of a program runs, not
+    /// even a deinit: replaced objects are released after the lock. So a process can fork while the forking thread
+    /// holds this lock, and the child finds everything that it guards whole.
     package static let shared: Lock = {
         let lock = Lock()
-        // Who locks something else while this lock is taken asks for it before, so that this handler runs last.
+        // Code with a fork handler of its own uses this lock before it adds that: handlers that prepare a fork run in
+        // reverse order, so that this one runs last.
         pthread_atfork({ Lock.shared.lock() }, { Lock.shared.unlock() }, { Lock.shared.resetAfterFork() })
         return lock
     }()

@@ -104,7 +104,7 @@ private struct DecimalText {
         guard position == text.count else { return nil }
     }
 
-    /// Gives how many digits there were.
+    /// Gives the number of digits.
     private mutating func scanDigits(_ text: UnsafeBufferPointer<UInt8>, _ position: inout Int) -> Int {
         let start = position
         while position < text.count, (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(text[position]) {

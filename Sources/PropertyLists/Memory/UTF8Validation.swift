@@ -8,7 +8,7 @@ package func firstInvalidUTF8(_ bytes: UnsafeRawBufferPointer) -> Int? {
     guard let base = bytes.baseAddress else { return nil }
     let end = bytes.count
     var position = 0
-    // Most strings are short: without the steps below where all of them is ASCII.
+    // Most strings are short and ASCII: these skip the steps below.
     if end <= 64, isASCII(bytes) { return nil }
     while position < end {
         if end &- position >= 8 {

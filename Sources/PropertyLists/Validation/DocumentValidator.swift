@@ -2,8 +2,7 @@ internal import CKVCodable
 
 /// Checks a document's layout in one walk, and sorts the keys of its dictionaries.
 ///
-/// Sound because nothing is read that was not found to lie within the block: a node below `nodeCount`, a byte that
-/// was claimed.
+/// Sound because every read was checked to lie within the block: nodes below `nodeCount`, bytes below `byteCount`.
 struct DocumentValidator {
     private let nodes: UnsafeMutablePointer<kv_node>
     private let nodeCount: Int
@@ -12,7 +11,7 @@ struct DocumentValidator {
     private let limits: PropertyListLimits
     /// Bytes that no string, data or key has claimed yet: since no two may share bytes, checking is linear.
     private var unclaimed: Int
-    /// Whether no string can be anything but UTF-8.
+    /// Whether every string is UTF-8 without a check of its own.
     private let isASCII: Bool
     private(set) var facts = DocumentFacts()
 
@@ -114,7 +113,7 @@ struct DocumentValidator {
         let keys = (end &- count)..<end
         var position = header &+ 1
         var found = 0
-        // Writers hold the keys back in the order of their values: then no key has to be looked for.
+        // Most writers leave the keys in the order of their values: then no key has to be searched for.
         var isInOrder = true
         while position < keys.lowerBound {
             let start = position
@@ -145,7 +144,7 @@ struct DocumentValidator {
         }
     }
 
-    /// Each key's distance must lead to a value, and no two to the same.
+    /// Checks that each key's distance leads to a value, and no two to the same.
     @inline(never)
     private func matchDistances(_ slots: Range<Int>, of header: Int) throws(PropertyListError) {
         for slot in slots where !nodes[slot].isKey { throw malformed("a key is missing") }
@@ -186,7 +185,7 @@ struct DocumentValidator {
     @inline(never)
     private func outside() -> PropertyListError { malformed("a string, data or key lies outside the bytes") }
 
-    /// The text of the key that leads so far, as far as it can be read: none of them has been checked yet.
+    /// The text of the key with this distance, `?` where it cannot be read: the keys have not been checked yet.
     private func keyText(in slots: Range<Int>, distance: Int) -> String {
         guard let key = slots.lazy.map({ nodes[$0] }).first(where: { $0.isKey && $0.distance == distance }),
             key.payload <= UInt64(byteCount), Int(key.count) <= byteCount - Int(key.payload)
@@ -197,11 +196,11 @@ struct DocumentValidator {
 }
 
 extension kv_node {
-    /// Whether this is a key, and its value stands so far behind its dictionary's header.
+    /// Whether this is a key whose value is `distance` nodes behind its dictionary's header.
     @inline(__always)
     fileprivate func leads(to distance: Int) -> Bool { head == UInt32(truncatingIfNeeded: distance) | 0x8000_0000 }
 
-    /// Whether the bytes that the node refers to lie within so many.
+    /// Whether the bytes that the node refers to lie within the first `byteCount`.
     fileprivate func isWithin(_ byteCount: Int) -> Bool {
         let offset = Int(truncatingIfNeeded: payload)
         return offset >= 0 && Int(count) <= byteCount &- offset
@@ -209,7 +208,7 @@ extension kv_node {
 }
 
 extension PropertyListError {
-    /// The same error, seen from one step further out.
+    /// The same error with `step` put before its path.
     fileprivate func placed(below step: PropertyListPath.Step) -> PropertyListError {
         var error = self
         error.path.steps.insert(step, at: 0)

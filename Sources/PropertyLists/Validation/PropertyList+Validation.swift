@@ -9,11 +9,10 @@ internal import Darwin
 #endif
 
 extension PropertyList {
-    /// A document copied from foreign memory that is laid out as `kvcodable_nodes.h` says, once it is found to be so.
+    /// A copy of a document in foreign memory, checked to be laid out as `kvcodable_nodes.h` says.
     ///
-    /// Two freedoms are given to the writer: a dictionary's keys may stand in any order, and a key may not be
-    /// in the order of its values. Everything else is checked: kinds, spans, counts, offsets, UTF-8, unique keys,
-    /// depth. The memory may change or go away after the call.
+    /// The keys of a dictionary may come in any order and are sorted here. Everything else is checked: kinds, spans,
+    /// counts, offsets, UTF-8, unique keys, depth. The memory may change or go away after the call.
     ///
     /// - Throws: ``PropertyListError``, with the path of the value that is wrong.
     package init(

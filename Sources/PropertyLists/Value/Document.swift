@@ -11,18 +11,18 @@ internal import Darwin
 /// The memory of a document: nodes and bytes as `kvcodable_nodes.h` lays them out.
 ///
 /// Its maker vouches for the layout: a ``PropertyListBuilder``, a validating copy, or a splice of documents.
-/// `@unchecked Sendable` holds because nothing changes after `init` but the cache, which a lock guards, and the memory is
+/// `@unchecked Sendable` holds since nothing changes after `init` but the cache, which a lock guards, and the memory is
 /// freed with the last reference.
 @usableFromInline package final class Document: @unchecked Sendable {
     @usableFromInline package let nodes: UnsafePointer<kv_node>
     package let nodeCount: Int
     @usableFromInline package let bytes: UnsafePointer<UInt8>
     package let byteCount: Int
-    /// How many of the bytes no node uses: what earlier changes left behind.
+    /// How many of the bytes no node uses: text that earlier changes left behind.
     package let unusedBytes: Int
-    /// What was found out about the values when they were checked; nil when no check noted it.
+    /// Facts about the values, from the check or the writer that went through them; nil where neither noted any.
     package let facts: DocumentFacts?
-    /// What others found out about the values. Guarded by ``Lock/shared``.
+    /// Findings about the values, noted by the rooms above. Guarded by ``Lock/shared``.
     var cache = DocumentCache()
 
     private let nodeBlock: UnsafeMutableRawPointer?
@@ -92,7 +92,7 @@ extension kv_node {
         set { head = 0x8000_0000 | UInt32(truncatingIfNeeded: newValue) }
     }
 
-    // What a value node is, where it is one of these; see PropertyList's properties of the same names.
+    // The value of a scalar node, nil for another kind; see PropertyList's properties of the same names.
     @inlinable package var boolean: Bool? { kind == .boolean ? payload != 0 : nil }
     @inlinable package var integer: Int64? { kind == .integer ? Int64(bitPattern: payload) : nil }
     @inlinable package var unsigned: UInt64? { kind == .unsigned ? payload : nil }

@@ -1,15 +1,15 @@
 internal import Synchronization
 
-/// What others found out about a document's values, kept with the document so that it is found out once.
+/// Findings about a document's values, kept with the document so that each is worked out once.
 ///
-/// A finding belongs to a question, a number that is never given to another one, and to a value's node. There is one
-/// slot for each of a few pairs of the two, in proportion to the document's size; a newer finding takes an older one's
-/// slot. Guarded by ``Lock/shared``.
+/// A finding answers a question about a value's node; a question is a number, which no other question ever gets. Pairs
+/// of question and node share slots, the more the larger the document; a newer finding takes an older one's slot.
+/// Guarded by ``Lock/shared``.
 package struct DocumentCache {
     package enum Finding: Sendable {
-        /// It is so, and the value itself is the answer.
+        /// The answer is the value itself.
         case holds
-        /// What the value becomes.
+        /// The answer is another value, made from it.
         case becomes(PropertyList)
     }
 
@@ -27,7 +27,7 @@ package struct DocumentCache {
 
     private static let lastQuestion = Atomic<UInt64>(0)
 
-    /// A number that stands for nothing else.
+    /// The number of a new question.
     package static func newQuestion() -> UInt64 {
         lastQuestion.wrappingAdd(1, ordering: .relaxed).newValue
     }
@@ -39,7 +39,7 @@ package struct DocumentCache {
     /// How many nodes all findings keep.
     private var size = 0
 
-    /// Whether another document is kept.
+    /// Whether a finding keeps another document.
     fileprivate var keepsDocument: Bool { size > 0 }
 
     private subscript(slot: Int) -> Entry {
@@ -84,18 +84,18 @@ package struct DocumentCache {
 }
 
 extension Document {
-    /// What was noted for the question and the value at `index`.
+    /// The finding noted for the question and the value at `index`; nil without one.
     package func finding(_ question: UInt64, at index: Int) -> DocumentCache.Finding? {
         Lock.shared.withLock { cache.finding(question, index) }
     }
 
     /// Notes a finding.
     ///
-    /// A document that this one would keep must not be this one, which it would keep alive for ever, nor keep another
-    /// itself: what is encoded again and again would grow a chain. One of the two documents is always new, so that no
-    /// two keep each other.
+    /// A finding's document must not be this one, which would keep itself alive for ever, nor one that keeps another: a
+    /// value that is encoded again and again would grow a chain. One of the two documents is always new, so that no two
+    /// keep each other.
     package func note(_ finding: DocumentCache.Finding, _ question: UInt64, at index: Int) {
-        // What is replaced goes after the lock.
+        // The replaced finding is released after the lock.
         _ = Lock.shared.withLock { () -> DocumentCache.Finding? in
             if case .becomes(let list) = finding, list.document === self || list.document.cache.keepsDocument {
                 return nil

@@ -1,14 +1,14 @@
 package import CKVCodable
 
-/// What holds for all the values of a document, so that no reader has to walk it to find out.
+/// Facts about all the values of a document, noted so that no reader has to walk the document for them.
 @usableFromInline package struct DocumentFacts: Sendable {
     /// A bit for each kind that occurs, by its raw value.
     @usableFromInline package internal(set) var kinds: UInt32 = 0
-    /// How many containers stand inside one another at most.
+    /// The depth of the most deeply nested containers.
     package internal(set) var depth = 0
     /// Whether all bytes of strings, keys and data are within 0x20...0x7F: ASCII without control characters but DEL.
     package internal(set) var isPlainText = false
-    /// Whether a dictionary has one key alone and that has six bytes, as `CF$UID`.
+    /// Whether some dictionary has a single key, of six bytes like `CF$UID`.
     package internal(set) var hasUIDLikeDictionary = false
 
     package init() {}

@@ -132,7 +132,7 @@ package protocol OptionalValue {
 extension Optional: OptionalValue {
     package var wrapped: Any? {
         guard Wrapped.self == Any.self else { return self }
-        // An `Any` put into an `Any` by generic code would be hidden inside it. Sound because both types are one.
+        // Generic code that puts an `Any` into an `Any` would hide it inside. Sound because both types are one.
         return withUnsafePointer(to: self) { UnsafeRawPointer($0).assumingMemoryBound(to: Any?.self).pointee }
     }
 }

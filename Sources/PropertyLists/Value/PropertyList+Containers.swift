@@ -51,8 +51,8 @@ extension PropertyList {
         return value
     }
 
-    /// The elements of an array, in order, each taken when it is asked for. Keeps the document alive; a copy goes on
-    /// from where the iteration is.
+    /// The elements of an array, in order, each read when it is asked for. Keeps the document alive; a copy continues
+    /// from the position of the original.
     public struct Elements: Sequence, IteratorProtocol {
         private let document: Document
         private var position: Int
@@ -74,8 +74,8 @@ extension PropertyList {
         }
     }
 
-    /// The entries of a dictionary, in the order of their keys' bytes, each taken when it is asked for. Keeps the
-    /// document alive; a copy goes on from where the iteration is.
+    /// The entries of a dictionary, in the order of their keys' bytes, each read when it is asked for. Keeps the
+    /// document alive; a copy continues from the position of the original.
     public struct Entries: Sequence, IteratorProtocol {
         private let document: Document
         private let header: Int
@@ -126,7 +126,7 @@ extension Document {
         return found ? header + nodes[slot].distance : nil
     }
 
-    /// Where `key` stands among the dictionary's keys, or where it would be inserted.
+    /// The slot of `key` among the dictionary's keys, or the slot to insert it at.
     package func search(
         _ key: UnsafeBufferPointer<UInt8>, inDictionaryAt header: Int
     ) -> (slot: Int, found: Bool) {
@@ -143,7 +143,7 @@ extension Document {
         return (low, false)
     }
 
-    /// How a key node stands to a key whose first bytes are `wanted`: most keys differ in them.
+    /// The order of a key node relative to a key whose first bytes are `wanted`, in which most keys differ.
     @inline(__always)
     private func order(of node: kv_node, to key: UnsafeBufferPointer<UInt8>, _ wanted: UInt64) -> Int {
         let text = buffer(of: node)

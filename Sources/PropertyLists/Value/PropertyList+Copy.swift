@@ -1,7 +1,7 @@
 package import CKVCodable
 
 extension PropertyList {
-    /// How many containers stand inside one another here; 0 for a scalar. Takes time in proportion to the nodes.
+    /// How deeply containers are nested in the value; 0 for a scalar. Takes time in proportion to the nodes.
     package var depth: Int {
         guard kind.isContainer else { return 0 }
         if isWholeDocument, let facts = document.facts { return facts.depth }
@@ -47,7 +47,7 @@ extension PropertyList {
         }
     }
 
-    /// A copy of what can be reached, without the nodes that replaced values left behind.
+    /// A copy of the nodes that can be reached, without those that replaced values left behind.
     ///
     /// Recursion is bounded by ``PropertyListLimits/maximumDepth``.
     func rewritten() -> PropertyList {

@@ -3,8 +3,8 @@ internal import CKVCodable
 extension PropertyList: CustomStringConvertible {
     /// The value on one line in Swift's spelling, for people to read: `["tags": ["a"], "width": 640]`.
     ///
-    /// Dates are shown to the second, data by its size. What is longer than a thousand bytes ends with `…`, so that
-    /// printing a large value costs little.
+    /// Dates are shown to the second, data by its size. A description longer than a thousand bytes ends with `…`, so
+    /// that printing a large value costs little.
     public var description: String {
         let longest = 1_000
         var text = ""
@@ -62,7 +62,7 @@ extension Document {
 }
 
 extension CalendarDate {
-    /// As a property list in XML writes it.
+    /// The moment as XML property lists write it.
     fileprivate var description: String {
         func digits(_ number: Int, _ count: Int) -> String {
             let text = "\(number)"

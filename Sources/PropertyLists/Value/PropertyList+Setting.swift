@@ -20,7 +20,7 @@ extension PropertyList {
         return try splice.apply(try value.wrapped(in: path, from: located), limits: limits)
     }
 
-    /// This value without what is at the end of `path`; nil when nothing is there.
+    /// This value without the one at the end of `path`; nil when there is none.
     ///
     /// Later elements of an array move up by one. The empty path is not removable, and gives nil.
     public func removing(at path: PropertyListPath) throws(PropertyListError) -> PropertyList? {
@@ -32,7 +32,7 @@ extension PropertyList {
         return try splice.apply(nil, limits: PropertyListLimits())
     }
 
-    /// The value inside the dictionaries that the steps from `position` on name.
+    /// The value inside new dictionaries, one for each step from `position` on.
     package func wrapped(in path: PropertyListPath, from position: Int) throws(PropertyListError) -> PropertyList {
         let steps = path.steps[position...]
         guard !steps.isEmpty else { return self }

@@ -1,8 +1,8 @@
 public import FoundationEssentials
 
-/// What this room reports: what was wrong, and where.
+/// An error of this room: the fault, the path of the value at fault, and the position in the file.
 public struct PropertyListError: Error, Sendable, Hashable {
-    /// What kind of thing is wrong.
+    /// The kind of fault.
     public enum Code: Sendable, Hashable {
         /// The bytes are no property list of the format: a syntax error, a damaged file.
         case malformed
@@ -16,7 +16,7 @@ public struct PropertyListError: Error, Sendable, Hashable {
         case misuse
     }
 
-    /// Where in a file the error lies.
+    /// The position of an error in a file.
     public enum Location: Sendable, Hashable {
         /// Bytes from the start of the file.
         case offset(Int)
@@ -24,22 +24,22 @@ public struct PropertyListError: Error, Sendable, Hashable {
         case line(Int, column: Int)
     }
 
-    /// What kind of thing is wrong, for a program to go by.
+    /// The kind of fault, for a program to decide by.
     public var code: Code
-    /// What the error says, without the places.
+    /// The error's text, without path and location.
     package var words: ErrorWords
-    /// The place in the tree; empty for the root, or where no tree exists yet.
+    /// The path of the value at fault; empty for the root, or where no tree exists yet.
     public var path: PropertyListPath
-    /// The place in the file, when there is a file.
+    /// The position in the file, when there is a file.
     public var location: Location?
 
-    /// An error with its places, for code that makes or checks trees itself.
+    /// An error with its path and location, for code that makes or checks trees itself.
     ///
     /// - Parameters:
-    ///   - code: what kind of thing is wrong.
-    ///   - message: what was expected and what was found, without the places, which ``description`` puts to it.
-    ///   - path: the place in the tree.
-    ///   - location: the place in the file.
+    ///   - code: the kind of fault.
+    ///   - message: what was expected and what was found, without path and location, which ``description`` adds.
+    ///   - path: the path of the value at fault.
+    ///   - location: the position in the file.
     public init(_ code: Code, _ message: String, at path: PropertyListPath = [], location: Location? = nil) {
         self.init(code, ErrorWords(message), at: path, location: location)
     }
@@ -51,18 +51,18 @@ public struct PropertyListError: Error, Sendable, Hashable {
         self.location = location
     }
 
-    /// What was expected and what was found, without the place.
+    /// What was expected and what was found, without path and location.
     public var message: String {
         get { words.description }
         set { words = ErrorWords(newValue) }
     }
 }
 
-/// What an error says, in the two parts that stand before and behind its path in a message.
+/// An error's text, in the two parts before and behind the path in its message.
 package struct ErrorWords: Sendable, Hashable, CustomStringConvertible, ExpressibleByStringInterpolation {
-    /// What was expected, or what is wrong: `Expected Dictionary`.
+    /// What was expected, or the fault: `Expected Dictionary`.
     package var subject: String
-    /// What was found, and what is advised: `, found String`; empty for nothing.
+    /// What was found, and the advice: `, found String`; empty without them.
     package var finding = ""
 
     /// `Expected Dictionary, found String; remove it first`.
@@ -82,7 +82,7 @@ package struct ErrorWords: Sendable, Hashable, CustomStringConvertible, Expressi
     /// A message whose path stands at its end.
     package init(stringLiteral text: String) { subject = text }
 
-    /// The message of a program, in one piece: what begins with `, found ` or `; ` goes behind the path.
+    /// A program's message, in one piece: the part from `, found ` or `; ` on goes behind the path.
     package init(_ message: String) {
         let start = message.utf8.indices.first {
             message.utf8[$0...].starts(with: ", found ".utf8) || message.utf8[$0...].starts(with: "; ".utf8)
@@ -93,7 +93,8 @@ package struct ErrorWords: Sendable, Hashable, CustomStringConvertible, Expressi
 
     package var description: String { subject + finding }
 
-    /// The words with their place: `Expected Dictionary at window.tags[2], found String`; without one for the empty path.
+    /// The text with the path in it: `Expected Dictionary at window.tags[2], found String`; the text alone for the
+    /// empty path.
     package func message(at path: PropertyListPath, firstIndex: Int) -> String {
         guard !path.isEmpty else { return description }
         return "\(subject) at \(path.description(root: "", firstIndex: firstIndex))\(finding)"
@@ -103,14 +104,14 @@ package struct ErrorWords: Sendable, Hashable, CustomStringConvertible, Expressi
 extension PropertyListError: CustomStringConvertible {
     public var description: String { message(firstIndex: 0) }
 
-    /// The whole message, with its places: `Expected Dictionary at window.tags[2], found String`.
+    /// The whole message, with path and location: `Expected Dictionary at window.tags[2], found String`.
     ///
-    /// - Parameter firstIndex: what the indexes of arrays are counted from, for languages that count from 1.
+    /// - Parameter firstIndex: the index of an array's first element, for languages that count from 1.
     public func message(firstIndex: Int) -> String {
         words.message(at: path, firstIndex: firstIndex) + locationText
     }
 
-    /// Where in a file the error lies, behind all else; empty where it lies in no file.
+    /// The position in the file, for the end of a message; empty without a file.
     package var locationText: String {
         switch location {
         case .offset(let offset): " (byte \(offset))"
@@ -121,6 +122,6 @@ extension PropertyListError: CustomStringConvertible {
 }
 
 extension PropertyListError: LocalizedError {
-    /// The whole message, so that `localizedDescription` says what was wrong.
+    /// The whole message, so that `localizedDescription` names the fault.
     public var errorDescription: String? { description }
 }

@@ -1,13 +1,13 @@
 internal import CKVCodable
 
-/// What a document may grow to. Every limit of this room stands here.
+/// Limits on a document's size and depth. Every limit of this room is defined here.
 ///
-/// Depth is counted when parsing, building, copying from foreign memory and setting at a path; all that walks a
-/// finished document can therefore recurse, since no document is deeper than ``maximumDepth``.
+/// Depth is counted when parsing, building, copying from foreign memory and setting at a path; a walk of a finished
+/// document can therefore recurse, since no document is deeper than ``maximumDepth``.
 public struct PropertyListLimits: Sendable, Hashable {
-    /// How many containers may stand inside one another; a scalar root has depth 0, `[[]]` depth 2.
+    /// How deeply containers may be nested; a scalar root has depth 0, `[[]]` depth 2.
     ///
-    /// At least 1 and at most ``maximumDepth``; other values are brought to the nearest of the two.
+    /// At least 1 and at most ``maximumDepth``; other values become the nearer of the two.
     public var depth: Int {
         get { storedDepth }
         set { storedDepth = min(max(newValue, 1), Self.maximumDepth) }
@@ -25,18 +25,18 @@ public struct PropertyListLimits: Sendable, Hashable {
     /// for 64 MB plus 16 for each byte of the file.
     public var expandedBytes: Int?
 
-    /// What strings, keys and data may grow to besides 16 bytes for each of the file, unless ``expandedBytes`` says
-    /// otherwise: for readers and, so that they read all that is written, for writers.
+    /// Bytes that strings, keys and data may grow to besides 16 for each byte of the file, unless ``expandedBytes`` is
+    /// set. Holds for readers and for writers, so that every written file can be read.
     package var sharedBytes = 64 << 20
 
     /// The largest file, in bytes, that is read without a check before it.
     package var uncheckedFile = 16 << 20
 
-    /// How many bytes a reader writes before it checks the whole file. With what one more value of an unchecked file
-    /// may take, it stays below 64 MB.
+    /// How many bytes a reader writes before it checks the whole file. One more value of an unchecked file included,
+    /// that stays below 64 MB.
     package var uncheckedTree = 36 << 20
 
-    /// How many levels every call has unless it is given others: 512. The coders and typed values allow as many.
+    /// The depth that every call allows unless it is given another: 512. The coders and typed values allow the same.
     @usableFromInline package static let standardDepth = Int(KV_DEPTH)
 
     /// The limits that every call has unless it is given others: 512 levels, and what a file's size allows.
@@ -51,7 +51,7 @@ public struct PropertyListLimits: Sendable, Hashable {
         min(max(expandedNodes ?? 1_000_000 + size, 0), Self.nodes)
     }
 
-    /// Checks how many nodes there are, where the caller said how many there may be.
+    /// Checks the number of nodes, where the caller has set a limit.
     func checkCount(_ count: Int) throws(PropertyListError) {
         guard let expandedNodes, count > max(expandedNodes, 0) else { return }
         throw PropertyListError(.limitExceeded, "More than \(expandedNodes) values and keys")
@@ -65,7 +65,7 @@ public struct PropertyListLimits: Sendable, Hashable {
     /// The deepest document that may be asked for: its recursive walks stay within 1 MB of stack.
     public static let maximumDepth = 2048
 
-    /// How many archives and property lists in data are unwrapped from around one another.
+    /// How many layers of archives and property lists in data are unwrapped.
     public static let wrappings = 8
 
     /// Nodes in a document, and the distance of a key to its value: 31 bits.

@@ -6,8 +6,7 @@ public struct PropertyListPath: Sendable, Hashable {
     public enum Step: Sendable, Hashable {
         /// The value of a key of a dictionary.
         case key(String)
-        /// An element of an array.
-        /// Counted from 0.
+        /// An element of an array, counted from 0.
         case index(Int)
     }
 
@@ -35,12 +34,12 @@ public struct PropertyListPath: Sendable, Hashable {
     /// The path as messages show it, `window.tags[2]`, with indexes counted from `firstIndex`.
     ///
     /// A path of more than 24 steps shows the first 12 and the last 12, with their number between them
-    /// (`a.b … 488 steps … c[0]`), and a key of more than 80 characters its beginning and end: what matters in so long
-    /// a path is where it starts and where it ends. ``steps`` has all of it.
+    /// (`a.b … 488 steps … c[0]`), and a key of more than 80 characters its beginning and end, which matter most in a
+    /// long path. ``steps`` has all of it.
     ///
     /// - Parameters:
-    ///   - root: what stands for the value itself, such as `SELF`; empty for nothing.
-    ///   - firstIndex: what the indexes of arrays are counted from, for languages that count from 1.
+    ///   - root: the name of the value itself, such as `SELF`; empty for none.
+    ///   - firstIndex: the index of an array's first element, for languages that count from 1.
     public func description(root: String, firstIndex: Int = 0) -> String {
         let shown = 12
         guard steps.count > 2 * shown else { return Self.text(of: steps[...], behind: root, firstIndex) }
@@ -60,8 +59,8 @@ public struct PropertyListPath: Sendable, Hashable {
     }
 }
 
-/// A text as messages quote it: of a long one the first and the last `count` characters. A script may have made it
-/// as long as memory is.
+/// A text as messages quote it: of a long one only the first and the last `count` characters, since a script can make a
+/// text as long as memory.
 package func shown(_ text: String, _ count: Int = 40) -> String {
     let scalars = text.unicodeScalars
     guard text.utf8.count > 2 * count,

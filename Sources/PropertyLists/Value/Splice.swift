@@ -2,8 +2,8 @@ internal import CKVCodable
 
 /// One change inside a document: some nodes of it replaced by others, at most one key added or removed.
 ///
-/// The new document is the old one's nodes before the place, the new value's, and the old one's behind it. Spans and
-/// distances are relative, so only the containers around the place have to be mended.
+/// The new document has the old nodes before the change, the new value's nodes, and the old nodes behind the change.
+/// Spans and distances are relative, so only the containers around the change have to be mended.
 struct Splice {
     private enum KeyChange {
         case none
@@ -12,15 +12,15 @@ struct Splice {
     }
 
     private let document: Document
-    /// The headers of the containers around the place, outermost first.
+    /// The headers of the containers around the change, outermost first.
     private var ancestors: [Int] = []
     /// The nodes that are replaced.
     private var start = 0
     private var oldSpan = 0
     private var keyChange = KeyChange.none
-    /// The key node to remove, or where the new one goes.
+    /// The slot of the key node to remove, or of the new one.
     private var keySlot = 0
-    /// What the innermost container's count changes by.
+    /// The change of the innermost container's count.
     private var growth = 0
     /// Whether the located entry goes away instead of getting a new value.
     var removesEntry = false
@@ -31,7 +31,8 @@ struct Splice {
         oldSpan = document.nodes[0].span
     }
 
-    /// Finds the place of `path`; gives how many of its steps were taken, the last of which may have to be added.
+    /// Locates the value at `path`; gives the number of steps taken, the last of which may lead to an entry still to be
+    /// added.
     mutating func locate(_ path: PropertyListPath) throws(PropertyListError) -> Int {
         for (position, step) in path.steps.enumerated() {
             ancestors.append(start)
@@ -72,7 +73,7 @@ struct Splice {
         try expect(.array, at: path)
         let count = Int(document.nodes[header].count)
         guard index >= 0, index <= count else {
-            // Without numbers: there are languages that count from 1.
+            // No index in the text: some languages count from 1.
             throw PropertyListError(
                 .pathMismatch, .expected("an element of the array or the place behind the last", found: "none"),
                 at: path.appending(.index(index)))
@@ -95,7 +96,7 @@ struct Splice {
         }
     }
 
-    /// The changed document: `value` in the located place, or nothing there.
+    /// The changed document: with `value` at the located position, or without the located entry.
     mutating func apply(
         _ value: PropertyList?, limits: PropertyListLimits
     ) throws(PropertyListError) -> PropertyList {

@@ -10,7 +10,7 @@ struct TreeWalk: ~Copyable {
     enum Event {
         /// A scalar, or an array or dictionary with nothing in it.
         case value(kv_node)
-        /// An array or dictionary whose content follows.
+        /// An array or dictionary whose values follow.
         case begin(kv_node)
         case end(PropertyListKind)
     }

@@ -1,9 +1,9 @@
-/// Counts what a binary property list whose objects are shared grows to as a tree, without making the tree.
+/// Counts the size that a binary property list with shared objects has as a tree, without making the tree.
 ///
-/// Every container is visited once, so that the time is linear in the file however large the tree would be. Looked for
+/// Every container is visited once, so that the time is linear in the file however large the tree would be. Counted
 /// only when a reader meets a container again, or more text than the file has.
 struct BinaryGraph: ~Copyable {
-    /// What an object takes as a tree.
+    /// The size of an object as a tree.
     private struct Size: BitwiseCopyable {
         static let open = Size(nodes: -1)
 
@@ -104,7 +104,7 @@ struct BinaryGraph: ~Copyable {
         if frames.count > 0 { frames[frames.count - 1].size = sum }
     }
 
-    /// The size of a scalar. That of text in UTF-16 is what it may at most become.
+    /// The size of a scalar. For text in UTF-16 it is the most that the text may become.
     private func size(of marker: BinaryObjects.Marker) throws(PropertyListError) -> Size {
         switch marker.type {
         case 0x4, 0x5: Size(nodes: 1, bytes: try objects.content(of: marker, unit: 1).count)

@@ -1,8 +1,8 @@
 /// The objects of a binary property list, each checked against the file when it is looked at.
 struct BinaryObjects {
-    /// What an object's first byte says.
+    /// The facts in an object's first byte.
     struct Marker {
-        /// Where the object begins.
+        /// The offset of the object.
         let offset: Int
         let byte: UInt8
 
@@ -41,7 +41,7 @@ struct BinaryObjects {
         return Marker(offset: position, byte: bytes.load(fromByteOffset: position, as: UInt8.self))
     }
 
-    /// Where the content of a string, data or container begins and how many units it has, found to lie in the file.
+    /// The offset of a string's, data's or container's content and its count of units, checked to lie in the file.
     ///
     /// - Parameter unit: bytes of a unit: 1, 2, or one or two references.
     @inline(__always) func content(

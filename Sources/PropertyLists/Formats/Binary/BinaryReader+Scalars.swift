@@ -2,7 +2,7 @@ extension BinaryReader where Output: ~Copyable {
     mutating func storeASCII(_ marker: BinaryObjects.Marker) throws(PropertyListError) {
         let (start, count) = try objects.content(of: marker, unit: 1)
         let text = objects.slice(start, count)
-        // Some writers put UTF-8 where ASCII belongs; what they meant is clear.
+        // Some writers put UTF-8 where ASCII belongs; their meaning is clear.
         guard isASCII(text) || isValidUTF8(text) else {
             throw PropertyListError(
                 .malformed, .expected("ASCII", found: "bytes above 127"), location: .offset(marker.offset))

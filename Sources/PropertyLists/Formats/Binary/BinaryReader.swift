@@ -1,9 +1,9 @@
 /// Reads `bplist00`.
 ///
-/// What is decided here beyond the format: a set, a null (0x00) and the other markers that no property list has are
-/// errors, and so are a date that is no finite number and a UID above 4 bytes. Fill bytes (0x0F) are met only where a
-/// reference leads to them, which is an error. Objects may be shared; what that makes them grow to is counted before
-/// they are expanded (``BinaryGraph``).
+/// Decisions beyond the format: a set, a null (0x00) and the other markers that no property list has are errors, and so
+/// are a date that is no finite number and a UID above 4 bytes. Fill bytes (0x0F) are met only where a reference leads
+/// to them, which is an error. Objects may be shared; the size that they expand to is counted before they are expanded
+/// (``BinaryGraph``).
 struct BinaryReader<Output: ReaderOutput & ~Copyable>: ~Copyable {
     let objects: BinaryObjects
     var output: Output
@@ -24,11 +24,11 @@ struct BinaryReader<Output: ReaderOutput & ~Copyable>: ~Copyable {
 /// An array or dictionary of a binary property list that is open.
 struct BinaryFrame: BitwiseCopyable {
     var object: Int
-    /// Where the next value's reference stands.
+    /// The offset of the next value's reference.
     var next: Int
-    /// Where the references end.
+    /// The offset behind the last reference.
     var end: Int
-    /// From a value's reference back to its key's; 0 in an array.
+    /// Bytes from a value's reference back to its key's; 0 in an array.
     var keyDistance: Int
 }
 
@@ -54,7 +54,7 @@ extension BinaryReader<PropertyListBuilder> {
         var output = PropertyListBuilder(limits: limits)
         swap(&output, &builder)
         var reader = BinaryReader(objects, output)
-        // What is alone shares nothing.
+        // A lone scalar shares nothing.
         reader.isCounted = true
         do throws(PropertyListError) {
             try reader.value(top)
@@ -97,7 +97,7 @@ extension BinaryReader where Output: ~Copyable {
         try reader.read()
     }
 
-    /// Adds the path, and the place in the file where the error names none.
+    /// Adds the path and the offset in the file, each where the error has none.
     private func located(_ error: PropertyListError) -> PropertyListError {
         var error = error
         if error.path.isEmpty { error.path = output.path }
@@ -174,7 +174,7 @@ extension BinaryReader where Output: ~Copyable {
 // MARK: - Sharing
 
 extension BinaryReader where Output: ~Copyable {
-    /// Marks a container as opened; where it has been before, it is in itself or shared.
+    /// Marks a container as opened; one that was opened before is shared, or inside itself.
     private mutating func note(_ object: Int, _ marker: BinaryObjects.Marker) throws(PropertyListError) {
         if opened.count == 0 { opened.appendZeros((objects.trailer.objectCount + 63) / 64) }
         let bit = UInt64(1) << UInt64(object & 63)
@@ -187,7 +187,7 @@ extension BinaryReader where Output: ~Copyable {
         opened[object >> 6] |= bit
     }
 
-    /// Counts what the whole file grows to, once.
+    /// Counts, once, the size that the whole file expands to.
     mutating func count() throws(PropertyListError) {
         guard !isCounted else { return }
         isCounted = true

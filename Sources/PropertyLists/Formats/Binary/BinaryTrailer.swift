@@ -1,6 +1,6 @@
-/// The last 32 bytes of a binary property list, which say where everything else is.
+/// The last 32 bytes of a binary property list, which locate everything else in it.
 ///
-/// Once made, it holds: every offset of the table lies in the file, and there are as many as it says.
+/// Holds for every trailer made here: the offset table lies in the file, with one offset for each object.
 struct BinaryTrailer {
     static let size = 32
     static let headerSize = 8
@@ -12,7 +12,7 @@ struct BinaryTrailer {
     let referenceSize: Int
     let objectCount: Int
     let topObject: Int
-    /// Where the offset table begins and the objects end.
+    /// The offset of the offset table, where the objects end.
     let tableOffset: Int
 
     init(of file: UnsafeRawBufferPointer) throws(PropertyListError) {

@@ -1,7 +1,7 @@
 internal import CKVCodable
 
-/// What ``BinaryWriter`` keeps beside the file it writes: both give their memory back piece by piece, so that they and
-/// the growing file never take much more than the file at its end.
+/// Elements in a piece of the two tables that ``BinaryWriter`` keeps beside the file. Both give their memory back piece
+/// by piece, so that they and the growing file never take much more than the finished file.
 private let piece = 1 << 16
 
 /// The object of each node of a value.
@@ -9,7 +9,7 @@ struct ObjectNumbers: ~Copyable {
     /// The last node's first, since memory is given back from the end.
     private var numbers = GrowableBuffer<UInt32>()
     private let last: Int
-    /// How many nodes of each piece are still needed; nothing for a small value.
+    /// How many nodes of each piece are still needed; empty for a small value.
     private var needed = GrowableBuffer<UInt32>()
 
     init(of list: PropertyList) {
@@ -26,7 +26,7 @@ struct ObjectNumbers: ~Copyable {
         set { numbers[last &- position] = newValue }
     }
 
-    /// Notes that a node's object is not asked for again; to be called once for each node.
+    /// Notes that a node's object will not be asked for again; called once for each node.
     @inline(__always) mutating func release(_ position: Int) {
         if needed.count > 0 { releaseLarge(position) }
     }
@@ -41,7 +41,7 @@ struct ObjectNumbers: ~Copyable {
     }
 }
 
-/// Where each object begins in the file, first noted and then taken out from the first to the last.
+/// The offset of each object in the file: all are noted first, and then taken out from the first to the last.
 struct ObjectOffsets: ~Copyable {
     /// The low halves, the last object's first, since memory is given back from the end.
     private var offsets = GrowableBuffer<UInt32>()
@@ -77,11 +77,11 @@ struct ObjectOffsets: ~Copyable {
     }
 }
 
-/// What a reader will count in the file, so that it reads whatever is written: text and data that are shared count at
-/// each place where they stand (``BinaryGraph``), and may come to a multiple of the file's size.
+/// The size that a reader will count in the file (``BinaryGraph``), kept within the reader's limits. Shared text and
+/// data count once for each reference to them, and may come to a multiple of the file's size.
 ///
-/// At any time `expanded` is within the budget for a file of `written` bytes: what is shared must keep it so, and what
-/// is written adds more to the budget than to what is counted.
+/// At any time `expanded` is within the budget for a file of `written` bytes: a scalar is shared only where that stays
+/// so, and a scalar that is written adds more to the budget than to `expanded`.
 struct SharingBudget {
     /// Whether sharing could go too far at all; otherwise nothing is counted.
     let isNeeded: Bool
@@ -115,7 +115,7 @@ struct SharingBudget {
     }
 }
 
-/// What text or data takes in the file, and what a reader counts for it.
+/// The bytes that text or data takes in the file, and the bytes that a reader counts for it.
 private struct BinaryTextSize {
     var written: Int
     var expanded: Int

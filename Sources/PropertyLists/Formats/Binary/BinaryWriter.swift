@@ -1,6 +1,6 @@
 internal import CKVCodable
 
-/// Writes `bplist00`, each distinct scalar once, as far as a reader allows what is shared to grow.
+/// Writes `bplist00`, each distinct scalar once, as far as the limits of readers allow sharing.
 ///
 /// Objects stand in the order in which a walk by sorted keys meets them, so that equal values give equal bytes in
 /// whatever order they were built.
@@ -11,13 +11,13 @@ struct BinaryWriter: ~Copyable {
     private var objects: ObjectNumbers
     private var objectCount = 0
     private var output: GrowableBuffer<UInt8>
-    /// Where the file begins in the output.
+    /// The index in the output at which the file begins.
     private let fileStart: Int
     private var budget: SharingBudget
-    /// Where each object begins in the file.
+    /// The offset of each object in the file.
     private var offsets = ObjectOffsets()
 
-    /// - Parameter limits: those of who will read the file.
+    /// - Parameter limits: those of the file's readers.
     static func write(
         _ list: PropertyList, to output: inout GrowableBuffer<UInt8>, limits: PropertyListLimits = PropertyListLimits()
     ) throws(PropertyListError) {
@@ -103,7 +103,7 @@ struct BinaryWriter: ~Copyable {
         writeTrailer(referenceSize)
     }
 
-    /// Whether the object of a node has not been written yet; it is noted as beginning here.
+    /// Whether the object of a node has not been written yet; if so, the current offset is noted for it.
     ///
     /// Asked once for each node, after the object of its container has been written.
     @inline(__always) private mutating func isNext(_ position: Int) -> Bool {

@@ -25,7 +25,7 @@ struct ScalarTable: ~Copyable {
         resize(to: size)
     }
 
-    /// The node of the first scalar equal to the one at `position`; that one where it is the first.
+    /// The node of the first scalar equal to the one at `position`, which may be that one itself.
     @inline(__always) mutating func first(equalTo position: Int) -> Int {
         let node = document.nodes[position]
         let hash = hash(of: node)

@@ -1,11 +1,11 @@
 /// Reads JSON (RFC 8259).
 ///
-/// What is decided here beyond it: a number without point and exponent is an integer, and one that 64 bits cannot hold
-/// is an error, as is one beyond the range of a Double; of equal keys the last wins; null is read, and stands in memory
-/// only; strings must be Unicode, so that an escaped lone surrogate is an error. Comments, trailing commas and other
-/// extensions are none of JSON.
+/// Decisions beyond it: a number without point and exponent is an integer, and one that 64 bits cannot hold is an
+/// error, as is one beyond the range of a Double; of equal keys the last wins; null is read, and stands in memory only;
+/// strings must be Unicode, so that an escaped lone surrogate is an error. Comments, trailing commas and other
+/// extensions are errors.
 struct JSONReader: TextFormatReader {
-    /// Whether nothing of the container that is open has been read yet.
+    /// Whether no item of the open container has been read yet.
     fileprivate var isFirst = false
 
     static func begin<Output: ReaderOutput & ~Copyable>(
@@ -30,7 +30,7 @@ struct JSONReader: TextFormatReader {
 }
 
 extension TextReader where Format == JSONReader, Output: ~Copyable {
-    /// What comes next in the container that is open: an element, an entry, or its end.
+    /// Reads the next item of the open container: an element, an entry, or the container's end.
     @inline(__always) fileprivate mutating func item() throws(PropertyListError) {
         cursor.skipWhitespace()
         if cursor.current == (isDictionary ? UInt8(ascii: "}") : UInt8(ascii: "]")) { return try endContainer() }
@@ -113,7 +113,7 @@ extension TextReader where Format == JSONReader, Output: ~Copyable {
         if isReal { try real(text, at: start) } else { try integer(text, at: start) }
     }
 
-    /// Steps over fraction and exponent; whether there was one of them.
+    /// Steps over fraction and exponent; true where there was one of them.
     private mutating func fraction() throws(PropertyListError) -> Bool {
         var isReal = false
         if cursor.consume(".") {
@@ -218,7 +218,7 @@ extension TextCursor {
         return value
     }
 
-    /// Where the next quote, backslash or control character stands, or the end.
+    /// The position of the next quote, backslash or control character, or the end.
     @inline(__always) fileprivate func endOfPlainJSON() -> Int {
         var end = position
         while end < count {

@@ -4,7 +4,7 @@
 /// `( … )` is an array, `{ key = value; }` a dictionary, `< … >` data in hexadecimal, everything else a string, in
 /// quotes of either kind or without where it has only letters, digits and `_ $ / : . -`. In quotes, `\ooo` is a
 /// character of the NeXTSTEP encoding and `\Uhhhh`, one to four digits, one of UTF-16. An entry `key;` without a value
-/// has the key as its value. GNUstep's typed values (`<*I5>`) are none of this format, and an error.
+/// has the key as its value. GNUstep's typed values (`<*I5>`) do not belong to this format, and are errors.
 struct OpenStepReader: TextFormatReader {
     /// Whether the dictionary at the root has no braces.
     fileprivate var isStringsFile = false
@@ -122,7 +122,7 @@ extension TextReader where Format == OpenStepReader, Output: ~Copyable {
         try endValue()
     }
 
-    /// Steps over what separates a value from the next: `;` behind an entry, and `,` behind an element but the last.
+    /// Steps over the separator behind a value: `;` behind an entry, and `,` behind an element but the last.
     private mutating func endValue() throws(PropertyListError) {
         guard depth > 0 else { return }
         try skipBlank()

@@ -1,4 +1,4 @@
-/// The character set of NeXTSTEP, which octal escapes in OpenStep text are numbers of.
+/// The character set of NeXTSTEP: octal escapes in OpenStep text are numbers in it.
 ///
 /// The first half is ASCII; the second is the vendor's table as Unicode publishes it (NEXTSTEP.TXT).
 enum NextStepEncoding {

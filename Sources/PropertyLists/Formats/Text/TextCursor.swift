@@ -1,4 +1,4 @@
-/// A place in a text of UTF-8 bytes, which outlive it.
+/// A position in a text of UTF-8 bytes, which outlive it.
 struct TextCursor {
     let base: UnsafePointer<UInt8>
     let count: Int
@@ -59,12 +59,12 @@ struct TextCursor {
         UnsafeBufferPointer(start: base + start, count: end - start)
     }
 
-    /// An error about what stands at a position, or here.
+    /// An error about the text at a position, or here.
     func malformed(_ words: ErrorWords, at position: Int? = nil) -> PropertyListError {
         PropertyListError(.malformed, words, location: location(of: position ?? self.position))
     }
 
-    /// What stands at a position, for a message.
+    /// The text at a position, for a message.
     func found(at position: Int) -> String {
         guard position < count else { return "the end" }
         let scalar = String(decoding: slice(position, min(position + 4, count)), as: UTF8.self).unicodeScalars.first

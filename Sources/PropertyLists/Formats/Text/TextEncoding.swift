@@ -1,4 +1,4 @@
-/// How the bytes of a text file stand for characters: by a byte-order mark, else by where its zero bytes are.
+/// The encoding of a text file, found by its byte-order mark, else by the positions of its zero bytes.
 struct TextEncoding {
     private enum Unit {
         case utf8
@@ -17,7 +17,7 @@ struct TextEncoding {
     /// Nil for no bytes at all.
     init?(of bytes: UnsafeRawBufferPointer) {
         guard !bytes.isEmpty else { return nil }
-        // What is not there is neither zero nor part of a mark.
+        // A missing byte is neither zero nor part of a mark.
         func byte(_ index: Int) -> UInt8 { index < bytes.count ? bytes[index] : 1 }
         switch (byte(0), byte(1), byte(2), byte(3)) {
         case (0xEF, 0xBB, 0xBF, _): (unit, markLength) = (.utf8, 3)
@@ -40,8 +40,8 @@ struct TextEncoding {
 
     /// Appends the text in UTF-8.
     ///
-    /// - Throws: ``PropertyListError/Code/malformed`` with line and column of a unit that stands for no character;
-    ///   what comes before it has been appended.
+    /// - Throws: ``PropertyListError/Code/malformed`` with line and column of a unit that stands for no character; the
+    ///   text before it has been appended.
     func transcode(
         _ bytes: UnsafeRawBufferPointer, to text: inout GrowableBuffer<UInt8>
     ) throws(PropertyListError) {
@@ -102,7 +102,7 @@ extension GrowableBuffer where Element == UInt8 {
         }
     }
 
-    /// Appends UTF-16 as UTF-8; false where a surrogate stands alone, after appending what comes before it.
+    /// Appends UTF-16 as UTF-8; false where a surrogate stands alone, after appending the text before it.
     mutating func append(utf16 source: UnsafeRawBufferPointer, isBigEndian: Bool) -> Bool {
         func unit(_ index: Int) -> UInt32 {
             let unit = source.loadUnaligned(fromByteOffset: index, as: UInt16.self)

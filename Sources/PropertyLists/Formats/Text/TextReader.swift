@@ -1,15 +1,15 @@
-/// The grammar of a text format: what stands around the value, and what may come next inside a container.
+/// The grammar of a text format: the text around the root, and the items inside a container.
 protocol TextFormatReader {
     init()
-    /// Reads all that comes before the content of the root, which stays open where it is a container.
+    /// Reads the text before the content of the root, which stays open where it is a container.
     static func begin<Output: ReaderOutput & ~Copyable>(
         _ reader: inout TextReader<Self, Output>
     ) throws(PropertyListError)
-    /// Reads what comes next in the container that is open: an element, an entry, or its end.
+    /// Reads the next item of the open container: an element, an entry, or the container's end.
     static func item<Output: ReaderOutput & ~Copyable>(
         _ reader: inout TextReader<Self, Output>
     ) throws(PropertyListError)
-    /// Reads what comes behind the root, up to the end of the text.
+    /// Reads the text behind the root, to its end.
     static func end<Output: ReaderOutput & ~Copyable>(
         _ reader: inout TextReader<Self, Output>
     ) throws(PropertyListError)
@@ -29,9 +29,9 @@ extension TextFormatReader {
 struct TextReader<Format: TextFormatReader, Output: ReaderOutput & ~Copyable>: ~Copyable {
     var cursor: TextCursor
     var output: Output
-    /// What the format keeps for itself.
+    /// The format's own state.
     var format = Format()
-    /// Whether the container that is open is a dictionary, and the same for those around it.
+    /// Whether the open container is a dictionary, and the same for those around it.
     private(set) var isDictionary = false
     private var outer = GrowableBuffer<Bool>()
     /// Whether the whole text is known to be sound.
@@ -70,7 +70,7 @@ extension TextReader where Output: ~Copyable {
         try reader.read()
     }
 
-    /// Adds the path, and the place in the text, where the error names none.
+    /// Adds the path and the location in the text, each where the error has none.
     private func located(_ error: PropertyListError) -> PropertyListError {
         var error = error
         if error.path.isEmpty { error.path = output.path }
@@ -102,7 +102,7 @@ extension TextReader where Output: ~Copyable {
         cursor.malformed(words, at: position)
     }
 
-    /// The error that something else stands here.
+    /// The error that the text here is not the `wanted` one.
     func unexpected(_ wanted: String) -> PropertyListError {
         malformed(.expected("\(wanted)", found: "\(cursor.found(at: cursor.position))"))
     }

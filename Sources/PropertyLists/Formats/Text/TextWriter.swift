@@ -1,4 +1,4 @@
-/// How a text format writes a value.
+/// The writing of values in a text format.
 protocol TextFormatWriter {
     init()
     static func write(_ writer: inout TextWriter<Self>) throws(PropertyListError)
@@ -18,7 +18,7 @@ struct TextWriter<Format: TextFormatWriter>: ~Copyable {
     var output: GrowableBuffer<UInt8>
     var walk: TreeWalk
     let document: Document
-    /// What the format keeps for itself.
+    /// The format's own state.
     var format = Format()
 
     fileprivate init(_ list: PropertyList, _ output: consuming GrowableBuffer<UInt8>) {

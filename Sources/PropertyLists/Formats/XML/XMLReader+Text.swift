@@ -12,7 +12,7 @@ extension TextReader where Format == XMLReader, Output: ~Copyable {
         }
     }
 
-    /// What interrupts a text: a reference, a CDATA section, a comment, a processing instruction.
+    /// Reads an interruption of a text: a reference, a CDATA section, a comment, a processing instruction.
     private mutating func special(of text: Int) throws(PropertyListError) {
         let start = cursor.position
         guard let byte = cursor.current else { throw malformed(.expected("an end tag", found: "the end")) }
@@ -65,7 +65,7 @@ extension TextReader where Format == XMLReader, Output: ~Copyable {
 }
 
 extension TextCursor {
-    /// Where the next `<` or `&` stands, or the end.
+    /// The position of the next `<` or `&`, or the end.
     @inline(__always) fileprivate func endOfPlainText() -> Int {
         var end = position
         while count &- end >= 8 {

@@ -1,7 +1,7 @@
 internal import CKVCodable
 
 extension TextReader where Format == XMLReader, Output: ~Copyable {
-    /// What comes next in the container that is open: an element, an entry, or its end.
+    /// Reads the next item of the open container: an element, an entry, or the container's end.
     @inline(__always) mutating func item() throws(PropertyListError) {
         try skipMarkup()
         if cursor.current == UInt8(ascii: "<"), cursor.byte(1) == UInt8(ascii: "/") { return try closeContainer() }

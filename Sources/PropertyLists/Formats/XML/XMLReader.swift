@@ -1,11 +1,11 @@
 /// Reads Apple's XML property lists.
 ///
-/// Of XML it knows what a property list needs: elements, comments, processing instructions, CDATA, the five entities
-/// and numeric references. A DTD may be named but holds no declarations, so that there is nothing to expand. Attributes
-/// are skipped. A root element without `<plist>` around it is read too, as Foundation does.
+/// It knows the parts of XML that a property list needs: elements, comments, processing instructions, CDATA, the five
+/// entities and numeric references. A DTD may be named but holds no declarations, so that there is nothing to expand.
+/// Attributes are skipped. A root element without `<plist>` around it is read too, as Foundation does.
 ///
-/// Text is kept as it stands: a return stays a return, which XML parsers would make a newline, since Apple's readers
-/// and writers keep it. The processing instruction that ``XMLWriter`` puts behind a date with a fraction of a second is
+/// Text is kept as it stands: a return, which XML parsers would make a newline, stays one, since Apple's readers and
+/// writers keep it. The processing instruction that ``XMLWriter`` puts behind a date with a fraction of a second is
 /// understood, others are skipped.
 struct XMLReader: TextFormatReader {
     /// Whether the value stands in a `<plist>`.
@@ -70,7 +70,8 @@ extension TextReader where Format == XMLReader, Output: ~Copyable {
         try checkEncoding(String(decoding: inside.slice(nameStart, inside.position), as: UTF8.self), at: start)
     }
 
-    /// Text in UTF-16 and UTF-32 has become UTF-8 by now, and is marked by having been found as such.
+    /// Checks the name of the declared encoding. Text in UTF-16 and UTF-32 was recognised by its bytes, and is UTF-8 by
+    /// now.
     private func checkEncoding(_ name: String, at position: Int) throws(PropertyListError) {
         switch name.lowercased() {
         case "utf-8", "utf8", "us-ascii", "ascii": return
@@ -192,7 +193,7 @@ extension TextReader where Format == XMLReader, Output: ~Copyable {
         return malformed(.expected("</\(name)>", found: "\(found)"), at: position)
     }
 
-    /// What stands at a position, shortened, for a message.
+    /// The text at a position, shortened, for a message.
     func tag(at position: Int) -> String {
         var end = position
         while end < cursor.count, end - position < 40, cursor.base[end] != UInt8(ascii: ">"), cursor.base[end] >= 0x20 {

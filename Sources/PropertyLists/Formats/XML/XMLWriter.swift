@@ -2,7 +2,7 @@ internal import CKVCodable
 
 /// Writes XML in the layout of Apple's writers: header, document type, tabs, base64 in lines.
 ///
-/// What is decided here beyond the layout:
+/// Decisions beyond the layout:
 /// - A real is written with the fewest digits that read back to the same number.
 /// - A date is written to the second, as the format asks. Where it has a fraction, the processing instruction
 ///   `<?seconds-since-2001 785404800.25?>` follows it: other readers skip it and see the whole second, ours gives the
@@ -139,7 +139,7 @@ extension TextWriter<XMLWriter> {
 // MARK: - Text
 
 extension TextWriter<XMLWriter> {
-    /// Appends text with what XML cannot have in it replaced, eight bytes at a time where nothing is.
+    /// Appends text with the characters that XML cannot hold replaced; eight bytes at a time where there are none.
     @inline(__always) private mutating func text(_ text: UnsafeBufferPointer<UInt8>) throws(PropertyListError) {
         guard let base = text.baseAddress else { return }
         output.reserve(text.count)
@@ -179,7 +179,7 @@ extension TextWriter<XMLWriter> {
         return (control | less | greater | ampersand | noncharacter) & 0x8080_8080_8080_8080 != 0
     }
 
-    /// Appends what stands for a byte that cannot stand for itself; false for one that can.
+    /// Appends the escape of a byte that XML cannot hold as it is; false for a byte that it can.
     private mutating func replace(
         _ text: UnsafeBufferPointer<UInt8>, _ position: Int
     ) throws(PropertyListError) -> Bool {
