@@ -9,7 +9,7 @@ extension NSNull: ForeignValue {
 }
 
 extension NSString: ForeignValue {
-    /// Nil for what is not Unicode: a surrogate without its other half.
+    /// Nil for text that is not Unicode: a surrogate without its other half.
     package var swiftValue: Any? { text }
 
     fileprivate var text: String? {
@@ -83,8 +83,8 @@ extension NSDictionary: ForeignValue {
     }
 }
 
-/// Whether a collection gives this element as a Swift collection, and the elements of that, and so on: for one that
-/// contains itself without end, on Linux. Such elements are taken as the objects that they are.
+/// Whether a collection would give this element as a Swift collection with all its elements converted, which never ends
+/// on Linux for a collection that contains itself. Such elements are taken as objects.
 private func isCollection(_ value: Any) -> Bool { value is NSArray || value is NSDictionary || value is NSSet }
 
 extension CGFloat: ForeignValue {

@@ -1,2 +1,2 @@
-// The face for programs with full Foundation: everything of KeyValueCoding, and what needs the NS types.
+// The face for programs with full Foundation: everything of KeyValueCoding, and the parts that need the NS types.
 @_exported public import KeyValueCoding

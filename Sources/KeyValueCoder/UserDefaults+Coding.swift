@@ -3,7 +3,7 @@ internal import KeyValueCoding
 internal import PropertyLists
 
 extension UserDefaults {
-    /// Sets the value of a key to what property lists have for it, readable by a person and by every other program:
+    /// Sets the value of a key in its property-list form, readable by a person and by every other program:
     /// dictionaries, arrays, strings, numbers, dates and data.
     ///
     /// A nil value removes the key; nil elements are `"$null"`; URLs, UUIDs and decimal numbers are strings.

@@ -10,8 +10,8 @@ enum CodingLimits {
     /// Optionals inside optionals inside one `Any`, unwrapped by recursion.
     static let optionals = 64
 
-    /// What a value is told that is deeper. The path of the error has each level; the text has only what holds the
-    /// value.
+    /// Error text for a value nested too deeply. The error's path has every level; the text has only the value's
+    /// location.
     static func tooDeep(_ location: PropertyListPath?) -> String {
         let holder = location.map { $0.isEmpty ? "" : " at \($0)" } ?? ""
         return "Values\(holder) are nested deeper than \(depth) levels"

@@ -21,13 +21,13 @@ struct NameKey: CodingKey {
     init?(stringValue: String) { self.stringValue = stringValue }
     init?(intValue: Int) { return nil }
 
-    /// Under which a superclass's part is written and read, as by Foundation's coders.
+    /// The key of a superclass's part, as in Foundation's coders.
     static let superclass = NameKey("super")
 }
 
 extension [any CodingKey] {
-    /// The path as errors print it: from the value that is coded, `SELF.names[2]`, or, where that has a place in what
-    /// holds it, from the root of that, `window.names[2]`.
+    /// The path as errors print it: from the coded value, `SELF.names[2]`, or, where that has a location in a holder,
+    /// from the holder's root, `window.names[2]`.
     func text(in location: PropertyListPath?) -> String {
         reduce(into: location == nil || isEmpty ? "SELF" : "") { $0.append(step: $1) }
     }

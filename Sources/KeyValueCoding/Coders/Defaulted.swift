@@ -1,4 +1,4 @@
-/// Where a ``Defaulted`` property takes its value from when there is none to decode.
+/// The source of a ``Defaulted`` property's value where there is none to decode.
 ///
 /// ```swift
 /// enum StandardVolume: DefaultSource {
@@ -25,7 +25,7 @@ public protocol DefaultSource {
 @propertyWrapper public struct Defaulted<Source: DefaultSource> {
     /// The property's value: what was decoded, or the default.
     public var wrappedValue: Source.Value
-    /// Whether there was nothing to decode, so that the value is, or was at first, the default.
+    /// Whether there was no value to decode, so that the value is, or was at first, the default.
     public private(set) var isMissing = false
 
     /// A property with a value of its own in place of the default.
@@ -37,7 +37,7 @@ public protocol DefaultSource {
     /// The wrapper itself, which tells whether the value was missing: `$volume.isMissing`.
     public var projectedValue: Self { self }
 
-    /// The default, for what is not there.
+    /// The default in place of a missing value.
     fileprivate static var missing: Self {
         var missing = Self()
         missing.isMissing = true
@@ -70,7 +70,7 @@ extension Defaulted: Hashable where Source.Value: Hashable {
 extension Defaulted: Sendable where Source.Value: Sendable {}
 
 extension KeyedDecodingContainer {
-    /// What synthesised decoding of a ``Defaulted`` property calls: it takes a missing key for the default.
+    /// Called by synthesised decoding of a ``Defaulted`` property: gives the default for a missing key.
     public func decode<Source: DefaultSource>(
         _ type: Defaulted<Source>.Type, forKey key: Key
     ) throws -> Defaulted<Source> where Source.Value: Decodable {
@@ -93,7 +93,7 @@ public enum Default {
     /// An empty dictionary.
     public typealias EmptyDictionary<Value: ExpressibleByDictionaryLiteral> = Defaulted<Sources.EmptyDictionary<Value>>
 
-    /// Where the defaults of ``Default`` come from.
+    /// The sources of the defaults in ``Default``.
     public enum Sources {
         /// Gives false.
         public enum False: DefaultSource { public static var defaultValue: Bool { false } }
@@ -103,7 +103,7 @@ public enum Default {
         public enum Zero<Value: Numeric>: DefaultSource { public static var defaultValue: Value { .zero } }
         /// Gives the empty string.
         public enum EmptyString: DefaultSource { public static var defaultValue: String { "" } }
-        /// Gives an empty array, set, or whatever an array literal makes.
+        /// Gives an empty array, set, or other type that an array literal makes.
         public enum Empty<Value: ExpressibleByArrayLiteral>: DefaultSource {
             public static var defaultValue: Value { [] }
         }

@@ -1,39 +1,39 @@
 internal import PropertyLists
 
-/// Says what an error is, in the words of a library that this module does not import.
+/// Describes an error in the words of a library that this module does not import.
 ///
 /// The face over full Foundation supplies one, so that messages carry the `localizedDescription` there.
 package protocol ErrorDescriber {
     static func message(of error: any Error) -> String
 }
 
-/// What a coder found wrong, in parts: the error that underlies a coder's `DecodingError` or `EncodingError`, whose
-/// text is made of it.
+/// A coder's finding, in parts: the error that underlies a coder's `DecodingError` or `EncodingError`, whose text is
+/// made of it.
 package struct CodingError: Error, Sendable {
-    /// What was expected, or what the error is about: `Expected String`.
+    /// What was expected, or the subject of the error: `Expected String`.
     package let subject: String
-    /// What was found, or what cannot be done: `, found Int`.
+    /// What was found, or what failed: `, found Int`.
     package let finding: String
-    /// Whether a number was found that the wanted type cannot hold.
+    /// Whether the error is about a number that the wanted type cannot hold.
     package let isInexact: Bool
 
     init(_ subject: String, _ finding: String, isInexact: Bool = false) {
         (self.subject, self.finding, self.isInexact) = (subject, finding, isInexact)
     }
 
-    /// The whole text, with the place between the two.
+    /// The whole text, with the location between the two.
     func text(at location: String) -> String { "\(subject) at \(location)\(finding)" }
 }
 
 extension CodingError {
-    /// The error that underlies a coder's; nil where the text is not made of it, but a program's own.
+    /// The error that underlies a coder's; nil where the text is a program's own.
     package init?(underlying error: (any Error)?, text: String, at path: [any CodingKey]) {
         let own = (error as? PropertyListError).map { CodingError(unwritable: $0) } ?? error as? CodingError
         guard let own, own.text(at: path.text(in: nil)) == text else { return nil }
         self = own
     }
 
-    /// What the tree could not hold.
+    /// The finding about a value that the tree cannot hold.
     init(unwritable error: PropertyListError) {
         self.init("Value", " cannot be encoded. \(error.message)")
     }
@@ -44,7 +44,7 @@ extension CodingError: CustomStringConvertible {
 }
 
 extension CodingError {
-    /// - Parameter underlying: what a program's own code threw, which then stands in this error's place.
+    /// - Parameter underlying: the error that a program's own code threw, which replaces this one.
     func decodingContext(
         at path: [any CodingKey], in location: PropertyListPath?, underlying: (any Error)? = nil
     ) -> DecodingError.Context {
@@ -60,7 +60,7 @@ extension CodingError {
     }
 }
 
-/// What to tell about an error that a strategy's closure threw.
+/// The text for an error that a strategy's closure threw.
 func message(of error: any Error) -> String {
     switch error {
     case EncodingError.invalidValue(_, let context): return context.debugDescription
@@ -69,8 +69,8 @@ func message(of error: any Error) -> String {
     }
 }
 
-/// What the face over full Foundation makes an ``ErrorDescriber``: a conformance is found without that anything of the
-/// face has run before.
+/// The type that the face over full Foundation makes an ``ErrorDescriber``: a conformance is found even if no code of
+/// the face has run before.
 package enum FullFoundation {}
 
 /// Nil where the program has no full Foundation.

@@ -1,14 +1,14 @@
 public import FoundationEssentials
 
 extension KeyValueDecoder {
-    /// What is taken for nil.
+    /// The values taken for nil.
     public typealias NilDecodingStrategy = NilCodingStrategy
 
     /// How numbers become integers.
     public enum IntDecodingStrategy: Sendable {
         /// Only numbers that the integer type holds exactly.
         case exact
-        /// Floating-point numbers are rounded by the rule; what is out of range is an error.
+        /// Floating-point numbers are rounded by the rule; a number out of range is an error.
         case rounding(rule: FloatingPointRoundingRule)
         /// Numbers out of range become the nearest the type holds. Floating-point numbers are rounded by the rule;
         /// with no rule, a fraction is an error.
@@ -53,7 +53,7 @@ extension KeyValueDecoder {
         case custom(@Sendable (Any) throws -> Data)
     }
 
-    /// What becomes of keys of dictionaries that decoding did not ask for.
+    /// The treatment of keys of dictionaries that decoding did not ask for.
     public enum LeftOverKeyDecodingStrategy: Sendable {
         /// They are ignored.
         case ignore

@@ -9,7 +9,7 @@ public import Combine
 ///
 /// A value type: a copy can be used on any thread at any time, and one value on several threads at once.
 public struct KeyValueDecoder: Sendable {
-    /// What `init(from:)` finds in every decoder's `userInfo`.
+    /// The `userInfo` of every decoder that `init(from:)` is given.
     public var userInfo: [CodingUserInfoKey: any Sendable] = [:]
     /// How dates are read; from `Date` values unless said otherwise.
     public var dateDecodingStrategy = DateDecodingStrategy.date
@@ -17,14 +17,14 @@ public struct KeyValueDecoder: Sendable {
     public var intDecodingStrategy = IntDecodingStrategy.exact
     /// How property names are looked up; as they are, unless said otherwise.
     public var keyDecodingStrategy = KeyDecodingStrategy.useDefaultKeys
-    /// What is taken for nil; an Optional without a value, in a property-list tree null and `"$null"`, unless said
+    /// The values taken for nil; an Optional without a value, in a property-list tree null and `"$null"`, unless said
     /// otherwise.
     public var nilDecodingStrategy = NilDecodingStrategy.default
     /// How data is read; from `Data` values unless said otherwise.
     public var dataDecodingStrategy = DataDecodingStrategy.data
-    /// How infinities and what is not a number are read; as they are, unless said otherwise.
+    /// How infinities and not-a-number are read; as they are, unless said otherwise.
     public var nonConformingFloatDecodingStrategy = NonConformingFloatDecodingStrategy.pass
-    /// What becomes of keys that decoding did not ask for; they are ignored unless said otherwise.
+    /// The treatment of keys that decoding did not ask for; they are ignored unless said otherwise.
     public var leftOverKeyDecodingStrategy = LeftOverKeyDecodingStrategy.ignore
 
     /// A decoder that reads what a ``KeyValueEncoder`` with the strategies of its own ``KeyValueEncoder/init()``
@@ -49,13 +49,13 @@ extension KeyValueDecoder {
     /// A null and, unless the nil strategy says otherwise, the string `"$null"` are nil. Decimal numbers are read from
     /// strings, too.
     ///
-    /// - Throws: what ``decode(_:from:)`` throws for the same values in an `Any`.
+    /// - Throws: as ``decode(_:from:)`` for the same values in an `Any`.
     public func decode<T: Decodable>(_ type: T.Type = T.self, from list: PropertyList) throws -> T {
         try decode(type, from: list, at: nil)
     }
 
-    /// Reads a value of a property-list tree that is at `location` in what holds it, a store: every path of an error, of a
-    /// decoder, and of keys that are left over begins with it. Key strategies are given paths inside the value.
+    /// Reads a value of a property-list tree that is at `location` in a holder such as a store: every path of an error,
+    /// of a decoder, and of left-over keys begins with it. Key strategies are given paths inside the value.
     package func decode<T: Decodable>(_ type: T.Type, from list: PropertyList, at location: PropertyListPath?) throws
         -> T
     {

@@ -1,7 +1,7 @@
 public import FoundationEssentials
 
 extension KeyValueEncoder {
-    /// What stands for nil.
+    /// The value that stands for nil.
     public typealias NilEncodingStrategy = NilCodingStrategy
 
     /// How property names become keys. The keys of dictionaries are data and stay as they are.

@@ -12,18 +12,18 @@ public import Combine
 ///
 /// A value type: a copy can be used on any thread at any time, and one value on several threads at once.
 public struct KeyValueEncoder: Sendable {
-    /// What `encode(to:)` finds in every encoder's `userInfo`.
+    /// The `userInfo` of every encoder that `encode(to:)` is given.
     public var userInfo: [CodingUserInfoKey: any Sendable] = [:]
     /// How dates are written; as `Date` values unless said otherwise.
     public var dateEncodingStrategy = DateEncodingStrategy.date
     /// How property names become keys; as they are, unless said otherwise.
     public var keyEncodingStrategy = KeyEncodingStrategy.useDefaultKeys
-    /// What is written for nil elements and nil alone; an Optional without a value, in a property-list tree `"$null"`,
-    /// unless said otherwise.
+    /// The value written for nil elements and nil alone; an Optional without a value, in a property-list tree
+    /// `"$null"`, unless said otherwise.
     public var nilEncodingStrategy = NilEncodingStrategy.default
     /// How data is written; as `Data` values unless said otherwise.
     public var dataEncodingStrategy = DataEncodingStrategy.data
-    /// How infinities and what is not a number are written; as they are, unless said otherwise.
+    /// How infinities and not-a-number are written; as they are, unless said otherwise.
     public var nonConformingFloatEncodingStrategy = NonConformingFloatEncodingStrategy.pass
     /// How dictionaries are written whose keys are no strings or integers; as arrays of keys and values in turn, as
     /// `Codable` does it, unless said otherwise.
@@ -60,8 +60,8 @@ extension KeyValueEncoder {
         try encodeToPropertyList(value, at: nil)
     }
 
-    /// Gives the value as a tree that goes to `location` in what will hold it, a store: every path of an error and of an
-    /// encoder begins with it. Key strategies are given paths inside the value.
+    /// Gives the value as a tree for `location` in a holder such as a store: every path of an error and of an encoder
+    /// begins with it. Key strategies are given paths inside the value.
     package func encodeToPropertyList<T: Encodable>(_ value: T, at location: PropertyListPath?) throws -> PropertyList?
     {
         let root = TreeEncodingNode(EncodingContext(self, location: location))
@@ -75,7 +75,7 @@ extension KeyValueEncoder {
 }
 
 extension PropertyListError {
-    /// The error as the coders tell it.
+    /// The tree's error as an encoding error.
     fileprivate func codingContext(_ context: EncodingContext) -> EncodingError.Context {
         let codingPath = (context.location ?? []).appending(path).codingPath
         return CodingError(unwritable: self).encodingContext(at: codingPath, in: context.location, underlying: self)

@@ -15,7 +15,7 @@ protocol ReadableDictionary {
 
 extension Dictionary: KeyedDictionary where Key: Encodable, Value: Encodable {
     func namedEntries(_ name: (any Encodable) throws -> String?) throws -> [(name: String, value: any Encodable)]? {
-        // What the standard library writes as a dictionary stays with it.
+        // Keys that the standard library writes as a dictionary are left to it.
         if Key.self == String.self || Key.self == Int.self || Key.self is any CodingKeyRepresentable.Type { return nil }
         var entries: [(name: String, value: any Encodable)] = []
         entries.reserveCapacity(count)

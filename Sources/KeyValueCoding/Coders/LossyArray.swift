@@ -1,4 +1,4 @@
-/// An array that leaves out the elements which cannot be decoded, and tells which they were and why.
+/// An array that leaves out the elements which cannot be decoded, and keeps the index and the error of each.
 ///
 /// ```swift
 /// struct Library: Codable {
@@ -7,7 +7,7 @@
 /// for element in library.$books { print(element.index, element.error) }
 /// ```
 ///
-/// What is no array at all is an error as ever, and so is a missing key: `@Default.Empty var books: LossyArray<Book>`
+/// A value that is no array is an error as ever, and so is a missing key: `@Default.Empty var books: LossyArray<Book>`
 /// takes that for an empty array. Encoded as the array of the elements that are there. Works with every coder.
 @propertyWrapper public struct LossyArray<Element> {
     /// The elements that could be decoded, in order.
@@ -24,9 +24,9 @@
 
 /// An element of an array that could not be decoded.
 public struct DroppedElement: Error, Sendable, CustomStringConvertible {
-    /// Its place in the array that was decoded, counted from 0.
+    /// Its index in the array that was decoded, counted from 0.
     public let index: Int
-    /// What its decoding threw.
+    /// The error that its decoding threw.
     public let error: any Error
 
     public var description: String { "[\(index)]: \(message(of: error))" }
@@ -60,7 +60,7 @@ extension UnkeyedDecodingContainer {
     }
 }
 
-/// Takes every value for itself, and nothing out of it.
+/// Decodes from any value, without reading it.
 private struct Skipped: Decodable {
     init(from decoder: any Decoder) { (decoder as? DecodingNode)?.record?.takeWhole() }
 }

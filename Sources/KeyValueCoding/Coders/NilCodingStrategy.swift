@@ -1,12 +1,12 @@
 internal import PropertyLists
 
-/// What stands for nil where a key or an element cannot simply be left out.
+/// The stand-in for nil where a key or an element cannot simply be left out.
 ///
 /// A nil property of a type with synthesised coding is left out under every strategy: the strategy is about nil
 /// elements of arrays, nil values of dictionaries, `encodeNil`, and a nil top-level value.
 public enum NilCodingStrategy: Sendable {
     /// Encoding drops the element or key; a nil top-level value encodes to Swift nil. Decoding takes an Optional
-    /// without a value as nil.
+    /// without a value for nil.
     case removed
 
     /// A value of the caller's choice stands for nil, and `isNull` recognises it while decoding.
@@ -41,7 +41,7 @@ public enum NilCodingStrategy: Sendable {
         }
     }
 
-    /// What encoding writes for nil, or nil where it writes nothing.
+    /// The value that encoding writes for nil; nil where it writes none.
     var encoded: Any? {
         switch self {
         case .removed: nil
@@ -57,7 +57,7 @@ func isOptionalNone(_ value: Any) -> Bool {
     flattened(value) == nil
 }
 
-/// `value` without the Optionals around it; nil where the innermost holds nothing, or where they never end.
+/// `value` without the Optionals around it; nil where the innermost has no value, or where they never end.
 func flattened(_ value: Any) -> Any? {
     var current = value
     // Most are of a type that is known to be no Optional; to ask for the conformance costs more than all else here.
@@ -75,7 +75,7 @@ func flattened(_ value: Any) -> Any? {
     return nil
 }
 
-/// An Optional of Any in an `Any`; nil where something else is in it.
+/// The Optional of Any in an `Any`; nil for a value of another type.
 private func sameOptional(_ value: Any) -> Any?? {
     func open<Value>(_ value: Value) -> Any?? { Value.self == Any?.self ? .some(exactly(value, as: Any?.self)) : nil }
     return open(value)

@@ -7,7 +7,7 @@ final class AnyDecodingNode: DecodingNode {
     private var elements: [Any] = []
 
     init(_ context: DecodingContext, _ value: Any) {
-        // What `encode` gives is an Optional, and often comes back as it is.
+        // The result of `encode` is an Optional, and often comes back as it is.
         self.value = unwrapped(value)
         super.init(context)
     }
@@ -95,7 +95,7 @@ extension AnyDecodingNode {
     }
 }
 
-/// The value in an `Any` if it is of this very type.
+/// The value in an `Any` if it is of exactly this type.
 @inline(__always) private func sameType<S: ScalarValue>(_ type: S.Type, _ value: Any) -> S? {
     func open<Value>(_ value: Value) -> S? { Value.self == S.self ? exactly(value, as: S.self) : nil }
     return open(value)

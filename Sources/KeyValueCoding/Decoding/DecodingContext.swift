@@ -1,22 +1,23 @@
 internal import FoundationEssentials
 internal import PropertyLists
 
-/// What all decoders and containers of one call of `decode` share. Used by one thread.
+/// The state that all decoders and containers of one call of `decode` share. Used by one thread.
 final class DecodingContext {
     let options: KeyValueDecoder
-    /// Where the value is in what holds it, such as a store: paths begin with it. Nil for a value on its own.
+    /// The value's path in its holder, such as a store: error and coding paths begin with it. Nil for a value on its
+    /// own.
     let location: PropertyListPath?
     let converts: Bool
     let passesFloats: Bool
     /// The string that stands for nil, if one does.
     let sentinel: String?
-    /// Whether the strategy takes an Optional without a value as nil.
+    /// Whether the strategy takes an Optional without a value for nil.
     let takesOptionals: Bool
     /// A caller's own test for nil.
     let isPlaceholder: (@Sendable (Any) -> Bool)?
     /// Whether strings are read as values that a property list has no kind for, such as decimal numbers.
     let readsSpelledValues: Bool
-    /// Where the root notes which keys are asked for, if the caller wants to know.
+    /// The root's record of the keys that are asked for; nil where the caller wants none.
     let record: KeyRecord?
     private var converted: [String: String] = [:]
 
@@ -58,7 +59,7 @@ final class DecodingContext {
     }
 }
 
-/// How the keys that a type asks for become names in a dictionary.
+/// The mapping from the keys that a type asks for to names in a dictionary.
 enum DecodingNames {
     case asTheyAre
     case snakeCase
@@ -100,7 +101,8 @@ extension DecodingNode {
         case .custom(let convert):
             let path = codingPath.dropFirst(context.location?.steps.count ?? 0)
             var mapped: [String: String] = [:]
-            // Of names that become the same, the one that is the property's own wins, then the first in order.
+            // Where several names become one property's, the name equal to the property's wins, else the first in
+            // order.
             for name in names.sorted() {
                 let property = convert(path + [NameKey(name)]).stringValue
                 if mapped[property] == nil || property == name { mapped[property] = name }

@@ -1,4 +1,4 @@
-// The containers: what `init(from:)` calls, handed on to the node with the place and the key of the value.
+// The containers: the calls of `init(from:)`, handed on to the node with the slot and the key of the value.
 
 extension DecodingNode {
     /// Decodes the entries of a dictionary.
@@ -7,7 +7,7 @@ extension DecodingNode {
         /// Whether the key strategy applies.
         private let converts: Bool
 
-        /// - Parameter node: one whose entries are open.
+        /// - Parameter node: a node whose entries are open.
         init(_ node: DecodingNode, converts: Bool) {
             self.node = node
             self.converts = converts
@@ -43,7 +43,7 @@ extension DecodingNode {
 
         // MARK: Values
 
-        // A value of the very type that was asked for is read here; the node knows conversions and errors.
+        // A value of exactly the requested type is read here; the node knows conversions and errors.
 
         func decode(_ type: Bool.Type, forKey key: Key) throws -> Bool {
             let name = name(key)
@@ -91,8 +91,8 @@ extension DecodingNode {
         // MARK: Values that may be missing, with fewer look-ups than the standard library's own
 
         /// - Parameters:
-        ///   - exact: gives a value of the very type, which is not nil unless the caller has a test of its own.
-        ///   - decode: decodes any other.
+        ///   - exact: gives a value of exactly the type, which only a caller's own test could take for nil.
+        ///   - decode: decodes any other value.
         @inline(__always) private func present<T>(
             _ key: Key, _ exact: (String) -> T?, _ decode: (DecodingSlot) throws -> T
         ) throws -> T? {
@@ -177,7 +177,7 @@ extension DecodingNode {
         private let total: Int
         private(set) var currentIndex = 0
 
-        /// - Parameter node: one whose elements are open.
+        /// - Parameter node: a node whose elements are open.
         init(_ node: DecodingNode) {
             self.node = node
             total = node.elementCount

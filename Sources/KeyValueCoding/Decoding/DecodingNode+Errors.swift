@@ -3,7 +3,7 @@ extension DecodingNode {
         key.map { codingPath + [$0] } ?? codingPath
     }
 
-    /// The value at `slot` is not what was asked for.
+    /// The error that the value at `slot` is not of the requested type.
     final func mismatch<T>(
         _ type: T.Type, _ expected: String? = nil, at slot: DecodingSlot, _ key: (any CodingKey)?
     ) -> DecodingError {
@@ -17,14 +17,14 @@ extension DecodingNode {
         return isNil ? .valueNotFound(type, context) : .typeMismatch(type, context)
     }
 
-    /// The number at `slot` cannot be held by `type`.
+    /// The error that `type` cannot hold the number at `slot`.
     final func inexact<T>(_ type: T.Type, at slot: DecodingSlot, _ key: (any CodingKey)?) -> DecodingError {
         let error = CodingError(
             "\(typeName(at: slot))", ", cannot be exactly represented by \(type)", isInexact: true)
         return .typeMismatch(type, error.decodingContext(at: path(key), in: context.location))
     }
 
-    /// There is no value at `slot`. The path of the error is the container's.
+    /// The error that there is no value at `slot`. Its path is the container's.
     final func missing(_ slot: DecodingSlot, _ key: (any CodingKey)?) -> DecodingError {
         let location = path(key).text(in: context.location)
         let text =
@@ -38,7 +38,7 @@ extension DecodingNode {
         .dataCorrupted(CodingError(subject, finding).decodingContext(at: path(key), in: context.location))
     }
 
-    /// Where a dictionary is read as data, keys that Swift takes for one would lose a value.
+    /// Throws where two keys of a dictionary that is read as data are one to Swift, which would lose a value.
     final func refuseLookAlikes() throws {
         guard let (first, second) = lookAlikes else { return }
         throw corrupted(
@@ -46,7 +46,7 @@ extension DecodingNode {
             " has two keys that Swift takes for one: \(spelled(first)) and \(spelled(second))")
     }
 
-    /// A name in a form that tells it from its look-alikes.
+    /// A name written so that it differs visibly from its look-alikes.
     private final func spelled(_ name: String) -> String {
         "\"" + name.unicodeScalars.map { $0.escaped(asASCII: true) }.joined() + "\""
     }
@@ -55,7 +55,7 @@ extension DecodingNode {
         .dataCorrupted(.init(codingPath: path(key), debugDescription: CodingLimits.tooDeep(context.location)))
     }
 
-    /// The error of a strategy's closure with the path: its own `DecodingError` keeps its kind and what underlies it.
+    /// The error of a strategy's closure with the path: a `DecodingError` keeps its kind and its underlying error.
     final func wrapped(_ error: any Error, _ type: String, _ key: (any CodingKey)?) -> DecodingError {
         let own = CodingError(type, " cannot be decoded. \(message(of: error))")
         let underlying = (error as? DecodingError)?.context?.underlyingError.flatMap { $0 is CodingError ? nil : $0 }

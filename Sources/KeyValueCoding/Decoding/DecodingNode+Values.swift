@@ -1,6 +1,6 @@
 internal import FoundationEssentials
 
-// How a value is read, whatever it is: as a type that the coders know, else by its own `init(from:)`.
+// Reading values of any type: by the coders where they know the type, else by its own `init(from:)`.
 
 extension DecodingNode {
     final func decode<T: Decodable>(
@@ -22,7 +22,7 @@ extension DecodingNode {
     final func decodePlain<T: Decodable>(
         _ type: T.Type, at slot: DecodingSlot, _ key: (any CodingKey)?
     ) throws -> T {
-        // What an attempt asked for that fails is not kept.
+        // The keys that a failed attempt asked for are not kept.
         let attempt = record?.attempt(at: slot)
         let value = try child(at: slot, key, attempt).decodeOwn(type)
         if let attempt { record?.keep(attempt, at: slot) }
@@ -163,7 +163,7 @@ extension DecodingNode {
     }
 }
 
-// MARK: - Values that strategies are about
+// MARK: - Values under strategies
 
 extension DecodingNode {
     final func date(at slot: DecodingSlot, _ key: (any CodingKey)?) throws -> Date {
@@ -207,7 +207,7 @@ extension DecodingNode {
         }
     }
 
-    /// What a strategy's closure makes of the value; its error is wrapped into one with the path.
+    /// The value that a strategy's closure makes; its error is wrapped into one with the path.
     private final func converted<Result>(
         _ type: String, at slot: DecodingSlot, _ key: (any CodingKey)?, _ convert: (Any) throws -> Result
     ) throws -> Result {
@@ -219,7 +219,7 @@ extension DecodingNode {
 // MARK: - Arrays and dictionaries of scalars, read as a whole
 
 extension DecodingNode {
-    /// An array or dictionary of scalars, or what else is none itself.
+    /// A value of a type that is no scalar, among them arrays and dictionaries of scalars.
     final func decodeKnownCollection<T: Decodable>(
         _ type: T.Type, _ known: KnownType, at slot: DecodingSlot, _ key: (any CodingKey)?
     ) throws -> T {
@@ -246,7 +246,7 @@ extension DecodingNode {
         }
     }
 
-    /// All elements at once where each is of the very type; else one by one, which knows conversions and errors.
+    /// All elements at once where each is of exactly the type; else one by one, with conversions and errors.
     @inline(__always) private final func elements<S: ScalarValue>(
         _ type: S.Type, at slot: DecodingSlot, _ key: (any CodingKey)?
     ) throws -> [S] {
@@ -259,7 +259,7 @@ extension DecodingNode {
         return try elements ?? decodePlain([S].self, at: slot, key)
     }
 
-    /// All entries at once where each value is of the very type; else one by one.
+    /// All entries at once where each value is of exactly the type; else one by one.
     @inline(__always) private final func entries<S: ScalarValue>(
         _ type: S.Type, at slot: DecodingSlot, _ key: (any CodingKey)?
     ) throws -> [String: S] {

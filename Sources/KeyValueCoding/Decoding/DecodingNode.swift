@@ -1,4 +1,4 @@
-/// Where a value is, as seen from a node.
+/// The position of a value relative to a node.
 enum DecodingSlot {
     case named(String)
     case index(Int)
@@ -12,13 +12,13 @@ enum DecodingSlot {
 /// property-list tree. A node that the caller keeps reads its value for as long as it is kept, as a lazy decoding does.
 class DecodingNode {
     final let context: DecodingContext
-    /// The node that this one's value is inside of, and the last key of the path; no key where the path is the holder's.
+    /// The node around this one's value, and the last key of the path; no key where both nodes have the same path.
     private final let holder: DecodingNode?
     private final let key: (any CodingKey)?
     private final let depth: Int
-    /// Where it is noted which keys are asked for, if the caller wants to know.
+    /// The record of the keys that are asked for; nil where the caller wants none.
     final let record: KeyRecord?
-    /// How keyed containers of this node name their keys.
+    /// The mapping from keys to names in this node's keyed containers.
     final private(set) var keyNames = DecodingNames.asTheyAre
 
     /// The root of a call of `decode`.
@@ -26,7 +26,7 @@ class DecodingNode {
         self.context = context
         holder = nil
         key = nil
-        // As deep as a node that was made for the value would be.
+        // The depth of a node made for the value by `child`.
         depth = 1
         record = context.record
     }
@@ -39,9 +39,9 @@ class DecodingNode {
         self.record = record
     }
 
-    // MARK: What a subclass reads
+    // MARK: Access to the value, for subclasses to override
 
-    /// The value as a scalar, or that it is none, nil, or absent.
+    /// The value as a scalar, or a case for no scalar, nil, or an absent value.
     func scalar(at slot: DecodingSlot) -> Scalar { .absent }
 
     /// The value itself, for a strategy's closure; nil where there is none.
@@ -62,13 +62,13 @@ class DecodingNode {
     /// The names of all entries.
     var names: [String] { [] }
 
-    /// Two names that Swift's dictionary takes for one.
+    /// Two names that are one key to a Swift dictionary.
     var lookAlikes: (String, String)? { nil }
 
     /// A node of the same kind for the value at `slot`; nil where there is none.
     func makeChild(_ slot: DecodingSlot, _ key: (any CodingKey)?, _ record: KeyRecord?) -> DecodingNode? { nil }
 
-    // MARK: Values of the very type that is asked for, nil for every other
+    // MARK: Values of exactly the requested type, nil for every other
 
     func bool(named name: String) -> Bool? { Bool(scalar(at: .named(name))) }
     func integer(named name: String) -> Int? { Int(scalar(at: .named(name))) }
@@ -76,7 +76,7 @@ class DecodingNode {
     func string(named name: String) -> String? { String(scalar(at: .named(name))) }
 }
 
-// MARK: - What `init(from:)` asks a decoder for
+// MARK: - Decoder, for `init(from:)`
 
 extension DecodingNode: Decoder {
     final var userInfo: [CodingUserInfoKey: Any] { context.options.userInfo }
@@ -116,7 +116,7 @@ extension DecodingNode: Decoder {
 // MARK: - Nil
 
 extension DecodingNode {
-    /// Whether a value is there that is not nil; nil where nothing is there.
+    /// True for a value, false for a value that stands for nil, nil for no value.
     final func isPresent(_ scalar: Scalar, at slot: DecodingSlot) -> Bool? {
         if let isPlaceholder = context.isPlaceholder {
             guard let value = any(at: slot) else { return nil }
@@ -149,7 +149,7 @@ extension DecodingNode {
     }
 }
 
-// MARK: - Which keys are asked for
+// MARK: - The keys asked for
 
 extension DecodingNode {
     /// The name, noted as asked for.
@@ -162,7 +162,7 @@ extension DecodingNode {
         if openEntries() { record.note(names: names) }
     }
 
-    /// Runs the one decoding of a call of `decode`; then tells which keys it left over, under the strategy.
+    /// Runs the one decoding of a call of `decode`, then deals with left-over keys under the strategy.
     final func decodeRoot<T>(_ decode: (DecodingNode) throws -> T) throws -> T {
         guard let record, record.isExact else { return try decode(self) }
         noteNames(in: record)

@@ -1,23 +1,23 @@
 package import PropertyLists
 
-/// The keys that a value's decoding asked for, in each dictionary that it read: what the type knows.
+/// The keys that a value's decoding asked for, in each dictionary that it read: the keys that the type knows.
 ///
-/// Filled by one decoding on one thread, and only read afterwards, which is what makes it safe to hand on.
+/// Safe to hand on, since one decoding fills it on one thread, and it is only read afterwards.
 package final class KeyRecord: @unchecked Sendable {
     /// Keys that were looked for, whether or not they were there, by their names in the dictionary.
     package internal(set) var asked: Set<String> = []
     /// Whether the decoding took whatever keys there were, as a dictionary's does.
     package internal(set) var asksAll = false
-    /// What was asked of the values of keys.
+    /// The records of the values of keys.
     package private(set) var children: [String: KeyRecord] = [:]
-    /// What was asked of an array's elements, all together.
+    /// The record of all elements of an array together.
     package private(set) var elements: KeyRecord?
 
-    /// Whether each element has a record of its own, and what is there is noted beside what was asked for.
+    /// Whether each element has a record of its own, and the names present are noted beside those asked for.
     let isExact: Bool
     /// Of an exact record: all names in the dictionary.
     private var names: [String] = []
-    /// Of an exact record: what was asked of each element.
+    /// Of an exact record: the record of each element.
     private var indices: [Int: KeyRecord] = [:]
 
     package convenience init() { self.init(isExact: false) }
@@ -46,7 +46,7 @@ package final class KeyRecord: @unchecked Sendable {
         }
     }
 
-    /// An array is read: its elements are known, though there be none.
+    /// Notes that an array is read: its elements are known, even if there are none.
     func openElements() {
         if !isExact { _ = child(at: .index(0)) }
     }
@@ -55,7 +55,7 @@ package final class KeyRecord: @unchecked Sendable {
 // MARK: - Exact records
 
 extension KeyRecord {
-    /// A record for one attempt at a value, which counts when the attempt succeeds: what a type tries and gives up
+    /// A record for one attempt at a value, which counts when the attempt succeeds: an attempt that a type gives up
     /// says nothing about the keys that it knows.
     func attempt(at slot: DecodingSlot) -> KeyRecord {
         isExact ? KeyRecord(isExact: true) : child(at: slot)
@@ -65,7 +65,7 @@ extension KeyRecord {
         if isExact { child(at: slot).merge(attempt) }
     }
 
-    /// Recursion is bounded by the depth of what was decoded.
+    /// Recursion is bounded by the depth of the decoded value.
     private func merge(_ other: KeyRecord) {
         asked.formUnion(other.asked)
         if names.isEmpty { names = other.names }
@@ -76,7 +76,7 @@ extension KeyRecord {
     /// Notes the names of a dictionary, all of which are left over until they are asked for.
     func note(names: [String]) { self.names = names }
 
-    /// Takes the value as read, whatever is in it.
+    /// Takes the value as read, with all its keys.
     func takeWhole() { asked.formUnion(names) }
 
     /// The paths of the keys that no container was asked for, in order; `path` leads to the value.
@@ -98,7 +98,7 @@ extension KeyRecord {
 }
 
 extension KeyValueDecoder {
-    /// Reads a value as ``decode(_:from:)`` does, and notes in `record` which keys that asked for.
+    /// Reads a value as ``decode(_:from:)`` does, and notes in `record` the keys that decoding asked for.
     package func decode<T: Decodable>(_ type: T.Type, from list: PropertyList, recording record: KeyRecord) throws -> T
     {
         try TreeDecodingNode(DecodingContext(self, forTree: true, record: record), list).decodeWhole(type)

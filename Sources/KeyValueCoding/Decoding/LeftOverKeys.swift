@@ -1,6 +1,6 @@
 public import FoundationEssentials
 
-/// Keys that were in dictionaries, and that decoding did not ask for: what strict decoding found.
+/// Keys in the decoded dictionaries that decoding did not ask for, as strict decoding finds them.
 ///
 /// A key counts as asked for when `init(from:)` looked for it, whether or not it decoded the value. The keys of a
 /// dictionary that is decoded as one, as `[String: Int]`, are all asked for.
@@ -16,7 +16,7 @@ public struct LeftOverKeys: Error, Sendable, CustomStringConvertible {
         description = paths.map { $0.text(in: context.location) }.joined(separator: ", ")
     }
 
-    /// What strict decoding throws. Its path is the first key's.
+    /// The error that strict decoding throws. Its path is the first key's.
     var error: DecodingError {
         .dataCorrupted(
             .init(
@@ -25,6 +25,6 @@ public struct LeftOverKeys: Error, Sendable, CustomStringConvertible {
 }
 
 extension LeftOverKeys: LocalizedError {
-    /// The whole message, so that `localizedDescription` says what was wrong.
+    /// The whole message, so that `localizedDescription` names the keys.
     public var errorDescription: String? { description }
 }

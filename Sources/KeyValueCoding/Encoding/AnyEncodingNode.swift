@@ -3,7 +3,8 @@ final class AnyEncodingNode: EncodingNode {
     private var whole: Any = ()
     private var entries: [String: Any] = [:]
     private var array: [Any] = []
-    /// How many entries this value may have, and those inside it: as many as the last one beside them.
+    /// The room for this value's entries, and for those of a value inside it: the count of the last dictionary beside
+    /// them.
     private let room: Int
     private var lastCount = 8
 
@@ -43,7 +44,7 @@ final class AnyEncodingNode: EncodingNode {
         let child = AnyEncodingNode(inside: self, key)
         defer { child.finish() }
         try encode(child)
-        // An empty dictionary keeps the room that it was given.
+        // At most 64: a dictionary that stays empty keeps the room that it was given.
         if child.shape == .keyed { lastCount = min(child.entries.count, 64) }
         if let value = child.take() {
             put(value, at: slot)
@@ -66,7 +67,7 @@ final class AnyEncodingNode: EncodingNode {
         }
     }
 
-    /// The value written, and nil where that is a nil which is left out.
+    /// The written value; nil where it is a nil that is left out.
     func take() -> Any? {
         if isDeferring { takeDeferred() }
         switch shape {
@@ -78,7 +79,7 @@ final class AnyEncodingNode: EncodingNode {
         }
     }
 
-    /// Puts nested containers where they belong.
+    /// Puts nested containers into their slots.
     private func takeDeferred() {
         var merged: [Any] = []
         var taken = 0

@@ -1,16 +1,17 @@
 internal import FoundationEssentials
 internal import PropertyLists
 
-/// What all encoders and containers of one call of `encode` share. Used by one thread.
+/// The state that all encoders and containers of one call of `encode` share. Used by one thread.
 final class EncodingContext {
     let options: KeyValueEncoder
-    /// Where the value goes in what will hold it, such as a store: paths begin with it. Nil for a value on its own.
+    /// The value's path in its future holder, such as a store: error and coding paths begin with it. Nil for a value on
+    /// its own.
     let location: PropertyListPath?
     let converts: Bool
     let passesFloats: Bool
     /// Whether dictionaries with keys of any kind are to be dictionaries.
     let keysDictionaries: Bool
-    /// What went wrong where nothing may throw, such as asking for an array where a dictionary was begun.
+    /// The first error of a call that cannot throw, such as asking for an array where a dictionary was begun.
     var failure: (any Error)?
     /// Snake case forms of the names met so far.
     private var converted: [String: String] = [:]
@@ -44,8 +45,8 @@ final class EncodingContext {
 
 /// The key type that the standard library uses for the keys of a dictionary.
 ///
-/// It is not public, and what is under it must not be converted as if it were the name of a property: so a dictionary
-/// is encoded once, to see which type it asks a container for.
+/// It is not public, and its keys must not be converted as if they were names of properties: so a dictionary is encoded
+/// once, to see the key type of the container that it asks for.
 enum DictionaryKeys {
     static let type: ObjectIdentifier? = {
         let probe = Probe()

@@ -1,4 +1,4 @@
-// The containers: what `encode(to:)` calls, handed on to the node with the slot and the key of the value.
+// The containers: the calls of `encode(to:)`, handed on to the node with the slot and the key of the value.
 
 extension EncodingNode {
     /// Encodes the entries of a dictionary.
@@ -37,7 +37,7 @@ extension EncodingNode {
         func encode(_ value: UInt32, forKey key: Key) throws { try node.write(.uint32(value), at: slot(key)) }
         func encode(_ value: UInt64, forKey key: Key) throws { try node.write(.uint64(value), at: slot(key)) }
 
-        // What is finite is written as it is under every strategy.
+        // A finite number is written as it is under every strategy.
 
         func encode(_ value: Float, forKey key: Key) throws {
             if value.isFinite { return try node.write(.float(value), at: slot(key)) }
@@ -127,11 +127,11 @@ extension EncodingNode {
         }
     }
 
-    /// What the containers have in common whose values are written without a key.
+    /// The common part of the containers whose values have no key.
     protocol UnnamedContainer {
         var node: EncodingNode { get }
 
-        /// Writes one value by `body`, which gets to know where it belongs, and the key for errors to name.
+        /// Writes one value by `body`, which is given the value's slot, and the key for errors to name.
         func write<T>(_ value: T, _ body: (EncodingSlot, (any CodingKey)?) throws -> Void) throws
     }
 }

@@ -1,6 +1,6 @@
 internal import FoundationEssentials
 
-// How a value is written, whatever it is: as a type that the coders know, else by its own `encode(to:)`.
+// Writing values of any type: by the coders where they know the type, else by its own `encode(to:)`.
 
 extension EncodingNode {
     /// Writes the one value of a call of `encode`.
@@ -147,7 +147,7 @@ extension EncodingNode {
         }
     }
 
-    /// What a strategy's closure gives; its error is wrapped into one with the path.
+    /// The value that a strategy's closure gives; its error is wrapped into one with the path.
     private final func converted(
         _ value: Any, _ type: String, _ key: (any CodingKey)?, _ convert: () throws -> Any
     ) throws -> Any {

@@ -1,4 +1,4 @@
-/// Where a value goes, as seen from a node.
+/// The position of a value relative to a node.
 enum EncodingSlot {
     case named(String)
     case next
@@ -8,12 +8,12 @@ enum EncodingSlot {
 
 /// The encoder of one value, to which its containers write.
 ///
-/// This class knows Codable and the strategies, and writes nowhere: what it is given is lost, which serves a container
-/// of the wrong kind. Subclasses write to `Any` and to the property-list tree.
+/// This class knows Codable and the strategies, and writes nowhere: values given to it are lost, which serves a
+/// container of the wrong kind. Subclasses write to `Any` and to the property-list tree.
 class EncodingNode {
     enum Shape { case none, whole, removed, keyed, unkeyed }
 
-    /// A nested container or super encoder, which may still be written to when the node around it has gone on.
+    /// A nested container or super encoder, to which a program may still write when the node around it has gone on.
     struct Deferred {
         /// `whole` where another value has taken the slot.
         var slot: EncodingSlot
@@ -23,10 +23,11 @@ class EncodingNode {
     }
 
     final let context: EncodingContext
-    /// The node whose value this one's is part of, and the last key of the path; no key where the path is the holder's.
+    /// The node around this one's value, and the last key of the path; no key where both nodes have the same path.
     private final let holder: EncodingNode?
     private final let key: (any CodingKey)?
-    /// The path of a node without a holder. A nested node has none: its holder has it, and is not to be held in turn.
+    /// The path of a node without a holder. A nested node is one: the node around it keeps it, and a reference back
+    /// would be a cycle.
     private final let path: [any CodingKey]
     final let depth: Int
     final var shape = Shape.none
@@ -54,20 +55,20 @@ class EncodingNode {
         depth = holder.depth + 1
     }
 
-    // MARK: What a subclass writes
+    // MARK: Output, for subclasses to override
 
     /// Whether integers of more than 64 bits can be written.
     var holdsWideIntegers: Bool { true }
 
     func write(_ scalar: Scalar, at slot: EncodingSlot) throws {}
 
-    /// Writes what a strategy's closure gave.
+    /// Writes the value that a strategy's closure gave.
     func write(any value: Any, at slot: EncodingSlot) throws {}
 
     func writeNil(at slot: EncodingSlot) throws {}
 
-    /// Writes what `encode` writes to a node of its own; nothing of it where it throws, since the error may be
-    /// swallowed.
+    /// Writes the value that `encode` writes to a node of its own; no part of it where `encode` throws, since the
+    /// caller may swallow the error.
     func write(at slot: EncodingSlot, _ key: (any CodingKey)?, _ encode: (EncodingNode) throws -> Void) throws {
         try encode(EncodingNode(inside: self, key))
     }
@@ -85,7 +86,7 @@ class EncodingNode {
     var position: Int { 0 }
 }
 
-// MARK: - What `encode(to:)` asks an encoder for
+// MARK: - Encoder, for `encode(to:)`
 
 extension EncodingNode: Encoder {
     final var userInfo: [CodingUserInfoKey: Any] { context.options.userInfo }
@@ -149,7 +150,7 @@ extension EncodingNode {
     }
 
     final func tooDeep(_ value: Any, _ key: (any CodingKey)?) -> any Error {
-        // A lost node has no path, but why it is lost was noted with one.
+        // A lost node has no path, but the error that made it lost was noted with one.
         if isLost, let failure = context.failure { return failure }
         let text = CodingLimits.tooDeep(context.location)
         return EncodingError.invalidValue(value, .init(codingPath: path(key), debugDescription: text))
@@ -159,10 +160,10 @@ extension EncodingNode {
 // MARK: - Nodes inside nodes
 
 extension EncodingNode {
-    /// Whether what is written to this node is lost.
+    /// Whether values written to this node are lost.
     private final var isLost: Bool { type(of: self) == EncodingNode.self }
 
-    /// A node for what cannot be written. As deep as this one, so that values inside values end there, too.
+    /// A node for values that cannot be written. As deep as this one, so that the limit on depth holds there, too.
     final func lostNode() -> EncodingNode { EncodingNode(context, depth: depth) }
 
     /// A node whose value is written to `slot` when this one is finished; the same one for the same name.
@@ -190,7 +191,7 @@ extension EncodingNode {
         deferred[index].slot = .whole
     }
 
-    /// Ends the node's value. What is written later, by a caller who has kept the node, is in no value.
+    /// Ends the node's value. Values written later, by a caller that has kept the node, are lost.
     final func finish() {
         shape = .none
         elements = 0

@@ -2,9 +2,9 @@ internal import PropertyLists
 
 /// A document that is being written, and the node whose turn it is.
 final class TreeOutput {
-    /// Unchecked: to check each access at run time takes up to a seventh of what encoding records to the tree costs (3.0
-    /// of 22.0 million instructions for 1,000). Sound because one thread encodes a value, and no step of the builder
-    /// comes back here.
+    /// Unchecked: to check each access at run time takes up to a seventh of the cost of encoding records to the tree
+    /// (3.0 of 22.0 million instructions for 1,000). Sound because one thread encodes a value, and no step of the
+    /// builder comes back here.
     @exclusivity(unchecked) var builder = PropertyListBuilder()
     /// Not a reference: it is compared, never followed.
     @exclusivity(unchecked) var writer: ObjectIdentifier?
@@ -12,8 +12,8 @@ final class TreeOutput {
 
 /// Writes one value to a property-list tree.
 ///
-/// Values go to the document in the order in which they come, without a copy between. What does not come in order (a
-/// nested container beside its holder) is written to a document of its own, which is appended in the end.
+/// Values go to the document in the order in which they come, without a copy between. A value out of order (in a nested
+/// container beside its holder) is written to a document of its own, which is appended in the end.
 final class TreeEncodingNode: EncodingNode {
     private let output: TreeOutput
     /// The state of the document before the value.
@@ -39,7 +39,7 @@ final class TreeEncodingNode: EncodingNode {
         TreeEncodingNode(context, path: path, depth: depth + 1)
     }
 
-    /// Whether it is not this node's turn, or what was kept has to come first.
+    /// Whether it is not this node's turn, or deferred elements have to come first.
     override func defers(_ slot: EncodingSlot) -> Bool {
         if output.writer != ObjectIdentifier(self) { return true }
         guard case .next = slot else { return false }
@@ -62,7 +62,8 @@ final class TreeEncodingNode: EncodingNode {
         }
     }
 
-    /// Begins a scalar or a whole collection in `slot`; gives where it has to go instead, if it cannot go there now.
+    /// Begins a scalar or a whole collection in `slot`; gives the node to write it to instead, if it cannot go there
+    /// now.
     @inline(__always) private func admit(_ slot: EncodingSlot) throws -> TreeEncodingNode? {
         if defers(slot) { return keep(slot) }
         try begin(slot)
@@ -104,7 +105,7 @@ final class TreeEncodingNode: EncodingNode {
         }
     }
 
-    /// Forgets what was written of a value that failed, since the caller may swallow the error.
+    /// Forgets the written part of a value that failed, since the caller may swallow the error.
     private func forget(_ slot: EncodingSlot, _ before: PropertyListBuilder.Mark) {
         guard case .whole = slot else { return output.builder.rewind(to: before) }
         output.builder.rewind(to: mark)
@@ -162,7 +163,7 @@ final class TreeEncodingNode: EncodingNode {
         if case .whole = slot { shape = child.shape == .removed ? .removed : .whole }
     }
 
-    /// Writes what is still missing of the value: its end, its nested containers, an empty dictionary for nothing.
+    /// Completes the value: its nested containers, its end, an empty dictionary where nothing was written.
     private func close() throws {
         if shape == .none {
             try open(.keyed)
@@ -181,7 +182,7 @@ final class TreeEncodingNode: EncodingNode {
         try output.builder.end()
     }
 
-    /// The document of a node that has one of its own; nil where its value is a nil which is left out.
+    /// The document of a node that has one of its own; nil where its value is a nil that is left out.
     func document() throws -> PropertyList? {
         try close()
         let list = shape == .removed ? nil : try output.builder.finish()

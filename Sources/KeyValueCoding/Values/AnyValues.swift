@@ -1,9 +1,9 @@
 internal import FoundationEssentials
 
-// What an `Any` holds, by its dynamic type.
+// The content of an `Any`, by its dynamic type.
 
 extension Scalar {
-    /// The scalar in an `Any`; `other` where it holds something else.
+    /// The scalar in an `Any`; `other` where it holds another value.
     @inline(__always) init(in value: Any) {
         func open<Value>(_ value: Value) -> Scalar { Scalar(opened: value) }
         self = open(value)
@@ -109,7 +109,7 @@ func listed(_ value: Any) -> [Any]? {
     return present as? [Any]
 }
 
-/// A value of a class that this module does not know, as the coders are to see it.
+/// A value of a class that this module does not know, which gives the coders its Swift form.
 ///
 /// The face over full Foundation makes the NS types conform.
 package protocol ForeignValue {

@@ -6,7 +6,7 @@ package struct DecimalDigits {
     private var whole: String
     private var fraction: Substring
 
-    /// Nil for what is not a number.
+    /// Nil for a Decimal that is not a number.
     init?(_ value: Decimal) {
         guard !value.isNaN else { return nil }
         let text = value.description

@@ -12,7 +12,7 @@ enum KnownType: UInt8 {
     case boolEntries, intEntries, doubleEntries, stringEntries
     case anyElements, anyEntries
 
-    /// What the coders know `type` as; `plain` when it is none of theirs.
+    /// The case for `type`; `plain` for a type that the coders do not know.
     @inline(__always) static func of(_ type: any Any.Type) -> KnownType {
         table.known(type)
     }
@@ -84,8 +84,8 @@ extension KnownType {
 
 /// `value` as `Exact`, which the caller has found to be the same type as `Value`.
 ///
-/// Sound because both types are one; a wrong caller is a fault of this module, never of what it was given. A cast by
-/// `as` would look the types up, at some hundred instructions.
+/// Sound because both types are one; a wrong call is a fault of this module, never of its input. A cast by `as` would
+/// look the types up, at some hundred instructions.
 @inline(__always) func exactly<Value, Exact>(_ value: Value, as type: Exact.Type = Exact.self) -> Exact {
     unsafeBitCast(value, to: type)
 }

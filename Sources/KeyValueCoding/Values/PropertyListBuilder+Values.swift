@@ -45,7 +45,7 @@ extension PropertyListBuilder {
         }
     }
 
-    /// Appends what a strategy's closure or placeholder gave.
+    /// Appends a value given by a strategy's closure, or a placeholder.
     mutating func append(
         any value: Any, depth: Int
     ) throws(PropertyListError) {

@@ -1,11 +1,11 @@
 internal import FoundationEssentials
 
-// Numbers of any kind as a number of the kind that was asked for.
+// Conversion of numbers of any kind to the requested kind.
 
-/// What became of a number.
+/// The result of a conversion.
 enum Conversion<Number> {
     case number(Number)
-    /// A number, but not one that the type holds under the strategy.
+    /// A number that the type does not hold under the strategy.
     case inexact
     case notNumeric
 }

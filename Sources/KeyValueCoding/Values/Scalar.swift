@@ -1,6 +1,6 @@
 internal import FoundationEssentials
 
-/// A value without parts, as it passes between the containers and what they write to or read from.
+/// A value without parts, on its way between the containers and the nodes.
 ///
 /// One switch over it replaces a virtual method for each type.
 enum Scalar {
@@ -20,20 +20,20 @@ enum Scalar {
     case string(String)
     case data(Data)
     case date(Date)
-    /// What would make every other case larger, in a box of its own.
+    /// Values that would make every other case larger, in boxes.
     indirect case int128(Int128)
     indirect case uint128(UInt128)
     indirect case decimal(Decimal)
     indirect case url(URL)
 
-    /// While decoding: nothing there, a nil, and a value that is no scalar.
+    /// While decoding: no value, a nil, and a value that is no scalar.
     case absent
     case null
     case other
 }
 
 extension Scalar {
-    /// The value in an `Any`, of the very type it came as.
+    /// The value in an `Any`, of exactly the type it came as.
     @inline(__always) var boxed: Any {
         switch self {
         case .string(let value): value

@@ -6,7 +6,7 @@ internal import PropertyLists
 protocol ScalarValue: Codable {
     var scalar: Scalar { get }
 
-    /// The value of a scalar of this very type; nil of every other.
+    /// The value of a scalar of exactly this type; nil for every other.
     init?(_ scalar: Scalar)
 
     /// The value of a node of the type's own kind; nil where it is of another, or the type cannot hold it.
@@ -136,7 +136,7 @@ extension Float: ScalarValue {
         self = value
     }
 
-    /// A real that a Float cannot hold goes the longer way, which has the words for the error.
+    /// A real that a Float cannot hold takes the longer way, which makes the error.
     @inline(__always) init?(_ document: Document, at index: Int) {
         guard let value = Double(document, at: index) else { return nil }
         self.init(value)
