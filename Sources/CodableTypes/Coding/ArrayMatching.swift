@@ -1,11 +1,12 @@
 internal import CKVCodable
 internal import PropertyLists
 
-/// Which stored element each new element of an array came from, so that it keeps what its type does not know.
+/// The stored element that each new element of an array came from, so that the new one keeps the parts that its type
+/// does not know.
 ///
 /// A script gets an array, changes it and sets it: elements have no identity of their own. Old and new elements are the
 /// same where their known parts are equal. Between elements found so, in order, runs of the same length are taken to be
-/// changed in place; what is left of equal elements has moved. Every other old element is gone.
+/// changed in place; equal elements still left have moved. Every other old element is gone.
 struct ArrayMatching {
     /// For each new element the index of the old one.
     private(set) var sources: [Int?]
@@ -19,7 +20,7 @@ struct ArrayMatching {
 
     /// - Parameters:
     ///   - known: the old elements in the form of the new ones; nil for one that is not of the type.
-    ///   - holdsUnknown: whether an old element holds something that its type does not know.
+    ///   - holdsUnknown: whether an old element has parts that its type does not know.
     init(
         old: [PropertyList], new: [PropertyList], known: [PropertyList?], holdsUnknown: (_ index: Int) -> Bool
     ) {
@@ -58,7 +59,7 @@ struct ArrayMatching {
         return length
     }
 
-    /// Matches equal elements in order, the runs between them by position, and what then is left by equality.
+    /// Matches equal elements in order, the runs between them by position, and the elements then left by equality.
     private mutating func matchMiddle(_ oldRange: Range<Int>, _ newRange: Range<Int>) {
         if oldRange.count == newRange.count {
             matchMoved(oldRange, newRange)
@@ -103,7 +104,7 @@ struct ArrayMatching {
 }
 
 extension PropertyList {
-    /// A number that equal values share. Of the first nodes alone: it need not tell all values apart.
+    /// A number that equal values share, made of the first nodes alone: it need not tell all values apart.
     fileprivate var fingerprint: Int {
         var hasher = Hasher()
         hash(into: &hasher, budget: 32)

@@ -4,14 +4,15 @@ extension CodableType {
     /// The program form of a stored value: checked, keys renamed to fields, defaults filled in, unknown keys left out,
     /// numbers in the kind of the type. The value itself where its two forms are the same.
     ///
-    /// What comes of a value is remembered with its document, where there is room for it: the same value is checked
-    /// against the same type once, and what was just encoded is not decoded again.
+    /// The result is remembered with the value's document, where there is room for it: the same value is checked
+    /// against the same type once, and a value just encoded is not decoded again.
     ///
     /// - Parameters:
     ///   - stored: the value in stored form.
     ///   - path: where the value stands, for errors.
-    /// - Throws: ``TypeError`` with the path of the first value that is not of the type; ``TypeError/Code/limitExceeded``
-    ///   where names and defaults make more than 1,048,576 nodes, or 64 MB of strings, keys and data, of it than it has.
+    /// - Throws: ``TypeError`` with the path of the first value that is not of the type;
+    ///   ``TypeError/Code/limitExceeded`` where names and defaults add more than 1,048,576 nodes, or 64 MB of strings,
+    ///   keys and data, to it.
     public func decode(_ stored: PropertyList, at path: PropertyListPath = []) throws(TypeError) -> PropertyList {
         do throws(TypeError) {
             return try decode(stored, try plans.plan(of: form, in: table))
@@ -20,8 +21,8 @@ extension CodableType {
         }
     }
 
-    /// What it is known already that a typed get gives; nil where nothing is known, and for types that keyed archives may
-    /// be of, as a dictionary of anything.
+    /// The result of a typed get, if it is known already; nil where it is not, and for types that a keyed archive may
+    /// be of, such as a dictionary of anything.
     package func knownProgramForm(_ stored: PropertyList) -> PropertyList? {
         guard let plan = plans.current(in: table), plan.view.nodes[plan.root].shape != .dictionary else { return nil }
         return stored.notedProgramForm(plan)
@@ -39,7 +40,7 @@ extension CodableType {
         return decoded.list
     }
 
-    /// How a typed value is stored.
+    /// Options for storing a typed value.
     ///
     /// ```swift
     /// let type = try TypeRegistry().type("[String: Int]")
@@ -47,16 +48,16 @@ extension CodableType {
     /// let list = try type.encode(stored, over: stored, options: options).list
     /// ```
     public struct EncodeOptions: Sendable, Hashable {
-        /// Whether what the type does not know of the stored value goes.
+        /// Whether the parts of the stored value that the type does not know are dropped.
         public var replaces: Bool
 
-        /// What the type does not know is kept, unless `replaces` says that it goes.
+        /// Options by which unknown parts are kept, unless `replaces` is true.
         public init(replaces: Bool = false) {
             self.replaces = replaces
         }
     }
 
-    /// A value to store.
+    /// The result of encoding: a value to store.
     ///
     /// ```swift
     /// let encoded = try TypeRegistry().type("[Int]?").encode(stored, over: nil)
@@ -72,7 +73,7 @@ extension CodableType {
 
     /// The stored form of a value in program form.
     ///
-    /// What the type does not know of the value that is stored now is kept, through structs, enums with associated
+    /// The parts of the stored value that the type does not know are kept, through structs, enums with associated
     /// values, arrays and dictionaries. A field with its default value is written only where the stored value has its
     /// key.
     ///
@@ -80,10 +81,10 @@ extension CodableType {
     ///   - value: the value in program form.
     ///   - stored: the value that is stored now, in stored form; nil for none.
     ///   - path: where the value stands, for errors.
-    ///   - options: whether what the type does not know goes.
+    ///   - options: whether parts that the type does not know are dropped.
     /// - Throws: ``TypeError`` with the path of the first value that is not of the type, or of a field that the type
-    ///   does not declare; ``TypeError/Code/limitExceeded`` where the fields' keys, and defaults that stored keys bring,
-    ///   come to as much as ``decode(_:at:)`` says.
+    ///   does not declare; ``TypeError/Code/limitExceeded`` where the fields' keys, and the defaults of stored keys,
+    ///   add more than ``decode(_:at:)`` allows.
     public func encode(
         _ value: PropertyList, over stored: PropertyList? = nil, at path: PropertyListPath = [],
         options: EncodeOptions = EncodeOptions()
@@ -100,7 +101,7 @@ extension CodableType {
         _ value: PropertyList, over stored: PropertyList?, _ plan: TypePlan
     ) throws(TypeError) -> Encoded {
         if let type = plan.swiftRoot { return try type.encode(value, over: stored) }
-        // What is stored matters only where it may hold something unknown, or decides whether a default is written.
+        // The stored value matters only where it may hold unknown parts, or decides whether a default is written.
         let old = stored.flatMap { plan.defaults.isEmpty && plan.knows($0) ? nil : $0 }
         if let old { try TypeLimits.check(old) }
         let encoded = try PlanEncoding.encoded(value, over: old, plan, as: plan.root)
@@ -110,7 +111,7 @@ extension CodableType {
 }
 
 extension PropertyList {
-    /// What was noted that decoding this value gives; nil where nothing was.
+    /// The noted result of decoding this value; nil where none was noted.
     func notedProgramForm(_ plan: TypePlan) -> PropertyList? {
         switch document.finding(plan.question, at: index) {
         case .holds: self
@@ -119,14 +120,14 @@ extension PropertyList {
         }
     }
 
-    /// Notes what decoding this value gives.
+    /// Notes the result of decoding this value.
     func noteProgramForm(_ list: PropertyList, _ plan: TypePlan) {
         document.note(.becomes(list), plan.question, at: index)
     }
 }
 
 extension TypePlan {
-    /// Notes what encoding a value says of it, and of what it became.
+    /// Notes the result of encoding a value, with the value or with its stored form.
     fileprivate func note(_ encoded: PlanEncoding.Encoded, of value: PropertyList) {
         guard encoded.isExact else { return }
         if encoded.isUnchanged {
@@ -137,7 +138,7 @@ extension TypePlan {
         }
     }
 
-    /// Whether it is known already that the stored value holds nothing that the type does not know.
+    /// Whether the stored value is already known to have no parts that the type does not know.
     fileprivate func knows(_ stored: PropertyList) -> Bool {
         guard view.nodes[root].keepsUnknown else { return true }
         if case .holds? = stored.document.finding(question, at: stored.index) { return true }

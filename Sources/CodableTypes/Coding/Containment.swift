@@ -1,9 +1,9 @@
-/// Finds structs that no finite value is of: those that contain themselves, by fields that must be there.
+/// Finds structs that have no finite value, since they contain themselves by fields that must be there.
 ///
 /// A walk that meets each struct once, with a list rather than recursion: chains may be long.
 struct Containment {
     private enum Mark {
-        /// On the way from the first struct to the one that is looked at.
+        /// On the way from the first struct to the current one.
         case open
         case done
     }
@@ -34,7 +34,7 @@ struct Containment {
             switch marks[ObjectIdentifier(inner)] {
             case .done: break
             case .open:
-                // Where the circle begins: the struct that was met again, and the field that led on from it.
+                // The beginning of the circle: the struct that was met again, and the field that led on from it.
                 let start = trail.first { $0.type === inner }
                 let name = start.map { inner.fields[$0.field - 1].name } ?? field.name
                 throw TypeError(.description, "Struct \(inner.name) contains itself: make \(name) optional or an array")
@@ -45,7 +45,7 @@ struct Containment {
         }
     }
 
-    /// The struct that a value of the type is, where it must be there.
+    /// The struct of a value that must be there; nil for any other type.
     private static func part(_ form: CodableType.Form, _ hasDefault: Bool) throws(TypeError) -> StructureType? {
         switch form {
         case .structure(let structure): structure

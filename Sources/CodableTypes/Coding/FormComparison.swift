@@ -1,6 +1,6 @@
 /// Whether types mean the same, part by part.
 ///
-/// A struct may stand in many places of another: a pair that was met is not compared again, so that the time is in
+/// A struct may occur many times in another: a pair that was met is not compared again, so that the time is in
 /// proportion to the types' size. A list rather than recursion, which long chains of structs would exhaust.
 struct FormComparison {
     private struct Pair: Hashable {
@@ -17,7 +17,7 @@ struct FormComparison {
         return comparison.areEqual(left, right)
     }
 
-    /// Compares two more; not to be asked again once something differed.
+    /// Compares two more types; not to be called again once two differed.
     mutating func areEqual(_ left: CodableType.Form, _ right: CodableType.Form) -> Bool {
         agree(left, right) && finish()
     }

@@ -1,18 +1,18 @@
 package import KeyValueCoding
 package import PropertyLists
 
-/// Puts what a Swift type did not ask for back into what it encodes to.
+/// Puts the keys that a Swift type did not ask for back into its encoded value.
 package struct KnownKeyMerge {
     /// Old elements of arrays that held unknown keys and were matched by no new one.
     package private(set) var droppedElements = 0
 
     package init() {}
 
-    /// What is to be stored: `new`, with what the type does not know of `stored`.
+    /// The value to store: `new`, with the parts of `stored` that the type does not know.
     ///
     /// - Parameters:
-    ///   - oldForm: what `stored` becomes by decoding and encoding it, by which elements of arrays are matched.
-    ///   - known: what decoding `stored` asked for.
+    ///   - oldForm: `stored` after decoding and encoding it, by which elements of arrays are matched.
+    ///   - known: the keys that decoding `stored` asked for.
     package mutating func merge(
         _ new: PropertyList, over stored: PropertyList, oldForm: PropertyList?, known: KeyRecord
     ) throws(TypeError) -> PropertyList {
@@ -65,7 +65,7 @@ package struct KnownKeyMerge {
         }
         let old = Array(stored.elements)
         let forms = Array(oldForm.elements)
-        // Unknown parts show in that the two forms differ.
+        // An element has unknown parts where its two forms differ.
         let matching = ArrayMatching(old: old, new: Array(new.elements), known: forms) { forms[$0] != old[$0] }
         droppedElements += matching.dropped
         try builder.adding { builder throws(PropertyListError) in try builder.beginArray() }

@@ -7,15 +7,15 @@ internal import PropertyLists
 /// find, the first in the order of declaration: after a fault it goes on to the fields that were declared before.
 /// Recursion is bounded by ``TypeLimits``.
 ///
-/// The pointers are those of the plan and the document, which are kept alive until the end of the walk; every index into
+/// The pointers lead into the plan and the document, which are kept alive until the end of the walk; every index into
 /// the plan was made by its compiler, every index into the document comes from a validated layout.
 struct PlanDecoding: ~Copyable {
-    /// What a value in stored form becomes.
+    /// The result for a value in stored form.
     struct Decoded {
         /// The program form: the value itself where its two forms are the same.
         let list: PropertyList
         let isUnchanged: Bool
-        /// Whether the value holds something that the type does not know, or a Swift type that might not.
+        /// Whether the value may have parts that the type does not know.
         let leavesOut: Bool
     }
 
@@ -26,8 +26,8 @@ struct PlanDecoding: ~Copyable {
     private var output: PlanOutput
     private var hasChanged = false
     private var leavesOut = false
-    /// For each container that is being written, where its values are in the output, in nodes from its header: for a
-    /// struct in the order of its fields' names, 0 for a field without a value.
+    /// For each container that is being written, the distances of its values in the output, in nodes from its header:
+    /// for a struct in the order of its fields' names, 0 for a field without a value.
     private var distances = GrowableBuffer<Int32>()
 
     /// The program form of a value of the plan's node `type`.
@@ -173,7 +173,7 @@ struct PlanDecoding: ~Copyable {
         distances.count = first
     }
 
-    /// Moves on to the key; says whether it is there.
+    /// Moves on to the key; true where it is there.
     @inline(__always)
     private borrowing func find(_ key: TypePlan.Text, _ slot: inout Int, _ end: Int) -> Bool {
         while slot < end {
@@ -236,7 +236,7 @@ struct PlanDecoding: ~Copyable {
 
     // MARK: - Enums with associated values
 
-    /// One known case; what else is there is left out.
+    /// Writes the one known case; other entries are left out.
     private mutating func writeVariant(_ type: TypePlan.Node, _ index: Int, depth: Int) throws(TypeError) {
         let keys = document.keys(ofDictionaryAt: index)
         var found: (slot: Int, structure: Int)?

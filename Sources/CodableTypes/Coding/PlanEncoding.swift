@@ -1,18 +1,18 @@
 internal import CKVCodable
 internal import PropertyLists
 
-/// From the program form to the stored form, over what is stored now, in one walk beside a plan.
+/// From the program form to the stored form, over the value stored now, in one walk beside a plan.
 ///
 /// Of several faults it reports the one that Swift would find, as ``PlanDecoding`` does. Recursion is bounded by
 /// ``TypeLimits``; for the pointers, see ``PlanDecoding``.
 struct PlanEncoding: ~Copyable {
-    /// What a value in program form becomes.
+    /// The result for a value in program form.
     struct Encoded {
         /// The stored form: the value itself where its two forms are the same.
         let list: PropertyList
         let isUnchanged: Bool
         let droppedElements: Int
-        /// Whether decoding the stored form gives just what was given.
+        /// Whether decoding the stored form gives exactly the given value.
         let isExact: Bool
     }
 
@@ -20,11 +20,11 @@ struct PlanEncoding: ~Copyable {
     private let tables: TypePlan.View
     private let document: Document
     private let nodes: UnsafePointer<kv_node>
-    /// What is stored now; where nothing is, any document: no index of a node in it is handed on then.
+    /// The document stored now; where there is none, any other: no index of a node in it is handed on then.
     private let old: Document
     private var output: PlanOutput
-    /// For each struct that is being written, where the values of its fields are in the given value, in the order of
-    /// their names; -1 for none.
+    /// For each struct that is being written, the nodes of its fields' values in the given value, in the order of their
+    /// names; -1 for none.
     private var given = GrowableBuffer<Int>()
     /// For each dictionary that is being written, its keys so far.
     private var keys = GrowableBuffer<kv_node>()
@@ -55,7 +55,7 @@ struct PlanEncoding: ~Copyable {
         document = list.document
         nodes = document.nodes
         // Not the property `document`: where a closure, which `??` makes, captures a value before it is whole, the
-        // compiler (6.3.1) frees a part that is not there yet.
+        // compiler (6.3.1) frees a property that is not set yet.
         self.old = old ?? list.document
         output = PlanOutput(tables, list, old)
     }
@@ -74,7 +74,7 @@ struct PlanEncoding: ~Copyable {
     // MARK: - Values
 
     /// - Parameters:
-    ///   - stored: the node of the stored value that the new one takes the place of.
+    ///   - stored: the node of the stored value that the new one replaces.
     ///   - depth: how many containers the value is in.
     private mutating func write(
         _ typeIndex: Int, _ index: Int, over stored: Int?, depth: Int
@@ -122,7 +122,7 @@ struct PlanEncoding: ~Copyable {
         _ typeIndex: Int, _ type: TypePlan.Node, _ index: Int, over stored: Int?, depth: Int
     ) throws(TypeError) {
         let count = Int(nodes[index].count)
-        // An empty table of Lua is a dictionary, as long as nothing says that it is an array.
+        // An empty table of Lua comes as a dictionary, even if it was meant as an array.
         let isEmptyTable = nodes[index].kind == .dictionary && count == 0
         try output.check(index, of: document, isEmptyTable ? .dictionary : .array, depth)
         if isEmptyTable { (hasChanged, isExact) = (true, false) }
@@ -254,7 +254,7 @@ struct PlanEncoding: ~Copyable {
         return .unknown("field", document.text(of: nodes[slot]), of: type.name, among: type.fields.map(\.name))
     }
 
-    /// What is given for a transient field is lost, and decoding fills in its default. Keys are not names.
+    /// Notes that a transient field's given value is lost, and that decoding fills in its default. Keys are not names.
     private mutating func noteTransients(of structure: TypePlan.Structure, from first: Int) {
         if !structure.isPlain { hasChanged = true }
         for number in structure.count..<structure.total {
@@ -263,12 +263,12 @@ struct PlanEncoding: ~Copyable {
         }
     }
 
-    /// What stands under a field's key.
+    /// The source of the value under a field's key.
     private enum Content {
         case nothing, given, standard, missing
     }
 
-    /// What is to be written under a field's key: its default only where the stored dictionary has its key.
+    /// The source of the value to write under a field's key: its default only where the stored dictionary has its key.
     @inline(__always)
     private mutating func content(
         of field: UnsafePointer<TypePlan.Field>, _ index: Int, over source: Int?
@@ -316,7 +316,8 @@ struct PlanEncoding: ~Copyable {
         try output.checkRoom()
     }
 
-    /// Notes where the given value has the fields, in the order of their names; gives the first key that no field has.
+    /// Notes the nodes of the fields' values in the given value, in the order of the fields' names; gives the slot of
+    /// the first key that no field has.
     private mutating func findFields(of structure: TypePlan.Structure, _ index: Int) -> Int? {
         let slots = document.keys(ofDictionaryAt: index)
         var slot = slots.lowerBound

@@ -9,7 +9,7 @@ internal import PropertyLists
 struct PlanOutput: ~Copyable {
     var nodes = GrowableBuffer<kv_node>()
     var bytes = GrowableBuffer<UInt8>()
-    /// Where the texts of each struct begin in the bytes; -1 where they are not there yet.
+    /// The offset of each struct's texts in the bytes; -1 where they are not there yet.
     private var textStarts: [Int]
     /// How many containers are open, and how many were at most.
     private var openContainers = 0
@@ -17,21 +17,21 @@ struct PlanOutput: ~Copyable {
     private var hasUIDLikeDictionary = false
     /// Whether a scalar was written in another form than it was given in.
     private(set) var hasConverted = false
-    /// Whether a container was taken over as it was, so that what is in it is not known.
+    /// Whether a container was taken over as it was, so that its values are not known.
     private var holdsForeignContainers = false
 
-    /// How many bytes of keys and defaults the values have beyond those of the source that are not in `bytes` each time:
-    /// a file of the document, and its Lua strings, have them as often as they stand in it.
+    /// Bytes of keys and defaults beyond the source's that are in `bytes` once but belong to several values: a file of
+    /// the document, and its Lua strings, have them once for each value.
     var sharedBytes = 0
 
     private let nodeLimit: Int
     private let byteLimit: Int
 
     /// - Parameters:
-    ///   - source: the value that the document is made of, which tells how large it may become.
-    ///   - old: what else parts of it are taken from.
+    ///   - source: the value that the document is made of, which limits its size.
+    ///   - old: another document that parts are taken from.
     init(_ plan: TypePlan.View, _ source: PropertyList, _ old: Document? = nil) {
-        // No document is as large as half of what these sums hold.
+        // No document is larger than half of the range of these sums.
         let document = source.document
         nodeLimit = min(
             document.nodeCount &+ (old?.nodeCount ?? 0) &+ TypeLimits.addedNodes, PropertyListLimits.nodes / 2)
@@ -44,7 +44,7 @@ struct PlanOutput: ~Copyable {
         bytes.reserve(source.isWholeDocument ? document.byteCount &+ 48 : 0)
     }
 
-    /// The document; nothing is left for another.
+    /// The document; the output is empty afterwards.
     mutating func finish() -> PropertyList {
         PropertyList(document: Document(nodes: &nodes, bytes: &bytes), index: 0)
     }
@@ -57,7 +57,7 @@ struct PlanOutput: ~Copyable {
         return PropertyList(document: Document(nodes: &nodes, bytes: &bytes, facts: facts), index: 0)
     }
 
-    /// How far the part of a plan's text is from its place in the bytes: the part is a struct's names, or its keys.
+    /// The distance from a part of a plan's text to its copy in the bytes: the part is a struct's names, or its keys.
     @inline(__always)
     mutating func shift(of part: TypePlan.Text, _ structure: Int, _ plan: TypePlan.View) -> Int {
         if textStarts[structure] < 0 {
@@ -140,10 +140,10 @@ struct PlanOutput: ~Copyable {
 
     // MARK: - Containers
 
-    /// Whether the document has room for more: a type's keys and defaults can make it larger than what it is made from.
+    /// Whether the document has room for more: a type's keys and defaults can make it larger than its source.
     var hasRoom: Bool { nodes.count < nodeLimit && bytes.count &+ sharedBytes < byteLimit }
 
-    /// - Throws: an error in whose place the walk throws ``TypeError/tooLarge(_:)``.
+    /// - Throws: an error that the walk replaces by ``TypeError/tooLarge(_:)``.
     func checkRoom() throws(TypeError) {
         if !hasRoom { throw TypeError(.limitExceeded, "") }
     }

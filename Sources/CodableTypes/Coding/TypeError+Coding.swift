@@ -17,12 +17,12 @@ extension TypeError {
         }
     }
 
-    /// What the coder found wrong; of an error of the type's own, the text as it is.
+    /// The coder's finding; for an error of the type's own, its text as it is.
     private init(_ text: String, _ underlying: (any Error)?, at codingPath: [any CodingKey]) {
         if let found = CodingError(underlying: underlying, text: text, at: codingPath) {
             self.init(found.isInexact ? .notRepresentable : .mismatch, found.subject, found.finding)
         } else {
-            // A place, or what was found, may follow: it is no sentence then.
+            // A path, or the value found, may follow: the text is no sentence then.
             self.init(.mismatch, text.hasSuffix(".") ? String(text.dropLast()) : text)
         }
         path = Self.path(codingPath)

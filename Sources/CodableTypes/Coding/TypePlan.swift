@@ -2,16 +2,16 @@ internal import CKVCodable
 internal import PropertyLists
 internal import Synchronization
 
-/// A type as flat tables, whose entries refer to one another by index: what values are checked, decoded and encoded by
+/// A type as flat tables, whose entries refer to one another by index: values are checked, decoded and encoded by them
 /// where speed counts.
 ///
 /// Walking a document beside these tables takes no reference count, no look-up by name and no lock; a recursive struct
 /// is an index that leads back.
 ///
 /// `@unchecked Sendable`: nothing changes after `init`, and the memory is freed with the last reference. The indexes
-/// into the tables are made by the compiler alone, which is why they are read without a check.
+/// into the tables are made by ``TypePlanCompiler`` alone, and are therefore used without a check.
 final class TypePlan: @unchecked Sendable {
-    /// A type: its shape, and where its parts are.
+    /// A type: its shape, and the indexes of its parts.
     struct Node: BitwiseCopyable, Sendable {
         enum Shape: UInt8, BitwiseCopyable, Sendable {
             case boolean, integer, real, string, data, date, uid, any
@@ -28,9 +28,9 @@ final class TypePlan: @unchecked Sendable {
         var isOptional = false
         /// Whether a value of the type may hold keys that the type does not know.
         var keepsUnknown = false
-        /// Whether not every value of the shape is of the type.
+        /// Whether some values of the shape are not of the type.
         var isLimited = false
-        /// The head of a node that by it alone is a value of the type, in both forms; none has this one.
+        /// A head that makes any node a value of the type, in both forms; no node has the default.
         var plainHead = UInt32.max
         /// The node of the element or value; the index of the scalar, struct, enum or Swift type.
         var operand: Int32 = 0
@@ -51,14 +51,14 @@ final class TypePlan: @unchecked Sendable {
     }
 
     struct Field: BitwiseCopyable, Sendable {
-        /// What the file has.
+        /// The key in the file.
         var key: Text
         var node: Int32
         /// How many bytes its name has.
         var nameLength: Int32
-        /// The field's place in the order of names.
+        /// The field's index in the order of names.
         var rank: Int32
-        /// Its place in the order of declaration.
+        /// Its index in the order of declaration.
         var declaration: Int32
         /// The index of the default; -1 for none.
         var defaultIndex: Int32 = -1
@@ -75,7 +75,7 @@ final class TypePlan: @unchecked Sendable {
         var count = 0
         /// How many there are.
         var total = 0
-        /// Whether names and keys are the same, and nothing is transient.
+        /// Whether names and keys are the same, and no field is transient.
         var isPlain = true
         /// All keys, one behind the other; and all names, with the bytes of defaults.
         var keys = Text(start: 0, count: 0)
@@ -114,11 +114,12 @@ final class TypePlan: @unchecked Sendable {
         var structureTypes: [StructureType] = []
         var variantTypes: [VariantType] = []
         var lengths: [TypeBounds<Int>] = []
-        /// In program form.
+        /// The defaults of fields, in program form.
         var defaults: [PropertyList] = []
     }
 
-    /// The tables that a walk reads, without a reference to count. The holder of a seat keeps the plan alive.
+    /// The tables that a walk reads, without a reference to count. Valid while the plan is alive, which every walk
+    /// makes sure of.
     struct View: BitwiseCopyable, @unchecked Sendable {
         let nodes: UnsafePointer<Node>
         let fields: UnsafePointer<Field>
@@ -180,12 +181,13 @@ final class TypePlan: @unchecked Sendable {
     let lengths: [TypeBounds<Int>]
     let defaults: [PropertyList]
     let root: Int
-    /// The names that were looked up, as they were then; ``TypeTable/generation`` tells whether they still are.
+    /// The state of the names when they were looked up; they still mean the same while ``TypeTable/generation`` is
+    /// equal.
     let generation: Int
-    /// What the plan was made of.
+    /// The type that the plan was made of.
     let form: CodableType.Form
-    /// What to ask a document's cache: what decoding a value gives. That it is the value itself also says that the type
-    /// knows all that is in it.
+    /// The question to a document's cache for the result of decoding a value. Where that is the value itself, the type
+    /// also knows every part of it.
     let question = DocumentCache.newQuestion()
     /// The Swift type that the whole type is.
     let swiftRoot: SwiftType?
@@ -205,20 +207,20 @@ final class TypePlan: @unchecked Sendable {
 
     deinit { view.deallocate() }
 
-    /// Memory of its own, at an address even where there is nothing.
+    /// A copy in memory of its own, which has an address even where it is empty.
     fileprivate static func table<Element: BitwiseCopyable>(_ elements: [Element]) -> UnsafePointer<Element> {
         let memory = UnsafeMutablePointer<Element>.allocate(capacity: max(elements.count, 1))
         _ = UnsafeMutableBufferPointer(start: memory, count: elements.count).initialize(fromContentsOf: elements)
         return UnsafePointer(memory)
     }
 
-    /// Whether what is decoded depends on the stored value alone: no code of a program runs.
+    /// Whether the result of decoding depends on the stored value alone: no code of a program runs.
     var isPure: Bool { swiftTypes.isEmpty }
 }
 
 /// The plan of a type, made when it is first needed. Safe to use from several threads.
 final class TypePlanCache: Sendable {
-    /// What most types need for all their life: one plan, read without a lock. Its address; the plan is owned.
+    /// The address of the first plan, which is owned and read without a lock; most types never need another.
     private let first = Atomic<UInt>(0)
     /// The plan after a name in it got another meaning. Guarded by ``Lock/shared``.
     private nonisolated(unsafe) var latest: TypePlan?
@@ -239,7 +241,7 @@ final class TypePlanCache: Sendable {
 
     /// The plan of `form`.
     ///
-    /// - Throws: the error of a name that means nothing.
+    /// - Throws: the error of a name that no type has.
     func plan(of form: CodableType.Form, in table: TypeTable?) throws(TypeError) -> TypePlan {
         if let plan = current(in: table) { return plan }
         let generation = table?.generation ?? 0
@@ -251,7 +253,7 @@ final class TypePlanCache: Sendable {
             return plan
         }
         made.release()
-        // The old plan goes after the lock.
+        // The old plan is released after the lock.
         _ = Lock.shared.withLock {
             defer { latest = plan }
             return latest

@@ -9,7 +9,7 @@ struct TypePlanCompiler {
     /// Structs whose fields are still to be compiled: a list rather than recursion, which long chains would exhaust.
     private var pending: [(type: StructureType, index: Int32)] = []
 
-    /// - Throws: the error of a name that means nothing.
+    /// - Throws: the error of a name that no type has.
     static func plan(of form: CodableType.Form, generation: Int) throws(TypeError) -> TypePlan {
         var compiler = TypePlanCompiler()
         let root = compiler.add(try compiler.node(form))
@@ -23,7 +23,7 @@ struct TypePlanCompiler {
         return Self.append(node, to: &tables.nodes)
     }
 
-    /// The place of the new element. A type's text would have to be gigabytes long for more than 32 bits hold.
+    /// The index of the new element. A type's text would have to be gigabytes long to need more than 32 bits.
     private static func append<Element>(_ element: Element, to table: inout [Element]) -> Int32 {
         table.append(element)
         return Int32(truncatingIfNeeded: table.count - 1)

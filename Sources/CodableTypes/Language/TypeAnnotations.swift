@@ -4,8 +4,8 @@ extension TypeRegistry {
     /// Annotations of every named type for the Lua language server, so that editors complete fields and check values:
     /// the text of a file that begins with `---@meta`.
     ///
-    /// Structs become classes, enums aliases of their raw values; a registered Swift type is told as far as its example
-    /// tells it, and is `table` without one.
+    /// Structs become classes, enums aliases of their raw values; a registered Swift type is described as far as its
+    /// example shows it, and is `table` without one.
     public var annotations: String {
         let entries = table.allNamed.sorted { $0.key < $1.key }.map { name, form in annotation(name, form) }
         return (["---@meta\n"] + entries).joined(separator: "\n")

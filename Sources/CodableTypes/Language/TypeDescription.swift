@@ -1,6 +1,6 @@
 internal import PropertyLists
 
-/// Reads types that are described by trees: what tables of other languages are turned into. A description is a string,
+/// Reads types that are described by trees, which tables of other languages are turned into. A description is a string,
 /// an expression of the type language, or a dictionary with a `kind`:
 ///
 /// | kind | other keys |
@@ -127,7 +127,7 @@ struct TypeDescription {
         return scalar
     }
 
-    /// A range or length that the type cannot have is an error: it would limit nothing.
+    /// Throws for a range or length that the type cannot have, since it would limit nothing.
     private func checkLimits(
         of kind: String, in description: PropertyList, at path: PropertyListPath
     ) throws(TypeError) {
@@ -192,21 +192,21 @@ extension TypeDescription {
         _ description: PropertyList, at path: PropertyListPath
     ) throws(TypeError) -> CodableType.Form {
         let name = try named(description, at: path)
-        // The name of a struct around this one means that one: how a struct contains itself.
+        // The name of a struct around this one refers to it: so a struct contains itself.
         if table.isAnnounced(name) { return .reference(table.reference(to: name)) }
         table.announce(name)
         let (fields, paths) = try fields("fields", of: description, at: path)
         return try placed(at: path) { () throws(TypeError) in
             let structure = try StructureType(name: name, fields: fields)
             try table.declare(name, .structure(structure))
-            // Now that the name means something, defaults can be checked that hold values of the struct itself.
+            // Now that the name is declared, defaults that hold values of the struct itself can be checked.
             let settled = CodableType.Form.structure(try settled(structure, paths))
             table.settle(name, settled)
             return settled
         }
     }
 
-    /// Fields with their defaults as they are given, and where each is described.
+    /// Fields with their defaults as they are given, and the path of each one's description.
     private func fields(
         _ key: String, of description: PropertyList, at path: PropertyListPath
     ) throws(TypeError) -> ([StructureType.Field], [PropertyListPath]) {
@@ -230,7 +230,7 @@ extension TypeDescription {
                 do throws(TypeError) {
                     return try field.type.normalized(value)
                 } catch {
-                    // Of a struct around this one, which is not finished: checked where the value is used.
+                    // A default of a struct around this one, which is not finished: checked where the value is used.
                     if error.code == .unknownType { return value.compacted() }
                     throw error
                 }
@@ -239,7 +239,7 @@ extension TypeDescription {
         return try structure.replacing(defaults: defaults)
     }
 
-    /// - Parameter number: what an associated value without a name is called by.
+    /// - Parameter number: the number that names an associated value without a name.
     private func field(
         _ description: PropertyList, number: Int, at path: PropertyListPath
     ) throws(TypeError) -> StructureType.Field {

@@ -1,6 +1,6 @@
 extension TypeError {
-    /// The same in the words of the type language and of property lists, for languages that have no Swift types: `Int`
-    /// for `BinaryInteger`, `Array` for `Array<Any>`, `Dictionary` for `Dictionary<String, Any>`, `UID` for
+    /// The same error in the words of the type language and of property lists, for languages that have no Swift types:
+    /// `Int` for `BinaryInteger`, `Array` for `Array<Any>`, `Dictionary` for `Dictionary<String, Any>`, `UID` for
     /// `PropertyListUID`.
     package var inTypeLanguage: TypeError {
         var error = self
@@ -32,7 +32,7 @@ extension TypeError {
         return text[..<(end ?? text.endIndex)]
     }
 
-    /// Swift's name of a type as the type language has it. Other texts stay.
+    /// The type language's name for Swift's name of a type. Other texts stay.
     private static func word(for name: Substring) -> String {
         switch name {
         case "BinaryInteger": return "Int"

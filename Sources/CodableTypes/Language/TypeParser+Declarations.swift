@@ -10,7 +10,7 @@ internal import PropertyLists
 /// value       := (name ":")? expression ("=" literal)?
 /// ```
 ///
-/// Names that are no words stand in quotes. A field ends with `;`, a case with `,`, both also with their line or the
+/// Names that are no words need quotes. A field ends with `;`, a case with `,`, both also with their line or the
 /// closing brace. Comments are `// …` and `/* … */`.
 extension TypeParser {
     /// Declares everything in the text; gives it in the text's order.
@@ -35,12 +35,12 @@ extension TypeParser {
         return try scanner.isAtName()
     }
 
-    /// Every name must mean something now.
+    /// Throws for the first name that no type has by now.
     private func checkNames() throws(TypeError) {
         for (name, position) in unknownNames where table.form(named: name) == nil { throw unknown(name, at: position) }
     }
 
-    /// Gives the name.
+    /// Gives the declared name.
     private mutating func declaration() throws(TypeError) -> String {
         let start = try scanner.start()
         var word = try scanner.name("struct or enum")
@@ -95,7 +95,7 @@ extension TypeParser {
         }
     }
 
-    /// An entry ends with the mark, the end of its line or the closing brace.
+    /// Moves over the end of an entry: the mark, the end of its line or the closing brace.
     private mutating func endEntry(_ mark: Character) throws(TypeError) {
         let sawLineEnd = try scanner.skipBlanks()
         let sawMark = try scanner.skip(mark)
@@ -147,7 +147,7 @@ extension TypeParser {
 
     // MARK: - Enums
 
-    /// One with raw values where a raw type is named, else one with associated values, as in Swift.
+    /// An enum with raw values where a raw type is named, else with associated values, as in Swift.
     private mutating func enumeration(_ name: String, at position: Int) throws(TypeError) -> CodableType.Form {
         guard try scanner.skip(":") else { return try variant(name, at: position) }
         let rawPlace = try scanner.start()
@@ -203,7 +203,7 @@ extension TypeParser {
         return try located(at: position) { () throws(TypeError) in .variant(try VariantType(name: name, cases: cases)) }
     }
 
-    /// What stands behind the opening bracket, up to the closing one.
+    /// The associated values behind the opening bracket, up to the closing one.
     private mutating func associatedValues(
         ofCase number: Int, of type: String
     ) throws(TypeError) -> [StructureType.Field] {
@@ -251,7 +251,7 @@ extension PropertyList {
 }
 
 extension TypeParser {
-    /// Whose default one is: a struct's field's, or an associated value's of a case, by its number.
+    /// The owner of a default: a struct's field, or an associated value of a case, by its number.
     struct DefaultSlot {
         let type: String
         let part: Int?
@@ -271,14 +271,14 @@ extension TypeParser {
         }
     }
 
-    /// Gives the defaults that may change again.
+    /// Settles defaults once; gives those that may change again.
     private func settle(
         _ pending: [(slot: DefaultSlot, position: Int)]
     ) throws(TypeError) -> [(slot: DefaultSlot, position: Int)] {
         var again: [(slot: DefaultSlot, position: Int)] = []
         var first = pending.startIndex
         while first < pending.endIndex {
-            // A type's defaults stand behind one another: it is made anew once for all of them.
+            // A type's defaults follow one another: the type is made anew once for all of them.
             let name = pending[first].slot.type
             let end = pending[first...].firstIndex { $0.slot.type != name } ?? pending.endIndex
             var type = DefaultedType(table.form(named: name))
@@ -293,7 +293,7 @@ extension TypeParser {
     }
 }
 
-/// A struct or enum some of whose defaults get another form.
+/// A struct or enum and the changes of its defaults.
 private struct DefaultedType {
     private let old: CodableType.Form?
     private var changes: [Int: [Int: PropertyList]] = [:]
@@ -308,7 +308,7 @@ private struct DefaultedType {
         }
     }
 
-    /// Says whether the default is another one now, and one that may change again: it has parts.
+    /// Gives true where the default has changed and may change again, since it has parts.
     mutating func settle(_ slot: TypeParser.DefaultSlot) throws(TypeError) -> Bool {
         guard let field = structure(slot.part)?.fields[slot.field], let value = field.defaultValue else {
             return false
@@ -346,7 +346,7 @@ extension CodableType.Form {
 }
 
 extension StructureType {
-    /// The struct with other defaults for the fields of some numbers.
+    /// The struct with other defaults for some fields, by their numbers.
     func replacing(defaults: [Int: PropertyList]) throws(TypeError) -> StructureType {
         guard !defaults.isEmpty else { return self }
         return try StructureType(

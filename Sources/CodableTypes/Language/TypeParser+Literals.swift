@@ -4,7 +4,7 @@ internal import PropertyLists
 /// Literals: numbers, `true`, `false`, `"text"`, `[1, 2]`, `["key": 1]`, `[:]`, an enum's case by its name, with
 /// associated values behind it.
 extension TypeParser {
-    /// The value of the literal that comes next, for a place of the type `form`.
+    /// The value of the literal that comes next, for a default of the type `form`.
     mutating func literal(of form: CodableType.Form, depth: Int = 0) throws(TypeError) -> PropertyList {
         var builder = PropertyListBuilder()
         try writeLiteral(of: form, to: &builder, depth: depth)
@@ -82,7 +82,7 @@ extension TypeParser {
         }
     }
 
-    /// What stands behind the opening bracket, up to the closing one; passed over where the case is not known.
+    /// The values behind the opening bracket, up to the closing one; passed over where the case is not known.
     private mutating func writeArguments(
         of values: StructureType?, to builder: inout PropertyListBuilder, depth: Int
     ) throws(TypeError) {
@@ -103,7 +103,7 @@ extension TypeParser {
         }
     }
 
-    /// What is written with a word in front; false where the word says nothing by itself.
+    /// Writes a literal that begins with a word of its own; false for any other word.
     private mutating func writeConstant(
         _ word: String, to builder: inout PropertyListBuilder
     ) throws(TypeError) -> Bool {

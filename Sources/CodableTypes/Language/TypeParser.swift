@@ -78,9 +78,9 @@ struct TypeParser {
         return TypeError(.unknownType, subject, meant, location: scanner.location(of: position))
     }
 
-    /// What the text is read for.
+    /// The purpose of reading the text.
     enum Stage {
-        /// An expression, whose names must mean something.
+        /// An expression, whose names must be those of types.
         case expression
         /// An expression in a description or the like, whose names may be declared later.
         case part
@@ -90,16 +90,16 @@ struct TypeParser {
 
     var stage = Stage.expression
 
-    /// Whether names of the text's own types stand for what they will mean: they are not finished yet.
+    /// Whether names of the text's own types become references, since the types are not finished yet.
     private var isDeclaring: Bool { stage == .types || stage == .defaults }
 
-    /// Names that meant nothing when they were met, and where they stand.
+    /// Names that no type had when they were met, and their positions.
     var unknownNames: [(name: String, position: Int)] = []
 
-    /// What was declared so far, with its defaults.
+    /// The types declared so far, with their defaults.
     var finished: [String: CodableType.Form] = [:]
 
-    /// The defaults that were met, and where they stand.
+    /// The defaults that were met, and their positions.
     var defaults: [(slot: DefaultSlot, position: Int)] = []
 
     // MARK: - Limits

@@ -2,10 +2,10 @@ internal import KeyValueCoding
 internal import PropertyLists
 
 extension CodableType {
-    /// The declaration of a declared struct or enum, and of a registered Swift type as far as its example tells it, in
+    /// The declaration of a declared struct or enum, and of a registered Swift type as far as its example shows it, in
     /// the type language; nil for types that are not declared, and for Swift types without an example.
     ///
-    /// A declared type's text, declared in another registry, means the same type.
+    /// The text gives the same type when it is declared in another registry.
     public var declaration: String? {
         switch form {
         case .structure(let structure): structure.declaration
@@ -84,7 +84,7 @@ extension PropertyList {
         return text
     }
 
-    /// Into one text, so that deep values take no more time than flat ones. Recursion is bounded by the depth of
+    /// Appends to one text, so that deep values take no more time than flat ones. Recursion is bounded by the depth of
     /// documents.
     private func write(to text: inout String) {
         switch kind {
@@ -121,9 +121,10 @@ extension PropertyList {
 // MARK: - Swift types
 
 extension SwiftType {
-    /// A struct with the fields that the example and its decoding name; nil without an example that is a dictionary.
+    /// A struct with the keys that the example has or its decoding asked for; nil without an example that is a
+    /// dictionary.
     ///
-    /// What a field holds is read off the example's value; a key that was asked for and is not in it may be anything.
+    /// A field's type is read off the example's value; a key that was asked for and is not in it gets `Any?`.
     var described: StructureType? {
         guard let example, example.kind == .dictionary else { return nil }
         let others = (exampleKeys?.asked ?? []).subtracting(example.keys).sorted()

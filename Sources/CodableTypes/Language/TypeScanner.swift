@@ -26,7 +26,7 @@ struct TypeScanner {
 
     // MARK: - Moving
 
-    /// Skips blanks and comments; says whether a line ended on the way.
+    /// Skips blanks and comments; true where a line ended on the way.
     @discardableResult
     mutating func skipBlanks() throws(TypeError) -> Bool {
         var sawLineEnd = false
@@ -61,7 +61,7 @@ struct TypeScanner {
         guard depth == 0 else { throw error("an end of the comment", at: start) }
     }
 
-    /// Moves over the mark if it is what comes next; else nowhere, so that a line's end is still seen.
+    /// Moves over the mark if it comes next; else stays in front of the blanks, so that a line's end is still seen.
     mutating func skip(_ mark: Character) throws(TypeError) -> Bool {
         let start = position
         try skipBlanks()
@@ -91,7 +91,7 @@ struct TypeScanner {
         return true
     }
 
-    /// Where the next word or mark begins.
+    /// The position of the next word or mark.
     mutating func start() throws(TypeError) -> Int {
         try skipBlanks()
         return position
@@ -225,7 +225,7 @@ struct TypeScanner {
 
     // MARK: - Errors
 
-    /// The error of what is not there at a position of the text.
+    /// The error that the `expected` text is not at a position.
     func error(_ expected: String, at index: Int? = nil, _ code: TypeError.Code = .syntax) -> TypeError {
         let index = index ?? position
         return TypeError(code, "Expected \(expected)", ", found \(found(at: index))", location: location(of: index))

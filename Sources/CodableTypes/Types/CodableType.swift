@@ -17,7 +17,7 @@ public import PropertyLists
 /// refers to itself by name.
 public struct CodableType: Sendable, Equatable {
     let form: Form
-    /// Keeps alive what names inside the type refer to; only on types that a registry gave.
+    /// Keeps the types alive that names inside this one refer to; only on types that a registry gave.
     let table: TypeTable?
     let plans = TypePlanCache()
 
@@ -33,7 +33,7 @@ public struct CodableType: Sendable, Equatable {
         case array(Form, length: TypeBounds<Int>?)
         case dictionary(Form)
         case optional(Form)
-        /// A type with a value for what is absent.
+        /// A type with a value for an absent one.
         case defaulted(Form, PropertyList)
         case structure(StructureType)
         /// An enum with raw values.
@@ -42,7 +42,7 @@ public struct CodableType: Sendable, Equatable {
         case variant(VariantType)
         /// A registered Swift type, whose own code decodes and encodes its values.
         case swift(SwiftType)
-        /// A declared type, by name: how a struct contains itself.
+        /// A declared type, by name: so a struct contains itself.
         case reference(TypeReference)
 
         /// A name and the struct of that name are equal: which of the two stands in a declaration depends on the order.
@@ -51,7 +51,7 @@ public struct CodableType: Sendable, Equatable {
 
     public static func == (left: CodableType, right: CodableType) -> Bool { left.form == right.form }
 
-    /// What a value is where nothing is stored; nil for a type without a default.
+    /// The value where none is stored; nil for a type without a default.
     public var defaultValue: PropertyList? {
         guard case .defaulted(_, let value) = form else { return nil }
         return value
@@ -98,12 +98,13 @@ extension CodableType.Form: CustomStringConvertible {
 }
 
 extension CodableType {
-    /// What a type says of each entry of a dictionary: a struct of the keys that it stores, `[String: T]` of every key.
+    /// A type's demands on the entries of a dictionary: a struct's on the keys that it stores, those of `[String: T]`
+    /// on every key.
     package struct Entries: Sendable {
         fileprivate var types: [[UInt8]: CodableType] = [:]
         fileprivate var others: CodableType?
 
-        /// The type of the value of a key; nil for a key of which nothing is said.
+        /// The type of the value of a key; nil for a key that may have any value.
         package subscript(key: String) -> CodableType? { types[Array(key.utf8)] ?? others }
     }
 

@@ -71,14 +71,14 @@ extension ScalarType.Kind {
     }
 }
 
-/// What a scalar's program form is: the stored value itself, or another one.
+/// A scalar's program form: the stored value itself, or another one.
 enum ScalarForm {
     case same
     case integer(Int64)
     case unsigned(UInt64)
     case real(Double)
     case string(String)
-    /// An array of the first elements of one, each in a form of its own.
+    /// The first elements of an array, each in a form of its own.
     indirect case parts([ScalarForm], PropertyList)
 
     var isSame: Bool { if case .same = self { true } else { false } }
@@ -211,7 +211,7 @@ extension ScalarType {
         return uuid.uuidString == text ? .same : .string(uuid.uuidString)
     }
 
-    /// Two whole numbers, as Duration's own Codable writes it. What stands behind them is not read.
+    /// Two whole numbers, as Duration's own Codable writes it. Elements behind them are not read.
     private func duration(_ value: PropertyList) throws(TypeError) -> ScalarForm {
         guard value.kind == .array else { throw .mismatch("Array<Any>", value) }
         var parts: [ScalarForm] = []

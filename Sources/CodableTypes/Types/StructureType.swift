@@ -3,9 +3,9 @@ internal import PropertyLists
 /// A declared struct. Immutable.
 final class StructureType: Sendable, Equatable {
     struct Field: Sendable {
-        /// What programs and scripts see.
+        /// The name that programs and scripts see.
         let name: String
-        /// What the file has.
+        /// The key in the file.
         let key: String
         let type: CodableType.Form
         let defaultValue: PropertyList?
@@ -38,7 +38,7 @@ final class StructureType: Sendable, Equatable {
     let fields: [Field]
     /// The fields that are stored, in the order of their keys' bytes, and each one's key as bytes.
     let stored: [(field: Field, key: [UInt8])]
-    /// Where fields stand in `fields`, by their names' bytes.
+    /// The indexes of fields in `fields`, by their names' bytes.
     private let indexes: [[UInt8]: Int]
     /// Whether a value in which every field is there has the same keys in both forms.
     let keepsNames: Bool
@@ -72,11 +72,11 @@ final class StructureType: Sendable, Equatable {
 
     func field(named name: String) -> Field? { index(ofField: name).map { fields[$0] } }
 
-    /// Where the field stands in the order of declaration.
+    /// The field's index in the order of declaration.
     func index(ofField name: String) -> Int? { indexes[Array(name.utf8)] }
 }
 
-/// A declared enum: a string or an integer out of a list. Immutable.
+/// A declared enum with raw values: a string or an integer out of a list. Immutable.
 final class EnumerationType: Sendable, Equatable {
     struct Case: Sendable, Equatable {
         let name: String

@@ -1,9 +1,9 @@
 internal import KeyValueCoding
 internal import PropertyLists
 
-/// A registered Swift type: what decodes and encodes its values, and what is known of it. Immutable.
+/// A registered Swift type: the code for its values, the names of its fields, its example. Immutable.
 final class SwiftType: Sendable, Equatable {
-    /// What a value became by decoding and encoding it.
+    /// A value after decoding and encoding it.
     struct Passed {
         var list: PropertyList
         /// The keys that the decoding asked for.
@@ -11,12 +11,12 @@ final class SwiftType: Sendable, Equatable {
     }
 
     let name: String
-    /// The names of fields for programs, by their keys; what is not in it has the same name.
+    /// The names of fields for programs, by their keys; a key that is not in it is its own name.
     let names: [String: String]
     let keys: [String: String]
-    /// What an example encodes to; nil for a type without one.
+    /// The encoded example; nil for a type without one.
     let example: PropertyList?
-    /// What decoding the example asked for.
+    /// The keys that decoding the example asked for.
     let exampleKeys: KeyRecord?
     private let pass: @Sendable (PropertyList) throws -> Passed
 
@@ -61,7 +61,7 @@ final class SwiftType: Sendable, Equatable {
         try renamed(try passed(stored).list, names)
     }
 
-    /// The stored form of a value, with what the type does not know of `stored`.
+    /// The stored form of a value, with the parts of `stored` that the type does not know.
     func encode(_ value: PropertyList, over stored: PropertyList?) throws(TypeError) -> CodableType.Encoded {
         let value = try renamed(value, keys)
         let new = try passed(value)
@@ -79,7 +79,7 @@ final class SwiftType: Sendable, Equatable {
         passed.known.asked.union(passed.list.keys).union(exampleKeys?.asked ?? []).union(example?.keys ?? [])
     }
 
-    /// A key that is neither asked for nor written is a mistake, or would be lost.
+    /// Throws for a key that is neither asked for nor written, which is a mistake, or would be lost.
     private func checkFields(of value: PropertyList, _ passed: Passed) throws(TypeError) {
         guard value.kind == .dictionary, !passed.known.asksAll else { return }
         let known = knownKeys(passed)

@@ -1,4 +1,4 @@
-/// What a number, or a length, may be: from one bound to another, either of which may be missing.
+/// The bounds of a number or a length, either of which may be missing.
 ///
 /// Written as Swift writes ranges: `1...10`, `0..<1`, `1...`, `...10`, `..<1`.
 struct TypeBounds<Bound: Comparable & Hashable & Sendable>: Sendable, Hashable {
@@ -7,7 +7,7 @@ struct TypeBounds<Bound: Comparable & Hashable & Sendable>: Sendable, Hashable {
     /// Whether the upper bound is itself left out.
     let isHalfOpen: Bool
 
-    /// Nil where no number is within, or nothing is bounded.
+    /// Nil where no number is within, or both bounds are missing.
     init?(low: Bound?, high: Bound?, isHalfOpen: Bool = false) {
         if let low, let high, isHalfOpen ? low >= high : low > high { return nil }
         if low == nil, high == nil { return nil }
@@ -29,7 +29,7 @@ extension TypeBounds: CustomStringConvertible {
 }
 
 extension TypeBounds where Bound: FixedWidthInteger {
-    /// Whole numbers have a last one below any other: both ways of writing it mean the same.
+    /// Bounds of whole numbers, always closed: `0..<3` becomes `0...2`.
     static func whole(low: Bound?, high: Bound?, isHalfOpen: Bool) -> TypeBounds? {
         guard isHalfOpen, let high else { return TypeBounds(low: low, high: high) }
         let (last, overflow) = high.subtractingReportingOverflow(1)

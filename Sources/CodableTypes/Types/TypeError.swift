@@ -1,7 +1,7 @@
 public import FoundationEssentials
 public import PropertyLists
 
-/// What this room reports: a value that is not of its type, or a type's text or description that is wrong.
+/// An error of this room: a value that is not of its type, or a type's text or description that is wrong.
 ///
 /// ```swift
 /// do {
@@ -11,7 +11,7 @@ public import PropertyLists
 /// }
 /// ```
 public struct TypeError: Error, Sendable, Hashable {
-    /// What kind of thing is wrong: the first four are about values, the rest about types.
+    /// The kind of fault: the first four and the last are about values, the others about types.
     public enum Code: Sendable, Hashable {
         /// The value is of another kind.
         case mismatch
@@ -31,25 +31,25 @@ public struct TypeError: Error, Sendable, Hashable {
         case unknownType
         /// A name that already means another type.
         case redeclared
-        /// What the type makes of the value, with its keys and the defaults that it fills in, is larger than what
-        /// ``CodableType/decode(_:at:)`` says.
+        /// The value in its other form, with the type's keys and the defaults that it fills in, is larger than
+        /// ``CodableType/decode(_:at:)`` allows.
         case limitExceeded
     }
 
-    /// What kind of thing is wrong, for a program to go by.
+    /// The kind of fault, for a program to decide by.
     public var code: Code
-    /// What was expected, without the place: `Expected String`.
+    /// What was expected, without the path: `Expected String`.
     public var subject: String
     /// What was found: `, found Bool`.
     public var finding: String
-    /// Where the value is, from where the caller said that its path begins; empty for the value itself and for a type.
+    /// The path of the value at fault, below the path that the caller gave; empty for the value itself and for a type.
     public var path: PropertyListPath
-    /// The place in a type's text.
+    /// The position in a type's text.
     public var location: PropertyListError.Location?
 
     init(_ code: Code, _ subject: String, _ finding: String = "", location: PropertyListError.Location? = nil) {
         self.code = code
-        // The text of a type has no bound; one that is written for readers is shorter.
+        // The text of a type has no bound; a text written for readers is shorter.
         self.subject = shown(subject, 1_000)
         self.finding = shown(finding, 1_000)
         self.path = []
@@ -67,13 +67,13 @@ public struct TypeError: Error, Sendable, Hashable {
     /// The whole message: `Expected String at window.tags[2], found Bool`.
     ///
     /// - Parameters:
-    ///   - firstIndex: what the indexes of arrays are counted from, for languages that count from 1.
-    ///   - root: what stands for the value itself.
+    ///   - firstIndex: the index of an array's first element, for languages that count from 1.
+    ///   - root: the name of the value itself.
     public func message(firstIndex: Int, root: String = "") -> String {
         let pathText = path.description(root: root, firstIndex: firstIndex)
         let text: String
         if code == .missingField {
-            // The words of the coders, which name the missing key's own place.
+            // The words of the coders, which name the missing key's own path.
             let step = finding.hasPrefix("[") ? index(from: firstIndex) : pathText.isEmpty ? finding : "." + finding
             text = subject + " " + pathText + step
         } else {
@@ -154,6 +154,6 @@ extension PropertyListKind {
 }
 
 extension TypeError: LocalizedError {
-    /// The whole message, so that `localizedDescription` says what was wrong.
+    /// The whole message, so that `localizedDescription` names the fault.
     public var errorDescription: String? { description }
 }

@@ -1,15 +1,15 @@
 internal import PropertyLists
 
-/// What bounds the recursion of typed walks.
+/// The limits on the depth of typed walks, and on the size of their results.
 enum TypeLimits {
-    /// Containers inside one another in a value that has a type; what the coders allow, too.
+    /// Containers inside one another in a value that has a type; the coders allow the same.
     static let depth = PropertyListLimits.standardDepth
 
-    /// How many nodes a type's walk makes more than there are in the values that it is given. A struct may hold another
-    /// twice, and that one another twice: the defaults of a short type can be larger than any memory.
+    /// How many nodes a type's walk may add to those of the values that it is given. A struct may hold another twice,
+    /// and that one another twice: the defaults of a short type can be larger than any memory.
     static let addedNodes = 1 << 20
 
-    /// The same of the bytes of strings and data.
+    /// The same for the bytes of strings and data.
     static let addedBytes = 64 << 20
 
     static func check(_ list: PropertyList) throws(TypeError) {

@@ -1,5 +1,5 @@
 extension TypeRegistry {
-    /// How a Swift type is known to scripts and programs in other languages.
+    /// The name, the example and the field names by which other languages know a Swift type.
     ///
     /// ```swift
     /// struct User: Codable { var name: String }
@@ -11,14 +11,14 @@ extension TypeRegistry {
         /// The name of the type in expressions: `User`, `[User]?`.
         public var name: String
         /// A value that describes the type: its encoding, and the keys that decoding it asks for, name the fields.
-        /// Without one the type is opaque: its values pass through its own code, and nothing else is known of it.
+        /// Without one the type is opaque: its values pass through its own code, and its fields are not known.
         public var example: T?
-        /// What scripts call the fields, by their coding keys; fields that are not in it keep their keys.
+        /// The names of the fields for scripts, by their coding keys; fields that are not in it keep their keys.
         public var names: [String: String]
-        /// What `init(from:)` and `encode(to:)` find in their coders.
+        /// The `userInfo` of the coders that `init(from:)` and `encode(to:)` are given.
         public var userInfo: [CodingUserInfoKey: any Sendable]
 
-        /// What ``TypeRegistry/register(_:_:)`` is to know; only the name has to be given.
+        /// A registration for ``TypeRegistry/register(_:_:)``; only the name has to be given.
         public init(
             name: String, example: T? = nil, names: [String: String] = [:],
             userInfo: [CodingUserInfoKey: any Sendable] = [:]
@@ -31,12 +31,13 @@ extension TypeRegistry {
     }
 
     /// Makes a Swift type known under a name. Its own `init(from:)` and `encode(to:)` run as they are written, on the
-    /// thread that reads or writes: a typed get gives what encoding the decoded value gives.
+    /// thread that reads or writes: a typed get decodes the stored value, and gives it encoded again.
     ///
     /// A typed set keeps the keys of the stored value that the decoding did not ask for. A key in a given value that
     /// the type neither asks for nor writes is an error.
     ///
-    /// - Throws: ``TypeError`` when the name already means another type; what encoding and decoding the example throw.
+    /// - Throws: ``TypeError`` when the name already means another type; the errors of encoding and decoding the
+    ///   example.
     @discardableResult
     public func register<T: Codable & SendableMetatype>(
         _ type: T.Type, as name: String, example: T? = nil, names: [String: String] = [:],

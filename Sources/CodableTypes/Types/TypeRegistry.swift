@@ -1,5 +1,5 @@
-// CodableTypes is types by name: the type language, declared types, registered Swift types, and what each makes of a
-// value. It knows no file and no store.
+// CodableTypes is types by name: the type language, declared types, registered Swift types, and the forms of values of
+// each. It knows no file and no store.
 
 public import PropertyLists
 internal import Synchronization
@@ -17,7 +17,7 @@ internal import Synchronization
 public final class TypeRegistry: Sendable {
     let table: TypeTable
 
-    /// What declaring a name again with another meaning does.
+    /// The effect of declaring a name again with another meaning.
     ///
     /// ```swift
     /// let scripts = TypeRegistry(over: .default, redeclaration: .replaces)
@@ -27,18 +27,18 @@ public final class TypeRegistry: Sendable {
     public enum Redeclaration: Sendable, Hashable {
         /// It is an error: two parts of a program would misunderstand each other.
         case rejected
-        /// The new meaning takes the old one's place, as where scripts are loaded again. Types that were given out keep
-        /// theirs, but for names in them that refer to the registry.
+        /// The new meaning replaces the old one, as where scripts are loaded again. Types that were given out stay as
+        /// they are, but for names in them that refer to the registry.
         case replaces
     }
 
-    /// A registry that knows the built-in types, and those of `outer`, as they are at the time; its own take their place.
-    /// What is declared here is not seen there.
+    /// A registry that knows the built-in types, and those that `outer` has at any time; its own types hide them. Types
+    /// declared here are not seen there.
     public init(over outer: TypeRegistry? = nil, redeclaration: Redeclaration = .rejected) {
         table = TypeTable(over: outer?.table, redeclaration)
     }
 
-    /// Another number after each change of what a name means, in the outer registry too.
+    /// A number that changes when a name gets another meaning, in the outer registry too.
     package var generation: Int { table.generation }
 
     /// The registry of programs that need only one.
@@ -46,7 +46,7 @@ public final class TypeRegistry: Sendable {
 
     /// The type of an expression such as `[Window]?`.
     ///
-    /// - Throws: ``TypeError`` with line and column of what is wrong in the text, or the name that no type has.
+    /// - Throws: ``TypeError`` with line and column of the fault in the text, or the name that no type has.
     public func type(_ expression: String) throws(TypeError) -> CodableType {
         var parser = TypeParser(expression, table)
         return CodableType(try parser.expression(), in: table)
@@ -61,7 +61,7 @@ public final class TypeRegistry: Sendable {
     ///
     /// A declaration may name types that stand after it. Nothing is declared when there is an error.
     ///
-    /// - Throws: ``TypeError`` with line and column of what is wrong in the text.
+    /// - Throws: ``TypeError`` with line and column of the fault in the text.
     @discardableResult
     public func declare(_ text: String) throws(TypeError) -> [CodableType] {
         let draft = TypeTable(over: table)
@@ -74,7 +74,7 @@ public final class TypeRegistry: Sendable {
     /// The type that a tree describes; structs and enums in it are declared. The notation is in the documentation of
     /// this module, under *Describing types by trees*.
     ///
-    /// - Throws: ``TypeError`` with the path of what is wrong in the description.
+    /// - Throws: ``TypeError`` with the path of the fault in the description.
     @discardableResult
     public func declare(description: PropertyList) throws(TypeError) -> CodableType {
         let draft = TypeTable(over: table)
@@ -98,7 +98,7 @@ final class TypeReference: Sendable, Equatable {
         self.table = table
     }
 
-    /// For ``TypeTable/adopt(_:)``: names of a draft mean the table's types from then on.
+    /// Used by ``TypeTable/adopt(_:)``: names of a draft mean the table's types from then on.
     func move(to table: TypeTable) {
         Lock.shared.withLock { self.table = table }
     }
@@ -114,8 +114,8 @@ final class TypeReference: Sendable, Equatable {
 
 /// The named types of a registry, or those of a text while it is read.
 ///
-/// `@unchecked Sendable`: what changes is guarded by ``Lock/shared``, under which no type is let go of: that may run the
-/// code of a program.
+/// `@unchecked Sendable`: the mutable state is guarded by ``Lock/shared``. No type is released under the lock, since
+/// that may run the code of a program.
 final class TypeTable: @unchecked Sendable {
     private var forms: [String: CodableType.Form] = [:]
     private var references: [TypeReference] = []
@@ -124,7 +124,7 @@ final class TypeTable: @unchecked Sendable {
     private let redeclaration: TypeRegistry.Redeclaration
     private let changes = Atomic<Int>(0)
 
-    /// Another number after each change of what a name means.
+    /// A number that changes when a name gets another meaning.
     var generation: Int { changes.load(ordering: .acquiring) &+ (outer?.generation ?? 0) }
 
     /// A table, or a draft of one, that sees the types of `outer`.
@@ -138,7 +138,7 @@ final class TypeTable: @unchecked Sendable {
         return own ?? (hides ? nil : outer?.form(named: name))
     }
 
-    /// Says that a draft is about to declare the name, which means nothing else in it from now on.
+    /// Notes that a draft is about to declare the name, which from now on has no outer meaning in it.
     func announce(_ name: String) {
         Lock.shared.withLock { _ = announced.insert(name) }
     }
@@ -148,13 +148,13 @@ final class TypeTable: @unchecked Sendable {
         Lock.shared.withLock { announced.contains(name) && forms[name] == nil }
     }
 
-    /// Every type that has a name here.
+    /// The types that this table has declared, by name.
     var named: [String: CodableType.Form] { Lock.shared.withLock { forms } }
 
-    /// Every type that a name means here, those of the outer table included.
+    /// The types that names have here, those of the outer table included.
     var allNamed: [String: CodableType.Form] { (outer?.allNamed ?? [:]).merging(named) { $1 } }
 
-    /// The names that mean something, sorted.
+    /// The names of all types, sorted.
     var allNames: [String] { allNamed.keys.sorted() }
 
     /// A name that may be declared later.
@@ -165,7 +165,7 @@ final class TypeTable: @unchecked Sendable {
     }
 
     func declare(_ name: String, _ form: CodableType.Form) throws(TypeError) {
-        // What a draft may do to its table's types is decided when it is adopted.
+        // Whether a draft may change its table's types is decided when it is adopted.
         if redeclaration == .rejected, let known = Lock.shared.withLock({ forms[name] }), known != form {
             throw TypeError(.redeclared, "\(name) already means another type")
         }
@@ -187,12 +187,12 @@ final class TypeTable: @unchecked Sendable {
     /// Whether the name is one of those that this draft declares.
     func isBeingDeclared(_ name: String) -> Bool { Lock.shared.withLock { announced.contains(name) } }
 
-    /// Takes over what a draft declared, once every name in it means something.
+    /// Takes over the types that a draft declared, if every name in them is that of a type.
     func adopt(_ draft: TypeTable) throws(TypeError) {
         let (forms, references) = Lock.shared.withLock { (draft.forms, draft.references) }
         for reference in references { _ = try reference.resolved() }
         try Containment.check(forms.sorted { $0.key < $1.key }.map(\.value))
-        // All or nothing: a name that means something else keeps the others from being declared.
+        // All or nothing: a name that has another meaning keeps the others from being declared.
         let known = Lock.shared.withLock { self.forms }
         var comparison = FormComparison()
         let changed = forms.keys.sorted().first { name in

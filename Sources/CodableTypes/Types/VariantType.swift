@@ -2,8 +2,8 @@ internal import PropertyLists
 
 /// A declared enum whose cases have associated values. Immutable.
 ///
-/// A value is what Codable makes of such an enum: a dictionary with one entry, whose key is the case and whose value is
-/// a dictionary of the associated values by their labels, `_0`, `_1` … for those without.
+/// A value is coded as Codable codes such an enum: a dictionary with one entry, whose key is the case and whose value
+/// is a dictionary of the associated values by their labels, `_0`, `_1` … for those without.
 final class VariantType: Sendable, Equatable {
     struct Case: Sendable {
         let name: String
