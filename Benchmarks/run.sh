@@ -1,6 +1,6 @@
 #!/bin/bash
 # Runs the benchmarks, each beside named peers in one run; results are checked
-# equal before they are timed. What they print stands in build/bench/PART.out;
+# equal before they are timed. Their output is kept in build/bench/PART.out;
 # report.py sets it against the targets.
 #
 #   run.sh [PART…]     parts: tables coders formats store
@@ -23,7 +23,7 @@ tables() {
   gcc $flags -Iinclude $(pkg-config --cflags glib-2.0) -o build/bench/reads Benchmarks/c/reads.c \
     -Lbuild -lkvcodable $(pkg-config --libs glib-2.0) -Wl,-rpath,"$PWD/build"
   export LUA_CPATH="build/?.so;build/bench/?.so;;"
-  # Where a process finds its code and its data makes some of them slower than others by a tenth.
+  # The addresses of code and data make some processes slower than others by a tenth.
   for process in 1 2 3 4 5; do lua5.4 Benchmarks/lua/tables.lua; done
   build/bench/reads
   python3 Benchmarks/require.py

@@ -110,7 +110,7 @@ static int fill(void) {
          kv_store_snapshot(store, &snapshot, NULL) == KV_OK;
 }
 
-/* That all ways give the same, before they are timed. */
+/* Checks that all ways give the same, before they are timed. */
 static int agree(void) {
   kv_step key = kv_key("scalar");
   kv_cursor root = kv_tree_root(snapshot), record;
@@ -121,7 +121,7 @@ static int agree(void) {
          kv_cursor_count(&record) == fields;
 }
 
-/* That what is set is there, both ways. */
+/* Checks that a value that was set is there, both ways. */
 static int sets_agree(void) {
   kv_step key = kv_key("changing"), text = kv_key("text");
   int64_t value = 0;

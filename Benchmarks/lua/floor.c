@@ -2,8 +2,8 @@
  * floor.c: the least that any store outside Lua has to do with a new table:
  * visit each entry and build an equal table. Numbers are copied, strings are
  * taken out as bytes and pushed as bytes; nothing is stored, checked or sorted.
- * What has seen a table's keys before can push them without hashing their
- * bytes, and be faster.
+ * A module that has seen a table's keys before can push them without hashing
+ * their bytes, and be faster.
  *
  *   local copy = require "floor"
  *   local same = copy(table)

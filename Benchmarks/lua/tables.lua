@@ -127,9 +127,9 @@ local function measure(shape)
     end
     rounds[i] = round
   end
-  -- Ours of the median round, and the others as many times as long as they took
-  -- in the median of their ratios: what disturbs the machine for a while slows
-  -- all of a round, but not always as many of ours as of another's.
+  -- Our time is the median of the rounds; a peer's is ours times the median of
+  -- its ratios to ours. A disturbance of the machine slows a whole round, but
+  -- not always as many of our calls as of a peer's.
   local times = {}
   for i, round in ipairs(rounds) do times[i] = round.ours end
   local ours_took = median(times)

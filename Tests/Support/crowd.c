@@ -21,8 +21,8 @@ static int64_t now(void) {
   return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
 }
 
-/* A pointer, since it is evaluated before the call that sets what it points to
- * or after. */
+/* Takes a pointer to the error: the argument may be evaluated before the call
+ * that sets the error. */
 static void stop_at(kv_status status, kv_error **error, const char *what) {
   if (status >= 0) return;
   fprintf(stderr, "%s: %s\n", what, kv_error_message(*error).data);

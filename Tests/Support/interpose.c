@@ -14,7 +14,7 @@
  *       first in its XML gets the entry `theirs`.
  *   INTERPOSE_RECORD=FILE  each call that succeeded, a line each, with the
  *       file's inode and, for a write, the bytes in hexadecimal.
- *   INTERPOSE_UNREADABLE=FILE  as long as FILE is there, reading fails with EIO.
+ *   INTERPOSE_UNREADABLE=FILE  as long as FILE exists, reading fails with EIO.
  *   INTERPOSE_TIMES=1      before each write and rename that is recorded, a
  *       line `time` with the monotonic clock's nanoseconds.
  */
@@ -95,7 +95,7 @@ static int is_ours(int descriptor, const char *name) {
   return result;
 }
 
-/* What a program does that reads and writes `written` in place. */
+/* Acts as a program that reads and writes `written` in place. */
 static void write_in_place(void) {
   static char text[1 << 20];
   static const char entry[] = "<key>theirs</key><true/>";
@@ -116,7 +116,7 @@ static void write_in_place(void) {
   if (file >= 0) syscall(SYS_close, file);
 }
 
-/* Counts a call on the subject; whether it is one that has to fail. */
+/* Counts a call on the subject; true where the call has to fail. */
 static int must_fail(const char *call) {
   long number = __atomic_add_fetch(&calls, 1, __ATOMIC_SEQ_CST);
   if (listed >= 0) {
@@ -238,7 +238,7 @@ ssize_t pread64(int file, void *bytes, size_t count, off64_t offset) {
 
 ssize_t write(int file, const void *bytes, size_t count) {
   if (!is_ours(file, NULL)) {
-    /* Before it is said: another process may act on it at once. */
+    /* Before the output: another process may act on it at once. */
     if (file == 1) {
       said++;
       note_bytes("say", 0, 0, bytes, count);

@@ -1,7 +1,7 @@
 import Foundation
 import PropertyLists
 
-// The floor: what one writes who knows the type, and wants no coder.
+// The floor: code written by hand for the one type, without a coder.
 
 struct WrongShape: Error {}
 

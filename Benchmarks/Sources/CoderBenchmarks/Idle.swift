@@ -1,8 +1,8 @@
 import Foundation
 
-// Coders that do nothing: what they cost is what Codable itself costs, before anything is written or read.
+// Coders that do nothing: their cost is that of Codable itself, before anything is written or read.
 
-/// Loses what it is given.
+/// Drops every value.
 final class IdleEncoder: Encoder {
     var codingPath: [any CodingKey] { [] }
     var userInfo: [CodingUserInfoKey: Any] { [:] }
@@ -57,7 +57,7 @@ final class IdleEncoder: Encoder {
     }
 }
 
-/// Gives the same values for everything, and one of an array's elements as often as it is told.
+/// Gives the same value for each type, and arrays of `count` equal elements.
 final class IdleDecoder: Decoder {
     let count: Int
     let date = Date(timeIntervalSinceReferenceDate: 0)

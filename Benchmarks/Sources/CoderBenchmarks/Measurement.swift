@@ -1,6 +1,6 @@
 import Foundation
 
-/// Times several ways of doing one thing in turn, so that what disturbs the machine disturbs all of them.
+/// Times several ways of doing one thing in turn, so that a disturbance of the machine disturbs all of them.
 struct Measurement {
     struct Way {
         var name: String

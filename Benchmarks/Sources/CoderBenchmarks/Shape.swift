@@ -6,7 +6,7 @@ import PropertyLists
 struct Shape<Value: Codable & Equatable> {
     var name: String
     var value: Value
-    /// What one time is divided by: elements, or values.
+    /// The number that a run's time is divided by: elements, or values.
     var operations: Int
     /// How often a run codes the value, where that is too quick to time.
     var repeats = 1

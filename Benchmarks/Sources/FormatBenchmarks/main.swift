@@ -40,7 +40,7 @@ func compare(_ format: PropertyListFormat, records: Int, _ onlyOurs: Bool) throw
     report(format, file.count, figures)
 }
 
-/// Prints rows (report.py). What is near 10 MB counts as 10 MB, and is brought to it.
+/// Prints rows (report.py). A file of nearly 10 MB counts as 10 MB, and its times are scaled to that.
 func report(_ format: PropertyListFormat, _ bytes: Int, _ figures: [(String, Times)]) {
     let isFull = abs(bytes - 10_000_000) < 1_000_000
     let scale = isFull ? 1e7 / Double(bytes) : 1

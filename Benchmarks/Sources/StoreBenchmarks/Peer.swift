@@ -9,7 +9,7 @@ protocol Peer: AnyObject {
     init(path: String) throws
     func get(_ key: String) throws -> String?
     func set(_ key: String, _ value: String) throws
-    /// Returns when what was set is on disk.
+    /// Returns when all sets are on disk.
     func flush() throws
     /// Runs the sets in one transaction, where there is such a thing; durable on return.
     func transaction(_ body: () throws -> Void) throws
@@ -96,7 +96,7 @@ final class KeyFilePeer: Peer {
     func flush() throws { if g_key_file_save_to_file(file, path, nil) == 0 { throw PeerError(text: "save") } }
 }
 
-/// A table of key and value, WAL, synchronous FULL, prepared statements: what one would write by hand.
+/// A table of key and value, WAL, synchronous FULL, prepared statements, as written by hand.
 final class TablePeer: Peer {
     static let name = "SQLite table"
     private var database: OpaquePointer?

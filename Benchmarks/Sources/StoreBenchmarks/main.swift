@@ -91,8 +91,7 @@ func durable<P: Peer>(_ type: P.Type, _ count: Int) throws -> (String, Double) {
         try peer.set("key-5", "another \(round)")
         try peer.flush()
     }
-    // The memory that filling a large store let go of is sorted by the next requests for some, ten thousand pieces
-    // each.
+    // Memory released by filling a large store is sorted by the next allocations, ten thousand pieces each.
     for _ in 0..<20 { try setAndFlush() }
     let figure = try time(11) { try setAndFlush() }
     try peer.set("key-5", "the value of 5")
@@ -111,7 +110,7 @@ func transaction<P: Peer>(_ type: P.Type, _ count: Int) throws -> (String, Doubl
     )
 }
 
-/// A file that nobody has open: an open one would be shared, and nothing loaded.
+/// A file that no store has open: an open one would be shared, and nothing loaded.
 func closedFile<P: Peer>(_ type: P.Type, _ count: Int) throws -> String {
     let (peer, path) = try filled(type, count)
     peer.close()
@@ -197,7 +196,7 @@ row(
         try transaction(TablePeer.self, 10_000),
     ])
 for count in [10_000, 100_000] {
-    // UserDefaults keeps what it loaded: its first load in a process is the only one, and the filling was that.
+    // UserDefaults keeps the values it loaded: only its first load in a process counts, and that was the filling.
     row(
         "load, \(count) keys",
         [
@@ -222,7 +221,7 @@ if (try? FileManager.default.createDirectory(atPath: memoryFolder, withIntermedi
         ])
 }
 
-/// What a durable set takes, beside the same bytes brought to the disk with no store around them.
+/// The time of a durable set, beside that of bringing the same bytes to the disk without a store.
 func durableRows(where place: String, withUserDefaults: Bool) throws {
     for count in [1000, 10_000] {
         var figures = [try durable(StorePeer.self, count), try durable(KeyFilePeer.self, count)]
@@ -242,7 +241,7 @@ func durableRows(where place: String, withUserDefaults: Bool) throws {
     }
 }
 
-/// A file of `size` bytes put in the place of another: what the disk takes for it.
+/// The time that the disk takes to replace a file by another of `size` bytes.
 func bareReplacement(_ size: Int) throws -> Double {
     let bytes = [UInt8](repeating: 1, count: size)
     let directory = open(folder, O_RDONLY | O_DIRECTORY)
@@ -255,7 +254,7 @@ func bareReplacement(_ size: Int) throws -> Double {
     }
 }
 
-/// As many bytes as a small commit of SQLite writes, in a file that is long enough.
+/// The time to write as many bytes as a small commit of SQLite, into a file that is long enough.
 func bareAppending(_ size: Int) throws -> Double {
     let bytes = [UInt8](repeating: 1, count: size)
     let file = open(folder + "/bare.log", O_RDWR | O_CREAT, 0o600)
@@ -265,7 +264,7 @@ func bareAppending(_ size: Int) throws -> Double {
     }
 }
 
-/// What it takes to set a key and to be told of it by a watch of everything.
+/// The time to set a key and to be told of it by a watch of everything.
 func watch(_ count: Int) throws -> (String, Double) {
     let (peer, _) = try filled(StorePeer.self, count)
     defer { peer.close() }

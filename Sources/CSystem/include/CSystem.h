@@ -11,14 +11,14 @@
 #include <sys/random.h>
 #include <sys/statfs.h>
 
-/* The text of an error number, in the C locale's words; 0 when it fits. */
+/* Writes an error number's text, in the C locale's words; 0 when it fits. */
 int cs_error_text(int number, char *buffer, size_t size);
 
-/* Nanoseconds of the monotonic clock; of the time since 1970. */
+/* Nanoseconds of the monotonic clock, and of the time since 1970. */
 int64_t cs_monotonic_nanoseconds(void);
 int64_t cs_realtime_nanoseconds(void);
 
-/* statfs's f_type of the open file, 0 when it cannot be had. */
+/* The f_type that fstatfs gives for the open file; 0 when it fails. */
 int64_t cs_file_system_type(int descriptor);
 
 /* Whether the program runs with rights that its caller does not have. */
@@ -32,7 +32,7 @@ int cs_eventfd_open(void);
 /* A timer that fires every so many seconds, as a descriptor. */
 int cs_timer_open(int seconds);
 
-/* Makes `number` mean what `fresh` means, close-on-exec, and closes `fresh`. */
+/* Makes `number` a close-on-exec duplicate of `fresh`, and closes `fresh`. */
 void cs_replace_descriptor(int fresh, int number);
 
 /* fork, which Swift does not have under its name. */

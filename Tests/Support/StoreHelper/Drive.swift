@@ -2,11 +2,12 @@ internal import DefaultsStorage
 internal import Glibc
 internal import PropertyLists
 
-/// Does what each line of standard input says, `;` between its steps, and answers each line once: `ok`, or the first
-/// error. What follows an error in its line is done all the same.
+/// Takes the steps in each line of standard input, with `;` between them, and answers each line once: `ok`, or the
+/// first error. The steps behind an error in its line are taken all the same.
 ///
-/// The steps: `set PATH VALUE`, with the value in JSON; `within PATH VALUE`, which sets it in a transaction; `remove
-/// PATH`; `sync`; `pump`, whose error is what is told as unreadable; `close`. A path's steps have `.` between them, those that are numbers are indexes.
+/// The steps: `set PATH VALUE`, with the value in JSON; `within PATH VALUE`, which sets it in a transaction;
+/// `remove PATH`; `sync`; `pump`, whose error is the one told as unreadable; `close`. A path's steps have `.` between
+/// them, those that are numbers are indexes.
 func drive(_ file: String, _ durability: DefaultsDurability) throws {
     let store = try openStore(file, durability)
     let told = Told()

@@ -3,7 +3,7 @@ internal import DefaultsStorage
 internal import Glibc
 internal import PropertyLists
 
-// What a process that forks does with a store, and its child.
+// Uses of a store by a process that forks, and by its child.
 
 /// Waits for a child; gives how it ended, 0 for well.
 private func end(of child: pid_t) -> Int32 {
@@ -52,8 +52,8 @@ func inherit(_ file: String, isInside: Bool) throws {
     try store.close()
 }
 
-/// Forks with a change that waits for its flush and, in a second store, in the middle of a transaction. The child leaves
-/// without a word to the store; both open a third one.
+/// Forks with a change that waits for its flush and, in a second store, in the middle of a transaction. The child exits
+/// without a call to the store; both open a third one.
 func leaveForked(_ file: String, second: String, third: String) throws {
     let store = try openStore(file, .coalesced)
     let other = try openStore(second, .coalesced)
@@ -116,8 +116,8 @@ func forkInside(_ file: String) throws {
     try store.close()
 }
 
-/// Forks with the removal of a large value that waits for its flush, or that a transaction has set aside. For the child's
-/// changes it counts once; and not at all once the child has looked at the file.
+/// Forks with the removal of a large value that waits for its flush, or that a transaction has set aside. For the
+/// child's changes it counts once, and not at all after the child has looked at the file.
 func forkLimited(_ file: String, isInside: Bool) throws {
     var options = DefaultsStore.Options()
     options.durability = .manual
@@ -147,7 +147,7 @@ func forkLimited(_ file: String, isInside: Bool) throws {
     say("child \(end(of: child))")
 }
 
-/// Forks with a change that waits for its flush: what the child finds in the file is told to its watch.
+/// Forks with a change that waits for its flush: the child's watch is told of changes found in the file.
 func forkWatching(_ file: String) throws {
     let store = try openStore(file, .manual)
     try store.set(list(1), forKey: "number")
@@ -244,7 +244,7 @@ func watchForked(_ file: String) throws {
             }
             _ = try store.pump()
         }
-        // Whatever else there is to wake for; a timer goes on.
+        // Takes all other wake-ups; a timer goes on.
         for _ in 0..<10 where poll(&descriptor, 1, 0) == 1 { _ = try store.pump() }
     }
     if child == 0 {

@@ -51,7 +51,7 @@ func save(_ file: String, from first: Int, padding: Int) throws {
     }
 }
 
-/// Makes `count` durable sets, whatever fails, and says of each what happened; then reads back what it holds.
+/// Makes `count` durable sets, even after failures, and says the outcome of each; reads the number back each time.
 func attempt(_ file: String, count: Int) {
     do {
         let store = try openStore(file, .immediate)
@@ -111,7 +111,7 @@ func contents(_ file: String) throws -> [UInt8] {
     }
 }
 
-/// Opens each file that standard input names, reads it and changes it: says what came of it.
+/// Opens each file that standard input names, reads it and changes it, and says the outcome.
 func visit() {
     while let file = readLine() {
         do {
@@ -145,7 +145,7 @@ func leave(_ file: String) throws {
 func leaveWriting(_ file: String) throws {
     let store = try openStore(file, .coalesced)
     try store.set(list(42), forKey: "left")
-    // Until the thread has begun to flush; if it has not, the exit writes what it would have.
+    // Until the thread has begun to flush; if it has not, the exit writes the change in its stead.
     usleep(300_000)
     say("leaving")
     exit(0)
@@ -230,7 +230,7 @@ func watch(_ file: String, key: String, last: Int64) throws {
     watch.cancel()
 }
 
-/// Sets values near small limits, and says what it holds in the end.
+/// Sets values near small limits, and says the store's digest in the end.
 func stuff(_ file: String, seed: UInt64, format: String) throws {
     var options = DefaultsStore.Options()
     options.format = format == "binary" ? .binary : .xml
@@ -258,7 +258,7 @@ func stuff(_ file: String, seed: UInt64, format: String) throws {
         } catch let error as DefaultsError where error.code == .limitExceeded {
             refused += 1
         } catch let error as DefaultsError where error.code == .pathMismatch {
-            // A string stands there.
+            // There is a string on the path.
         }
     }
     let held = digest(try store.snapshot().serialized(as: .binary))
@@ -266,7 +266,7 @@ func stuff(_ file: String, seed: UInt64, format: String) throws {
     say("\(refused > 0) \(held)")
 }
 
-/// Says what a store holds, in short.
+/// Says the digest of a store.
 func show(_ file: String) throws { say(digest(try openStore(file, .manual).snapshot().serialized(as: .binary))) }
 
 func digest(_ bytes: [UInt8]) -> String {
@@ -322,14 +322,14 @@ private func changeStranded(_ file: String, _ durability: DefaultsDurability) th
     return nil
 }
 
-/// Says where a store of a name is, and whether the program is privileged.
+/// Says the file of a store with this name, and whether the program is privileged.
 func place(_ name: String) throws {
     var options = DefaultsStore.Options()
     options.isReadOnly = true
     say("\(cs_is_privileged()) \(try DefaultsStore.open(name, options: options).file ?? "nowhere")")
 }
 
-/// Says what a key of a store of a name reads, and what it reads where the program names a managed file itself.
+/// Says the value of `key` in a store with this name, and again where the program names a managed file itself.
 func managed(_ name: String, file: String) throws {
     var options = DefaultsStore.Options()
     options.isReadOnly = true
@@ -339,7 +339,7 @@ func managed(_ name: String, file: String) throws {
     say("\(found?.integer ?? 0) \(own?.integer ?? 0)")
 }
 
-/// Opens the file and changes it, and says what came of each, and what happened apart.
+/// Opens the file and changes it, and says the outcome of each, and the events.
 func probe(_ file: String) {
     do {
         let store = try openStore(file, .immediate)
