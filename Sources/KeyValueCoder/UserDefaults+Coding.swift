@@ -8,7 +8,8 @@ extension UserDefaults {
     ///
     /// A nil value removes the key; nil elements are `"$null"`; URLs, UUIDs and decimal numbers are strings.
     ///
-    /// - Throws: `EncodingError.invalidValue` with the path of what cannot be encoded, and what `encode(to:)` throws.
+    /// - Throws: `EncodingError.invalidValue` with the path of a value that cannot be encoded, and the errors of
+    ///   `encode(to:)`.
     public func encode<T: Encodable>(_ value: T, forKey key: String) throws {
         var encoder = KeyValueEncoder()
         encoder.nilEncodingStrategy = .stringNull
@@ -23,7 +24,7 @@ extension UserDefaults {
     /// String, Bool, Int, Double, Float and URL are read as UserDefaults itself reads them, with its conversions from
     /// strings; every other type is decoded.
     ///
-    /// - Throws: a `DecodingError` with the path of the value at fault, and what `init(from:)` throws.
+    /// - Throws: a `DecodingError` with the path of the value at fault, and the errors of `init(from:)`.
     public func decode<T: Decodable>(_ type: T.Type = T.self, forKey key: String) throws -> T? {
         guard let object = object(forKey: key) else { return nil }
         if let value = native(type, object, forKey: key) { return value }

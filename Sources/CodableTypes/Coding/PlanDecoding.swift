@@ -267,7 +267,7 @@ struct FirstFault {
     private var declaration = Int32.max
     private var error: TypeError?
 
-    /// Whether a fault of the field would come before what was found.
+    /// Whether a fault of the field would come before the fault found.
     @inline(__always)
     func isAfter(_ field: TypePlan.Field) -> Bool { field.declaration < declaration }
 

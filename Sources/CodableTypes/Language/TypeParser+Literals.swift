@@ -200,7 +200,7 @@ extension TypeParser {
 }
 
 extension CodableType.Form {
-    /// The type without what surrounds it; nil for a name that means nothing.
+    /// The type without optionals and defaults around it; nil for a name that no type has.
     fileprivate var core: CodableType.Form? {
         switch self {
         case .optional(let wrapped), .defaulted(let wrapped, _): wrapped.core

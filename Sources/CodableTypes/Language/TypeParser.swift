@@ -167,7 +167,7 @@ struct TypeParser {
 }
 
 extension ScalarType.Kind {
-    /// Whether a declaration may say what numbers, or lengths, are allowed.
+    /// Whether a declaration may limit the kind's numbers or lengths.
     var mayBeLimited: Bool {
         switch self {
         case .string, .data, .float, .double: true

@@ -10,7 +10,7 @@ public import PropertyLists
 /// let types = try TypeRegistry().declare("struct Window { width: Int = 640; title: String? @key(window_title) }")
 /// let value = try types[0].decode(stored)  // { width = 640 }, and title where stored has a window_title
 /// let encoded = try types[0].encode(value, over: stored)
-/// print(encoded.list == stored)  // true: what the type does not know is kept, and defaults are not written
+/// print(encoded.list == stored)  // true: unknown keys are kept, and defaults are not written
 /// ```
 ///
 /// Types are immutable and safe to use from several threads at once. Equal types mean the same; a recursive struct

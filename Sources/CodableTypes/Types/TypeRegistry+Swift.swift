@@ -4,7 +4,7 @@ extension TypeRegistry {
     /// ```swift
     /// struct User: Codable { var name: String }
     /// var registration = TypeRegistry.Registration(name: "User", example: User(name: "Ada"))
-    /// registration.names = ["name": "full_name"]  // what scripts call the field
+    /// registration.names = ["name": "full_name"]  // the field's name for scripts
     /// try TypeRegistry.default.register(User.self, registration)
     /// ```
     public struct Registration<T: Codable & SendableMetatype> {

@@ -23,7 +23,7 @@ public protocol DefaultSource {
 ///
 /// It is coded as its value alone, by this module's coders and by every other.
 @propertyWrapper public struct Defaulted<Source: DefaultSource> {
-    /// The property's value: what was decoded, or the default.
+    /// The property's value: the decoded one, or the default.
     public var wrappedValue: Source.Value
     /// Whether there was no value to decode, so that the value is, or was at first, the default.
     public private(set) var isMissing = false

@@ -27,14 +27,14 @@ public struct KeyValueDecoder: Sendable {
     /// The treatment of keys that decoding did not ask for; they are ignored unless said otherwise.
     public var leftOverKeyDecodingStrategy = LeftOverKeyDecodingStrategy.ignore
 
-    /// A decoder that reads what a ``KeyValueEncoder`` with the strategies of its own ``KeyValueEncoder/init()``
-    /// writes.
+    /// A decoder that reads the output of a ``KeyValueEncoder`` with the strategies of its own
+    /// ``KeyValueEncoder/init()``.
     public init() {}
 
     /// Reads a value of the given type from `value`.
     ///
     /// - Throws: a `DecodingError` whose path and text name the value at fault, such as
-    ///   `Expected String at SELF.names[2], found Int`; and what `init(from:)` throws.
+    ///   `Expected String at SELF.names[2], found Int`; and the errors of `init(from:)`.
     public func decode<T: Decodable>(_ type: T.Type = T.self, from value: Any) throws -> T {
         let root = AnyDecodingNode(DecodingContext(self), value)
         return try root.decodeRoot { try $0.decodeWhole(type) }

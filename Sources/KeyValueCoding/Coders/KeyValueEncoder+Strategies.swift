@@ -22,7 +22,7 @@ extension KeyValueEncoder {
         case millisecondsSince1970
         /// As an `Int64`, seconds since 1970, truncated toward zero.
         case secondsSince1970
-        /// As whatever the closure gives.
+        /// As the value that the closure gives.
         case custom(@Sendable (Date) throws -> Any)
         /// As a string in an ISO 8601 format.
         case iso8601Format(Date.ISO8601FormatStyle)
@@ -38,7 +38,7 @@ extension KeyValueEncoder {
         case deferredToData
         /// As a string.
         case base64
-        /// As whatever the closure gives.
+        /// As the value that the closure gives.
         case custom(@Sendable (Data) throws -> Any)
     }
 

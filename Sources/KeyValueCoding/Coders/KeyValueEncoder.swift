@@ -37,7 +37,8 @@ public struct KeyValueEncoder: Sendable {
     /// becomes `[String: Any]`.
     ///
     /// - Returns: Swift nil only for a nil value under ``NilCodingStrategy/removed``.
-    /// - Throws: `EncodingError.invalidValue` with the path of what cannot be encoded, and what `encode(to:)` throws.
+    /// - Throws: `EncodingError.invalidValue` with the path of a value that cannot be encoded, and the errors of
+    ///   `encode(to:)`.
     public func encode<T: Encodable>(_ value: T) throws -> Any? {
         let root = AnyEncodingNode(EncodingContext(self))
         defer { root.finish() }
@@ -55,7 +56,8 @@ extension KeyValueEncoder {
     /// is `"$null"` unless the nil strategy says otherwise.
     ///
     /// - Returns: Swift nil only for a nil value under ``NilCodingStrategy/removed``.
-    /// - Throws: `EncodingError.invalidValue` with the path of what cannot be encoded, and what `encode(to:)` throws.
+    /// - Throws: `EncodingError.invalidValue` with the path of a value that cannot be encoded, and the errors of
+    ///   `encode(to:)`.
     public func encodeToPropertyList<T: Encodable>(_ value: T) throws -> PropertyList? {
         try encodeToPropertyList(value, at: nil)
     }

@@ -4,7 +4,7 @@ protocol KeyedDictionary {
     func namedEntries(_ name: (any Encodable) throws -> String?) throws -> [(name: String, value: any Encodable)]?
 }
 
-/// A dictionary type that can be read from a dictionary whatever its keys are.
+/// A dictionary type that can be read from a dictionary, with keys of any type.
 protocol ReadableDictionary {
     /// A dictionary of entries whose keys and values are read by the closures.
     static func read(

@@ -6,7 +6,7 @@ package import PropertyLists
 package final class KeyRecord: @unchecked Sendable {
     /// Keys that were looked for, whether or not they were there, by their names in the dictionary.
     package internal(set) var asked: Set<String> = []
-    /// Whether the decoding took whatever keys there were, as a dictionary's does.
+    /// Whether the decoding took all the keys that there were, as a dictionary's does.
     package internal(set) var asksAll = false
     /// The records of the values of keys.
     package private(set) var children: [String: KeyRecord] = [:]

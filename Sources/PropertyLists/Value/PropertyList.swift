@@ -1,4 +1,4 @@
-// PropertyLists is the tree, one flat immutable document, with what reads and writes it: XML, binary and OpenStep
+// PropertyLists is the tree, one flat immutable document, with its readers and writers: XML, binary and OpenStep
 // property lists, JSON, keyed archives. It knows no Codable, no file and no store.
 
 public import CKVCodable
@@ -25,7 +25,7 @@ public struct PropertyList: Sendable {
     /// Whether the value is the whole document rather than a part of a larger one.
     package var isWholeDocument: Bool { index == 0 && node.span == document.nodeCount }
 
-    /// What the value is: a scalar of some kind, an array or a dictionary.
+    /// The kind of the value: that of a scalar, array or dictionary.
     public var kind: PropertyListKind { node.kind }
 
     /// A dictionary without entries.

@@ -39,7 +39,7 @@ public struct PropertyListLimits: Sendable, Hashable {
     /// The depth that every call allows unless it is given another: 512. The coders and typed values allow the same.
     @usableFromInline package static let standardDepth = Int(KV_DEPTH)
 
-    /// The limits that every call has unless it is given others: 512 levels, and what a file's size allows.
+    /// The limits that every call has unless it is given others: 512 levels, and budgets by the file's size.
     public init(depth: Int = PropertyListLimits.standardDepth, expandedNodes: Int? = nil, expandedBytes: Int? = nil) {
         storedDepth = min(max(depth, 1), Self.maximumDepth)
         self.expandedNodes = expandedNodes

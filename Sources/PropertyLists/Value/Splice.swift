@@ -151,7 +151,7 @@ struct Splice {
         UnsafeBufferPointer(start: document.nodes + range.lowerBound, count: range.count)
     }
 
-    /// Brings spans, counts and distances of the containers around the place up to date.
+    /// Brings spans, counts and distances of the containers around the change up to date.
     private func mend(_ nodes: inout GrowableBuffer<kv_node>, valueGrowth: Int) {
         let keyGrowth: Int
         switch keyChange {
