@@ -1,4 +1,11 @@
 /// The formats that property lists are read from; all but OpenStep are also written.
+///
+/// ```swift
+/// let (list, format) = try PropertyList.parse(Array("{\"width\": 640}".utf8))
+/// print(format)  // JSON
+/// let file = try list.serialized(as: .xml)
+/// print(String(decoding: file, as: UTF8.self))
+/// ```
 public enum PropertyListFormat: Sendable, Hashable, CaseIterable {
     /// Apple's XML, as text editors and diffs like it.
     case xml

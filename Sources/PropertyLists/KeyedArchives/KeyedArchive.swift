@@ -1,6 +1,14 @@
 internal import CKVCodable
 
 /// Options for turning a keyed archive into a plain tree.
+///
+/// ```swift
+/// // An archive as a tree in which each object keeps its class's name under `class`.
+/// func tree(of archive: PropertyList) throws -> PropertyList {
+///     let options = KeyedArchiveOptions(classNameKey: "class")
+///     return try archive.unarchived(options: options)
+/// }
+/// ```
 public struct KeyedArchiveOptions: Sendable, Hashable {
     /// The key under which a flattened object keeps the name of its class; nil to drop the name.
     public var classNameKey: String?

@@ -2,6 +2,12 @@ internal import CKVCodable
 internal import FoundationEssentials
 
 /// A keyed archive's reference, as it stands in an `Any` tree.
+///
+/// ```swift
+/// let list = try PropertyList(any: ["root": PropertyListUID(1)])
+/// print(list["root"]?.uid ?? 0)  // 1
+/// print(try list["root"]?.any() as? PropertyListUID == PropertyListUID(1))  // true
+/// ```
 public struct PropertyListUID: Sendable, Hashable {
     /// The number of the object in the archive's `$objects`, counted from 0.
     public var value: UInt32

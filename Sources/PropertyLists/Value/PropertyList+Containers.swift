@@ -53,6 +53,12 @@ extension PropertyList {
 
     /// The elements of an array, in order, each read when it is asked for. Keeps the document alive; a copy continues
     /// from the position of the original.
+    ///
+    /// ```swift
+    /// let sizes = try PropertyList(any: [1, 2, 3])
+    /// for size in sizes.elements { print(size) }
+    /// print(sizes.elements.compactMap(\.integer))  // [1, 2, 3]
+    /// ```
     public struct Elements: Sequence, IteratorProtocol {
         private let document: Document
         private var position: Int
@@ -76,6 +82,12 @@ extension PropertyList {
 
     /// The entries of a dictionary, in the order of their keys' bytes, each read when it is asked for. Keeps the
     /// document alive; a copy continues from the position of the original.
+    ///
+    /// ```swift
+    /// let window = try PropertyList(any: ["width": 640, "height": 480])
+    /// for (key, value) in window.entries { print(key, value) }  // height 480, then width 640
+    /// print(window.entries.map(\.key))  // ["height", "width"]
+    /// ```
     public struct Entries: Sequence, IteratorProtocol {
         private let document: Document
         private let header: Int

@@ -10,6 +10,13 @@ public import CKVCodable
 /// Safe to use from several threads at once.
 ///
 /// Equality is exact: reals and dates by their bits, integer 1 is not real 1, keys and strings by their bytes.
+///
+/// ```swift
+/// let window = try PropertyList(any: ["width": 640, "tags": ["main"]] as [String: Any])
+/// print(window["width"]?.integer ?? 0)  // 640
+/// let wider = try window.setting(PropertyList(any: 1280), at: ["width"])
+/// print(wider)  // ["tags": ["main"], "width": 1280]
+/// ```
 public struct PropertyList: Sendable {
     @usableFromInline package let document: Document
     /// The value's node. Always a value node of the document.

@@ -1,8 +1,24 @@
 public import FoundationEssentials
 
 /// An error of this room: the fault, the path of the value at fault, and the position in the file.
+///
+/// ```swift
+/// do {
+///     _ = try PropertyList(any: ["width": 640]).setting(.emptyDictionary, at: ["width", "left"])
+/// } catch {
+///     print(error)  // Expected Dictionary at width, found Int
+/// }
+/// ```
 public struct PropertyListError: Error, Sendable, Hashable {
     /// The kind of fault.
+    ///
+    /// ```swift
+    /// do {
+    ///     _ = try PropertyList(parsing: Array("<plist>".utf8))
+    /// } catch where error.code == .malformed {
+    ///     print("No property list:", error)
+    /// }
+    /// ```
     public enum Code: Sendable, Hashable {
         /// The bytes are no property list of the format: a syntax error, a damaged file.
         case malformed
@@ -17,6 +33,14 @@ public struct PropertyListError: Error, Sendable, Hashable {
     }
 
     /// The position of an error in a file.
+    ///
+    /// ```swift
+    /// do {
+    ///     _ = try PropertyList(parsing: Array("[1,\n2 3]".utf8))
+    /// } catch {
+    ///     if case .line(let line, let column) = error.location { print(line, column) }  // 2 3
+    /// }
+    /// ```
     public enum Location: Sendable, Hashable {
         /// Bytes from the start of the file.
         case offset(Int)

@@ -1,6 +1,15 @@
 /// The kinds of value that a property list can hold, and `null`, which only memory can.
 ///
 /// The raw values are those of `kvcodable_nodes.h`.
+///
+/// ```swift
+/// let window = try PropertyList(any: ["width": 640])
+/// switch window["width"]?.kind {
+/// case .integer, .unsigned: print("a whole number")
+/// case let kind?: print("no whole number, but \(kind)")
+/// case nil: print("no width")
+/// }
+/// ```
 @frozen public enum PropertyListKind: UInt32, Sendable, Hashable, CaseIterable {
     /// No value: in memory alone, no file can hold it.
     case null = 0

@@ -4,6 +4,15 @@ internal import CKVCodable
 ///
 /// Depth is counted when parsing, building, copying from foreign memory and setting at a path; a walk of a finished
 /// document can therefore recurse, since no document is deeper than ``maximumDepth``.
+///
+/// ```swift
+/// do {
+///     let limits = PropertyListLimits(depth: 2)
+///     _ = try PropertyList(parsing: Array("[[[1]]]".utf8), limits: limits)
+/// } catch {
+///     print(error.code == .limitExceeded)  // true
+/// }
+/// ```
 public struct PropertyListLimits: Sendable, Hashable {
     /// How deeply containers may be nested; a scalar root has depth 0, `[[]]` depth 2.
     ///

@@ -1,8 +1,24 @@
 /// The way from a value to one inside it: a key for each dictionary, an index for each array.
 ///
 /// The empty path is the value itself. Keys are exact: dots and spaces have no meaning in them.
+///
+/// ```swift
+/// let list = try PropertyList(any: ["window": ["tags": ["a", "b", "c"]]])
+/// let path: PropertyListPath = ["window", "tags", 2]
+/// print(path, list.value(at: path)?.string ?? "none")  // window.tags[2] c
+/// ```
 public struct PropertyListPath: Sendable, Hashable {
     /// One step of the way: into a dictionary, or into an array.
+    ///
+    /// ```swift
+    /// let path: PropertyListPath = ["tags", 0]
+    /// for step in path.steps {
+    ///     switch step {
+    ///     case .key(let key): print("key", key)
+    ///     case .index(let index): print("element", index)
+    ///     }
+    /// }
+    /// ```
     public enum Step: Sendable, Hashable {
         /// The value of a key of a dictionary.
         case key(String)
