@@ -22,6 +22,17 @@ public protocol DefaultSource {
 /// ever.
 ///
 /// It is coded as its value alone, by this module's coders and by every other.
+///
+/// ```swift
+/// enum StandardVolume: DefaultSource {
+///     static var defaultValue: Int { 7 }
+/// }
+/// struct Settings: Codable {
+///     @Defaulted<StandardVolume> var volume: Int
+/// }
+/// let settings = try KeyValueDecoder().decode(Settings.self, from: [String: Any]())
+/// print(settings.volume, settings.$volume.isMissing)  // 7 true
+/// ```
 @propertyWrapper public struct Defaulted<Source: DefaultSource> {
     /// The property's value: the decoded one, or the default.
     public var wrappedValue: Source.Value
@@ -79,6 +90,16 @@ extension KeyedDecodingContainer {
 }
 
 /// Defaults that need no source of one's own: `@Default.False var isHidden: Bool`.
+///
+/// ```swift
+/// struct Page: Codable {
+///     @Default.False var isHidden: Bool
+///     @Default.Zero var visits: Int
+///     @Default.Empty var tags: [String]
+/// }
+/// let page = try KeyValueDecoder().decode(Page.self, from: ["visits": 3])
+/// print(page.isHidden, page.visits, page.tags)  // false 3 []
+/// ```
 public enum Default {
     /// False, of a Bool.
     public typealias False = Defaulted<Sources.False>
@@ -94,20 +115,50 @@ public enum Default {
     public typealias EmptyDictionary<Value: ExpressibleByDictionaryLiteral> = Defaulted<Sources.EmptyDictionary<Value>>
 
     /// The sources of the defaults in ``Default``.
+    ///
+    /// ```swift
+    /// struct Page: Codable {
+    ///     @Defaulted<Default.Sources.True> var isVisible: Bool  // as @Default.True
+    /// }
+    /// ```
     public enum Sources {
         /// Gives false.
+        ///
+        /// ```swift
+        /// struct Page: Codable { @Default.False var isHidden: Bool }
+        /// ```
         public enum False: DefaultSource { public static var defaultValue: Bool { false } }
         /// Gives true.
+        ///
+        /// ```swift
+        /// struct Page: Codable { @Default.True var isVisible: Bool }
+        /// ```
         public enum True: DefaultSource { public static var defaultValue: Bool { true } }
         /// Gives 0 of a numeric type.
+        ///
+        /// ```swift
+        /// struct Page: Codable { @Default.Zero var visits: Int }
+        /// ```
         public enum Zero<Value: Numeric>: DefaultSource { public static var defaultValue: Value { .zero } }
         /// Gives the empty string.
+        ///
+        /// ```swift
+        /// struct Page: Codable { @Default.EmptyString var title: String }
+        /// ```
         public enum EmptyString: DefaultSource { public static var defaultValue: String { "" } }
         /// Gives an empty array, set, or other type that an array literal makes.
+        ///
+        /// ```swift
+        /// struct Page: Codable { @Default.Empty var tags: Set<String> }
+        /// ```
         public enum Empty<Value: ExpressibleByArrayLiteral>: DefaultSource {
             public static var defaultValue: Value { [] }
         }
         /// Gives an empty dictionary.
+        ///
+        /// ```swift
+        /// struct Page: Codable { @Default.EmptyDictionary var sizes: [String: Int] }
+        /// ```
         public enum EmptyDictionary<Value: ExpressibleByDictionaryLiteral>: DefaultSource {
             public static var defaultValue: Value { [:] }
         }

@@ -5,6 +5,13 @@ extension KeyValueDecoder {
     public typealias NilDecodingStrategy = NilCodingStrategy
 
     /// How numbers become integers.
+    ///
+    /// ```swift
+    /// var decoder = KeyValueDecoder()
+    /// decoder.intDecodingStrategy = .clamping(roundingRule: .toNearestOrEven)
+    /// let bytes = try decoder.decode([UInt8].self, from: [1.6, 300, -1])
+    /// print(bytes)  // [2, 255, 0]
+    /// ```
     public enum IntDecodingStrategy: Sendable {
         /// Only numbers that the integer type holds exactly.
         case exact
@@ -16,6 +23,14 @@ extension KeyValueDecoder {
     }
 
     /// How property names are looked up. The keys of dictionaries are data and stay as they are.
+    ///
+    /// ```swift
+    /// struct Page: Codable { var pageTitle: String }
+    /// var decoder = KeyValueDecoder()
+    /// decoder.keyDecodingStrategy = .convertFromSnakeCase
+    /// let page = try decoder.decode(Page.self, from: ["page_title": "Home"])
+    /// print(page.pageTitle)  // Home
+    /// ```
     public enum KeyDecodingStrategy: Sendable {
         /// `myURLProperty` is looked up as `my_url_property`.
         case convertFromSnakeCase
@@ -26,6 +41,13 @@ extension KeyValueDecoder {
     }
 
     /// How dates are read.
+    ///
+    /// ```swift
+    /// var decoder = KeyValueDecoder()
+    /// decoder.dateDecodingStrategy = .secondsSince1970
+    /// let date = try decoder.decode(Date.self, from: 86_400)
+    /// print(date == Date(timeIntervalSince1970: 86_400))  // true
+    /// ```
     public enum DateDecodingStrategy: Sendable {
         /// From a `Date`.
         case date
@@ -42,6 +64,13 @@ extension KeyValueDecoder {
     }
 
     /// How data is read.
+    ///
+    /// ```swift
+    /// var decoder = KeyValueDecoder()
+    /// decoder.dataDecodingStrategy = .base64
+    /// let data = try decoder.decode(Data.self, from: "SGVsbG8=")
+    /// print(String(decoding: data, as: UTF8.self))  // Hello
+    /// ```
     public enum DataDecodingStrategy: Sendable {
         /// From `Data`.
         case data
@@ -54,6 +83,17 @@ extension KeyValueDecoder {
     }
 
     /// The treatment of keys of dictionaries that decoding did not ask for.
+    ///
+    /// ```swift
+    /// struct Page: Codable { var title: String }
+    /// var decoder = KeyValueDecoder()
+    /// decoder.leftOverKeyDecodingStrategy = .throw
+    /// do {
+    ///     _ = try decoder.decode(Page.self, from: ["title": "Home", "note": "new"])
+    /// } catch DecodingError.dataCorrupted(let context) {
+    ///     print(context.debugDescription)  // Keys are left over: SELF.note
+    /// }
+    /// ```
     public enum LeftOverKeyDecodingStrategy: Sendable {
         /// They are ignored.
         case ignore
@@ -64,6 +104,13 @@ extension KeyValueDecoder {
     }
 
     /// How floating-point numbers that are not finite are read.
+    ///
+    /// ```swift
+    /// var decoder = KeyValueDecoder()
+    /// decoder.nonConformingFloatDecodingStrategy = .convertFromString(
+    ///     positiveInfinity: "inf", negativeInfinity: "-inf", nan: "nan")
+    /// print(try decoder.decode(Double.self, from: "-inf"))  // -inf
+    /// ```
     public enum NonConformingFloatDecodingStrategy: Sendable {
         /// As they are.
         case pass

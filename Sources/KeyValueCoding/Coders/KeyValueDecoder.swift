@@ -8,6 +8,12 @@ public import Combine
 /// Decodes values from `Any`, made of dictionaries, arrays and scalars, or from a property-list tree.
 ///
 /// A value type: a copy can be used on any thread at any time, and one value on several threads at once.
+///
+/// ```swift
+/// struct Window: Codable { var width: Int }
+/// let window = try KeyValueDecoder().decode(Window.self, from: ["width": 640])
+/// print(window.width)  // 640
+/// ```
 public struct KeyValueDecoder: Sendable {
     /// The `userInfo` of every decoder that `init(from:)` is given.
     public var userInfo: [CodingUserInfoKey: any Sendable] = [:]

@@ -5,6 +5,14 @@ extension KeyValueEncoder {
     public typealias NilEncodingStrategy = NilCodingStrategy
 
     /// How property names become keys. The keys of dictionaries are data and stay as they are.
+    ///
+    /// ```swift
+    /// struct Page: Codable { var pageTitle: String }
+    /// var encoder = KeyValueEncoder()
+    /// encoder.keyEncodingStrategy = .convertToSnakeCase
+    /// let list = try encoder.encodeToPropertyList(Page(pageTitle: "Home"))
+    /// print(list?.keys ?? [])  // ["page_title"]
+    /// ```
     public enum KeyEncodingStrategy: Sendable {
         /// `myURLProperty` is written as `my_url_property`.
         case convertToSnakeCase
@@ -15,6 +23,13 @@ extension KeyValueEncoder {
     }
 
     /// How dates are written.
+    ///
+    /// ```swift
+    /// var encoder = KeyValueEncoder()
+    /// encoder.dateEncodingStrategy = .secondsSince1970
+    /// let list = try encoder.encodeToPropertyList(Date(timeIntervalSince1970: 1.9))
+    /// print(list?.integer ?? 0)  // 1
+    /// ```
     public enum DateEncodingStrategy: Sendable {
         /// As a `Date`.
         case date
@@ -31,6 +46,13 @@ extension KeyValueEncoder {
     }
 
     /// How data is written.
+    ///
+    /// ```swift
+    /// var encoder = KeyValueEncoder()
+    /// encoder.dataEncodingStrategy = .base64
+    /// let list = try encoder.encodeToPropertyList(Data("Hello".utf8))
+    /// print(list?.string ?? "")  // SGVsbG8=
+    /// ```
     public enum DataEncodingStrategy: Sendable {
         /// As `Data`.
         case data
@@ -43,6 +65,14 @@ extension KeyValueEncoder {
     }
 
     /// How floating-point numbers that are not finite are written.
+    ///
+    /// ```swift
+    /// var encoder = KeyValueEncoder()
+    /// encoder.nonConformingFloatEncodingStrategy = .convertToString(
+    ///     positiveInfinity: "inf", negativeInfinity: "-inf", nan: "nan")
+    /// let list = try encoder.encodeToPropertyList(["limit": Double.infinity])
+    /// print(list?["limit"]?.string ?? "")  // inf
+    /// ```
     public enum NonConformingFloatEncodingStrategy: Sendable {
         /// As they are.
         case pass
@@ -53,6 +83,14 @@ extension KeyValueEncoder {
     }
 
     /// How dictionaries are written whose keys are neither `String`, `Int` nor `CodingKeyRepresentable`.
+    ///
+    /// ```swift
+    /// enum Theme: String, Codable { case light, dark }
+    /// var encoder = KeyValueEncoder()
+    /// encoder.dictionaryKeyEncodingStrategy = .keyed
+    /// let list = try encoder.encodeToPropertyList([Theme.dark: 1])
+    /// print(list?["dark"]?.integer ?? 0)  // 1
+    /// ```
     public enum DictionaryKeyEncodingStrategy: Sendable {
         /// As `Codable` does it: an array of keys and values in turn.
         case flat

@@ -11,6 +11,14 @@ public import Combine
 /// Encodes values to `Any`, made of dictionaries, arrays and scalars, or to a property-list tree.
 ///
 /// A value type: a copy can be used on any thread at any time, and one value on several threads at once.
+///
+/// ```swift
+/// struct Window: Codable { var width: Int }
+/// let value = try KeyValueEncoder().encode(Window(width: 640)) as? [String: Any]
+/// print(value?["width"] as? Int ?? 0)  // 640
+/// let list = try KeyValueEncoder().encodeToPropertyList(Window(width: 640))
+/// print(list?["width"]?.integer ?? 0)  // 640
+/// ```
 public struct KeyValueEncoder: Sendable {
     /// The `userInfo` of every encoder that `encode(to:)` is given.
     public var userInfo: [CodingUserInfoKey: any Sendable] = [:]

@@ -23,6 +23,12 @@
 }
 
 /// An element of an array that could not be decoded.
+///
+/// ```swift
+/// let numbers = try KeyValueDecoder().decode(LossyArray<Int>.self, from: [1, "two", 3] as [Any])
+/// print(numbers.wrappedValue)  // [1, 3]
+/// for element in numbers.dropped { print(element) }  // [1]: Expected BinaryInteger at SELF[1], found String
+/// ```
 public struct DroppedElement: Error, Sendable, CustomStringConvertible {
     /// Its index in the array that was decoded, counted from 0.
     public let index: Int

@@ -4,6 +4,14 @@ internal import PropertyLists
 ///
 /// A nil property of a type with synthesised coding is left out under every strategy: the strategy is about nil
 /// elements of arrays, nil values of dictionaries, `encodeNil`, and a nil top-level value.
+///
+/// ```swift
+/// var encoder = KeyValueEncoder()
+/// encoder.nilEncodingStrategy = .removed
+/// print(try encoder.encode([1, nil, 3]) as? [Int] ?? [])  // [1, 3]
+/// encoder.nilEncodingStrategy = .sentinel("none")
+/// print(try encoder.encode(["a", nil]) as? [String] ?? [])  // ["a", "none"]
+/// ```
 public enum NilCodingStrategy: Sendable {
     /// Encoding drops the element or key; a nil top-level value encodes to Swift nil. Decoding takes an Optional
     /// without a value for nil.

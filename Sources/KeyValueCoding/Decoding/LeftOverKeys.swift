@@ -4,6 +4,14 @@ public import FoundationEssentials
 ///
 /// A key counts as asked for when `init(from:)` looked for it, whether or not it decoded the value. The keys of a
 /// dictionary that is decoded as one, as `[String: Int]`, are all asked for.
+///
+/// ```swift
+/// struct Page: Codable { var title: String }
+/// var decoder = KeyValueDecoder()
+/// decoder.leftOverKeyDecodingStrategy = .report { keys in print(keys) }  // SELF.note
+/// let page = try decoder.decode(Page.self, from: ["title": "Home", "note": "new"])
+/// print(page.title)  // Home
+/// ```
 public struct LeftOverKeys: Error, Sendable, CustomStringConvertible {
     /// The path of each key, the key last, as they are named in the data; in the order of names and indexes.
     public let paths: [[any CodingKey]]
