@@ -12,6 +12,14 @@ public import PropertyLists
 /// ```
 public struct TypeError: Error, Sendable, Hashable {
     /// The kind of fault: the first four and the last are about values, the others about types.
+    ///
+    /// ```swift
+    /// do {
+    ///     _ = try TypeRegistry().type("[Int]").decode(PropertyList(any: ["one"]))
+    /// } catch let error as TypeError {
+    ///     print(error.code == .mismatch, error)  // true Expected BinaryInteger at [0], found String
+    /// }
+    /// ```
     public enum Code: Sendable, Hashable {
         /// The value is of another kind.
         case mismatch
