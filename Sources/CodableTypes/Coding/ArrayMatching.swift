@@ -59,7 +59,8 @@ struct ArrayMatching {
         return length
     }
 
-    /// Matches equal elements in order, the runs between them by position, and the elements then left by equality.
+    /// In ranges of equal length, matches equal elements wherever they are, then the others by position. Else matches
+    /// equal elements in order, the runs between them by position, then equal elements still left.
     private mutating func matchMiddle(_ oldRange: Range<Int>, _ newRange: Range<Int>) {
         if oldRange.count == newRange.count {
             matchMoved(oldRange, newRange)
@@ -80,7 +81,7 @@ struct ArrayMatching {
         matchMoved(oldRange, newRange)
     }
 
-    /// Elements that were changed in place: as many old ones as new ones, in order.
+    /// Matches elements that were changed in place: as many old ones as new ones, in order.
     private mutating func matchRun(_ oldRange: Range<Int>, _ newRange: Range<Int>) {
         guard oldRange.count == newRange.count else { return }
         let oldFree = oldRange.filter { !isTaken[$0] }
@@ -88,7 +89,7 @@ struct ArrayMatching {
         for (oldIndex, newIndex) in zip(oldFree, newFree) { match(oldIndex, newIndex) }
     }
 
-    /// Elements that stand elsewhere now.
+    /// Matches equal elements that have moved.
     private mutating func matchMoved(_ oldRange: Range<Int>, _ newRange: Range<Int>) {
         var indices: [Int: [Int]] = [:]
         for index in oldRange where !isTaken[index] {

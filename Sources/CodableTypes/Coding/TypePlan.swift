@@ -71,9 +71,9 @@ final class TypePlan: @unchecked Sendable {
     /// A struct's fields: those that are stored, in the order of their keys' bytes, and behind them the transient ones.
     struct Structure: BitwiseCopyable, Sendable {
         var first = 0
-        /// How many are stored.
+        /// The number of stored fields.
         var count = 0
-        /// How many there are.
+        /// The number of all fields.
         var total = 0
         /// Whether names and keys are the same, and no field is transient.
         var isPlain = true

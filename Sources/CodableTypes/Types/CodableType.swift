@@ -45,7 +45,7 @@ public struct CodableType: Sendable, Equatable {
         /// A declared type, by name: so a struct contains itself.
         case reference(TypeReference)
 
-        /// A name and the struct of that name are equal: which of the two stands in a declaration depends on the order.
+        /// A name and the struct of that name are equal: the order of declarations decides which of the two is used.
         static func == (left: Form, right: Form) -> Bool { FormComparison.areEqual(left, right) }
     }
 

@@ -17,7 +17,7 @@ struct TypeBounds<Bound: Comparable & Hashable & Sendable>: Sendable, Hashable {
     func contains(_ number: Bound) -> Bool {
         if let low, !(number >= low) { return false }
         if let high, !(isHalfOpen ? number < high : number <= high) { return false }
-        // Not a number is within no bounds, as every comparison with it says.
+        // Not-a-number is within no bounds: every comparison with it is false.
         return number == number
     }
 }

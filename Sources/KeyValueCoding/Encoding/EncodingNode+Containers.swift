@@ -79,8 +79,8 @@ extension EncodingNode {
 
         var count: Int { node.elements }
 
-        // Not in common: the standard library's own defaults for the first would be as good a match, and the last is
-        // not specialised where it is.
+        // Not in `UnnamedContainer`: there the first two would be ambiguous with the standard library's defaults, and
+        // the last would not be specialised.
         func encode(_ value: Int128) throws { try write(value) { try node.write(int128: value, at: $0, $1) } }
         func encode(_ value: UInt128) throws { try write(value) { try node.write(uint128: value, at: $0, $1) } }
         func encode<T: Encodable>(_ value: T) throws { try write(value) { try node.encode(value, at: $0, $1) } }

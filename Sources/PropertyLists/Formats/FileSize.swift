@@ -1,6 +1,6 @@
 internal import CKVCodable
 
-/// The size of a value, and the most bytes that it takes in a file, which a store's limits are set for.
+/// The size of a value: its nodes, and the most bytes that it takes in a file. A store's limits are about these.
 ///
 /// A sum over the parts of a value, so that a change is counted by the parts that it adds and removes. ``XMLWriter``,
 /// ``JSONWriter`` and ``BinaryWriter`` decide what stands around each kind of value; a test makes sure that none writes
@@ -94,7 +94,7 @@ private struct FileLayout {
         switch format {
         case .xml, .openStep:
             (key, string, number, boolean, date, container) = (12, 18, 48, 9, 112, 17)
-            // Two lines more, each of them as deep as anything may stand.
+            // Two lines more, each at the largest depth.
             uid = 72 + 2 * PropertyListLimits.maximumDepth
         case .json: (key, string, number, boolean, date, uid, container) = (4, 4, 32, 6, 0, 0, 4)
         // A marker with a length, a reference and an offset.

@@ -34,7 +34,7 @@ struct BinaryGraph: ~Copyable {
     private let depth: Int
     private let nodeBudget: Int
     private let byteBudget: Int
-    /// The size of each object that is a container: of no nodes where it has not been met, ``open`` while it is open.
+    /// The size of each container object: no nodes before it is met, ``open`` while it is open.
     private var sizes = GrowableBuffer<Size>()
     private var frames = GrowableBuffer<Frame>()
 

@@ -83,7 +83,7 @@ struct ObjectOffsets: ~Copyable {
 /// At any time `expanded` is within the budget for a file of `written` bytes: a scalar is shared only where that stays
 /// so, and a scalar that is written adds more to the budget than to `expanded`.
 struct SharingBudget {
-    /// Whether sharing could go too far at all; otherwise nothing is counted.
+    /// Whether sharing could exceed the budget at all; otherwise nothing is counted.
     let isNeeded: Bool
     private let limits: PropertyListLimits
     private var expanded = 0

@@ -8,8 +8,8 @@ struct ScalarTable: ~Copyable {
     static let longestProbe = 128
 
     private let document: Document
-    /// The node, counted from 1, in the low bits of each slot, as much of its hash as fits above; 0 where there is
-    /// none.
+    /// Each slot has a node, counted from 1, in its low bits, and above them as much of its hash as fits; 0 where it is
+    /// free.
     private var slots = GrowableBuffer<UInt32>()
     private let nodeMask: UInt32
     private var mask = 0

@@ -111,7 +111,7 @@ extension TextReader where Format == XMLReader, Output: ~Copyable {
             try text()
             try close(name)
         }
-        // A check gives no error about a text that it does not hold.
+        // A check gives no error about a text that it did not keep.
         if output.isCut { return try output.append(storedFrom: start, as: .string) }
         let text = trimmed(output.bytes.contents, from: start)
         do throws(PropertyListError) {
@@ -191,8 +191,8 @@ extension TextReader where Format == XMLReader, Output: ~Copyable {
         try output.append(storedFrom: start, as: .data)
     }
 
-    /// Decodes the text stored from `start` on in its place. A check that does not hold all of it looks at the element
-    /// itself, where that has nothing but base64 in it.
+    /// Decodes the text stored from `start` on, in place. A check that did not keep all of it inspects the element
+    /// itself, unless there are comments or references in that.
     private mutating func decodeBase64(from start: Int, of element: UnsafeBufferPointer<UInt8>) -> Bool {
         if output.isCut {
             let isPlain = !element.contains { $0 == UInt8(ascii: "<") || $0 == UInt8(ascii: "&") }

@@ -108,7 +108,7 @@ extension TextWriter<XMLWriter> {
         append("\n")
     }
 
-    /// Apple's lines are as much shorter than 76 characters as eight columns for each tab take, down to 12.
+    /// As in Apple's files, a line has 76 characters less eight for each tab before it, and at least 12.
     private mutating func data(_ bytes: UnsafeBufferPointer<UInt8>) {
         append("<data>\n")
         let indentation = min(walk.depth, 8)
