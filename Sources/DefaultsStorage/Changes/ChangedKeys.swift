@@ -8,7 +8,7 @@ struct ChangedKeys {
 
     private let most: Int
 
-    /// - Parameter most: how many keys are remembered; more cost more than to look at all of them.
+    /// - Parameter most: the number of keys that are remembered; with more it is cheaper to look at all keys.
     init(most: Int = 65_536) {
         self.most = most
     }
@@ -43,7 +43,7 @@ struct ChangedKeys {
         for index in 0..<other.keys.count { other.keys.withKey(at: index) { insert($0) } }
     }
 
-    /// The keys by which two dictionaries differ: both are walked once, in the order of their keys.
+    /// Inserts the keys by which two dictionaries differ: both are walked once, in the order of their keys.
     mutating func insertDifferences(_ old: PropertyList, _ new: PropertyList) {
         if old.document === new.document, old.index == new.index { return }
         var left = SortedEntries(old)
@@ -87,7 +87,7 @@ private struct SortedEntries {
     mutating func advance() { slots = slots.dropFirst() }
 }
 
-/// A dictionary that a watch has told of: the one that was there at first, and what became of it since.
+/// A dictionary that a watch has told of: the one that it saw first, and the changes since.
 struct SeenDictionary {
     private var base: PropertyList
     private var changes = Delta()

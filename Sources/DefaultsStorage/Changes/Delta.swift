@@ -1,6 +1,6 @@
 internal import PropertyLists
 
-/// A change inside a value, kept so that it can be made again on what another process wrote.
+/// A change inside a value, kept so that it can be made again on the value that another process wrote.
 struct PathOperation: Sendable {
     /// Below the top-level key; never empty.
     var path: PropertyListPath
@@ -10,7 +10,7 @@ struct PathOperation: Sendable {
 
 /// A value that was changed by paths.
 struct EditedValue {
-    /// What the changes made of the value that was there.
+    /// The value with the changes; nil where there is none.
     var overlay: Overlay?
     /// The changes, in their order; empty when `isReplacement`.
     var operations: [PathOperation] = []
@@ -20,7 +20,7 @@ struct EditedValue {
     var isReplacement = false
 }
 
-/// What was done to a top-level key.
+/// A change of a top-level key.
 enum DeltaEntry {
     case set(PropertyList)
     case removed
@@ -28,9 +28,10 @@ enum DeltaEntry {
     indirect case edited(EditedValue)
 }
 
-/// Changes that lie over a document: a map from top-level keys to what was done to them.
+/// Changes that lie over a document: a map from top-level keys to their changes.
 ///
-/// `@unchecked Sendable`: changed only under the lock of its domain and, once it is being committed, no more.
+/// `@unchecked Sendable`: changed only under the lock of its domain and, once it is being committed, with the writer
+/// lock held as well.
 final class Delta: @unchecked Sendable {
     fileprivate(set) var entries = KeyTable<DeltaEntry>()
 
@@ -109,7 +110,7 @@ extension Delta {
         record(PathOperation(path: path, value: value), in: &edited, key)
     }
 
-    /// Removes what is at `path` inside the value of `key`; says whether something was there.
+    /// Removes the value at `path` inside the value of `key`; says whether there was one.
     func remove(
         at path: PropertyListPath, of key: UnsafeBufferPointer<UInt8>,
         over below: @autoclosure () throws(PropertyListError) -> PropertyList?
@@ -147,8 +148,8 @@ extension Delta {
 extension EditedValue {
     /// Leaves out operations whose effect a later one undoes.
     ///
-    /// Only by paths of keys: an index means another element once one before it is removed. What is set later at the
-    /// same place or around it wins; of removals at one place the last is enough.
+    /// Only by paths of keys: an index means another element once one before it is removed. A value that is set later
+    /// at the same path or around it wins; of removals at one path the last is enough.
     mutating func compact() {
         var setLater: Set<PropertyListPath> = []
         var removedLater: Set<PropertyListPath> = []
@@ -171,7 +172,7 @@ extension EditedValue {
         nextCompaction = max(256, operations.count * 2)
     }
 
-    /// The same changes made to `base` instead; gives those that no longer fit.
+    /// Makes the same changes to `base` instead; gives those that no longer fit.
     mutating func replay(over base: PropertyList?) -> [(PathOperation, PropertyListError)] {
         guard !isReplacement else { return [] }
         var conflicts: [(PathOperation, PropertyListError)] = []

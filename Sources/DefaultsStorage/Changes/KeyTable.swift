@@ -3,8 +3,8 @@ internal import PropertyLists
 
 /// A map from keys to values that compares and hashes keys by their bytes, without making a String of them.
 ///
-/// Open addressing over an array of entries; the keys' bytes stand behind one another in one buffer. Entries are
-/// never taken out one by one: what is removed from a store is itself a value here.
+/// Open addressing over an array of entries; the keys' bytes stand behind one another in one buffer. Entries are never
+/// taken out one by one: a removal from a store is itself a value here.
 struct KeyTable<Value> {
     private struct Entry {
         var hash: UInt64

@@ -2,8 +2,8 @@ internal import PropertyLists
 
 /// A value with changes laid over it: one of a document as it is, or a container some of whose values were replaced.
 ///
-/// What has not been touched stays a view of the document it came from, so that ten thousand changes inside a large
-/// value copy it once, when it is asked for as a whole.
+/// An untouched value stays a view of the document it came from, so that ten thousand changes inside a large value copy
+/// it once, when it is asked for as a whole.
 enum Overlay {
     case whole(PropertyList)
     case edited(EditedContainer)
@@ -13,7 +13,7 @@ enum Overlay {
 ///
 /// `@unchecked Sendable`: changed only under the domain's lock, and no more once its delta is being committed.
 final class EditedContainer: @unchecked Sendable {
-    /// What a dictionary's changes lie over; nil for a new one, and for an array.
+    /// The dictionary that the changes lie over; nil for a new one. Of no meaning for an array.
     let base: PropertyList?
     /// A dictionary's changes; nil for a key that was removed.
     fileprivate(set) var changes = KeyTable<Overlay?>()
@@ -47,7 +47,7 @@ final class EditedContainer: @unchecked Sendable {
         }
     }
 
-    /// Replaces what is at `step`, which fits the container, by `overlay`; nil takes it away.
+    /// Replaces the value at `step`, which fits the container, by `overlay`; nil removes it.
     fileprivate func replace(_ step: PropertyListPath.Step, _ overlay: Overlay?) {
         switch step {
         case .key(let key):
@@ -61,7 +61,7 @@ final class EditedContainer: @unchecked Sendable {
         }
     }
 
-    /// How many entries a dictionary has.
+    /// The number of a dictionary's entries.
     fileprivate func countEntries() -> Int {
         var count = base?.count ?? 0
         for index in 0..<changes.count {
@@ -99,7 +99,7 @@ extension Overlay {
         return try builder.finish()
     }
 
-    /// How many of the steps lead to something.
+    /// The number of steps that lead to a value.
     func reach(of steps: ArraySlice<PropertyListPath.Step>) -> Int {
         var current = self
         for (index, step) in zip(0..., steps) {
@@ -114,7 +114,7 @@ extension Overlay {
         return steps.count
     }
 
-    /// What stands at the end of `steps`.
+    /// The value at the end of `steps`.
     func value(at steps: ArraySlice<PropertyListPath.Step>) throws(PropertyListError) -> PropertyList? {
         var current = self
         for (position, step) in zip(steps.indices, steps) {
@@ -129,7 +129,7 @@ extension Overlay {
         return try current.materialised()
     }
 
-    /// As `value(at:)`; a container that had to be put together is kept so, for the next who asks.
+    /// As `value(at:)`; a container that had to be put together is kept so, for the next call.
     mutating func collapsedValue(
         at steps: ArraySlice<PropertyListPath.Step>
     ) throws(PropertyListError) -> PropertyList? {
@@ -175,7 +175,7 @@ extension Overlay {
         self = .edited(container)
     }
 
-    /// Takes away what is at the end of `path`, which is longer than `position`; says whether something was there.
+    /// Removes the value at the end of `path`, which is longer than `position`; says whether there was one.
     mutating func remove(at path: PropertyListPath, from position: Int = 0) throws(PropertyListError) -> Bool {
         let step = path.steps[position]
         guard kind == (step.isKey ? .dictionary : .array) else { return false }
@@ -197,7 +197,7 @@ extension Overlay {
         return true
     }
 
-    /// This value as a container that can be changed and has a place for `step`.
+    /// This value as a container that can be changed at `step`.
     private func container(
         for step: PropertyListPath.Step, at path: PropertyListPath, _ position: Int
     ) throws(PropertyListError) -> EditedContainer {
@@ -244,6 +244,6 @@ extension PropertyListPath.Step {
 }
 
 extension PropertyListLimits {
-    /// How deep a store's document may be.
+    /// The limits of a store's document.
     static var store: PropertyListLimits { PropertyListLimits() }
 }

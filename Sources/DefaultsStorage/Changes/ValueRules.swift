@@ -1,11 +1,11 @@
 internal import CKVCodable
 internal import PropertyLists
 
-/// What a set accepts: what the store's file can hold, the same in every engine.
+/// The rules of a set, which accepts values that the store's file can hold: the same in every engine.
 struct ValueRules: Sendable {
     var format: PropertyListFormat
 
-    /// - Throws: the first thing in `value` that the file could not hold, with its path below `path`.
+    /// - Throws: the error of the first value inside `value` that the file could not hold, with its path below `path`.
     @inline(__always)
     func check(_ value: PropertyList, at path: @autoclosure () -> PropertyListPath, depth: Int) throws(DefaultsError) {
         let limit = PropertyListLimits.store.depth
@@ -19,7 +19,7 @@ struct ValueRules: Sendable {
         }
     }
 
-    /// - Throws: when `key` cannot be one.
+    /// - Throws: when the file could not hold `key`.
     @inline(__always)
     func check(
         key: UnsafeBufferPointer<UInt8>, at path: @autoclosure () -> PropertyListPath
@@ -85,7 +85,7 @@ func hasControl(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool {
     return false
 }
 
-/// The thorough look, which knows where it is. Recursion is bounded by the depth limit, checked before.
+/// The thorough look, which knows its path. Recursion is bounded by the depth limit, checked before.
 private struct RuleWalk {
     let format: PropertyListFormat
     var path: PropertyListPath
@@ -113,7 +113,7 @@ private struct RuleWalk {
 
     private func visit(date: Double) throws(DefaultsError) {
         if format == .json { throw unfit("JSON cannot hold Date") }
-        // The years 1 to 9999, which is what ISO 8601 has four digits for.
+        // The years 1 to 9999, which ISO 8601 has four digits for.
         guard date >= -63_113_904_000, date < 252_423_993_600 else {
             throw unfit(.expected("a date of the years 1 to 9999", found: "\(date) seconds from 2001"))
         }

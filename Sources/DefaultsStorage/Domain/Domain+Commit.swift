@@ -3,9 +3,9 @@ internal import Glibc
 internal import PropertyLists
 
 extension Domain {
-    /// Writes what was set so far. Returns when it is on disk.
+    /// Writes the changes made so far; returns when they are on disk.
     func flush(until deadline: Deadline) throws(DefaultsError) {
-        // Inside a transaction, its commit is what writes.
+        // Inside a transaction, its commit writes.
         if lock.withLock({ (delta.isEmpty && committing == nil) || isInTransaction }) { return }
         try begin(until: deadline)
         do throws(DefaultsError) {
@@ -17,7 +17,7 @@ extension Domain {
         end()
     }
 
-    /// Looks whether others changed what is stored, and takes it up.
+    /// Looks whether others changed the file, and takes up their changes.
     func refresh(until deadline: Deadline) throws(DefaultsError) {
         guard !writerLock.isHeldByThisThread else { return }
         try takeWriterLock(until: deadline)
@@ -33,8 +33,8 @@ extension Domain {
             lock.withLock { self.unreadable = unreadable }
         }
         let state = try engine.refresh(over: base, until: deadline)
-        // What was inherited from a parent process is what it saw, not what it wrote: changes that were made over that
-        // since are made again over what is stored, or they would write it, and the parent a second time.
+        // The changes inherited from the parent process are the parent's to write. Changes made over them since are
+        // made again over the file, or they would be written with the parent's, a second time.
         if hasForked {
             try lock.withLock { () throws(DefaultsError) in
                 if let committed { inbox.noteChanges(of: committed) }
@@ -56,7 +56,7 @@ extension Domain {
         }
     }
 
-    /// Takes the writer lock and the file lock, loads what others wrote, and sets aside what is to be written.
+    /// Takes the writer lock and the file lock, loads the changes of others, and sets aside those to be written.
     func begin(until deadline: Deadline) throws(DefaultsError) {
         try takeWriterLock(until: deadline)
         do throws(DefaultsError) {
@@ -90,13 +90,13 @@ extension Domain {
         }
     }
 
-    /// Writes what was set aside, and the changes of a transaction over it. On failure all of it is as before.
+    /// Writes the changes that were set aside, and those of a transaction over them. On failure all are as before.
     func commit(_ transaction: Delta?) throws(DefaultsError) {
         guard let committing = lock.withLock({ self.committing }) else { return }
         let changes = Delta()
         changes.absorb(below: committing)
         if let transaction {
-            // Its entries win, and bring along what lay below them.
+            // The transaction's entries win, and take up the changes below them.
             let upper = Delta()
             upper.absorb(below: transaction)
             upper.absorb(below: changes)
@@ -121,7 +121,7 @@ extension Domain {
             case .committed:
                 try translating { () throws(PropertyListError) in try addCommitted(changes) }
             }
-            // What was set meanwhile lies over the transaction's changes now.
+            // Changes made meanwhile lie over the transaction's now.
             if hasTransaction {
                 generation &+= 1
                 try rebaseDelta()
@@ -156,13 +156,13 @@ extension Domain {
         }
     }
 
-    /// How what `begin` began came to its end.
+    /// How the work that `begin` began has ended.
     enum Ending {
         case regular
         case failed
     }
 
-    /// Gives back what `begin` took; changes that were not written are to be written again.
+    /// Releases the locks that `begin` took; changes that were not written wait for the next flush.
     func end(_ ending: Ending = .regular) {
         let isLeft = lock.withLock {
             if let committing {
@@ -187,8 +187,8 @@ extension Domain {
         if ending == .failed { Flusher.shared.scheduleRetry(self) } else { Flusher.shared.schedule(self) }
     }
 
-    /// Takes up what the engine found, and makes the changes that wait for their flush again. The caller holds the
-    /// writer lock.
+    /// Takes up the state that the engine found, and makes the changes that wait for their flush again over it. The
+    /// caller holds the writer lock.
     func takeUp(_ state: EngineState) throws(DefaultsError) {
         let differences = differences(state)
         try lock.withLock { () throws(DefaultsError) in
@@ -218,9 +218,9 @@ extension Domain {
         }
     }
 
-    /// By which keys a document that was loaded anew differs, for the watches; nil when there are none.
+    /// The keys by which a document that was loaded anew differs, for the watches; nil without either.
     ///
-    /// Walks both documents, which the lock is not held for: the base changes only with the writer lock held.
+    /// Walks both documents without the lock: the base changes only with the writer lock held.
     private func differences(_ state: EngineState) -> ChangedKeys? {
         guard case .replaced(let list) = state,
             let base = lock.withLock({ inbox.isWatched ? self.base : nil })
@@ -233,7 +233,7 @@ extension Domain {
     private func noteDifferences(_ differences: ChangedKeys?) {
         guard inbox.isWatched else { return }
         var all = differences ?? ChangedKeys()
-        // A watch may have begun since they were looked for.
+        // A watch may have begun since the keys were looked for.
         if differences == nil { all.insertEverything() }
         inbox.noteChanges(of: all)
     }
@@ -243,8 +243,8 @@ extension Domain {
         countChanges()
     }
 
-    /// Makes all that is not written again over a base that changed in the middle of a commit. What `changes` shares
-    /// with `committing` is told of once.
+    /// Makes all unwritten changes again over a base that changed in the middle of a commit. A conflict of a change
+    /// that is both in `changes` and in `committing` is told once.
     private func rebaseAll(_ changes: Delta) throws(DefaultsError) {
         let base = base
         try rebase(changes, tell) { key throws(PropertyListError) in base[utf8: key] }

@@ -1,14 +1,14 @@
 internal import Glibc
 internal import PropertyLists
 
-/// What is left to do for a file that cannot be read when the program ends.
+/// Keeps the changes of a store whose file cannot be read when the program ends.
 extension Domain {
-    /// Writes all that is in memory into a file of its own, `NAME.unsaved-TIME`, and says so on standard error, where
-    /// no program could be told otherwise: only where the store's file cannot be read, and memory has what stands neither
-    /// there nor in the backup. Nothing ever reads it back by itself.
+    /// Writes all values in memory into a file of their own, `NAME.unsaved-TIME`, and says so on standard error, the
+    /// one way that is left: only where the store's file cannot be read, and memory has values that are neither there
+    /// nor in the backup. Nothing ever reads it back by itself.
     func keepUnsaved() {
         guard lock.withLock({ unreadable != nil }) else { return }
-        // It may be in order again.
+        // The file may be in order again.
         try? refresh(until: .after(.seconds(2)))
         guard let folder = engine.watchedFolder, let cause = lock.withLock({ unreadable }),
             writerLock.acquire(until: .after(.seconds(2)))

@@ -2,9 +2,9 @@ internal import PropertyLists
 
 /// Changes inside the value of a top-level key.
 extension Domain {
-    /// Sets what is at `path` inside the value of a top-level key; `lower` is the value that lower layers give it.
+    /// Sets the value at `path` inside the value of a top-level key; `lower` is that key's value in the lower layers.
     ///
-    /// - Parameter generation: the one that the change was looked at for; nil for whichever.
+    /// - Parameter generation: the one that the change was checked for; nil for any.
     /// - Returns: nil, and nothing is changed, where there is another generation now.
     func set(
         _ value: PropertyList, at path: PropertyListPath, of key: UnsafeBufferPointer<UInt8>,
@@ -23,7 +23,7 @@ extension Domain {
         }
     }
 
-    /// Removes what is at `path` inside the value of a key; says whether something was there. As `set`.
+    /// Removes the value at `path` inside the value of a key; says whether there was one. Else as `set`.
     func remove(
         at path: PropertyListPath, of key: UnsafeBufferPointer<UInt8>, over lower: PropertyList?,
         ifGeneration generation: UInt64?, _ handle: HandleState
@@ -40,17 +40,18 @@ extension Domain {
     }
 
     /// - Parameters:
-    ///   - changed: what the change makes of the lower value, which is copied with it or not at all; nil where it makes
-    ///     nothing.
-    ///   - growth: what the change adds to the size.
-    ///   - body: makes the change in a delta; false where it makes nothing.
+    ///   - changed: gives the lower value with the change, which is copied with it or not at all; nil where the change
+    ///     does nothing.
+    ///   - growth: gives the size that the change adds.
+    ///   - body: makes the change in a delta; false where it does nothing.
     private func change(
         _ key: UnsafeBufferPointer<UInt8>, _ location: PropertyListPath, over lower: PropertyList?,
         _ changed: (PropertyList) throws(PropertyListError) -> PropertyList?,
         _ growth: (Delta) throws(PropertyListError) -> FileSize, _ generation: UInt64?,
         _ handle: HandleState, _ body: (Delta) throws(PropertyListError) -> Bool
     ) throws(DefaultsError) -> Bool? {
-        // A change by path depends on what others wrote: with immediate durability it is made on what is there now.
+        // A change by path depends on the changes of others: with immediate durability it is made over the present
+        // file.
         if lock.withLock({ handles.durability == .immediate && !isInTransaction }) {
             return try transaction(until: handle.deadline) { () throws(DefaultsError) in
                 try changeInMemory(key, location, over: lower, changed, growth, generation, handle, body)

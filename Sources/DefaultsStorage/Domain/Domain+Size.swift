@@ -1,21 +1,21 @@
 internal import PropertyLists
 
-/// What a store may grow to.
+/// Limits of a store's size.
 struct StoreLimits: Sendable, Hashable {
     var bytes: Int
     var nodes: Int
 
-    /// The largest file that is read: so much above the limit of what is written, for files of programs with other
+    /// The bytes of the largest file that is read: 768 MB more than may be written, for files of programs with other
     /// limits, or none.
     var readableFile: Int {
         let (sum, overflow) = bytes.addingReportingOverflow(768 << 20)
         return overflow ? .max : sum
     }
 
-    /// What reading a file or a row of it may come to.
+    /// Limits of reading a file, or a row of it.
     var reading: PropertyListLimits { PropertyListLimits(expandedBytes: readableFile) }
 
-    /// Whether a store that has `size` may grow by `growth`: whatever does not grow may change.
+    /// Whether a store that has `size` may grow by `growth`: a change that adds nothing is always admitted.
     @inline(__always)
     func admit(_ growth: FileSize, to size: FileSize) -> Bool {
         (growth.bytes <= 0 || size.bytes &+ growth.bytes <= bytes)
@@ -23,17 +23,17 @@ struct StoreLimits: Sendable, Hashable {
     }
 }
 
-/// The size of what is stored and of the changes over it, which is counted with each change. All with the lock held.
+/// The size of the stored values and of the changes over them, counted with each change. All with the lock held.
 ///
-/// `stored` is the size of base and committed changes, `committingGrowth` and `growth` what the committing and the other
-/// changes add to what lies below each, at most; a transaction counts its own. A look at what a change replaces takes
-/// time in a large store: as long as the sum is within the limits without it, it is left out, and before anything is
-/// refused the changes are counted exactly, once for each delta.
+/// `stored` is the size of base and committed changes, `committingGrowth` and `growth` are the most that the committing
+/// and the later changes add to it; a transaction counts its own. Looking up the value that a change replaces takes
+/// time in a large store: as long as the sum is within the limits without that, it is left out, and before a change is
+/// refused all are counted exactly, once for each delta.
 extension Domain {
     /// How values are laid out in the file.
     @inline(__always) var sizeFormat: PropertyListFormat { rowFormat ?? rules.format }
 
-    /// The size of everything, as it may be after a commit of what is open.
+    /// The size of everything, as it may be after the commit of an open transaction.
     @inline(__always)
     var size: FileSize {
         var sum = stored + committingGrowth + growth
@@ -52,7 +52,7 @@ extension Domain {
         return FileSize(ofKey: key, as: format, depth: 1) + value.fileSize(as: format, depth: 1)
     }
 
-    /// The size of a key and its value as it stands below `target`'s changes or in them; nothing where there is none.
+    /// The size of a key and its value below `target`'s changes or in them; zero where there is none.
     @inline(__always)
     func size(of key: UnsafeBufferPointer<UInt8>, in target: Delta) -> FileSize {
         if let index = target.find(key) { return size(of: target, at: index, key) }
@@ -73,12 +73,12 @@ extension Domain {
         switch delta.entries[index] {
         case .set(let value): size(of: value, key)
         case .removed: FileSize()
-        // What cannot be put together is counted when it can.
+        // A value that cannot be put together is counted when it can.
         case .edited(let edited): (try? edited.overlay?.materialised()).map { size(of: $0, key) } ?? FileSize()
         }
     }
 
-    /// What setting a key to `value` adds, at most, without a look at what is stored; nil where that has to be looked
+    /// The most that setting a key to `value` adds, without a look at the stored value; nil where that has to be looked
     /// at.
     @inline(__always)
     func quickGrowth(
@@ -91,7 +91,7 @@ extension Domain {
 
     // MARK: - Changes
 
-    /// Counts a change of `target`, which is made behind it; an error where the store would pass the handle's limits.
+    /// Counts a change of `target` before it is made; an error where the store would pass the handle's limits.
     func count(
         _ change: FileSize, in target: Delta, _ handle: HandleState, at path: @autoclosure () -> PropertyListPath
     ) throws(DefaultsError) {
@@ -110,7 +110,7 @@ extension Domain {
         if target === delta { growth += change } else { open?.growth += change }
     }
 
-    /// What setting the value at `path` inside the value of a key adds.
+    /// The size that setting the value at `path` inside the value of a key adds.
     func growth(
         setting value: PropertyList, at path: PropertyListPath, of key: UnsafeBufferPointer<UInt8>, in target: Delta
     ) throws(PropertyListError) -> FileSize {
@@ -126,7 +126,7 @@ extension Domain {
         return result
     }
 
-    /// What removing what stands at `path` inside the value of a key adds: less than nothing.
+    /// The size that removing the value at `path` inside the value of a key adds: a negative one.
     func growth(
         removing path: PropertyListPath, of key: UnsafeBufferPointer<UInt8>, in target: Delta
     ) throws(PropertyListError) -> FileSize {
@@ -140,8 +140,8 @@ extension Domain {
         return key.withBytes { FileSize(ofKey: $0.bindMemory(to: UInt8.self), as: sizeFormat, depth: depth) }
     }
 
-    /// The value at `path` inside the value of a key; where there is none, how many of the steps lead to something, -1
-    /// where the key has no value.
+    /// The value at `path` inside the value of a key; where there is none, the number of steps that lead to a value, -1
+    /// where the key has none.
     private func find(
         _ path: PropertyListPath, of key: UnsafeBufferPointer<UInt8>, in target: Delta
     ) throws(PropertyListError) -> (value: PropertyList?, reached: Int) {
@@ -160,7 +160,7 @@ extension Domain {
 
     // MARK: - Counting anew
 
-    /// What `changes` add to what is stored.
+    /// The size that `changes` add to the stored values.
     func growth(of changes: Delta) -> FileSize {
         growth(of: changes) { sizeStored($0) }
     }
@@ -173,19 +173,19 @@ extension Domain {
         return sum
     }
 
-    /// Counts the changes that are not written, when what lies below them is another.
+    /// Counts the unwritten changes, when the values below them have changed.
     func countChanges() {
         committingGrowth = committing.map { growth(of: $0) } ?? FileSize()
         growth = growth(of: delta) { sizeBelow($0) }
         if let open { open.growth = growth(of: open.delta) { sizeBelow($0) } }
     }
 
-    /// Counts what is stored, when all of it is in the document.
+    /// Counts the stored values, when all of them are in the document.
     func countStored() { stored = FileSize.frame + base.fileSize(as: sizeFormat, depth: 0) }
 }
 
 extension StoreLimits {
-    /// The error of a file that is not read, or not written since it would not be read.
+    /// The error of a file that is not read, or not written since it could not be read again.
     func tooLarge(_ size: Int, file: String) -> DefaultsError {
         DefaultsError(
             .limitExceeded, .expected("a file of at most \(readableFile) bytes", found: "\(size)"), file: file)

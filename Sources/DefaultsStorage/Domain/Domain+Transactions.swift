@@ -16,7 +16,7 @@ extension Domain {
         return transaction
     }
 
-    /// Ends a transaction; what it changed is durable when the outermost one is committed.
+    /// Ends a transaction; its changes are durable when the outermost one is committed.
     func commit(_ transaction: OpenTransaction) throws(DefaultsError) {
         let isOutermost = try lock.withLock { () throws(DefaultsError) -> Bool in
             guard open === transaction else {
@@ -45,7 +45,7 @@ extension Domain {
         finish()
     }
 
-    /// Ends a transaction without its changes; those around it cannot be committed any more.
+    /// Ends a transaction without its changes; the transactions around it cannot be committed any more.
     func rollBack(_ transaction: OpenTransaction) {
         let isOutermost = lock.withLock {
             guard open === transaction else { return false }
@@ -58,7 +58,7 @@ extension Domain {
 
     private func finish(_ ending: Ending = .regular) {
         lock.withLock {
-            // Also where nothing came of it: a watch may have been told what it had set.
+            // Also after a rollback: a watch may have been told of the transaction's values.
             if let open { inbox.noteChanges(of: open.delta) }
             open = nil
         }

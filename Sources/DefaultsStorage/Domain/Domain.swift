@@ -1,23 +1,23 @@
 internal import Glibc
 internal import PropertyLists
 
-/// When what was set is on disk.
+/// When a change is on disk.
 public enum DefaultsDurability: Int, Sendable, Hashable, CaseIterable {
-    /// At ``DefaultsStore/sync()`` and when the last handle is closed.
+    /// At ``DefaultsStore/sync()`` and ``DefaultsStore/close()``.
     case manual
     /// At most 100 milliseconds later, at sync, at close and at the program's exit.
     case coalesced
-    /// When set returns.
+    /// When the set returns.
     case immediate
 }
 
-/// What the handles on one file share in a process: what is stored, the changes that lie over it, and the right to
-/// write them.
+/// The part of a store that the handles on one file share in a process: the stored document, the changes over it, and
+/// the right to write them.
 ///
-/// A value is looked for in `delta` (what was set since the last flush), `committing` (what is being written),
-/// `committed` (what is written, but not part of the document yet) and `base`. All four are guarded by `lock`, which is
-/// never held across a system call; engine and transaction by `writerLock`, taken before `lock`. A committing or
-/// committed delta is not changed any more but under both. `@unchecked Sendable` rests on these rules.
+/// A value is looked for in `delta` (changes since the last flush), `committing` (changes that are being written),
+/// `committed` (changes that are written, but not part of the document yet) and `base`. All four are guarded by `lock`,
+/// which is never held across a system call; engine and transaction by `writerLock`, taken before `lock`. A committing
+/// or committed delta is not changed any more but under both. `@unchecked Sendable` rests on these rules.
 final class Domain: @unchecked Sendable {
     let engine: any StorageEngine
     let file: String?
@@ -41,7 +41,7 @@ final class Domain: @unchecked Sendable {
     /// The format of a single value's row; nil where all of them are one file.
     let rowFormat: PropertyListFormat?
     var recovers: Bool
-    /// Why what is stored could not be read when it was looked at last, which was told as an event.
+    /// The error of the last look at the file, where that could not be read; it was told as an event.
     var unreadable: DefaultsError?
     var refusal: DefaultsError?
     var rules: ValueRules
@@ -49,7 +49,7 @@ final class Domain: @unchecked Sendable {
     var open: OpenTransaction?
 
     // Guarded by `writerLock`.
-    /// Whether the process was forked and has not looked at what is stored since.
+    /// Whether the process was forked and has not looked at the file since.
     var hasForked = false
 
     init(_ engine: any StorageEngine, file: String?, until deadline: Deadline) throws(DefaultsError) {
@@ -67,7 +67,7 @@ final class Domain: @unchecked Sendable {
 
     func tell(_ event: DefaultsEvent) {
         lock.withLock { inbox.append(event) }
-        // What the file does not take may have to be kept when the program ends.
+        // Changes that the file does not take may have to be kept when the program ends.
         if case .unreadable = event { Flusher.shared.attendExit() }
     }
 
@@ -78,7 +78,7 @@ final class Domain: @unchecked Sendable {
 // MARK: - Reading
 
 extension Domain {
-    /// What stands at `steps` inside the value of a top-level key.
+    /// The value at `steps` inside the value of a top-level key.
     func value(
         _ key: UnsafeBufferPointer<UInt8>, _ handle: HandleState, _ steps: ArraySlice<PropertyListPath.Step>
     ) throws(DefaultsError) -> PropertyList? {
@@ -88,7 +88,7 @@ extension Domain {
         return try lookUp(key, steps, in: target)
     }
 
-    /// Where the calling thread's changes go: into its transaction, if it has one open.
+    /// The delta that takes the calling thread's changes: its transaction's, if it has one open.
     var target: Delta {
         guard let open, pthread_equal(open.thread, pthread_self()) != 0 else { return delta }
         return open.delta
@@ -104,7 +104,7 @@ extension Domain {
         }
     }
 
-    /// What lies below the delta that is being changed, with the lock held.
+    /// The value below the delta that is being changed; with the lock held.
     func below(
         _ key: UnsafeBufferPointer<UInt8>, _ steps: ArraySlice<PropertyListPath.Step> = []
     ) throws(PropertyListError) -> PropertyList? {
@@ -145,7 +145,7 @@ extension Domain {
 // MARK: - Changing
 
 extension Domain {
-    /// What to do after a change was noted.
+    /// The work that a change requires.
     enum Consequence {
         case none
         case schedule
@@ -191,7 +191,7 @@ extension Domain {
         return isThere
     }
 
-    /// Whether the key has a value, as the calling thread sees it; with the lock held. Makes no value of changes.
+    /// Whether the key has a value, as the calling thread sees it; with the lock held. Puts no value together.
     func holds(_ key: UnsafeBufferPointer<UInt8>) -> Bool {
         let target = self.target
         if let index = target.find(key) { return !target.entries[index].isRemoval }
@@ -200,7 +200,7 @@ extension Domain {
         return base[utf8: key] != nil
     }
 
-    /// Counts a change and says what has to follow, with the lock held.
+    /// Counts a change and gives the work that it requires; with the lock held.
     @inline(__always)
     func noteChange(of key: UnsafeBufferPointer<UInt8>) -> Consequence {
         generation &+= 1
@@ -216,7 +216,7 @@ extension Domain {
         }
     }
 
-    /// Does it as the handle that made the change waits.
+    /// Does that work, and waits as long as the handle that made the change may.
     func carryOut(_ consequence: Consequence, for handle: HandleState) throws(DefaultsError) {
         switch consequence {
         case .none: break

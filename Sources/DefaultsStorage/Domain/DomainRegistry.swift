@@ -30,7 +30,7 @@ final class DomainRegistry: @unchecked Sendable {
     ) throws(DefaultsError) -> Domain {
         try lock.withLock { () throws(DefaultsError) in
             if let domain = entries[key]?.domain { return domain }
-            // Who only reads sees what is not written yet through the domain that writes.
+            // A handle that only reads shares the domain that writes, and so sees changes that are not written yet.
             var writable = key
             writable.isReadOnly = false
             if let domain = entries[writable]?.domain { return domain }
@@ -42,7 +42,7 @@ final class DomainRegistry: @unchecked Sendable {
         }
     }
 
-    /// Keeps an eye on a domain that no other handle can reach.
+    /// Registers a domain in memory, which no other handle can reach, for forks and the exit.
     func add(_ domain: Domain) {
         lock.withLock {
             installForkHandlers()
@@ -61,7 +61,7 @@ final class DomainRegistry: @unchecked Sendable {
     private func installForkHandlers() {
         guard !hasForkHandlers else { return }
         hasForkHandlers = true
-        // Its handler is there first, and so locks last: under it nothing else is locked.
+        // The handler of this lock is installed first, and so locks last: nothing else is locked under it.
         _ = Lock.shared
         pthread_atfork(
             { DomainRegistry.shared.prepareFork() }, { DomainRegistry.shared.resumeParent() },
@@ -71,12 +71,12 @@ final class DomainRegistry: @unchecked Sendable {
     /// The domains that are held while the process forks. Guarded by `lock`, which is held then.
     private var held: [(domain: Domain, tookWriterLock: Bool)] = []
 
-    /// Holds still: nothing is being written, no lock of ours is taken, while the process is copied.
+    /// Takes the locks of all domains, so that no thread is writing or holds one while the process is copied.
     private func prepareFork() {
         lock.lock()
         for domain in all {
-            // A transaction of this very thread goes on in the parent; one of another thread is waited for, but not
-            // for ever: its child gets a closed descriptor and must begin again.
+            // A transaction of this very thread goes on in the parent; one of another thread is waited for, but not for
+            // ever. In the child the lock's descriptor is closed, and the transaction over.
             let tookWriterLock =
                 !domain.writerLock.isHeldByThisThread && domain.writerLock.acquire(until: .after(.seconds(10)))
             if tookWriterLock { domain.engine.prepareFork() }

@@ -3,7 +3,7 @@ internal import Glibc
 internal import PropertyLists
 
 /// Writes coalesced changes, at most 100 milliseconds after they were made, on one plain thread that is started by the
-/// first of them; and whatever is left at the program's exit.
+/// first of them; and the rest of them at the program's exit.
 ///
 /// `@unchecked Sendable`: the state is guarded by `lock`.
 final class Flusher: @unchecked Sendable {
@@ -28,7 +28,7 @@ final class Flusher: @unchecked Sendable {
     /// Has the domain written soon. A domain is kept alive until it is.
     func schedule(_ domain: Domain) { schedule(domain, after: Self.delay) }
 
-    /// Has the domain written in a while, after it could not be.
+    /// Has the domain written in a while, after a flush that failed.
     func scheduleRetry(_ domain: Domain) { schedule(domain, after: Self.retryDelay) }
 
     private func schedule(_ domain: Domain, after delay: Duration) {
@@ -114,7 +114,7 @@ final class Flusher: @unchecked Sendable {
 
     /// Keeps the domain, and has it written in a while.
     func retry(_ domain: Domain) {
-        // A store that may not be written is not tried again and again; a full disk is.
+        // A store that must not be written is not tried again and again; one on a full disk is.
         if domain.lock.withLock({ domain.refusal != nil }) { return }
         domain.lock.withLock { domain.isScheduled = true }
         scheduleRetry(domain)
@@ -130,7 +130,7 @@ final class Flusher: @unchecked Sendable {
         for domain in DomainRegistry.shared.openDomains { domain.keepUnsaved() }
     }
 
-    /// In a child process: the thread is gone, and what waits belongs to the parent.
+    /// In a child process: the thread is gone, and the waiting changes belong to the parent.
     func resetAfterFork() {
         lock.resetAfterFork()
         awake.resetAfterFork()

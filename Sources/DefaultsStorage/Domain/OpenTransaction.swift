@@ -1,23 +1,23 @@
 internal import Glibc
 internal import PropertyLists
 
-/// The transaction that is open on a domain, and whose thread it is. Guarded by the domain's lock.
+/// The transaction that is open on a domain, and its thread. Guarded by the domain's lock.
 final class OpenTransaction {
     let delta = Delta()
-    /// What the changes add to the store's size.
+    /// The size that the changes add to the store.
     var growth = FileSize()
     let thread = pthread_self()
-    /// How many more transactions than one have begun and not ended: nested ones join.
+    /// The number of transactions that have begun and not ended: nested ones join the first.
     var depth = 1
-    /// Whether one of them was rolled back: nothing of it can be committed.
+    /// Whether one of them was rolled back: then none can be committed.
     var isBroken = false
-    /// Whether it brings the store to another version: the program's check waits until it is there.
+    /// Whether it brings the store to another version: the program's check waits for the commit.
     var isMigration = false
-    /// What is looked at before it is committed.
+    /// The checks that are made before the commit.
     var schemas: [SchemaCheck: DefaultsSchema] = [:]
 }
 
-/// How many handles want which durability.
+/// The number of handles for each durability.
 struct HandleCounts {
     private var counts = [0, 0, 0]
 

@@ -1,6 +1,6 @@
 internal import PropertyLists
 
-/// Keeps nothing: for tests and scratch. What was committed lives in the domain alone.
+/// Keeps nothing: for tests and scratch. Committed values live in the domain alone.
 final class MemoryEngine: StorageEngine {
     let format: PropertyListFormat
 

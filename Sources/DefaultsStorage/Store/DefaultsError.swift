@@ -3,9 +3,9 @@ public import FoundationEssentials
 internal import Glibc
 public import PropertyLists
 
-/// What a store reports: what failed, where in the tree, and in which file.
+/// An error of a store, with its kind, the path of the value, and the file.
 public struct DefaultsError: Error, Sendable, Hashable {
-    /// What kind of thing failed.
+    /// The kinds of errors.
     public enum Code: Sendable, Hashable {
         /// A domain's name that is empty, begins with a dot, or holds `/`, `..` or NUL.
         case invalidName
@@ -21,11 +21,11 @@ public struct DefaultsError: Error, Sendable, Hashable {
         case forced
         /// The program's own check refused the value.
         case refused
-        /// The value is not what the store's schema says; see ``DefaultsError/cause``.
+        /// The store's schema refused the value; see ``DefaultsError/cause``.
         case typeMismatch
         /// The handle was closed, or the transaction has ended.
         case closed
-        /// The file is damaged, and nothing good could be found in its place.
+        /// The file is damaged, and no good copy took its place.
         case corrupt
         /// The system refuses access to the file or its folder.
         case accessDenied
@@ -33,7 +33,7 @@ public struct DefaultsError: Error, Sendable, Hashable {
         case noSpace
         /// Any other failed system call; see ``DefaultsError/errno``.
         case io
-        /// Everybody may write to the folder, or a symbolic link leads where it may not.
+        /// Every user may write to the folder, or a symbolic link is not to be trusted.
         case unsafeLocation
         /// Another process or thread kept the store locked for longer than the deadline.
         case timedOut
@@ -43,17 +43,18 @@ public struct DefaultsError: Error, Sendable, Hashable {
         case rolledBack
         /// A migration step failed, or the store was written by a newer version.
         case migration
-        /// What an engine needs is not installed, or it cannot work where the file lies.
+        /// An engine's library is not installed, the engine cannot work where the file lies, or the user has no home
+        /// folder.
         case unavailable
-        /// A call that makes no sense where it stands.
+        /// A call that makes no sense in the store's state, or with its arguments.
         case misuse
     }
 
-    /// What kind of thing failed, for a program to go by.
+    /// The kind of error, for a program to go by.
     public var code: Code
-    /// What the error says, without the places.
+    /// The error's text, without path and file.
     private var words: ErrorWords
-    /// The place in the tree; empty for the root, or where the error is about no value.
+    /// The path in the tree; empty for the root, or where the error is about no value.
     public var path: PropertyListPath
     /// The file, when the error is about one.
     public var file: String?
@@ -61,16 +62,15 @@ public struct DefaultsError: Error, Sendable, Hashable {
     public var errno: Int32?
     private var schemaError: SchemaErrorBox?
 
-    /// What the store's schema said, where ``code`` is ``Code/typeMismatch``.
+    /// The schema's own error, where ``code`` is ``Code/typeMismatch``.
     public var cause: (any DefaultsSchemaError)? { schemaError?.error }
 
-    /// An error of a program's own, such as what ``DefaultsStore/Options/validation`` or a migration's step throws.
+    /// An error of a program's own, for ``DefaultsStore/Options/validation`` or a migration's step to throw.
     ///
     /// - Parameters:
-    ///   - code: what kind of thing is wrong.
-    ///   - message: what was expected and what was found, without the place: ``description`` puts `path` and `file`
-    ///     to it.
-    ///   - path: the place in the tree, from the root of the store.
+    ///   - code: the kind of error.
+    ///   - message: what was expected and what was found, without the path: ``description`` adds `path` and `file`.
+    ///   - path: the path in the tree, from the root of the store.
     ///   - file: the file that the error is about.
     ///   - errno: the number that a failed system call gave.
     public init(
@@ -89,20 +89,20 @@ public struct DefaultsError: Error, Sendable, Hashable {
         self.errno = errno
     }
 
-    /// What was expected and what was found, without the place.
+    /// What was expected and what was found, without path and file.
     public var message: String {
         get { words.description }
         set { words = ErrorWords(newValue) }
     }
 
-    /// What a schema said of a value.
+    /// The error of a schema about a value.
     init(_ error: any DefaultsSchemaError) {
         self.init(.typeMismatch, error.message(firstIndex: 0), at: error.path)
         schemaError = SchemaErrorBox(error: error)
     }
 }
 
-/// An error of whatever type, to be compared as what it is.
+/// An error of any type, compared by the `==` of its type.
 private struct SchemaErrorBox: Hashable, Sendable {
     let error: any DefaultsSchemaError
 
@@ -118,17 +118,17 @@ private struct SchemaErrorBox: Hashable, Sendable {
 extension DefaultsError: CustomStringConvertible {
     public var description: String { message(firstIndex: 0) }
 
-    /// The whole message, with its places.
+    /// The whole message, with path and file.
     ///
-    /// - Parameter firstIndex: what the indexes of arrays are counted from, for languages that count from 1.
+    /// - Parameter firstIndex: the index of an array's first element, for languages that count from 1.
     public func message(firstIndex: Int) -> String {
         if let cause { return cause.message(firstIndex: firstIndex) }
         let text = words.message(at: path, firstIndex: firstIndex)
         return file.map { "\(text) (\($0))" } ?? text
     }
 
-    /// This error for a reader who may not know where the store is kept: "the store" stands for its file wherever the
-    /// message names that, and "the folder" for the file's folder.
+    /// This error for a reader that must not learn where the store is kept: "the store" stands for its file wherever
+    /// the message names that, and "the folder" for the file's folder.
     package func withoutFile() -> DefaultsError {
         guard let file else { return self }
         var error = self
@@ -169,7 +169,7 @@ extension DefaultsError {
         return DefaultsError(code, "\(call): \(text(of: number))", file: file, errno: number)
     }
 
-    /// What stands in the place of a file is none: a folder, a FIFO, a device.
+    /// The error of a folder, a FIFO or a device where a file should be.
     static func noFile(_ path: String) -> DefaultsError {
         DefaultsError(.io, .expected("a file", found: "something else"), file: path)
     }

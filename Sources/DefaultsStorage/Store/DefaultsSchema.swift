@@ -1,17 +1,18 @@
 public import PropertyLists
 
-/// What the values of a store's top-level keys have to be: the rule that a handle sets under.
+/// A rule for the values of a store's top-level keys, under which a handle makes its changes.
 ///
-/// Looked at is what a change makes of the value of a key in the application's domain: when it is made, and in a
-/// transaction when that is committed, since only then it is known. Registered defaults are looked at when they are
-/// registered. What is stored already, and what other layers hold, is not: the store opens, and a typed read says what
-/// is wrong. A key may be absent at any time, and the version of migrations is no business of a schema.
+/// The rule is given the value that a change leaves a key of the application's domain with: when the change is made,
+/// and in a transaction at the commit, since only then the value is known. Registered defaults are checked when they
+/// are registered. Values that are stored already, and those of other layers, are not checked: the store opens, and a
+/// typed read reports them. A key may be absent at any time, and ``DefaultsMigration/versionKey`` is never checked.
 public final class DefaultsSchema: Sendable {
     private let rule: @Sendable (_ key: String, _ value: PropertyList) throws -> Void
 
-    /// - Parameter rule: given a key and the value that it would have, throws to refuse it: a ``DefaultsSchemaError``,
-    ///   or whatever, which is reported as ``DefaultsError/Code/refused``. Called on the thread that changes; must not
-    ///   use the store.
+    /// - Parameter rule: given a key and the value that it would have, throws to refuse it. A ``DefaultsSchemaError``
+    ///   is reported as ``DefaultsError/Code/typeMismatch``, a ``DefaultsError`` as it is, a `PropertyListError` under
+    ///   its own kind, any other error as ``DefaultsError/Code/refused``. Called on the thread that makes the change;
+    ///   must not use the store.
     public init(_ rule: @escaping @Sendable (_ key: String, _ value: PropertyList) throws -> Void) {
         self.rule = rule
     }
@@ -36,24 +37,24 @@ public final class DefaultsSchema: Sendable {
     }
 }
 
-/// What a schema says of a value that is not as it should be, in words of its own.
+/// An error of a schema about a value, in words of its own.
 public protocol DefaultsSchemaError: Error, Hashable {
-    /// Where in the store.
+    /// The value's path, from the root of the store.
     var path: PropertyListPath { get }
-    /// The whole message, with its places.
+    /// The whole message, with the path.
     ///
-    /// - Parameter firstIndex: what the indexes of arrays are counted from.
+    /// - Parameter firstIndex: the index of an array's first element.
     func message(firstIndex: Int) -> String
 }
 
-/// What a transaction has to look at before it is committed: a key, by its bytes, under a handle's schema.
+/// A check that a transaction makes before its commit: of a key, by its bytes, under a handle's schema.
 struct SchemaCheck: Hashable {
     let key: [UInt8]
     let schema: ObjectIdentifier
 }
 
 extension Domain {
-    /// Has the calling thread's transaction look at the key when it is committed; false where it has none open.
+    /// Has the calling thread's transaction check the key at its commit; false where the thread has none open.
     func postpone(_ schema: DefaultsSchema, _ key: UnsafeBufferPointer<UInt8>) -> Bool {
         lock.withLock {
             guard let open, isInTransaction else { return false }
@@ -62,7 +63,7 @@ extension Domain {
         }
     }
 
-    /// Looks at what a transaction made of the keys that it changed, in the order of their bytes.
+    /// Checks the values of the keys that a transaction changed, in the order of the keys' bytes.
     func checkSchemas(of transaction: OpenTransaction) throws(DefaultsError) {
         let checks = lock.withLock { transaction.schemas }
         for (check, schema) in checks.sorted(by: { $0.key.key.lexicographicallyPrecedes($1.key.key) }) {
@@ -75,7 +76,7 @@ extension Domain {
         }
     }
 
-    /// The value of a key as the calling thread sees it, and the generation that it is of.
+    /// The value of a key as the calling thread sees it, and the generation that it belongs to.
     func current(
         _ key: UnsafeBufferPointer<UInt8>
     ) throws(DefaultsError) -> (value: PropertyList?, generation: UInt64) {

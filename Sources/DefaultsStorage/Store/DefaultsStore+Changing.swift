@@ -6,9 +6,9 @@ extension DefaultsStore {
     ///
     /// A path into a value that comes from a lower layer first copies that value into the application's domain.
     ///
-    /// - Throws: ``DefaultsError``: what the file could not hold, a path that does not fit, a forced key, a read-only
-    ///   store; with immediate durability also what writing reports. A change that could not be written stays in
-    ///   memory, and is written with the next one.
+    /// - Throws: ``DefaultsError`` for a value that the file could not hold, a path that does not fit, a forced key, a
+    ///   read-only store; with immediate durability also the error of writing. A change that could not be written stays
+    ///   in memory, and is written with the next one.
     public func set(_ value: PropertyList, at path: PropertyListPath) throws(DefaultsError) {
         guard let first = path.steps.first else { return try replaceAll(with: value) }
         guard case .key(let key) = first else {
@@ -36,7 +36,7 @@ extension DefaultsStore {
         }
     }
 
-    /// As ``set(_:forKey:)`` without making a String: the way of the C functions. The bytes must be UTF-8.
+    /// As ``set(_:forKey:)`` without making a String: for the C functions. The bytes must be UTF-8.
     package func set(_ value: PropertyList, forUTF8Key key: UnsafeBufferPointer<UInt8>) throws(DefaultsError) {
         try checkChange(key, nil, value)
         if isUIDMark(key), value.integer != nil {
@@ -48,8 +48,8 @@ extension DefaultsStore {
         try domain.set(value, key, state)
     }
 
-    /// Removes what is at `path` from the application's domain, which uncovers the layer below; says whether something
-    /// was there. A path into a value of a lower layer first copies that value.
+    /// Removes the value at `path` from the application's domain, which uncovers the layer below; says whether there
+    /// was one. A path into a value of a lower layer first copies that value.
     public func remove(at path: PropertyListPath) throws(DefaultsError) -> Bool {
         guard let first = path.steps.first else { return try removeAll() }
         guard case .key(let key) = first else { return false }
@@ -91,8 +91,8 @@ extension DefaultsStore {
 
     /// Adds to the registered defaults of this handle; keys that are registered already get the new value.
     ///
-    /// - Throws: ``DefaultsError/Code/limitExceeded`` where all that is registered would be larger than a store may be:
-    ///   ``Options/maximumBytes`` as a file, ``Options/maximumNodes`` values and keys.
+    /// - Throws: ``DefaultsError/Code/limitExceeded`` where all registered defaults together would be larger than a
+    ///   store may be: ``Options/maximumBytes`` as a file, ``Options/maximumNodes`` values and keys.
     public func register(_ defaults: PropertyList) throws(DefaultsError) {
         let dictionary = try Self.registrable(defaults, schema)
         let old = try domain.lock.withLock { () throws(DefaultsError) in
@@ -117,10 +117,11 @@ extension DefaultsStore {
         if isReadOnly { throw DefaultsError(.readOnly, "The store was opened read-only", at: path, file: file) }
     }
 
-    /// Makes a change inside the value of a key, once the schema has looked at what comes of it; again where another
+    /// Makes a change inside the value of a key, once the schema has accepted the new value; begins again where another
     /// thread changed the store in between.
     ///
-    /// - Parameter outcome: what the change makes of a value; nil where it makes nothing, which the change reports.
+    /// - Parameter outcome: gives the value that the change turns one into; nil where it fails, which the change itself
+    ///   reports.
     private func underSchema(
         _ key: UnsafeBufferPointer<UInt8>, _ outcome: (PropertyList?) -> PropertyList?,
         _ change: (_ generation: UInt64?) throws(DefaultsError) -> Bool?

@@ -2,8 +2,8 @@ internal import FoundationEssentials
 internal import Glibc
 public import PropertyLists
 
-// The getters of UserDefaults under their own names, with Apple's coercions: what cannot be coerced gives the type's
-// zero, or nil. The store's own `value` never coerces.
+// The getters of UserDefaults under their own names, with Apple's coercions: a value that cannot be coerced gives the
+// type's zero, or nil. The store's own `value` never coerces.
 extension DefaultsStore {
     /// True for a true boolean, a number other than 0, and the strings "YES", "true" and "1" in either case.
     public func bool(forKey key: String) throws(DefaultsError) -> Bool {
@@ -14,7 +14,8 @@ extension DefaultsStore {
         return value.unsigned != nil || (value.real ?? 0) != 0
     }
 
-    /// A whole number; of a real the part before the point, of a boolean 1 or 0, of a string what it begins with.
+    /// A whole number; of a real the part before the point, of a boolean 1 or 0, of a string the number that it begins
+    /// with.
     public func integer(forKey key: String) throws(DefaultsError) -> Int {
         guard let value = try value(forKey: key) else { return 0 }
         if let integer = value.integer { return Int(clamping: integer) }
@@ -29,7 +30,7 @@ extension DefaultsStore {
         return Int(exactly: real.rounded(.towardZero)) ?? (real < 0 ? Int.min : Int.max)
     }
 
-    /// A real number; of an integer its value, of a boolean 1 or 0, of a string what it begins with.
+    /// A real number; of an integer its value, of a boolean 1 or 0, of a string the number that it begins with.
     public func double(forKey key: String) throws(DefaultsError) -> Double {
         guard let value = try value(forKey: key) else { return 0 }
         if let real = value.real { return real }
@@ -42,7 +43,7 @@ extension DefaultsStore {
     /// As ``double(forKey:)``, rounded.
     public func float(forKey key: String) throws(DefaultsError) -> Float { Float(try double(forKey: key)) }
 
-    /// A string, or a number or boolean as text; nil for the rest.
+    /// A string, or a number or boolean as text; nil for other kinds.
     public func string(forKey key: String) throws(DefaultsError) -> String? {
         guard let value = try value(forKey: key) else { return nil }
         if let text = value.string { return text }
@@ -68,7 +69,7 @@ extension DefaultsStore {
         return value?.kind == .dictionary ? value : nil
     }
 
-    /// An array of nothing but strings; nil for the rest.
+    /// An array of nothing but strings; nil for other values.
     public func stringArray(forKey key: String) throws(DefaultsError) -> [String]? {
         guard let array = try array(forKey: key) else { return nil }
         var result: [String] = []
@@ -90,13 +91,13 @@ extension DefaultsStore {
 public enum DefaultsLayer: Sendable, Hashable {
     /// The administrator's file: its keys cannot be changed by programs.
     case managed
-    /// What the program was started with; see ``DefaultsStore/arguments(from:)``. It is never written to a file.
+    /// The program's command line; see ``DefaultsStore/arguments(from:)``. It is never written to a file.
     case arguments
-    /// The store's own file: what is set goes there.
+    /// The store's own file, which a set changes.
     case application
-    /// A suite, by its place among the options' suites.
+    /// A suite, by its index in the options' suites.
     case suite(Int)
-    /// What all stores of the user that are opened by name share: `.GlobalPreferences.plist`.
+    /// The user's `.GlobalPreferences.plist`, shared by all stores that are opened by name.
     case global
     /// The handle's registered defaults, for keys that no other layer has.
     case registered
@@ -117,8 +118,8 @@ extension DefaultsStore {
         }
     }
 
-    /// The arguments layer of a command line, as UserDefaults reads it: `-key value` pairs, in which a value that is a
-    /// property list in text is that, and every other one a string.
+    /// The arguments layer of a command line, as UserDefaults reads it: `-key value` pairs, in which a value that is
+    /// the text of a property list is parsed, and every other one is a string.
     public static func arguments(from line: [String]) throws(DefaultsError) -> PropertyList {
         let delta = Delta()
         var index = line.startIndex
@@ -166,8 +167,8 @@ extension DefaultsStore {
         }
     }
 
-    /// Copies the application's domain into another store, whatever its engine, in one transaction there; what that
-    /// store had is replaced.
+    /// Copies the application's domain into another store, whatever its engine, in one transaction there; the other
+    /// store's own values are replaced.
     public func copy(to other: DefaultsStore) throws(DefaultsError) {
         try sync()
         try other.set(try dictionary(of: .application), at: [])

@@ -1,17 +1,17 @@
 internal import PropertyLists
 
 extension DefaultsStore {
-    /// What another handle on a store may do.
+    /// The rights of another handle on a store.
     public enum Access: Sendable, Hashable {
-        /// The same as the handle it comes from.
+        /// The rights of the handle that it is made from.
         case same
-        /// Only read.
+        /// To read alone.
         case readOnly
     }
 
     /// Another handle on the same store, of the same search list and options, with the defaults that are registered
-    /// now. It has watches of its own, and closing one of the two leaves the other open: for handing a store to a part
-    /// of the program that closes what it has.
+    /// now. It has watches of its own, and closing one of the two leaves the other open: for a part of the program that
+    /// closes the store it is given.
     public func anotherHandle(_ access: Access = .same) throws(DefaultsError) -> DefaultsStore {
         var options = Options()
         options.isReadOnly = isReadOnly || access == .readOnly

@@ -4,14 +4,14 @@ internal import PropertyLists
 /// A step that brings a store from version `version - 1` to `version`.
 ///
 /// Steps run when the store is opened for writing, in the order of their versions, all in one transaction; the file as
-/// it was is kept as `NAME.v<old version>`. The program's ``DefaultsStore/Options/validation`` sees what they have made
-/// of the store, not what they do on the way. The store's version stands in it under the key ``versionKey``; a store
-/// without one has version 0.
+/// it was is kept as `NAME.v<old version>`. The program's ``DefaultsStore/Options/validation`` is called with the
+/// values that they leave, not with those on the way. The store keeps its version under the key ``versionKey``; one
+/// without that key has version 0.
 public struct DefaultsMigration: Sendable {
     /// The version that the step leads to, from 1.
     public var version: Int
-    /// Makes the changes, on the thread that opens the store. What it throws leaves the store as it was and fails the
-    /// opening: a ``DefaultsError`` as it is, any other error as ``DefaultsError/Code/migration``.
+    /// Makes the changes, on the thread that opens the store. An error that it throws leaves the store as it was and
+    /// fails the opening: a ``DefaultsError`` as it is, any other error as ``DefaultsError/Code/migration``.
     public var step: @Sendable (DefaultsTransaction) throws -> Void
 
     /// A step to `version`, counted from 1, from the version before it.
@@ -39,7 +39,7 @@ extension DefaultsStore {
         return version
     }
 
-    /// Runs the steps that the store has not seen.
+    /// Runs the steps to versions that the store does not have yet.
     func migrate(_ migrations: [DefaultsMigration]) throws(DefaultsError) {
         let steps = migrations.sorted { $0.version < $1.version }
         if let first = steps.first, first.version < 1 { throw .belowOne(first.version) }
@@ -80,9 +80,9 @@ extension DefaultsStore {
 }
 
 extension DefaultsTransaction {
-    /// Makes this transaction the one that brings the store to `version`, which is committed with its changes; the
-    /// file as it was is kept as `NAME.v<old version>`. The program's check of changes waits until the commit, and sees
-    /// what became of each key then.
+    /// Makes this transaction the one that brings the store to `version`, which is committed with its changes; the file
+    /// as it was is kept as `NAME.v<old version>`. The program's check of changes waits until the commit, and is called
+    /// with the value that each key has then.
     ///
     /// - Returns: the version that was found; nil, and nothing is to be done, when the store has the version already:
     ///   another process may have been faster.
@@ -100,7 +100,7 @@ extension DefaultsTransaction {
         return found
     }
 
-    /// Has the program's check look at what a migration made of the store.
+    /// Calls the program's check with each key that a migration changed.
     func checkMigrated() throws(DefaultsError) {
         guard let validation = store.validation else { return }
         let changed = store.domain.lock.withLock { () -> ChangedKeys? in

@@ -31,7 +31,7 @@ extension DefaultsStore {
         return try open(file: path, try baseLayers(options), options)
     }
 
-    /// Where the administrator keeps locked keys, a file for each name.
+    /// The folder of the administrator's locked keys, with a file for each store's name.
     static let managedFolder = "/etc/kvcodable/managed"
 
     private static func open(
@@ -63,7 +63,7 @@ extension DefaultsStore {
         do throws(DefaultsError) {
             folder = try StoreFolder.open(file)
         } catch {
-            // Nothing is there to read, which is no error for who only reads.
+            // A missing folder is no error for a handle that only reads: its store is empty.
             guard options.isReadOnly, error.errno == ENOENT else { throw error }
             return try Domain(MemoryEngine(format: options.format), file: file, until: .after(options.timeout))
         }
@@ -168,7 +168,7 @@ extension DefaultsStore {
         return String(cString: home)
     }
 
-    /// Makes the folder and those around it that are missing.
+    /// Makes the folder, and the missing ones that it is in.
     private static func makeFolder(_ path: String) throws(DefaultsError) {
         if mkdir(path, 0o700) == 0 || errno == EEXIST { return }
         guard errno == ENOENT, let slash = path.lastIndex(of: "/"), slash > path.startIndex else {

@@ -1,9 +1,9 @@
 public import PropertyLists
 
 extension DefaultsStore {
-    /// How a store is opened.
+    /// Options of opening a store.
     public struct Options: Sendable {
-        /// Where a store is kept.
+        /// The kind of file that a store is kept in.
         public enum Engine: Sendable, Hashable {
             /// By the file's name: SQLite for `.sqlite` and `.db`, else a property list.
             case automatic
@@ -16,27 +16,28 @@ extension DefaultsStore {
             case memory
         }
 
-        /// How sure a commit of the SQLite engine is; the other engines know only the first.
+        /// How far a commit of the SQLite engine is on disk when it returns; the other engines know ``full`` alone.
         public enum Synchronization: Sendable, Hashable {
-            /// On disk when it returns.
+            /// Wholly: a power failure takes nothing back.
             case full
-            /// Safe from the program's death, and never half there, but a power failure may take the last ones back:
+            /// Safe when the program dies, and never half written, but a power failure may take the last commits back:
             /// SQLite's `synchronous=NORMAL`.
             case normal
         }
 
-        /// What is done about a file that is damaged.
+        /// The treatment of a damaged file.
         public enum Corruption: Sendable, Hashable {
-            /// Nothing: it is ``DefaultsError/Code/corrupt``, and stays where it is. A store that is open goes on with
-            /// what is in memory, tells ``DefaultsEvent/unreadable(_:)``, and writes its changes when the file can be
-            /// read again.
+            /// The file stays where it is, and reading it is ``DefaultsError/Code/corrupt``. A store that is open goes
+            /// on with the values in memory, tells ``DefaultsEvent/unreadable(_:)``, and writes its changes when the
+            /// file can be read again.
             case error
-            /// It is kept under another name, and the newer of what is in memory and the backup takes its place; a
-            /// database gives way to an empty one. Without either it is an error, as it is for who only reads.
+            /// The file is kept under another name, and the newer of the document in memory and the backup takes its
+            /// place; a database gives way to an empty one. Where there is neither, and for a handle that only reads,
+            /// it is an error all the same.
             case recover
         }
 
-        /// What the program's check is told: the path that is set and the new value, nil for a removal.
+        /// The program's check of a change, given the path that is set and the new value, nil for a removal.
         public typealias Validation = @Sendable (PropertyListPath, PropertyList?) throws -> Void
 
         /// Registered defaults, a dictionary: the values of keys that no other layer has.
@@ -51,36 +52,38 @@ extension DefaultsStore {
         public var managedFile: String?
         /// The format of a new file: XML, binary or JSON. An existing file keeps its own.
         public var format = PropertyListFormat.xml
-        /// When what is set is on disk; of several open handles on a file the strictest counts.
+        /// When a change is on disk; of several open handles on a file the strictest counts.
         public var durability = DefaultsDurability.coalesced
-        /// How the file is kept.
+        /// The engine that keeps the file.
         public var engine = Engine.automatic
-        /// What a commit of the SQLite engine waits for. Once a handle on the file wanted all, its process's others do,
-        /// too.
+        /// How far a commit of the SQLite engine is on disk when it returns. Once a handle on the file asked for
+        /// ``Synchronization/full``, it holds for the process's others, too.
         public var synchronization = Synchronization.full
-        /// What is done about a file that is damaged. Once a handle on the file asked to recover, its process's others
-        /// do, too.
+        /// The treatment of a damaged file. Once a handle on the file asked to recover, it holds for the process's
+        /// others, too.
         public var onCorruption = Corruption.error
         /// Whether the handle only reads.
         public var isReadOnly = false
         /// How long a call may wait for another process or thread that has the store locked.
         public var timeout = Duration.seconds(10)
-        /// How many bytes the store's file may have: a change that could make it more is
-        /// ``DefaultsError/Code/limitExceeded``, while what makes it smaller is always possible. Counted as the bytes
-        /// that the file's format takes at most, for a database as the values' bytes. A row of SQLite, which is a
-        /// top-level value, takes 1,000,000,000 bytes whatever stands here: a sync of more throws, and writes nothing.
+        /// The most bytes that the store's file may have: a change that could pass them is
+        /// ``DefaultsError/Code/limitExceeded``, while one that does not make the file larger is always possible.
+        /// Counted are the bytes that the file's format takes at most, for a database those of the values. A row of
+        /// SQLite, which is a top-level value, holds 1,000,000,000 bytes at most, whatever the option says: a sync of
+        /// more throws, and writes nothing.
         public var maximumBytes = 256 << 20
-        /// How many values and keys the store may have, counted at every depth; as ``maximumBytes``.
+        /// The most values and keys that the store may have, counted at every depth; as ``maximumBytes``.
         public var maximumNodes = 1 << 24
-        /// Called before each change; what it throws is reported as ``DefaultsError/Code/refused``.
+        /// Called before each change. An error that it throws refuses the change: a ``DefaultsError`` as it is, any
+        /// other as ``DefaultsError/Code/refused``.
         public var validation: Validation?
-        /// What the values of top-level keys have to be; KVCodable makes one of a declared type.
+        /// The rule for the values of top-level keys; KVCodable makes one of a declared type.
         public var schema: DefaultsSchema?
         /// Steps that bring an older store up to date; see ``DefaultsMigration``.
         public var migrations: [DefaultsMigration] = []
 
-        /// A store that is written, as an XML property list unless its name says otherwise, with no defaults, check or
-        /// schema.
+        /// Options of a store that is written, as an XML property list unless its name says otherwise, with no
+        /// defaults, check or schema.
         public init() {}
     }
 }

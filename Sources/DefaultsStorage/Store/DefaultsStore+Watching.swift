@@ -1,23 +1,23 @@
 internal import Glibc
 public import PropertyLists
 
-/// What a watch looks at.
+/// The part of a store that a watch looks at.
 public enum DefaultsScope: Sendable, Hashable {
     /// The value at a path, as a whole.
     case value(PropertyListPath)
-    /// Each place below a path, down to what is no dictionary.
+    /// Each path below one, down to values that are no dictionaries.
     case subtree(PropertyListPath)
     /// Each top-level key.
     case everything
 }
 
-/// A difference between what a watch has told of and what is there now.
+/// A difference between a value that a watch has told of and the present one.
 public struct DefaultsChange: Sendable, Hashable {
-    /// The place that has changed, from the root of the store; as deep as the watch's ``DefaultsScope`` looks.
+    /// The path that has changed, from the root of the store; as deep as the watch's ``DefaultsScope`` looks.
     public var path: PropertyListPath
-    /// nil when there was nothing.
+    /// The value before; nil when there was none.
     public var old: PropertyList?
-    /// nil when there is nothing any more.
+    /// The present value; nil when there is none any more.
     public var new: PropertyList?
 
     public static func == (left: DefaultsChange, right: DefaultsChange) -> Bool {
@@ -42,8 +42,8 @@ public final class DefaultsWatch: Sendable {
 }
 
 extension DefaultsStore {
-    /// Watches the effective values of `scope`. Changes of this process and of others are told by ``pump()``, on the
-    /// thread that calls it: one for each difference since the last time, however many changes led there.
+    /// Watches the effective values of `scope`. ``pump()`` calls `handler`, on the thread that pumps, for changes of
+    /// this process and of others: once for each difference since the last time, however many changes led there.
     ///
     /// The system is asked to report changes of the file from the first watch on.
     public func watch(
@@ -53,7 +53,7 @@ extension DefaultsStore {
         return DefaultsWatch(list, list.add(Watch(scope, handler, seen: try value(of: scope))))
     }
 
-    /// Has `handler` told, by ``pump()``, what happens apart from calls; also what happened before the first watch.
+    /// Has ``pump()`` call `handler` with the events of the store, also with those from before the first watch.
     public func watchEvents(
         _ handler: @escaping @Sendable (DefaultsEvent) -> Void
     ) throws(DefaultsError) -> DefaultsWatch {
@@ -65,10 +65,11 @@ extension DefaultsStore {
     /// the store and is valid until the store is closed.
     public func watchDescriptor() throws(DefaultsError) -> Int32 { try watches().descriptor }
 
-    /// Takes up what others wrote and tells the watches what is different; gives how many handlers were called.
+    /// Takes up the changes of others and calls the handlers of the watches with the differences; gives the number of
+    /// calls.
     ///
-    /// Never waits for a program that has the store locked. Costs what has changed, not what is stored, but for a
-    /// property-list file that another process wrote: that is loaded as a whole.
+    /// Never waits for a program that has the store locked. The time depends on the changes and not on the store's
+    /// size, but for a property-list file that another process wrote: that is loaded as a whole.
     public func pump() throws(DefaultsError) -> Int {
         try checkOpen()
         guard let list = domain.lock.withLock({ state.watches }) else { return 0 }
@@ -94,7 +95,7 @@ extension DefaultsStore {
         return (events, keys)
     }
 
-    /// Tells a watch what became of the keys that it looks at; gives how many times its handler was called.
+    /// Tells a watch of the changed keys that it looks at; gives the number of its handler's calls.
     private func tell(_ watch: Watch, _ changed: ChangedKeys) throws(DefaultsError) -> Int {
         guard let scope = watch.scope else { return 0 }
         guard case .everything = scope else {
@@ -104,7 +105,7 @@ extension DefaultsStore {
         return try watch.tell(of: changed.sorted) { key throws(DefaultsError) in try value(forUTF8Key: key) }
     }
 
-    /// Takes up what others wrote, unless another thread is at it: then the next pump looks again.
+    /// Takes up the changes of others, unless another thread is doing so: then the next pump looks again.
     private func lookWithoutWaiting(_ list: WatchList) throws(DefaultsError) {
         do throws(DefaultsError) {
             try refresh(until: .after(.zero))

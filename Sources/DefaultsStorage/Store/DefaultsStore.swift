@@ -8,13 +8,13 @@ public import PropertyLists
 /// open the same file.
 ///
 /// Values are read from memory. A change is in memory at once, for every handle of the process, and is written as the
-/// options' durability says. What other processes write is taken up by ``refresh()``, ``sync()``, a transaction, a
+/// options' durability says. Changes of other processes are taken up by ``refresh()``, ``sync()``, a transaction, a
 /// flush, and by pumping a watch.
 ///
 /// A handle owns its search list, registered defaults and options; the domain behind it is shared by all handles on
 /// the file. Safe to use from several threads at once.
 ///
-/// `@unchecked Sendable`: what changes is guarded by the domain's lock.
+/// `@unchecked Sendable`: the mutable state is guarded by the domain's lock.
 public final class DefaultsStore: @unchecked Sendable {
     let domain: Domain
     let layers: SearchLayers
@@ -28,7 +28,8 @@ public final class DefaultsStore: @unchecked Sendable {
     public var file: String? { domain.file }
 
     init(_ domain: Domain, _ layers: SearchLayers, _ options: Options) throws(DefaultsError) {
-        // Before the handle is one, since deinit gives back what the end of this takes.
+        // Checked before the properties are set: a throw after that would run deinit, which gives back the count that
+        // the end of this initializer takes.
         let registered = try options.defaults.map { defaults throws(DefaultsError) in
             try Self.registrable(defaults, options.schema)
         }
@@ -47,7 +48,7 @@ public final class DefaultsStore: @unchecked Sendable {
         tellOfSize()
     }
 
-    /// Says where the store is beyond the handle's limits already.
+    /// Tells an event where the store is beyond the handle's limits already.
     private func tellOfSize() {
         let size = domain.lock.withLock { domain.size }
         guard !isReadOnly, let file, size.bytes > state.limits.bytes || size.nodes > state.limits.nodes else { return }
@@ -63,7 +64,7 @@ public final class DefaultsStore: @unchecked Sendable {
         return list.compacted()
     }
 
-    /// Defaults that may be registered.
+    /// Gives the defaults as a document of their own, once they are found to be a dictionary that the schema accepts.
     static func registrable(
         _ defaults: PropertyList, _ schema: DefaultsSchema?
     ) throws(DefaultsError) -> PropertyList {
@@ -75,7 +76,7 @@ public final class DefaultsStore: @unchecked Sendable {
     var deadline: Deadline { state.deadline }
 }
 
-/// What the domain has to know of a handle. What changes is guarded by the domain's lock.
+/// The state of a handle that its domain uses. The variables are guarded by the domain's lock.
 final class HandleState {
     let timeout: Duration
     let limits: StoreLimits
@@ -88,7 +89,7 @@ final class HandleState {
         self.limits = limits
     }
 
-    /// Until when a call that begins now may wait.
+    /// The deadline of a call that begins now.
     var deadline: Deadline { .after(timeout) }
 
     @inline(__always)
@@ -119,7 +120,7 @@ extension DefaultsStore {
         }
     }
 
-    /// What stands at `steps` inside the value of a top-level key, without making a String of that: the way of the C
+    /// The value at `steps` inside the value of a top-level key, without making a String of the key: for the C
     /// functions. The bytes must be UTF-8.
     package func value(
         forUTF8Key key: UnsafeBufferPointer<UInt8>, _ steps: ArraySlice<PropertyListPath.Step> = []
@@ -133,16 +134,16 @@ extension DefaultsStore {
         return try lower(key)?.value(atSteps: steps)
     }
 
-    /// What the layers below the application's domain have for `key`.
+    /// The value of `key` in the layers below the application's domain.
     func lower(_ key: UnsafeBufferPointer<UInt8>) throws(DefaultsError) -> PropertyList? {
         if let value = try layers.lower(key) { return value }
         return domain.lock.withLock { state.registered }[utf8: key]
     }
 
-    /// Every key that some layer has, in the order of their bytes.
+    /// The keys of all layers, in the order of their bytes.
     public func keys() throws(DefaultsError) -> [String] { try snapshot().keys }
 
-    /// The whole effective dictionary, as it is now. It never changes, and what is taken from it lives as long as it.
+    /// The whole effective dictionary, as it is now. It never changes; a value taken from it keeps all of it in memory.
     public func snapshot() throws(DefaultsError) -> PropertyList {
         let registered = try domain.lock.withLock { () throws(DefaultsError) in
             try state.checkOpen()
@@ -155,7 +156,7 @@ extension DefaultsStore {
         return try Self.merged(merged.filter { $0.count > 0 })
     }
 
-    /// One dictionary of several, in which the later ones win.
+    /// The dictionaries merged into one; of a key that several have, the last one's value counts.
     static func merged(_ dictionaries: [PropertyList]) throws(DefaultsError) -> PropertyList {
         guard var result = dictionaries.first else { return emptyDictionary }
         for dictionary in dictionaries.dropFirst() {
@@ -173,8 +174,8 @@ extension DefaultsStore {
 // MARK: - Writing and closing
 
 extension DefaultsStore {
-    /// Writes what was set before, by any handle of the process, and takes up what others wrote; returns when it is on
-    /// disk.
+    /// Writes the changes of all handles of the process, and takes up those of other processes; returns when they are
+    /// on disk.
     public func sync() throws(DefaultsError) {
         try checkOpen()
         let deadline = self.deadline
@@ -182,7 +183,7 @@ extension DefaultsStore {
         try refresh()
     }
 
-    /// Takes up what other processes wrote, in every layer.
+    /// Takes up the changes of other processes, in every layer.
     public func refresh() throws(DefaultsError) {
         try checkOpen()
         try refresh(until: deadline)
@@ -200,11 +201,11 @@ extension DefaultsStore {
         if let failure { throw failure }
     }
 
-    /// Closes the handle, once; its other calls fail from then on. What is left in memory is written, whatever the
-    /// durability.
+    /// Closes the handle, once; its other calls fail from then on. Changes that are only in memory are written,
+    /// whatever the durability.
     ///
-    /// - Throws: what writing reports. The handle is closed all the same; what could not be written is tried again as
-    ///   long as the process lives.
+    /// - Throws: the error of writing. The handle is closed all the same; changes that could not be written are tried
+    ///   again as long as the process lives.
     public func close() throws(DefaultsError) {
         let isFirst = domain.lock.withLock {
             defer { state.isClosed = true }

@@ -1,12 +1,13 @@
 internal import Glibc
 public import PropertyLists
 
-/// Changes to a store that happen together or not at all, on what other processes wrote last, with them locked out.
+/// Changes to a store that happen together or not at all, over the latest state of its file, with other processes
+/// locked out.
 ///
-/// Belongs to the thread that began it, which reads its own changes through it and through the store; other threads
-/// see them when it is committed. It must be ended; one that is let go of is rolled back.
+/// Belongs to the thread that began it, which reads its own changes through it and through the store; other threads see
+/// them when it is committed. It must be ended; deinit rolls back one that was not.
 ///
-/// `@unchecked Sendable`: what changes is guarded by the domain's lock.
+/// `@unchecked Sendable`: the mutable state is guarded by the domain's lock.
 public final class DefaultsTransaction: @unchecked Sendable {
     let store: DefaultsStore
     let inner: OpenTransaction
@@ -58,7 +59,7 @@ public final class DefaultsTransaction: @unchecked Sendable {
             try end()
             store.domain.rollBack(inner)
         } catch {
-            // It has ended.
+            // It has ended already.
         }
     }
 
@@ -83,7 +84,7 @@ public final class DefaultsTransaction: @unchecked Sendable {
 
 extension DefaultsStore {
     /// Begins a transaction, or joins the one that this thread has open on the store: waits until no other process or
-    /// thread has one, and takes up what they wrote.
+    /// thread has one, and takes up their changes.
     ///
     /// - Parameter timeout: how long to wait; nil for the store's own.
     /// - Throws: ``DefaultsError/Code/timedOut`` when another holder kept the store locked for longer.

@@ -7,10 +7,10 @@ public enum PropertyListFile {
     ///
     /// - Parameters:
     ///   - path: the file.
-    ///   - format: what the file must be; nil to find it from the content.
-    ///   - limits: what the value may grow to.
-    /// - Throws: ``DefaultsError`` when the file cannot be read; `PropertyListError` with the place when its bytes are
-    ///   no property list.
+    ///   - format: the format that the file must have; nil to find it from the content.
+    ///   - limits: limits of the value's size and depth.
+    /// - Throws: ``DefaultsError`` when the file cannot be read; `PropertyListError` with the position when its bytes
+    ///   are no property list.
     public static func read(
         _ path: String, as format: PropertyListFormat? = nil, limits: PropertyListLimits = PropertyListLimits()
     ) throws -> (list: PropertyList, format: PropertyListFormat)? {
@@ -21,7 +21,7 @@ public enum PropertyListFile {
             if error.errno == ENOENT { return nil }
             throw error
         }
-        // Not blocking: a FIFO in the file's place must not hang the caller.
+        // Not blocking: a FIFO of the file's name must not hang the caller.
         guard let file = try folder.openFile(folder.fileName, O_RDONLY | O_NONBLOCK) else { return nil }
         guard try file.status().st_mode & S_IFMT == S_IFREG else {
             throw DefaultsError.noFile(file.path)
@@ -33,8 +33,8 @@ public enum PropertyListFile {
     /// Writes the value as the whole content of the file, durably. A reader of the file meanwhile sees the old
     /// content or the new; mode, owner and group of an old file are kept, a new one is the user's alone (0600).
     ///
-    /// - Throws: `PropertyListError` with the path of what the format cannot hold; ``DefaultsError`` when the file
-    ///   cannot be written, or something else stands in its place. That, or the old file, is untouched then.
+    /// - Throws: `PropertyListError` with the path of a value that the format cannot hold; ``DefaultsError`` when the
+    ///   file cannot be written, or a folder or device has its name. That, or the old file, is untouched then.
     public static func write(_ list: PropertyList, to path: String, as format: PropertyListFormat) throws {
         let bytes = try list.serialized(as: format)
         let engine = try PropertyListFileEngine(

@@ -11,13 +11,13 @@ struct SearchLayers: Sendable {
 
     var domains: [Domain] { [managed, global].compactMap { $0 } + suites }
 
-    /// What the layers above the application's domain have.
+    /// The value of `key` in the layers above the application's domain.
     func upper(_ key: UnsafeBufferPointer<UInt8>) -> PropertyList? {
         if let value = managed?.stored(key) { return value }
         return arguments?[utf8: key]
     }
 
-    /// What suites and the global domain have.
+    /// The value of `key` in the suites and the global domain.
     func lower(_ key: UnsafeBufferPointer<UInt8>) throws(DefaultsError) -> PropertyList? {
         for suite in suites {
             if let value = try suite.value(key) { return value }
@@ -27,7 +27,7 @@ struct SearchLayers: Sendable {
 
     func isForced(_ key: UnsafeBufferPointer<UInt8>) -> Bool { managed?.stored(key) != nil }
 
-    /// Later ones win.
+    /// The dictionaries below the application's domain; later ones win.
     func lowerDictionaries() throws(DefaultsError) -> [PropertyList] {
         var result: [PropertyList] = []
         if let global { result.append(try global.snapshot()) }
@@ -44,7 +44,7 @@ struct SearchLayers: Sendable {
 }
 
 extension Domain {
-    /// What a domain that is only read has for `key`.
+    /// The value of `key` in a domain that is only read.
     func stored(_ key: UnsafeBufferPointer<UInt8>) -> PropertyList? { lock.withLock { base[utf8: key] } }
 
     func value(_ key: UnsafeBufferPointer<UInt8>) throws(DefaultsError) -> PropertyList? {

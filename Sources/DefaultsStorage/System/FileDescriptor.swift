@@ -4,7 +4,7 @@ internal import Glibc
 /// An open file or folder, closed when the last reference goes.
 ///
 /// Calls that a signal interrupts are made again; every other failure is a ``DefaultsError``. `@unchecked Sendable`:
-/// nothing but `close` changes the number, and who closes holds the engine's writer lock.
+/// only `close` and `abandon` change the number, and their callers hold the writer lock or the only reference.
 final class FileDescriptor: @unchecked Sendable {
     private(set) var number: Int32
     let path: String
@@ -16,7 +16,7 @@ final class FileDescriptor: @unchecked Sendable {
 
     deinit { if number >= 0 { Glibc.close(number) } }
 
-    /// Closes the file and says what the system said, which may be that earlier writes failed.
+    /// Closes the file and reports the system's error, which may be that of an earlier write.
     func close() throws(DefaultsError) {
         guard number >= 0 else { return }
         let result = Glibc.close(number)
@@ -25,7 +25,8 @@ final class FileDescriptor: @unchecked Sendable {
         if result != 0, errno != EINTR { throw DefaultsError.system("close", errno, file: path) }
     }
 
-    /// Forgets the number without a word: in a child process, or after a failure that is being reported already.
+    /// Closes the file and reports nothing: to unlock it, in a child process, or after a failure that is being reported
+    /// already.
     func abandon() {
         if number >= 0 { Glibc.close(number) }
         number = -1
@@ -94,7 +95,7 @@ struct Interruptions {
     }
 }
 
-/// What tells whether a file is still the one that was loaded.
+/// A file's identity, size and times, which tell whether it is still the one that was loaded.
 struct FileStamp: Equatable, Sendable {
     var device: UInt
     var inode: UInt
@@ -110,7 +111,7 @@ struct FileStamp: Equatable, Sendable {
         changed = Self.nanoseconds(status.st_ctim)
     }
 
-    /// Whether it is the same file, not written since; a new name for it is no matter.
+    /// Whether it is the same file, not written since; a rename does not matter.
     func isSameContent(as other: FileStamp) -> Bool {
         device == other.device && inode == other.inode && size == other.size && modified == other.modified
     }

@@ -1,14 +1,15 @@
 internal import CSystem
 internal import Glibc
 
-/// What waits to be told to a domain's handles: events, and which keys have changed.
+/// The news that a domain keeps for its handles until they pump: events, and the keys that have changed.
 ///
 /// Guarded by the domain's lock. Keeps the last 256 events for handles that subscribed.
 struct EventInbox {
     private struct Subscriber {
         let handle: ObjectIdentifier
         var events: [DefaultsEvent]
-        /// Whether the handle searches the domain as a layer: of its events it is told that the file is unreadable.
+        /// Whether the handle searches the domain as a layer: of its events the handle gets
+        /// ``DefaultsEvent/unreadable(_:)`` alone.
         var isLayer = false
         var keys = ChangedKeys()
         /// Written to when there is something to pump; below 0 for none.
@@ -27,7 +28,7 @@ struct EventInbox {
     ///
     /// - Parameter descriptor: written to when there is something to pump; below 0 for none.
     mutating func subscribe(_ handle: ObjectIdentifier, descriptor: Int32) {
-        // It may search the same domain as a layer.
+        // The handle may search the same domain as a layer, and have subscribed so.
         unsubscribe(handle)
         subscribers.append(Subscriber(handle: handle, events: early, descriptor: descriptor))
         early = []
@@ -57,7 +58,7 @@ struct EventInbox {
         events.append(event)
     }
 
-    /// Notes that a key may have changed, and wakes who watches for it.
+    /// Notes that a key may have changed, and wakes the subscribers.
     @inline(__always)
     mutating func noteChange(of key: UnsafeBufferPointer<UInt8>) {
         if subscribers.isEmpty { return }
@@ -89,7 +90,7 @@ struct EventInbox {
         _ = write(subscribers[index].descriptor, &one, 8)
     }
 
-    /// The events and the changed keys since the last time; the handle is asleep afterwards.
+    /// The events and the changed keys since the last time; the next one wakes the handle again.
     mutating func drain(_ handle: ObjectIdentifier) -> (events: [DefaultsEvent], keys: ChangedKeys) {
         guard let index = subscribers.firstIndex(where: { $0.handle == handle }) else { return ([], ChangedKeys()) }
         subscribers[index].isAwake = false

@@ -1,8 +1,8 @@
 internal import PropertyLists
 
-/// One watch: what it looks at, whom it tells, and what it has told of.
+/// One watch: its scope, its handler, and the values that it has told of.
 ///
-/// `@unchecked Sendable`: what was seen is guarded by `lock`.
+/// `@unchecked Sendable`: the seen values are guarded by `lock`.
 final class Watch: @unchecked Sendable {
     /// nil for a watch for events.
     let scope: DefaultsScope?
@@ -50,7 +50,7 @@ final class Watch: @unchecked Sendable {
         return tell(changes)
     }
 
-    /// Tells which of the keys have other values than were seen.
+    /// Tells of the keys whose values are not those that were seen.
     func tell(
         of keys: [String], _ value: (UnsafeBufferPointer<UInt8>) throws(DefaultsError) -> PropertyList?
     ) throws(DefaultsError) -> Int {
@@ -65,7 +65,7 @@ final class Watch: @unchecked Sendable {
         return tell(changes)
     }
 
-    /// Tells by which keys `new` differs from the dictionary that was seen.
+    /// Tells of the keys by which `new` differs from the dictionary that was seen.
     func tell(ofAll new: PropertyList) throws(DefaultsError) -> Int {
         var keys = ChangedKeys(most: .max)
         try lock.withLock { () throws(DefaultsError) in
@@ -75,7 +75,7 @@ final class Watch: @unchecked Sendable {
         return try tell(of: keys.sorted) { new[utf8: $0] }
     }
 
-    /// Notes the value of a key; gives both where it is another.
+    /// Notes the value of a key; gives the old and the new one where they differ.
     private func replace(
         _ key: UnsafeBufferPointer<UInt8>, _ new: PropertyList?
     ) throws(DefaultsError) -> (old: PropertyList?, new: PropertyList?)? {
@@ -92,7 +92,7 @@ final class Watch: @unchecked Sendable {
         return changes.count
     }
 
-    /// Notes each place where two values differ. Recursion is bounded by the depth limit of documents.
+    /// Notes each path at which two values differ. Recursion is bounded by the depth limit of documents.
     private static func compare(
         _ old: PropertyList?, _ new: PropertyList?, at path: PropertyListPath, into changes: inout [DefaultsChange]
     ) {

@@ -2,10 +2,10 @@ internal import CSystem
 internal import Glibc
 internal import PropertyLists
 
-/// The watches of one handle, and the descriptor that wakes who pumps them.
+/// The watches of one handle, and the descriptor that tells the program to pump them.
 ///
 /// The descriptor is an epoll of an eventfd, written when this process changes the domain, and of an inotify on the
-/// stores' folders; where inotify is not to be had, of a timer that fires once a second.
+/// stores' folders; where the system has no inotify left, of a timer that fires once a second.
 ///
 /// `@unchecked Sendable`: the state is guarded by `lock`; the descriptors' numbers never change.
 final class WatchList: @unchecked Sendable {
@@ -17,7 +17,7 @@ final class WatchList: @unchecked Sendable {
     private var entries: [Int: Watch] = [:]
     private var nextNumber = 0
     private var isPolling = false
-    /// Whether a look was put off.
+    /// Whether a look at the files was put off.
     private var mustLook = false
     /// The process that the descriptors belong to: a child has to make its own.
     private var process = getpid()
@@ -91,7 +91,7 @@ final class WatchList: @unchecked Sendable {
         }
     }
 
-    /// Has the next wake-up say yes, whatever happened.
+    /// Has the next ``takeWakeUp()`` say that a file may have changed.
     func lookAgain() { lock.withLock { mustLook = true } }
 
     /// Whether an inotify event is about one of the files, or says that events were lost.

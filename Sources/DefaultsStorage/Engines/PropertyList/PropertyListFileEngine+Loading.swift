@@ -3,7 +3,7 @@ internal import Glibc
 internal import PropertyLists
 
 extension PropertyListFileEngine {
-    /// What reading the file gave.
+    /// The outcome of reading the file.
     enum Reading {
         case none
         case good(PropertyList, PropertyListFormat, FileStamp)
@@ -16,7 +16,7 @@ extension PropertyListFileEngine {
             found = nil
             return .unchanged
         }
-        // What was found damaged, and has not been written for a second, is not read again.
+        // A file that was found damaged, and has not been written for a second, is not read again.
         if let found, found.isInContents, found.stamp == current, !found.stamp.mayBeHalfWritten {
             return try answer(found.error, found.stamp, base, until: deadline)
         }
@@ -33,7 +33,7 @@ extension PropertyListFileEngine {
         }
     }
 
-    /// Takes a file that was read for what is stored.
+    /// Takes the document of the file that was read as the stored one.
     func adopt(_ list: PropertyList, _ format: PropertyListFormat, _ stamp: FileStamp) -> EngineState {
         adopt(stamp)
         self.format = format == .openStep ? self.format : format
@@ -100,7 +100,7 @@ extension PropertyListFileEngine {
             parsed = try PropertyList.parse(bytes, limits: limits.reading)
         } catch {
             var unreadable = DefaultsError(error, file: file)
-            // What a property list cannot hold is damage in its file; a limit never is.
+            // A value that a property list cannot hold is damage of the file; a passed limit never is.
             if unreadable.code != .limitExceeded { unreadable.code = .corrupt }
             return .unreadable(unreadable, stamp)
         }

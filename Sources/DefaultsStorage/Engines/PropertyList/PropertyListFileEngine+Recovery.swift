@@ -5,26 +5,26 @@ internal import PropertyLists
 struct UnreadableFile {
     var error: DefaultsError
     var stamp: FileStamp
-    /// Whether the backup is as new as what is in memory.
+    /// Whether the backup is as new as the document in memory.
     var isBackedUp = false
 
-    /// Whether it is what is in the file that cannot be read, and not the file itself, by a permission, a disk that
-    /// fails, or a folder of its name: then nothing but another look tells when it can be.
+    /// Whether the file's content cannot be read, and not the file itself, by a permission, a failing disk, or a folder
+    /// of its name: in those cases nothing but another look tells when it can be.
     var isInContents: Bool { [.corrupt, .invalidValue, .limitExceeded].contains(error.code) }
 }
 
 extension PropertyListFileEngine {
-    /// A good document to go on with, and when it was written.
+    /// A good document to go on with, and the time when it was written.
     private struct GoodCopy {
         var list: PropertyList
         var modified: Int64
         var source: DefaultsRecovery
     }
 
-    /// What comes of a file that cannot be read: its error, and nothing is moved, unless the program asked to recover.
+    /// Throws the error of a file that cannot be read, and moves nothing, unless the program asked to recover.
     ///
-    /// What is in memory is then kept as the backup where that is older, so that no other process which recovers brings
-    /// an older document back.
+    /// The document in memory is then kept as the backup where that is older, so that no other process which recovers
+    /// brings an older document back.
     func answer(
         _ error: DefaultsError, _ damaged: FileStamp, _ base: PropertyList, until deadline: Deadline
     ) throws(DefaultsError) -> EngineState {
@@ -45,8 +45,8 @@ extension PropertyListFileEngine {
         throw error
     }
 
-    /// Writes what is in memory as the backup, where that is older. What keeps it from being written, such as a lock
-    /// that another process has, is no error: it is tried again with the next look.
+    /// Writes the document in memory as the backup, where that is older. A failure, such as by a lock that another
+    /// process has, is no error: the next look tries again.
     private func saveBackup(of base: PropertyList, until deadline: Deadline) {
         guard !isReadOnly, refusal == nil, let stamp, found?.isBackedUp == false else { return }
         let wasLocked = isLocked
@@ -66,7 +66,7 @@ extension PropertyListFileEngine {
             list: list, modified: stamp.modified, source: .backup(age: .nanoseconds(max(stamp.age, 0))))
     }
 
-    /// The newer of what is in memory and the backup.
+    /// The newer of the document in memory and the backup.
     private func bestCopy(_ base: PropertyList) -> GoodCopy? {
         let backup = backup()
         guard hasLoaded, let stamp, (backup?.modified ?? .min) <= stamp.modified else { return backup }
@@ -74,7 +74,7 @@ extension PropertyListFileEngine {
     }
 
     /// Keeps the damaged file under another name and goes on with the best copy; nil, and nothing has changed, when
-    /// there is none: what cannot be read is never taken for empty.
+    /// there is none: a file that cannot be read is never taken for an empty one.
     private func recover(
         from error: DefaultsError, _ damaged: FileStamp, _ base: PropertyList, until deadline: Deadline
     ) throws(DefaultsError) -> EngineState? {

@@ -5,8 +5,8 @@ internal import PropertyLists
 extension PropertyListFileEngine {
     /// Puts a file with these bytes in the place of the old one, durably; gives the new file's stamp.
     ///
-    /// Whatever fails, the temporary file goes and the old file stays. A descriptor whose fsync failed is never
-    /// fsynced again, since the system may have dropped what it could not write.
+    /// Whatever fails, the temporary file goes and the old file stays. A descriptor whose fsync failed is never fsynced
+    /// again, since the system may have dropped the bytes that it could not write.
     func replaceFile(with bytes: [UInt8]) throws(DefaultsError) -> FileStamp {
         let old = try folder.status(of: folder.fileName)
         // A rename would put a file in the place of a device as well.
@@ -18,8 +18,8 @@ extension PropertyListFileEngine {
             keepBackup(of: old)
             try folder.rename(name, to: folder.fileName)
             try folder.descriptor.synchronize()
-            // The rename has changed the file's ctime; nothing else is as it was where another program has written
-            // since, whose change the next look has to find.
+            // The rename has changed the file's ctime. Where anything else is different, another program has written
+            // since, and the next look has to find its change.
             let found = try folder.status(of: folder.fileName).map { FileStamp($0) }
             return found.map { $0.isSameContent(as: stamp) ? $0 : stamp } ?? stamp
         } catch {
@@ -62,7 +62,7 @@ extension PropertyListFileEngine {
             if new.st_uid != old.st_uid || new.st_gid != old.st_gid,
                 fchown(file.number, old.st_uid, old.st_gid) != 0, fchown(file.number, uid_t.max, old.st_gid) != 0
             {
-                // What the old group might do is not given to another.
+                // The rights of the old group are not given to another.
                 mode &= 0o700 | (mode & 0o007 & (mode >> 3))
             }
         }

@@ -25,14 +25,14 @@ final class PropertyListFileEngine: StorageEngine, @unchecked Sendable {
     private var fileLock: FileDescriptor?
     private var hasSwept = false
     var recovers = false
-    /// The file that was found and could not be read; nil when the last look found none such.
+    /// The file that could not be read at the last look; nil when it could.
     var found: UnreadableFile?
     var unreadable: DefaultsError? { found?.error }
     var isBackedUp: Bool { stamp == nil || found?.isBackedUp ?? true }
     /// Whether a file that changed since it was loaded is kept from being replaced; not while it is recovered.
     var isChecking = true
     var hasOutgrown = false
-    /// Whether a damaged file could not be moved away: the backup is what there is, and nothing is written.
+    /// Whether a damaged file could not be moved away: the best copy is read, and nothing is written.
     var isUnrecoverable = false
 
     init(
@@ -92,7 +92,8 @@ final class PropertyListFileEngine: StorageEngine, @unchecked Sendable {
         let bytes = try DefaultsError.translating(file: folder.path) { () throws(PropertyListError) in
             try document.serialized(as: format)
         }
-        // What could not be read again, as after others made a store grow that was too large already.
+        // Such a file could not be read again. It comes about where others made a store grow that was too large
+        // already.
         guard bytes.count <= limits.readableFile else { throw limits.tooLarge(bytes.count, file: folder.path) }
         stamp = try replaceFile(with: bytes)
         stampIsRecent = false

@@ -24,8 +24,8 @@ final class StoreFolder: Sendable {
         folder.hasSuffix("/") ? folder + name : folder + "/" + name
     }
 
-    /// Opens the folder that the file at `path` lies in. A symbolic link in the file's place is followed once, when
-    /// link and target folder belong to the caller: people keep their settings elsewhere so.
+    /// Opens the folder that the file at `path` lies in. A symbolic link of the file's name is followed once, when link
+    /// and target folder belong to the caller: some users keep their settings elsewhere that way.
     static func open(_ path: String) throws(DefaultsError) -> StoreFolder {
         let folder = try direct(path)
         guard let status = try folder.status(of: folder.fileName) else { return folder }
@@ -114,7 +114,7 @@ final class StoreFolder: Sendable {
 
     func unlink(_ name: String) { _ = unlinkat(descriptor.number, name, 0) }
 
-    /// Why the store's file must not be written, if so.
+    /// The reason why the store's file must not be written; nil where it may be.
     func refusal(isReadOnly: Bool) throws(DefaultsError) -> DefaultsError? {
         let mode = try descriptor.status().st_mode
         guard mode & S_IWOTH != 0, mode & S_ISVTX == 0 else {

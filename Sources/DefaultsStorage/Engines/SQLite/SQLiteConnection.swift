@@ -9,7 +9,7 @@ final class SQLiteConnection: @unchecked Sendable {
     private let sqlite: csqlite_functions
     private var database: OpaquePointer?
     let path: String
-    /// What it was told that its commits wait for; nil for nothing yet.
+    /// The synchronization that the connection was set to; nil before the first commit.
     var synchronization: DefaultsStore.Options.Synchronization?
 
     /// - Parameter isReadOnly: whether nothing is made or written.
@@ -32,8 +32,8 @@ final class SQLiteConnection: @unchecked Sendable {
         csqlite_keep_journal(database, 1)
     }
 
-    /// Whether what is stored was read without a fault. Before it was, closing leaves the journal where it is: of a
-    /// damaged database it goes aside with the rest.
+    /// Whether the stored values were read without a fault. Until they were, closing leaves the journal where it is:
+    /// that of a damaged database is moved aside with the rest.
     var isTrusted = false {
         didSet { if isTrusted != oldValue { csqlite_keep_journal(database, isTrusted ? 0 : 1) } }
     }
@@ -57,7 +57,7 @@ final class SQLiteConnection: @unchecked Sendable {
 
     func finalize(_ statement: OpaquePointer?) { _ = sqlite.finalize(statement) }
 
-    /// Runs the statement to its end, with `row` called for each row. What is not bound until then is NULL.
+    /// Runs the statement to its end, with `row` called for each row. A parameter that is not bound until then is NULL.
     func run(_ statement: OpaquePointer, _ row: () throws(DefaultsError) -> Void = {}) throws(DefaultsError) {
         defer {
             _ = sqlite.reset(statement)
@@ -112,7 +112,7 @@ final class SQLiteConnection: @unchecked Sendable {
         try checkBound(sqlite.bind_int64(statement, index, integer))
     }
 
-    /// What is not bound would be written as NULL. A value has a limit of SQLite's own, a billion bytes.
+    /// A value that could not be bound would be written as NULL; SQLite binds a billion bytes at most.
     private func checkBound(_ status: Int32) throws(DefaultsError) {
         if status != SQLITE_OK { throw error("bind", status) }
     }

@@ -33,7 +33,7 @@ extension SQLiteEngine {
         unreadable = error
     }
 
-    /// All that is stored, or what was written since the last time: by one query, and so from one state of the database.
+    /// All rows, or those written since the last time: by one query, and so from one state of the database.
     private func load(_ connection: SQLiteConnection) throws(DefaultsError) -> EngineState {
         let isFirst = revision < 0
         let statement = try connection.prepare(
@@ -53,8 +53,8 @@ extension SQLiteEngine {
         return changes.isEmpty ? .unchanged : .changed(changes)
     }
 
-    /// - Throws: ``DefaultsError/Code/limitExceeded``, before anything is loaded, where the rows are more than may be
-    ///   read. The file may be larger than its rows.
+    /// - Throws: ``DefaultsError/Code/limitExceeded``, before anything is loaded, where the rows are larger than a file
+    ///   that is read. The file may be larger than its rows.
     private func checkSize(_ connection: SQLiteConnection) throws(DefaultsError) {
         guard try folder.status(of: folder.fileName)?.st_size ?? 0 > limits.readableFile else { return }
         let size = try connection.integer("SELECT sum(length(value)) FROM defaults")

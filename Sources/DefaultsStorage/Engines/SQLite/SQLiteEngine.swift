@@ -5,8 +5,8 @@ internal import PropertyLists
 
 /// Keeps a domain in a table of an SQLite database, a row for each top-level key, its value a binary property list.
 ///
-/// A removed key's row stays, with NULL in place of the value, so that other processes see what went: each row holds
-/// the number of the commit that wrote it, and who looks again reads the rows of newer commits alone.
+/// A removed key's row stays, with NULL in place of the value, so that other processes see the removal: each row holds
+/// the number of the commit that wrote it, and a process that looks again reads the rows of newer commits alone.
 ///
 /// `@unchecked Sendable`: used only with the domain's writer lock held.
 final class SQLiteEngine: StorageEngine, @unchecked Sendable {
@@ -29,7 +29,7 @@ final class SQLiteEngine: StorageEngine, @unchecked Sendable {
     private var hasToldOfGroup = false
     private var statements: [Statement: OpaquePointer] = [:]
     var synchronization = DefaultsStore.Options.Synchronization.full
-    /// Whether the connection is a parent process's.
+    /// Whether the connection is the parent process's.
     private var isInherited = false
 
     init(
@@ -110,7 +110,7 @@ final class SQLiteEngine: StorageEngine, @unchecked Sendable {
     }
 
     /// Runs `body` again as long as the database is busy. SQLite's own timeout is never set: it knows nothing of the
-    /// deadline, and gives up at once where two that wait might wait for one another, as when several processes turn a
+    /// deadline, and gives up at once where two processes might wait for one another, as when several processes turn a
     /// new file to writing ahead.
     func patiently<Result>(
         until deadline: Deadline, _ body: () throws(DefaultsError) -> Result
@@ -127,7 +127,8 @@ final class SQLiteEngine: StorageEngine, @unchecked Sendable {
         }
     }
 
-    /// Makes the file with our mode before SQLite makes it with its own: its -wal and -shm take the file's.
+    /// Makes the file with our mode before SQLite makes it with its own: the -wal and -shm files take the mode of this
+    /// one.
     private func makeFile() throws(DefaultsError) {
         guard try folder.status(of: folder.fileName) == nil else { return }
         _ = try folder.openFile(folder.fileName, O_RDWR | O_CREAT, mode: 0o600)
@@ -185,7 +186,7 @@ final class SQLiteEngine: StorageEngine, @unchecked Sendable {
         return attempts > 1
     }
 
-    /// Tells the connection what its commits wait for, which it has to know before they begin.
+    /// Sets the connection's synchronization, which it has to know before a commit begins.
     private func synchronize(_ connection: SQLiteConnection) throws(DefaultsError) {
         guard connection.synchronization != synchronization else { return }
         try connection.execute("PRAGMA synchronous=\(synchronization == .full ? "FULL" : "NORMAL")")
@@ -203,7 +204,7 @@ final class SQLiteEngine: StorageEngine, @unchecked Sendable {
             throw DefaultsError(.misuse, "A commit without its lock", file: folder.path)
         }
         let statement = try prepared(.upsert, connection)
-        // What is stored was looked at since the lock was taken: no other process has a higher one.
+        // The rows were looked at since the lock was taken: no other process has a higher revision.
         let next = max(revision, 0) + 1
         for index in 0..<delta.entries.count {
             try write(delta, index, next, connection, statement)
@@ -215,9 +216,9 @@ final class SQLiteEngine: StorageEngine, @unchecked Sendable {
         return .committed
     }
 
-    /// Tells who watches the folder. What wrote the journal told them too early: until that was on disk there was nothing
-    /// to see, and then it is shown in memory, of which they are told nothing. Not the database itself, since to close
-    /// it would let go of its locks.
+    /// Wakes the processes that watch the folder. The write of the journal woke them too early: until that was on disk
+    /// there was nothing to see, and then the commit shows in shared memory, whose changes inotify does not report. The
+    /// database itself is not opened, since closing it would let go of SQLite's locks.
     private func wakeOthers() {
         _ = try? folder.openFile(folder.fileName + "-wal", O_WRONLY)?.close()
     }
@@ -262,7 +263,8 @@ final class SQLiteEngine: StorageEngine, @unchecked Sendable {
     func keepCopy(named suffix: String) throws(DefaultsError) {
         let name = folder.fileName + "." + suffix
         guard try folder.status(of: name) == nil else { return }
-        // A copy that is not whole must not be found under its name. The lock is held: what has the other is left over.
+        // A copy that is not whole must not be found under its name. The lock is held: a file of the temporary name is
+        // left over.
         let temporary = "." + name + ".tmp"
         folder.unlink(temporary)
         do throws(DefaultsError) {
@@ -274,7 +276,7 @@ final class SQLiteEngine: StorageEngine, @unchecked Sendable {
         }
     }
 
-    /// Not in a transaction, which VACUUM cannot be part of: by a connection of its own, from what is committed.
+    /// Copies the committed rows by a connection of its own: VACUUM cannot be part of the transaction.
     private func copy(to path: String) throws(DefaultsError) {
         let connection = try SQLiteConnection(folder.path, isReadOnly: true)
         defer { connection.close() }
