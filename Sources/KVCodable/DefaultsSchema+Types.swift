@@ -4,17 +4,17 @@ internal import PropertyLists
 
 extension DefaultsSchema {
     /// The schema of a store whose dictionary is of `type`: a struct's fields are the top-level keys, by the names that
-    /// the file has; `[String: T]` says that every value is a `T`. Keys that a struct does not declare may hold what
-    /// they will: a preferences file has other programs' keys.
+    /// the file has; `[String: T]` says that every value is a `T`. Keys that a struct does not declare may hold any
+    /// value: a preferences file has other programs' keys.
     ///
-    /// A value is as it should be where a typed read of its key as the field's type gives it.
+    /// The schema accepts a value where a typed read of its key, as the field's type, gives it.
     ///
     /// ```swift
     /// let settings = try TypeRegistry.default.declare("struct Settings { volume: Int(0...10) = 7; theme: String? }")
     /// options.schema = try DefaultsSchema(settings[0])
     /// ```
     ///
-    /// - Throws: `TypeError` for a type that is neither.
+    /// - Throws: `TypeError` for a type that is neither struct nor dictionary.
     public convenience init(_ type: CodableType) throws(TypeError) {
         let entries = try type.entries()
         self.init { key, value in _ = try entries[key]?.read(value, at: [.key(key)]) }
@@ -22,6 +22,6 @@ extension DefaultsSchema {
 }
 
 extension TypeError: DefaultsSchemaError {
-    /// The whole message, with the place, where indexes are counted from `firstIndex`.
+    /// The whole message, with the path, where indexes are counted from `firstIndex`.
     public func message(firstIndex: Int) -> String { message(firstIndex: firstIndex, root: "") }
 }

@@ -42,7 +42,7 @@ extension DefaultsStore {
 
 /// A thread that pumps a store whenever its descriptor says so.
 ///
-/// It holds the store only while it pumps, and looks once in a while whether there is still one.
+/// It holds the store only while it pumps, and looks every 200 ms whether the store is still there.
 private final class ChangePump: Sendable {
     private weak let store: DefaultsStore?
     private let continuation: AsyncStream<DefaultsChange>.Continuation
@@ -82,7 +82,7 @@ private final class ChangePump: Sendable {
     private func run() {
         while !isStopped.load(ordering: .relaxed) {
             var entry = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
-            // The store may go or be closed without a word.
+            // The store may go or be closed without a wake-up.
             poll(&entry, 1, 200)
             guard let store else { break }
             do {

@@ -8,16 +8,16 @@ extension DefaultsStore {
     /// The value of a key as a Swift type; nil when the key is absent, and only then.
     ///
     /// - Parameter decoder: the strategies; the default ones read what ``encode(_:forKey:encoder:)`` writes.
-    /// - Throws: `DecodingError` for what does not fit the type, whose coding path begins with the key and whose text
-    ///   names the place in the store: `Expected String at window.tabs[0].name, found Int`; `PropertyListError` for a
-    ///   damaged archive; ``DefaultsError`` of the store.
+    /// - Throws: `DecodingError` for a value that does not fit the type, whose coding path begins with the key and
+    ///   whose text names the path in the store: `Expected String at window.tabs[0].name, found Int`;
+    ///   `PropertyListError` for a damaged archive; ``DefaultsError`` of the store.
     public func decode<Value: Decodable>(
         _ type: Value.Type = Value.self, forKey key: String, decoder: KeyValueDecoder = KeyValueDecoder()
     ) throws -> Value? {
         try decode(type, at: [.key(key)], decoder: decoder)
     }
 
-    /// The value at a path as a Swift type; nil when nothing is there, and only then.
+    /// The value at a path as a Swift type; nil when there is none, and only then.
     ///
     /// - Throws: as ``decode(_:forKey:decoder:)``; the coding path of an error begins with all of `path`.
     public func decode<Value: Decodable>(
@@ -29,15 +29,17 @@ extension DefaultsStore {
         return try decoder.decode(type, from: isArchive ? try list.unarchived(from: path) : list, at: path)
     }
 
-    /// Sets a key to a value of a Swift type, stored as what a person can read: dictionaries, arrays and scalars.
+    /// Sets a key to a value of a Swift type, stored in a form that a person can read: dictionaries, arrays and
+    /// scalars.
     ///
-    /// What the type does not know stays: keys of the stored dictionaries that neither decoding the old value asked
-    /// for nor encoding the new one wrote are kept, also in elements of arrays; as `KnownKeyMerge` of CodableTypes
-    /// matches them. A nil is a removal.
+    /// Keys that the type does not know stay: those of the stored dictionaries that neither decoding the old value
+    /// asked for nor encoding the new one wrote, also in elements of arrays; as `KnownKeyMerge` of CodableTypes matches
+    /// them. A nil is a removal.
     ///
-    /// - Returns: how many stored elements with unknown keys could not be matched with a new one, and went.
-    /// - Throws: `EncodingError` for what cannot be encoded, whose coding path begins with the key and whose text names
-    ///   the place in the store; ``DefaultsError`` of the store. Nothing is changed then.
+    /// - Returns: the number of stored elements with unknown keys that could not be matched with a new one, and were
+    ///   dropped.
+    /// - Throws: `EncodingError` for a value that cannot be encoded, whose coding path begins with the key and whose
+    ///   text names the path in the store; ``DefaultsError`` of the store. Nothing is changed then.
     @discardableResult
     public func encode<Value: Codable>(
         _ value: Value, forKey key: String, encoder: KeyValueEncoder = KeyValueEncoder()
@@ -45,7 +47,7 @@ extension DefaultsStore {
         try encode(value, at: [.key(key)], encoder: encoder)
     }
 
-    /// Sets what is at a path to a value of a Swift type; as ``encode(_:forKey:encoder:)``.
+    /// Sets the value at a path to one of a Swift type; as ``encode(_:forKey:encoder:)``.
     @discardableResult
     public func encode<Value: Codable>(
         _ value: Value, at path: PropertyListPath, encoder: KeyValueEncoder = KeyValueEncoder()
@@ -54,7 +56,7 @@ extension DefaultsStore {
             _ = try remove(at: path)
             return 0
         }
-        // Read and written in one: another program may be adding keys that the type does not know.
+        // Read and written in one transaction: another program may be adding keys that the type does not know.
         guard let old = try self.value(at: path), old.kind.isContainer, !old.isKeyedArchive else {
             try set(new, at: path)
             return 0
@@ -70,10 +72,10 @@ extension DefaultsStore {
         }
     }
 
-    /// Changes the value of a key in a transaction: what another program sets meanwhile is not lost.
+    /// Changes the value of a key in a transaction: a change of another program meanwhile is not lost.
     ///
-    /// - Parameter change: given the value, nil when the key is absent; leaves what is to be stored, nil to remove it.
-    /// - Returns: what is stored afterwards.
+    /// - Parameter change: given the value, nil when the key is absent; leaves the value to store, nil to remove it.
+    /// - Returns: the value that is stored afterwards.
     @discardableResult
     public func update<Value: Codable>(
         _ type: Value.Type = Value.self, forKey key: String, _ change: (inout Value?) throws -> Void
@@ -88,7 +90,8 @@ extension DefaultsStore {
 
     /// Stores a value that an older program archived, as a whole or as data, in its Codable form, in a transaction.
     ///
-    /// - Parameter oldKey: where the archive is kept, once: a value that is there already stays. nil for nowhere.
+    /// - Parameter oldKey: the key under which the archive is kept, once: a value that it has already stays. nil for
+    ///   none.
     /// - Returns: whether there was an archive; false, and nothing changed, for a value that has been migrated already.
     /// - Throws: `DecodingError` for an archive that does not fit the type, ``PropertyLists/PropertyListError`` for a
     ///   damaged one; the archive stays then.
@@ -122,7 +125,7 @@ extension DefaultsStore {
         let record = KeyRecord()
         var decoder = KeyValueDecoder()
         decoder.userInfo = encoder.userInfo
-        // What was there may be of another type: then it is replaced.
+        // The old value may be of another type: then it is replaced.
         guard let known = try? decoder.decode(Value.self, from: old, recording: record) else {
             return (new, 0)
         }

@@ -1,6 +1,6 @@
 internal import PropertyLists
 
-/// What was wrong the last time.
+/// The error of a property's last read or set; nil where that had none.
 final class LastFailure: Sendable {
     /// Guarded by ``Lock/shared``.
     private nonisolated(unsafe) var content: (any Error)?
@@ -20,7 +20,7 @@ final class LastFailure: Sendable {
     }
 
     private func note(_ error: (any Error)?) {
-        // The old error goes after the lock.
+        // The old error is released after the lock.
         _ = Lock.shared.withLock {
             defer { content = error }
             return content

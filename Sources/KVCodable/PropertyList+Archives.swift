@@ -1,7 +1,7 @@
 internal import PropertyLists
 
 extension PropertyList {
-    /// The archive as a plain value. An error names the place of the archive in the store, and the one inside it.
+    /// The archive as a plain value. An error's path leads to the archive in the store, and on inside it.
     func unarchived(
         from path: PropertyListPath, limits: PropertyListLimits = PropertyListLimits()
     ) throws(PropertyListError) -> PropertyList {

@@ -2,7 +2,7 @@ public import CodableTypes
 public import DefaultsStorage
 public import PropertyLists
 
-/// What values can be read from and written to by path: a store, or a transaction on one.
+/// A storage of values that are read and written by path: a store, or a transaction on one.
 ///
 /// ```swift
 /// func widen(_ storage: some PropertyListStorage) throws {
@@ -13,11 +13,11 @@ public import PropertyLists
 /// try store.transaction { transaction in try widen(transaction) }
 /// ```
 public protocol PropertyListStorage {
-    /// The value at `path`, nil when nothing is there; as a store's `value(at:)`.
+    /// The value at `path`, nil when there is none; as a store's `value(at:)`.
     func value(at path: PropertyListPath) throws(DefaultsError) -> PropertyList?
     /// Sets the value at `path`; as a store's `set(_:at:)`.
     func set(_ value: PropertyList, at path: PropertyListPath) throws(DefaultsError)
-    /// Removes what is at `path` and says whether something was there; as a store's `remove(at:)`.
+    /// Removes the value at `path` and says whether there was one; as a store's `remove(at:)`.
     func remove(at path: PropertyListPath) throws(DefaultsError) -> Bool
 }
 
@@ -28,18 +28,18 @@ extension PropertyListStorage {
     /// The value at `path` as `type` shows it: checked, keys renamed to fields, defaults filled in; nil when it is
     /// absent and the type has no default of its own.
     ///
-    /// - Throws: `TypeError` with the path of what is not of the type; `DefaultsError` from the store.
+    /// - Throws: `TypeError` with the path of the value that is not of the type; `DefaultsError` from the store.
     public func value(at path: PropertyListPath, as type: CodableType) throws -> PropertyList? {
         guard let stored = try value(at: path) else { return type.defaultValue }
         return try type.read(stored, at: path)
     }
 
-    /// Sets the value at `path`, given as `type` shows it. What the type does not know of the stored value is kept,
-    /// unless `options` say that it is replaced.
+    /// Sets the value at `path`, given as `type` shows it. The keys of the stored value that the type does not know are
+    /// kept, unless `options` say that it is replaced.
     ///
-    /// - Returns: how many unknown parts of the stored value could not be matched with the new one, and went.
-    /// - Throws: `TypeError` with the path of what is not of the type; `DefaultsError` from the store. Nothing is
-    ///   changed then.
+    /// - Returns: the number of stored elements with unknown keys that could not be matched with a new one.
+    /// - Throws: `TypeError` with the path of the value that is not of the type; `DefaultsError` from the store.
+    ///   Nothing is changed then.
     @discardableResult
     public func set(
         _ value: PropertyList, at path: PropertyListPath, as type: CodableType,
@@ -54,7 +54,7 @@ extension PropertyListStorage {
 }
 
 extension CodableType {
-    /// Whether a set keeps nothing of what is stored, since it is an older program's archive: the value is in the
+    /// Whether a set keeps nothing of the stored value, since it is an older program's archive: the value is in the
     /// type's own form from now on.
     fileprivate func isReplacedArchive(_ stored: PropertyList) -> Bool {
         !takesArchives && stored.isKeyedArchive
@@ -63,7 +63,8 @@ extension CodableType {
     /// The value that is stored, as the type shows it. A keyed archive that an older program stored is flattened, but
     /// for Data and Any, which take it as it is.
     ///
-    /// - Throws: `TypeError` with the path of what is not of the type; `PropertyListError` for a damaged archive.
+    /// - Throws: `TypeError` with the path of the value that is not of the type; `PropertyListError` for a damaged
+    ///   archive.
     public func read(
         _ stored: PropertyList, at path: PropertyListPath = [], limits: PropertyListLimits = PropertyListLimits()
     ) throws -> PropertyList {
@@ -73,8 +74,8 @@ extension CodableType {
 }
 
 extension DefaultsStore {
-    /// As ``PropertyListStorage/value(at:as:)`` for a top-level key, without making a path: the way of the C functions.
-    /// The bytes must be UTF-8.
+    /// As ``PropertyListStorage/value(at:as:)`` for a top-level key, without making a path: for the C functions. The
+    /// bytes must be UTF-8.
     package func value(forUTF8Key key: UnsafeBufferPointer<UInt8>, as type: CodableType) throws -> PropertyList? {
         guard let stored = try value(forUTF8Key: key) else { return type.defaultValue }
         if let known = type.knownProgramForm(stored) { return known }
@@ -108,7 +109,8 @@ extension DefaultsStore {
     /// - Parameter keepingOld: whether the archive is kept, once, beside the value: under its key with `.archive`
     ///   behind it. The path must end with a key then.
     /// - Returns: whether there was an archive.
-    /// - Throws: what a damaged archive, one that does not fit the type, or the store reports. Nothing is changed then.
+    /// - Throws: the error of a damaged archive, of one that does not fit the type, or of the store. Nothing is changed
+    ///   then.
     @discardableResult
     public func migrateArchive(
         at path: PropertyListPath, to type: CodableType, keepingOld: Bool = false
@@ -125,10 +127,10 @@ extension DefaultsStore {
     /// Reads, changes and sets the value at `path` as one transaction: no other change comes in between.
     ///
     /// - Parameters:
-    ///   - options: whether what the type does not know goes.
+    ///   - options: whether the keys that the type does not know are dropped.
     ///   - change: given the value as `type` shows it, or nil, gives the new one; nil changes nothing.
-    /// - Returns: how many unknown parts of the stored value could not be matched with the new one, and went.
-    /// - Throws: what `change` throws, and what reading and setting do. Nothing is changed then.
+    /// - Returns: the number of stored elements with unknown keys that could not be matched with a new one.
+    /// - Throws: the error of `change`, and those of reading and setting. Nothing is changed then.
     @discardableResult
     public func update(
         at path: PropertyListPath, as type: CodableType? = nil,

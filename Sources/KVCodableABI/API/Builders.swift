@@ -1,7 +1,7 @@
 public import CKVCodable
 internal import PropertyLists
 
-/// What a `kv_builder` points to.
+/// The object behind a `kv_builder`.
 private final class BuilderHandle {
     var builder = PropertyListBuilder()
 }

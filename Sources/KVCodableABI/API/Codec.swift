@@ -27,7 +27,7 @@ extension kv_format {
     }
 }
 
-/// How a program wants to read.
+/// A program's options of reading.
 private struct DecodeOptions {
     var format: PropertyListFormat?
     var limits = PropertyListLimits()
@@ -53,7 +53,7 @@ private func decode(
     return try type.read(list, limits: limits)
 }
 
-/// The value to store of what the type behind `handle` shows; the value itself for NULL.
+/// The value to store for one as the type behind `handle` shows it; the value itself for NULL.
 private func encode(_ list: PropertyList, as handle: OpaquePointer?) throws -> PropertyList {
     guard let type = Handle.borrow(handle, as: TypeHandle.self)?.type else { return list }
     return try type.encode(list, over: nil).list

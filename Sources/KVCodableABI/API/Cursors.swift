@@ -145,7 +145,7 @@ private func read<Value>(
     return KV_OK
 }
 
-/// For the builder's part of the border.
+/// The same for the builders' functions, which report an error.
 func value(at cursor: UnsafePointer<kv_cursor>?) throws(Failure) -> PropertyList {
     guard let list = list(cursor) else { throw .invalidArgument("the cursor is at no value") }
     return list

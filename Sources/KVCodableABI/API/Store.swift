@@ -156,7 +156,7 @@ private func durability(_ value: kv_durability) throws(Failure) -> DefaultsDurab
 
 // MARK: - Values
 
-/// What can be read and written: the store, or a transaction.
+/// A store, or a transaction on one.
 typealias Storage = any PropertyListStorage
 
 /// A path's one key, as its bytes, which are UTF-8: the most frequent path, for which no String is made.
@@ -214,8 +214,8 @@ func write(
     return try store.set(value, forUTF8Key: key, as: type, options: options)
 }
 
-/// Sets what `value` gives: what every function does that sets a value. The place of what is wrong in the value is below
-/// the path that it is meant for.
+/// Sets the value that `value` gives, for every function that sets one. The path of an error inside the value begins
+/// with the path that it is set at.
 @inline(__always)
 func set(
     _ store: OpaquePointer?, _ steps: UnsafePointer<kv_step>?, _ count: Int, typed type: OpaquePointer?,

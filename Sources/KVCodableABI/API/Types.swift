@@ -2,7 +2,7 @@ public import CKVCodable
 internal import CodableTypes
 internal import PropertyLists
 
-/// What a `kv_type` points to. Immutable.
+/// The object behind a `kv_type`. Immutable.
 final class TypeHandle {
     let type: CodableType
 
@@ -11,7 +11,7 @@ final class TypeHandle {
     }
 }
 
-/// What a `kv_registry` points to.
+/// The object behind a `kv_registry`.
 final class RegistryHandle {
     let registry: TypeRegistry
 

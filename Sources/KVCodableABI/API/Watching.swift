@@ -2,7 +2,7 @@ public import CKVCodable
 internal import DefaultsStorage
 internal import PropertyLists
 
-/// What a `kv_watch` points to.
+/// The object behind a `kv_watch`.
 private final class WatchHandle {
     let watch: DefaultsWatch
 

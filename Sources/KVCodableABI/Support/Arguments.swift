@@ -1,7 +1,7 @@
 internal import CKVCodable
 internal import PropertyLists
 
-/// Reading what a C program gave.
+/// Reading the strings that a C program gave.
 extension kv_str {
     /// The bytes, for the time of the call: no more than a key or string can have, which also keeps a size_t above
     /// Int.max out, since that arrives as a negative number.
@@ -10,7 +10,8 @@ extension kv_str {
         try bytes(name, upTo: Int(UInt32.max))
     }
 
-    /// The same of what may be larger than a string, such as a file, or says itself how long it may be.
+    /// The same of bytes that may be more than a string's, such as those of a file, or whose reader has a limit of its
+    /// own.
     @inline(__always)
     func largeBytes(_ name: String) throws(Failure) -> UnsafeRawBufferPointer {
         try bytes(name, upTo: Int(Int32.max) * 1024)

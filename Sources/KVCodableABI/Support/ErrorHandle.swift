@@ -1,7 +1,7 @@
 internal import CKVCodable
 internal import PropertyLists
 
-/// What a `kv_error` points to. Immutable but for the texts, which are made once.
+/// The object behind a `kv_error`. Immutable but for the texts, which are made once.
 final class ErrorHandle {
     let failure: Failure
     let message: NulTerminatedText

@@ -4,7 +4,7 @@ internal import DefaultsStorage
 internal import KVCodable
 internal import PropertyLists
 
-// What each room reports, in the terms of the header.
+// The errors of each room, in the terms of the header.
 
 extension Failure {
     init(_ error: PropertyListError) {

@@ -12,10 +12,10 @@ struct Failure: Error {
     private var namesFile = true
     private let text: @Sendable (Shown) -> String
 
-    /// What of the error a message is to show.
+    /// The parts of an error that its message is to show.
     struct Shown {
         var path: PropertyListPath
-        /// What the indexes of arrays are counted from.
+        /// The index of an array's first element.
         var firstIndex: Int
         var namesFile: Bool
     }
@@ -35,15 +35,15 @@ struct Failure: Error {
         self.text = text
     }
 
-    /// An error whose message is whole.
+    /// An error whose message is complete without the path.
     init(_ status: kv_status, _ message: String, at path: PropertyListPath = []) {
         self.init(status, at: path) { _ in message }
     }
 
-    /// What a NULL, or a string that is not UTF-8, gives.
+    /// The error of a NULL, or of a string that is not UTF-8.
     static func invalidArgument(_ message: String) -> Failure { Failure(KV_INVALID_ARGUMENT, message) }
 
-    /// The one place where an error of a room becomes one of the header's.
+    /// The error of a room as one of the header's: no other code turns them.
     init(_ error: any Error) {
         switch error {
         case let failure as Failure: self = failure
@@ -56,8 +56,8 @@ struct Failure: Error {
 }
 
 extension Failure {
-    /// The same for a reader who sees what is below `root` alone: the place counts from there, and is left out where it
-    /// is elsewhere; the store's file has no name.
+    /// The same for a reader that sees the values below `root` alone: the path begins there, and is left out for a
+    /// value elsewhere; the store's file has no name.
     func confined(to root: PropertyListPath) -> Failure {
         var failure = self
         let isBelow = path.steps.starts(with: root.steps)
@@ -66,7 +66,7 @@ extension Failure {
         return failure
     }
 
-    /// The same for a value that was meant for a place.
+    /// The same for a value that was to be set at `prefix`.
     func placed(below prefix: PropertyListPath) -> Failure {
         var failure = self
         failure.path = prefix.appending(path)
@@ -74,7 +74,7 @@ extension Failure {
     }
 }
 
-/// Runs `body`, and turns what it throws into a status and, where the program asked for one, a `kv_error`.
+/// Runs `body`, and turns an error that it throws into a status and, where the program asked for one, a `kv_error`.
 func reporting(
     _ error: UnsafeMutablePointer<OpaquePointer?>?, _ body: () throws -> kv_status
 ) -> kv_status {

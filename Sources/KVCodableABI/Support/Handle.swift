@@ -1,10 +1,10 @@
-// KVCodableABI is the border: one function for each line of kvcodable.h, in the files of API, which reads
-// its arguments (Arguments), calls the room that does the work, and turns what that throws into a status (Failure).
+// KVCodableABI is the C API: a function for each declaration of kvcodable.h, in the files of API, which reads its
+// arguments (Arguments), calls the room that does the work, and turns that one's errors into a status (Failure).
 
-/// What a C handle points to: a Swift object with one reference that the C program owns.
+/// The object behind a C handle: a Swift object with one reference that the C program owns.
 ///
-/// The border's use of unsafe memory rests on the header's rule that a handle is one that the library gave and that
-/// was not freed. NULL is always let through as nil.
+/// The use of unsafe memory rests on the header's rule that a handle is one that the library gave and that was not
+/// freed. NULL is always let through as nil.
 enum Handle {
     /// Gives the program a reference of its own.
     static func give(_ object: some AnyObject) -> OpaquePointer {

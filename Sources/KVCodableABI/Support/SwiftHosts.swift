@@ -3,7 +3,7 @@ public import CodableTypes
 public import DefaultsStorage
 public import PropertyLists
 
-// For Swift programs that embed Lua: what the functions of kvcodable.h and kvcodable_lua.h take and give.
+// For Swift programs that embed Lua: the handles that the functions of kvcodable.h and kvcodable_lua.h take and give.
 
 extension DefaultsStore {
     /// Gives the store as a `kv_store`, which the caller frees with `kv_store_free`. It is this handle, not another:

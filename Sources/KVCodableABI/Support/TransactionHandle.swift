@@ -1,6 +1,6 @@
 internal import DefaultsStorage
 
-/// What a `kv_transaction` points to. A `kv_store` points to the `DefaultsStore` itself.
+/// The object behind a `kv_transaction`. That of a `kv_store` is the `DefaultsStore` itself.
 final class TransactionHandle {
     let transaction: DefaultsTransaction
 

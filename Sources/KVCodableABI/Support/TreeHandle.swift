@@ -1,6 +1,6 @@
 internal import PropertyLists
 
-/// What a `kv_tree` points to. Immutable.
+/// The object behind a `kv_tree`. Immutable.
 final class TreeHandle {
     let list: PropertyList
 
