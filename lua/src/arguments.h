@@ -12,7 +12,7 @@
 typedef struct kvl_path {
   size_t count;
   size_t bytes; /* of its keys: KV_PATH_BYTES at most */
-  size_t root;  /* how many steps are the handle's own */
+  size_t root;  /* the number of the handle's own steps */
   kv_step steps[KVL_STEPS];
 } kvl_path;
 
@@ -40,13 +40,13 @@ void kvl_check_options(lua_State *L, int index, const char *const *names);
 /* The same of the options of a typed set. */
 void kvl_check_set_options(lua_State *L, int index);
 
-/* Which of `words`, which end with NULL, an option is, of those that
- * kvl_check_options() has looked at: the first where it or all options are
- * absent. Raises. */
+/* The index in `words`, which end with NULL, of an option that
+ * kvl_check_options() has accepted: 0 where it or all options are absent.
+ * Raises. */
 int kvl_check_word_option(lua_State *L, int options, const char *name,
                           const char *const *words);
 
-/* Pushes the option, which is nil or of the type; whether it is there.
+/* Pushes the option, which is nil or of the type; gives whether it is given.
  * Raises. */
 int kvl_get_option(lua_State *L, int options, const char *name, int type);
 

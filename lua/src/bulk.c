@@ -1,4 +1,4 @@
-/* bulk.c: layers, converting getters, and what is done with whole stores. */
+/* bulk.c: layers, converting getters, and the functions of whole stores. */
 #include <string.h>
 
 #include "handle.h"
@@ -31,7 +31,7 @@ static int store_layer(lua_State *L) {
 }
 
 /* store:file(): its path; nil for a store in memory; nil and an error where it
- * is the host's, which does not say where it is kept */
+ * is the host's, whose file is not named */
 static int store_file(lua_State *L) {
   kvl_state *state = kvl_state_of(L);
   kv_error *error = NULL;
@@ -131,7 +131,7 @@ static int store_import(lua_State *L) {
   return 0;
 }
 
-/* store:copy_to(other): replaces what the other has */
+/* store:copy_to(other): replaces the other's values */
 static int store_copy(lua_State *L) {
   kvl_state *state = kvl_state_of(L);
   kv_error *error = NULL;
@@ -151,7 +151,7 @@ static int store_generation(lua_State *L) {
   return 1;
 }
 
-/* store:compare_and_set(path, value, generation): false where something has
+/* store:compare_and_set(path, value, generation): false where the store has
  * changed since */
 static int store_compare_and_set(lua_State *L) {
   kvl_state *state = kvl_state_of(L);
@@ -221,7 +221,7 @@ static int store_sync(lua_State *L) {
   return 1;
 }
 
-/* What values come to: nodes, and bytes of strings, keys and data. */
+/* The size of values: nodes, and bytes of strings, keys and data. */
 typedef struct Size {
   size_t nodes;
   size_t bytes;
@@ -246,7 +246,7 @@ static int compare(const kv_view *one, const kv_node *key, const kv_view *other,
   return (key->count > other_key->count) - (key->count < other_key->count);
 }
 
-/* Of a dictionary's entries those whose keys the other has, too. */
+/* The size of a dictionary's entries whose keys the other has, too. */
 static Size size_of_common(const kv_view *view, const kv_view *other) {
   const kv_node *end = view->node + view->node->payload;
   const kv_node *other_end = other->node + other->node->payload;
@@ -268,8 +268,8 @@ static Size size_of_common(const kv_view *view, const kv_view *other) {
   return sum;
 }
 
-/* Whether what scripts register is, with all that is registered, within what one
- * value may be in this state; else the error is on top. */
+/* Whether the script's defaults, with all that are registered, are within the
+ * limits of one value in this state; else the error is on top. */
 static int may_register(lua_State *L, kvl_state *state, kv_store *store,
                         const kv_tree *defaults) {
   kv_tree *registered = NULL;
@@ -277,7 +277,7 @@ static int may_register(lua_State *L, kvl_state *state, kv_store *store,
   if (!state->is_bounded || kv_tree_view(defaults, &new) != KV_OK ||
       new.node->head != KV_NODE_DICTIONARY ||
       kv_store_layer(store, KV_LAYER_REGISTERED, 0, &registered, NULL) != KV_OK)
-    return 1; /* which registering says */
+    return 1; /* registering gives that error */
   kv_tree_view(registered, &old);
   Size sum = size_of(old.node, (size_t)old.node->payload);
   Size more = size_of(new.node, (size_t) new.node->payload);

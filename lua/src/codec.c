@@ -3,7 +3,7 @@
 
 #include "conversion.h"
 
-/* The options of all of this file's functions: one table may serve them all. */
+/* Checks the options of this file's functions: one table may serve them all. */
 static void check_options(lua_State *L, int index) {
   static const char *const names[] = {
       "format",         "depth", "expanded_nodes", "expanded_bytes", "context",
@@ -33,7 +33,7 @@ static void lower(const kvl_state *state, kv_decode_options *options) {
   bound(&options->expanded_bytes, state->max_bytes);
 }
 
-/* How to read: format and limits. Raises. */
+/* The options of reading: format and limits. Raises. */
 static kv_decode_options check_decode_options(lua_State *L,
                                               const kvl_state *state,
                                               int index) {
@@ -51,14 +51,14 @@ static kv_decode_options check_decode_options(lua_State *L,
   return options;
 }
 
-/* Leaves nil and the error of what is larger than the host allows. */
+/* Leaves nil and the error of a value larger than the host allows. */
 static int too_large(lua_State *L, size_t limit, const char *what) {
   kvl_push_too_large(L, limit, what);
   return kvl_return_failure(L);
 }
 
-/* How many bytes may be decoded. A value in one byte of them is one of 16, and a
- * key one of 80 while its dictionary is read: max_nodes ends that long before all
+/* The most bytes that may be decoded. A value of one byte takes 16 bytes, and a
+ * key 80 while its dictionary is read: max_nodes ends that long before all
  * bytes are read. */
 static size_t most_input(const kvl_state *state) {
   return state->is_bounded ? state->max_bytes / 4 : SIZE_MAX;
@@ -71,8 +71,8 @@ static int is_too_large(const kvl_state *state, const kv_tree *tree) {
          view.node->payload > state->max_nodes;
 }
 
-/* Gives where the options' context stands; without options it is nil, as they
- * are. */
+/* Gives the stack index of the options' context; without options it is nil, as
+ * they are. */
 static int push_context(lua_State *L, int options) {
   if (!lua_istable(L, options)) return options;
   lua_getfield(L, options, "context");
@@ -178,8 +178,8 @@ void kvl_push_bytes(lua_State *L, kvl_state *state, kv_bytes *bytes) {
   kvl_drop(state, slot);
 }
 
-/* How the value at `value` is to be stored, as the type and the options behind
- * it say. NULL with the error object on top. */
+/* The tree to store for the value at `value`, by the type and the options
+ * behind it. NULL with the error object on top. */
 static kv_tree *to_stored(lua_State *L, kvl_state *state, int value,
                           const kv_type **type, kv_format *format) {
   int converts = 0;

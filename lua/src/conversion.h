@@ -9,7 +9,7 @@
 
 enum { KVL_DATE, KVL_DATA, KVL_UINT64, KVL_UID, KVL_NULL };
 
-/* Which of the kinds above the value is, or -1. */
+/* The kind of the value, one of those above, or -1. */
 int kvl_value_kind(lua_State *L, kvl_state *state, int index);
 
 #define KVL_DATE_NAME "kvcodable.date"
@@ -18,15 +18,16 @@ extern const luaL_Reg kvl_date_methods[];
 /* kv.date(unix) or kv.date "2026-11-21T08:00:00Z"; self is argument 1 */
 int kvl_new_date(lua_State *L);
 
-/* Whether both operands are userdata of the name; the other one raises, as Lua
- * does for what has no order, where they are not. */
+/* Whether both operands are userdata of the name; the second function raises
+ * where they are not, as Lua does for values without an order. */
 int kvl_are_alike(lua_State *L, const char *name);
 void kvl_check_alike(lua_State *L, const char *name);
 
 /* A text argument without NUL. Raises. */
 const char *kvl_check_word(lua_State *L, int index);
 
-/* Raises, where the script called kv.date and its kin, what was wrong. */
+/* Raises the problem, with the line where the script called kv.date or its
+ * kin. */
 int kvl_value_error(lua_State *L, const char *problem);
 
 void kvl_push_date(lua_State *L, double seconds_since_2001);
@@ -40,15 +41,15 @@ void kvl_push_null(lua_State *L);
 
 /* ---- Documents */
 
-/* Both ways take up to 4 slots of the stack for each level of
- * tables and 4 besides. Lua gives a C function 20 without being asked, of which
- * its own work takes up to 8: the first levels need not ask. */
+/* Both ways take up to 4 slots of the stack for each level of tables and 4
+ * besides. Lua gives a C function 20 without being asked, of which the
+ * function's own work takes up to 8: the first levels need not ask. */
 enum { KVL_FREE_LEVELS = 2, KVL_SLOTS = 8 };
 
 /* Writes the Lua value into the state's buffers. Pushes nothing and gives 1, or
- * pushes an error object and gives 0: the path in it begins with the one that
- * the value is meant for, where that is not NULL. Calls no metamethod and raises
- * nothing but that error's own lack of memory. */
+ * pushes an error object and gives 0: the path in it begins with `path`, at
+ * which the value is to be set, where that is not NULL. Calls no metamethod and
+ * raises nothing but that error's own lack of memory. */
 int kvl_to_nodes(lua_State *L, kvl_state *state, int index,
                  const kvl_path *path);
 
@@ -57,20 +58,20 @@ int kvl_to_nodes(lua_State *L, kvl_state *state, int index,
 kv_tree *kvl_try_tree(lua_State *L, kvl_state *state, int index,
                       const kvl_path *path);
 
-/* The same, but that it raises the error. */
+/* The same, but raises the error. */
 kv_tree *kvl_to_tree(lua_State *L, kvl_state *state, int index,
                      const kvl_path *path);
 
 /* Whether the bytes of a property list are within what a script may decode in
- * this state; else the error is on top. What else is wrong with them it leaves to
- * who reads them. */
+ * this state; else the error is on top. Other faults of the bytes are left to
+ * the reader. */
 int kvl_may_decode(lua_State *L, kvl_state *state, kv_str bytes);
 
 /* Pushes the Lua value of a tree. Takes the tree, also when it raises. */
 void kvl_push_tree(lua_State *L, kvl_state *state, kv_tree *tree);
 
-/* Pushes the Lua value of what a view shows. Takes the view's owner, also when
- * it raises. */
+/* Pushes the Lua value of a view. Takes the view's owner, also when it
+ * raises. */
 void kvl_push_view(lua_State *L, kvl_state *state, const kv_view *view,
                    void *owner, kvl_free free_owner);
 
@@ -83,24 +84,24 @@ void kvl_push_view(lua_State *L, kvl_state *state, const kv_view *view,
 const kv_type *kvl_check_type(lua_State *L, kvl_state *state, int index,
                               int *converts);
 
-/* The same, in which names mean what the scope at `scope` says before they mean
- * what they do in this Lua state. */
+/* The same, with names looked up in the scope at `scope` before this Lua
+ * state's. */
 const kv_type *kvl_check_type_in(lua_State *L, kvl_state *state, int index,
                                  int scope, int *converts);
 
-/* Pushes a scope: what the names in the table at `names` mean. Raises. */
+/* Pushes a scope: the meanings of the names in the table at `names`. Raises. */
 void kvl_push_scope(lua_State *L, int names);
 
-/* Replaces the value on top, as it is stored, by what the converters of the
- * type at `type`, which has some, make of it; and the other way. Raises what
- * they raise; a text becomes an error with its path, which is below the path
- * of the argument at `path_index`, unless that is 0. `context` is where the context
- * stands. */
+/* Replaces the value on top, as it is stored, by the one that the converters of
+ * the type at `type`, which has some, make of it; and the other way. Raises the
+ * converters' errors; a text becomes an error with its path, which is below the
+ * path of the argument at `path_index`, unless that is 0. `context` is the
+ * stack index of the context. */
 void kvl_convert_decoded(lua_State *L, int type, int context, int path_index);
 void kvl_convert_encoded(lua_State *L, int type, int context, int path_index);
 
-/* The same for what gives nil and an error: 0 with that error on top where a
- * converter raised a text. What else it raises goes on. */
+/* The same for functions that give nil and an error: 0 with that error on top
+ * where a converter raised a text. Any other error is raised on. */
 int kvl_try_decoded(lua_State *L, int type, int context);
 int kvl_try_encoded(lua_State *L, int type, int context);
 

@@ -94,7 +94,7 @@ void kvl_open_errors(lua_State *L) {
   lua_pop(L, 1);
 }
 
-/* The message is on top: becomes the error object, on top. */
+/* Turns the message on top into the error object. */
 static void begin_object(lua_State *L, kv_status status) {
   lua_createtable(L, 0, 6);
   lua_insert(L, -2);
@@ -120,8 +120,8 @@ static void add_places(lua_State *L, const kv_error *error) {
   }
 }
 
-/* What the script may know of an error of the host's handle at `index`. Takes
- * the error; raises nothing. */
+/* The error of the host's handle at `index` as the script may see it. Takes the
+ * error; raises nothing. */
 static kv_error *confine(lua_State *L, int index, kv_error *error) {
   kvl_path root;
   const kvl_handle *handle = kvl_handle_at(L, index);
@@ -141,8 +141,8 @@ static kv_error *confine(lua_State *L, int index, kv_error *error) {
 
 void kvl_push_error(lua_State *L, kvl_state *state, kv_status status,
                     kv_error *error) {
-  /* Where a method of stores runs, its store is the first argument, or, to be
-   * copied to, the second. */
+  /* The store of a method of stores is its first argument, and that of a copy's
+   * target the second. */
   int index = kvl_is_hosts(L, 1) ? 1 : 2;
   kvl_push_error_of(L, state, index, status, error);
 }
@@ -231,7 +231,7 @@ typedef struct Failure {
   const kv_step *steps;
   size_t count;
   const char *expected;
-  const char *separator; /* before what was found */
+  const char *separator; /* before the words for the found value */
   const char *found;
 } Failure;
 

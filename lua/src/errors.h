@@ -5,7 +5,7 @@
 #include "module.h"
 
 /* Pushes the error object of a kv_error. Takes it. It names no file where the
- * function that runs is a method of a handle that a host pushed. */
+ * running function is a method of a handle that a host pushed. */
 void kvl_push_error(lua_State *L, kvl_state *state, kv_status status,
                     kv_error *error);
 
@@ -13,20 +13,22 @@ void kvl_push_error(lua_State *L, kvl_state *state, kv_status status,
 void kvl_push_error_of(lua_State *L, kvl_state *state, int handle,
                        kv_status status, kv_error *error);
 
-/* Pushes the error object of a failure in the module itself: what was expected,
- * where, and what was found there or NULL. */
+/* Pushes the error object of a failure in the module itself: the words for the
+ * expected value, the path, and the words for the value found there, or
+ * NULL. */
 void kvl_push_failure(lua_State *L, kv_status status, const kv_step *steps,
                       size_t count, const char *expected, const char *found);
 
-/* The same of what failed, where, and a message about it. */
+/* The same with the words for the failed action, the path, and a message about
+ * it. */
 void kvl_push_complaint(lua_State *L, kv_status status, const kv_step *steps,
                         size_t count, const char *what, const char *why);
 
-/* Pushes the error object of what is more than `limit` of `what`. */
+/* Pushes the error object of a value with more than `limit` of `what`. */
 void kvl_push_too_large(lua_State *L, size_t limit, const char *what);
 
-/* Adds what a message quotes: of a text of more than 80 characters the first
- * and the last 40, as the library shows it. */
+/* Adds a text as a message quotes it: of more than 80 characters the first and
+ * the last 40, as the library does. */
 void kvl_add_shown(luaL_Buffer *message, const char *text, size_t length);
 
 /* Pushes the value at `index` as a message quotes it. May call metamethods. */

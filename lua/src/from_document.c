@@ -5,7 +5,7 @@ typedef struct Build {
   lua_State *L;
   kvl_state *state;
   const char *bytes;
-  int depth; /* how many containers are being built */
+  int depth; /* the number of containers that are being built */
 } Build;
 
 static void push_container(Build *build, const kv_node *node);
@@ -99,7 +99,7 @@ static void push_container(Build *build, const kv_node *node) {
 void kvl_push_view(lua_State *L, kvl_state *state, const kv_view *view,
                    void *owner, kvl_free free_owner) {
   Build build = {L, state, view->bytes, 0};
-  switch (view->node->head) { /* what Lua pushes without an allocation */
+  switch (view->node->head) { /* kinds that Lua pushes without an allocation */
     case KV_NODE_BOOLEAN:
     case KV_NODE_INTEGER:
     case KV_NODE_REAL:

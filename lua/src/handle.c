@@ -83,7 +83,7 @@ const kv_type *kvl_check_own_type(lua_State *L, kvl_state *state, int index,
   return type;
 }
 
-/* ---- For the files that know stores alone */
+/* ---- For the files of methods of stores alone */
 
 kv_store **kvl_new_store(lua_State *L) {
   kvl_handle *handle = kvl_new_handle(L);
@@ -120,7 +120,7 @@ kv_store *kvl_store_at(lua_State *L, int index) {
 
 /* ---- Closing */
 
-/* Closes what the handle at 1 owns: a part owns nothing. */
+/* Closes the session that the handle at 1 owns: a part owns none. */
 static kv_status close_handle(lua_State *L, kv_error **error) {
   kvl_handle *handle = luaL_checkudata(L, 1, KVL_STORE_NAME);
   if (handle->owns_session) handle = handle->session;
@@ -133,7 +133,7 @@ static kv_status close_handle(lua_State *L, kv_error **error) {
   return status;
 }
 
-/* store:close(): true; or nil and why not all is written yet, closed all the
+/* store:close(): true; or nil and the error of writing: it is closed all the
  * same */
 static int store_close(lua_State *L) {
   kvl_state *state = kvl_state_of(L);

@@ -1,6 +1,6 @@
 /*
- * handle.h: what the handle of a store or a transaction is, for the files that
- * hold their methods.
+ * handle.h: the handle of a store or a transaction, for the files that hold
+ * their methods.
  */
 #ifndef KVCODABLE_HANDLE_H
 #define KVCODABLE_HANDLE_H
@@ -11,8 +11,8 @@
 
 /* A store, a transaction, or a part of either.
  *
- * What is alive is held once, in the session: the store's own handle or the
- * transaction's, which a part refers to. */
+ * The living store or transaction is held once, in the session: its own handle,
+ * which a part refers to. */
 typedef struct kvl_handle {
   const void *mark; /* &kvl_handle_mark, which no other userdata begins with */
   kvl_state *state;
@@ -22,11 +22,11 @@ typedef struct kvl_handle {
   kv_transaction *transaction; /* NULL once over, or in a store */
   int is_transaction;
   int is_part;      /* whether user value KVL_PREFIX is set */
-  int owns_session; /* a part that closes its session: what a host pushed */
-  int is_hosts;     /* what a host pushed, and what was made of it: errors do
-                       not name the file */
-  size_t root;      /* how many steps of the path are the host's: scripts count
-                       steps from there */
+  int owns_session; /* a part that closes its session: one of a host */
+  int is_hosts;     /* pushed by a host, or made of such a one: errors do not
+                       name the file */
+  size_t root;      /* the number of the path's steps that are the host's:
+                       scripts count steps from there */
 } kvl_handle;
 
 /* User values of a handle: the handle that it needs, which is a part's session,
@@ -37,14 +37,14 @@ enum { KVL_SESSION = 1, KVL_PREFIX = 2, KVL_CONTEXT = 3, KVL_SCOPE = 4 };
 /* Pushes a handle that is a session of its own. */
 kvl_handle *kvl_new_handle(lua_State *L);
 
-/* Raises: what is at 1 is no handle, or its session or the Lua state is
- * over. */
+/* Raises the error of a value at 1 that is no handle, or whose session or Lua
+ * state is over. */
 _Noreturn void kvl_refuse_handle(lua_State *L);
 
 extern const char kvl_handle_mark;
 
 /* The handle at `index`, or NULL. Raises nothing. A light userdata has no
- * length, and what is as long as a handle begins with a word. */
+ * length, and a userdata as long as a handle begins with a word. */
 static inline kvl_handle *kvl_handle_at(lua_State *L, int index) {
   kvl_handle *handle = lua_touserdata(L, index);
   if (!handle || lua_rawlen(L, index) != sizeof *handle) return NULL;
@@ -73,8 +73,8 @@ void kvl_path_below(lua_State *L, const kvl_handle *handle, int index,
 const kv_step *kvl_shown_steps(lua_State *L, const kvl_path *path,
                                size_t *count);
 
-/* Whether the handle at `index` is the host's: where the store is kept is not
- * for the script to know. */
+/* Whether the handle at `index` is the host's: its script must not learn where
+ * the store is kept. */
 int kvl_is_hosts(lua_State *L, int index);
 
 /* Pushes a handle rooted at the path, below the session of the handle at 1. */
@@ -83,39 +83,41 @@ kvl_handle *kvl_push_part(lua_State *L, const kv_step *steps, size_t count);
 /* Copies a user value of the handle at 1 to the handle on top. */
 void kvl_inherit(lua_State *L, int value);
 
-/* Pushes the context for converters; gives where it stands. */
+/* Pushes the context for converters; gives its stack index. */
 int kvl_push_context(lua_State *L);
 
 /* The type at `index`, in the scope of the handle at 1; see kvl_check_type. */
 const kv_type *kvl_check_own_type(lua_State *L, kvl_state *state, int index,
                                   int *converts);
 
-/* Raises where the store may not be changed: before a value for it is walked,
+/* Raises where the store must not be changed: before a value for it is walked,
  * which may be large. */
 void kvl_check_writable(lua_State *L, kvl_state *state, const kv_store *store,
                         const kvl_path *path);
 
-/* Pushes the value at the path that 2 says, as the type at 3 shows it, which may
- * be nil: the value, or nil, is on top then. Raises. */
+/* Pushes the value at the path of argument 2, as the type at 3 shows it, which
+ * may be nil; nil where there is none. Raises. */
 void kvl_push_typed(lua_State *L, kvl_state *state, const kvl_handle *handle);
 
 /* Stores the value at `value` as the type at `type_index` says, which may be
- * nil. With a type, pushes how many elements of stored arrays went with what
- * the type does not know, and gives 1; else gives 0. Raises. */
+ * nil. With a type, pushes the number of elements of stored arrays that were
+ * dropped with keys that the type does not know, and gives 1; else gives 0.
+ * Raises. */
 int kvl_put_value(lua_State *L, kvl_state *state, const kvl_handle *handle,
                   int path_index, int value, int type_index, int options);
 
-/* Pushes a store's handle; gives where the store goes. */
+/* Pushes a store's handle; gives the address for the store. */
 kv_store **kvl_new_store(lua_State *L);
 
-/* Takes what is on top as the context for the converters of a handle; as the
+/* Takes the value on top as the context for the converters of a handle; as the
  * scope of its types' names. */
 void kvl_set_context(lua_State *L, int handle);
 void kvl_set_scope(lua_State *L, int handle);
 
-/* The open store of the handle at 1, which is no transaction. Raises. Lasts until
- * something of Lua's is called or allocated: a metamethod or a finalizer may close
- * the store. So a function that does either checks first, and takes it last. */
+/* The open store of the handle at 1, which is no transaction. Raises. Lasts
+ * until the next call or allocation of Lua: a metamethod or a finalizer may
+ * close the store. So a function that makes one checks its arguments first, and
+ * takes the store last. */
 kv_store *kvl_check_store(lua_State *L);
 
 /* The same of a handle that is no part. Raises. */

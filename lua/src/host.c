@@ -1,4 +1,4 @@
-/* host.c: what programs that embed Lua call (kvcodable_lua.h).
+/* host.c: the functions of programs that embed Lua (kvcodable_lua.h).
  *
  * Each function packs its arguments and runs its body under lua_pcall, so that
  * no Lua error, which is a longjmp, crosses a frame of the program. */
@@ -104,7 +104,7 @@ static kv_status protect(lua_State *L, lua_CFunction body, Call *call,
   return fail(KV_LIMIT_EXCEEDED, "not enough memory", error);
 }
 
-/* The same for what needs the module; the call's state is set. */
+/* The same for bodies that need the module; the call's state is set. */
 static kv_status protect_open(lua_State *L, lua_CFunction body, Call *call,
                               int index, int results, kv_error **error) {
   if (error) *error = NULL;
@@ -138,7 +138,7 @@ static int open_body(lua_State *L) {
 }
 
 /* Copies a program's options, which are fewer where it was built with an older
- * header; whether they are what this version knows. */
+ * header; gives whether this version knows them all. */
 static int copy_options(const kv_lua_options *given, kv_lua_options *options) {
   if (given->size < sizeof given->size || given->size > sizeof *options)
     return 0;

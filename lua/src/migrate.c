@@ -26,8 +26,8 @@ static lua_Integer check_steps(lua_State *L) {
   return last;
 }
 
-/* 1 transaction, upvalue 2 the steps, 3 the last version: whether there was
- * something to do */
+/* 1 transaction, upvalue 2 the steps, 3 the last version: whether a step was
+ * run */
 static int migration(lua_State *L) {
   kvl_state *state = kvl_state_of(L);
   kvl_handle *session = kvl_check_session(L);
@@ -80,7 +80,7 @@ static int store_migrate(lua_State *L) {
   return 1;
 }
 
-/* store:version(): of what is stored; 0 where nothing was migrated yet */
+/* store:version(): the version of the stored values; 0 before a migration */
 static int store_version(lua_State *L) {
   kvl_state *state = kvl_state_of(L);
   int64_t found = 0;

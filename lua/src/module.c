@@ -10,8 +10,9 @@
 
 #define STATE_NAME "kvcodable.state"
 
-/* Of the registry: the state, what is to be freed, and the module's table. The table's key is a
- * text, so that a second copy of this library in the program finds it too. */
+/* Keys of the registry: of the state, of the userdata to be freed, and of the
+ * module's table. The table's key is a text, so that a second copy of this
+ * library in the program finds it too. */
 static const char state_key, held_key;
 #define MODULE_NAME "kvcodable.module"
 
@@ -44,8 +45,9 @@ int kvl_grow(kvl_buffer *buffer, size_t extra, size_t size) {
   return 1;
 }
 
-/* What is kept is left over from an error, unless a finalizer runs in the midst
- * of something: there, and where the script stopped it, no collector runs. */
+/* A kept object is left over from an error, unless a finalizer runs in the
+ * middle of another function: there, and where the script stopped it, no
+ * collector runs. */
 static void drop_leftovers(lua_State *L, kvl_state *state) {
   if (lua_gc(L, LUA_GCISRUNNING) == 1) kvl_drop(state, 0);
 }
@@ -87,10 +89,11 @@ size_t kvl_keep_tree(lua_State *L, kvl_state *state, kv_tree *tree) {
   return kvl_keep(L, state, tree, kvl_free_tree);
 }
 
-/* In a finalizer every use of lua_gc is an error. A list that refers to what is
- * made there for good: where memory runs out while a state is being closed, Lua
- * frees what nothing refers to without its finalizer. What a finalizer has made
- * in a state that lives on has one, and leaves the list when it goes. */
+/* In a finalizer every use of lua_gc is an error. The list refers to the
+ * userdata made there for good: where memory runs out while a state is being
+ * closed, Lua frees unreferenced userdata without its finalizer. In a state
+ * that lives on the finalizers of such userdata run, and the list is dropped by
+ * the next call outside of a finalizer. */
 void kvl_hold(lua_State *L) {
   luaL_checkstack(L, 4, NULL);
   int list = lua_rawgetp(L, LUA_REGISTRYINDEX, &held_key);
@@ -113,7 +116,7 @@ void kvl_hold(lua_State *L) {
   lua_pop(L, 1);
 }
 
-/* Runs the finalizers of what is held: those that ran have nothing more to
+/* Runs the finalizers of the held userdata: those that ran have nothing more to
  * free. */
 static void free_held(lua_State *L) {
   if (lua_rawgetp(L, LUA_REGISTRYINDEX, &held_key) == LUA_TNIL) return;
@@ -210,12 +213,12 @@ void kvl_new_class(lua_State *L, const char *name, const luaL_Reg *functions) {
   lua_newtable(L);
   lua_setfield(L, -2, "__index");
   lua_pushboolean(L, 0);
-  lua_setfield(L, -2, "__metatable"); /* what getmetatable gives */
+  lua_setfield(L, -2, "__metatable"); /* getmetatable gives it */
   kvl_add_methods(L, functions);
 }
 
-/* Copies what has these names from the table on top to the one below it, and pops
- * the first. */
+/* Copies the fields of these names from the table on top to the one below it,
+ * and pops the first. */
 static void copy_names(lua_State *L, const char *library,
                        const char *const *names) {
   for (; *names; names++) {
@@ -229,8 +232,8 @@ static void copy_names(lua_State *L, const char *library,
   lua_pop(L, 1);
 }
 
-/* Pushes what the embedded Lua has as its globals. They are those of the state at
- * this time: a host may take them away from its scripts, and scripts may change
+/* Pushes the globals of the embedded Lua. They are those of the state at this
+ * time: a host may take them away from its scripts, and scripts may change
  * them, before all of it has run. */
 static void push_globals(lua_State *L) {
   static const char *const base[] = {
@@ -266,7 +269,7 @@ static int run_chunk(lua_State *L, const unsigned char *text, size_t length,
   return 1;
 }
 
-/* run_types(globals, shared): what the files behind sugar.lua return */
+/* run_types(globals, shared): the results of the files behind sugar.lua */
 static int run_types(lua_State *L) {
   return run_chunk(L, types_chunk, sizeof types_chunk, "=kvcodable.types", 1,
                    1);
@@ -295,7 +298,7 @@ static int make_module(lua_State *L) {
                    lua_gettop(L));
 }
 
-/* Pushes the module's table, or something else where there is none. */
+/* Pushes the module's table, or another value where there is none. */
 static int push_module(lua_State *L) {
   return lua_getfield(L, LUA_REGISTRYINDEX, MODULE_NAME) == LUA_TTABLE;
 }

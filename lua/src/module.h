@@ -1,8 +1,9 @@
 /*
- * module.h: the state that all files of the Lua module share, and what it keeps.
+ * module.h: the state that all files of the Lua module share, and the objects
+ * that it keeps.
  *
- *   module.c         opens the module; what the library gave is kept here (module.h)
- *   host.c           what programs that embed Lua call
+ *   module.c         opens the module; keeps the library's objects (module.h)
+ *   host.c           the functions of programs that embed Lua
  *   to_document.c    Lua value -> document (conversion.h, for the next five)
  *   from_document.c  document -> Lua value
  *   values.c         data, uint64, uid, null; tags of arrays and dictionaries
@@ -15,25 +16,25 @@
  *   handle.c         the life of handles (handle.h, for the next six)
  *   store.c          the methods of stores and transactions
  *   transaction.c    transactions and updates
- *   migrate.c        versions of what is stored
+ *   migrate.c        versions of stores, and their migrations
  *   open.c           opening stores
  *   bulk.c           layers, converting getters, whole stores
  *   watch.c          watches, kv.pump and kv.fd
- *   watch_queue.c    what the library told watches, until kv.pump (watch_queue.h)
+ *   watch_queue.c    notes of the watches, until kv.pump (watch_queue.h)
  *
  * and in Lua, embedded as chunks.h: one file that runs at each `require`, and
  * those that run, in this order, when a script first needs one of them:
  *
  *   sugar.lua         built-in types, tags, loops over stores
- *   types.lua         what a type is, its methods, names of types
- *   words.lua         what is wrong in a type, in its author's words
- *   converters.lua    converters of what is in a type
+ *   types.lua         the table of a type, its methods, names of types
+ *   words.lua         errors in a type, in its author's words
+ *   converters.lua    converters of the parts of a type
  *   declarations.lua  types made of types
- *   compiling.lua     expressions, and what the library makes of types
+ *   compiling.lua     expressions, and the library's form of types
  *
  * Two rules keep a Lua error, which is a longjmp, from losing anything: no Lua
- * error is raised while Swift is on the stack, and whatever the library gave is
- * owned by a userdata before the next call that can raise.
+ * error is raised while Swift is on the stack, and every object of the library
+ * is owned by a userdata before the next call that can raise.
  */
 #ifndef KVCODABLE_MODULE_H
 #define KVCODABLE_MODULE_H
@@ -46,8 +47,8 @@
 #include "kvcodable_lua.h"
 #include "kvcodable_nodes.h"
 
-/* What a value may grow to where the host does not say: under a policy, and
- * without one. */
+/* Limits of a value where the host gives none: under a policy, and without
+ * one. */
 #define KVL_SCRIPT_NODES ((size_t)1 << 20)
 #define KVL_SCRIPT_BYTES ((size_t)64 << 20)
 #define KVL_NODES ((size_t)1 << 24)
@@ -67,38 +68,37 @@ typedef struct kvl_state {
   kvl_buffer nodes; /* the document being written: kv_node */
   kvl_buffer keys;  /* its keys that wait for their dictionary's end: kv_node */
   kvl_buffer bytes; /* its strings and data: char */
-  kvl_buffer steps; /* where the last value was refused: kv_step */
-  kvl_buffer kept;  /* what the library gave and Lua has not taken: kvl_kept */
+  kvl_buffer steps; /* path of the last refused value: kv_step */
+  kvl_buffer kept;  /* objects that Lua has not taken yet: kvl_kept */
   /* The metatables, as luaL_ref made them. Comparing pointers is the fastest
-   * way to tell what a table or userdata is. */
+   * way to tell the kind of a table or userdata. */
   const void *array_tag;
   const void *dictionary_tag;
   int array_ref;
   const void *value_meta[5];
-  const void *type_meta; /* of what types compile to */
+  const void *type_meta; /* of the compiled forms of types */
   const void *type_tag;  /* of types */
   kv_registry *registry;
-  uint32_t policy;  /* what the host forbids: KV_LUA_... */
+  uint32_t policy;  /* the host's policy: KV_LUA_... */
   size_t max_nodes; /* of a value that is written or decoded */
   size_t max_bytes; /* of its strings, keys and data */
   int is_bounded;   /* decoding, too: a policy or the host's own limits hold */
   size_t levels;    /* of the last value written: of its nodes, added up */
-  int epoll;        /* what kv.fd() gave; 0 for none */
+  int epoll;        /* the descriptor of kv.fd(); 0 for none */
   int is_over;      /* the Lua state is being closed */
 } kvl_state;
 
-/* The state of the function that runs. Raises in a finalizer that outlives
- * it. */
+/* The state of the running function. Raises in a finalizer that outlives it. */
 kvl_state *kvl_state_of(lua_State *L);
 
 /* The state, or NULL where the module is not open. Raises nothing. */
 kvl_state *kvl_find_state(lua_State *L);
 
-/* Whether the module is open, by whichever copy of this library. May raise for
- * lack of memory. */
+/* Whether the module is open, by any copy of this library. May raise for lack
+ * of memory. */
 int kvl_is_open(lua_State *L);
 
-/* Pushes the module's table; the options count where it is opened first. */
+/* Pushes the module's table; the options count where this opens it. */
 void kvl_open_module(lua_State *L, const kv_lua_options *options);
 
 #define KVL_POLICIES (KV_LUA_NO_STORES | KV_LUA_NO_FILES | KV_LUA_READ_ONLY)
@@ -114,21 +114,22 @@ typedef struct kvl_kept {
 } kvl_kept;
 
 /* Lets the state own the object until kvl_drop() frees it; where an error came
- * in between, until the next is kept. Takes the object, also when it raises. */
+ * in between, until the next object is kept. Takes the object, also when it
+ * raises. */
 size_t kvl_keep(lua_State *L, kvl_state *state, void *object,
                 kvl_free free_object);
 
-/* The same while something else is kept. */
+/* The same while another object is kept. */
 size_t kvl_keep_more(lua_State *L, kvl_state *state, void *object,
                      kvl_free free_object);
 void kvl_drop(kvl_state *state, size_t slot);
 void kvl_free_tree(void *tree); /* a kvl_free */
 size_t kvl_keep_tree(lua_State *L, kvl_state *state, kv_tree *tree);
 
-/* Notes the userdata on top, which frees what it has of the library in its
- * finalizer. While a Lua state is being closed, Lua runs no finalizer of what is
- * made then: that of the module's state, which is the last, does. May raise for
- * lack of memory. */
+/* Notes the userdata on top, which frees its object of the library in its
+ * finalizer. While a Lua state is being closed, Lua runs no finalizer of a
+ * userdata made then: that of the module's state, which is the last, runs
+ * those. May raise for lack of memory. */
 void kvl_hold(lua_State *L);
 
 /* Makes room for `extra` elements of `size` bytes; 0 when there is no
@@ -150,8 +151,8 @@ void kvl_open_watch_queue(lua_State *L);
 /* Forgets the watches of stores that are closed. */
 void kvl_end_watches(lua_State *L);
 
-/* Calls the functions of watches; gives how many calls that were. Raises the
- * first error of theirs, when all were called. */
+/* Calls the functions of watches; gives the number of calls. Raises their first
+ * error, when all were called. */
 lua_Integer kvl_pump(lua_State *L, kvl_state *state);
 
 /* Pushes a function that has the state as upvalue 1. */
@@ -164,8 +165,9 @@ void kvl_set_functions(lua_State *L, const luaL_Reg *functions);
  * neither its metamethods nor the table of its methods. */
 void kvl_new_class(lua_State *L, const char *name, const luaL_Reg *functions);
 
-/* Makes a method that the class whose metatable is on top does not have an
- * error, which names `what` has none and the one that was most likely meant. */
+/* Makes an unknown method of the class whose metatable is on top an error. It
+ * says that `what` has no such method, and names the one that was most likely
+ * meant. */
 void kvl_name_methods(lua_State *L, const char *what);
 
 /* Adds methods, and metamethods, to the class whose metatable is on top. */

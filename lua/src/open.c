@@ -3,7 +3,7 @@
 
 #include "handle.h"
 
-/* What the option gives, an integer from 1; 0 where it is not there. */
+/* The value of the option, an integer from 1; 0 where it is not given. */
 static uint64_t check_limit(lua_State *L, int index, const char *name) {
   int is_integer = 1;
   lua_Integer limit = 0;
@@ -92,8 +92,8 @@ static kv_tree *option_tree(lua_State *L, kvl_state *state, int index,
   return tree;
 }
 
-/* Pushes the scope that the options at 2 make of their types, also into the
- * handle at 3; gives where it stands, 0 for none. */
+/* Pushes the scope of the types in the options at 2, and sets it in the handle
+ * at 3; gives its stack index, 0 for none. */
 static int push_scope(lua_State *L) {
   if (lua_getfield(L, 2, "types") == LUA_TNIL) return 0;
   kvl_push_scope(L, lua_gettop(L));
@@ -113,7 +113,7 @@ static int open_with(lua_State *L, Opener opener, uint32_t forbidden) {
   if (kvl_is_forbidden(L, state, forbidden)) return 2;
   name.data = luaL_checklstring(L, 1, &name.length);
   lua_settop(L, 2);
-  luaL_checkstack(L, LUA_MINSTACK * 2, NULL); /* what is borrowed stays on it */
+  luaL_checkstack(L, LUA_MINSTACK * 2, NULL); /* borrowed strings stay on it */
   check_options(L, 2, &options);
   if (state->policy & KV_LUA_READ_ONLY) options.read_only = 1;
   kv_store **store = kvl_new_store(L);
@@ -127,7 +127,7 @@ static int open_with(lua_State *L, Opener opener, uint32_t forbidden) {
     lua_getfield(L, 2, "arguments");
     lua_getfield(L, 2, "defaults");
     int top = lua_gettop(L);
-    /* After the last Lua call: a metamethod may do what it likes. */
+    /* After the last Lua call: a metamethod may do anything. */
     options.schema = kvl_check_type_in(L, state, schema, scope, NULL);
     defaults = option_tree(L, state, top, &defaults_slot);
     arguments = option_tree(L, state, top - 1, &arguments_slot);

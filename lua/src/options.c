@@ -16,8 +16,8 @@ static void add_words(luaL_Buffer *message, const char *const *words) {
   }
 }
 
-/* Raises what is wrong with the name on top, or with the word on top as the
- * option `name`, and says which would do. */
+/* Raises an error about the name on top, or about the word on top as the option
+ * `name`, which names those that would do. */
 static int raise(lua_State *L, const char *name, const char *const *words) {
   luaL_Buffer message;
   const char *found = kvl_push_shown(L, -1);
@@ -83,7 +83,7 @@ static int letter(char byte) {
   return byte >= 'A' && byte <= 'Z' ? byte - 'A' + 'a' : byte;
 }
 
-/* How many letters differ: wrong, missing, extra or swapped. */
+/* The number of letters that differ: wrong, missing, extra or swapped. */
 static size_t distance(const char *left, size_t rows, const char *right,
                        size_t columns) {
   size_t lines[3][LONGEST_NAME + 1];
@@ -109,7 +109,7 @@ static size_t distance(const char *left, size_t rows, const char *right,
  * most a third of the name differs. */
 static void push_closest(lua_State *L, const char *given, size_t length) {
   size_t best = SIZE_MAX;
-  lua_pushnil(L); /* what is found */
+  lua_pushnil(L); /* the method found */
   if (length > LONGEST_NAME) return;
   for (lua_pushnil(L); lua_next(L, 1); lua_pop(L, 1)) {
     size_t count;

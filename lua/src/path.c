@@ -15,7 +15,7 @@ static void raise_too_long(lua_State *L) {
   lua_error(L);
 }
 
-/* The value is a string. */
+/* Adds the value, which is a string. */
 static void add_key(lua_State *L, int index, kvl_path *path) {
   kv_step *step = new_step(L, path);
   step->key.data = lua_tolstring(L, index, &step->key.length);

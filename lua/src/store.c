@@ -15,7 +15,7 @@ static kv_status get_tree(kvl_handle *session, const kvl_path *path,
 
 static void free_lease(void *lease) { kv_lease_free((kv_lease *)lease); }
 
-/* Of a store: in one call, and where it stands. */
+/* Pushes a stored value in one call, read from the document itself. */
 static void push_stored(lua_State *L, kvl_state *state, kv_store *store,
                         const kvl_path *path, const kv_type *type) {
   kv_error *error = NULL;
@@ -89,13 +89,13 @@ void kvl_check_writable(lua_State *L, kvl_state *state, const kv_store *store,
                         const kvl_path *path) {
   kv_error *error = NULL;
   if (!kv_store_is_read_only(store)) return;
-  /* It changes nothing, and says so. */
+  /* The call changes nothing, and gives the store's error. */
   kv_status status =
       kv_store_remove((kv_store *)store, path->steps, path->count, &error);
   kvl_raise(L, state, status, error);
 }
 
-/* Stores the Lua value at `value`, as the type says where there is one. */
+/* Stores the Lua value at `value`, as the type says, unless that is NULL. */
 static kv_status put(lua_State *L, kvl_state *state, kvl_handle *session,
                      const kvl_path *path, int value, const kv_type *type,
                      uint32_t flags, size_t *dropped, kv_error **error) {
@@ -140,8 +140,8 @@ int kvl_put_value(lua_State *L, kvl_state *state, const kvl_handle *handle,
   return type != NULL;
 }
 
-/* store:set(path, value, type?, options?): with a type, how many elements of
- * stored arrays went with what the type does not know */
+/* store:set(path, value, type?, options?): with a type, the number of elements
+ * of stored arrays that were dropped with unknown keys */
 static int store_set(lua_State *L) {
   const kvl_handle *handle = kvl_check_handle(L);
   kvl_state *state = handle->state;
@@ -150,7 +150,7 @@ static int store_set(lua_State *L) {
   return kvl_put_value(L, state, handle, 2, 3, 4, 5);
 }
 
-/* store:remove(path): whether something was there */
+/* store:remove(path): whether there was a value */
 static int store_remove(lua_State *L) {
   kvl_state *state = kvl_state_of(L);
   kvl_path path;
@@ -168,7 +168,7 @@ static int store_remove(lua_State *L) {
   return 1;
 }
 
-/* store:keys(): of the dictionary that the handle is rooted at, sorted */
+/* store:keys(): those of the dictionary that the handle is rooted at, sorted */
 static int store_keys(lua_State *L) {
   kvl_state *state = kvl_state_of(L);
   kvl_path path;

@@ -18,7 +18,7 @@ typedef struct Frame {
   int depth;
 } Frame;
 
-/* What went wrong, filled in where it is noticed. */
+/* The walk, with its failure, which is filled in where it is noticed. */
 typedef struct Walk {
   lua_State *L;
   kvl_state *state;
@@ -47,7 +47,7 @@ static int append_node(kvl_buffer *buffer, uint32_t head, uint32_t count,
   return 1;
 }
 
-/* Notes what is wrong and where; the frames live only until the walk unwinds.
+/* Notes the failure and its path; the frames live only until the walk unwinds.
  * The keys are borrowed from the table's own strings. */
 static int fail(Walk *walk, const Frame *frame, kv_status status,
                 const char *message, const char *found) {
@@ -117,7 +117,8 @@ static void close_container(kvl_state *state, size_t header, size_t count) {
   node->payload = state->nodes.count - header;
 }
 
-/* The traversal is at its first entry: key and value are on the stack. */
+/* Writes an array. The traversal is at its first entry: key and value are on
+ * the stack. */
 static int write_array(Walk *walk, int table, Frame *frame) {
   lua_State *L = walk->L;
   size_t header = begin(walk->state, KV_NODE_ARRAY);
@@ -227,7 +228,8 @@ static int is_cycle(lua_State *L, const Frame *frame, int table) {
   return 0;
 }
 
-/* Which container a table is: its tag decides, else its first key. */
+/* Writes a table as an array or a dictionary: its tag decides, else its first
+ * key. */
 static int write_table(Walk *walk, int index, const Frame *outer) {
   lua_State *L = walk->L;
   Frame frame = {outer, index, NULL, 0, 0, 0};
@@ -331,8 +333,8 @@ static int write_value(Walk *walk, int index, const Frame *frame) {
   }
 }
 
-/* Pushes what was noted; where it is, with the path of the whole value before
- * it. */
+/* Pushes the failure that was noted, with the path of the whole value before
+ * its own. */
 static void push_failure(const Walk *walk, const kvl_path *path) {
   kvl_buffer *steps = &walk->state->steps;
   size_t count = 0;

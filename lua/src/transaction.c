@@ -37,7 +37,7 @@ static int begin_and_call(lua_State *L, kvl_state *state,
   return lua_pcall(L, arguments, LUA_MULTRET, 0);
 }
 
-/* Commits, or rolls back and raises what is on top. */
+/* Commits, or rolls back and raises the error on top. */
 static void end(lua_State *L, kvl_state *state, kvl_handle *transaction,
                 int outcome) {
   kv_error *error = NULL;
@@ -51,11 +51,11 @@ static void end(lua_State *L, kvl_state *state, kvl_handle *transaction,
   if (status != KV_OK) kvl_raise(L, state, status, error);
 }
 
-/* Calls `body` with the arguments of the function that runs, but that 1 is a
- * transaction; gives how many results are on top. A transaction inside another
- * joins it: one that fails takes the outer one with it, whatever the script does
- * with the error. An update inside one is a part of it: it changes its one value
- * or nothing. */
+/* Calls `body` with the arguments of the running function, but with a
+ * transaction as 1; gives the number of results on top. A transaction inside
+ * another joins it: one that fails takes the outer one with it, whatever the
+ * script does with the error. An update inside one is a part of it: it changes
+ * its one value or nothing. */
 static int run(lua_State *L, kvl_state *state, lua_CFunction body, int joins) {
   int arguments = lua_gettop(L);
   kvl_handle *session = kvl_check_session(L);
@@ -83,7 +83,7 @@ static int transaction_body(lua_State *L) {
   return lua_gettop(L) - 2;
 }
 
-/* store:transaction(function(tx) ... end): what the function returns */
+/* store:transaction(function(tx) ... end): the function's results */
 static int store_transaction(lua_State *L) {
   luaL_checktype(L, 2, LUA_TFUNCTION);
   lua_settop(L, 2);

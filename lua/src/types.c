@@ -1,12 +1,12 @@
-/* types.c: type arguments. What types are made of is said in types.lua. */
+/* types.c: type arguments. The parts of a type are described in types.lua. */
 #include <string.h>
 
 #include "handle.h"
 
 #define TYPE_NAME "kvcodable.type"
 
-/* What a type's table compiles to: a userdata in it, under a key that scripts
- * cannot make. */
+/* The compiled form of a type: a userdata in its table, under a key that
+ * scripts cannot make. */
 typedef struct Compiled {
   const void *mark; /* of the Lua state's module, which no other userdata has */
   kv_type *type;
@@ -27,7 +27,7 @@ static int type_gc(lua_State *L) {
   return 0;
 }
 
-/* Pushes a userdata; gives where its type goes. */
+/* Pushes a userdata; gives the address for its type. */
 static kv_type **new_type(lua_State *L, const kvl_state *state) {
   Compiled *compiled = lua_newuserdatauv(L, sizeof *compiled, 0);
   memset(compiled, 0, sizeof *compiled);
@@ -72,7 +72,7 @@ static int annotate(lua_State *L) {
   return 1;
 }
 
-/* attach(table, type, converts): what a type's table compiles to */
+/* attach(table, type, converts): sets the compiled form of a type's table */
 static int attach(lua_State *L) {
   Compiled *compiled = luaL_checkudata(L, 2, TYPE_NAME);
   compiled->converts = lua_toboolean(L, 3);
@@ -94,8 +94,8 @@ static int install(lua_State *L) {
   return 0;
 }
 
-/* What the table at `index` has been compiled to, or NULL. A script may have
- * found the key, by next, and put something else there. */
+/* The compiled form of the table at `index`, or NULL. A script may have found
+ * the key, by next, and set another value. */
 static const Compiled *compiled_at(lua_State *L, const kvl_state *state,
                                    int index) {
   lua_rawgetp(L, index, &compiled_key);
@@ -107,8 +107,8 @@ static const Compiled *compiled_at(lua_State *L, const kvl_state *state,
   return compiled;
 }
 
-/* What the text at `index`, whose type takes its place, has been compiled to; or
- * NULL, also where a name of the host's may mean something else since. */
+/* The compiled form of the text at `index`, which its type replaces; or NULL,
+ * also where a name of the host's may have got another meaning since. */
 static const Compiled *known_at(lua_State *L, const kvl_state *state, int index,
                                 int scope) {
   if (scope && lua_istable(L, scope))
@@ -170,8 +170,8 @@ void kvl_push_scope(lua_State *L, int names) {
   lua_call(L, 1, 1);
 }
 
-/* Pushes the error of what a converter said: the message and the table of steps
- * below the value are on top. */
+/* Pushes the error of a converter: its message and the table of steps below the
+ * value are on top. */
 static void push_complaint(lua_State *L, int path_index) {
   kvl_path path;
   size_t count;

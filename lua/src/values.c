@@ -1,4 +1,4 @@
-/* values.c: what property lists hold and Lua has no kind for. */
+/* values.c: kinds of property lists that Lua does not have. */
 #include <stdio.h>
 #include <string.h>
 
@@ -28,7 +28,7 @@ void kvl_push_date(lua_State *L, double seconds_since_2001) {
   *(double *)new_value(L, KVL_DATE, sizeof(double)) = seconds_since_2001;
 }
 
-/* A word of 0 stands before the bytes, which scripts choose: the module knows
+/* A word of 0 comes before the bytes, which scripts choose: the module knows
  * handles and types by their first word (handle.h). */
 static char *new_bytes(lua_State *L, size_t length) {
   void *value = new_value(L, KVL_DATA, sizeof(void *) + length);
@@ -74,7 +74,7 @@ int kvl_value_error(lua_State *L, const char *problem) {
 
 /* ---- Comparing */
 
-/* What Lua says of an operand that has no order. */
+/* The kind that Lua names in its error about an operand without an order. */
 static const char *kind_name(lua_State *L, int index) {
   if (luaL_getmetafield(L, index, "__name") == LUA_TSTRING)
     return lua_tostring(L, -1);
@@ -291,7 +291,8 @@ static const luaL_Reg makers[] = {{"new_date", kvl_new_date},
                                   {"new_uid", new_uid},
                                   {NULL, NULL}};
 
-/* The tag of decoded arrays, and of what kv.array and kv.dictionary return. */
+/* The tag of decoded arrays, and of the tables that kv.array and kv.dictionary
+ * return. */
 static const void *open_tag(lua_State *L, const char *name, const char *field) {
   luaL_newmetatable(L, name);
   const void *tag = lua_topointer(L, -1);

@@ -13,7 +13,7 @@
 typedef struct Watch {
   kv_watch *watch;
   kvl_watch_queue queue;
-  size_t root; /* how many steps of a path are the handle's own */
+  size_t root; /* the number of a path's steps that are the handle's own */
 } Watch;
 
 static const char watches_key; /* of the registry: the set of live watches */
@@ -44,7 +44,7 @@ static int watch_cancel(lua_State *L) {
   return 0;
 }
 
-/* Assigning nil to what is there is allowed while a table is traversed. */
+/* Assigning nil to an existing field is allowed while a table is traversed. */
 void kvl_end_watches(lua_State *L) {
   luaL_checkstack(L, 6, NULL);
   push_watches(L);
@@ -78,7 +78,8 @@ static int watch_tostring(lua_State *L) {
   return 1;
 }
 
-/* Adds a store's descriptor to the one that kv.fd() gave, if it did. */
+/* Adds a store's descriptor to that of kv.fd(), where a script has asked for
+ * it. */
 static void join_descriptor(kvl_state *state, kv_store *store) {
   int descriptor;
   struct epoll_event event = {.events = EPOLLIN};
@@ -88,7 +89,7 @@ static void join_descriptor(kvl_state *state, kv_store *store) {
   epoll_ctl(state->epoll, EPOLL_CTL_ADD, descriptor, &event);
 }
 
-/* The watch is on top: keeps it, its function and its store. */
+/* Keeps the watch on top, its function and its store. */
 static int finish_watch(lua_State *L, kvl_state *state, kv_store *store,
                         int function) {
   lua_pushvalue(L, function);
@@ -167,8 +168,8 @@ static void push_tree(lua_State *L, kvl_state *state, kv_tree **tree) {
     lua_pushnil(L);
 }
 
-/* What an event is called, and what a script is told of it that may not know
- * where the store is kept. */
+/* An event's name, and its message for a script that must not learn where the
+ * store is kept. */
 typedef struct Event {
   kv_event event;
   const char *name;
@@ -196,7 +197,8 @@ static const Event *find_event(kv_event event) {
   return &unknown;
 }
 
-/* Pushes what is told of an event of the store whose handle is at `store`. */
+/* Pushes the name and message of an event of the store whose handle is at
+ * `store`. */
 static void push_event(lua_State *L, const kvl_note *note, int store) {
   const Event *event = find_event(note->event);
   lua_pushstring(L, event->name);
@@ -227,7 +229,7 @@ static int tell(lua_State *L) {
   return 0;
 }
 
-/* The error on top goes to `error`, if it is the first. */
+/* Moves the error on top to the stack index `error`, if it is the first. */
 static void keep_first(lua_State *L, int error) {
   if (lua_isnil(L, error))
     lua_replace(L, error);
@@ -235,9 +237,8 @@ static void keep_first(lua_State *L, int error) {
     lua_pop(L, 1);
 }
 
-/* Tells everything that the watch at `index` has noted; an error of its
- * function goes to `error`, if it is the first. Gives how many calls it
- * made. */
+/* Tells all notes of the watch at `index`; an error of its function goes to the
+ * stack index `error`, if it is the first. Gives the number of calls. */
 static lua_Integer tell_all(lua_State *L, int index, int error) {
   Watch *watch = lua_touserdata(L, index);
   lua_Integer calls = 0;
@@ -311,7 +312,7 @@ lua_Integer kvl_pump(lua_State *L, kvl_state *state) {
   return calls;
 }
 
-/* kv.pump(): calls the functions of watches; how many calls that were */
+/* kv.pump(): calls the functions of watches; gives the number of calls */
 static int pump(lua_State *L) {
   lua_pushinteger(L, kvl_pump(L, kvl_state_of(L)));
   return 1;

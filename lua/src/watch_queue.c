@@ -1,4 +1,4 @@
-/* watch_queue.c: what watches have to tell. */
+/* watch_queue.c: the notes of watches until kv.pump(). */
 #include "watch_queue.h"
 
 #include <stdlib.h>
