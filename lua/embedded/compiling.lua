@@ -1,4 +1,4 @@
---- compiling.lua: expressions of types, and what the library makes of types.
+--- compiling.lua: expressions of types, and the library's form of types.
 
 local shared = ...
 local builtins, named = shared.builtins, shared.named
@@ -6,9 +6,9 @@ local new_type, check_type = shared.new_type, shared.check_type
 local is_name, part = shared.is_name, shared.part
 local array_of, dictionary_of = shared.array_of, shared.dictionary_of
 
---- What a name means when it is used first: a struct may be inside itself, or
--- be defined later, also where a script that is loaded again defines it again.
--- A type of the host converts nothing here.
+--- The meaning of a name when it is used first: a struct may be inside itself,
+-- or be defined later, also where a script that is loaded again defines it
+-- again. A type of the host converts nothing here.
 local function later(name)
   local function converter(which)
     return function(value, context)
@@ -25,8 +25,8 @@ local function later(name)
     encoder = converter "encoder", is_idle = is_idle }
 end
 
---- The type of an expression such as "[Window]?"; names mean what `scope`
--- says, where one is given.
+--- The type of an expression such as "[Window]?"; names are looked up in
+-- `scope` first, where one is given.
 function shared.parse(text, scope)
   local start = string.find(text, "%S")
   local inner = start and string.match(text, ".*%S", start) or ""
@@ -57,12 +57,12 @@ end
 local holds_types = { fields = true, cases = true, values = true, type = true,
   element = true, value = true, wrapped = true }
 
---- A description in which names stand for what they mean now; inside itself,
--- and where the same has been said before, a name stays. With `notes.is_view`
--- it is of what scripts see: converters may make anything. Sets
--- `notes.converts` where something is converted, or is left out, and in
--- `notes.names` what names mean. What is deeper than any type may be stays as
--- it is.
+--- A description with each name replaced by its present meaning; a name stays
+-- inside itself, and where its description has come before. With
+-- `notes.is_view` it describes the values that scripts see: converters may make
+-- anything. Sets `notes.converts` where a value is converted, or left out, and
+-- the meanings of names in `notes.names`. A part deeper than any type may be
+-- stays as it is.
 local function expanded(description, notes, inside)
   if type(description) == "string" then
     local found = named[description]
@@ -87,7 +87,7 @@ local function expanded(description, notes, inside)
   end
   local result = setmetatable({}, getmetatable(description))
   notes.depth = depth
-  -- What is said first comes first: a list is in its order.
+  -- The first description counts: a list is walked in its order.
   local is_list = getmetatable(description) == shared.array_tag
   for key, value in (is_list and ipairs or pairs)(description) do
     result[key] = (holds_types[key] or math.type(key) == "integer")
@@ -116,14 +116,14 @@ local function compile(value, scope)
   return self
 end
 
---- What the types of this state and its host are to the Lua language server: a
--- file that begins with ---@meta. A type that is wrong is a comment in it.
+--- The types of this state and its host for the Lua language server: a file
+-- that begins with ---@meta. A type with an error is a comment in it.
 local function annotations()
   local wrong = {}
   for name, self in pairs(named) do
     local notes = { is_view = true, said = {}, names = {} }
     local description = expanded(part(self), notes, {})
-    -- This declares it, for all that is annotated.
+    -- This declares it: every declared type is annotated.
     local ok, problem = pcall(shared.described, description)
     if not ok and type(problem) ~= "table" then error(problem, 0) end
     if not ok then
@@ -135,7 +135,7 @@ local function annotations()
   return shared.annotate() .. table.concat(wrong)
 end
 
--- What scripts, and the C module, have of these files.
+-- The functions of these files for scripts and the C module.
 return {
   methods = shared.methods, struct = shared.struct, enum = shared.enum,
   array_of = array_of, dictionary_of = dictionary_of,

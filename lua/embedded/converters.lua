@@ -1,4 +1,4 @@
---- converters.lua: converters of what is in a type, and what they do to values.
+--- converters.lua: converters of the parts of a type, and converting values.
 
 local shared = ...
 local null, array_tag = shared.null, shared.array_tag
@@ -8,7 +8,7 @@ local copied, new_type = shared.copied, shared.new_type
 local defaults = setmetatable({}, { __mode = "k" })
 
 --- A type's default as reading an absent value gives it to the converters: in
--- the kinds of the type, with the defaults of what is in it.
+-- the kinds of the type, with the defaults of its parts.
 local function default_of(self)
   if defaults[self] == nil then
     local plain = new_type { description = self.description }
@@ -20,8 +20,8 @@ local function default_of(self)
   return copied(defaults[self])
 end
 
---- What the converters of a type, or those in it, make of a stored value. What
--- they make nil is the default, which is stored as every other value is.
+--- The value that the converters of a type, or of its parts, make of a stored
+-- one. Where they make nil it is the default, given as it is stored.
 local function decoded(self, value, context)
   local result = self.decoder(value, context)
   if result ~= nil or not self.has_default then return result end
@@ -34,12 +34,12 @@ end
 
 local converting = { decoder = decoded, encoder = encoded }
 
--- Where the converters that run are: the steps to the value that is being
--- converted. What an error leaves in it is its place.
+-- The path of the running converters: the steps to the value that is being
+-- converted. An error leaves its own path in it.
 local trail, depth = {}, 0
 
---- Converts what is in a table; its tag, if it has one, stays. What an optional
--- element has in the place of nil is not converted.
+--- Converts the values of a table; its tag, if it has one, stays. The null that
+-- an optional element has in the place of nil is not converted.
 local function each(element, which, is_array)
   if not element[which] then return nil end
   local convert, is_idle = converting[which], element.is_idle
@@ -62,8 +62,8 @@ end
 
 local function left_out() return nil end
 
---- Converts the fields that have converters; the others are shared. What is
--- never stored may be anything, and does not get as far as being stored.
+--- Converts the fields that have converters; the others are shared. A transient
+-- field may hold anything, and is left out before it would be stored.
 local function struct_converter(fields, which)
   local converters = {}
   for name, field in pairs(fields) do
@@ -89,7 +89,7 @@ local function struct_converter(fields, which)
   end
 end
 
---- Converts the values of the case that a value is of.
+--- Converts the values of a value's case.
 local function case_converter(cases, which)
   local converters = {}
   for case, fields in pairs(cases) do
@@ -108,8 +108,8 @@ local function case_converter(cases, which)
   end
 end
 
--- What the names in a type mean: as they did when it was compiled. And those of
--- the type whose converters run.
+-- The meanings of the names in a type when it was compiled; and those of the
+-- type whose converters run.
 local meanings, names = setmetatable({}, { __mode = "k" }), nil
 
 local function meaning(name)
@@ -130,8 +130,8 @@ local function steps_behind(start)
   return steps
 end
 
---- What `convert` makes of a value; or nil, the text that a converter raised
--- and the steps to where it stood. Whatever else it raises is raised.
+--- The result of `convert` for a value; or nil, the text that a converter
+-- raised and the steps to its value. Any other error is raised.
 local function placed(convert, self, value, context)
   local start, outer = depth, names
   names = meanings[self]

@@ -6,12 +6,12 @@ local is_type, new_type = shared.is_type, shared.new_type
 local check_type, define = shared.check_type, shared.define
 local each, struct_converter = shared.each, shared.struct_converter
 
---- An array of a description, one where it is empty too.
+--- An array of a description, tagged so that an empty one is an array too.
 local function list(values)
   return setmetatable(values, array_tag)
 end
 
---- A type as a part of another's description, with what is said around it.
+--- A type as a part of another's description, with `optional` and converters.
 local function part(field)
   local description = field.description
   if field.is_converted then
@@ -66,7 +66,7 @@ local function begin(what, name, ...)
   end
 end
 
---- What follows the name is a table.
+--- Checks that a table follows the name.
 local function check_body(what, name, given)
   if type(given) == "table" then return end
   error(string.format("%s %s: expected a table, found %s", what, name,
@@ -94,8 +94,7 @@ local function struct(name, ...)
   end
 end
 
---- Cases of which each is its own raw value, or names with raw values of one
--- kind.
+--- Cases that are their own raw values, or names with raw values of one kind.
 local function raw_cases(name, given)
   local cases, is_list, kind = list {}, #given > 0, nil
   for case, value in pairs(given) do

@@ -1,15 +1,15 @@
---- sugar.lua: what a script sees at once of what is written in Lua: the
--- built-in types, tags, loops over stores.
+--- sugar.lua: the part of the Lua code that every script needs: the built-in
+-- types, tags, loops over stores.
 --
--- Runs at each `require`. What makes types of types, and compiles them, is in
--- the files behind it, types.lua to compiling.lua: they would be half the time
--- of `require`, and are run when a script first needs one of them.
+-- Runs at each `require`. The code that makes types of types, and compiles
+-- them, is in the files behind it, types.lua to compiling.lua: they would take
+-- half the time of `require`, and run when a script first needs one of them.
 
 local kv, globals = ...
 
 local Type = { __name = "kvcodable type" }
 
--- What the files behind start with.
+-- The table that the files behind start with.
 local shared = { Type = Type, builtins = {}, named = {}, known = {},
   encode = kv.encode, decode = kv.decode, null = kv.null }
 for _, name in ipairs { "array_tag", "dictionary_tag", "store", "new_data",
@@ -22,8 +22,9 @@ end
 
 local made
 
---- What the files behind make, each with what those before it have added to a
--- table. A finalizer may come here while they run: what is made first counts.
+--- The functions of the files behind, each of which sees the additions of those
+-- before it to a table. A finalizer may call this while they run: the first
+-- result counts.
 local function parts()
   if not made then
     local result = shared.run_types(globals,

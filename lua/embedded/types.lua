@@ -1,29 +1,28 @@
---- types.lua: what a type is, and what its methods make of it.
+--- types.lua: the table of a type, and its methods.
 --
 -- The first of the files that the C module runs when a script first needs one
 -- of them; see sugar.lua. A type is an immutable table:
 --
---   description  what kvcodable's registry makes the type of: a string (an
---                expression of the type language) or a table, whose notation
---                is in the documentation of CodableTypes
+--   description  the form from which kvcodable's registry makes the type: a
+--                string (an expression of the type language) or a table, whose
+--                notation is in the documentation of CodableTypes
 --   decoder, encoder   functions (value, context) where a converter is in the
 --                type or below it; else nil
 --   is_converted   whether a converter is in the type itself
---   is_idle      of a name, a function (which): whether what it means has no
---                decoder, or encoder
---   stored_key, has_default, default_value, is_transient, is_optional   what
---                the type says as a struct's field
+--   is_idle      of a name, a function (which): whether the type that it means
+--                has no decoder, or encoder
+--   stored_key, has_default, default_value, is_transient, is_optional
+--                properties of the type as a struct's field
 
 local shared = ...
 local array_tag, dictionary_tag = shared.array_tag, shared.dictionary_tag
 local builtins, Type = shared.builtins, shared.Type
 local methods = {}
 
--- Named types of this Lua state: what a string such as "[Window]" may name.
+-- Named types of this Lua state, for expressions such as "[Window]".
 local named = shared.named
 
---- A copy of a value, with all that is in it, but for what is deeper than any
--- value may be.
+--- A deep copy of a value, down to the depth that a value may have.
 local function copied(value, copies, depth)
   if type(value) ~= "table" or depth == 0 then return value end
   copies, depth = copies or {}, depth or shared.depth
@@ -60,19 +59,20 @@ local function with(self, changes)
   return new_type(copy)
 end
 
---- The type that a script means: a type of this module, or an expression, in
--- which names mean what `scope` says, where one is given; see new_scope.
+--- The type of a script's argument: a type of this module, or an expression,
+-- whose names are looked up in `scope` first, where one is given; see
+-- new_scope.
 local function check_type(value, level, scope)
   if is_type(value) then return value end
   if type(value) == "string" then return shared.parse(value, scope) end
   error("expected a type or its name, found " .. type(value), level + 1)
 end
 
--- How often a name got its meaning.
+-- The number of times that a name got a meaning.
 local definitions = 0
 
--- How many types are in each table of known ones: of compiled types, by the
--- expressions that mean them, where the C module looks first.
+-- The number of types in each table of known ones: of compiled types, by their
+-- expressions, where the C module looks first.
 local sizes = setmetatable({}, { __mode = "k" })
 
 local function forget(known)
@@ -80,9 +80,9 @@ local function forget(known)
   sizes[known] = 0
 end
 
---- Notes what an expression means, unless a name got another meaning since
--- there were `since` definitions. A script that makes up ever new ones fills no
--- memory.
+--- Notes the type of an expression, unless a name got another meaning since
+-- there were `since` definitions. A script that makes up ever new expressions
+-- fills no memory.
 local function remember(text, self, scope, since)
   if since ~= definitions then return end
   local known = scope and scope.known or shared.known
@@ -107,8 +107,8 @@ local function is_name(text)
   return string.match(text, "^[%a_\x80-\xff][%w_\x80-\xff]*$") ~= nil
 end
 
---- What a store's own names mean, before this state's: types by their names,
--- and expressions, in which the others may stand.
+--- The meanings of a store's own names, looked up before this state's: types by
+-- their names, and expressions, which may use the other names.
 local function new_scope(given)
   if type(given) ~= "table" then
     error("types: expected a table, found " .. type(given), 0)
@@ -182,8 +182,8 @@ function methods:optional()
   return with(self, { is_optional = true })
 end
 
---- What get gives where nothing is stored: given as it is stored, so that it
--- passes the type's converters as what is stored does.
+--- The value that get gives where none is stored: given as it is stored, so
+-- that it passes the type's converters like a stored one.
 function methods:default(value)
   if value == nil then error("nil is no default; use optional", 2) end
   return with(self, { has_default = true, default_value = copied(value) })
@@ -202,11 +202,11 @@ function methods:transient()
   return with(self, { is_transient = true })
 end
 
---- Functions between what is stored and what the script sees:
+--- Functions between the stored value and the one that the script sees:
 -- `decode(stored, context)` and `encode(value, context)`. Either may be
 -- absent. Decoding to nil gives the default, which is decoded in its turn: nil
 -- where there is none, and where it decodes to nil too. Encoding to nil leaves
--- the key out. In an array, where nothing can be left out, nil is kv.null.
+-- the key out. In an array, which has no holes, nil is kv.null.
 function methods:convert(functions)
   local known = { decode = "function", encode = "function" }
   local is_right = type(functions) == "table"

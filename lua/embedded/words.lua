@@ -1,8 +1,7 @@
---- words.lua: what is wrong in a type, in the words of who wrote it.
+--- words.lua: errors in a type, in the words of its author.
 --
--- A type of tables becomes a description
--- with its fields and cases in the order of their names, which no script has
--- written: an error in it names the field.
+-- A type of tables becomes a description with its fields and cases in the order
+-- of their names, which no script has written: an error in it names the field.
 
 local shared = ...
 local describe, expression = shared.describe, shared.expression
@@ -14,10 +13,10 @@ local function is_known(name, scope)
   return named[name] or scope and rawget(scope.named, name)
 end
 
---- Where a text is none of the type language, whatever its names mean: a text
--- of which the library can say so, and in which column. It stops at the first
--- name that only this state knows, for which another stands then; none is as
--- short as one or two letters.
+--- A text that the library reports as malformed, with the column, for one that
+-- is no expression whatever its names mean; nil for an expression. The library
+-- stops at the first name that only this state knows: `Any` replaces it then,
+-- unless the name has only one or two letters.
 function shared.malformed(text, scope)
   local word = "[%a_\x80-\xff][%w_\x80-\xff]*"
   local masked = string.gsub(text, word, function(name)
@@ -35,8 +34,8 @@ end
 
 -- ---- Descriptions
 
--- Keys of descriptions under which lists stand, and those which say nothing to
--- who wrote the type.
+-- Keys of descriptions that hold lists, and those that say nothing to the
+-- type's author.
 local lists = { fields = true, cases = true, values = true }
 local silent = { type = true, element = true, value = true, wrapped = true }
 
@@ -72,8 +71,8 @@ local function path_text(path)
   return text
 end
 
---- The error about a description, with the names of fields and cases for where
--- they stand in it.
+--- The error about a description, with the names of fields and cases for their
+-- indexes in it.
 local function in_words(problem, description)
   local steps = named_steps(problem.path, description)
   local from, to =
@@ -106,8 +105,8 @@ local function unmask(problem, text)
   end
 end
 
---- What a description is the type of. What is wrong in the type of an
--- expression, the name that nothing has, is told of its text, with its column.
+--- The type of a description. An error in the type of an expression, such as an
+-- unknown name, is reported for the expression's text, with the column.
 function shared.described(description, text, scope, is_masked)
   local make = type(description) == "string" and expression or describe
   local ok, made = pcall(make, description)
