@@ -2,6 +2,12 @@ internal import Glibc
 internal import PropertyLists
 
 /// When a change is on disk.
+///
+/// ```swift
+/// options.durability = .immediate
+/// let journal = try DefaultsStore.open("com.acme.journal", options: options)
+/// try journal.set(PropertyList(any: "started"), forKey: "state")  // on disk when it returns
+/// ```
 public enum DefaultsDurability: Int, Sendable, Hashable, CaseIterable {
     /// At ``DefaultsStore/sync()`` and ``DefaultsStore/close()``.
     case manual

@@ -78,6 +78,16 @@ extension StorageEngine {
 }
 
 /// An event of a store, which happens apart from the program's calls.
+///
+/// ```swift
+/// let watch = try store.watchEvents { event in
+///     switch event {
+///     case .unreadable(let error), .flushFailed(let error): print("Not saved: \(error)")
+///     case .outgrown(let file, _, _): print("\(file) would be faster as a database")
+///     default: break
+///     }
+/// }
+/// ```
 public enum DefaultsEvent: Sendable, Hashable {
     /// Changes could not be written; they are kept, and tried again.
     case flushFailed(DefaultsError)
@@ -104,6 +114,13 @@ public enum DefaultsEvent: Sendable, Hashable {
 }
 
 /// The document that took the place of a damaged file.
+///
+/// ```swift
+/// let watch = try store.watchEvents { event in
+///     guard case .recovered(let file, _, .backup(let age)) = event else { return }
+///     print("\(file) was damaged: it is as it was \(age) ago")
+/// }
+/// ```
 public enum DefaultsRecovery: Sendable, Hashable {
     /// The one that this process had read or written last.
     case memory

@@ -4,6 +4,14 @@ internal import Glibc
 public import PropertyLists
 
 /// An error of a store, with its kind, the path of the value, and the file.
+///
+/// ```swift
+/// do {
+///     try store.set(stored, forKey: "window")
+/// } catch where error.code == .refused || error.code == .typeMismatch {
+///     print(error.path, error.message)  // for the user; any other error goes on
+/// }
+/// ```
 public struct DefaultsError: Error, Sendable, Hashable {
     /// The kinds of errors.
     public enum Code: Sendable, Hashable {

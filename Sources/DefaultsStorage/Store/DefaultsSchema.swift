@@ -2,6 +2,14 @@ public import PropertyLists
 
 /// A rule for the values of a store's top-level keys, under which a handle makes its changes.
 ///
+/// ```swift
+/// options.schema = DefaultsSchema { key, value in
+///     guard key == "volume", value.integer == nil else { return }
+///     throw DefaultsError(.refused, "Expected Int, found \(value.kind)", at: [.key(key)])
+/// }
+/// let store = try DefaultsStore.open("com.acme.app", options: options)
+/// ```
+///
 /// The rule is given the value that a change leaves a key of the application's domain with: when the change is made,
 /// and in a transaction at the commit, since only then the value is known. Registered defaults are checked when they
 /// are registered. Values that are stored already, and those of other layers, are not checked: the store opens, and a
@@ -38,6 +46,16 @@ public final class DefaultsSchema: Sendable {
 }
 
 /// An error of a schema about a value, in words of its own.
+///
+/// ```swift
+/// struct TooLoud: DefaultsSchemaError {
+///     let path: PropertyListPath
+///     func message(firstIndex: Int) -> String { "Expected at most 10 at \(path)" }
+/// }
+/// options.schema = DefaultsSchema { key, value in
+///     if key == "volume", value.integer ?? 0 > 10 { throw TooLoud(path: [.key(key)]) }
+/// }
+/// ```
 public protocol DefaultsSchemaError: Error, Hashable {
     /// The value's path, from the root of the store.
     var path: PropertyListPath { get }

@@ -88,6 +88,12 @@ extension DefaultsStore {
 }
 
 /// A layer of the search list.
+///
+/// ```swift
+/// let own = try store.dictionary(of: .application)
+/// let registered = try store.dictionary(of: .registered)
+/// print(registered.keys.filter { own[$0] == nil })  // the keys that still have their defaults
+/// ```
 public enum DefaultsLayer: Sendable, Hashable {
     /// The administrator's file: its keys cannot be changed by programs.
     case managed

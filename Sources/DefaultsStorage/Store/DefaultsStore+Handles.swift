@@ -2,6 +2,12 @@ internal import PropertyLists
 
 extension DefaultsStore {
     /// The rights of another handle on a store.
+    ///
+    /// ```swift
+    /// let reader = try store.anotherHandle(.readOnly)  // for a plug-in, say
+    /// print(try reader.keys())
+    /// try reader.close()  // the store stays open
+    /// ```
     public enum Access: Sendable, Hashable {
         /// The rights of the handle that it is made from.
         case same

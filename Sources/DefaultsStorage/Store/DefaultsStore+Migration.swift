@@ -3,6 +3,17 @@ internal import PropertyLists
 
 /// A step that brings a store from version `version - 1` to `version`.
 ///
+/// ```swift
+/// options.migrations = [
+///     DefaultsMigration(to: 1) { transaction in
+///         guard let old = try transaction.value(at: ["colour"]) else { return }
+///         try transaction.set(old, at: ["theme"])
+///         _ = try transaction.remove(at: ["colour"])
+///     }
+/// ]
+/// let store = try DefaultsStore.open("com.acme.app", options: options)
+/// ```
+///
 /// Steps run when the store is opened for writing, in the order of their versions, all in one transaction; the file as
 /// it was is kept as `NAME.v<old version>`. The program's ``DefaultsStore/Options/validation`` is called with the
 /// values that they leave, not with those on the way. The store keeps its version under the key ``versionKey``; one

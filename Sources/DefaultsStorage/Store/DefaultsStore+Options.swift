@@ -2,8 +2,22 @@ public import PropertyLists
 
 extension DefaultsStore {
     /// Options of opening a store.
+    ///
+    /// ```swift
+    /// var options = DefaultsStore.Options()
+    /// options.defaults = try PropertyList(any: ["volume": 7])
+    /// options.suites = ["com.acme.shared"]
+    /// options.timeout = .seconds(2)
+    /// let store = try DefaultsStore.open("com.acme.app", options: options)
+    /// ```
     public struct Options: Sendable {
         /// The kind of file that a store is kept in.
+        ///
+        /// ```swift
+        /// options.engine = .memory
+        /// let scratch = try DefaultsStore.open("com.acme.tests", options: options)
+        /// try scratch.set(PropertyList(any: true), forKey: "isTest")
+        /// ```
         public enum Engine: Sendable, Hashable {
             /// By the file's name: SQLite for `.sqlite` and `.db`, else a property list.
             case automatic
@@ -17,6 +31,11 @@ extension DefaultsStore {
         }
 
         /// How far a commit of the SQLite engine is on disk when it returns; the other engines know ``full`` alone.
+        ///
+        /// ```swift
+        /// options.synchronization = .normal  // faster commits, of which a power failure may take the last
+        /// let cache = try DefaultsStore.open(path: "/var/tmp/cache.sqlite", options: options)
+        /// ```
         public enum Synchronization: Sendable, Hashable {
             /// Wholly: a power failure takes nothing back.
             case full
@@ -26,6 +45,11 @@ extension DefaultsStore {
         }
 
         /// The treatment of a damaged file.
+        ///
+        /// ```swift
+        /// options.onCorruption = .recover
+        /// let store = try DefaultsStore.open("com.acme.app", options: options)  // with the backup of a damaged file
+        /// ```
         public enum Corruption: Sendable, Hashable {
             /// The file stays where it is, and reading it is ``DefaultsError/Code/corrupt``. A store that is open goes
             /// on with the values in memory, tells ``DefaultsEvent/unreadable(_:)``, and writes its changes when the

@@ -2,6 +2,12 @@ internal import Glibc
 public import PropertyLists
 
 /// The part of a store that a watch looks at.
+///
+/// ```swift
+/// let watch = try store.watch(.subtree(["ui", "window"])) { change in
+///     print(change.path)  // ui.window.width
+/// }
+/// ```
 public enum DefaultsScope: Sendable, Hashable {
     /// The value at a path, as a whole.
     case value(PropertyListPath)
@@ -12,6 +18,16 @@ public enum DefaultsScope: Sendable, Hashable {
 }
 
 /// A difference between a value that a watch has told of and the present one.
+///
+/// ```swift
+/// let watch = try store.watch(.everything) { change in
+///     switch (change.old, change.new) {
+///     case (nil, let new?): print("\(change.path) is new: \(new)")
+///     case (let old?, let new?): print("\(change.path) was \(old), is \(new)")
+///     case (_, nil): print("\(change.path) is gone")
+///     }
+/// }
+/// ```
 public struct DefaultsChange: Sendable, Hashable {
     /// The path that has changed, from the root of the store; as deep as the watch's ``DefaultsScope`` looks.
     public var path: PropertyListPath
@@ -28,6 +44,14 @@ public struct DefaultsChange: Sendable, Hashable {
 }
 
 /// A watch on a store; ends when it is cancelled or the store is closed.
+///
+/// ```swift
+/// let watch = try store.watch(.value(["volume"])) { change in print(change.new?.integer ?? 0) }
+/// var wakeUp = pollfd(fd: try store.watchDescriptor(), events: Int16(POLLIN), revents: 0)
+/// poll(&wakeUp, 1, -1)
+/// print(try store.pump(), "calls of the handler")
+/// watch.cancel()
+/// ```
 public final class DefaultsWatch: Sendable {
     private let list: WatchList
     private let number: Int

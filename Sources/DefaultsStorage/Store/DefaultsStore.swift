@@ -7,6 +7,13 @@ public import PropertyLists
 /// A handle on a store of defaults: a dictionary of property-list values, layered, and shared by all the programs that
 /// open the same file.
 ///
+/// ```swift
+/// let store = try DefaultsStore.open("com.acme.app")
+/// try store.set(PropertyList(any: 640), at: ["window", "width"])
+/// let width = try store.value(at: ["window", "width"])?.integer  // 640
+/// try store.sync()  // on disk now; without it at most 100 ms later
+/// ```
+///
 /// Values are read from memory. A change is in memory at once, for every handle of the process, and is written as the
 /// options' durability says. Changes of other processes are taken up by ``refresh()``, ``sync()``, a transaction, a
 /// flush, and by pumping a watch.

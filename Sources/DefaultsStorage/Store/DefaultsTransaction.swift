@@ -4,6 +4,13 @@ public import PropertyLists
 /// Changes to a store that happen together or not at all, over the latest state of its file, with other processes
 /// locked out.
 ///
+/// ```swift
+/// try store.transaction { transaction in
+///     let count = try transaction.value(at: ["launches"])?.integer ?? 0
+///     try transaction.set(PropertyList(any: count + 1), at: ["launches"])
+/// }
+/// ```
+///
 /// Belongs to the thread that began it, which reads its own changes through it and through the store; other threads see
 /// them when it is committed. It must be ended; deinit rolls back one that was not.
 ///

@@ -2,6 +2,13 @@ internal import Glibc
 public import PropertyLists
 
 /// Property lists in files of their own, apart from any store: read whole, written whole.
+///
+/// ```swift
+/// if let (shape, format) = try PropertyListFile.read("shape.plist") {
+///     let wider = try shape.setting(PropertyList(any: 300), at: ["width"])
+///     try PropertyListFile.write(wider, to: "shape.plist", as: format)
+/// }
+/// ```
 public enum PropertyListFile {
     /// The value in the file and the format that it was found in; nil when there is no file.
     ///
