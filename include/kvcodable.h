@@ -21,9 +21,9 @@
  *              wanted.
  *   Pointers   Any pointer may be NULL: a NULL that makes no sense gives
  *              KV_INVALID_ARGUMENT. Options may always be NULL, which stands
- *              for the default of each. All kv_..._free() accept NULL. What is
- *              not NULL must point to what its type says; a handle that was
- *              freed cannot be told from one that was not.
+ *              for the default of each. All kv_..._free() accept NULL. A
+ *              pointer that is not NULL must point to an object of its type; a
+ *              handle that was freed cannot be told from one that was not.
  *   Ownership  "gives": the caller owns the result and frees it. "takes": the
  *              library frees the argument, on success and on failure.
  *              "borrows": the memory belongs to another object, and the comment
@@ -41,8 +41,8 @@
  *   Stack      Types and comparison go down into values, of 512 levels at most:
  *              a thread that meets such values wants 1 MB of stack.
  *   Callbacks  must return: no longjmp and no C++ exception may leave one.
- *   Freeing    in any order: what a handle needs of another, it keeps alive.
- *              Borrowed memory goes with what it is borrowed from.
+ *   Freeing    in any order: a handle keeps alive what it needs of another.
+ *              Borrowed memory goes with its owner.
  *   Memory     When memory runs out, the process is aborted.
  *   Stability  As long as KV_ABI_VERSION stays, no function, constant or layout
  *              goes or changes. Functions and constants may be added, and an
@@ -88,12 +88,12 @@ typedef enum kv_status {
   KV_TYPE_MISMATCH = -6,    /* the value is not of the type */
   KV_INVALID_TYPE = -7,     /* a type's text or description is wrong */
   KV_IO = -8,               /* the system refused: see the message */
-  KV_TIMED_OUT = -9,        /* a lock was not to be had in time */
+  KV_TIMED_OUT = -9,        /* a lock was not free in time */
   KV_READ_ONLY = -10,       /* the store or the key may not be changed */
   KV_CLOSED = -11,          /* the store is closed, the transaction over */
   KV_CORRUPT = -12,         /* the store's file is damaged */
   KV_MISUSE = -13,          /* calls in an order that makes no sense */
-  KV_UNSUPPORTED = -14,     /* not to be had here: SQLite, a home folder */
+  KV_UNSUPPORTED = -14,     /* not available: SQLite, a home folder */
   KV_ACCESS_DENIED = -15,   /* the file's or folder's mode forbids it */
   KV_NO_SPACE = -16,        /* the device is full, or a quota is */
   KV_FORCED = -17,          /* the administrator has set the key */
@@ -105,7 +105,7 @@ typedef enum kv_status {
   KV_INVALID_NAME = -23     /* no name of a store */
 } kv_status;
 
-/* What went wrong, and where. */
+/* An error: its status, its message, and the path or position. */
 typedef struct kv_error kv_error;
 
 typedef struct kv_str {
@@ -121,9 +121,9 @@ static inline kv_str kv_string(const char *text) {
   return result;
 }
 
-/* What the keys of a path may come to together; KV_LIMIT_EXCEEDED beyond. A
- * longer key may be in a value: it is reached through the dictionary that it is
- * in. */
+/* The most bytes that the keys of a path may have together; KV_LIMIT_EXCEEDED
+ * beyond. A longer key may be in a value: it is reached through its
+ * dictionary. */
 #define KV_PATH_BYTES 1048576
 
 /* One step of a path: a key where `key.data` is not NULL, else an index. */
@@ -156,15 +156,14 @@ typedef struct kv_bytes {
   size_t length;
 } kv_bytes;
 
-/* Frees what `bytes` points to and sets it to nothing. */
+/* Frees the memory of `bytes`, and sets it to NULL and 0. */
 void kv_bytes_free(kv_bytes *bytes);
 
 /* The status of the call that gave the error; KV_INVALID_ARGUMENT for NULL. */
 kv_status kv_error_status(const kv_error *error);
 
-/* The whole message, with the place, such as "Expected String at
- * window.tags[2], found Bool". Borrows: lasts as long as the error. A NUL
- * follows the text. */
+/* The whole message, with the path, such as "Expected String at window.tags[2],
+ * found Bool". Borrows: lasts as long as the error. A NUL follows the text. */
 kv_str kv_error_message(const kv_error *error);
 
 /* Gives the same with the indexes of arrays counted from `first_index`, for
@@ -172,40 +171,40 @@ kv_str kv_error_message(const kv_error *error);
 kv_status kv_error_describe(const kv_error *error, int64_t first_index,
                             kv_bytes *message);
 
-/* The place in the tree, such as "window.tags[2]"; empty for the root.
- * Borrows: lasts as long as the error. A NUL follows the text. */
+/* The path in the tree, such as "window.tags[2]"; empty for the root. Borrows:
+ * lasts as long as the error. A NUL follows the text. */
 kv_str kv_error_path(const kv_error *error);
 
-/* The same as steps: how many, and each; KV_ABSENT past the last. The key lasts
- * as long as the error. */
+/* The same as steps: their number, and each; KV_ABSENT past the last. The key
+ * lasts as long as the error. */
 size_t kv_error_path_count(const kv_error *error);
 kv_status kv_error_path_step(const kv_error *error, size_t index,
                              kv_step *step);
 
-/* The place in a text, counted from 1; KV_ABSENT when there is none. */
+/* The line and column in a text, from 1; KV_ABSENT when there is none. */
 kv_status kv_error_position(const kv_error *error, int64_t *line,
                             int64_t *column);
 
-/* The place in binary data, in bytes from its start; KV_ABSENT when there is
+/* The offset in binary data, in bytes from its start; KV_ABSENT when there is
  * none. */
 kv_status kv_error_offset(const kv_error *error, int64_t *offset);
 
-/* Gives the same error for a reader who may see only what is below `root`, and
- * not where the store is kept, such as a script in a sandbox: places count from
- * the root, and one outside it is left out; "the store" stands for its file and
- * "the folder" for the file's folder. NULL for NULL, and for an invalid
+/* Gives the same error for a reader that may see only the values below `root`,
+ * and not where the store is kept, such as a script in a sandbox: paths begin
+ * at the root, and one outside it is left out; "the store" stands for its file
+ * and "the folder" for the file's folder. NULL for NULL, and for an invalid
  * path. */
 kv_error *kv_error_confined(const kv_error *error, const kv_step *root,
                             size_t root_count);
 
-/* Frees an error, and what was borrowed from it. */
+/* Frees an error, and the memory borrowed from it. */
 void kv_error_free(kv_error *error);
 
 /* ------------------------------------------------------------------------
  * Trees: immutable values
  */
 
-/* A scalar, or an array or dictionary with all that is in it. Never changes. */
+/* A scalar, or an array or dictionary with all its values. Never changes. */
 typedef struct kv_tree kv_tree;
 
 typedef enum kv_kind {
@@ -237,15 +236,15 @@ int kv_tree_equal(const kv_tree *left, const kv_tree *right);
 kv_status kv_tree_set(const kv_tree *tree, const kv_step *path, size_t steps,
                       const kv_tree *value, kv_tree **result, kv_error **error);
 
-/* Gives the tree without what is at the end of the path; KV_ABSENT when
- * nothing is there. */
+/* Gives the tree without the value at the end of the path; KV_ABSENT when there
+ * is none. */
 kv_status kv_tree_remove(const kv_tree *tree, const kv_step *path, size_t steps,
                          kv_tree **result, kv_error **error);
 
 /* ---- Cursors: reading a tree */
 
-/* A place in a tree. A plain value: copy it, keep it, forget it. It borrows the
- * tree, and is valid as long as that is. Its members are not for use. */
+/* A position in a tree. A plain value: copy it, keep it, forget it. It borrows
+ * the tree, and is valid as long as that is. Its members are not for use. */
 typedef struct kv_cursor {
   const kv_tree *tree;
   uint64_t position;
@@ -307,12 +306,12 @@ typedef struct kv_builder kv_builder;
 /* Gives a builder with nothing in it. */
 kv_builder *kv_builder_new(void);
 
-/* Frees a builder, and what it was writing. */
+/* Frees a builder, and the tree that it was writing. */
 void kv_builder_free(kv_builder *builder);
 
 /* Append a value: at the root, as the next element of the open array, or as the
  * value of the key that was just named. The bytes are copied. KV_MISUSE where
- * no value can stand, KV_INVALID_VALUE for a string that is not UTF-8,
+ * no value is expected, KV_INVALID_VALUE for a string that is not UTF-8,
  * KV_LIMIT_EXCEEDED for more or larger values than a tree holds. */
 kv_status kv_builder_null(kv_builder *builder, kv_error **error);
 kv_status kv_builder_boolean(kv_builder *builder, int value, kv_error **error);
@@ -348,7 +347,7 @@ kv_status kv_builder_finish(kv_builder *builder, kv_tree **tree,
  * Types
  */
 
-/* What a value must be, by an expression. Never changes.
+/* The type of a value, by an expression. Never changes.
  *
  *   Bool                      true and false, never numbers
  *   Int, Int8 ... Int64, Int128, UInt, UInt8 ... UInt64, UInt128
@@ -358,7 +357,7 @@ kv_status kv_builder_finish(kv_builder *builder, kv_tree **tree,
  *   Decimal, URL, UUID        strings that spell one; of Decimal numbers, too
  *   Duration                  an array of two whole numbers
  *   Any                       everything but null
- *   [T], [String: T], T?      arrays, dictionaries, what may be absent
+ *   [T], [String: T], T?      arrays, dictionaries, values that may be absent
  *   Int(1...9), Double(0..<1), String(...80), [T](1...)
  *                             with a range, or a length
  *   Window                    a struct or enum that was declared
@@ -373,8 +372,8 @@ typedef struct kv_registry kv_registry;
 #define KV_REDECLARE 1u
 
 /* Gives a registry with the built-in types and those of `outer`, unless that is
- * NULL: its own take their place, and are not seen there. NULL where `flags` has
- * other flags. */
+ * NULL: its own types replace those, and are not seen in `outer`. NULL where
+ * `flags` has other flags. */
 kv_registry *kv_registry_new(const kv_registry *outer, uint32_t flags);
 
 /* Gives a handle on the registry of programs that need only one, which Swift
@@ -392,9 +391,8 @@ void kv_registry_free(kv_registry *registry);
  *   enum Shape { circle(radius: Double), square(Double), empty }
  *
  * A field may be absent where it has `?` or a default. @key(...) names its key
- * in the file, which is what paths go by. KV_INVALID_TYPE, with line and
- * column, when the text is wrong; also when a name already means something
- * else. */
+ * in the file, which paths use. KV_INVALID_TYPE, with line and column, when the
+ * text is wrong; also when a name already means something else. */
 kv_status kv_registry_declare(kv_registry *registry, kv_str text,
                               kv_error **error);
 
@@ -403,8 +401,8 @@ kv_status kv_registry_declare(kv_registry *registry, kv_str text,
 kv_status kv_registry_type(kv_registry *registry, kv_str expression,
                            kv_type **type, kv_error **error);
 
-/* A number that is another one after a name of the registry, or of those it was
- * made over, got another meaning: a program that keeps types by their texts asks
+/* A number that changes when a name of the registry, or of those it was made
+ * over, gets another meaning: a program that keeps types by their texts asks
  * for them anew then. 0 for NULL. */
 uint64_t kv_registry_generation(const kv_registry *registry);
 
@@ -414,9 +412,9 @@ kv_status kv_registry_describe(kv_registry *registry,
                                const kv_tree *description, kv_type **type,
                                kv_error **error);
 
-/* Gives the text of a file that begins with ---@meta: what the registry's types
- * are to the Lua language server, so that editors complete scripts. Those of
- * the registry it was made over are among them. */
+/* Gives the text of a file that begins with ---@meta and describes the
+ * registry's types to the Lua language server, so that editors complete
+ * scripts. The types of the registry it was made over are among them. */
 kv_status kv_registry_annotations(const kv_registry *registry, kv_bytes *text,
                                   kv_error **error);
 
@@ -429,7 +427,8 @@ kv_status kv_type_declaration(const kv_type *type, kv_bytes *text,
 /* Frees a type. */
 void kv_type_free(kv_type *type);
 
-/* Flags of a typed set: what the type does not know of the old value goes. */
+/* Flag of a typed set: the parts of the old value that the type does not know
+ * are dropped. */
 #define KV_REPLACE 1u
 
 /* Gives the value as programs see it from the value as it is stored: checked,
@@ -438,8 +437,8 @@ kv_status kv_type_decode(const kv_type *type, const kv_tree *stored,
                          kv_tree **value, kv_error **error);
 
 /* Gives the value to store from the value as programs see it. `stored`, which
- * may be NULL, is what is stored now: what the type does not know of it is
- * kept. */
+ * may be NULL, is the value that is stored now: its parts that the type does
+ * not know are kept. */
 kv_status kv_type_encode(const kv_type *type, const kv_tree *value,
                          const kv_tree *stored, uint32_t flags,
                          kv_tree **result, kv_error **error);
@@ -456,11 +455,11 @@ typedef enum kv_format {
   KV_FORMAT_JSON = 4
 } kv_format;
 
-/* How to read. Set all of it to 0 and `size` to its size; 0 is the default
- * everywhere. */
+/* Options of reading. Set all of it to 0 and `size` to its size; 0 is the
+ * default everywhere. */
 typedef struct kv_decode_options {
   size_t size;           /* sizeof(kv_decode_options) */
-  kv_format format;      /* what the bytes must be */
+  kv_format format;      /* that the bytes must have */
   size_t depth;          /* levels of containers: 512, at most 2048 */
   size_t expanded_nodes; /* values and keys that a file may have, with shared
                             objects each time, and an archive may grow to:
@@ -471,14 +470,14 @@ typedef struct kv_decode_options {
 
 /* Gives the tree that the bytes hold, as `type` shows it unless that is NULL;
  * `found` is set to their format. A keyed archive is flattened where there is a
- * type, but for Data and Any. KV_MALFORMED with the place. */
+ * type, but for Data and Any. KV_MALFORMED with the position. */
 kv_status kv_decode(kv_str bytes, const kv_decode_options *options,
                     const kv_type *type, kv_tree **tree, kv_format *found,
                     kv_error **error);
 
 /* Gives the bytes of a tree, which is checked against `type` unless that is
- * NULL. KV_INVALID_VALUE, with the path, for what the format does not hold, and
- * for KV_FORMAT_OPENSTEP, which is only read. */
+ * NULL. KV_INVALID_VALUE, with the path, for a value that the format cannot
+ * hold, and for KV_FORMAT_OPENSTEP, which is only read. */
 kv_status kv_encode(const kv_tree *tree, kv_format format, const kv_type *type,
                     kv_bytes *bytes, kv_error **error);
 
@@ -491,7 +490,7 @@ kv_status kv_read_file(kv_str path, const kv_decode_options *options,
 kv_status kv_write_file(kv_str path, const kv_tree *tree, kv_format format,
                         const kv_type *type, kv_error **error);
 
-/* Whether the tree is what NSKeyedArchiver writes, or data with such a file
+/* Whether the tree is an archive of NSKeyedArchiver, or data with such a file
  * inside. 1 or 0. */
 int kv_tree_is_archive(const kv_tree *tree);
 
@@ -508,7 +507,7 @@ kv_status kv_tree_unarchive(const kv_tree *tree, kv_str class_name_key,
  */
 
 /* A handle on a store of preferences. All handles on one file in a process
- * share what is in memory. */
+ * share its values in memory. */
 typedef struct kv_store kv_store;
 
 typedef enum kv_durability {
@@ -524,37 +523,37 @@ typedef enum kv_engine {
   KV_ENGINE_SQLITE = 3         /* the system's libsqlite3 */
 } kv_engine;
 
-/* What is done about a file that is damaged. Reading alone never moves one. */
+/* The treatment of a damaged file. Reading alone never moves one. */
 typedef enum kv_corruption {
-  /* Nothing: opening it is KV_CORRUPT, with the line, and it stays where it is.
-   * A store that is open goes on with what is in memory and tells
+  /* The file stays where it is, and opening it is KV_CORRUPT, with the line. A
+   * store that is open goes on with the values in memory and tells
    * KV_EVENT_UNREADABLE; syncs, transactions and immediate sets are KV_CORRUPT,
    * other changes are kept and are written when the file can be read again. At
-   * exit all of it goes to NAME.unsaved-TIME, with a line on stderr. A file that
+   * exit all values go to NAME.unsaved-TIME, with a line on stderr. A file that
    * cannot be read for another reason is treated alike, with that reason's
    * status: KV_INVALID_VALUE for a root that is no dictionary,
    * KV_LIMIT_EXCEEDED, KV_ACCESS_DENIED, KV_IO, or KV_UNSAFE_LOCATION for a
    * link. */
   KV_CORRUPTION_ERROR = 0,
-  /* It is kept as NAME.corrupt-TIME, and the newer of what is in memory and the
-   * backup, NAME.bak, takes its place; a database gives way to an empty one.
-   * KV_CORRUPT where there is neither. Holds for all of the process's handles
-   * on the file. */
+  /* The file is kept as NAME.corrupt-TIME, and the newer of the document in
+   * memory and the backup, NAME.bak, takes its place; a database gives way to
+   * an empty one. KV_CORRUPT where there is neither. Holds for all of the
+   * process's handles on the file. */
   KV_CORRUPTION_RECOVER = 1
 } kv_corruption;
 
-/* The program's own check of a change: the place, and the value that it would
- * have, NULL where it is removed; both are borrowed for the time of the call.
- * Return 0 to accept it; any other number refuses it with KV_REFUSED. Called on
- * the thread that changes; it must not use the store. */
+/* The program's own check of a change: given the path, and the value that it
+ * would have, NULL where it is removed; both are borrowed for the time of the
+ * call. Return 0 to accept it; any other number refuses it with KV_REFUSED.
+ * Called on the thread that changes; it must not use the store. */
 typedef int (*kv_check)(void *context, const kv_step *path, size_t steps,
                         const kv_tree *value);
 
-/* How to open a store. Set all of it to 0 and `size` to its size; 0 is the
- * default everywhere. */
+/* Options of opening a store. Set all of it to 0 and `size` to its size; 0 is
+ * the default everywhere. */
 typedef struct kv_store_options {
   size_t size;             /* sizeof(kv_store_options) */
-  const kv_tree *defaults; /* a dictionary of values for what is absent */
+  const kv_tree *defaults; /* a dictionary of values for absent keys */
   kv_format format;        /* of a new file: XML (default), binary or JSON */
   kv_durability durability;
   kv_engine engine;
@@ -569,29 +568,28 @@ typedef struct kv_store_options {
                         the last commits back, whole */
   kv_check check;    /* called before each change; NULL for none */
   void *check_context;
-  /* Of the store's dictionary: a struct, whose fields are the top-level keys,
-   * or [String: T]; NULL for none. */
+  /* The type of the store's dictionary: a struct, whose fields are the
+   * top-level keys, or [String: T]; NULL for none. */
   const kv_type *schema;
   kv_corruption on_corruption;
-  /* What the store may grow to: bytes of its file, 256 MB, and values and keys
-   * at every depth, 2^24. A change that could make it larger is
-   * KV_LIMIT_EXCEEDED and changes nothing; what does not make it larger is
-   * always possible. A file is read that has up to 768 MB more; a larger one is
-   * KV_LIMIT_EXCEEDED. A row of SQLite, which is a top-level value, takes
-   * 1,000,000,000 bytes whatever stands here: a sync of more is
+  /* The most bytes of the store's file, 256 MB, and the most values and keys at
+   * every depth, 2^24. A change that could pass them is KV_LIMIT_EXCEEDED and
+   * changes nothing; one that does not make the store larger is always
+   * possible. A file is read that has up to 768 MB more; a larger one is
+   * KV_LIMIT_EXCEEDED. A row of SQLite, which is a top-level value, holds
+   * 1,000,000,000 bytes at most, whatever is set here: a sync of more is
    * KV_LIMIT_EXCEEDED, and writes nothing. */
   uint64_t max_bytes;
   uint64_t max_nodes;
 } kv_store_options;
 
-/* A schema refuses changes: with KV_TYPE_MISMATCH what would make the value of
- * one of its keys something that kv_store_get() with the field's type does not
- * give. A transaction is looked at when it is committed. Keys that a struct
- * does not declare may hold what they will, and every key may be absent.
- * Defaults are looked at when they are registered; what is stored already, and
- * what other layers hold, is not: the store opens, and a typed get says what is
- * wrong. The type may be freed once the store is open. KV_INVALID_TYPE for
- * another type. */
+/* A schema refuses, with KV_TYPE_MISMATCH, a change that would give one of its
+ * keys a value that kv_store_get() with the field's type does not give. A
+ * transaction is checked when it is committed. Keys that a struct does not
+ * declare may hold any value, and every key may be absent. Defaults are checked
+ * when they are registered; values that are stored already, and those of other
+ * layers, are not: the store opens, and a typed get reports them. The type may
+ * be freed once the store is open. KV_INVALID_TYPE for another type. */
 
 /* Gives the store `name`, such as "com.acme.app": the file NAME.plist in
  * $XDG_CONFIG_HOME or ~/.config. A file that cannot be read is an error, never
@@ -611,8 +609,8 @@ kv_status kv_store_open_file(kv_str path, const kv_store_options *options,
 int kv_store_is_read_only(const kv_store *store);
 
 /* Gives another handle on the same store, with the same layers and options, and
- * watches of its own: closing one of the two leaves the other open. For handing
- * a store to a part of the program that closes what it has. */
+ * watches of its own: closing one of the two leaves the other open. For a part
+ * of the program that closes the store it is given. */
 kv_status kv_store_share(const kv_store *store, uint32_t flags,
                          kv_store **handle, kv_error **error);
 
@@ -641,10 +639,10 @@ kv_status kv_store_get_string(const kv_store *store, const kv_step *path,
                               size_t steps, kv_bytes *value, kv_error **error);
 
 /* Sets the value at the path. With a type, the value is checked and stored as
- * the type says, and what the type does not know of the stored value is kept,
- * unless the flags have KV_REPLACE. Without one, it is stored as it is.
- * `dropped` is set to how many elements of stored arrays held what the type
- * does not know, could not be matched with a new element, and went with it. */
+ * the type says, and the parts of the stored value that the type does not know
+ * are kept, unless the flags have KV_REPLACE. Without one, it is stored as it
+ * is. `dropped` is set to the number of elements of stored arrays that held
+ * such parts, could not be matched with a new element, and were dropped. */
 kv_status kv_store_set(kv_store *store, const kv_step *path, size_t steps,
                        const kv_tree *value, const kv_type *type,
                        uint32_t flags, size_t *dropped, kv_error **error);
@@ -673,20 +671,20 @@ kv_status kv_store_keys(const kv_store *store, kv_tree **keys,
 kv_status kv_store_snapshot(const kv_store *store, kv_tree **snapshot,
                             kv_error **error);
 
-/* Adds values for what is absent; a key given before gets the new value.
- * KV_LIMIT_EXCEEDED where all that is registered would be larger than the store
- * may be. */
+/* Adds values for absent keys; a key given before gets the new value.
+ * KV_LIMIT_EXCEEDED where all registered defaults would be larger than the
+ * store may be. */
 kv_status kv_store_register(kv_store *store, const kv_tree *defaults,
                             kv_error **error);
 
-/* ---- Layers: what a value is searched in, the first that has its key wins */
+/* ---- Layers: the first that has a value's top-level key wins */
 
 typedef enum kv_layer {
   KV_LAYER_MANAGED = 0,     /* locked by the administrator */
   KV_LAYER_ARGUMENTS = 1,   /* of the command line */
-  KV_LAYER_APPLICATION = 2, /* the store's own file: what set changes */
+  KV_LAYER_APPLICATION = 2, /* the store's own file, which set changes */
   KV_LAYER_SUITE = 3,       /* an added suite, by its index */
-  KV_LAYER_GLOBAL = 4,      /* what all programs share */
+  KV_LAYER_GLOBAL = 4,      /* the user's, shared by all programs */
   KV_LAYER_REGISTERED = 5   /* registered defaults */
 } kv_layer;
 
@@ -700,8 +698,8 @@ kv_status kv_store_is_forced(const kv_store *store, kv_str key, int *is_forced,
                              kv_error **error);
 
 /* ---- The getters of UserDefaults, which convert: "YES" and 1 are true, "42"
- * is 42, 123 is "123"; what is absent or cannot be converted is 0, or KV_ABSENT
- * for strings. Nothing else here converts. */
+ * is 42, 123 is "123"; an absent value, or one that cannot be converted, is 0,
+ * or KV_ABSENT for strings. Nothing else here converts. */
 kv_status kv_store_bool_for_key(const kv_store *store, kv_str key, int *value,
                                 kv_error **error);
 kv_status kv_store_integer_for_key(const kv_store *store, kv_str key,
@@ -718,11 +716,12 @@ kv_status kv_store_export(const kv_store *store, kv_format format,
                           kv_bytes *bytes, kv_error **error);
 
 /* Sets the entries of a property list of any format, all or none; of a keyed
- * archive those of its plain value. KV_CORRUPT where the bytes are none, and
- * KV_INVALID_VALUE where it is no dictionary. */
+ * archive those of its plain value. KV_CORRUPT where the bytes are no property
+ * list, and KV_INVALID_VALUE where that is no dictionary. */
 kv_status kv_store_import(kv_store *store, kv_str bytes, kv_error **error);
 
-/* Replaces what `target` has by what `store` has, whatever their engines. */
+/* Replaces the values of `target` by those of `store`, whatever their
+ * engines. */
 kv_status kv_store_copy(kv_store *store, kv_store *target, kv_error **error);
 
 /* Counts the changes that this process has seen. 0 for NULL. */
@@ -735,7 +734,7 @@ kv_status kv_store_compare_and_set(kv_store *store, const kv_step *path,
                                    uint64_t generation, kv_error **error);
 
 /* Brings a value that an older program archived into the form of its type, in
- * one transaction; KV_ABSENT when nothing is there or it is no archive. With
+ * one transaction; KV_ABSENT when there is no value or it is no archive. With
  * KV_KEEP_OLD the archive is kept, once, beside it: under the key with
  * ".archive" behind it. */
 kv_status kv_store_migrate_archive(kv_store *store, const kv_step *path,
@@ -746,9 +745,9 @@ kv_status kv_store_migrate_archive(kv_store *store, const kv_step *path,
 /* Returns when everything that was set before is on disk. */
 kv_status kv_store_sync(kv_store *store, kv_error **error);
 
-/* Writes what is to be written and closes the handle, also where writing fails:
- * it is tried again as long as the program runs, and at exit. Further calls on
- * the handle give KV_CLOSED. Closing twice is fine. */
+/* Writes the changes and closes the handle, also where writing fails: that is
+ * tried again as long as the program runs, and at exit. Further calls on the
+ * handle give KV_CLOSED. Closing twice is fine. */
 kv_status kv_store_close(kv_store *store, kv_error **error);
 
 /* Frees the handle, and closes it where that was not done: at once, or with the
@@ -761,16 +760,16 @@ void kv_store_free(kv_store *store);
  * transaction ends. Reads are fresh, and see the transaction's own changes.
  *
  * It belongs to the thread that began it: others get KV_MISUSE, and see nothing
- * of it before the commit. On that thread, what the store's own functions read
- * and change meanwhile is part of it too: kv_store_get_integer() and
+ * of it before the commit. On that thread, reads and changes by the store's own
+ * functions are part of it too: kv_store_get_integer() and
  * kv_store_set_integer() have no forms of their own here. A transaction that is
  * begun inside another joins it. */
 typedef struct kv_transaction kv_transaction;
 
 /* Gives a transaction, and must: `transaction` may not be NULL. End it with
- * kv_transaction_commit() or kv_transaction_rollback().
- * `seconds` is how long to wait for the lock, 0 for the store's own timeout.
- * KV_TIMED_OUT when another process or handle holds it longer. */
+ * kv_transaction_commit() or kv_transaction_rollback(). `seconds` is the time
+ * to wait for the lock, 0 for the store's own timeout. KV_TIMED_OUT when
+ * another process or handle holds it longer. */
 kv_status kv_store_begin(kv_store *store, double seconds,
                          kv_transaction **transaction, kv_error **error);
 
@@ -820,43 +819,43 @@ kv_status kv_store_update(kv_store *store, const kv_step *path, size_t steps,
  *   }
  */
 
-/* Sets `version` to the version of what is stored: 0 where no migration has
- * been made yet. It stands in the store under the key "KVStoreVersion". */
+/* Sets `version` to the version of the stored values: 0 where no migration has
+ * been made yet. The store keeps it under the key "KVStoreVersion". */
 kv_status kv_store_version(const kv_store *store, int64_t *version,
                            kv_error **error);
 
 /* Makes the transaction the one that brings the store to `version`, from 1: its
  * commit writes the version with the changes. `found` is set to the version
- * that there was, and the file is kept as it was under its name and
- * ".v<found>". KV_ABSENT when the store has the version: another process was
- * faster, and nothing is to be done. KV_MIGRATION when it has a newer one. */
+ * before, and the file is kept as it was under its name and ".v<found>".
+ * KV_ABSENT when the store has the version: another process was faster, and
+ * nothing is to be done. KV_MIGRATION when it has a newer one. */
 kv_status kv_transaction_migrate(kv_transaction *transaction, int64_t version,
                                  int64_t *found, kv_error **error);
 
-/* ---- Watching: what changed, told on the thread that pumps */
+/* ---- Watching: changes, told on the thread that pumps */
 
 typedef enum kv_scope {
   KV_SCOPE_VALUE = 0,  /* the value at the path, as a whole */
-  KV_SCOPE_SUBTREE = 1 /* each place below it; each key where it is empty */
+  KV_SCOPE_SUBTREE = 1 /* each path below it; each key where it is empty */
 } kv_scope;
 
 typedef struct kv_watch kv_watch;
 
-/* What is told: the place, the value that was there and the one that is, NULL
- * for none. All are borrowed for the time of the call. It may set and get, and
- * cancel watches. */
+/* Called with a change: its path, the old value and the new one, NULL for none.
+ * All are borrowed for the time of the call. It may set and get, and cancel
+ * watches. */
 typedef void (*kv_watch_handler)(void *context, const kv_step *path,
                                  size_t steps, const kv_tree *old_value,
                                  const kv_tree *new_value);
 
 /* Gives a watch, and must: `watch` may not be NULL. The handler is called by
  * kv_store_pump(), once for each difference since the last time. Closing the
- * store ends it; what frees it, before or behind that, is kv_watch_cancel(). */
+ * store ends it; kv_watch_cancel() frees it, before or after that. */
 kv_status kv_store_watch(kv_store *store, const kv_step *path, size_t steps,
                          kv_scope scope, kv_watch_handler handler,
                          void *context, kv_watch **watch, kv_error **error);
 
-/* What happens apart from calls. */
+/* The events of a store, which happen apart from calls. */
 typedef enum kv_event {
   KV_EVENT_FLUSH_FAILED = 1,   /* changes were not written; they are kept */
   KV_EVENT_RECOVERED = 2,      /* a damaged file was put aside for a good one */
@@ -865,7 +864,7 @@ typedef enum kv_event {
   KV_EVENT_LOCK_WAITED = 5,    /* another holder had the store locked */
   KV_EVENT_GROUP_WRITABLE = 6, /* others may replace the store's files */
   KV_EVENT_CONFLICT = 7,       /* a change fitted no more and was dropped */
-  KV_EVENT_UNREADABLE = 8,     /* a file became so: memory is what counts */
+  KV_EVENT_UNREADABLE = 8,     /* a file became so: the memory's values count */
   KV_EVENT_OVER_LIMIT = 9      /* opened beyond max_bytes or max_nodes */
 } kv_event;
 
@@ -877,7 +876,7 @@ kv_status kv_store_watch_events(kv_store *store, kv_event_handler handler,
                                 void *context, kv_watch **watch,
                                 kv_error **error);
 
-/* Ends the watch where that was not done. Takes it. A pump that is running on
+/* Ends the watch, where it has not ended. Takes it. A pump that is running on
  * another thread may still be calling the handler. */
 void kv_watch_cancel(kv_watch *watch);
 
@@ -886,8 +885,8 @@ void kv_watch_cancel(kv_watch *watch);
 kv_status kv_store_watch_descriptor(kv_store *store, int *descriptor,
                                     kv_error **error);
 
-/* Takes up what others wrote and calls the handlers; `calls` is set to how
- * many. Never waits. */
+/* Takes up the changes of others and calls the handlers; `calls` is set to the
+ * number of calls. Never waits. */
 kv_status kv_store_pump(kv_store *store, size_t *calls, kv_error **error);
 
 #ifdef __cplusplus

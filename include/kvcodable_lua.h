@@ -14,17 +14,18 @@
  *               text; where Lua has no memory, KV_LIMIT_EXCEEDED.
  *   The stack   A function pushes what its comment says on KV_OK, and else
  *               leaves the stack as it was. It makes room itself.
- *   Threads     A Lua state, and what is in it, is used by one thread at a
+ *   Threads     A Lua state, with its values, is used by one thread at a
  *               time. Several states may be used by several threads at once,
  *               also with the same stores.
  *   Libraries   The state has Lua's base library, string, table and math when
- *               the module is opened. It keeps what it needs of them: they may
- *               be taken away from scripts afterwards.
+ *               the module is opened. It keeps the functions that it needs: the
+ *               libraries may be taken away from scripts afterwards.
  *
- * What scripts reach is what the program gives them. A state without io, os,
- * package and debug, with `load` for text alone, and with the module opened by
- * kv_lua_open() under KV_LUA_SANDBOX reaches no file and no store but those
- * that were pushed. The debug library reaches everything that is in the state.
+ * Scripts reach the functions and stores that the program gives them. A state
+ * without io, os, package and debug, with `load` for text alone, and with the
+ * module opened by kv_lua_open() under KV_LUA_SANDBOX reaches no file and no
+ * store but those that were pushed. The debug library reaches everything that
+ * is in the state.
  */
 #ifndef KVCODABLE_LUA_H
 #define KVCODABLE_LUA_H
@@ -45,7 +46,7 @@ int luaopen_kvcodable(struct lua_State *L);
  * Opening, and what scripts may do
  */
 
-/* Policies, to be combined. What they forbid gives scripts the error
+/* Policies, to be combined. A forbidden call gives scripts the error
  * "access_denied", or "read_only". Without files, no layer of a store is a file
  * that the script names (managed_file). */
 #define KV_LUA_NO_STORES 1u /* no kv.open and kv.open_file */
@@ -53,27 +54,28 @@ int luaopen_kvcodable(struct lua_State *L);
 #define KV_LUA_READ_ONLY 4u /* every store is read-only; no kv.write */
 #define KV_LUA_SANDBOX (KV_LUA_NO_STORES | KV_LUA_NO_FILES)
 
-/* How to open the module. Set all of it to 0 and `size` to its size. */
+/* Options of opening the module. Set all of it to 0 and `size` to its size. */
 typedef struct kv_lua_options {
   size_t size; /* sizeof(kv_lua_options) */
   uint32_t policy;
   kv_registry *registry; /* types that scripts may name; may be freed when the
                             module is open. What scripts declare is not seen in
                             it */
-  /* What one value may grow to that a script sets, encodes, decodes or makes a
-   * type of, counted as it is written: a table that is in it twice counts twice.
-   * KV_LIMIT_EXCEEDED beyond. 0 for the default: under a policy 1,048,576 values
-   * and keys, and 64 MB of strings, keys and data; without one 16,777,216 and
-   * 256 MB. Under a policy, or with a limit given, bytes that a script decodes
-   * or imports are at most a quarter of max_bytes, what it registers with a
-   * handle is within the limits together, and its own limits for decoding only
-   * lower these. What a type adds to a value, keys, names and defaults, is at
-   * most 1,048,576 values and keys and 64 MB, whatever stands here.
+  /* The most values and keys, and bytes, of one value that a script sets,
+   * encodes, decodes or makes a type of, counted as it is written: a table that
+   * is in it twice counts twice. KV_LIMIT_EXCEEDED beyond. 0 for the default:
+   * under a policy 1,048,576 values and keys, and 64 MB of strings, keys and
+   * data; without one 16,777,216 and 256 MB. Under a policy, or with a limit
+   * given, bytes that a script decodes or imports are at most a quarter of
+   * max_bytes, the defaults that it registers with a handle are within the
+   * limits together, and its own limits for decoding only lower these. The
+   * keys, names and defaults that a type adds to a value are at most 1,048,576
+   * values and keys and 64 MB, whatever is set here.
    *
    * One call takes memory for a few copies of such a value besides Lua's own: a
-   * text may be six times as long as what is in it. A script's tables and
-   * strings are Lua's memory: the host bounds that by its allocator, and time by
-   * a hook, which does not interrupt a call. */
+   * text may be six times as long as the value. A script's tables and strings
+   * are Lua's memory: the host bounds that by its allocator, and time by a
+   * hook, which does not interrupt a call. */
   size_t max_nodes;
   size_t max_bytes;
 } kv_lua_options;
@@ -91,14 +93,14 @@ kv_status kv_lua_open(struct lua_State *L, const kv_lua_options *options,
  */
 
 /* Pushes a handle of its own on the store, rooted at a path (no steps: at
- * everything): the script reaches what is below the path, and no file, layer or
- * event of the store. `flags` is 0 or KV_LUA_READ_ONLY. What the script closes
- * is its own handle; the store may be closed and freed at any time, and stays
- * usable for the script, which a host ends by calling the handle's method
+ * everything): the script reaches the values below the path, and no file, layer
+ * or event of the store. `flags` is 0 or KV_LUA_READ_ONLY. The script closes
+ * its own handle alone; the store may be closed and freed at any time, and
+ * stays usable for the script, which a host ends by calling the handle's method
  * close, or by closing the state.
  *
  * The script does not learn where the store is kept: errors and events say "the
- * store" for its file, and places begin at the root. */
+ * store" for its file, and paths begin at the root. */
 kv_status kv_lua_push_store(struct lua_State *L, const kv_store *store,
                             const kv_step *root, size_t root_count,
                             uint32_t flags, kv_error **error);
@@ -125,14 +127,14 @@ kv_status kv_lua_push_tree(struct lua_State *L, const kv_tree *tree,
                            kv_error **error);
 
 /* Gives a tree of the Lua value at `index`, as store:set takes it: no
- * metamethod is called. KV_INVALID_VALUE, with the path, for what no property
- * list holds. */
+ * metamethod is called. KV_INVALID_VALUE, with the path, for a value that no
+ * property list holds. */
 kv_status kv_lua_to_tree(struct lua_State *L, int index, kv_tree **tree,
                          kv_error **error);
 
 /* Calls the functions of the state's watches, as kv.pump(); `calls` is set to
- * how many, and may be NULL. The first error that one of them raised is
- * reported when all were called. */
+ * the number of calls, and may be NULL. The first error that one of them raised
+ * is reported when all were called. */
 kv_status kv_lua_pump(struct lua_State *L, size_t *calls, kv_error **error);
 
 #ifdef __cplusplus

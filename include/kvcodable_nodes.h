@@ -23,11 +23,11 @@
  * bytes, `payload` its offset. The keys are the last `count` nodes of the
  * dictionary's span, sorted by their bytes (as memcmp, the shorter first) and
  * unique. The values stand in any order. Thanks to the mark, one pass from the
- * first node to the last can tell every node for what it is.
+ * first node to the last can tell the kind of every node.
  *
- * Why the keys come last: a writer that meets an entry at a time does not
- * know how many there will be. With the keys behind the values it writes each
- * value where it stays, holds the keys back, and no node is ever moved.
+ * Why the keys come last: a writer that meets an entry at a time does not know
+ * their number. With the keys behind the values it writes each value where it
+ * stays, holds the keys back, and no node is ever moved.
  *
  * Native byte order. Never written to a file.
  */
@@ -61,8 +61,7 @@ enum {
 /* The mark of a key node; the other 31 bits of its head are the distance. */
 #define KV_NODE_KEY 0x80000000u
 
-/* How many containers may stand inside one another, unless a reader is told
- * otherwise. */
+/* The most containers inside one another, unless a reader is told otherwise. */
 #define KV_DEPTH 512
 
 typedef struct kv_node {
@@ -79,7 +78,7 @@ kv_status kv_tree_from_nodes(const kv_node *nodes, size_t node_count,
                              const char *bytes, size_t byte_count,
                              kv_tree **tree, kv_error **error);
 
-/* Where a tree's value begins, and the bytes that its offsets count from.
+/* The first node of a tree's value, and the bytes that its offsets count from.
  * Borrows: lasts as long as the tree. */
 typedef struct kv_view {
   const kv_node *node;
@@ -96,11 +95,11 @@ kv_status kv_store_set_nodes(kv_store *store, const kv_step *path,
                              size_t byte_count, const kv_type *type,
                              uint32_t flags, size_t *dropped, kv_error **error);
 
-/* Keeps the memory alive that a view borrows. */
+/* A lease keeps the memory of a view alive. */
 typedef struct kv_lease kv_lease;
 
-/* As kv_store_get and kv_tree_view of what it gives, in one call. Gives a
- * lease: the view lasts as long as it. */
+/* As kv_store_get and kv_tree_view of its result, in one call. Gives a lease:
+ * the view lasts as long as it. */
 kv_status kv_store_get_view(const kv_store *store, const kv_step *path,
                             size_t path_count, const kv_type *type,
                             kv_view *view, kv_lease **lease, kv_error **error);
@@ -113,8 +112,8 @@ void kv_lease_free(kv_lease *lease);
 kv_error *kv_error_new(kv_status status, kv_str message, const kv_step *path,
                        size_t path_count);
 
-/* Gives the same error of a value that was meant for a place: its own place is
- * below the path. NULL for NULL, and for an invalid path. */
+/* Gives the same error of a value that was to be set at the path: its own path
+ * goes on below that. NULL for NULL, and for an invalid path. */
 kv_error *kv_error_placed(const kv_error *error, const kv_step *path,
                           size_t path_count);
 
