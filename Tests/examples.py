@@ -135,6 +135,53 @@ def c_snippets(folder):
         check(good, f"{name} runs", output)
 
 
+# Names that the examples of the headers and of the annotations take for given.
+C_GIVEN = {"store": "kv_store *store", "tree": "const kv_tree *tree", "L": "lua_State *L"}
+LUA_GIVEN = {"kv": 'local kv = require "kvcodable"',
+             "store": 'local store = assert(kv.open_file("given", { engine = "memory" }))'}
+
+
+def c_program(example, header):
+    """The example as the body of a function, with its own functions before it."""
+    functions, body = re.fullmatch(r"((?:static .*?^}\n+)*)(.*)", example, flags=re.M | re.S).groups()
+    given = [parameter for name, parameter in C_GIVEN.items()
+             if re.search(rf"\b{name}\b", body) and not re.search(rf"\*{name}\b", body)]
+    includes = f'#include <lua.h>\n#include <stdio.h>\n#include "{header}"\n'
+    return f"{includes}{functions}void example({', '.join(given) or 'void'}) {{\n{body}}}\n"
+
+
+def c_headers(folder):
+    """Each struct and handle of a header is in an example, and the examples compile."""
+    flags = run("pkg-config", "--cflags", "lua5.4")[1].split()
+    for header in sorted((ROOT / "include").glob("*.h")):
+        text, source = header.read_text(), folder / "example.c"
+        examples = [re.sub(r"^ \*(?:   )?", "", code, flags=re.M)
+                    for code in re.findall(r"^ \* Example:\n \*\n((?: \*(?:   .*)?\n)+)", text, flags=re.M)]
+        for number, example in enumerate(examples, 1):
+            source.write_text(c_program(example, header.name))
+            good, output = run("gcc", "-std=c11", "-fsyntax-only", "-Wall", "-Wextra", "-Werror", f"-I{ROOT}/include",
+                               *flags, source)
+            check(good, f"include/{header.name}: example {number} compiles", output)
+        lost = [name for name in re.findall(r"^typedef struct (kv_\w+)", text, flags=re.M)
+                if not re.search(rf"\b{name}\b", "".join(examples))]
+        check(examples and not lost, f"include/{header.name}: each type has an example", ", ".join(lost))
+
+
+def annotations(folder):
+    """The example above each class that the annotations for editors declare runs."""
+    text, script = (ROOT / "lua/kvcodable.d.lua").read_text(), folder / "example.lua"
+    examples = re.findall(r"^---```lua\n((?:---.*\n)+?)---```\n---@class ([\w.]+)", text, flags=re.M)
+    lost = set(re.findall(r"^---@class ([\w.]+)", text, flags=re.M)) - {name for _, name in examples}
+    check(examples and not lost, "each class of the annotations has an example", ", ".join(sorted(lost)))
+    for code, name in examples:
+        code = re.sub("^---", "", code, flags=re.M)
+        given = [line for word, line in LUA_GIVEN.items() if f"local {word} " not in code]
+        script.write_text("\n".join([*given, code]))
+        good, output = run("lua5.4", script, cwd=folder,
+                           env={**ENVIRONMENT, "XDG_CONFIG_HOME": str(folder / "config")})
+        check(good, f"the example of {name} runs", output)
+
+
 def is_there(word):
     """A file that a command names, as far as it names one of ours."""
     return not re.match(r"(Tests|tools|Benchmarks|Sources|lua|docs|include)/\S", word) or any(ROOT.glob(word))
@@ -195,6 +242,8 @@ def main():
         products(folder)
         lua_snippets(folder)
         c_snippets(folder)
+        c_headers(folder)
+        annotations(folder)
         commands()
         links()
         paths()

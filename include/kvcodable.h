@@ -105,9 +105,26 @@ typedef enum kv_status {
   KV_INVALID_NAME = -23     /* no name of a store */
 } kv_status;
 
-/* An error: its status, its message, and the path or position. */
+/* An error: its status, its message, and the path or position.
+ *
+ * Example:
+ *
+ *   kv_error *error;
+ *   if (kv_store_sync(store, &error) < 0) {
+ *     fprintf(stderr, "%s\n", kv_error_message(error).data);
+ *     kv_error_free(error);
+ *   }
+ */
 typedef struct kv_error kv_error;
 
+/* A string, or other bytes.
+ *
+ * Example:
+ *
+ *   kv_str name = kv_string("com.acme.app");
+ *   kv_str suffix = {name.data + 9, 3};
+ *   printf("%.*s\n", (int)suffix.length, suffix.data);
+ */
 typedef struct kv_str {
   const char *data;
   size_t length; /* in bytes */
@@ -126,7 +143,13 @@ static inline kv_str kv_string(const char *text) {
  * dictionary. */
 #define KV_PATH_BYTES 1048576
 
-/* One step of a path: a key where `key.data` is not NULL, else an index. */
+/* One step of a path: a key where `key.data` is not NULL, else an index.
+ *
+ * Example:
+ *
+ *   kv_step path[] = {kv_key("windows"), kv_index(0), kv_key("title")};
+ *   kv_store_remove(store, path, 3, NULL);
+ */
 typedef struct kv_step {
   kv_str key;
   int64_t index;
@@ -150,7 +173,16 @@ static inline kv_step kv_index(int64_t index) {
 }
 
 /* Memory that the caller owns: free it with kv_bytes_free(). A NUL, which is
- * not counted, follows the bytes. */
+ * not counted, follows the bytes.
+ *
+ * Example:
+ *
+ *   kv_bytes bytes;
+ *   if (kv_store_export(store, KV_FORMAT_JSON, &bytes, NULL) == KV_OK) {
+ *     puts(bytes.data);
+ *     kv_bytes_free(&bytes);
+ *   }
+ */
 typedef struct kv_bytes {
   char *data;
   size_t length;
@@ -204,7 +236,17 @@ void kv_error_free(kv_error *error);
  * Trees: immutable values
  */
 
-/* A scalar, or an array or dictionary with all its values. Never changes. */
+/* A scalar, or an array or dictionary with all its values. Never changes.
+ *
+ * Example:
+ *
+ *   kv_step width = kv_key("width");
+ *   kv_tree *rest;
+ *   if (kv_tree_remove(tree, &width, 1, &rest, NULL) == KV_OK) {
+ *     kv_store_set(store, NULL, 0, rest, NULL, 0, NULL, NULL);
+ *     kv_tree_free(rest);
+ *   }
+ */
 typedef struct kv_tree kv_tree;
 
 typedef enum kv_kind {
@@ -244,7 +286,18 @@ kv_status kv_tree_remove(const kv_tree *tree, const kv_step *path, size_t steps,
 /* ---- Cursors: reading a tree */
 
 /* A position in a tree. A plain value: copy it, keep it, forget it. It borrows
- * the tree, and is valid as long as that is. Its members are not for use. */
+ * the tree, and is valid as long as that is. Its members are not for use.
+ *
+ * Example:
+ *
+ *   kv_cursor names = kv_tree_root(tree), name;
+ *   uint64_t state = 0;
+ *   while (kv_cursor_next(&names, &state, &name) == KV_OK) {
+ *     kv_str text;
+ *     if (kv_cursor_string(&name, &text) == KV_OK)
+ *       printf("%.*s\n", (int)text.length, text.data);
+ *   }
+ */
 typedef struct kv_cursor {
   const kv_tree *tree;
   uint64_t position;
@@ -300,7 +353,20 @@ kv_status kv_cursor_copy(const kv_cursor *cursor, kv_tree **tree);
 /* ---- Builders: making a tree */
 
 /* Writes a tree value by value. An error leaves it useless but for
- * kv_builder_free(). */
+ * kv_builder_free().
+ *
+ * Example:
+ *
+ *   kv_builder *builder = kv_builder_new();
+ *   kv_tree *window;
+ *   kv_builder_begin_dictionary(builder, NULL);
+ *   kv_builder_key(builder, kv_string("width"), NULL);
+ *   kv_builder_integer(builder, 640, NULL);
+ *   kv_builder_end(builder, NULL);
+ *   if (kv_builder_finish(builder, &window, NULL) == KV_OK)
+ *     kv_tree_free(window);
+ *   kv_builder_free(builder);
+ */
 typedef struct kv_builder kv_builder;
 
 /* Gives a builder with nothing in it. */
@@ -361,10 +427,31 @@ kv_status kv_builder_finish(kv_builder *builder, kv_tree **tree,
  *   Int(1...9), Double(0..<1), String(...80), [T](1...)
  *                             with a range, or a length
  *   Window                    a struct or enum that was declared
+ *
+ * Example:
+ *
+ *   kv_step path = kv_key("sizes");
+ *   kv_type *type;
+ *   kv_tree *sizes;
+ *   if (kv_registry_type(NULL, kv_string("[Int]?"), &type, NULL) == KV_OK) {
+ *     if (kv_store_get(store, &path, 1, type, &sizes, NULL) == KV_OK)
+ *       kv_tree_free(sizes);
+ *     kv_type_free(type);
+ *   }
  */
 typedef struct kv_type kv_type;
 
-/* A set of declared types with names. */
+/* A set of declared types with names.
+ *
+ * Example:
+ *
+ *   kv_registry *registry = kv_registry_new(NULL, 0);
+ *   kv_str text = kv_string("struct Window { width: Int(1...16384) }");
+ *   kv_error *error;
+ *   if (kv_registry_declare(registry, text, &error) < 0)
+ *     kv_error_free(error);
+ *   kv_registry_free(registry);
+ */
 typedef struct kv_registry kv_registry;
 
 /* Flag: declaring a name again with another meaning replaces it, as where
@@ -456,7 +543,16 @@ typedef enum kv_format {
 } kv_format;
 
 /* Options of reading. Set all of it to 0 and `size` to its size; 0 is the
- * default everywhere. */
+ * default everywhere.
+ *
+ * Example:
+ *
+ *   kv_decode_options options = {.size = sizeof options, .depth = 64};
+ *   kv_str path = kv_string("shape.plist");
+ *   kv_tree *shape;
+ *   if (kv_read_file(path, &options, NULL, &shape, NULL, NULL) == KV_OK)
+ *     kv_tree_free(shape);
+ */
 typedef struct kv_decode_options {
   size_t size;           /* sizeof(kv_decode_options) */
   kv_format format;      /* that the bytes must have */
@@ -507,7 +603,18 @@ kv_status kv_tree_unarchive(const kv_tree *tree, kv_str class_name_key,
  */
 
 /* A handle on a store of preferences. All handles on one file in a process
- * share its values in memory. */
+ * share its values in memory.
+ *
+ * Example:
+ *
+ *   kv_step path[] = {kv_key("window"), kv_key("width")};
+ *   kv_str name = kv_string("com.acme.app");
+ *   kv_store *store;
+ *   if (kv_store_open(name, NULL, &store, NULL) == KV_OK) {
+ *     kv_store_set_integer(store, path, 2, 640, NULL);
+ *     kv_store_free(store);
+ *   }
+ */
 typedef struct kv_store kv_store;
 
 typedef enum kv_durability {
@@ -550,7 +657,17 @@ typedef int (*kv_check)(void *context, const kv_step *path, size_t steps,
                         const kv_tree *value);
 
 /* Options of opening a store. Set all of it to 0 and `size` to its size; 0 is
- * the default everywhere. */
+ * the default everywhere.
+ *
+ * Example:
+ *
+ *   kv_store_options options = {.size = sizeof options, .timeout = 2};
+ *   kv_str name = kv_string("com.acme.app");
+ *   kv_store *store;
+ *   options.durability = KV_IMMEDIATE;
+ *   if (kv_store_open(name, &options, &store, NULL) == KV_OK)
+ *     kv_store_free(store);
+ */
 typedef struct kv_store_options {
   size_t size;             /* sizeof(kv_store_options) */
   const kv_tree *defaults; /* a dictionary of values for absent keys */
@@ -763,7 +880,19 @@ void kv_store_free(kv_store *store);
  * of it before the commit. On that thread, reads and changes by the store's own
  * functions are part of it too: kv_store_get_integer() and
  * kv_store_set_integer() have no forms of their own here. A transaction that is
- * begun inside another joins it. */
+ * begun inside another joins it.
+ *
+ * Example:
+ *
+ *   kv_step path = kv_key("launches");
+ *   kv_transaction *transaction;
+ *   int64_t count = 0;
+ *   if (kv_store_begin(store, 0, &transaction, NULL) == KV_OK) {
+ *     kv_store_get_integer(store, &path, 1, &count, NULL);
+ *     kv_store_set_integer(store, &path, 1, count + 1, NULL);
+ *     kv_transaction_commit(transaction, NULL);
+ *   }
+ */
 typedef struct kv_transaction kv_transaction;
 
 /* Gives a transaction, and must: `transaction` may not be NULL. End it with
@@ -806,12 +935,16 @@ kv_status kv_store_update(kv_store *store, const kv_step *path, size_t steps,
 
 /* ---- Migrations: bringing an older program's store up to date
  *
+ * Example:
+ *
+ *   kv_step colour = kv_key("colour"), cache = kv_key("cache");
+ *   kv_transaction *transaction;
  *   int64_t found;
- *   if (kv_store_version(store, &found, NULL) == KV_OK && found < 2) {
- *     kv_store_begin(store, 0, &transaction, NULL);
+ *   if (kv_store_version(store, &found, NULL) == KV_OK && found < 2 &&
+ *       kv_store_begin(store, 0, &transaction, NULL) == KV_OK) {
  *     if (kv_transaction_migrate(transaction, 2, &found, NULL) == KV_OK) {
- *       if (found < 1) ... what version 1 changed, on the transaction
- *       if (found < 2) ... what version 2 changed
+ *       if (found < 1) kv_transaction_remove(transaction, &colour, 1, NULL);
+ *       if (found < 2) kv_transaction_remove(transaction, &cache, 1, NULL);
  *       kv_transaction_commit(transaction, NULL);
  *     } else {
  *       kv_transaction_rollback(transaction);
@@ -839,6 +972,25 @@ typedef enum kv_scope {
   KV_SCOPE_SUBTREE = 1 /* each path below it; each key where it is empty */
 } kv_scope;
 
+/* A watch on values, or on the events of a store.
+ *
+ * Example:
+ *
+ *   static void print_change(void *file, const kv_step *path, size_t steps,
+ *                            const kv_tree *old, const kv_tree *new_value) {
+ *     const char *change = !old ? "new" : !new_value ? "gone" : "changed";
+ *     kv_str key = path[steps - 1].key;
+ *     fprintf(file, "%.*s is %s\n", (int)key.length, key.data, change);
+ *   }
+ *
+ *   kv_step path = kv_key("volume");
+ *   kv_watch *watch;
+ *   if (kv_store_watch(store, &path, 1, KV_SCOPE_VALUE, print_change,
+ *                      stdout, &watch, NULL) == KV_OK) {
+ *     kv_store_pump(store, NULL, NULL);
+ *     kv_watch_cancel(watch);
+ *   }
+ */
 typedef struct kv_watch kv_watch;
 
 /* Called with a change: its path, the old value and the new one, NULL for none.

@@ -54,7 +54,16 @@ int luaopen_kvcodable(struct lua_State *L);
 #define KV_LUA_READ_ONLY 4u /* every store is read-only; no kv.write */
 #define KV_LUA_SANDBOX (KV_LUA_NO_STORES | KV_LUA_NO_FILES)
 
-/* Options of opening the module. Set all of it to 0 and `size` to its size. */
+/* Options of opening the module. Set all of it to 0 and `size` to its size.
+ *
+ * Example:
+ *
+ *   kv_lua_options options = {.size = sizeof options};
+ *   options.policy = KV_LUA_SANDBOX;
+ *   if (kv_lua_open(L, &options, NULL) == KV_OK) lua_setglobal(L, "kv");
+ *   if (kv_lua_push_store(L, store, NULL, 0, 0, NULL) == KV_OK)
+ *     lua_setglobal(L, "settings");
+ */
 typedef struct kv_lua_options {
   size_t size; /* sizeof(kv_lua_options) */
   uint32_t policy;

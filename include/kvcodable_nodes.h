@@ -64,6 +64,17 @@ enum {
 /* The most containers inside one another, unless a reader is told otherwise. */
 #define KV_DEPTH 512
 
+/* A node of a document.
+ *
+ * Example:
+ *
+ *   kv_node nodes[] = {{KV_NODE_ARRAY, 2, 3},
+ *                      {KV_NODE_INTEGER, 0, 640},
+ *                      {KV_NODE_BOOLEAN, 0, 1}};
+ *   kv_tree *array;
+ *   if (kv_tree_from_nodes(nodes, 3, NULL, 0, &array, NULL) == KV_OK)
+ *     kv_tree_free(array);
+ */
 typedef struct kv_node {
   uint32_t head;    /* a value: its kind; a key: mark and distance */
   uint32_t count;   /* string, data, key: bytes; container: elements; else 0 */
@@ -79,7 +90,15 @@ kv_status kv_tree_from_nodes(const kv_node *nodes, size_t node_count,
                              kv_tree **tree, kv_error **error);
 
 /* The first node of a tree's value, and the bytes that its offsets count from.
- * Borrows: lasts as long as the tree. */
+ * Borrows: lasts as long as the tree.
+ *
+ * Example:
+ *
+ *   kv_view view;
+ *   if (kv_tree_view(tree, &view) == KV_OK &&
+ *       view.node->head == KV_NODE_STRING)
+ *     fwrite(view.bytes + view.node->payload, 1, view.node->count, stdout);
+ */
 typedef struct kv_view {
   const kv_node *node;
   const char *bytes;
@@ -95,7 +114,20 @@ kv_status kv_store_set_nodes(kv_store *store, const kv_step *path,
                              size_t byte_count, const kv_type *type,
                              uint32_t flags, size_t *dropped, kv_error **error);
 
-/* A lease keeps the memory of a view alive. */
+/* A lease keeps the memory of a view alive.
+ *
+ * Example:
+ *
+ *   kv_step path = kv_key("volume");
+ *   kv_view view;
+ *   kv_lease *lease;
+ *   if (kv_store_get_view(store, &path, 1, NULL, &view, &lease, NULL) ==
+ *       KV_OK) {
+ *     if (view.node->head == KV_NODE_INTEGER)
+ *       printf("%lld\n", (long long)view.node->payload);
+ *     kv_lease_free(lease);
+ *   }
+ */
 typedef struct kv_lease kv_lease;
 
 /* As kv_store_get and kv_tree_view of its result, in one call. Gives a lease:

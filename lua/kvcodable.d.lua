@@ -3,6 +3,12 @@
 -- takes and gives; the reference with examples is README.md. One file, long as
 -- it is: editors are given one for a module.
 
+---```lua
+---local settings = assert(kv.open "com.example.app")
+---settings:set("volume", 7)
+---assert(settings:get "volume" == 7)
+---assert(settings:close())
+---```
 ---@class kvcodable
 ---@field _VERSION string
 ---@field null kvcodable.Null what JSON's null is read as
@@ -43,6 +49,12 @@ local kv = {}
 
 ---@alias kvcodable.Format "any"|"xml"|"binary"|"openstep"|"json"
 
+---```lua
+---local settings = assert(kv.open_file("settings.plist", {
+---  defaults = { volume = 7 }, durability = "immediate",
+---}))
+---assert(settings:get "volume" == 7)
+---```
 ---@class kvcodable.OpenOptions
 ---@field defaults? table values for what is absent
 ---@field format? "any"|"xml"|"binary"|"json" of a new file
@@ -62,6 +74,10 @@ local kv = {}
 ---@field types? table<string, kvcodable.AnyType> what names in expressions mean
 ---@field schema? kvcodable.AnyType what the store's dictionary has to be
 
+---```lua
+---local options = { format = "json", depth = 8 }
+---assert(kv.decode("[1, 2]", "[Int]", options)[2] == 2)
+---```
 ---@class kvcodable.ReadOptions
 ---@field format? kvcodable.Format
 ---@field depth? integer
@@ -69,16 +85,36 @@ local kv = {}
 ---@field expanded_bytes? integer
 ---@field context? any
 
+---```lua
+---assert(kv.write("shape.plist", { width = 2 }, nil, { format = "binary" }))
+---```
 ---@class kvcodable.WriteOptions
 ---@field format? "any"|"xml"|"binary"|"json"
 ---@field context? any
 
+---```lua
+---local archive = {
+---  ["$archiver"] = "NSKeyedArchiver", ["$version"] = 100000,
+---  ["$top"] = { root = kv.uid(1) }, ["$objects"] = { "$null", "old" },
+---}
+---assert(kv.unarchive(archive, kv.string, { class_name_key = "class" }) == "old")
+---```
 ---@class kvcodable.UnarchiveOptions: kvcodable.ReadOptions
 ---@field class_name_key? string keeps the classes' names under this key
 
+---```lua
+---store:set("window", { width = 640, newer = 1 })
+---store:set("window", { width = 800 }, "[String: Int]", { replace = true })
+---assert(store:get { "window", "newer" } == nil)
+---```
 ---@class kvcodable.SetOptions
 ---@field replace? boolean drops what the type does not know
 
+---```lua
+---local ok, problem = pcall(store.set, store, "volume", "loud", kv.int)
+---assert(not ok and problem.code == "type_mismatch")
+---print(problem) -- Expected Int at volume, found String
+---```
 ---@class kvcodable.Error
 ---@field message string
 ---@field code string such as "type_mismatch", "read_only", "closed"
@@ -155,6 +191,11 @@ function kv.pump() end
 ---@return integer
 function kv.fd() end
 
+---```lua
+---store:set({ "window", "width" }, 640)
+---store:update("window", function(window) window.title = "Main" end)
+---assert(store:get("window").title == "Main")
+---```
 ---@class kvcodable.Store
 ---@operator len: integer
 local Store = {}
@@ -286,6 +327,12 @@ function Store:compare_and_set(path, value, generation) end
 ---@return boolean migrated
 function Store:migrate_archive(path, type, options) end
 
+---```lua
+---local watch = store:watch("volume", function(_, new) print(new) end)
+---store:set("volume", 8)
+---assert(kv.pump() == 1) -- prints 8
+---watch:cancel()
+---```
 ---@class kvcodable.Watch
 local Watch = {}
 
@@ -293,6 +340,12 @@ function Watch:cancel() end
 
 -- ---- Types
 
+---```lua
+---local Window = kv.struct "Window" {
+---  width = kv.int:range(1, 16384), title = kv.string:optional(),
+---}
+---store:set("window", { width = 640 }, Window)
+---```
 ---@class kvcodable.Type
 local Type = {}
 
@@ -323,6 +376,14 @@ function Type:key(key) end
 ---@return kvcodable.Type
 function Type:transient() end
 
+---```lua
+---local percent = kv.double:convert {
+---  decode = function(stored) return stored * 100 end,
+---  encode = function(value) return value / 100 end,
+---}
+---store:set("scale", 50, percent)
+---assert(store:get "scale" == 0.5 and store:get("scale", percent) == 50)
+---```
 ---@class kvcodable.Converters
 ---@field decode? fun(stored: any, context: any): any
 ---@field encode? fun(value: any, context: any): any
@@ -333,12 +394,31 @@ function Type:transient() end
 ---@return kvcodable.Type
 function Type:convert(functions) end
 
+---```lua
+---store:set("opened", kv.date "2026-11-21T08:00:00Z")
+---assert(store:get("opened", kv.date) > kv.date(0))
+---```
 ---@class kvcodable.DateType: kvcodable.Type
 ---@overload fun(time: number|string): kvcodable.Date
+
+---```lua
+---store:set("icon", kv.data "\x89PNG")
+---assert(#store:get("icon", kv.data) == 4)
+---```
 ---@class kvcodable.DataType: kvcodable.Type
 ---@overload fun(bytes: string): kvcodable.Data
+
+---```lua
+---store:set("id", kv.uint64 "18446744073709551615")
+---assert(tostring(store:get("id", kv.uint64)) == "18446744073709551615")
+---```
 ---@class kvcodable.Uint64Type: kvcodable.Type
 ---@overload fun(value: integer|string): kvcodable.Uint64
+
+---```lua
+---local archive = { ["$top"] = { root = kv.uid(1) } }
+---assert(kv.encode(archive, nil, { format = "binary" }))
+---```
 ---@class kvcodable.UidType: kvcodable.Type
 ---@overload fun(value: integer): kvcodable.Uid
 
@@ -382,12 +462,20 @@ function kv.dictionary(values) end
 function kv.is_array(value) end
 
 ---A date, compared by `==`, `<` and `<=`.
+---```lua
+---local opened = kv.date "2026-11-21T08:00:00Z"
+---assert(os.date("!%H:%M", opened:unix() // 1 | 0) == "08:00")
+---```
 ---@class kvcodable.Date
 local Date = {}
 
 ---@return number seconds since 1970
 function Date:unix() end
 
+---```lua
+---local data = kv.data "ab" .. "c"
+---assert(#data == 3 and data:bytes() == "abc")
+---```
 ---@class kvcodable.Data
 ---@operator len: integer
 ---@operator concat(kvcodable.Data|string): kvcodable.Data
@@ -396,18 +484,27 @@ local Data = {}
 ---@return string
 function Data:bytes() end
 
+---```lua
+---assert(kv.uint64(7):number() == 7.0)
+---```
 ---@class kvcodable.Uint64
 local Uint64 = {}
 
 ---@return number nearest
 function Uint64:number() end
 
+---```lua
+---assert(kv.uid(7):value() == 7)
+---```
 ---@class kvcodable.Uid
 local Uid = {}
 
 ---@return integer
 function Uid:value() end
 
+---```lua
+---assert(kv.decode("[null]", nil, { format = "json" })[1] == kv.null)
+---```
 ---@class kvcodable.Null
 
 return kv

@@ -62,6 +62,13 @@ extension DefaultsStore {
         }
 
         /// The program's check of a change, given the path that is set and the new value, nil for a removal.
+        ///
+        /// ```swift
+        /// options.validation = { path, value in
+        ///     guard path == ["volume"], let value, !(0...10 ~= value.integer ?? -1) else { return }
+        ///     throw DefaultsError(.refused, "Expected 0...10, found \(value)", at: path)
+        /// }
+        /// ```
         public typealias Validation = @Sendable (PropertyListPath, PropertyList?) throws -> Void
 
         /// Registered defaults, a dictionary: the values of keys that no other layer has.
