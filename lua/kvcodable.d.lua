@@ -97,7 +97,8 @@ local kv = {}
 ---  ["$archiver"] = "NSKeyedArchiver", ["$version"] = 100000,
 ---  ["$top"] = { root = kv.uid(1) }, ["$objects"] = { "$null", "old" },
 ---}
----assert(kv.unarchive(archive, kv.string, { class_name_key = "class" }) == "old")
+---local options = { class_name_key = "class" }
+---assert(kv.unarchive(archive, kv.string, options) == "old")
 ---```
 ---@class kvcodable.UnarchiveOptions: kvcodable.ReadOptions
 ---@field class_name_key? string keeps the classes' names under this key

@@ -7,7 +7,7 @@ public import PropertyLists
 extension DefaultsStore {
     /// The value of a key as a Swift type; nil when the key is absent, and only then.
     ///
-    /// - Parameter decoder: the strategies; the default ones read what ``encode(_:forKey:encoder:)`` writes.
+    /// - Parameter decoder: the strategies; the default ones read the values that ``encode(_:forKey:encoder:)`` writes.
     /// - Throws: `DecodingError` for a value that does not fit the type, whose coding path begins with the key and
     ///   whose text names the path in the store: `Expected String at window.tabs[0].name, found Int`;
     ///   `PropertyListError` for a damaged archive; ``DefaultsError`` of the store.

@@ -1,4 +1,5 @@
-// KVCodable is what Swift programs import: the rooms below as they are, and typed access to the store on top of them.
+// KVCodable is the module that Swift programs import: the rooms below as they are, and typed access to the store on top
+// of them.
 
 @_exported public import CodableTypes
 @_exported public import DefaultsStorage

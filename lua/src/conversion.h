@@ -62,7 +62,7 @@ kv_tree *kvl_try_tree(lua_State *L, kvl_state *state, int index,
 kv_tree *kvl_to_tree(lua_State *L, kvl_state *state, int index,
                      const kvl_path *path);
 
-/* Whether the bytes of a property list are within what a script may decode in
+/* Whether the bytes of a property list are within the limits of decoding in
  * this state; else the error is on top. Other faults of the bytes are left to
  * the reader. */
 int kvl_may_decode(lua_State *L, kvl_state *state, kv_str bytes);

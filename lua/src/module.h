@@ -106,7 +106,7 @@ void kvl_open_module(lua_State *L, const kv_lua_options *options);
 /* Whether the host forbids one of these: then nil and the error are on top. */
 int kvl_is_forbidden(lua_State *L, const kvl_state *state, uint32_t policy);
 
-/* ---- Keeping: the state owns what a Lua error would otherwise lose */
+/* ---- Keeping: the state owns objects that a Lua error would lose */
 
 typedef struct kvl_kept {
   void *object;

@@ -4,8 +4,8 @@ internal import PropertyLists
 /// Keeps the changes of a store whose file cannot be read when the program ends.
 extension Domain {
     /// Writes all values in memory into a file of their own, `NAME.unsaved-TIME`, and says so on standard error, the
-    /// one way that is left: only where the store's file cannot be read, and memory has values that are neither there
-    /// nor in the backup. Nothing ever reads it back by itself.
+    /// one way that is left: only where the store's file cannot be read, and memory has values that are not in the
+    /// backup either. Nothing ever reads it back by itself.
     func keepUnsaved() {
         guard lock.withLock({ unreadable != nil }) else { return }
         // The file may be in order again.

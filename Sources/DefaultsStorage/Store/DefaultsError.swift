@@ -204,6 +204,6 @@ extension DefaultsError {
 }
 
 extension DefaultsError: LocalizedError {
-    /// The whole message, so that `localizedDescription` says what was wrong.
+    /// The whole message, so that `localizedDescription` has it.
     public var errorDescription: String? { description }
 }

@@ -16,7 +16,7 @@ private func makeCursor(at list: PropertyList, in tree: OpaquePointer?) -> kv_cu
     kv_cursor(tree: tree, position: UInt64(list.index))
 }
 
-/// Writes what `read` gives; KV_TYPE_MISMATCH where it gives nil.
+/// Writes the result of `read`; KV_TYPE_MISMATCH where that is nil.
 private func read<Value>(
     _ cursor: UnsafePointer<kv_cursor>?, _ value: UnsafeMutablePointer<Value>?, _ read: (PropertyList) -> Value?
 ) -> kv_status {

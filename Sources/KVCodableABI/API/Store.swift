@@ -186,7 +186,7 @@ func read(
     return try store.value(forUTF8Key: key, as: type)
 }
 
-/// Sets the value at the path, as the type says where there is one; gives how many elements were dropped.
+/// Sets the value at the path, as the type says where there is one; gives the number of dropped elements.
 func write(
     _ storage: Storage, _ steps: UnsafePointer<kv_step>?, _ count: Int, _ value: PropertyList, _ type: OpaquePointer?,
     _ flags: UInt32

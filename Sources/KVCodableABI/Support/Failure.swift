@@ -43,7 +43,7 @@ struct Failure: Error {
     /// The error of a NULL, or of a string that is not UTF-8.
     static func invalidArgument(_ message: String) -> Failure { Failure(KV_INVALID_ARGUMENT, message) }
 
-    /// The error of a room as one of the header's: no other code turns them.
+    /// The one initializer that turns the error of any room into one of the header's.
     init(_ error: any Error) {
         switch error {
         case let failure as Failure: self = failure

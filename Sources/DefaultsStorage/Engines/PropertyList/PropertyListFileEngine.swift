@@ -3,8 +3,8 @@ internal import PropertyLists
 
 /// Keeps a domain in a property-list file that a person can open and other programs can read.
 ///
-/// The commit protocol: lock the sidecar; load again what others wrote; write a temporary file, fsync it, rename it
-/// over the old one, fsync the folder. The file is therefore always the old one or the new one.
+/// The commit protocol: lock the sidecar; load the changes of others; write a temporary file, fsync it, rename it over
+/// the old one, fsync the folder. The file is therefore always the old one or the new one.
 ///
 /// `@unchecked Sendable`: used only with the domain's writer lock held.
 final class PropertyListFileEngine: StorageEngine, @unchecked Sendable {

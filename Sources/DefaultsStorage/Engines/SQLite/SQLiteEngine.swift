@@ -74,7 +74,7 @@ final class SQLiteEngine: StorageEngine, @unchecked Sendable {
     func resetAfterFork() {
         if connection != nil {
             // Forked in the middle of a transaction: nothing that the child did with the database would be safe. The
-            // connection is kept, unused, since closing it would undo in the shared memory what the parent does.
+            // connection is kept, unused, since closing it would undo the parent's changes of the shared memory.
             isInherited = true
             refusal = DefaultsError(
                 .unavailable, "The process was forked in the middle of a transaction", file: folder.path)
