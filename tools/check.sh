@@ -62,7 +62,7 @@ no_traps() {
   ! grep -rnE 'try!| as! |fatalError\(|@_cdecl|unsafeFlags|preconditionFailure\(' Sources Package.swift
 }
 
-# A function of the border that is no implementation of a declaration compiles,
+# A function of the C API that is no implementation of a declaration compiles,
 # whatever the header says.
 no_bare_exports() {
   ! grep -rnE '@c\b' Sources --include='*.swift' | grep -vE '@c @implementation public func|`@c|///|//'

@@ -3,7 +3,7 @@
 
 Public are declarations marked so, the cases of public enumerations and the
 requirements of public protocols. What a type has because a protocol asks for it
-is told by the protocol; the functions of the border are told by the headers.
+is told by the protocol; the functions of the C API are told by the headers.
 """
 import re
 import sys

@@ -84,8 +84,8 @@ extension KnownType {
 
 /// `value` as `Exact`, which the caller has found to be the same type as `Value`.
 ///
-/// Sound because both types are one; a wrong call is a fault of this module, never of its input. A cast by `as` would
+/// Sound because both types are one; a wrong caller is a fault of this module, never of its input. A cast by `as` would
 /// look the types up, at some hundred instructions.
 @inline(__always) func exactly<Value, Exact>(_ value: Value, as type: Exact.Type = Exact.self) -> Exact {
-    unsafeBitCast(value, to: type)
+    withUnsafePointer(to: value) { $0.withMemoryRebound(to: type, capacity: 1) { $0.pointee } }
 }
