@@ -46,6 +46,9 @@ extension PropertyListBuilder {
     }
 
     /// Appends a value given by a strategy's closure, or a placeholder.
+    ///
+    /// Not ``append(any:)``: a nil is written as `$null` here, values of Foundation's classes are looked into, and the
+    /// levels of the value around this one count.
     mutating func append(
         any value: Any, depth: Int
     ) throws(PropertyListError) {
