@@ -30,10 +30,10 @@ extension PropertyList {
 extension GrowableBuffer where Element == UInt8 {
     /// The bytes as an array; the buffer is empty afterwards.
     ///
-    /// They are moved from the end on, an eighth at a time, and the memory of each is given back, so that there are
-    /// never two copies. There are malloc libraries that copy a block to make it smaller: an eighth bounds that time.
+    /// They are moved from the end on, piece by piece, and the memory of each is given back, so that there are never two
+    /// copies. There are malloc libraries that copy a block to make it smaller: the number of pieces bounds that time.
     mutating func takeArray() -> [UInt8] {
-        let piece = max(count / 8, 1 << 18)
+        let piece = max(count / 32, 1 << 18)
         return Array(unsafeUninitializedCapacity: count) { array, initialized in
             initialized = count
             while count > 0 {

@@ -16,9 +16,9 @@ def prove(proofs, folder):
             most[what] = max(most.get(what, 0), amount)
             if amount > small[what] + 8192:
                 raise Broken(f"{engine}, {what}: {small[what]} bytes at 10 keys, {amount} at 100,000")
-    for line in lines(proofs, library, "serializations", f"{folder}/none", 400_000):
+    for line in lines(proofs, library, "serializations", f"{folder}/none", 800_000):
         name, size, amount = line.rsplit(" ", 2)
-        if int(amount) > 20 * int(size):
+        if int(amount) > 32 * int(size):
             raise Broken(f"{name}: {amount} bytes asked for to write {size}")
     return "bytes asked for at 100,000 keys: " + ", ".join(f"{what} {amount}" for what, amount in most.items())
 
