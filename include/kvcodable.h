@@ -859,7 +859,8 @@ kv_status kv_store_migrate_archive(kv_store *store, const kv_step *path,
                                    uint32_t flags, kv_error **error);
 #define KV_KEEP_OLD 2u
 
-/* Returns when everything that was set before is on disk. */
+/* Returns when everything that was set before is on disk. KV_MISUSE in a
+ * transaction of the calling thread, whose commit is what writes. */
 kv_status kv_store_sync(kv_store *store, kv_error **error);
 
 /* Writes the changes and closes the handle, also where writing fails: that is

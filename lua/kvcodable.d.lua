@@ -253,7 +253,7 @@ function Store:version() end
 ---@param defaults table values for what is absent
 function Store:register(defaults) end
 
----Returns when everything that was set is on disk.
+---Returns when everything that was set is on disk; an error inside a transaction, whose end is what writes.
 ---@return true? done
 ---@return kvcodable.Error? error
 function Store:sync() end

@@ -2,6 +2,7 @@
 #include "CSystem.h"
 
 #include <fcntl.h>
+#include <stdatomic.h>
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/timerfd.h>
@@ -55,3 +56,10 @@ void cs_replace_descriptor(int fresh, int number) {
 }
 
 int cs_fork(void) { return fork(); }
+
+uint64_t cs_thread_number(void) {
+  static atomic_uint_fast64_t last;
+  static _Thread_local uint64_t number;
+  if (number == 0) number = atomic_fetch_add(&last, 1) + 1;
+  return number;
+}

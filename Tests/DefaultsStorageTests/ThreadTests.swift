@@ -41,4 +41,33 @@ import Testing
             #expect(try store.value(at: [.key("plain\(thread)")])?.integer == Int64(rounds - 1))
         }
     }
+
+    @Test("the transaction of a thread that has ended is no later thread's")
+    func endedThreads() throws {
+        let store = try DefaultsStore.open("scratch", options: options { $0.engine = .memory })
+        let begun = Box<DefaultsTransaction?>(nil)
+        try onAnotherThread {
+            let transaction = try store.beginTransaction()
+            begun.change { $0 = transaction }
+        }
+        // A later thread often has the memory, and so the pthread_t, of one before it.
+        for number in 0..<64 { try onAnotherThread { try store.set(list(number), forKey: "key-\(number)") } }
+        begun.value?.rollback()
+        for number in 0..<64 { #expect(try store.value(forKey: "key-\(number)")?.integer == Int64(number)) }
+    }
+
+    @Test("a sync in a transaction is an error: nothing would be on disk", arguments: DefaultsStore.Options.Engine.tested)
+    func syncInTransaction(engine: DefaultsStore.Options.Engine) throws {
+        let folder = try TemporaryFolder()
+        let path = folder.file("a.plist")
+        let store = try DefaultsStore.open(path: path, options: options { $0.engine = engine })
+        try store.set(list(1), forKey: "before")
+        let transaction = try store.beginTransaction()
+        let expected = DefaultsError(.misuse, "Not possible in the middle of a transaction", file: store.file)
+        #expect(throws: expected) { try store.sync() }
+        #expect(throws: expected) { try store.copy(to: DefaultsStore.open("b", options: options { $0.engine = .memory })) }
+        try transaction.commit()
+        try store.sync()
+        #expect(try store.value(forKey: "before")?.integer == 1)
+    }
 }

@@ -35,6 +35,10 @@ int cs_timer_open(int seconds);
 /* Makes `number` a close-on-exec duplicate of `fresh`, and closes `fresh`. */
 void cs_replace_descriptor(int fresh, int number);
 
+/* A number that the calling thread has, and no other thread of the process ever
+ * has: pthread_self() gives the value of a thread that ended to a later one. */
+uint64_t cs_thread_number(void);
+
 /* fork, which Swift does not have under its name. */
 int cs_fork(void);
 

@@ -47,10 +47,13 @@ extension Domain {
         return state
     }
 
+    /// The error of a call that a transaction of the calling thread stands in the way of.
+    var inTransaction: DefaultsError {
+        DefaultsError(.misuse, "Not possible in the middle of a transaction", file: file)
+    }
+
     private func takeWriterLock(until deadline: Deadline) throws(DefaultsError) {
-        if writerLock.isHeldByThisThread {
-            throw DefaultsError(.misuse, "Not possible in the middle of a transaction", file: file)
-        }
+        if writerLock.isHeldByThisThread { throw inTransaction }
         guard writerLock.acquire(until: deadline) else {
             throw DefaultsError(.timedOut, "Another thread kept the store locked", file: file)
         }

@@ -1,4 +1,4 @@
-internal import Glibc
+internal import CSystem
 internal import PropertyLists
 
 /// When a change is on disk.
@@ -96,7 +96,7 @@ extension Domain {
 
     /// The delta that takes the calling thread's changes: its transaction's, if it has one open.
     var target: Delta {
-        guard let open, pthread_equal(open.thread, pthread_self()) != 0 else { return delta }
+        guard let open, open.thread == cs_thread_number() else { return delta }
         return open.delta
     }
 
@@ -132,7 +132,7 @@ extension Domain {
     }
 
     /// Whether the calling thread has a transaction open; with the lock held.
-    var isInTransaction: Bool { open.map { pthread_equal($0.thread, pthread_self()) != 0 } ?? false }
+    var isInTransaction: Bool { open?.thread == cs_thread_number() }
 
     /// Whether the calling thread's transaction is a migration; with the lock held.
     var isMigrating: Bool { open?.isMigration == true && isInTransaction }

@@ -1,4 +1,4 @@
-internal import Glibc
+internal import CSystem
 internal import PropertyLists
 
 /// The transaction that is open on a domain, and its thread. Guarded by the domain's lock.
@@ -6,7 +6,7 @@ final class OpenTransaction {
     let delta = Delta()
     /// The size that the changes add to the store.
     var growth = FileSize()
-    let thread = pthread_self()
+    let thread = cs_thread_number()
     /// The number of transactions that have begun and not ended: nested ones join the first.
     var depth = 1
     /// Whether one of them was rolled back: then none can be committed.

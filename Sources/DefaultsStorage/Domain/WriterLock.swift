@@ -1,4 +1,4 @@
-internal import Glibc
+internal import CSystem
 internal import PropertyLists
 
 /// The right to commit to a domain, which one thread of a process holds at a time.
@@ -8,11 +8,11 @@ internal import PropertyLists
 final class WriterLock: @unchecked Sendable {
     private let lock = Lock()
     private let freed = Condition()
-    private var holder: pthread_t?
-    private var holderIsHere: Bool { holder.map { pthread_equal($0, pthread_self()) != 0 } ?? false }
+    /// The thread that took the lock.
+    private var holder: UInt64?
 
     /// Whether the calling thread took the lock.
-    var isHeldByThisThread: Bool { lock.withLock { holderIsHere } }
+    var isHeldByThisThread: Bool { lock.withLock { holder == cs_thread_number() } }
 
     /// Takes the lock; false when the deadline passes first.
     func acquire(until deadline: Deadline) -> Bool {
@@ -21,7 +21,7 @@ final class WriterLock: @unchecked Sendable {
                 if deadline.hasPassed { return false }
                 freed.wait(lock, until: deadline)
             }
-            holder = pthread_self()
+            holder = cs_thread_number()
             return true
         }
     }

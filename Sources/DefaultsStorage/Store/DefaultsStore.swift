@@ -183,8 +183,11 @@ extension DefaultsStore {
 extension DefaultsStore {
     /// Writes the changes of all handles of the process, and takes up those of other processes; returns when they are
     /// on disk.
+    ///
+    /// - Throws: ``DefaultsError/Code/misuse`` in a transaction of the calling thread: its commit is what writes.
     public func sync() throws(DefaultsError) {
         try checkOpen()
+        guard !domain.lock.withLock({ domain.isInTransaction }) else { throw domain.inTransaction }
         let deadline = self.deadline
         if !isReadOnly { try domain.flush(until: deadline) }
         try refresh()

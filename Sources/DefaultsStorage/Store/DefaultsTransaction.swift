@@ -1,4 +1,4 @@
-internal import Glibc
+internal import CSystem
 public import PropertyLists
 
 /// Changes to a store that happen together or not at all, over the latest state of its file, with other processes
@@ -82,7 +82,7 @@ public final class DefaultsTransaction: @unchecked Sendable {
             guard !isEnded, store.domain.open === inner else {
                 throw DefaultsError(.closed, "The transaction has ended")
             }
-            guard pthread_equal(inner.thread, pthread_self()) != 0 else {
+            guard inner.thread == cs_thread_number() else {
                 throw DefaultsError(.misuse, "A transaction belongs to the thread that began it")
             }
         }
