@@ -815,8 +815,9 @@ kv_status kv_store_is_forced(const kv_store *store, kv_str key, int *is_forced,
                              kv_error **error);
 
 /* ---- The getters of UserDefaults, which convert: "YES" and 1 are true, "42"
- * is 42, 123 is "123"; an absent value, or one that cannot be converted, is 0,
- * or KV_ABSENT for strings. Nothing else here converts. */
+ * and "42 apples" are 42, "1.5" is 1.5 in every locale, 123 is "123"; an absent
+ * value, or one that cannot be converted, is 0, or KV_ABSENT for strings.
+ * Nothing else here converts. */
 kv_status kv_store_bool_for_key(const kv_store *store, kv_str key, int *value,
                                 kv_error **error);
 kv_status kv_store_integer_for_key(const kv_store *store, kv_str key,

@@ -225,4 +225,27 @@ import Testing
         #expect(try store.array(forKey: "mixed")?.count == 2)
         #expect(try store.value(forKey: "yes")?.boolean == nil)
     }
+
+    @Test(
+        "reads texts as NSString does",
+        arguments: [
+            "", " ", "0", "00", "2", "-1", "+0", "+07", " YES", "\tyes", "-true", "yellow", "Tuesday", "no", "on", "false",
+            "1.5", "-2.5e1x", " .5", "5.", "+.e5", "1e", "1e+", "1,5", "12 apples", "0.1e-3", "1.7976931348623157e308",
+            "99999999999999999999", "-0.0", "é", "--1", "1e400",
+        ])
+    func texts(_ text: String) throws {
+        let store = try DefaultsStore.open("scratch", options: options { $0.engine = .memory })
+        try store.set(list(text), forKey: "a")
+        #expect(try store.bool(forKey: "a") == NSString(string: text).boolValue)
+        #expect(try store.double(forKey: "a") == NSString(string: text).doubleValue)
+    }
+
+    @Test("reads texts by no locale's rules, and no hexadecimal or named number")
+    func plainTexts() throws {
+        let store = try DefaultsStore.open("scratch", options: options { $0.engine = .memory })
+        for (text, number) in [("0x10", 0.0), ("infinity", 0), ("nan", 0), ("1.5", 1.5)] {
+            try store.set(list(text), forKey: "a")
+            #expect(try store.double(forKey: "a") == number)
+        }
+    }
 }

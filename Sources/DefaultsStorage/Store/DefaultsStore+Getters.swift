@@ -5,11 +5,12 @@ public import PropertyLists
 // The getters of UserDefaults under their own names, with Apple's coercions: a value that cannot be coerced gives the
 // type's zero, or nil. The store's own `value` never coerces.
 extension DefaultsStore {
-    /// True for a true boolean, a number other than 0, and the strings "YES", "true" and "1" in either case.
+    /// True for a true boolean, a number other than 0, and a string that begins with "Y", "T" or a number other than 0,
+    /// in either case, behind spaces and a sign.
     public func bool(forKey key: String) throws(DefaultsError) -> Bool {
         guard let value = try value(forKey: key) else { return false }
         if let boolean = value.boolean { return boolean }
-        if let text = value.string { return ["yes", "true", "1", "y", "t"].contains(text.lowercased()) }
+        if let text = value.string { return truth(of: text) }
         if let integer = value.integer { return integer != 0 }
         return value.unsigned != nil || (value.real ?? 0) != 0
     }
@@ -30,14 +31,15 @@ extension DefaultsStore {
         return Int(exactly: real.rounded(.towardZero)) ?? (real < 0 ? Int.min : Int.max)
     }
 
-    /// A real number; of an integer its value, of a boolean 1 or 0, of a string the number that it begins with.
+    /// A real number; of an integer its value, of a boolean 1 or 0, of a string the decimal number that it begins with,
+    /// in every locale.
     public func double(forKey key: String) throws(DefaultsError) -> Double {
         guard let value = try value(forKey: key) else { return 0 }
         if let real = value.real { return real }
         if let integer = value.integer { return Double(integer) }
         if let unsigned = value.unsigned { return Double(unsigned) }
         if let boolean = value.boolean { return boolean ? 1 : 0 }
-        return value.string.map { strtod($0, nil) } ?? 0
+        return value.string.map(leadingReal) ?? 0
     }
 
     /// As ``double(forKey:)``, rounded.

@@ -46,7 +46,7 @@ enum IntegerText {
 ///
 /// Up to 15 digits and a power of ten up to 22 are exact in a Double, so that one multiplication or division gives the
 /// nearest number; the rest goes to the standard library, which is exact and knows no locale.
-func realNumber(_ text: UnsafeBufferPointer<UInt8>) -> Double? {
+package func realNumber(_ text: UnsafeBufferPointer<UInt8>) -> Double? {
     guard let decimal = DecimalText(text) else { return nil }
     if decimal.digits <= 15, abs(decimal.exponent) <= 22 {
         let value = Double(decimal.significand)
