@@ -20,6 +20,28 @@ def is_tight(output):
     return found and int(found[1]) > 90 and int(found[2]) == 0
 
 
+# Scripts that their host has to end, and what it says of each.
+BOUNDED = {
+    "while true do end": "the script takes too long",
+    "while true do pcall(function() while true do end end) end": "the script takes too long",
+    "while true do pcall(coroutine.wrap(function() while true do end end)) end": "the script takes too long",
+    "local t = {} for i = 1, 1e9 do t[i] = {} end": "not enough memory",
+    "local s = 'x' while true do s = s .. s end": "not enough memory",
+    "error(setmetatable({}, { __tostring = function() error('no text', 0) end }))": "no text",
+    "error(setmetatable({}, { __tostring = function() error(kv) end }))": "an error without a text",
+    "error(setmetatable({}, { __tostring = function() while true do end end }))": "the script takes too long",
+    "setmetatable({}, { __gc = function() while true do end end })": "__gc is the host's alone",
+}
+
+
+def bounded_scripts(folder):
+    """Each script's file, the script, and what is said of it."""
+    for number, (script, words) in enumerate(BOUNDED.items()):
+        path = folder / f"bounded{number}.lua"
+        path.write_text(script)
+        yield path, script, words
+
+
 def c_host(folder, stage):
     installed = environment(PKG_CONFIG_PATH=stage / "lib/pkgconfig", LD_LIBRARY_PATH=stage / "lib")
     good, flags = run("pkg-config", "--cflags", "--libs", "kvcodable-lua", "lua5.4", env=installed)
@@ -32,6 +54,9 @@ def c_host(folder, stage):
     home.mkdir()
     good, output = run(program, HOSTS / "escape.lua", home, env=installed)
     check(good and is_tight(output), "a script finds no way out of the C host", output)
+    for path, script, words in bounded_scripts(home):
+        good, output = run(program, path, home, env=installed)
+        check(not good and words in output, f"the C host ends `{script}`", output)
     good, output = run(program, HOSTS / "escape.lua", folder / "none", env=installed)
     check(not good and "No such file or directory" in output, "the C host says what is wrong with its folder", output)
 
@@ -44,11 +69,15 @@ def swift_host(folder):
         return
     home = folder / "swift"
     home.mkdir()
-    good, output = run(package / "debug/SwiftHost", HOSTS, home)
+    bounded = list(bounded_scripts(home))
+    good, output = run(package / "debug/SwiftHost", HOSTS, home, *(path for path, _, _ in bounded))
     check(good and is_tight(output), "a script finds no way out of the Swift host", output)
     check("the program reads Ada King 37" in output, "a script changes a Swift type by its name", output)
     check("refused\tExpected an age from 0 at user.age" in output,
           "the type's own init(from:) refuses what it does not like", output)
+    for path, script, words in bounded:
+        said = [line for line in output.splitlines() if line.startswith(f"{path}: ")]
+        check(said and words in said[0], f"the Swift host ends `{script}`", output)
 
 
 def rock(folder, stage):

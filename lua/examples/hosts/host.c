@@ -4,6 +4,8 @@
  *
  *   host SCRIPT.lua FOLDER
  */
+#include "limits.h"
+
 #include <kvcodable_lua.h>
 #include <lauxlib.h>
 #include <lua.h>
@@ -43,6 +45,7 @@ static void open_libraries(lua_State *L) {
     lua_pushnil(L);
     lua_setglobal(L, unsafe[i]);
   }
+  script_forbid_finalizers(L);
 }
 
 /* Gives the script the module and two parts of the store. */
@@ -64,16 +67,15 @@ static int give(lua_State *L, const kv_store *store) {
   return 1;
 }
 
-/* Runs the script, which returns a number and a list; whether the list is
- * empty. */
-static int run(lua_State *L, const char *script, const char *home) {
-  lua_pushstring(L, home);
+/* Loads and runs the script, which returns a number and a list; says what is in
+ * the list, and gives whether it is empty. Text alone is loaded: bytecode could
+ * be made to crash Lua. */
+static int run_script(lua_State *L) {
+  lua_pushstring(L, lua_touserdata(L, 2));
   lua_setglobal(L, "home");
-  if (luaL_loadfilex(L, script, "t") != LUA_OK ||
-      lua_pcall(L, 0, 2, 0) != LUA_OK) {
-    fprintf(stderr, "%s\n", luaL_tolstring(L, -1, NULL));
-    return 0;
-  }
+  if (luaL_loadfilex(L, lua_touserdata(L, 1), "t") != LUA_OK)
+    return lua_error(L);
+  lua_call(L, 0, 2);
   lua_Unsigned escapes = lua_rawlen(L, -1);
   for (lua_Unsigned i = 1; i <= escapes; i++) {
     lua_rawgeti(L, -1, (lua_Integer)i);
@@ -81,7 +83,19 @@ static int run(lua_State *L, const char *script, const char *home) {
     lua_pop(L, 1);
   }
   printf("%d tries, %d ways out\n", (int)lua_tointeger(L, -2), (int)escapes);
-  return escapes == 0;
+  lua_pushboolean(L, escapes == 0);
+  return 1;
+}
+
+/* All of it in one protected call: whatever a script leaves behind, such as no
+ * memory, is an error here and no end of the program. */
+static int run(lua_State *L, char *script, char *home) {
+  lua_pushcfunction(L, run_script);
+  lua_pushlightuserdata(L, script);
+  lua_pushlightuserdata(L, home);
+  if (lua_pcall(L, 2, 1, 0) == LUA_OK) return lua_toboolean(L, -1);
+  fprintf(stderr, "%s\n", script_error_text(L));
+  return 0;
 }
 
 int main(int count, char **arguments) {
@@ -96,7 +110,9 @@ int main(int count, char **arguments) {
   int good = set_text(store, &secret, 1, "keep out") &&
              set_text(store, theme, 2, "light");
 
-  lua_State *L = luaL_newstate();
+  script_limits limits = {.memory = 64 << 20, .steps = 100000000};
+  lua_State *L = script_open(&limits);
+  if (!L) return 1;
   open_libraries(L);
   good = good && give(L, store) && run(L, arguments[1], arguments[2]);
   lua_close(L);

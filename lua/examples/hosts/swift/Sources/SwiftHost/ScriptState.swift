@@ -3,12 +3,19 @@ import KVCodableABI
 import KVCodableLua
 import LuaLibrary
 
-/// A Lua state for one script, with the libraries that reach nothing outside it.
+/// A Lua state for one script, with the libraries that reach nothing outside it, and bounds for memory and time
+/// (`limits.h`).
 final class ScriptState {
     private let lua: OpaquePointer
+    private let limits: UnsafeMutablePointer<script_limits>
 
     init(types: TypeRegistry) throws {
-        guard let state = luaL_newstate() else { throw ScriptError(message: "not enough memory") }
+        limits = .allocate(capacity: 1)
+        limits.initialize(to: script_limits(memory: 64 << 20, steps: 100_000_000, used: 0))
+        guard let state = script_open(limits) else {
+            limits.deallocate()
+            throw ScriptError(message: "not enough memory")
+        }
         lua = state
         let libraries: [(String, lua_CFunction)] = [
             ("_G", luaopen_base), ("table", luaopen_table), ("string", luaopen_string), ("math", luaopen_math),
@@ -22,10 +29,14 @@ final class ScriptState {
             lua_pushnil(lua)
             lua_setglobal(lua, name)
         }
+        script_forbid_finalizers(lua)
         try openModule(types)
     }
 
-    deinit { lua_close(lua) }
+    deinit {
+        lua_close(lua)
+        limits.deallocate()
+    }
 
     private func openModule(_ types: TypeRegistry) throws {
         let registry = types.makeCHandle()
@@ -74,14 +85,15 @@ final class ScriptState {
     /// Loads text only: what is compiled already could be made to crash Lua.
     private func call(_ script: String, results: Int32) throws {
         guard luaL_loadfilex(lua, script, "t") == LUA_OK, lua_pcallk(lua, 0, results, 0, 0, nil) == LUA_OK else {
-            luaL_tolstring(lua, -1, nil)
-            defer { lua_settop(lua, -3) }
-            throw ScriptError(message: text(at: -1))
+            defer { lua_settop(lua, -2) }
+            throw ScriptError(message: String(cString: script_error_text(lua)))
         }
     }
 
+    /// The string at an index; of a number Lua would make one, which takes memory of the script's.
     private func text(at index: Int32) -> String {
-        lua_tolstring(lua, index, nil).map { String(cString: $0) } ?? ""
+        guard lua_type(lua, index) == LUA_TSTRING else { return "" }
+        return lua_tolstring(lua, index, nil).map { String(cString: $0) } ?? ""
     }
 
     /// Throws the error that a function of the library reports.
@@ -93,6 +105,7 @@ final class ScriptState {
     }
 }
 
-struct ScriptError: Error {
+struct ScriptError: Error, CustomStringConvertible {
     var message: String
+    var description: String { message }
 }

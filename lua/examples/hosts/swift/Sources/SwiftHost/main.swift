@@ -1,7 +1,7 @@
 // A program in Swift that runs scripts which it does not trust: they read one part of its settings, change another by
 // the names of its types, and reach nothing else.
 //
-//   SwiftHost SCRIPTS FOLDER
+//   SwiftHost SCRIPTS FOLDER [SCRIPT…]
 import KVCodable
 
 let scripts = CommandLine.arguments[1]
@@ -32,4 +32,14 @@ do {
     state.set(folder, as: "home")
     let (tries, escapes) = try state.runEscapes(scripts + "/escape.lua")
     print("\(tries) tries, \(escapes.count) ways out", escapes.joined(separator: "; "))
+}
+
+// What others do wrong ends them, and not the program.
+for script in CommandLine.arguments.dropFirst(3) {
+    do {
+        let state = try ScriptState(types: types)
+        try state.run(script)
+    } catch {
+        print("\(script): \(error)")
+    }
 }

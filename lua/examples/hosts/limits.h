@@ -1,0 +1,101 @@
+/* limits.h: the bounds that a host puts around a script which it does not trust,
+ * beside those of the module: Lua's memory, the steps of its virtual machine,
+ * finalizers, and the calls that make the text of an error. For C and Swift.
+ *
+ * A call in C is not interrupted: one with an evil pattern, such as string.find
+ * can be given, may take long. A host that must not wait for it runs the script
+ * in a process of its own.
+ */
+#ifndef LIMITS_H
+#define LIMITS_H
+
+#include <lauxlib.h>
+#include <lua.h>
+#include <stdlib.h>
+
+typedef struct script_limits {
+  size_t memory;   /* bytes that the script may have, the state's own included */
+  long long steps; /* instructions of Lua that it may take */
+  size_t used;
+} script_limits;
+
+enum { SCRIPT_STEPS = 1000 }; /* between two looks */
+
+/* Gives memory while there is some left; Lua makes an error of NULL. */
+static inline void *script_allocate(void *context, void *block, size_t old,
+                                    size_t size) {
+  script_limits *limits = context;
+  if (!block) old = 0; /* what it says then is the kind of the object */
+  if (size == 0) {
+    free(block);
+    limits->used -= old;
+    return NULL;
+  }
+  if (size > old && size - old > limits->memory - limits->used) return NULL;
+  block = realloc(block, size);
+  if (block) limits->used = limits->used - old + size;
+  return block;
+}
+
+/* Ends a script that has taken its steps: at once, since what a pcall catches
+ * is raised again at the next instruction. */
+static inline void script_count(lua_State *L, lua_Debug *event) {
+  void *context;
+  (void)event;
+  lua_getallocf(L, &context);
+  script_limits *limits = context;
+  limits->steps -= SCRIPT_STEPS;
+  if (limits->steps > 0) return;
+  lua_sethook(L, script_count, LUA_MASKCOUNT, 1);
+  luaL_error(L, "the script takes too long");
+}
+
+/* setmetatable without finalizers: Lua runs no hook in them. */
+static inline int script_set_metatable(lua_State *L) {
+  luaL_checktype(L, 1, LUA_TTABLE);
+  if (lua_istable(L, 2)) {
+    lua_pushliteral(L, "__gc");
+    lua_rawget(L, 2);
+    if (!lua_isnil(L, -1)) return luaL_error(L, "__gc is the host's alone");
+  }
+  lua_settop(L, 2);
+  lua_pushvalue(L, lua_upvalueindex(1));
+  lua_insert(L, 1);
+  lua_call(L, 2, 1);
+  return 1;
+}
+
+/* A state within the limits, which must stay where they are as long as it is
+ * open; NULL where there is no memory. */
+static inline lua_State *script_open(script_limits *limits) {
+  limits->used = 0;
+  lua_State *L = lua_newstate(script_allocate, limits);
+  if (L) lua_sethook(L, script_count, LUA_MASKCOUNT, SCRIPT_STEPS);
+  return L;
+}
+
+/* Takes setmetatable's place, once the basic library is open. */
+static inline void script_forbid_finalizers(lua_State *L) {
+  lua_getglobal(L, "setmetatable");
+  lua_pushcclosure(L, script_set_metatable, 1);
+  lua_setglobal(L, "setmetatable");
+}
+
+static inline int script_make_text(lua_State *L) {
+  luaL_tolstring(L, 1, NULL);
+  return 1;
+}
+
+/* The text of the error on top of the stack, valid as long as it stays there.
+ * The script's own __tostring makes it, and may raise an error itself. */
+static inline const char *script_error_text(lua_State *L) {
+  if (lua_type(L, -1) != LUA_TSTRING) {
+    lua_pushcfunction(L, script_make_text);
+    lua_insert(L, -2);
+    lua_pcall(L, 1, 1, 0);
+  }
+  return lua_type(L, -1) == LUA_TSTRING ? lua_tostring(L, -1)
+                                        : "an error without a text";
+}
+
+#endif
