@@ -15,18 +15,18 @@ func leadingReal(of text: String) -> Double {
     let bytes = Array(text.utf8)
     let start = bytes.firstIndex { $0 != UInt8(ascii: " ") && !(0x09...0x0D).contains($0) } ?? bytes.count
     var end = start
-    func skip(_ most: Int = .max, _ isWanted: (UInt8) -> Bool) -> Int {
+    func skip(_ isWanted: (UInt8) -> Bool, most: Int = .max) -> Int {
         let first = end
         while end < bytes.count, end - first < most, isWanted(bytes[end]) { end += 1 }
         return end - first
     }
-    _ = skip(1, isSign)
+    _ = skip(isSign, most: 1)
     var digits = skip(isDigit)
-    if skip(1, { $0 == UInt8(ascii: ".") }) == 1 { digits += skip(isDigit) }
+    if skip({ $0 == UInt8(ascii: ".") }, most: 1) == 1 { digits += skip(isDigit) }
     guard digits > 0 else { return 0 }
     let mantissa = end
-    if skip(1, { $0 | 0x20 == UInt8(ascii: "e") }) == 1 {
-        _ = skip(1, isSign)
+    if skip({ $0 | 0x20 == UInt8(ascii: "e") }, most: 1) == 1 {
+        _ = skip(isSign, most: 1)
         if skip(isDigit) == 0 { end = mantissa }
     }
     return bytes[start..<end].withUnsafeBufferPointer { realNumber($0) } ?? 0
