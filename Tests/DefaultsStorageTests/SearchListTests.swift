@@ -229,8 +229,9 @@ import Testing
     @Test(
         "reads texts as NSString does",
         arguments: [
-            "", " ", "0", "00", "2", "-1", "+0", "+07", " YES", "\tyes", "-true", "yellow", "Tuesday", "no", "on", "false",
-            "1.5", "-2.5e1x", " .5", "5.", "+.e5", "1e", "1e+", "1,5", "12 apples", "0.1e-3", "1.7976931348623157e308",
+            "", " ", "0", "00", "2", "-1", "+0", "+07", " YES", "\tyes", "-true", "0y", "yellow", "Tuesday", "no", "on",
+            "false", "\nyes", "\n 1",
+            "1.5", "-2.5e1x", " .5", "5.", "+.e5", "1,5", "12 apples", "0.1e-3", "1.7976931348623157e308",
             "99999999999999999999", "-0.0", "é", "--1", "1e400",
         ])
     func texts(_ text: String) throws {
@@ -243,7 +244,7 @@ import Testing
     @Test("reads texts by no locale's rules, and no hexadecimal or named number")
     func plainTexts() throws {
         let store = try DefaultsStore.open("scratch", options: options { $0.engine = .memory })
-        for (text, number) in [("0x10", 0.0), ("infinity", 0), ("nan", 0), ("1.5", 1.5)] {
+        for (text, number) in [("0x10", 0.0), ("infinity", 0), ("nan", 0), ("1.5", 1.5), ("1e", 1), ("1e+", 1)] {
             try store.set(list(text), forKey: "a")
             #expect(try store.double(forKey: "a") == number)
         }

@@ -5,8 +5,8 @@ public import PropertyLists
 // The getters of UserDefaults under their own names, with Apple's coercions: a value that cannot be coerced gives the
 // type's zero, or nil. The store's own `value` never coerces.
 extension DefaultsStore {
-    /// True for a true boolean, a number other than 0, and a string that begins with "Y", "T" or a number other than 0,
-    /// in either case, behind spaces and a sign.
+    /// True for a true boolean, a number other than 0, and a string that begins with "y", "t" or a whole number other
+    /// than 0, in either case, behind white space.
     public func bool(forKey key: String) throws(DefaultsError) -> Bool {
         guard let value = try value(forKey: key) else { return false }
         if let boolean = value.boolean { return boolean }

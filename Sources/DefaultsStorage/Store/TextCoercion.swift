@@ -2,18 +2,18 @@ internal import PropertyLists
 
 // Texts as booleans and numbers, as NSString reads them: the beginning counts, and no locale does.
 
-/// Whether the first character behind spaces, a sign and zeros is a digit, or begins a "yes" or "true".
+/// Whether a text begins with a "y" or "t", or with a number other than 0, behind white space.
 func truth(of text: String) -> Bool {
-    var rest = text.utf8.drop { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\t") }
+    var rest = text.utf8.drop(while: isSpace)
+    if let first = rest.first, "yYtT".utf8.contains(first) { return true }
     if let first = rest.first, isSign(first) { rest = rest.dropFirst() }
-    guard let first = rest.first(where: { $0 != UInt8(ascii: "0") }) else { return false }
-    return isDigit(first) || "yYtT".utf8.contains(first)
+    return rest.first { $0 != UInt8(ascii: "0") }.map(isDigit) ?? false
 }
 
 /// The decimal number that a text begins with, behind white space; 0 where it begins with none.
 func leadingReal(of text: String) -> Double {
     let bytes = Array(text.utf8)
-    let start = bytes.firstIndex { $0 != UInt8(ascii: " ") && !(0x09...0x0D).contains($0) } ?? bytes.count
+    let start = bytes.prefix(while: isSpace).count
     var end = start
     func skip(_ isWanted: (UInt8) -> Bool, most: Int = .max) -> Int {
         let first = end
@@ -31,6 +31,8 @@ func leadingReal(of text: String) -> Double {
     }
     return bytes[start..<end].withUnsafeBufferPointer { realNumber($0) } ?? 0
 }
+
+private func isSpace(_ byte: UInt8) -> Bool { byte == UInt8(ascii: " ") || (0x09...0x0D).contains(byte) }
 
 private func isSign(_ byte: UInt8) -> Bool { byte == UInt8(ascii: "-") || byte == UInt8(ascii: "+") }
 
