@@ -56,7 +56,8 @@ import Testing
         for number in 0..<64 { #expect(try store.value(forKey: "key-\(number)")?.integer == Int64(number)) }
     }
 
-    @Test("a sync in a transaction is an error: nothing would be on disk", arguments: DefaultsStore.Options.Engine.tested)
+    @Test(
+        "a sync in a transaction is an error: nothing would be on disk", arguments: DefaultsStore.Options.Engine.tested)
     func syncInTransaction(engine: DefaultsStore.Options.Engine) throws {
         let folder = try TemporaryFolder()
         let path = folder.file("a.plist")
@@ -65,7 +66,9 @@ import Testing
         let transaction = try store.beginTransaction()
         let expected = DefaultsError(.misuse, "Not possible in the middle of a transaction", file: store.file)
         #expect(throws: expected) { try store.sync() }
-        #expect(throws: expected) { try store.copy(to: DefaultsStore.open("b", options: options { $0.engine = .memory })) }
+        #expect(throws: expected) {
+            try store.copy(to: DefaultsStore.open("b", options: options { $0.engine = .memory }))
+        }
         try transaction.commit()
         try store.sync()
         #expect(try store.value(forKey: "before")?.integer == 1)
