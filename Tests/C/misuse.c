@@ -137,6 +137,7 @@ static void transactions(void) {
   store = file_store();
   CHECK(kv_store_begin(store, 1, &transaction, NULL) == KV_OK);
   CHECK(kv_store_set_integer(store, &key, 1, 2, NULL) == KV_OK);
+  CHECK(kv_store_sync(store, NULL) == KV_MISUSE);
   CHECK(pthread_create(&thread, NULL, on_another_thread, transaction) == 0);
   pthread_join(thread, NULL);
   CHECK(kv_transaction_commit(transaction, NULL) == KV_OK);

@@ -144,6 +144,20 @@ describe("stores", function()
     assert.equal(2, store:get "a")
   end)
 
+  it("sync nothing inside a transaction, and say so", function()
+    local store <close> = assert(kv.open_file(path))
+    store:transaction(function(tx)
+      tx:set("a", 1)
+      local done, problem = store:sync()
+      assert.is_nil(done)
+      assert.equal("misuse", problem.code)
+      assert.equal("Not possible in the middle of a transaction",
+        problem.message)
+    end)
+    assert.is_true(store:sync())
+    assert.equal(1, store:get "a")
+  end)
+
   it("end a transaction once", function()
     local store <close> = assert(kv.open_file(path))
     local kept
