@@ -66,7 +66,7 @@ package struct KnownKeyMerge {
         let old = Array(stored.elements)
         let forms = Array(oldForm.elements)
         // An element has unknown parts where its two forms differ.
-        let matching = ArrayMatching(old: old, new: Array(new.elements), known: forms) { forms[$0] != old[$0] }
+        let matching = ArrayMatching(new: Array(new.elements), known: forms) { forms[$0] != old[$0] }
         droppedElements += matching.dropped
         try builder.adding { builder throws(PropertyListError) in try builder.beginArray() }
         for (index, value) in new.elements.enumerated() {

@@ -158,7 +158,7 @@ struct PlanEncoding: ~Copyable {
         } else {
             known = elements.map { try? PlanDecoding.decoded($0, plan, as: element).list }
         }
-        let matching = ArrayMatching(old: elements, new: Array(value(index).elements), known: known) { number in
+        let matching = ArrayMatching(new: Array(value(index).elements), known: known) { number in
             (try? PlanDecoding.decoded(elements[number], plan, as: element))?.leavesOut ?? false
         }
         droppedElements += matching.dropped

@@ -6,6 +6,9 @@ struct PathOperation: Sendable {
     var path: PropertyListPath
     /// nil removes.
     var value: PropertyList?
+
+    /// Whether the path leads through an array.
+    var hasIndex: Bool { !path.steps.allSatisfy(\.isKey) }
 }
 
 /// A value that was changed by paths.
@@ -14,6 +17,8 @@ struct EditedValue {
     var overlay: Overlay?
     /// The changes, in their order; empty when `isReplacement`.
     var operations: [PathOperation] = []
+    /// The value that the first change was made to, in which indexes mean elements; nil for none.
+    var origin: PropertyList?
     /// The length of `operations` at which superseded ones are looked for next.
     var nextCompaction = 256
     /// Whether the value is ours as a whole, since it was set or removed as a whole before.
@@ -128,7 +133,9 @@ extension Delta {
         case .set(let list): return EditedValue(overlay: .whole(list), isReplacement: true)
         case .removed: return EditedValue(overlay: nil, isReplacement: true)
         case .edited(let edited): return edited
-        case nil: return EditedValue(overlay: try below().map { .whole($0) })
+        case nil:
+            let value = try below()
+            return EditedValue(overlay: value.map { .whole($0) }, origin: value)
         }
     }
 
@@ -159,7 +166,7 @@ extension EditedValue {
                 setLater.contains(prefix) || (operation.value == nil && removedLater.contains(prefix))
             }
             if isSuperseded { continue }
-            if operation.path.steps.allSatisfy(\.isKey) {
+            if !operation.hasIndex {
                 if operation.value == nil {
                     removedLater.insert(operation.path)
                 } else {
@@ -172,18 +179,26 @@ extension EditedValue {
         nextCompaction = max(256, operations.count * 2)
     }
 
-    /// Makes the same changes to `base` instead; gives those that no longer fit.
+    /// Makes the same changes to `base` instead; gives those that no longer fit. One by an index is forgotten then, since
+    /// the array in which the index means an element is.
     mutating func replay(over base: PropertyList?) -> [(PathOperation, PropertyListError)] {
         guard !isReplacement else { return [] }
         var conflicts: [(PathOperation, PropertyListError)] = []
+        var kept: [PathOperation] = []
+        let mapping = operations.contains { $0.hasIndex } ? PathMapping(from: origin, to: base) : nil
         overlay = base.map { .whole($0) }
         for operation in operations {
             do throws(PropertyListError) {
-                try apply(operation)
+                guard let moved = try mapping == nil ? operation : mapping?.map(operation) else { continue }
+                try apply(moved)
+                kept.append(moved)
             } catch {
                 conflicts.append((operation, error))
+                if !operation.hasIndex { kept.append(operation) }
             }
         }
+        operations = kept
+        origin = base
         return conflicts
     }
 
@@ -227,6 +242,7 @@ extension Delta {
         guard case .edited(var edited) = entries[own], !edited.isReplacement else { return }
         if case .edited(let lowerEdited) = lower, !lowerEdited.isReplacement {
             edited.operations = lowerEdited.operations + edited.operations
+            edited.origin = lowerEdited.origin
         } else {
             edited.isReplacement = true
             edited.operations = []

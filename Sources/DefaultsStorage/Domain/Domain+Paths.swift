@@ -11,15 +11,16 @@ extension Domain {
         over lower: PropertyList?, ifGeneration generation: UInt64?, _ handle: HandleState
     ) throws(DefaultsError) -> Bool? {
         let own = value.isWholeDocument ? value : value.compacted()
-        let changed = { (lower: PropertyList) throws(PropertyListError) in try lower.setting(own, at: path) }
-        let growth = { (target: Delta) throws(PropertyListError) in
-            try self.growth(setting: own, at: path, of: key, in: target)
-        }
-        let location = PropertyListPath([.key(String(decoding: key, as: UTF8.self))] + path.steps)
-        return try change(key, location, over: lower, changed, growth, generation, handle) {
-            (target) throws(PropertyListError) in
-            try target.set(own, at: path, of: key, over: try below(key))
-            return true
+        return try overLatest(PathOperation(path: path, value: own), of: key, handle) { path throws(DefaultsError) in
+            let changed = { (lower: PropertyList) throws(PropertyListError) in try lower.setting(own, at: path) }
+            let growth = { (target: Delta) throws(PropertyListError) in
+                try self.growth(setting: own, at: path, of: key, in: target)
+            }
+            return try change(key, path, over: lower, changed, growth, generation, handle) {
+                (target) throws(PropertyListError) in
+                try target.set(own, at: path, of: key, over: try below(key))
+                return true
+            }
         }
     }
 
@@ -28,15 +29,45 @@ extension Domain {
         at path: PropertyListPath, of key: UnsafeBufferPointer<UInt8>, over lower: PropertyList?,
         ifGeneration generation: UInt64?, _ handle: HandleState
     ) throws(DefaultsError) -> Bool? {
-        let changed = { (lower: PropertyList) throws(PropertyListError) in try lower.removing(at: path) }
-        let growth = { (target: Delta) throws(PropertyListError) in
-            try self.growth(removing: path, of: key, in: target)
+        try overLatest(PathOperation(path: path, value: nil), of: key, handle) { path throws(DefaultsError) in
+            let changed = { (lower: PropertyList) throws(PropertyListError) in try lower.removing(at: path) }
+            let growth = { (target: Delta) throws(PropertyListError) in
+                try self.growth(removing: path, of: key, in: target)
+            }
+            return try change(key, path, over: lower, changed, growth, generation, handle) {
+                (target) throws(PropertyListError) in
+                try target.remove(at: path, of: key, over: try below(key))
+            }
         }
-        let location = PropertyListPath([.key(String(decoding: key, as: UTF8.self))] + path.steps)
-        return try change(key, location, over: lower, changed, growth, generation, handle) {
-            (target) throws(PropertyListError) in
-            try target.remove(at: path, of: key, over: try below(key))
+    }
+
+    /// Makes a change by path over the latest file where durability is immediate, since it depends on the changes of
+    /// others: an index means the element that it meant in memory.
+    ///
+    /// - Throws: ``DefaultsError/Code/conflict`` where another program changed the array so that the element cannot be
+    ///   told.
+    private func overLatest(
+        _ operation: PathOperation, of key: UnsafeBufferPointer<UInt8>, _ handle: HandleState,
+        _ change: (PropertyListPath) throws(DefaultsError) -> Bool?
+    ) throws(DefaultsError) -> Bool? {
+        let isImmediate = lock.withLock { handles.durability == .immediate && !isInTransaction }
+        guard isImmediate else { return try change(operation.path) }
+        let seen = operation.hasIndex ? try value(key, handle, []) : nil
+        return try transaction(until: handle.deadline) { () throws(DefaultsError) in
+            guard operation.hasIndex else { return try change(operation.path) }
+            let mapping = PathMapping(from: seen, to: try value(key, handle, []))
+            let moved: PathOperation?
+            do throws(PropertyListError) {
+                moved = try mapping.map(operation)
+            } catch {
+                throw DefaultsError(.conflict, error.message, at: location(of: key, error.path), file: file)
+            }
+            return try moved.map { operation throws(DefaultsError) in try change(operation.path) } ?? false
         }
+    }
+
+    private func location(of key: UnsafeBufferPointer<UInt8>, _ path: PropertyListPath) -> PropertyListPath {
+        PropertyListPath([.key(String(decoding: key, as: UTF8.self))] + path.steps)
     }
 
     /// - Parameters:
@@ -45,27 +76,12 @@ extension Domain {
     ///   - growth: gives the size that the change adds.
     ///   - body: makes the change in a delta; false where it does nothing.
     private func change(
-        _ key: UnsafeBufferPointer<UInt8>, _ location: PropertyListPath, over lower: PropertyList?,
-        _ changed: (PropertyList) throws(PropertyListError) -> PropertyList?,
-        _ growth: (Delta) throws(PropertyListError) -> FileSize, _ generation: UInt64?,
-        _ handle: HandleState, _ body: (Delta) throws(PropertyListError) -> Bool
-    ) throws(DefaultsError) -> Bool? {
-        // A change by path depends on the changes of others: with immediate durability it is made over the present
-        // file.
-        if lock.withLock({ handles.durability == .immediate && !isInTransaction }) {
-            return try transaction(until: handle.deadline) { () throws(DefaultsError) in
-                try changeInMemory(key, location, over: lower, changed, growth, generation, handle, body)
-            }
-        }
-        return try changeInMemory(key, location, over: lower, changed, growth, generation, handle, body)
-    }
-
-    private func changeInMemory(
-        _ key: UnsafeBufferPointer<UInt8>, _ location: PropertyListPath, over lower: PropertyList?,
+        _ key: UnsafeBufferPointer<UInt8>, _ path: PropertyListPath, over lower: PropertyList?,
         _ changed: (PropertyList) throws(PropertyListError) -> PropertyList?,
         _ growth: (Delta) throws(PropertyListError) -> FileSize, _ wanted: UInt64?,
         _ handle: HandleState, _ body: (Delta) throws(PropertyListError) -> Bool
     ) throws(DefaultsError) -> Bool? {
+        let location = location(of: key, path)
         var isLate = false
         let consequence = try lock.withLock { () throws(DefaultsError) -> Consequence? in
             if let refusal { throw refusal }

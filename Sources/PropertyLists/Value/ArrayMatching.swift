@@ -1,37 +1,40 @@
 internal import CKVCodable
-internal import PropertyLists
 
-/// The stored element that each new element of an array came from, so that the new one keeps the parts that its type
-/// does not know.
+/// The old element that each element of a changed array came from.
 ///
-/// A script gets an array, changes it and sets it: elements have no identity of their own. Old and new elements are the
-/// same where their known parts are equal. Between elements found so, in order, runs of the same length are taken to be
-/// changed in place; equal elements still left have moved. Every other old element is gone.
-struct ArrayMatching {
+/// A script gets an array, changes it and sets it, or another program writes it: elements have no identity of their own.
+/// Old and new elements are the same where they are equal, or their known parts are. Between elements found so, in order,
+/// runs of the same length are taken to be changed in place. Where elements may have moved, equal ones still left are
+/// found wherever they are. Every other old element is gone.
+package struct ArrayMatching {
     /// For each new element the index of the old one.
-    private(set) var sources: [Int?]
+    package private(set) var sources: [Int?]
     /// Old elements that held unknown keys and were matched by no new element.
-    private(set) var dropped = 0
+    package private(set) var dropped = 0
 
     private let new: [PropertyList]
     /// The old elements in program form; nil for one that is not of the type.
     private let known: [PropertyList?]
+    private let keepsOrder: Bool
     private var isTaken: [Bool]
 
     /// - Parameters:
     ///   - known: the old elements in the form of the new ones; nil for one that is not of the type.
+    ///   - keepsOrder: whether an element that stands before another did so in the old array.
     ///   - holdsUnknown: whether an old element has parts that its type does not know.
-    init(
-        old: [PropertyList], new: [PropertyList], known: [PropertyList?], holdsUnknown: (_ index: Int) -> Bool
+    package init(
+        new: [PropertyList], known: [PropertyList?], keepsOrder: Bool = false,
+        holdsUnknown: (_ index: Int) -> Bool = { _ in false }
     ) {
         self.new = new
+        self.keepsOrder = keepsOrder
         self.known = known
         sources = Array(repeating: nil, count: new.count)
-        isTaken = Array(repeating: false, count: old.count)
+        isTaken = Array(repeating: false, count: known.count)
         let prefix = matchPrefix()
         let suffix = matchSuffix(above: prefix)
-        matchMiddle(prefix..<(old.count - suffix), prefix..<(new.count - suffix))
-        for index in old.indices where !isTaken[index] && holdsUnknown(index) { dropped += 1 }
+        matchMiddle(prefix..<(known.count - suffix), prefix..<(new.count - suffix))
+        for index in known.indices where !isTaken[index] && holdsUnknown(index) { dropped += 1 }
     }
 
     private mutating func match(_ oldIndex: Int, _ newIndex: Int) {
@@ -62,7 +65,7 @@ struct ArrayMatching {
     /// In ranges of equal length, matches equal elements wherever they are, then the others by position. Else matches
     /// equal elements in order, the runs between them by position, then equal elements still left.
     private mutating func matchMiddle(_ oldRange: Range<Int>, _ newRange: Range<Int>) {
-        if oldRange.count == newRange.count {
+        if !keepsOrder, oldRange.count == newRange.count {
             matchMoved(oldRange, newRange)
             return matchRun(oldRange, newRange)
         }
@@ -78,7 +81,7 @@ struct ArrayMatching {
             newStart = newIndex + 1
         }
         matchRun(oldStart..<oldRange.upperBound, newStart..<newRange.upperBound)
-        matchMoved(oldRange, newRange)
+        if !keepsOrder { matchMoved(oldRange, newRange) }
     }
 
     /// Matches elements that were changed in place: as many old ones as new ones, in order.

@@ -1,0 +1,178 @@
+internal import PropertyLists
+
+/// The way from the paths of changes, made to a value as it was, to the same elements in the value that another program
+/// made of it.
+///
+/// An index means an element, not a number: the arrays on the way are matched (``ArrayMatching``), and what the changes
+/// themselves add, remove and replace is kept account of, while they are made again in their order. A path of keys alone
+/// is its own image.
+struct PathMapping {
+    private let root: Node?
+
+    init(from old: PropertyList?, to new: PropertyList?) {
+        root = Node(old, new)
+    }
+
+    /// The operation as it is to be made now; nil where it has nothing to do, since the element that it removes is gone.
+    ///
+    /// - Throws: ``PropertyListError/Code/pathMismatch`` where the element cannot be told from others, or is gone.
+    func map(_ operation: PathOperation) throws(PropertyListError) -> PathOperation? {
+        var steps: [PropertyListPath.Step] = []
+        var node = root
+        for (position, step) in operation.path.steps.enumerated() {
+            guard let current = node else {
+                steps += operation.path.steps[position...]
+                break
+            }
+            let isLast = position + 1 == operation.path.steps.count
+            switch step {
+            case .key(let key):
+                steps.append(step)
+                node = isLast ? nil : current.child(key)
+                if isLast { current.replaceChild(key) }
+            case .index(let index):
+                let found = current.element(index)
+                switch found {
+                case .at(let position): steps.append(.index(position))
+                case .gone where isLast && operation.value == nil:
+                    current.remove(index)
+                    return nil
+                case .gone, .unclear: throw Self.error(found, at: PropertyListPath(steps).appending(step))
+                }
+                node = isLast ? nil : current.child(index)
+                if isLast { operation.value == nil ? current.remove(index) : current.replaceChild(index) }
+            }
+        }
+        return PathOperation(path: PropertyListPath(steps), value: operation.value)
+    }
+
+    private static func error(_ found: Place, at path: PropertyListPath) -> PropertyListError {
+        let words =
+            found == .gone ? "none: another program removed or moved it" : "several: another program changed the array"
+        return PropertyListError(.pathMismatch, .expected("the element that was changed", found: words), at: path)
+    }
+
+    /// Where an old element is.
+    enum Place: Equatable {
+        case at(Int)
+        case gone
+        case unclear
+    }
+}
+
+extension PathMapping {
+    /// A container on the way of a change: as it was, and as the other program wrote it. Only for a value that both
+    /// have; one of the changes' own making has the same paths before and after.
+    private final class Node {
+        private let old: PropertyList
+        private let new: PropertyList
+        private var keyed: [String: Node?] = [:]
+        private var elements: [Int: Node?] = [:]
+        private lazy var array = ArrayState(old, new)
+
+        init?(_ old: PropertyList?, _ new: PropertyList?) {
+            guard let old, let new, old.kind == new.kind else { return nil }
+            (self.old, self.new) = (old, new)
+        }
+
+        /// The value of a key; nil where it needs no mapping.
+        func child(_ key: String) -> Node? {
+            if let known = keyed[key] { return known }
+            let child = Node(old[key], new[key])
+            keyed[key] = .some(child)
+            return child
+        }
+
+        /// The value of a key is the changes' own from now on.
+        func replaceChild(_ key: String) { keyed[key] = .some(nil) }
+
+        /// Where the element is that has the index in the array with the changes made so far.
+        func element(_ index: Int) -> Place { old.kind == .array ? array.place(index) : .at(index) }
+
+        func child(_ index: Int) -> Node? {
+            guard old.kind == .array, let source = array.source(index) else { return nil }
+            if let known = elements[source] { return known }
+            let child = array.target(source).flatMap { Node(element(old, source), element(new, $0)) }
+            elements[source] = .some(child)
+            return child
+        }
+
+        func replaceChild(_ index: Int) {
+            guard old.kind == .array else { return }
+            if let source = array.source(index) { elements[source] = .some(nil) }
+            array.append(index)
+        }
+
+        func remove(_ index: Int) {
+            if old.kind == .array { array.remove(index) }
+        }
+
+        private func element(_ list: PropertyList, _ index: Int) -> PropertyList? {
+            list.value(at: PropertyListPath([.index(index)]))
+        }
+    }
+
+    /// The elements of an array in both versions, with the changes made so far: numbers from 0 for those of the old
+    /// array, negative ones for those that the changes have appended.
+    private struct ArrayState {
+        private var before: [Int]
+        private var after: [Int?]
+        /// The new index of each old element, without the changes.
+        private let targets: [Place]
+        private var appended = 0
+
+        init(_ old: PropertyList, _ new: PropertyList) {
+            let known = Array(old.elements)
+            after = ArrayMatching(new: Array(new.elements), known: known, keepsOrder: true).sources
+            before = Array(known.indices)
+            targets = Self.targets(of: known.count, after)
+        }
+
+        /// An old element without a new one is gone where its neighbours stand side by side now.
+        private static func targets(of count: Int, _ sources: [Int?]) -> [Place] {
+            var targets = [Place](repeating: .gone, count: count)
+            var (nextOld, nextNew) = (0, 0)
+            for (index, source) in (sources + [count]).enumerated() {
+                guard let source else { continue }
+                if index > nextNew { for old in nextOld..<source { targets[old] = .unclear } }
+                if source < count { targets[source] = .at(index) }
+                (nextOld, nextNew) = (source + 1, index + 1)
+            }
+            return targets
+        }
+
+        /// The number of the old element at an index; nil for one that the changes have appended.
+        func source(_ index: Int) -> Int? { before.indices.contains(index) && before[index] >= 0 ? before[index] : nil }
+
+        func target(_ source: Int) -> Int? {
+            if case .at(let index) = targets[source] { return index }
+            return nil
+        }
+
+        func place(_ index: Int) -> Place {
+            if index == before.count { return .at(after.count) }
+            guard before.indices.contains(index) else { return .at(index) }
+            let element = before[index]
+            if element >= 0 {
+                guard let target = target(element) else { return targets[element] }
+                // Removals alone move elements.
+                if target < after.count, after[target] == element { return .at(target) }
+            }
+            return after.firstIndex(of: element).map { .at($0) } ?? .gone
+        }
+
+        /// Notes an element that is set behind the last one.
+        mutating func append(_ index: Int) {
+            guard index == before.count else { return }
+            appended -= 1
+            before.append(appended)
+            after.append(appended)
+        }
+
+        mutating func remove(_ index: Int) {
+            guard before.indices.contains(index) else { return }
+            let element = before.remove(at: index)
+            if let position = after.firstIndex(of: element) { after.remove(at: position) }
+        }
+    }
+}
