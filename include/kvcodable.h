@@ -39,7 +39,8 @@
  *              several threads at once, and so may a kv_store; everything else
  *              by one thread at a time.
  *   Stack      Types and comparison go down into values, of 512 levels at most:
- *              a thread that meets such values wants 1 MB of stack.
+ *              a thread that meets such values wants 1 MB of stack; one that
+ *              runs scripts, whose converters may call each other, 4 MB.
  *   Callbacks  must return: no longjmp and no C++ exception may leave one.
  *   Freeing    in any order: a handle keeps alive what it needs of another.
  *              Borrowed memory goes with its owner.
@@ -692,8 +693,10 @@ typedef struct kv_store_options {
   /* The most bytes of the store's file, 256 MB, and the most values and keys at
    * every depth, 2^24. A change that could pass them is KV_LIMIT_EXCEEDED and
    * changes nothing; one that does not make the store larger is always
-   * possible. A file is read that has up to 768 MB more; a larger one is
-   * KV_LIMIT_EXCEEDED. A row of SQLite, which is a top-level value, holds
+   * possible. A call that sets many keys counts as a whole. A file is read that
+   * has up to 768 MB more; a larger one is KV_LIMIT_EXCEEDED. Of several handles
+   * in a process the widest limits count for the file. Changes by path inside
+   * one top-level value that wait for their flush keep 128 MB at most. A row of SQLite, which is a top-level value, holds
    * 1,000,000,000 bytes at most, whatever is set here: a sync of more is
    * KV_LIMIT_EXCEEDED, and writes nothing. */
   uint64_t max_bytes;
@@ -755,7 +758,12 @@ kv_status kv_store_get_real(const kv_store *store, const kv_step *path,
 kv_status kv_store_get_string(const kv_store *store, const kv_step *path,
                               size_t steps, kv_bytes *value, kv_error **error);
 
-/* Sets the value at the path. With a type, the value is checked and stored as
+/* Sets the value at the path. An index means the element that it means in
+ * memory: where another program changed the array meanwhile, the change is made
+ * to that element, and an append is one again; what cannot be told is the event
+ * KV_EVENT_CONFLICT and, with immediate durability, KV_CONFLICT.
+ *
+ * With a type, the value is checked and stored as
  * the type says, and the parts of the stored value that the type does not know
  * are kept, unless the flags have KV_REPLACE. Without one, it is stored as it
  * is. `dropped` is set to the number of elements of stored arrays that held

@@ -54,6 +54,36 @@ private final class Events {
         try PropertyList.parse([UInt8](Data(contentsOf: URL(fileURLWithPath: folder.file(name))))).list
     }
 
+    @Test(
+        "a backup that was there before the file was read is older, whatever the times say", arguments: [true, false])
+    func oldDates(isRecovering: Bool) throws {
+        try write(["a": 42], to: "a.plist", age: 10_000)
+        try write(["a": 1], to: "a.plist.bak", age: 100)
+        let store = try open(.manual, isRecovering ? .recover : .error)
+        #expect(try store.value(forKey: "a")?.integer == 42)
+        try damage()
+        if isRecovering {
+            try store.sync()
+            #expect(try parsed("a.plist") == list(["a": 42]))
+        } else {
+            #expect(throws: corrupt) { try store.sync() }
+            #expect(try parsed("a.plist.bak") == list(["a": 42]))
+        }
+        #expect(try store.value(forKey: "a")?.integer == 42)
+        try? store.close()
+    }
+
+    @Test("a backup that came after the file was read is newer where its time is")
+    func newerBackup() throws {
+        try write(["a": 42], to: "a.plist", age: 10_000)
+        let store = try open(.manual, .recover)
+        try write(["a": 43], to: "a.plist.bak", age: 100)
+        try damage()
+        try store.sync()
+        #expect(try store.value(forKey: "a")?.integer == 43)
+        try store.close()
+    }
+
     private func open(
         _ durability: DefaultsDurability = .manual, _ corruption: DefaultsStore.Options.Corruption = .error
     ) throws -> DefaultsStore {

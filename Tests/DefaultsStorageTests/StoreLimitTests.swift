@@ -50,6 +50,105 @@ import Testing
         #expect(try store.dictionary(of: .registered) == list(["a": long]))
     }
 
+    @Test("checks a lower layer's value that is stored with a change inside it", arguments: Place.allCases)
+    func checksCopies(_ place: Place) throws {
+        let store = try open(place)
+        defer { try? store.close() }
+        try store.register(PropertyList(parsing: Array(#"{"w": {"title": null, "n": 1}}"#.utf8), as: .json))
+        try store.register(list(["u": ["CF$UID": 7, "x": 1]]))
+        let set = #expect(throws: DefaultsError.self) { try store.set(list(2), at: ["w", "n"]) }
+        #expect(set?.code == .invalidValue)
+        #expect(set?.path == ["w", "title"])
+        let removed = #expect(throws: DefaultsError.self) { try store.remove(at: ["u", "x"]) }
+        #expect(removed?.code == .invalidValue)
+        #expect(removed?.path == ["u"])
+        try store.set(list(3), forKey: "other")
+        try store.sync()
+        #expect(try store.dictionary(of: .application) == list(["other": 3]))
+    }
+
+    @Test("holds a call that changes many keys to the limits as a whole", arguments: Place.allCases)
+    func countsTogether(_ place: Place) throws {
+        let store = try open(place, bytes: 12_000)
+        defer { try? store.close() }
+        try store.set(text(7000), forKey: "a")
+        try store.set(text(10), forKey: "b")
+        let swapped = try list(["a": String(repeating: "y", count: 10), "b": String(repeating: "y", count: 7000)])
+        try store.set(swapped, at: [])
+        #expect(try store.snapshot() == swapped)
+        try store.import(
+            list(["b": String(repeating: "z", count: 10), "a": String(repeating: "z", count: 7000)]).serialized(
+                as: .binary))
+        #expect(try store.value(forKey: "a")?.string?.count == 7000)
+        let before = try store.snapshot()
+        let error = #expect(throws: DefaultsError.self) {
+            try store.set(
+                list(["a": String(repeating: "y", count: 15_000), "b": String(repeating: "y", count: 15_000)]), at: [])
+        }
+        #expect(error?.code == .limitExceeded)
+        #expect(try store.snapshot() == before)
+    }
+
+    @Test("lets a store that is too large shrink, whichever key grows", arguments: Place.allCases)
+    func shrinks(_ place: Place) throws {
+        let wide = try open(place)
+        try wide.set(text(9000), forKey: "a")
+        try wide.set(text(9000), forKey: "b")
+        try wide.sync()
+        let store = try open(place, bytes: 5000)
+        try store.set(list(["a": String(repeating: "y", count: 9001)]), at: [])
+        #expect(try store.snapshot().keys == ["a"])
+        try store.close()
+        try wide.close()
+    }
+
+    @Test("writes and reads a file by the widest limits of the handles on it")
+    func widest() throws {
+        let narrow = try open(.binary, bytes: 1 << 20)
+        try narrow.set(list(1), forKey: "a")
+        try narrow.sync()
+        let wide = try open(.binary, bytes: 1 << 31)
+        // A file that the first handle's limits would not even read: nothing but zeros, which take no room on a disk.
+        let size = (1 << 20) + (768 << 20) + 1
+        #expect(truncate(folder.file("a.plist"), off_t(size)) == 0)
+        try folder.age("a.plist", by: 60)
+        let error = #expect(throws: DefaultsError.self) { try wide.sync() }
+        #expect(error?.code == .corrupt)
+        #expect(try wide.value(forKey: "a")?.integer == 1)
+        try? narrow.close()
+        try? wide.close()
+    }
+
+    @Test("bounds the changes by path that wait for their flush", arguments: [true, false])
+    func boundsOperations(isIndexed: Bool) throws {
+        let store = try DefaultsStore.open(
+            "scratch",
+            options: options {
+                $0.engine = .memory
+                $0.durability = .manual
+            })
+        try store.set(list(["list": [0], "x": 1]), forKey: "a")
+        try store.sync()
+        let big = try text(20 << 20)
+        // At one path the last is what counts.
+        for _ in 0..<20 { try store.set(big, at: isIndexed ? ["a", "list", 0] : ["a", "x"]) }
+        var count = 0
+        let error = #expect(throws: DefaultsError.self) {
+            while count < 20 {
+                if isIndexed { _ = try store.remove(at: ["a", "list", 0]) }
+                try store.set(big, at: isIndexed ? ["a", "list", 0] : [.key("a"), .key("y\(count)")])
+                count += 1
+            }
+        }
+        #expect(error?.code == .limitExceeded)
+        #expect(
+            error?.message.hasPrefix("Expected changes by path of at most 128 MB until they are written, found 1")
+                == true)
+        #expect(count == 5)
+        try store.sync()
+        try store.set(list(2), at: ["a", "x"])
+    }
+
     /// How long a string can still be set.
     private func room(_ store: DefaultsStore) throws -> Int {
         var (least, most) = (0, 1 << 20)

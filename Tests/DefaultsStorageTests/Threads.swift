@@ -22,6 +22,21 @@ func onAnotherThread(_ body: @escaping @Sendable () throws -> Void) throws {
     try result.value.get()
 }
 
+/// Runs `body` on a thread whose memory is free for the next one when this returns.
+func onJoinedThread(_ body: @escaping @Sendable () -> Void) {
+    final class Body {
+        let run: () -> Void
+        init(_ run: @escaping () -> Void) { self.run = run }
+    }
+    var thread = pthread_t()
+    let start: @convention(c) (UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? = { body in
+        if let body { Unmanaged<Body>.fromOpaque(body).takeRetainedValue().run() }
+        return nil
+    }
+    guard pthread_create(&thread, nil, start, Unmanaged.passRetained(Body(body)).toOpaque()) == 0 else { return }
+    pthread_join(thread, nil)
+}
+
 /// Makes this thread, and no other, one of user 65534 and group 65533 as far as files are concerned, where it is root's.
 func becomeAnotherUser() {
     for (name, number) in [("setfsgid", 65533), ("setfsuid", 65534)] as [(String, UInt32)] {

@@ -7,6 +7,13 @@ struct PathOperation: Sendable {
     /// nil removes.
     var value: PropertyList?
 
+    /// The bytes that the operation keeps, beside those of the value that it made.
+    var size: Int {
+        path.steps.reduce(64 + (value.map { 16 * $0.node.span + $0.document.byteCount } ?? 0)) { sum, step in
+            if case .key(let key) = step { sum + key.utf8.count } else { sum }
+        }
+    }
+
     /// Whether the path leads through an array.
     var hasIndex: Bool { !path.steps.allSatisfy(\.isKey) }
 }
@@ -19,8 +26,10 @@ struct EditedValue {
     var operations: [PathOperation] = []
     /// The value that the first change was made to, in which indexes mean elements; nil for none.
     var origin: PropertyList?
-    /// The length of `operations` at which superseded ones are looked for next.
-    var nextCompaction = 256
+    /// The sum of their sizes.
+    var operationBytes = 0
+    /// The length of `operations`, and their bytes, at which superseded ones are looked for next.
+    var nextCompaction = (count: 256, bytes: 1 << 20)
     /// Whether the value is ours as a whole, since it was set or removed as a whole before.
     var isReplacement = false
 }
@@ -107,12 +116,14 @@ extension Delta {
         over below: @autoclosure () throws(PropertyListError) -> PropertyList?
     ) throws(PropertyListError) {
         var edited = try edit(key, over: below)
+        let operation = PathOperation(path: path, value: value)
+        try edited.makeRoom(for: operation)
         if edited.overlay == nil {
             edited.overlay = .whole(try value.stored(in: path, from: 0))
         } else {
             try edited.overlay?.set(value, at: path)
         }
-        record(PathOperation(path: path, value: value), in: &edited, key)
+        record(operation, in: &edited, key)
     }
 
     /// Removes the value at `path` inside the value of `key`; says whether there was one.
@@ -121,8 +132,10 @@ extension Delta {
         over below: @autoclosure () throws(PropertyListError) -> PropertyList?
     ) throws(PropertyListError) -> Bool {
         var edited = try edit(key, over: below)
+        let operation = PathOperation(path: path, value: nil)
+        try edited.makeRoom(for: operation)
         guard try edited.overlay?.remove(at: path) ?? false else { return false }
-        record(PathOperation(path: path, value: nil), in: &edited, key)
+        record(operation, in: &edited, key)
         return true
     }
 
@@ -145,14 +158,40 @@ extension Delta {
         if !edited.isReplacement {
             // The table's copy lets go of the list first, or appending would copy it.
             if let index = entries.find(key) { entries[index] = .removed }
-            edited.operations.append(operation)
-            if edited.operations.count >= edited.nextCompaction { edited.compact() }
+            edited.append(operation)
         }
         entries.set(.edited(edited), for: key)
     }
 }
 
 extension EditedValue {
+    /// The most bytes of changes by path inside one value that wait for their flush.
+    private static let mostBytes = 128 << 20
+
+    /// - Throws: ``PropertyListError/Code/limitExceeded`` where the operations would keep too much memory.
+    fileprivate mutating func makeRoom(for operation: PathOperation) throws(PropertyListError) {
+        guard !isReplacement, operationBytes + operation.size > Self.mostBytes, !supersedes(operation) else { return }
+        compact()
+        guard operationBytes + operation.size > Self.mostBytes else { return }
+        throw PropertyListError(
+            .limitExceeded,
+            .expected(
+                "changes by path of at most \(Self.mostBytes >> 20) MB until they are written",
+                found: "\((operationBytes + operation.size) >> 20) MB"), at: operation.path)
+    }
+
+    fileprivate mutating func append(_ operation: PathOperation) {
+        if supersedes(operation) { operationBytes -= operations.removeLast().size }
+        operations.append(operation)
+        operationBytes += operation.size
+        if operations.count >= nextCompaction.count || operationBytes >= nextCompaction.bytes { compact() }
+    }
+
+    /// Whether the last operation set the value that this one sets.
+    private func supersedes(_ operation: PathOperation) -> Bool {
+        operation.value != nil && operations.last.map { $0.value != nil && $0.path == operation.path } ?? false
+    }
+
     /// Leaves out operations whose effect a later one undoes.
     ///
     /// Only by paths of keys: an index means another element once one before it is removed. A value that is set later
@@ -176,7 +215,8 @@ extension EditedValue {
             kept.append(operation)
         }
         operations = kept.reversed()
-        nextCompaction = max(256, operations.count * 2)
+        operationBytes = operations.reduce(0) { $0 + $1.size }
+        nextCompaction = (max(256, operations.count * 2), max(1 << 20, operationBytes * 2))
     }
 
     /// Makes the same changes to `base` instead; gives those that no longer fit. One by an index is forgotten then, since
@@ -198,6 +238,7 @@ extension EditedValue {
             }
         }
         operations = kept
+        operationBytes = kept.reduce(0) { $0 + $1.size }
         origin = base
         return conflicts
     }
@@ -242,10 +283,12 @@ extension Delta {
         guard case .edited(var edited) = entries[own], !edited.isReplacement else { return }
         if case .edited(let lowerEdited) = lower, !lowerEdited.isReplacement {
             edited.operations = lowerEdited.operations + edited.operations
+            edited.operationBytes += lowerEdited.operationBytes
             edited.origin = lowerEdited.origin
         } else {
             edited.isReplacement = true
             edited.operations = []
+            edited.operationBytes = 0
         }
         entries[own] = .edited(edited)
     }

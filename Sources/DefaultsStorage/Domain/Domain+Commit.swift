@@ -26,8 +26,9 @@ extension Domain {
     }
 
     private func refreshEngine(until deadline: Deadline) throws(DefaultsError) -> EngineState {
-        let (base, recovers) = lock.withLock { (self.base, self.recovers) }
+        let (base, recovers, limits) = lock.withLock { (self.base, self.recovers, self.limits) }
         engine.recovers = recovers
+        engine.limits = limits
         defer {
             let unreadable = engine.unreadable
             lock.withLock { self.unreadable = unreadable }

@@ -97,6 +97,8 @@ extension Domain {
                 return copy.map { size(of: $0, key) } ?? FileSize()
             }
             if isCopied, copy == nil { return nil }
+            // The lower value is stored with the change now: registered defaults and other files may hold more.
+            if let copy { try rules.check(copy, at: prefix, depth: 1) }
             try count(change, in: target, handle, at: location)
             do throws(DefaultsError) {
                 let isMade = try DefaultsError.translating(below: prefix) { () throws(PropertyListError) in

@@ -15,6 +15,11 @@ struct StoreLimits: Sendable, Hashable {
     /// Limits of reading a file, or a row of it.
     var reading: PropertyListLimits { PropertyListLimits(expandedBytes: readableFile) }
 
+    /// The wider of the two for each.
+    func union(_ other: StoreLimits) -> StoreLimits {
+        StoreLimits(bytes: max(bytes, other.bytes), nodes: max(nodes, other.nodes))
+    }
+
     /// Whether a store that has `size` may grow by `growth`: a change that adds nothing is always admitted.
     @inline(__always)
     func admit(_ growth: FileSize, to size: FileSize) -> Bool {
@@ -95,7 +100,7 @@ extension Domain {
     func count(
         _ change: FileSize, in target: Delta, _ handle: HandleState, at path: @autoclosure () -> PropertyListPath
     ) throws(DefaultsError) {
-        if !handle.limits.admit(change, to: size) {
+        if !countsTogether, !handle.limits.admit(change, to: size) {
             if !countsExactly { countChanges() }
             countsExactly = true
             guard handle.limits.admit(change, to: size) else {
@@ -104,6 +109,31 @@ extension Domain {
         }
         note(change, in: target)
     }
+
+    /// Runs `body` in a transaction whose changes are held to the handle's limits together, when all are made: the order
+    /// of keys decides nothing, and a store that is too large may shrink.
+    func transactionAsWhole(
+        _ handle: HandleState, _ body: () throws(DefaultsError) -> Void
+    ) throws(DefaultsError) {
+        try transaction(until: handle.deadline) { () throws(DefaultsError) in
+            let before = lock.withLock { () -> FileSize in
+                countChanges()
+                open?.wholes += 1
+                return size
+            }
+            defer { lock.withLock { open?.wholes -= 1 } }
+            try body()
+            try lock.withLock { () throws(DefaultsError) in
+                countChanges()
+                let change = size - before
+                guard handle.limits.admit(change, to: before) else {
+                    throw handle.limits.error(change, to: before, at: [], file: file)
+                }
+            }
+        }
+    }
+
+    private var countsTogether: Bool { isInTransaction && open?.wholes ?? 0 > 0 }
 
     @inline(__always)
     func note(_ change: FileSize, in target: Delta) {

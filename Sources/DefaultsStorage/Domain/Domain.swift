@@ -47,6 +47,8 @@ final class Domain: @unchecked Sendable {
     /// The format of a single value's row; nil where all of them are one file.
     let rowFormat: PropertyListFormat?
     var recovers: Bool
+    /// The widest limits of all handles: no handle keeps what another sets from being written.
+    private(set) var limits: StoreLimits
     /// The error of the last look at the file, where that could not be read; it was told as an event.
     var unreadable: DefaultsError?
     var refusal: DefaultsError?
@@ -63,12 +65,21 @@ final class Domain: @unchecked Sendable {
         self.file = file
         rules = ValueRules(format: engine.format)
         recovers = engine.recovers
+        limits = engine.limits
         rowFormat = engine.rowFormat
         engine.report = { [weak self] event in self?.tell(event) }
         if case .replaced(let list) = try engine.refresh(over: base, until: deadline) { base = list }
         refusal = engine.refusal
         rules.format = engine.format
         countStored()
+    }
+
+    /// Takes up the options of a handle that is opened on the domain.
+    func extend(limits: StoreLimits, recovers: Bool) {
+        lock.withLock {
+            self.limits = self.limits.union(limits)
+            if recovers { self.recovers = true }
+        }
     }
 
     func tell(_ event: DefaultsEvent) {

@@ -13,6 +13,8 @@ final class OpenTransaction {
     var isBroken = false
     /// Whether it brings the store to another version: the program's check waits for the commit.
     var isMigration = false
+    /// The number of calls under way whose changes are held to the limits together.
+    var wholes = 0
     /// The checks that are made before the commit.
     var schemas: [SchemaCheck: DefaultsSchema] = [:]
 }

@@ -37,6 +37,8 @@ protocol StorageEngine: AnyObject, Sendable {
     var report: (@Sendable (DefaultsEvent) -> Void)? { get set }
     /// Whether a damaged file is put aside for a good copy. Otherwise it is an error and stays where it is.
     var recovers: Bool { get set }
+    /// The limits of what is read and written.
+    var limits: StoreLimits { get set }
     /// The error of the last look, where the stored values could not be read; nil when they could.
     var unreadable: DefaultsError? { get }
     /// Whether the document that was read or written last has a copy beside the file, should that stay unreadable.
@@ -65,6 +67,10 @@ protocol StorageEngine: AnyObject, Sendable {
 extension StorageEngine {
     var recovers: Bool {
         get { false }
+        set {}
+    }
+    var limits: StoreLimits {
+        get { DefaultsStore.Options().limits }
         set {}
     }
     var unreadable: DefaultsError? { nil }

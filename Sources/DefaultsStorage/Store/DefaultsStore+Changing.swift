@@ -74,7 +74,7 @@ extension DefaultsStore {
             throw DefaultsError(.invalidValue, .expected("Dictionary at the root", found: "\(dictionary.kind)"))
         }
         try checkWritable()
-        try domain.transaction(until: deadline) { () throws(DefaultsError) in
+        try domain.transactionAsWhole(state) { () throws(DefaultsError) in
             for key in try domain.snapshot().keys where dictionary[key] == nil { _ = try remove(at: [.key(key)]) }
             for (key, value) in dictionary.entries { try set(value, forKey: key) }
         }

@@ -170,7 +170,7 @@ extension DefaultsStore {
         }
         let dictionary = try Self.dictionary(list, "what is imported")
         try checkWritable()
-        try domain.transaction(until: deadline) { () throws(DefaultsError) in
+        try domain.transactionAsWhole(state) { () throws(DefaultsError) in
             for (key, value) in dictionary.entries { try set(value, forKey: key) }
         }
     }

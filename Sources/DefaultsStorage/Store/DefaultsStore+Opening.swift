@@ -79,7 +79,7 @@ extension DefaultsStore {
             engine.recovers = options.recovers
             return try Domain(engine, file: folder.path, until: .after(options.timeout))
         }
-        if options.recovers { domain.lock.withLock { domain.recovers = true } }
+        domain.extend(limits: options.limits, recovers: options.recovers)
         do throws(DefaultsError) {
             try domain.refresh(until: .after(.zero))
         } catch {

@@ -20,6 +20,8 @@ extension PropertyListFileEngine {
         if let found, found.isInContents, found.stamp == current, !found.stamp.mayBeHalfWritten {
             return try answer(found.error, found.stamp, base, until: deadline)
         }
+        // Looked for before the file is: a backup that comes later may be newer than the document.
+        let backup = backupStamp()
         switch try settledReading(folder.fileName, until: deadline) {
         case .none:
             let isNew = stamp != nil
@@ -28,7 +30,9 @@ extension PropertyListFileEngine {
             stamp = nil
             stampIsRecent = false
             return isNew ? .replaced(emptyDictionary) : .unchanged
-        case .good(let list, let format, let stamp): return adopt(list, format, stamp)
+        case .good(let list, let format, let stamp):
+            olderBackup = backup
+            return adopt(list, format, stamp)
         case .unreadable(let error, let stamp): return try answer(error, stamp, base, until: deadline)
         }
     }

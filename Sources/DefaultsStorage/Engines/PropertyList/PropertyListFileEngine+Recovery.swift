@@ -14,11 +14,12 @@ struct UnreadableFile {
 }
 
 extension PropertyListFileEngine {
-    /// A good document to go on with, and the time when it was written.
+    /// A good document to go on with.
     private struct GoodCopy {
         var list: PropertyList
-        var modified: Int64
         var source: DefaultsRecovery
+        /// Of a backup.
+        var stamp: FileStamp?
     }
 
     /// Throws the error of a file that cannot be read, and moves nothing, unless the program asked to recover.
@@ -53,7 +54,8 @@ extension PropertyListFileEngine {
         do throws(DefaultsError) {
             _ = try lock(until: deadline)
             defer { if !wasLocked { unlock() } }
-            if (backup()?.modified ?? .min) < stamp.modified { try writeBackup(base, time: stamp.modified) }
+            let backup = backup()
+            if !isNewer(backup), backup?.list != base { try writeBackup(base, time: stamp.modified) }
             found?.isBackedUp = true
         } catch {
             // Tried again.
@@ -62,15 +64,22 @@ extension PropertyListFileEngine {
 
     private func backup() -> GoodCopy? {
         guard case .good(let list, _, let stamp)? = try? read(backupName) else { return nil }
-        return GoodCopy(
-            list: list, modified: stamp.modified, source: .backup(age: .nanoseconds(max(stamp.age, 0))))
+        return GoodCopy(list: list, source: .backup(age: .nanoseconds(max(stamp.age, 0))), stamp: stamp)
+    }
+
+    /// Whether the backup is newer than the document in memory. One that was there before that was read is not,
+    /// whatever the files' times say: a file that is copied or moved here keeps an old one.
+    private func isNewer(_ backup: GoodCopy?) -> Bool {
+        guard let stamp, let found = backup?.stamp else { return false }
+        if let olderBackup, found.isSameContent(as: olderBackup) { return false }
+        return found.modified > stamp.modified
     }
 
     /// The newer of the document in memory and the backup.
     private func bestCopy(_ base: PropertyList) -> GoodCopy? {
         let backup = backup()
-        guard hasLoaded, let stamp, (backup?.modified ?? .min) <= stamp.modified else { return backup }
-        return GoodCopy(list: base, modified: stamp.modified, source: .memory)
+        guard hasLoaded, stamp != nil, !isNewer(backup) else { return backup }
+        return GoodCopy(list: base, source: .memory)
     }
 
     /// Keeps the damaged file under another name and goes on with the best copy; nil, and nothing has changed, when

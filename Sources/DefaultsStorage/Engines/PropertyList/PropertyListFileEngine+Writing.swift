@@ -95,6 +95,8 @@ extension PropertyListFileEngine {
         }
     }
 
+    func backupStamp() -> FileStamp? { (try? folder.status(of: backupName)).flatMap { $0 }.map { FileStamp($0) } }
+
     private func isBackupDue(_ old: FileStamp) -> Bool {
         guard let backup = try? folder.status(of: backupName) else { return true }
         let age = old.modified.subtractingReportingOverflow(FileStamp(backup).modified).partialValue

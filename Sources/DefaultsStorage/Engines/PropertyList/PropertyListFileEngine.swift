@@ -13,12 +13,17 @@ final class PropertyListFileEngine: StorageEngine, @unchecked Sendable {
     var format: PropertyListFormat
     var refusal: DefaultsError?
     let isReadOnly: Bool
-    let limits: StoreLimits
+    var limits: StoreLimits {
+        // A file that was too large may be read now.
+        didSet { if limits != oldValue { found = nil } }
+    }
     var isShared: Bool { true }
     var watchedFolder: StoreFolder? { folder }
 
     /// The file that was loaded or written last; nil for none.
     var stamp: FileStamp?
+    /// The backup as it was before the document in memory was read or written, and so an older one; nil for none.
+    var olderBackup: FileStamp?
     /// Whether a file with the same stamp could hold something else: it was read within a clock tick of its writing.
     var stampIsRecent = false
     var hasLoaded = false
@@ -66,9 +71,7 @@ final class PropertyListFileEngine: StorageEngine, @unchecked Sendable {
         hasSwept = true
         let prefix = "." + folder.fileName + "."
         for name in folder.names(withPrefix: prefix, suffix: ".tmp") {
-            // A dot in between would make it another store's.
-            let middle = name.dropFirst(prefix.count).dropLast(4)
-            if !middle.isEmpty, !middle.contains(".") { folder.unlink(name) }
+            if isRandomName(name.dropFirst(prefix.count).dropLast(4)) { folder.unlink(name) }
         }
         if folder.isGroupWritable { report?(.groupWritableFolder(folder.descriptor.path)) }
     }
@@ -96,6 +99,7 @@ final class PropertyListFileEngine: StorageEngine, @unchecked Sendable {
         // already.
         guard bytes.count <= limits.readableFile else { throw limits.tooLarge(bytes.count, file: folder.path) }
         stamp = try replaceFile(with: bytes)
+        olderBackup = backupStamp()
         stampIsRecent = false
         hasLoaded = true
         reportSize(keys: document.count, bytes: bytes.count)

@@ -150,4 +150,9 @@ final class StoreFolder: Sendable {
 }
 
 /// A short text that cannot be guessed, for the names of temporary files.
-func randomName() -> String { String(UInt64.random(in: .min ... .max), radix: 36) }
+func randomName() -> String { String(UInt64.random(in: 1 << 62 ... .max), radix: 36) }
+
+/// Whether a name is one of ``randomName()``: no name that a person would give.
+func isRandomName(_ name: some StringProtocol) -> Bool {
+    (10...13).contains(name.utf8.count) && UInt64(name, radix: 36) != nil
+}

@@ -13,7 +13,7 @@ final class SQLiteEngine: StorageEngine, @unchecked Sendable {
     let folder: StoreFolder
     let format: PropertyListFormat
     let isReadOnly: Bool
-    let limits: StoreLimits
+    var limits: StoreLimits
     var rowFormat: PropertyListFormat? { .binary }
     var report: (@Sendable (DefaultsEvent) -> Void)?
     private(set) var refusal: DefaultsError?
