@@ -11,7 +11,8 @@
  *   Lua errors  None leaves a function here, luaopen_kvcodable() apart: they
  *               become a kv_error. The module's own keep their status, message
  *               and path; an error that a script raised itself is KV_MISUSE
- *               with its text; where Lua has no memory, KV_LIMIT_EXCEEDED.
+ *               with its text, or "an error without a text"; where Lua has no
+ *               memory, KV_LIMIT_EXCEEDED.
  *   The stack   A function pushes what its comment says on KV_OK, and else
  *               leaves the stack as it was. It makes room itself.
  *   Threads     A Lua state, with its values, is used by one thread at a

@@ -441,6 +441,53 @@ static void check_pumping(void) {
   kv_store_free(store);
 }
 
+/* Whether a host is told the message and the path, in that form, of the error
+ * that a watch's function raises. */
+static int is_told(lua_State *L, const char *raising, const char *message,
+                   const char *path) {
+  kv_error *error = NULL;
+  lua_pushstring(L, raising);
+  lua_setglobal(L, "raising");
+  if (!run_script(L,
+                  "local _, problem = pcall(s.set, s, 'a', { b = print })\n"
+                  "local raise = assert(load(raising))\n"
+                  "w = s:watch('a', function() raise(problem) end)\n"
+                  "s:set('a', (s:get 'a' or 0) + 1)",
+                  0))
+    return 0;
+  kv_status status = kv_lua_pump(L, NULL, &error);
+  int good = (status == KV_MISUSE || status == KV_INVALID_VALUE) &&
+             text_equals(kv_error_message(error), message) &&
+             text_equals(kv_error_path(error), path);
+  if (!good)
+    printf("# %d: %s [%s]\n", status, kv_error_message(error).data,
+           kv_error_path(error).data);
+  kv_error_free(error);
+  return run_script(L, "w:cancel()", 0) && good;
+}
+
+/* Scripts raise what they like, and change what they caught. */
+static void check_odd_errors(void) {
+  static const char none[] = "an error without a text";
+  kv_store *store = new_store("{}");
+  lua_State *L = new_state(KV_LUA_SANDBOX);
+  kv_lua_push_store(L, store, NULL, 0, 0, NULL);
+  lua_setglobal(L, "s");
+  CHECK_NAMED(
+      is_told(L,
+              "error(setmetatable({}, { __tostring = function()\n"
+              "  error 'x' end }))",
+              none, "") &&
+          is_told(L,
+                  "error(setmetatable({}, { __tostring = function()\n"
+                  "  return {} end }))",
+                  none, "") &&
+          is_told(L, "local e = ... e.message = {} error(e)", none, "a.b"),
+      "an error without a text is told, and no lack of memory");
+  lua_close(L);
+  kv_store_free(store);
+}
+
 int main(void) {
   check_escapes();
   check_stores();
@@ -452,5 +499,6 @@ int main(void) {
   check_trees();
   check_growth();
   check_pumping();
+  check_odd_errors();
   return finish_checks();
 }

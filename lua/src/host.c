@@ -30,7 +30,25 @@ static kv_status fail(kv_status status, const char *message, kv_error **error) {
   return status;
 }
 
-/* describe(problem): its path, if it has one, and its message */
+static int text_of(lua_State *L) {
+  luaL_tolstring(L, 1, NULL);
+  return 1;
+}
+
+/* Pushes the text of the problem at 1. A script's __tostring may raise, or give
+ * no text: then the problem has none. */
+static void push_text(lua_State *L) {
+  lua_pushcfunction(L, text_of);
+  lua_pushvalue(L, 1);
+  int outcome = lua_pcall(L, 1, 1, 0);
+  if (outcome == LUA_OK) return;
+  if (outcome == LUA_ERRMEM) lua_error(L);
+  lua_pop(L, 1);
+  lua_pushliteral(L, "an error without a text");
+}
+
+/* describe(problem): its path, if it has one, and its message. Raises nothing
+ * but a lack of memory. */
 static int describe(lua_State *L) {
   kv_status *status = lua_touserdata(L, 2);
   lua_settop(L, 1);
@@ -41,9 +59,8 @@ static int describe(lua_State *L) {
     lua_rawget(L, 1);
     if (lua_istable(L, -1)) lua_replace(L, 2);
   }
-  luaL_tolstring(L, 1, NULL);
   lua_pushvalue(L, 2);
-  lua_insert(L, -2);
+  push_text(L);
   return 2;
 }
 
