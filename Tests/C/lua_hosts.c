@@ -469,6 +469,8 @@ static int is_told(lua_State *L, const char *raising, const char *message,
 /* Scripts raise what they like, and change what they caught. */
 static void check_odd_errors(void) {
   static const char none[] = "an error without a text";
+  static const char text[] =
+      "Expected a property-list value at a.b, found function";
   kv_store *store = new_store("{}");
   lua_State *L = new_state(KV_LUA_SANDBOX);
   kv_lua_push_store(L, store, NULL, 0, 0, NULL);
@@ -484,6 +486,15 @@ static void check_odd_errors(void) {
                   none, "") &&
           is_told(L, "local e = ... e.message = {} error(e)", none, "a.b"),
       "an error without a text is told, and no lack of memory");
+  CHECK_NAMED(is_told(L, "local e = ... e.path = { math.mininteger } error(e)",
+                      text, "") &&
+                  is_told(L, "local e = ... e.path = { 'c', 0, 'd' } error(e)",
+                          text, "c") &&
+                  is_told(L, "local e = ... e.path = { 'c', {}, 'd' } error(e)",
+                          text, "c") &&
+                  is_told(L, "local e = ... e.path = { 'c', 1, 'd' } error(e)",
+                          text, "c[0].d"),
+              "a path ends where it has no step");
   lua_close(L);
   kv_store_free(store);
 }

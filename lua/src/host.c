@@ -64,18 +64,28 @@ static int describe(lua_State *L) {
   return 2;
 }
 
-/* Fills in the steps of the table at `index`, which keeps the strings. */
+/* Fills in the step on top; 0 where that is none. */
+static int fill_step(lua_State *L, kv_step *step) {
+  memset(step, 0, sizeof *step);
+  if (lua_type(L, -1) == LUA_TSTRING) {
+    step->key.data = lua_tolstring(L, -1, &step->key.length);
+    return 1;
+  }
+  if (!lua_isinteger(L, -1) || lua_tointeger(L, -1) < 1) return 0;
+  step->index = lua_tointeger(L, -1) - 1;
+  return 1;
+}
+
+/* Fills in the steps of the table at `index`, which keeps the strings, up to
+ * the first that is none: a script may have put anything there. */
 static size_t path_steps(lua_State *L, int index, kv_step *steps) {
   size_t count = 0;
-  if (!lua_istable(L, index)) return 0;
-  size_t length = (size_t)lua_rawlen(L, index);
-  for (; count < length && count < KVL_STEPS; count++) {
-    memset(&steps[count], 0, sizeof *steps);
-    int type = lua_rawgeti(L, index, (lua_Integer)count + 1);
-    if (type == LUA_TSTRING)
-      steps[count].key.data = lua_tolstring(L, -1, &steps[count].key.length);
-    else
-      steps[count].index = lua_tointeger(L, -1) - 1;
+  int is_step = lua_istable(L, index);
+  size_t length = is_step ? (size_t)lua_rawlen(L, index) : 0;
+  while (is_step && count < length && count < KVL_STEPS) {
+    lua_rawgeti(L, index, (lua_Integer)count + 1);
+    is_step = fill_step(L, &steps[count]);
+    count += (size_t)is_step;
     lua_pop(L, 1);
   }
   return count;
