@@ -78,7 +78,8 @@ typedef struct kv_lua_options {
    * data; without one 16,777,216 and 256 MB. Under a policy, or with a limit
    * given, bytes that a script decodes or imports are at most a quarter of
    * max_bytes, the defaults that it registers with a handle are within the
-   * limits together, and its own limits for decoding only lower these. The
+   * limits together, so is a store that it exports as text, and its own limits
+   * for decoding only lower these. The
    * keys, names and defaults that a type adds to a value are at most 1,048,576
    * values and keys and 64 MB, whatever is set here.
    *

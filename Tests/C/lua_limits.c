@@ -395,6 +395,51 @@ static void check_whole_stores(void) {
   kv_store_free(store);
 }
 
+static void check_exports(void) {
+  kv_store *store = new_store("{}");
+  lua_State *L = limited_state(0, 100, 1000, store, 0);
+  CHECK_NAMED(
+      holds(L,
+            "local function no(text, format)\n"
+            "  return refused('limit_exceeded', text, s.export, s,\n"
+            "    { format = format })\n"
+            "end\n"
+            "-- 50 values at the levels 1 to 50, and one key: 1275.\n"
+            "local deep = 1\n"
+            "for i = 1, 49 do deep = { deep } end\n"
+            "s:set('a', deep)\n"
+            "local text = 'More than 1000 bytes of indentation'\n"
+            "assert(no(text, 'xml') and no(text))\n"
+            "assert(refused('limit_exceeded', text, kv.encode, s:get {}))\n"
+            "assert(kv.decode(s:export { format = 'binary' }))\n"
+            "assert(s:export { format = 'json' } ==\n"
+            "  kv.encode(s:get {}, nil, { format = 'json' }))\n"
+            "-- At the levels 1 to 44: 990.\n"
+            "for i = 1, 6 do deep = deep[1] end\n"
+            "s:set('a', deep)\n"
+            "assert(s:export() == kv.encode(s:get {}))\n"
+            "s:set('a', repeated(49, 1)) s:set('b', repeated(46, 1))\n"
+            "assert(#s:export { format = 'xml' } > 1000)\n"
+            "s:set('c', 1)\n"
+            "assert(no('More than 100 values and keys', 'xml'))\n"
+            "s:remove 'a' s:set('b', ('&'):rep(998))\n"
+            "assert(#s:export { format = 'xml' } > 4990)\n"
+            "s:set('d', 1)\n"
+            "return no('More than 1000 bytes of strings and data', 'xml')\n"
+            "  and s:export { format = 'binary' } and true"),
+      "what is exported as text has the limits of what is encoded");
+  lua_close(L);
+  L = limited_state(0, 0, 0, store, 0);
+  CHECK_NAMED(holds(L,
+                    "local deep = repeated(1000, 1)\n"
+                    "for i = 1, 400 do deep = { deep } end\n"
+                    "s:set('a', deep)\n"
+                    "return #s:export { format = 'xml' } > 400000"),
+              "and those of the store alone without a policy");
+  lua_close(L);
+  kv_store_free(store);
+}
+
 /* What is refused again and again takes no more memory than once. */
 static void check_refusals(void) {
   static const char script[] =
@@ -447,6 +492,7 @@ int main(void) {
   check_paths();
   check_texts();
   check_whole_stores();
+  check_exports();
   check_walks();
   check_programs();
   return finish_checks();

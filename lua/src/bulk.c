@@ -102,6 +102,64 @@ static int store_string(lua_State *L) {
   return 1;
 }
 
+/* The size of values: nodes, and bytes of strings, keys and data. */
+typedef struct Size {
+  size_t nodes;
+  size_t bytes;
+} Size;
+
+static Size size_of(const kv_node *node, size_t count) {
+  Size size = {count, 0};
+  for (const kv_node *end = node + count; node < end; node++)
+    if (node->head & KV_NODE_KEY || node->head == KV_NODE_STRING ||
+        node->head == KV_NODE_DATA)
+      size.bytes += node->count;
+  return size;
+}
+
+/* The levels of a value and of those in it, added up. Recursion is bounded by
+ * the depth of a document. */
+static size_t levels_of(const kv_node *node, size_t level) {
+  size_t sum = level;
+  if (node->head < KV_NODE_ARRAY) return sum;
+  const kv_node *value = node + 1;
+  for (uint32_t left = node->count; left > 0; left--) {
+    sum += levels_of(value, level + 1);
+    value += value->head >= KV_NODE_ARRAY ? value->payload : 1;
+  }
+  return sum;
+}
+
+/* Whether the dictionary is within the limits of what kv.encode writes in the
+ * format; else the error is on top. */
+static int may_write(lua_State *L, const kvl_state *state, kv_format format,
+                     const kv_node *node) {
+  Size size = size_of(node, (size_t)node->payload);
+  if (size.nodes > state->max_nodes)
+    kvl_push_too_large(L, state->max_nodes, "values and keys");
+  else if (size.bytes > state->max_bytes)
+    kvl_push_too_large(L, state->max_bytes, "bytes of strings and data");
+  else
+    return kvl_may_indent(L, state, format, levels_of(node, 0));
+  return 0;
+}
+
+/* The same of what the store exports. As text it may be many times as large as
+ * the store, whose own limits count what its file takes. */
+static int may_export(lua_State *L, kvl_state *state, const kv_store *store,
+                      kv_format format) {
+  kv_tree *tree = NULL;
+  kv_view view;
+  if (!state->is_bounded || format == KV_FORMAT_BINARY ||
+      kv_store_layer(store, KV_LAYER_APPLICATION, 0, &tree, NULL) != KV_OK)
+    return 1; /* exporting gives that error */
+  size_t slot = kvl_keep_tree(L, state, tree);
+  int may = kv_tree_view(tree, &view) != KV_OK ||
+            may_write(L, state, format, view.node);
+  kvl_drop(state, slot);
+  return may;
+}
+
 /* store:export(options?): bytes */
 static int store_export(lua_State *L) {
   kvl_state *state = kvl_state_of(L);
@@ -112,6 +170,7 @@ static int store_export(lua_State *L) {
   kvl_check_options(L, 2, names);
   kv_format format = kvl_check_format(L, 2);
   kv_store *store = kvl_check_whole(L);
+  if (!may_export(L, state, store, format)) return lua_error(L);
   kv_status status = kv_store_export(store, format, &bytes, &error);
   if (status != KV_OK) return kvl_raise(L, state, status, error);
   kvl_push_bytes(L, state, &bytes);
@@ -219,21 +278,6 @@ static int store_sync(lua_State *L) {
   if (status != KV_OK) return kvl_return_error(L, state, status, error);
   lua_pushboolean(L, 1);
   return 1;
-}
-
-/* The size of values: nodes, and bytes of strings, keys and data. */
-typedef struct Size {
-  size_t nodes;
-  size_t bytes;
-} Size;
-
-static Size size_of(const kv_node *node, size_t count) {
-  Size size = {count, 0};
-  for (const kv_node *end = node + count; node < end; node++)
-    if (node->head & KV_NODE_KEY || node->head == KV_NODE_STRING ||
-        node->head == KV_NODE_DATA)
-      size.bytes += node->count;
-  return size;
 }
 
 static int compare(const kv_view *one, const kv_node *key, const kv_view *other,

@@ -193,6 +193,15 @@ static kv_tree *to_stored(lua_State *L, kvl_state *state, int value,
   return kvl_try_tree(L, state, lua_gettop(L), NULL);
 }
 
+int kvl_may_indent(lua_State *L, const kvl_state *state, kv_format format,
+                   size_t levels) {
+  if (!state->is_bounded || format == KV_FORMAT_BINARY ||
+      format == KV_FORMAT_JSON || levels <= state->max_bytes)
+    return 1;
+  kvl_push_too_large(L, state->max_bytes, "bytes of indentation");
+  return 0;
+}
+
 /* kv.encode(value, type?, options?) */
 static int encode(lua_State *L) {
   kvl_state *state = kvl_state_of(L);
@@ -203,10 +212,9 @@ static int encode(lua_State *L) {
   lua_settop(L, 3);
   kv_tree *tree = to_stored(L, state, 1, &type, &format);
   if (!tree) return kvl_return_failure(L);
-  if (state->is_bounded && state->levels > state->max_bytes &&
-      format != KV_FORMAT_BINARY) {
+  if (!kvl_may_indent(L, state, format, state->levels)) {
     kv_tree_free(tree);
-    return too_large(L, state->max_bytes, "bytes of indentation");
+    return kvl_return_failure(L);
   }
   kv_status status = kv_encode(tree, format, type, &bytes, &error);
   kv_tree_free(tree);

@@ -67,6 +67,12 @@ kv_tree *kvl_to_tree(lua_State *L, kvl_state *state, int index,
  * the reader. */
 int kvl_may_decode(lua_State *L, kvl_state *state, kv_str bytes);
 
+/* Whether a value may be written in the format within this state's limits, as
+ * the levels of its values are, added up: XML has a byte for each. Else the
+ * error is on top. */
+int kvl_may_indent(lua_State *L, const kvl_state *state, kv_format format,
+                   size_t levels);
+
 /* Pushes the Lua value of a tree. Takes the tree, also when it raises. */
 void kvl_push_tree(lua_State *L, kvl_state *state, kv_tree *tree);
 
