@@ -79,9 +79,16 @@ typedef struct kv_lua_options {
    * given, bytes that a script decodes or imports are at most a quarter of
    * max_bytes, the defaults that it registers with a handle are within the
    * limits together, so is a store that it exports as text, and its own limits
-   * for decoding only lower these. The
-   * keys, names and defaults that a type adds to a value are at most 1,048,576
-   * values and keys and 64 MB, whatever is set here.
+   * for decoding only lower these. The keys, names and defaults that a type
+   * adds to a value are at most 1,048,576 values and keys and 64 MB, whatever
+   * is set here.
+   *
+   * What the state's watches are told of in one pump is within the limits
+   * together, without a policy, too: a place counts the steps of its path below
+   * the watch's own, two values, and the bytes of the keys; a key that a watch
+   * of everything is told of counts with both of its values. A watch with more
+   * is told of one change, at its own path, with the whole values; one of
+   * everything with the present values alone.
    *
    * One call takes memory for a few copies of such a value besides Lua's own: a
    * text may be six times as long as the value. A script's tables and strings

@@ -262,6 +262,9 @@ function Store:sync() end
 ---@return kvcodable.Error? error
 function Store:close() end
 
+---A watch of a subtree, or of `{}`, is told of each place that differs; where
+---these are more than one value may hold, of its own path, once, with the whole
+---values. Of everything there is no old one then.
 ---@param path kvcodable.Path
 ---@param told fun(place: kvcodable.Path, new: any, old: any) called by kv.pump
 ---@param options? { subtree?: boolean }

@@ -1,5 +1,7 @@
 /* lua_limits.c: what values of scripts may grow to that are small in Lua and
  * large outside of it. */
+#include <time.h>
+
 #include "lua_support.h"
 
 static const char preparing[] =
@@ -440,6 +442,148 @@ static void check_exports(void) {
   kv_store_free(store);
 }
 
+static const char watching[] =
+    "function entries(n, first)\n"
+    "  local t = {}\n"
+    "  for i = 1, n do t['e' .. i] = first + i end\n"
+    "  return t\n"
+    "end\n"
+    "-- Notes what a watch is told of.\n"
+    "told = {}\n"
+    "function note(...) told[#told + 1] = { ... } end\n"
+    "function pumped()\n"
+    "  told = {}\n"
+    "  assert(kv.pump() == #told)\n"
+    "  return #told\n"
+    "end\n"
+    "below = { subtree = true }\n"
+    "return true\n";
+
+/* Places with their values count the steps and 2. */
+static void check_watched_places(const kv_store *store) {
+  lua_State *L = limited_state(0, 100, 1000, store, 0);
+  CHECK(holds(L, watching));
+  CHECK_NAMED(holds(L,
+                    "s:set('ui', entries(34, 0))\n"
+                    "s:watch('ui', note, below)\n"
+                    "for i = 1, 3 do\n"
+                    "  local many = entries(33, i)\n"
+                    "  many.e34 = 34\n"
+                    "  s:set('ui', many)\n"
+                    "  assert(pumped() == 33 and #told[1][1] == 2)\n"
+                    "  s:set('ui', entries(34, 0))\n"
+                    "  assert(pumped() == 33)\n"
+                    "  s:set('ui', entries(34, i))\n"
+                    "  assert(pumped() == 1 and told[1][1] == 'ui')\n"
+                    "  assert(told[1][2].e34 == 34 + i)\n"
+                    "  assert(told[1][3].e34 == 34)\n"
+                    "  s:set('ui', entries(34, 0))\n"
+                    "  assert(pumped() == 1)\n"
+                    "end\n"
+                    "return pumped() == 0"),
+              "many places are told as one, the watch's own");
+  CHECK_NAMED(holds(L,
+                    "local long = ('k'):rep(198)\n"
+                    "s:set('long', { [long] = entries(5, 0) })\n"
+                    "s:watch('long', note, below)\n"
+                    "local many = entries(5, 1)\n"
+                    "s:set({ 'long', long, 'e1' }, 7)\n"
+                    "assert(pumped() == 1 and told[1][1][2] == long)\n"
+                    "s:set({ 'long', long }, entries(5, 1))\n"
+                    "assert(pumped() == 5)\n"
+                    "s:set('long', { [long .. 'k'] = 1 }) pumped()\n"
+                    "s:set('long', { [long .. 'k'] = entries(5, 1) })\n"
+                    "assert(pumped() == 1 and #told[1][1] == 2)\n"
+                    "s:set('long', { [long .. 'k'] = entries(5, 2) })\n"
+                    "return pumped() == 1 and told[1][1] == 'long'"),
+              "and so are those with long keys");
+  CHECK_NAMED(holds(L,
+                    "local first = s:watch('ui', note, below)\n"
+                    "s:set('ui', entries(20, 0)) pumped()\n"
+                    "s:set('ui', entries(20, 1))\n"
+                    "assert(pumped() == 21)\n"
+                    "first:cancel()\n"
+                    "s:set('ui', entries(20, 2))\n"
+                    "assert(pumped() == 20)\n"
+                    "local watches = {}\n"
+                    "for i = 1, 2 do\n"
+                    "  watches[i] = s:watch('ui', function()\n"
+                    "    for _, one in ipairs(watches) do one:cancel() end\n"
+                    "  end, below)\n"
+                    "end\n"
+                    "s:set('ui', entries(20, 3)) kv.pump()\n"
+                    "s:set('ui', entries(20, 4))\n"
+                    "return pumped() == 20"),
+              "watches share the limits, and give back what was told");
+  lua_close(L);
+}
+
+static void check_watched_stores(const kv_store *store) {
+  lua_State *L = limited_state(0, 100, 1000, store, 0);
+  CHECK(holds(L, watching));
+  CHECK_NAMED(holds(L,
+                    "local function all(n, value)\n"
+                    "  s:transaction(function(tx)\n"
+                    "    for i = 1, n do tx:set('e' .. i, value) end\n"
+                    "  end)\n"
+                    "end\n"
+                    "s:remove {}\n"
+                    "s:watch({}, note)\n"
+                    "all(50, 1)\n"
+                    "assert(pumped() == 50 and told[1][1]:find 'e')\n"
+                    "all(33, 2)\n"
+                    "assert(pumped() == 33 and told[1][3] == 1)\n"
+                    "all(34, 3)\n"
+                    "assert(pumped() == 1 and #told[1][1] == 0)\n"
+                    "assert(told[1][2].e34 == 3 and told[1][2].e50 == 1)\n"
+                    "assert(told[1][3] == nil)\n"
+                    "s:set('x', ('x'):rep(999))\n"
+                    "assert(pumped() == 1 and told[1][1] == 'x')\n"
+                    "s:set('x', 1)\n"
+                    "assert(pumped() == 1 and told[1][3] == ('x'):rep(999))\n"
+                    "s:set('x', ('x'):rep(1000))\n"
+                    "assert(pumped() == 1 and #told[1][1] == 0)\n"
+                    "assert(#told[1][2].x == 1000)\n"
+                    "return pumped() == 0"),
+              "many keys are told as the whole store");
+  lua_close(L);
+}
+
+/* Small values with places that are not: 600 MB, and 8 million steps. */
+static void check_watched_paths(const kv_store *store) {
+  lua_State *L = limited_state(KV_LUA_SANDBOX, 0, 0, store, 0);
+  CHECK(holds(L, watching));
+  clock_t start = clock();
+  CHECK_NAMED(
+      holds(L,
+            "local long = ('k'):rep(1000000)\n"
+            "local function deep(first)\n"
+            "  local t = entries(20000, first)\n"
+            "  for _ = 1, 400 do t = { [('k'):rep(100)] = t } end\n"
+            "  return t\n"
+            "end\n"
+            "s:set('part', { [long] = entries(600, 0), deep = deep(0) })\n"
+            "s:at 'part':watch({}, note)\n"
+            "s:set({ 'part', long }, entries(600, 1))\n"
+            "assert(pumped() == 1 and #told[1][1] == 0)\n"
+            "assert(told[1][2][long].e600 == 601)\n"
+            "s:set({ 'part', 'deep' }, deep(1))\n"
+            "return pumped() == 1 and #told[1][1] == 0"),
+      "however few values there are");
+  double seconds = (double)(clock() - start) / CLOCKS_PER_SEC;
+  printf("# in %.2f seconds\n", seconds);
+  CHECK_NAMED(is_checked() || seconds < 2, "in less than two seconds");
+  lua_close(L);
+}
+
+static void check_watches(void) {
+  kv_store *store = new_store("{}");
+  check_watched_places(store);
+  check_watched_stores(store);
+  check_watched_paths(store);
+  kv_store_free(store);
+}
+
 /* What is refused again and again takes no more memory than once. */
 static void check_refusals(void) {
   static const char script[] =
@@ -493,6 +637,7 @@ int main(void) {
   check_texts();
   check_whole_stores();
   check_exports();
+  check_watches();
   check_walks();
   check_programs();
   return finish_checks();

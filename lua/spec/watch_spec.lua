@@ -46,6 +46,78 @@ describe("watches", function()
     assert.same({ "a", "b" }, keys)
   end)
 
+  it("tell each place below that differs, however deep", function()
+    local told = {}
+    local function note(place, new, old)
+      if type(place) == "table" then place = table.concat(place, ".") end
+      told[#told + 1] = { place, new, old }
+    end
+    store:set({ "ui", "a" }, {
+      same = { 1, { x = 1, y = "y" } }, list = { 1, 2 }, gone = { a = 1 },
+      kind = { b = 1 }, text = "abc", deep = { er = { n = 1, m = 1 } },
+      none = kv.dictionary {}, real = 1,
+    })
+    store:watch("ui", note, { subtree = true })
+    store:watch({ "ui", "a" }, note, { subtree = true })
+    store:at { "ui", "a" }:watch({}, note)
+    store:set({ "ui", "a" }, {
+      same = { 1, { y = "y", x = 1 } }, list = { 1, 3 },
+      kind = { 1 }, text = "abd", deep = { er = { n = 2, m = 1, o = 1 } },
+      none = { new = 1 }, real = 1.0, fresh = { a = { b = 1 } },
+    })
+    assert.equal(3 * 9, kv.pump())
+    local expected = {}
+    for _, root in ipairs { "", "ui.a.", "ui.a." } do
+      for _, change in ipairs {
+        { "deep.er.n", 2, 1 }, { "deep.er.o", 1, nil },
+        { "fresh", { a = { b = 1 } }, nil }, { "gone", nil, { a = 1 } },
+        { "kind", { 1 }, { b = 1 } }, { "list", { 1, 3 }, { 1, 2 } },
+        { "none.new", 1, nil }, { "real", 1.0, 1 }, { "text", "abd", "abc" },
+      } do
+        expected[#expected + 1] = { root .. change[1], change[2], change[3] }
+      end
+    end
+    local function by_place(one, other) return one[1] < other[1] end
+    table.sort(told, by_place)
+    table.sort(expected, by_place)
+    assert.same(expected, told)
+  end)
+
+  it("tell of their own place where it is, or was, no dictionary", function()
+    local told = {}
+    local function noting(name)
+      return function(...) told[name] = { ... } end
+    end
+    store:watch("ui", noting "key", { subtree = true })
+    store:watch({ "list", 1 }, noting "index", { subtree = true })
+    store:set("ui", { a = 1 })
+    assert.equal(1, kv.pump())
+    assert.same({ key = { "ui", { a = 1 } } }, told)
+    store:at "ui":watch({}, noting "part")
+    store:remove "ui"
+    store:set("list", { { a = 1 } })
+    assert.equal(3, kv.pump())
+    assert.same({
+      key = { "ui", nil, { a = 1 } }, part = { {}, nil, { a = 1 } },
+      index = { { "list", 1 }, { a = 1 } },
+    }, told)
+  end)
+
+  it("keep their path, whatever becomes of the script's table", function()
+    local place
+    local steps = { "a", "b" }
+    store:watch(steps, function(found)
+      place = table.concat(found, ".")
+      found[1] = "x"
+    end)
+    steps[1], steps[3] = "c", "d"
+    for i = 1, 2 do
+      store:set({ "a", "b" }, i)
+      assert.equal(1, kv.pump())
+      assert.equal("a.b", place)
+    end
+  end)
+
   it("see what another process wrote, and wake a descriptor", function()
     local told = 0
     store:watch("n", function(_, new) told = new end)

@@ -102,21 +102,6 @@ static int store_string(lua_State *L) {
   return 1;
 }
 
-/* The size of values: nodes, and bytes of strings, keys and data. */
-typedef struct Size {
-  size_t nodes;
-  size_t bytes;
-} Size;
-
-static Size size_of(const kv_node *node, size_t count) {
-  Size size = {count, 0};
-  for (const kv_node *end = node + count; node < end; node++)
-    if (node->head & KV_NODE_KEY || node->head == KV_NODE_STRING ||
-        node->head == KV_NODE_DATA)
-      size.bytes += node->count;
-  return size;
-}
-
 /* The levels of a value and of those in it, added up. Recursion is bounded by
  * the depth of a document. */
 static size_t levels_of(const kv_node *node, size_t level) {
@@ -134,7 +119,8 @@ static size_t levels_of(const kv_node *node, size_t level) {
  * format; else the error is on top. */
 static int may_write(lua_State *L, const kvl_state *state, kv_format format,
                      const kv_node *node) {
-  Size size = size_of(node, (size_t)node->payload);
+  kvl_size size = {0, 0};
+  kvl_add_size(&size, node);
   if (size.nodes > state->max_nodes)
     kvl_push_too_large(L, state->max_nodes, "values and keys");
   else if (size.bytes > state->max_bytes)
@@ -280,31 +266,19 @@ static int store_sync(lua_State *L) {
   return 1;
 }
 
-static int compare(const kv_view *one, const kv_node *key, const kv_view *other,
-                   const kv_node *other_key) {
-  uint32_t shorter =
-      key->count < other_key->count ? key->count : other_key->count;
-  int order = memcmp(one->bytes + key->payload,
-                     other->bytes + other_key->payload, shorter);
-  if (order != 0) return order;
-  return (key->count > other_key->count) - (key->count < other_key->count);
-}
-
 /* The size of a dictionary's entries whose keys the other has, too. */
-static Size size_of_common(const kv_view *view, const kv_view *other) {
+static kvl_size size_of_common(const kv_view *view, const kv_view *other) {
   const kv_node *end = view->node + view->node->payload;
   const kv_node *other_end = other->node + other->node->payload;
   const kv_node *key = end - view->node->count;
   const kv_node *other_key = other_end - other->node->count;
-  Size sum = {0, 0};
+  kvl_size sum = {0, 0};
   while (key < end && other_key < other_end) {
-    int order = compare(view, key, other, other_key);
+    int order = kvl_compare_keys(view, key, other, other_key);
     if (order == 0) {
-      const kv_node *value = view->node + (key->head & ~KV_NODE_KEY);
-      int holds = value->head >= KV_NODE_ARRAY;
-      Size size = size_of(value, holds ? (size_t)value->payload : 1);
-      sum.nodes += size.nodes + 1;
-      sum.bytes += size.bytes + key->count;
+      kvl_add_size(&sum, view->node + (key->head & ~KV_NODE_KEY));
+      sum.nodes++;
+      sum.bytes += key->count;
     }
     if (order <= 0) key++;
     if (order >= 0) other_key++;
@@ -323,12 +297,13 @@ static int may_register(lua_State *L, kvl_state *state, kv_store *store,
       kv_store_layer(store, KV_LAYER_REGISTERED, 0, &registered, NULL) != KV_OK)
     return 1; /* registering gives that error */
   kv_tree_view(registered, &old);
-  Size sum = size_of(old.node, (size_t)old.node->payload);
-  Size more = size_of(new.node, (size_t) new.node->payload);
-  Size less = size_of_common(&old, &new);
+  kvl_size sum = {0, 0};
+  kvl_add_size(&sum, old.node);
+  kvl_add_size(&sum, new.node);
+  kvl_size less = size_of_common(&old, &new);
   kv_tree_free(registered);
-  sum.nodes += more.nodes - 1 - less.nodes; /* one root */
-  sum.bytes += more.bytes - less.bytes;
+  sum.nodes -= less.nodes + 1; /* one root */
+  sum.bytes -= less.bytes;
   if (sum.nodes > state->max_nodes)
     kvl_push_too_large(L, state->max_nodes, "registered values and keys");
   else if (sum.bytes > state->max_bytes)

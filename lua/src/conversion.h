@@ -73,6 +73,22 @@ int kvl_may_decode(lua_State *L, kvl_state *state, kv_str bytes);
 int kvl_may_indent(lua_State *L, const kvl_state *state, kv_format format,
                    size_t levels);
 
+/* A number of nodes, and of bytes of strings, keys and data. */
+typedef struct kvl_size {
+  size_t nodes;
+  size_t bytes;
+} kvl_size;
+
+/* Adds the size of the value at the node. */
+void kvl_add_size(kvl_size *size, const kv_node *node);
+
+/* The order of two keys, strings or data, as memcmp gives it. */
+int kvl_compare_keys(const kv_view *one, const kv_node *key,
+                     const kv_view *other, const kv_node *other_key);
+
+/* Whether two values are equal, as kv_tree_equal. */
+int kvl_are_equal(const kv_view *one, const kv_view *other);
+
 /* Pushes the Lua value of a tree. Takes the tree, also when it raises. */
 void kvl_push_tree(lua_State *L, kvl_state *state, kv_tree *tree);
 

@@ -4,8 +4,9 @@
  *
  *   module.c         opens the module; keeps the library's objects (module.h)
  *   host.c           the functions of programs that embed Lua
- *   to_document.c    Lua value -> document (conversion.h, for the next five)
+ *   to_document.c    Lua value -> document (conversion.h, for the next six)
  *   from_document.c  document -> Lua value
+ *   nodes.c          sizes of values in documents, and their comparison
  *   values.c         data, uint64, uid, null; tags of arrays and dictionaries
  *   date.c           dates
  *   types.c          type arguments, converters
@@ -84,8 +85,10 @@ typedef struct kvl_state {
   size_t max_bytes; /* of its strings, keys and data */
   int is_bounded;   /* decoding, too: a policy or the host's own limits hold */
   size_t levels;    /* of the last value written: of its nodes, added up */
-  int epoll;        /* the descriptor of kv.fd(); 0 for none */
-  int is_over;      /* the Lua state is being closed */
+  size_t noted_nodes; /* of the notes of watches that wait */
+  size_t noted_bytes;
+  int epoll;   /* the descriptor of kv.fd(); 0 for none */
+  int is_over; /* the Lua state is being closed */
 } kvl_state;
 
 /* The state of the running function. Raises in a finalizer that outlives it. */

@@ -9,20 +9,23 @@
 
 #define WATCH_NAME "kvcodable.watch"
 
-/* User value 1 is the function, 2 the store's handle. */
+/* User values: the function, the store's handle, and a table of the steps of
+ * the watch's path below the handle. */
+enum { FUNCTION = 1, STORE = 2, STEPS = 3 };
+
 typedef struct Watch {
   kv_watch *watch;
   kvl_watch_queue queue;
-  size_t root; /* the number of a path's steps that are the handle's own */
 } Watch;
 
 static const char watches_key; /* of the registry: the set of live watches */
 
 /* ---- Watches */
 
-static Watch *new_watch(lua_State *L) {
-  Watch *watch = lua_newuserdatauv(L, sizeof *watch, 2);
+static Watch *new_watch(lua_State *L, kvl_state *state) {
+  Watch *watch = lua_newuserdatauv(L, sizeof *watch, 3);
   memset(watch, 0, sizeof *watch);
+  watch->queue.state = state;
   luaL_setmetatable(L, WATCH_NAME);
   kvl_hold(L);
   return watch;
@@ -32,11 +35,17 @@ static void push_watches(lua_State *L) {
   lua_rawgetp(L, LUA_REGISTRYINDEX, &watches_key);
 }
 
+/* Nothing more is told; the notes that wait are dropped. */
+static void end_watch(Watch *watch) {
+  kv_watch_cancel(watch->watch);
+  watch->watch = NULL;
+  kvl_free_notes(&watch->queue);
+}
+
 /* watch:cancel() */
 static int watch_cancel(lua_State *L) {
   Watch *watch = luaL_checkudata(L, 1, WATCH_NAME);
-  kv_watch_cancel(watch->watch);
-  watch->watch = NULL;
+  end_watch(watch);
   push_watches(L);
   lua_pushvalue(L, 1);
   lua_pushnil(L);
@@ -50,12 +59,11 @@ void kvl_end_watches(lua_State *L) {
   push_watches(L);
   for (lua_pushnil(L); lua_next(L, -2); lua_pop(L, 1)) {
     Watch *watch = lua_touserdata(L, -2);
-    lua_getiuservalue(L, -2, 2);
+    lua_getiuservalue(L, -2, STORE);
     int is_over = !kvl_store_at(L, lua_gettop(L));
     lua_pop(L, 1);
     if (!is_over) continue;
-    kv_watch_cancel(watch->watch);
-    watch->watch = NULL;
+    end_watch(watch);
     lua_pushvalue(L, -2);
     lua_pushnil(L);
     lua_rawset(L, -5);
@@ -64,10 +72,7 @@ void kvl_end_watches(lua_State *L) {
 }
 
 static int watch_gc(lua_State *L) {
-  Watch *watch = luaL_checkudata(L, 1, WATCH_NAME);
-  kv_watch_cancel(watch->watch);
-  watch->watch = NULL;
-  kvl_free_queue(&watch->queue);
+  end_watch(luaL_checkudata(L, 1, WATCH_NAME));
   return 0;
 }
 
@@ -93,9 +98,9 @@ static void join_descriptor(kvl_state *state, kv_store *store) {
 static int finish_watch(lua_State *L, kvl_state *state, kv_store *store,
                         int function) {
   lua_pushvalue(L, function);
-  lua_setiuservalue(L, -2, 1);
+  lua_setiuservalue(L, -2, FUNCTION);
   lua_pushvalue(L, 1);
-  lua_setiuservalue(L, -2, 2);
+  lua_setiuservalue(L, -2, STORE);
   push_watches(L);
   lua_pushvalue(L, -2);
   lua_pushboolean(L, 1);
@@ -105,27 +110,56 @@ static int finish_watch(lua_State *L, kvl_state *state, kv_store *store,
   return 1;
 }
 
+/* Replaces the path at `index` by a table of its own steps, which no script
+ * changes. Raises where it is none. */
+static void own_path(lua_State *L, int index) {
+  kvl_path path;
+  kvl_full_path(L, index, &path);
+  int is_table = lua_istable(L, index);
+  size_t count = path.count - path.root;
+  lua_createtable(L, (int)count, 0);
+  for (lua_Integer i = 1; i <= (lua_Integer)count; i++) {
+    if (is_table)
+      lua_rawgeti(L, index, i);
+    else
+      lua_pushvalue(L, index);
+    if (lua_type(L, -1) == LUA_TNUMBER) { /* may be 1.0 */
+      lua_pushinteger(L, lua_tointeger(L, -1));
+      lua_replace(L, -2);
+    }
+    lua_rawseti(L, -2, i);
+  }
+  lua_replace(L, index);
+}
+
+static int asks_for_subtree(lua_State *L, int options) {
+  static const char *const names[] = {"subtree", NULL};
+  if (lua_isnil(L, options)) return 0;
+  kvl_check_options(L, options, names);
+  lua_getfield(L, options, "subtree");
+  int asks = lua_toboolean(L, -1);
+  lua_pop(L, 1);
+  return asks;
+}
+
 /* store:watch(path, function(key, new, old) end, options?) */
 static int store_watch(lua_State *L) {
   kvl_state *state = kvl_state_of(L);
   kv_error *error = NULL;
   kvl_path path;
-  kv_scope scope = KV_SCOPE_VALUE;
   kvl_check_store(L);
   luaL_checktype(L, 3, LUA_TFUNCTION);
   lua_settop(L, 4);
-  if (!lua_isnil(L, 4)) {
-    static const char *const names[] = {"subtree", NULL};
-    kvl_check_options(L, 4, names);
-    lua_getfield(L, 4, "subtree");
-    if (lua_toboolean(L, -1)) scope = KV_SCOPE_SUBTREE;
-    lua_pop(L, 1);
-  }
-  Watch *watch = new_watch(L);
+  int is_subtree = asks_for_subtree(L, 4);
+  own_path(L, 2);
+  Watch *watch = new_watch(L, state);
+  lua_pushvalue(L, 2);
+  lua_setiuservalue(L, -2, STEPS);
   kvl_full_path(L, 2, &path);
-  if (path.count == path.root) scope = KV_SCOPE_SUBTREE;
-  watch->root = path.root;
+  watch->queue.is_subtree = is_subtree || path.count == path.root;
+  watch->queue.depth = path.count;
   kv_store *store = kvl_check_store(L);
+  kv_scope scope = path.count == 0 ? KV_SCOPE_SUBTREE : KV_SCOPE_VALUE;
   kv_status status =
       kv_store_watch(store, path.steps, path.count, scope, kvl_note_change,
                      &watch->queue, &watch->watch, &error);
@@ -139,7 +173,7 @@ static int store_events(lua_State *L) {
   kv_error *error = NULL;
   kvl_check_whole(L);
   luaL_checktype(L, 2, LUA_TFUNCTION);
-  Watch *watch = new_watch(L);
+  Watch *watch = new_watch(L, state);
   kv_store *store = kvl_check_whole(L);
   kv_status status = kv_store_watch_events(store, kvl_note_event, &watch->queue,
                                            &watch->watch, &error);
@@ -149,23 +183,64 @@ static int store_events(lua_State *L) {
 
 /* ---- Telling */
 
-/* The path below the handle that the watch was made with. */
-static void push_path(lua_State *L, const kvl_note *note, size_t root) {
-  if (root > note->count) root = note->count;
-  const kv_step *steps = note->steps + root;
-  if (note->count - root == 1 && steps->key.data)
-    kvl_push_step(L, steps);
+static void push_step_at(lua_State *L, const kvl_note *note, int own,
+                         size_t count, size_t i) {
+  if (i < count)
+    lua_rawgeti(L, own, (lua_Integer)i + 1);
   else
-    kvl_push_steps(L, steps, note->count - root);
+    kvl_push_step(L, &note->steps[i - count]);
 }
 
-static void push_tree(lua_State *L, kvl_state *state, kv_tree **tree) {
-  kv_tree *taken = *tree;
-  *tree = NULL;
-  if (taken)
-    kvl_push_tree(L, state, taken);
+/* The path below the handle that the watch was made with, whose own steps are
+ * in the table at `own`: a single key by itself. */
+static void push_path(lua_State *L, const kvl_note *note, int own) {
+  size_t count = lua_rawlen(L, own), all = count + note->count;
+  if (all == 1) {
+    push_step_at(L, note, own, count, 0);
+    if (lua_type(L, -1) == LUA_TSTRING) return;
+    lua_pop(L, 1);
+  }
+  lua_createtable(L, (int)all, 0);
+  for (size_t i = 0; i < all; i++) {
+    push_step_at(L, note, own, count, i);
+    lua_rawseti(L, -2, (lua_Integer)i + 1);
+  }
+}
+
+static void push_view(lua_State *L, kvl_state *state, const kv_view *view,
+                      kvl_pair *pair) {
+  if (view->node)
+    kvl_push_view(L, state, view, kvl_use_pair(pair), kvl_leave_pair);
   else
     lua_pushnil(L);
+}
+
+/* Pushes everything that is in the store of the handle at `handle`. */
+static void push_everything(lua_State *L, kvl_state *state, int handle) {
+  kv_error *error = NULL;
+  kv_tree *tree = NULL;
+  const kv_store *store = kvl_store_at(L, handle);
+  kv_status status = kv_store_get(store, NULL, 0, NULL, &tree, &error);
+  if (status < 0) {
+    kvl_push_error_of(L, state, handle, status, error);
+    lua_error(L);
+  }
+  kvl_push_tree(L, state, tree);
+}
+
+/* Pushes the arguments of a change: the path, the new value and the old one. */
+static void push_change(lua_State *L, kvl_state *state, kvl_note *note,
+                        int store) {
+  lua_getiuservalue(L, 1, STEPS);
+  push_path(L, note, lua_gettop(L));
+  lua_remove(L, -2);
+  if (note->pair) {
+    push_view(L, state, &note->new_value, note->pair);
+    push_view(L, state, &note->old_value, note->pair);
+  } else {
+    push_everything(L, state, store);
+    lua_pushnil(L);
+  }
 }
 
 /* An event's name, and its message for a script that must not learn where the
@@ -214,18 +289,16 @@ static int tell(lua_State *L) {
   Watch *watch = lua_touserdata(L, 1);
   kvl_note *note = kvl_take_note(L, &watch->queue);
   if (!note) return 0;
-  lua_getiuservalue(L, 1, 2);
+  lua_getiuservalue(L, 1, STORE);
   int store = lua_gettop(L);
-  lua_getiuservalue(L, 1, 1);
-  if (note->event) {
+  lua_getiuservalue(L, 1, FUNCTION);
+  int function = lua_gettop(L);
+  if (note->event)
     push_event(L, note, store);
-    lua_call(L, 2, 0);
-  } else {
-    push_path(L, note, watch->root);
-    push_tree(L, state, &note->new_value);
-    push_tree(L, state, &note->old_value);
-    lua_call(L, 3, 0);
-  }
+  else
+    push_change(L, state, note, store);
+  kvl_clear_note(note); /* the values may be large, and the function slow */
+  lua_call(L, lua_gettop(L) - function, 0);
   return 0;
 }
 
@@ -242,8 +315,8 @@ static void keep_first(lua_State *L, int error) {
 static lua_Integer tell_all(lua_State *L, int index, int error) {
   Watch *watch = lua_touserdata(L, index);
   lua_Integer calls = 0;
-  for (size_t left = watch->queue.notes.count;
-       left > 0 && watch->watch && watch->queue.notes.count > 0; left--) {
+  for (size_t left = kvl_waiting(&watch->queue);
+       left > 0 && watch->watch && kvl_waiting(&watch->queue) > 0; left--) {
     kvl_push_function(L, tell);
     lua_pushvalue(L, index);
     calls++;
@@ -273,7 +346,7 @@ static lua_Integer list_watches(lua_State *L) {
 /* Has the store of the watch on top look for changes. */
 static void look(lua_State *L, kvl_state *state, int first_error) {
   kv_error *error = NULL;
-  lua_getiuservalue(L, -1, 2);
+  lua_getiuservalue(L, -1, STORE);
   kv_store *store = kvl_store_at(L, lua_gettop(L));
   kv_status status = store ? kv_store_pump(store, NULL, &error) : KV_OK;
   if (status < 0) {
@@ -328,7 +401,7 @@ static int fd(lua_State *L) {
     lua_Integer count = list_watches(L);
     for (lua_Integer i = 1; i <= count; i++) {
       lua_rawgeti(L, -1, i);
-      lua_getiuservalue(L, -1, 2);
+      lua_getiuservalue(L, -1, STORE);
       kv_store *store = kvl_store_at(L, lua_gettop(L));
       if (store) join_descriptor(state, store);
       lua_pop(L, 2);

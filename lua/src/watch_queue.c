@@ -6,11 +6,48 @@
 
 #define NOTE_NAME "kvcodable.note"
 
-static void free_note(kvl_note *note) {
+/* ---- Pairs and notes */
+
+kvl_pair *kvl_use_pair(kvl_pair *pair) {
+  if (pair) pair->users++;
+  return pair;
+}
+
+void kvl_leave_pair(void *object) {
+  kvl_pair *pair = object;
+  if (!pair || --pair->users > 0) return;
+  kv_tree_free(pair->old_value);
+  kv_tree_free(pair->new_value);
+  free(pair);
+}
+
+void kvl_clear_note(kvl_note *note) {
   free(note->steps);
   free(note->text);
-  kv_tree_free(note->old_value);
-  kv_tree_free(note->new_value);
+  kvl_leave_pair(note->pair);
+  memset(note, 0, sizeof *note);
+}
+
+/* What a note counts is given back when it is taken or dropped. */
+static void discount(kvl_watch_queue *queue, const kvl_note *note) {
+  queue->state->noted_nodes -= note->size.nodes;
+  queue->state->noted_bytes -= note->size.bytes;
+}
+
+/* Drops the notes from the one at `first` on. */
+static void drop_notes(kvl_watch_queue *queue, size_t first) {
+  while (queue->notes.count > first) {
+    kvl_note *note = (kvl_note *)queue->notes.data + --queue->notes.count;
+    discount(queue, note);
+    kvl_clear_note(note);
+  }
+}
+
+void kvl_free_notes(kvl_watch_queue *queue) {
+  drop_notes(queue, queue->first);
+  free(queue->notes.data);
+  memset(&queue->notes, 0, sizeof queue->notes);
+  queue->first = 0;
 }
 
 /* ---- Noting, with Swift on the stack: nothing of Lua may be called */
@@ -22,53 +59,280 @@ static kv_tree *copy_tree(const kv_tree *tree) {
   return copy;
 }
 
-static int copy_path(kvl_note *note, const kv_step *path, size_t steps) {
-  size_t length = 0, used = 0;
-  for (size_t i = 0; i < steps; i++) length += path[i].key.length;
-  note->count = steps;
-  note->steps = calloc(steps + 1, sizeof *note->steps);
-  note->text = malloc(length + 1);
-  if (!note->steps || !note->text) return 0;
-  for (size_t i = 0; i < steps; i++) {
-    note->steps[i] = path[i];
-    if (!path[i].key.data) continue;
-    memcpy(note->text + used, path[i].key.data, path[i].key.length);
-    note->steps[i].key.data = note->text + used;
-    used += path[i].key.length;
-  }
-  return 1;
+static kvl_pair *new_pair(const kv_tree *old_value, const kv_tree *new_value) {
+  kvl_pair *pair = malloc(sizeof *pair);
+  if (!pair) return NULL;
+  pair->users = 1;
+  pair->old_value = copy_tree(old_value);
+  pair->new_value = copy_tree(new_value);
+  return pair;
 }
 
 static kvl_note *new_note(kvl_watch_queue *queue) {
   kvl_buffer *notes = &queue->notes;
-  if (notes->count == notes->capacity &&
-      !kvl_grow(notes, 1, sizeof(kvl_note))) {
-    queue->lost = 1;
+  if (notes->count == notes->capacity && !kvl_grow(notes, 1, sizeof(kvl_note)))
     return NULL;
-  }
   kvl_note *note = (kvl_note *)notes->data + notes->count++;
   memset(note, 0, sizeof *note);
   return note;
 }
 
+/* The change that is being noted, and the place in it. */
+typedef struct Noting {
+  kvl_watch_queue *queue;
+  kvl_pair *pair;
+  kv_view old_value;
+  kv_view new_value;
+  int is_measuring; /* the places are counted, in `all`, and not noted yet */
+  kvl_size all;
+  int is_over; /* no more can be noted */
+  size_t count;
+  size_t bytes; /* of the keys of the steps */
+  kv_step steps[KVL_STEPS];
+} Noting;
+
+/* The steps in memory of their own, with their keys behind them. */
+static kv_step *copy_steps(const Noting *noting) {
+  size_t size = noting->count * sizeof(kv_step);
+  kv_step *steps = malloc(size + noting->bytes + 1);
+  if (!steps) return NULL;
+  char *text = (char *)steps + size;
+  for (size_t i = 0; i < noting->count; i++) {
+    steps[i] = noting->steps[i];
+    memcpy(text, steps[i].key.data, steps[i].key.length);
+    steps[i].key.data = text;
+    text += steps[i].key.length;
+  }
+  return steps;
+}
+
+/* Notes the values at the present place. */
+static int append_note(Noting *noting, const kv_node *old_value,
+                       const kv_node *new_value) {
+  kvl_note *note = new_note(noting->queue);
+  if (!note) return 0;
+  note->count = noting->count;
+  note->steps = copy_steps(noting);
+  note->pair = kvl_use_pair(noting->pair);
+  note->old_value = (kv_view){old_value, noting->old_value.bytes};
+  note->new_value = (kv_view){new_value, noting->new_value.bytes};
+  return note->steps != NULL;
+}
+
+/* Whether this much more keeps within the limits of the state. */
+static int fits(const kvl_state *state, kvl_size size) {
+  return state->noted_nodes + size.nodes <= state->max_nodes &&
+         state->noted_bytes + size.bytes <= state->max_bytes;
+}
+
+static kvl_note *last_note(const kvl_watch_queue *queue) {
+  return (kvl_note *)queue->notes.data + queue->notes.count - 1;
+}
+
+/* Notes the values at the present place, and counts them. */
+static int note_counted(Noting *noting, const kv_node *old_value,
+                        const kv_node *new_value, kvl_size size) {
+  kvl_state *state = noting->queue->state;
+  if (!fits(state, size) || !append_note(noting, old_value, new_value))
+    return 0;
+  last_note(noting->queue)->size = size;
+  state->noted_nodes += size.nodes;
+  state->noted_bytes += size.bytes;
+  return 1;
+}
+
+/* ---- The places where two values differ */
+
+static void compare(Noting *noting, const kv_node *old_value,
+                    const kv_node *new_value);
+
+/* Compares the values of a key; one of them may be NULL. */
+static void compare_entry(Noting *noting, const char *bytes, const kv_node *key,
+                          const kv_node *old_value, const kv_node *new_value) {
+  kv_step *step = &noting->steps[noting->count++];
+  *step = (kv_step){{bytes + key->payload, key->count}, 0};
+  noting->bytes += key->count;
+  compare(noting, old_value, new_value);
+  noting->bytes -= key->count;
+  noting->count--;
+}
+
+/* The keys of a dictionary that are not compared yet. */
+typedef struct Keys {
+  const kv_node *dictionary;
+  const kv_node *next;
+  const kv_node *end;
+} Keys;
+
+static Keys keys_of(const kv_node *dictionary) {
+  const kv_node *end = dictionary + dictionary->payload;
+  return (Keys){dictionary, end - dictionary->count, end};
+}
+
+/* Takes the value of the next key. */
+static const kv_node *take_value(Keys *keys) {
+  return keys->dictionary + (keys->next++->head & ~KV_NODE_KEY);
+}
+
+/* Which dictionary has the next key: the old one where this is negative, the
+ * new one where it is positive, both where it is 0. */
+static int next_of(const Noting *noting, const Keys *old, const Keys *new) {
+  if (old->next == old->end) return 1;
+  if (new->next == new->end) return -1;
+  return kvl_compare_keys(&noting->old_value, old->next, &noting->new_value,
+                          new->next);
+}
+
+/* Compares two dictionaries, whose keys are in order. */
+static void compare_entries(Noting *noting, const kv_node *old_value,
+                            const kv_node *new_value) {
+  Keys old = keys_of(old_value), new = keys_of(new_value);
+  while (!noting->is_over && (old.next < old.end || new.next < new.end)) {
+    int order = next_of(noting, &old, &new);
+    const kv_view *view = order > 0 ? &noting->new_value : &noting->old_value;
+    const kv_node *key = order > 0 ? new.next : old.next;
+    const kv_node *old_entry = order <= 0 ? take_value(&old) : NULL;
+    const kv_node *new_entry = order >= 0 ? take_value(&new) : NULL;
+    compare_entry(noting, view->bytes, key, old_entry, new_entry);
+  }
+}
+
+static void measure(Noting *noting, kvl_size size) {
+  noting->all.nodes += size.nodes;
+  noting->all.bytes += size.bytes;
+  noting->is_over = !fits(noting->queue->state, noting->all);
+}
+
+/* A place with its values counts the steps, and 2. */
+static void visit(Noting *noting, const kv_node *old_value,
+                  const kv_node *new_value) {
+  const kvl_size size = {noting->count + 2, noting->bytes};
+  if (noting->is_measuring)
+    measure(noting, size);
+  else
+    noting->is_over = !note_counted(noting, old_value, new_value, size);
+}
+
+/* Visits each place at which two values differ. Recursion is bounded by the
+ * number of steps: what is deeper is told as a whole. */
+static void compare(Noting *noting, const kv_node *old_value,
+                    const kv_node *new_value) {
+  if (old_value && new_value && noting->count < KVL_STEPS &&
+      old_value->head == KV_NODE_DICTIONARY &&
+      new_value->head == KV_NODE_DICTIONARY)
+    compare_entries(noting, old_value, new_value);
+  else if (!old_value || !new_value ||
+           !kvl_are_equal(&(kv_view){old_value, noting->old_value.bytes},
+                          &(kv_view){new_value, noting->new_value.bytes}))
+    visit(noting, old_value, new_value);
+}
+
+/* ---- Handlers */
+
+/* Notes the watched value as a whole: there is one such note for each change,
+ * which counts nothing. */
+static void note_whole(Noting *noting) {
+  noting->count = noting->bytes = 0;
+  if (!append_note(noting, noting->old_value.node, noting->new_value.node))
+    noting->queue->lost = 1;
+}
+
+static void compare_all(Noting *noting, int is_measuring) {
+  noting->is_measuring = is_measuring;
+  noting->count = noting->bytes = 0;
+  compare(noting, noting->old_value.node, noting->new_value.node);
+}
+
+/* Measures first: a script may have many watches, none of which fits. */
+static void note_subtree(Noting *noting) {
+  size_t waiting = noting->queue->notes.count;
+  compare_all(noting, 1);
+  if (!noting->is_over) compare_all(noting, 0);
+  if (!noting->is_over) return;
+  drop_notes(noting->queue, waiting);
+  note_whole(noting);
+}
+
+/* Takes the place of all notes of a watch of everything. */
+static void note_everything(kvl_watch_queue *queue) {
+  kvl_free_notes(queue);
+  if (!new_note(queue)) queue->lost = 1;
+}
+
+/* Values of keys are copies, which count. */
+static kvl_size size_of_change(const kv_step *key, const kv_tree *old_value,
+                               const kv_tree *new_value) {
+  kvl_size size = {1, key->key.length};
+  kv_view view;
+  if (kv_tree_view(old_value, &view) == KV_OK) kvl_add_size(&size, view.node);
+  if (kv_tree_view(new_value, &view) == KV_OK) kvl_add_size(&size, view.node);
+  return size;
+}
+
+static int is_everything(const kvl_note *note) {
+  return !note->pair && !note->event;
+}
+
+static void begin(Noting *noting, kvl_watch_queue *queue,
+                  const kv_tree *old_value, const kv_tree *new_value) {
+  noting->queue = queue;
+  noting->is_measuring = noting->is_over = 0;
+  noting->all = (kvl_size){0, 0};
+  noting->count = noting->bytes = 0;
+  noting->old_value = noting->new_value = (kv_view){NULL, NULL};
+  noting->pair = new_pair(old_value, new_value);
+  if (!noting->pair) return;
+  kv_tree_view(noting->pair->old_value, &noting->old_value);
+  kv_tree_view(noting->pair->new_value, &noting->new_value);
+}
+
+static void note_key(kvl_watch_queue *queue, const kv_step *key,
+                     const kv_tree *old_value, const kv_tree *new_value) {
+  Noting noting;
+  if (kvl_waiting(queue) > 0 && is_everything(last_note(queue))) return;
+  kvl_size size = size_of_change(key, old_value, new_value);
+  if (!fits(queue->state, size)) {
+    note_everything(queue);
+    return;
+  }
+  begin(&noting, queue, old_value, new_value);
+  noting.steps[noting.count++] = *key;
+  noting.bytes = key->key.length;
+  if (!noting.pair || !note_counted(&noting, noting.old_value.node,
+                                    noting.new_value.node, size))
+    queue->lost = 1;
+  kvl_leave_pair(noting.pair);
+}
+
+static void note_value(kvl_watch_queue *queue, const kv_tree *old_value,
+                       const kv_tree *new_value) {
+  Noting noting;
+  begin(&noting, queue, old_value, new_value);
+  if (!noting.pair)
+    queue->lost = 1;
+  else if (queue->is_subtree)
+    note_subtree(&noting);
+  else
+    note_whole(&noting);
+  kvl_leave_pair(noting.pair);
+}
+
 void kvl_note_change(void *context, const kv_step *path, size_t steps,
                      const kv_tree *old_value, const kv_tree *new_value) {
   kvl_watch_queue *queue = context;
-  kvl_note *note = new_note(queue);
-  if (!note) return;
-  if (!copy_path(note, path, steps)) {
-    queue->lost = 1;
-    free_note(note);
-    queue->notes.count--;
-    return;
-  }
-  note->old_value = copy_tree(old_value);
-  note->new_value = copy_tree(new_value);
+  if (queue->depth == 0 && steps == 1)
+    note_key(queue, path, old_value, new_value);
+  else
+    note_value(queue, old_value, new_value);
 }
 
 void kvl_note_event(void *context, kv_event event, kv_str message) {
-  kvl_note *note = new_note(context);
-  if (!note) return;
+  kvl_watch_queue *queue = context;
+  kvl_note *note = new_note(queue);
+  if (!note) {
+    queue->lost = 1;
+    return;
+  }
   note->event = event;
   note->text = malloc(message.length + 1);
   if (!note->text) return; /* the event is told without its message */
@@ -79,9 +343,7 @@ void kvl_note_event(void *context, kv_event event, kv_str message) {
 /* ---- Telling */
 
 static int note_gc(lua_State *L) {
-  kvl_note *note = luaL_checkudata(L, 1, NOTE_NAME);
-  free_note(note);
-  memset(note, 0, sizeof *note);
+  kvl_clear_note(luaL_checkudata(L, 1, NOTE_NAME));
   return 0;
 }
 
@@ -90,19 +352,11 @@ kvl_note *kvl_take_note(lua_State *L, kvl_watch_queue *queue) {
   memset(taken, 0, sizeof *taken);
   luaL_setmetatable(L, NOTE_NAME);
   kvl_hold(L);
-  if (queue->notes.count == 0) return NULL;
-  kvl_note *notes = queue->notes.data;
-  *taken = notes[0];
-  queue->notes.count--;
-  memmove(notes, notes + 1, queue->notes.count * sizeof *notes);
+  if (kvl_waiting(queue) == 0) return NULL;
+  *taken = ((kvl_note *)queue->notes.data)[queue->first++];
+  discount(queue, taken);
+  if (kvl_waiting(queue) == 0) kvl_free_notes(queue);
   return taken;
-}
-
-void kvl_free_queue(kvl_watch_queue *queue) {
-  for (size_t i = 0; i < queue->notes.count; i++)
-    free_note((kvl_note *)queue->notes.data + i);
-  free(queue->notes.data);
-  memset(queue, 0, sizeof *queue);
 }
 
 void kvl_open_watch_queue(lua_State *L) {

@@ -1,27 +1,51 @@
 /*
  * watch_queue.h: the notes that the library's handlers take for kv.pump().
+ *
+ * A watch of a subtree is one of its value for the library: its queue compares
+ * the old value with the new one, since the places that differ may take far
+ * more memory than both values. A watch of everything is told of each key.
+ *
+ * The notes of all queues of a state have its limits of a value together. What
+ * would be more is one note of the watch's own path, with the whole values.
  */
 #ifndef KVCODABLE_WATCH_QUEUE_H
 #define KVCODABLE_WATCH_QUEUE_H
 
-#include "module.h"
+#include "conversion.h"
+
+/* The values that notes look into. */
+typedef struct kvl_pair {
+  size_t users;
+  kv_tree *old_value;
+  kv_tree *new_value;
+} kvl_pair;
 
 /* A note of a change, or of an event where `event` is not 0. */
 typedef struct kvl_note {
   kv_event event;
   size_t count;   /* of steps */
-  kv_step *steps; /* the path; the keys are in `text` */
-  char *text;     /* the keys' bytes, or the event's message */
+  kv_step *steps; /* the path below the watch's own, and behind it its keys */
+  char *text;     /* the event's message */
   size_t length;  /* of the message */
-  kv_tree *old_value;
-  kv_tree *new_value;
+  kvl_pair *pair; /* NULL for everything as it is when the note is told */
+  kv_view old_value; /* without a node for none */
+  kv_view new_value;
+  kvl_size size; /* what the note counts in the state's limits */
 } kvl_note;
 
 /* Notes that wait, the oldest first. */
 typedef struct kvl_watch_queue {
   kvl_buffer notes; /* kvl_note */
-  int lost;         /* there was no memory for a note: kv.pump() raises that */
+  size_t first;     /* the oldest: those before it were taken */
+  kvl_state *state;
+  size_t depth;   /* of the watch's own path */
+  int is_subtree; /* whether places below it are told, and not its value */
+  int lost;       /* there was no memory for a note: kv.pump() raises that */
 } kvl_watch_queue;
+
+static inline size_t kvl_waiting(const kvl_watch_queue *queue) {
+  return queue->notes.count - queue->first;
+}
 
 /* Handlers for kv_store_watch and kv_store_watch_events; the context is a
  * kvl_watch_queue. Swift is on the stack: they call nothing of Lua. */
@@ -33,7 +57,14 @@ void kvl_note_event(void *context, kv_event event, kv_str message);
  * function may pump, and change the queue. NULL where there is none. */
 kvl_note *kvl_take_note(lua_State *L, kvl_watch_queue *queue);
 
+/* Frees what the note has. */
+void kvl_clear_note(kvl_note *note);
+
+/* A user of the pair more; one less, a kvl_free. */
+kvl_pair *kvl_use_pair(kvl_pair *pair);
+void kvl_leave_pair(void *pair);
+
 /* Frees all notes. */
-void kvl_free_queue(kvl_watch_queue *queue);
+void kvl_free_notes(kvl_watch_queue *queue);
 
 #endif

@@ -1,0 +1,74 @@
+/* nodes.c: sizes of values in documents, and their comparison. */
+#include <string.h>
+
+#include "conversion.h"
+
+static size_t span(const kv_node *node) {
+  return node->head >= KV_NODE_ARRAY ? (size_t)node->payload : 1;
+}
+
+void kvl_add_size(kvl_size *size, const kv_node *node) {
+  size_t count = span(node);
+  size->nodes += count;
+  for (const kv_node *end = node + count; node < end; node++)
+    if (node->head & KV_NODE_KEY || node->head == KV_NODE_STRING ||
+        node->head == KV_NODE_DATA)
+      size->bytes += node->count;
+}
+
+int kvl_compare_keys(const kv_view *one, const kv_node *key,
+                     const kv_view *other, const kv_node *other_key) {
+  uint32_t shorter =
+      key->count < other_key->count ? key->count : other_key->count;
+  int order = memcmp(one->bytes + key->payload,
+                     other->bytes + other_key->payload, shorter);
+  if (order != 0) return order;
+  return (key->count > other_key->count) - (key->count < other_key->count);
+}
+
+/* Whether two arrays with as many elements are equal. */
+static int are_arrays_equal(const kv_view *one, const kv_view *other) {
+  kv_view element = {one->node + 1, one->bytes};
+  kv_view another = {other->node + 1, other->bytes};
+  for (uint32_t left = one->node->count; left > 0; left--) {
+    if (!kvl_are_equal(&element, &another)) return 0;
+    element.node += span(element.node);
+    another.node += span(another.node);
+  }
+  return 1;
+}
+
+/* The same of dictionaries: their keys are in order, their values are not. */
+static int are_dictionaries_equal(const kv_view *one, const kv_view *other) {
+  uint32_t count = one->node->count;
+  const kv_node *key = one->node + one->node->payload - count;
+  const kv_node *other_key = other->node + other->node->payload - count;
+  for (; count > 0; count--, key++, other_key++) {
+    kv_view value = {one->node + (key->head & ~KV_NODE_KEY), one->bytes};
+    kv_view another = {other->node + (other_key->head & ~KV_NODE_KEY),
+                       other->bytes};
+    if (kvl_compare_keys(one, key, other, other_key) != 0 ||
+        !kvl_are_equal(&value, &another))
+      return 0;
+  }
+  return 1;
+}
+
+int kvl_are_equal(const kv_view *one, const kv_view *other) {
+  const kv_node *node = one->node, *other_node = other->node;
+  if (node->head != other_node->head || node->count != other_node->count)
+    return 0;
+  switch (node->head) {
+    case KV_NODE_NULL:
+      return 1;
+    case KV_NODE_STRING:
+    case KV_NODE_DATA:
+      return kvl_compare_keys(one, node, other, other_node) == 0;
+    case KV_NODE_ARRAY:
+      return are_arrays_equal(one, other);
+    case KV_NODE_DICTIONARY:
+      return are_dictionaries_equal(one, other);
+    default:
+      return node->payload == other_node->payload;
+  }
+}
