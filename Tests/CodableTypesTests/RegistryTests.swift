@@ -125,6 +125,17 @@ import Testing
         var note: String?
     }
 
+    @Test("annotations show the beginning of a large default")
+    func largeDefaults() throws {
+        let registry = TypeRegistry()
+        let numbers = Array(repeating: "1", count: 100_000).joined(separator: ", ")
+        try registry.declare(
+            "struct A { a: [Int] = [\(numbers)]; b: String = \"\(String(repeating: "x", count: 100_000))\" }")
+        let lines = registry.annotations.split(separator: "\n")
+        #expect(lines.count == 4 && lines.allSatisfy { $0.utf8.count < 1200 })
+        #expect(lines[2].hasPrefix("---@field a? integer[] default [1, 1") && lines[2].hasSuffix("…"))
+    }
+
     @Test("annotations tell every named type to the Lua language server")
     func annotations() throws {
         let registry = try sampleRegistry()

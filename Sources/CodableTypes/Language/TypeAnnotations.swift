@@ -44,12 +44,18 @@ extension TypeRegistry {
 
     private func note(of field: StructureType.Field) -> String {
         var notes: [String] = []
-        if let value = field.defaultValue { notes.append("default \(value.literal)") }
+        if let value = field.defaultValue { notes.append("default \(shortLiteral(value))") }
         if field.isTransient { notes.append("never stored") }
         if case .scalar(let scalar) = field.type, scalar.range != nil || scalar.length != nil {
             notes.append("\(scalar)")
         }
         return notes.isEmpty ? "" : " " + notes.joined(separator: "; ")
+    }
+
+    /// A default as a line has room for it: defaults hold one another, and may be large.
+    private func shortLiteral(_ value: PropertyList) -> String {
+        let size = value.fileSize(as: .json, depth: 0)
+        return size.nodes <= 64 && size.bytes <= 1000 ? value.literal : "\(value)"
     }
 
     /// A field's name, in brackets where it is no word of Lua.
