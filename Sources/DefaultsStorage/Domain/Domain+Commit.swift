@@ -6,7 +6,7 @@ extension Domain {
     /// Writes the changes made so far; returns when they are on disk.
     func flush(until deadline: Deadline) throws(DefaultsError) {
         // Inside a transaction, its commit writes.
-        if lock.withLock({ (delta.isEmpty && committing == nil) || isInTransaction }) { return }
+        if lock.withLock({ (delta.isEmpty && committing == nil && !owesWriting) || isInTransaction }) { return }
         try begin(until: deadline)
         do throws(DefaultsError) {
             try commit(nil)
@@ -108,10 +108,14 @@ extension Domain {
         } else {
             try publish(changes, hasTransaction: false)
         }
+        // The changes have happened, and are not made again: the caller learns that they may not be on the disk.
+        let debt = engine.debt
+        lock.withLock { owesWriting = debt != nil }
+        if let debt { throw debt }
     }
 
     private func publish(_ changes: Delta, hasTransaction: Bool) throws(DefaultsError) {
-        if changes.isEmpty { return }
+        if changes.isEmpty, !lock.withLock({ owesWriting }) { return }
         let outcome = try write(changes)
         try lock.withLock { () throws(DefaultsError) in
             stored += growth(of: changes)
@@ -175,7 +179,7 @@ extension Domain {
                 growth += committingGrowth
                 committingGrowth = FileSize()
             }
-            return !delta.isEmpty && !isScheduled && handles.durability == .coalesced
+            return (!delta.isEmpty || owesWriting) && !isScheduled && handles.durability == .coalesced
         }
         engine.unlock()
         writerLock.release()

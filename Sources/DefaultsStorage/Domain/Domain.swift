@@ -38,6 +38,8 @@ final class Domain: @unchecked Sendable {
     var generation: UInt64 = 1
     var handles = HandleCounts()
     var isScheduled = false
+    /// Whether the last commit is visible, and may not be on the disk (``StorageEngine/debt``).
+    var owesWriting = false
     var synchronization = DefaultsStore.Options.Synchronization.normal
     // See Domain+Size.
     var stored = FileSize()

@@ -51,6 +51,9 @@ protocol StorageEngine: AnyObject, Sendable {
     func refresh(over base: PropertyList, until deadline: Deadline) throws(DefaultsError) -> EngineState
     /// How far a commit is on disk when it returns; of no meaning for an engine that knows only one way.
     var synchronization: DefaultsStore.Options.Synchronization { get set }
+    /// The error that came after the last commit was visible: a power failure may take it back. Nothing but writing all
+    /// anew clears it, since a later fsync may say that all is well of bytes that were dropped.
+    var debt: DefaultsError? { get }
     /// Locks out other processes; says whether it had to wait.
     func lock(until deadline: Deadline) throws(DefaultsError) -> Bool
     func unlock()
@@ -73,6 +76,7 @@ extension StorageEngine {
         get { DefaultsStore.Options().limits }
         set {}
     }
+    var debt: DefaultsError? { nil }
     var unreadable: DefaultsError? { nil }
     var rowFormat: PropertyListFormat? { nil }
     var isBackedUp: Bool { true }

@@ -50,5 +50,6 @@ public enum PropertyListFile {
         // The whole content is given: there is nothing of the old file that could be lost.
         engine.isChecking = false
         _ = try engine.replaceFile(with: bytes)
+        if let debt = engine.debt { throw debt }
     }
 }

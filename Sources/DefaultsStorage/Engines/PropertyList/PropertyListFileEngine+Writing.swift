@@ -5,27 +5,35 @@ internal import PropertyLists
 extension PropertyListFileEngine {
     /// Puts a file with these bytes in the place of the old one, durably; gives the new file's stamp.
     ///
-    /// Whatever fails, the temporary file goes and the old file stays. A descriptor whose fsync failed is never fsynced
-    /// again, since the system may have dropped the bytes that it could not write.
+    /// Whatever fails before the rename, the temporary file goes and the old file stays. After it the new file counts,
+    /// and `debt` has the error. A descriptor whose fsync failed is never fsynced again, since the system may have
+    /// dropped the bytes that it could not write.
     func replaceFile(with bytes: [UInt8]) throws(DefaultsError) -> FileStamp {
         let old = try folder.status(of: folder.fileName)
         // A rename would put a file in the place of a device as well.
         if let old, old.st_mode & S_IFMT != S_IFREG { throw DefaultsError.noFile(folder.path) }
         let name = "." + folder.fileName + "." + randomName() + ".tmp"
+        let written: FileStamp
         do throws(DefaultsError) {
-            let stamp = try writeTemporary(name, bytes, like: old)
+            written = try writeTemporary(name, bytes, like: old)
             try checkUnchanged()
             keepBackup(of: old)
             try folder.rename(name, to: folder.fileName)
-            try folder.descriptor.synchronize()
-            // The rename has changed the file's ctime. Where anything else is different, another program has written
-            // since, and the next look has to find its change.
-            let found = try folder.status(of: folder.fileName).map { FileStamp($0) }
-            return found.map { $0.isSameContent(as: stamp) ? $0 : stamp } ?? stamp
         } catch {
             folder.unlink(name)
             throw error
         }
+        // The new file is there from now on, whatever fails.
+        do throws(DefaultsError) {
+            try folder.descriptor.synchronize()
+            debt = nil
+        } catch {
+            debt = error
+        }
+        // The rename has changed the file's ctime. Where anything else is different, another program has written
+        // since, and the next look has to find its change.
+        let found = (try? folder.status(of: folder.fileName)).flatMap { $0 }.map { FileStamp($0) }
+        return found.map { $0.isSameContent(as: written) ? $0 : written } ?? written
     }
 
     /// A last look before the old file goes: a program that writes in place, without our lock, may have written it

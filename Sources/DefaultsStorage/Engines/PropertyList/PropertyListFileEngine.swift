@@ -34,6 +34,7 @@ final class PropertyListFileEngine: StorageEngine, @unchecked Sendable {
     var found: UnreadableFile?
     var unreadable: DefaultsError? { found?.error }
     var isBackedUp: Bool { stamp == nil || found?.isBackedUp ?? true }
+    var debt: DefaultsError?
     /// Whether a file that changed since it was loaded is kept from being replaced; not while it is recovered.
     var isChecking = true
     var hasOutgrown = false
