@@ -118,12 +118,17 @@ import Testing
         watch.cancel()
     }
 
-    @Test("are made so at once with immediate durability, or are an error", arguments: cases)
-    func immediate(_ given: Case) throws {
+    @Test("are made so at once with immediate durability, or are an error", arguments: cases, [true, false])
+    func immediate(_ given: Case, hasSchema: Bool) throws {
         guard given.changes.count == 1 else { return }
         let path = folder.file("a.json")
         try write(given.old, path)
-        let store = try DefaultsStore.open(path: path, options: options { $0.durability = .immediate })
+        let store = try DefaultsStore.open(
+            path: path,
+            options: options {
+                $0.durability = .immediate
+                $0.schema = hasSchema ? DefaultsSchema { _, _ in } : nil
+            })
         #expect(try store.value(at: ["a"]) == list(given.old))
         try write(given.theirs, path)
         let error = Box<DefaultsError?>(nil)

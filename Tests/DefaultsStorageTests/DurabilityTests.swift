@@ -70,6 +70,20 @@ import Testing
         #expect(try folder.stored() == list(["a": 1, "b": 2, "c": 3]))
     }
 
+    @Test("files whose names Swift takes for one are two stores")
+    func normalisation() throws {
+        let names = ["\u{E9}.plist", "e\u{301}.plist"]
+        let stores = try names.map { try DefaultsStore.open(path: folder.file($0)) }
+        for (store, value) in zip(stores, [1, 2]) {
+            try store.set(list(value), at: ["a"])
+            try store.sync()
+        }
+        for (name, value) in zip(names, [1, 2]) {
+            let bytes = try Data(contentsOf: URL(fileURLWithPath: folder.file(name)))
+            #expect(try PropertyList(parsing: Array(bytes))["a"]?.integer == Int64(value))
+        }
+    }
+
     @Test("handles share what is set, and have registered defaults, arguments and the right to write for themselves")
     func ownParts() throws {
         let first = try DefaultsStore.open(

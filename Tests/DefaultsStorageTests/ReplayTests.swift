@@ -30,6 +30,18 @@ import Testing
         #expect(try store.snapshot() == list(["a": ["list": [3, 30], "theirs": 1]]))
     }
 
+    @Test("keys that Swift takes for one are two, also when they are set one after the other")
+    func normalisation() throws {
+        let store = try open(["a": ["x": 0]])
+        try store.set(list(1), at: ["a", "\u{E9}"])
+        try store.set(list(2), at: ["a", "e\u{301}"])
+        try folder.write(["a": ["x": 9]])
+        try store.sync()
+        #expect(try store.value(at: ["a", "\u{E9}"])?.integer == 1)
+        #expect(try store.value(at: ["a", "e\u{301}"])?.integer == 2)
+        #expect(try store.value(at: ["a", "x"])?.integer == 9)
+    }
+
     @Test("however many changes there are, each by an index is made again, and what keys were set to last")
     func many() throws {
         let store = try open(["a": ["list": Array(0..<10), "map": ["x": -1]]])

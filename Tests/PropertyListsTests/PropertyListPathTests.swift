@@ -22,6 +22,14 @@ import Testing
         #expect(path.description(root: "SELF").hasPrefix("SELF"))
     }
 
+    @Test("tells keys apart by their bytes, as dictionaries do")
+    func comparesBytes() {
+        let (composed, decomposed): (PropertyListPath, PropertyListPath) = (["a", "\u{E9}"], ["a", "e\u{301}"])
+        #expect(composed != decomposed && composed == ["a", "\u{E9}"])
+        #expect(Set([composed, decomposed, ["a", "\u{E9}"]]).count == 2)
+        #expect(PropertyListPath([.index(1)]) != PropertyListPath([.key("1")]))
+    }
+
     @Test("keeps every step in the error, and counts indexes from where a language does")
     func keepsSteps() {
         let bytes = Array(String(repeating: "[", count: 600).utf8)

@@ -172,7 +172,8 @@ extension EditedValue {
     fileprivate mutating func makeRoom(for operation: PathOperation) throws(PropertyListError) {
         guard !isReplacement, operationBytes + operation.size > Self.mostBytes, !supersedes(operation) else { return }
         compact()
-        guard operationBytes + operation.size > Self.mostBytes else { return }
+        // One that is larger by itself is kept but once, as any value is: the store's limits are for it.
+        guard !operations.isEmpty, operationBytes + operation.size > Self.mostBytes else { return }
         throw PropertyListError(
             .limitExceeded,
             .expected(

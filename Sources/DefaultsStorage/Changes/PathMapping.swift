@@ -66,40 +66,43 @@ extension PathMapping {
     private final class Node {
         private let old: PropertyList
         private let new: PropertyList
-        private var keyed: [String: Node?] = [:]
-        private var elements: [Int: Node?] = [:]
+        /// Of the values that were asked for, by their steps in the old container; nil for those that need no mapping.
+        private var children: [PropertyListPath.Step: Node?] = [:]
         private lazy var array = ArrayState(old, new)
 
+        /// Nil where paths are the same in both: for what is not in both, and for the very same value.
         init?(_ old: PropertyList?, _ new: PropertyList?) {
-            guard let old, let new, old.kind == new.kind else { return nil }
+            guard let old, let new, old.kind == new.kind, old.document !== new.document || old.index != new.index else {
+                return nil
+            }
             (self.old, self.new) = (old, new)
         }
 
         /// The value of a key; nil where it needs no mapping.
         func child(_ key: String) -> Node? {
-            if let known = keyed[key] { return known }
+            if let known = children[.key(key)] { return known }
             let child = Node(old[key], new[key])
-            keyed[key] = .some(child)
+            children[.key(key)] = .some(child)
             return child
         }
 
         /// The value of a key is the changes' own from now on.
-        func replaceChild(_ key: String) { keyed[key] = .some(nil) }
+        func replaceChild(_ key: String) { children[.key(key)] = .some(nil) }
 
         /// Where the element is that has the index in the array with the changes made so far.
         func element(_ index: Int) -> Place { old.kind == .array ? array.place(index) : .at(index) }
 
         func child(_ index: Int) -> Node? {
             guard old.kind == .array, let source = array.source(index) else { return nil }
-            if let known = elements[source] { return known }
+            if let known = children[.index(source)] { return known }
             let child = array.target(source).flatMap { Node(element(old, source), element(new, $0)) }
-            elements[source] = .some(child)
+            children[.index(source)] = .some(child)
             return child
         }
 
         func replaceChild(_ index: Int) {
             guard old.kind == .array else { return }
-            if let source = array.source(index) { elements[source] = .some(nil) }
+            if let source = array.source(index) { children[.index(source)] = .some(nil) }
             array.append(index)
         }
 

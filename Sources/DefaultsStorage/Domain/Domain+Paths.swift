@@ -11,16 +11,14 @@ extension Domain {
         over lower: PropertyList?, ifGeneration generation: UInt64?, _ handle: HandleState
     ) throws(DefaultsError) -> Bool? {
         let own = value.isWholeDocument ? value : value.compacted()
-        return try overLatest(PathOperation(path: path, value: own), of: key, handle) { path throws(DefaultsError) in
-            let changed = { (lower: PropertyList) throws(PropertyListError) in try lower.setting(own, at: path) }
-            let growth = { (target: Delta) throws(PropertyListError) in
-                try self.growth(setting: own, at: path, of: key, in: target)
-            }
-            return try change(key, path, over: lower, changed, growth, generation, handle) {
-                (target) throws(PropertyListError) in
-                try target.set(own, at: path, of: key, over: try below(key))
-                return true
-            }
+        let changed = { (lower: PropertyList) throws(PropertyListError) in try lower.setting(own, at: path) }
+        let growth = { (target: Delta) throws(PropertyListError) in
+            try self.growth(setting: own, at: path, of: key, in: target)
+        }
+        return try change(key, path, over: lower, changed, growth, generation, handle) {
+            (target) throws(PropertyListError) in
+            try target.set(own, at: path, of: key, over: try below(key))
+            return true
         }
     }
 
@@ -29,27 +27,26 @@ extension Domain {
         at path: PropertyListPath, of key: UnsafeBufferPointer<UInt8>, over lower: PropertyList?,
         ifGeneration generation: UInt64?, _ handle: HandleState
     ) throws(DefaultsError) -> Bool? {
-        try overLatest(PathOperation(path: path, value: nil), of: key, handle) { path throws(DefaultsError) in
-            let changed = { (lower: PropertyList) throws(PropertyListError) in try lower.removing(at: path) }
-            let growth = { (target: Delta) throws(PropertyListError) in
-                try self.growth(removing: path, of: key, in: target)
-            }
-            return try change(key, path, over: lower, changed, growth, generation, handle) {
-                (target) throws(PropertyListError) in
-                try target.remove(at: path, of: key, over: try below(key))
-            }
+        let changed = { (lower: PropertyList) throws(PropertyListError) in try lower.removing(at: path) }
+        let growth = { (target: Delta) throws(PropertyListError) in
+            try self.growth(removing: path, of: key, in: target)
+        }
+        return try change(key, path, over: lower, changed, growth, generation, handle) {
+            (target) throws(PropertyListError) in
+            try target.remove(at: path, of: key, over: try below(key))
         }
     }
 
     /// Makes a change by path over the latest file where durability is immediate, since it depends on the changes of
     /// others: an index means the element that it meant in memory.
     ///
+    /// - Parameter change: makes it at the path as it is now, and says whether it did.
     /// - Throws: ``DefaultsError/Code/conflict`` where another program changed the array so that the element cannot be
     ///   told.
-    private func overLatest(
+    func overLatest(
         _ operation: PathOperation, of key: UnsafeBufferPointer<UInt8>, _ handle: HandleState,
-        _ change: (PropertyListPath) throws(DefaultsError) -> Bool?
-    ) throws(DefaultsError) -> Bool? {
+        _ change: (PropertyListPath) throws(DefaultsError) -> Bool
+    ) throws(DefaultsError) -> Bool {
         let isImmediate = lock.withLock { handles.durability == .immediate && !isInTransaction }
         guard isImmediate else { return try change(operation.path) }
         let seen = operation.hasIndex ? try value(key, handle, []) : nil

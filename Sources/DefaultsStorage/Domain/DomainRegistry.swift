@@ -11,7 +11,8 @@ final class DomainRegistry: @unchecked Sendable {
     struct Key: Hashable {
         var device: UInt
         var inode: UInt
-        var name: String
+        /// In UTF-8: Swift takes strings for equal whose bytes, and so files, are not.
+        var name: [UInt8]
         var isReadOnly: Bool
     }
 
@@ -126,6 +127,7 @@ extension Domain {
         // An open transaction ends here: its lock is the parent's.
         open = nil
         isScheduled = false
+        owesWriting = false
         hasForked = engine.isShared
     }
 }

@@ -22,9 +22,12 @@ extension DefaultsStore {
             for index in rest.steps.indices { try checkKey(at: index + 1, of: path) }
             // Looked up though the key may be stored: another thread may remove it before the change is made.
             let lower = try lower(utf8)
-            let outcome = { try? ($0 ?? lower ?? emptyDictionary).setting(value, at: rest) }
-            _ = try underSchema(utf8, outcome) { generation throws(DefaultsError) in
-                try domain.set(value, at: rest, of: utf8, over: lower, ifGeneration: generation, state)
+            let operation = PathOperation(path: rest, value: value)
+            _ = try domain.overLatest(operation, of: utf8, state) { rest throws(DefaultsError) in
+                let outcome = { try? ($0 ?? lower ?? emptyDictionary).setting(value, at: rest) }
+                return try underSchema(utf8, outcome) { generation throws(DefaultsError) in
+                    try domain.set(value, at: rest, of: utf8, over: lower, ifGeneration: generation, state)
+                }
             }
         }
     }
@@ -61,9 +64,12 @@ extension DefaultsStore {
             // Looked up though the key may be stored: another thread may remove it before the change is made.
             let lower = try lower(utf8).flatMap { $0.value(at: rest) == nil ? nil : $0 }
             if lower == nil, try !domain.contains(utf8) { return false }
-            let outcome = { try? ($0 ?? lower)?.removing(at: rest) }
-            return try underSchema(utf8, outcome) { generation throws(DefaultsError) in
-                try domain.remove(at: rest, of: utf8, over: lower, ifGeneration: generation, state)
+            return try domain.overLatest(PathOperation(path: rest, value: nil), of: utf8, state) {
+                rest throws(DefaultsError) in
+                let outcome = { try? ($0 ?? lower)?.removing(at: rest) }
+                return try underSchema(utf8, outcome) { generation throws(DefaultsError) in
+                    try domain.remove(at: rest, of: utf8, over: lower, ifGeneration: generation, state)
+                }
             }
         }
     }

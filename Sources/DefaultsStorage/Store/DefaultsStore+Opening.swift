@@ -72,7 +72,7 @@ extension DefaultsStore {
         }
         let status = try folder.descriptor.status()
         let key = DomainRegistry.Key(
-            device: UInt(status.st_dev), inode: UInt(status.st_ino), name: folder.fileName,
+            device: UInt(status.st_dev), inode: UInt(status.st_ino), name: Array(folder.fileName.utf8),
             isReadOnly: options.isReadOnly)
         let domain = try DomainRegistry.shared.domain(key) { () throws(DefaultsError) in
             let engine = try engine(folder, options)

@@ -86,6 +86,25 @@ package func shown(_ text: String, _ count: Int = 40) -> String {
     return String(scalars.prefix(count)) + "…" + String(scalars.suffix(count))
 }
 
+extension PropertyListPath.Step {
+    /// Keys are the same where their bytes are, as in the dictionaries that they lead into: Swift's strings take "é" as
+    /// one character and as a letter with an accent for the same.
+    public static func == (first: Self, second: Self) -> Bool {
+        switch (first, second) {
+        case (.key(let first), .key(let second)): first.utf8.elementsEqual(second.utf8)
+        case (.index(let first), .index(let second)): first == second
+        default: false
+        }
+    }
+
+    public func hash(into hasher: inout Hasher) {
+        switch self {
+        case .key(let key): key.withBytes { hasher.combine(bytes: $0) }
+        case .index(let index): hasher.combine(index)
+        }
+    }
+}
+
 extension PropertyListPath: CustomStringConvertible {
     public var description: String { description(root: "") }
 }

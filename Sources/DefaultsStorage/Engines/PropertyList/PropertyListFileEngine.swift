@@ -79,7 +79,10 @@ final class PropertyListFileEngine: StorageEngine, @unchecked Sendable {
 
     func prepareFork() {}
 
-    func resetAfterFork() { unlock() }
+    func resetAfterFork() {
+        unlock()
+        debt = nil
+    }
 
     func commit(_ delta: Delta, over base: PropertyList) throws(DefaultsError) -> CommitOutcome {
         if let refusal { throw refusal }

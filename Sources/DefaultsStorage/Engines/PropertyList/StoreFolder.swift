@@ -143,7 +143,7 @@ final class StoreFolder: Sendable {
             let name = withUnsafePointer(to: &entry.pointee.d_name) { pointer in
                 pointer.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
             }
-            if name.hasPrefix(prefix), name.hasSuffix(suffix) { result.append(name) }
+            if name.utf8.starts(with: prefix.utf8), name.hasSuffix(suffix) { result.append(name) }
         }
         return result
     }
