@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Compares the unsafe constructs of Sources with the table in CONTRIBUTING.md; fails where one is missing or too much."""
+"""Compares the unsafe constructs of Sources, and what tells the optimiser its work, with the table in CONTRIBUTING.md;
+fails where one is missing or too much."""
 import re
 import sys
 from pathlib import Path
@@ -7,7 +8,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 CONSTRUCTS = ("unsafeBitCast", "unsafeDowncast", "_withUnsafeGuaranteedRef", "@exclusivity(unchecked)", "Unmanaged",
               "unowned(unsafe)", "nonisolated(unsafe)", "withMemoryRebound", "assumingMemoryBound", "Mirror(",
-              "_typeByName", "@_")
+              "_typeByName", "@_",
+              "@inline(__always)")
 # Where memory is worked with, and the names that one module gives on of another.
 MEMORY = ("PropertyLists/Memory/", "PropertyLists/Value/Document.swift", "PropertyLists/Building/", "KVCodableABI/",
           "KVCodable/Exports.swift", "KeyValueCoder/KeyValueCoder.swift")

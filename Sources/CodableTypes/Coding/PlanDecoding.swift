@@ -174,7 +174,6 @@ struct PlanDecoding: ~Copyable {
     }
 
     /// Moves on to the key; true where it is there.
-    @inline(__always)
     private borrowing func find(_ key: TypePlan.Text, _ slot: inout Int, _ end: Int) -> Bool {
         while slot < end {
             if tables.isKey(nodes[slot], key, document) { return true }
@@ -184,7 +183,6 @@ struct PlanDecoding: ~Copyable {
         return false
     }
 
-    @inline(__always)
     private mutating func writeField(
         _ field: UnsafePointer<TypePlan.Field>, _ index: Int, _ shift: Int, _ depth: Int
     ) throws(TypeError) {
@@ -196,7 +194,6 @@ struct PlanDecoding: ~Copyable {
     }
 
     /// Writes the default of a field that is not there; false where the field must be, or makes the document too large.
-    @inline(__always)
     private mutating func fill(_ field: UnsafePointer<TypePlan.Field>, _ shift: Int) -> Bool {
         guard field.pointee.defaultIndex >= 0 else { return field.pointee.isOptional || field.pointee.isTransient }
         hasChanged = true
@@ -215,7 +212,6 @@ struct PlanDecoding: ~Copyable {
     }
 
     /// Closes a struct with the names of the fields that have a value.
-    @inline(__always)
     private mutating func writeNames(_ structure: TypePlan.Structure, _ shift: Int, from first: Int, _ header: Int) {
         output.nodes.reserve(structure.total)
         guard let base = output.nodes.base, let distances = distances.base else { return output.end(header, count: 0) }
@@ -268,7 +264,6 @@ struct FirstFault {
     private var error: TypeError?
 
     /// Whether a fault of the field would come before the fault found.
-    @inline(__always)
     func isAfter(_ field: TypePlan.Field) -> Bool { field.declaration < declaration }
 
     mutating func note(_ error: TypeError, _ field: TypePlan.Field) {
@@ -276,7 +271,6 @@ struct FirstFault {
         self.error = error
     }
 
-    @inline(__always)
     func check() throws(TypeError) {
         if let error { throw error }
     }

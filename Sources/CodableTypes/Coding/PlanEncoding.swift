@@ -184,7 +184,6 @@ struct PlanEncoding: ~Copyable {
     }
 
     /// Holds a key back until its dictionary ends; its value is written next.
-    @inline(__always)
     private mutating func keep(_ key: kv_node, _ header: Int) {
         var key = key
         key.distance = output.nodes.count &- header
@@ -192,7 +191,6 @@ struct PlanEncoding: ~Copyable {
     }
 
     /// Ends a dictionary whose keys, from `first` on, were kept in their order.
-    @inline(__always)
     private mutating func end(_ header: Int, from first: Int) {
         let count = keys.count &- first
         if let base = keys.base { output.nodes.append(UnsafeBufferPointer(start: base + first, count: count)) }
@@ -269,7 +267,6 @@ struct PlanEncoding: ~Copyable {
     }
 
     /// The source of the value to write under a field's key: its default only where the stored dictionary has its key.
-    @inline(__always)
     private mutating func content(
         of field: UnsafePointer<TypePlan.Field>, _ index: Int, over source: Int?
     ) -> Content {
@@ -410,7 +407,6 @@ private struct UnknownKeys {
     }
 
     /// Goes on to a known key, past others, which `body` is given; gives the node of its value.
-    @inline(__always)
     mutating func moved(
         to key: UnsafeBufferPointer<UInt8>, in document: Document, _ body: (_ slot: Int) -> Void
     ) -> Int? {

@@ -58,7 +58,6 @@ struct PlanOutput: ~Copyable {
     }
 
     /// The distance from a part of a plan's text to its copy in the bytes: the part is a struct's names, or its keys.
-    @inline(__always)
     mutating func shift(of part: TypePlan.Text, _ structure: Int, _ plan: TypePlan.View) -> Int {
         if textStarts[structure] < 0 {
             textStarts[structure] = bytes.count
@@ -70,14 +69,12 @@ struct PlanOutput: ~Copyable {
     // MARK: - Values
 
     /// Appends a value that is no container.
-    @inline(__always)
     mutating func add(_ node: kv_node, of document: Document) {
         guard node.hasBytes else { return nodes.append(node) }
         nodes.append(stored(node, of: document))
     }
 
     /// The node with its bytes copied.
-    @inline(__always)
     mutating func stored(_ node: kv_node, of document: Document) -> kv_node {
         var copy = node
         copy.payload = UInt64(truncatingIfNeeded: bytes.count)
@@ -163,7 +160,6 @@ struct PlanOutput: ~Copyable {
     }
 
     /// Appends a container's header; gives its index.
-    @inline(__always)
     mutating func begin(_ kind: PropertyListKind) -> Int {
         nodes.append(kv_node(kind: kind))
         openContainers &+= 1
@@ -171,7 +167,6 @@ struct PlanOutput: ~Copyable {
         return nodes.count &- 1
     }
 
-    @inline(__always)
     mutating func end(_ header: Int, count: Int) {
         openContainers &-= 1
         // The last node of a dictionary is its last key.

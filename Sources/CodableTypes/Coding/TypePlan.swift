@@ -41,7 +41,7 @@ final class TypePlan: @unchecked Sendable {
         var high = Int64.max
 
         /// Whether an integer is allowed.
-        @inline(__always) func allows(_ number: Int64) -> Bool { number >= low && number <= high }
+        func allows(_ number: Int64) -> Bool { number >= low && number <= high }
     }
 
     /// A part of `text`.
@@ -161,12 +161,10 @@ final class TypePlan: @unchecked Sendable {
         }
 
         /// The bytes of one of `names`.
-        @inline(__always)
         func bytes(_ name: kv_node) -> UnsafeBufferPointer<UInt8> {
             UnsafeBufferPointer(start: text + Int(truncatingIfNeeded: name.payload), count: Int(name.count))
         }
 
-        @inline(__always)
         func bytes(_ part: Text) -> UnsafeBufferPointer<UInt8> {
             UnsafeBufferPointer(start: text + Int(part.start), count: Int(part.count))
         }
@@ -232,7 +230,6 @@ final class TypePlanCache: Sendable {
     }
 
     /// The first plan, where it is still the right one.
-    @inline(__always)
     func current(in table: TypeTable?) -> TypePlan? {
         guard let address = UnsafeRawPointer(bitPattern: first.load(ordering: .acquiring)) else { return nil }
         let plan = Unmanaged<TypePlan>.fromOpaque(address).takeUnretainedValue()
@@ -280,7 +277,6 @@ extension TypePlan.Node {
 
 extension TypePlan.View {
     /// Whether a key node of a document is the text.
-    @inline(__always)
     func isKey(_ key: kv_node, _ part: TypePlan.Text, _ document: Document) -> Bool {
         guard Int32(truncatingIfNeeded: key.count) == part.count, let key = document.buffer(of: key).baseAddress else {
             return false
@@ -311,7 +307,6 @@ extension TypePlan.View {
         return found.map { Int(cases[$0].structure) }
     }
 
-    @inline(__always)
     private func search(_ range: TypePlan.Range, _ order: (Int) -> Int) -> Int? {
         var (low, high) = (range.first, range.first + range.count)
         while low < high {
@@ -334,7 +329,6 @@ extension TypePlan {
     }
 
     /// Checks how many elements an array has.
-    @inline(__always)
     func checkLength(_ count: Int, _ type: Node) throws(TypeError) {
         if type.length >= 0 { try CodableTypes.checkLength(count, lengths[Int(type.length)], "elements") }
     }
@@ -345,7 +339,6 @@ extension Document {
     func text(of node: kv_node) -> String { String(decoding: buffer(of: node), as: UTF8.self) }
 
     /// Whether the value stands for nil: null in memory, `"$null"` in files.
-    @inline(__always)
     func isNil(_ index: Int) -> Bool {
         let node = nodes[index]
         if node.kind == .null { return true }
@@ -359,7 +352,6 @@ extension PropertyList {
 }
 
 /// Whether two texts of the same length are equal: in words that overlap, since keys are short.
-@inline(__always)
 private func hasSameBytes(_ left: UnsafePointer<UInt8>, _ right: UnsafePointer<UInt8>, _ count: Int) -> Bool {
     let (left, right) = (UnsafeRawPointer(left), UnsafeRawPointer(right))
     func isSame<Word: FixedWidthInteger & BitwiseCopyable>(_ offset: Int, _: Word.Type) -> Bool {

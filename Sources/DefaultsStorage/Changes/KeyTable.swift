@@ -57,7 +57,6 @@ struct KeyTable<Value> {
 
     /// As ``find(_:)``; mutating, so that a table in an object is read where it stands. A copy of it would count six
     /// references, a third of the time of a get.
-    @inline(__always)
     mutating func findInPlace(_ key: UnsafeBufferPointer<UInt8>) -> Int? { find(key) }
 
     /// Sets the value of `key`, which may be new.

@@ -6,7 +6,6 @@ struct ValueRules: Sendable {
     var format: PropertyListFormat
 
     /// - Throws: the error of the first value inside `value` that the file could not hold, with its path below `path`.
-    @inline(__always)
     func check(_ value: PropertyList, at path: @autoclosure () -> PropertyListPath, depth: Int) throws(DefaultsError) {
         let limit = PropertyListLimits.store.depth
         // A value of n nodes is no deeper than n: small ones need no count.
@@ -20,7 +19,6 @@ struct ValueRules: Sendable {
     }
 
     /// - Throws: when the file could not hold `key`.
-    @inline(__always)
     func check(
         key: UnsafeBufferPointer<UInt8>, at path: @autoclosure () -> PropertyListPath
     ) throws(DefaultsError) {

@@ -21,7 +21,6 @@ struct StoreLimits: Sendable, Hashable {
     }
 
     /// Whether a store that has `size` may grow by `growth`: a change that adds nothing is always admitted.
-    @inline(__always)
     func admit(_ growth: FileSize, to size: FileSize) -> Bool {
         (growth.bytes <= 0 || size.bytes &+ growth.bytes <= bytes)
             && (growth.nodes <= 0 || size.nodes &+ growth.nodes <= nodes)
@@ -36,10 +35,9 @@ struct StoreLimits: Sendable, Hashable {
 /// refused all are counted exactly, once for each delta.
 extension Domain {
     /// How values are laid out in the file.
-    @inline(__always) var sizeFormat: PropertyListFormat { rowFormat ?? rules.format }
+    var sizeFormat: PropertyListFormat { rowFormat ?? rules.format }
 
     /// The size of everything, as it may be after the commit of an open transaction.
-    @inline(__always)
     var size: FileSize {
         var sum = stored + committingGrowth + growth
         if let open {
@@ -51,14 +49,12 @@ extension Domain {
     }
 
     /// The size of a key and its value.
-    @inline(__always)
     func size(of value: PropertyList, _ key: UnsafeBufferPointer<UInt8>) -> FileSize {
         let format = sizeFormat
         return FileSize(ofKey: key, as: format, depth: 1) + value.fileSize(as: format, depth: 1)
     }
 
     /// The size of a key and its value below `target`'s changes or in them; zero where there is none.
-    @inline(__always)
     func size(of key: UnsafeBufferPointer<UInt8>, in target: Delta) -> FileSize {
         if let index = target.find(key) { return size(of: target, at: index, key) }
         return sizeBelow(key)
@@ -85,7 +81,6 @@ extension Domain {
 
     /// The most that setting a key to `value` adds, without a look at the stored value; nil where that has to be looked
     /// at.
-    @inline(__always)
     func quickGrowth(
         setting value: PropertyList, _ key: UnsafeBufferPointer<UInt8>, in target: Delta
     ) -> FileSize? {
@@ -135,7 +130,6 @@ extension Domain {
 
     private var countsTogether: Bool { isInTransaction && open?.wholes ?? 0 > 0 }
 
-    @inline(__always)
     func note(_ change: FileSize, in target: Delta) {
         if target === delta { growth += change } else { open?.growth += change }
     }

@@ -220,7 +220,6 @@ extension Domain {
     }
 
     /// Counts a change and gives the work that it requires; with the lock held.
-    @inline(__always)
     func noteChange(of key: UnsafeBufferPointer<UInt8>) -> Consequence {
         generation &+= 1
         inbox.noteChange(of: key)

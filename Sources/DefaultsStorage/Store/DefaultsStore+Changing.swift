@@ -140,7 +140,6 @@ extension DefaultsStore {
         }
     }
 
-    @inline(__always)
     private func checkChange(
         _ key: UnsafeBufferPointer<UInt8>, _ path: PropertyListPath?, _ value: PropertyList?
     ) throws(DefaultsError) {

@@ -99,7 +99,6 @@ final class HandleState {
     /// The deadline of a call that begins now.
     var deadline: Deadline { .after(timeout) }
 
-    @inline(__always)
     func checkOpen() throws(DefaultsError) {
         if isClosed { throw DefaultsError(.closed, "The store was closed") }
     }

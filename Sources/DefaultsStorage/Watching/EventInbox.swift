@@ -59,7 +59,6 @@ struct EventInbox {
     }
 
     /// Notes that a key may have changed, and wakes the subscribers.
-    @inline(__always)
     mutating func noteChange(of key: UnsafeBufferPointer<UInt8>) {
         if subscribers.isEmpty { return }
         noteEach { $0.insert(key) }

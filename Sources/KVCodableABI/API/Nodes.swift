@@ -34,7 +34,7 @@ func list(
 
 extension kv_view {
     /// Lasts as long as the list's document.
-    @inline(__always) fileprivate init(borrowing list: PropertyList) {
+    fileprivate init(borrowing list: PropertyList) {
         let bytes = UnsafeRawPointer(list.document.bytes).assumingMemoryBound(to: CChar.self)
         self.init(node: list.document.nodes + list.index, bytes: bytes)
     }

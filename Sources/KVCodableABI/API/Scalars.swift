@@ -5,7 +5,6 @@ internal import PropertyLists
 // Values that C has types for go in and out without a tree. The other getters stand beside kv_store_get.
 
 /// A document of one value, made without a builder.
-@inline(__always)
 private func scalar(
     _ kind: PropertyListKind, _ payload: UInt64, count: UInt32 = 0, _ bytes: UnsafeRawBufferPointer? = nil
 ) throws(PropertyListError) -> PropertyList {

@@ -216,7 +216,6 @@ func write(
 
 /// Sets the value that `value` gives, for every function that sets one. The path of an error inside the value begins
 /// with the path that it is set at.
-@inline(__always)
 func set(
     _ store: OpaquePointer?, _ steps: UnsafePointer<kv_step>?, _ count: Int, typed type: OpaquePointer?,
     _ flags: UInt32, _ dropped: UnsafeMutablePointer<Int>?, _ error: UnsafeMutablePointer<OpaquePointer?>?,
@@ -230,7 +229,6 @@ func set(
     }
 }
 
-@inline(__always)
 private func placing(
     _ steps: UnsafePointer<kv_step>?, _ count: Int, _ value: () throws -> PropertyList
 ) throws -> PropertyList {

@@ -5,19 +5,16 @@ internal import PropertyLists
 extension kv_str {
     /// The bytes, for the time of the call: no more than a key or string can have, which also keeps a size_t above
     /// Int.max out, since that arrives as a negative number.
-    @inline(__always)
     func bytes(_ name: String) throws(Failure) -> UnsafeRawBufferPointer {
         try bytes(name, upTo: Int(UInt32.max))
     }
 
     /// The same of bytes that may be more than a string's, such as those of a file, or whose reader has a limit of its
     /// own.
-    @inline(__always)
     func largeBytes(_ name: String) throws(Failure) -> UnsafeRawBufferPointer {
         try bytes(name, upTo: Int(Int32.max) * 1024)
     }
 
-    @inline(__always)
     private func bytes(_ name: String, upTo most: Int) throws(Failure) -> UnsafeRawBufferPointer {
         guard let data else {
             guard length == 0 else {

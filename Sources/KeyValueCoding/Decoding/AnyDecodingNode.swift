@@ -70,7 +70,7 @@ final class AnyDecodingNode: DecodingNode {
 
 extension AnyDecodingNode {
     /// The elements of an array that are all of one type.
-    @inline(__always) func allElements<S: ScalarValue>(_ type: S.Type, at slot: DecodingSlot) -> [S]? {
+    func allElements<S: ScalarValue>(_ type: S.Type, at slot: DecodingSlot) -> [S]? {
         guard let value = any(at: slot) else { return nil }
         if Swift.type(of: value) == [S].self { return value as? [S] }
         guard let elements = listed(value) else { return nil }
@@ -84,7 +84,7 @@ extension AnyDecodingNode {
     }
 
     /// The entries of a dictionary whose values are all of one type.
-    @inline(__always) func allEntries<S: ScalarValue>(_ type: S.Type, at slot: DecodingSlot) -> [String: S]? {
+    func allEntries<S: ScalarValue>(_ type: S.Type, at slot: DecodingSlot) -> [String: S]? {
         guard let value = any(at: slot) else { return nil }
         if Swift.type(of: value) == [String: S].self { return value as? [String: S] }
         guard let entries = stringKeyed(value) else { return nil }
@@ -96,7 +96,7 @@ extension AnyDecodingNode {
 }
 
 /// The value in an `Any` if it is of exactly this type.
-@inline(__always) private func sameType<S: ScalarValue>(_ type: S.Type, _ value: Any) -> S? {
+private func sameType<S: ScalarValue>(_ type: S.Type, _ value: Any) -> S? {
     func open<Value>(_ value: Value) -> S? { Value.self == S.self ? exactly(value, as: S.self) : nil }
     return open(value)
 }
@@ -105,7 +105,7 @@ extension AnyDecodingNode {
 private struct OtherType: Error {}
 
 /// The value in an Optional of Any, however many Optionals are inside that; else the same.
-@inline(__always) private func unwrapped(_ value: Any) -> Any {
+private func unwrapped(_ value: Any) -> Any {
     func open<Value>(_ value: Value) -> Any? { Value.self == Any?.self ? exactly(value, as: Any?.self) : nil }
     guard let present = open(value) else { return value }
     return KnownType.of(type(of: present)) == .plain ? flattened(present) ?? value : present

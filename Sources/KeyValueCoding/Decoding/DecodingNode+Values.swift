@@ -247,7 +247,7 @@ extension DecodingNode {
     }
 
     /// All elements at once where each is of exactly the type; else one by one, with conversions and errors.
-    @inline(__always) private final func elements<S: ScalarValue>(
+    private final func elements<S: ScalarValue>(
         _ type: S.Type, at slot: DecodingSlot, _ key: (any CodingKey)?
     ) throws -> [S] {
         let elements =
@@ -260,7 +260,7 @@ extension DecodingNode {
     }
 
     /// All entries at once where each value is of exactly the type; else one by one.
-    @inline(__always) private final func entries<S: ScalarValue>(
+    private final func entries<S: ScalarValue>(
         _ type: S.Type, at slot: DecodingSlot, _ key: (any CodingKey)?
     ) throws -> [String: S] {
         let entries =

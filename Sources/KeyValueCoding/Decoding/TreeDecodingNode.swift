@@ -135,7 +135,7 @@ final class TreeDecodingNode: DecodingNode {
 
 extension TreeDecodingNode {
     /// The elements of an array of scalars that are all of one type.
-    @inline(__always) func allElements<S: ScalarValue>(_ type: S.Type, at slot: DecodingSlot) -> [S]? {
+    func allElements<S: ScalarValue>(_ type: S.Type, at slot: DecodingSlot) -> [S]? {
         guard let header = find(slot), document.nodes[header].kind == .array else { return nil }
         let count = Int(document.nodes[header].count)
         // An array of scalars takes one node for each, and one for itself.
@@ -151,7 +151,7 @@ extension TreeDecodingNode {
     }
 
     /// The entries of a dictionary of scalars that are all of one type.
-    @inline(__always) func allEntries<S: ScalarValue>(_ type: S.Type, at slot: DecodingSlot) -> [String: S]? {
+    func allEntries<S: ScalarValue>(_ type: S.Type, at slot: DecodingSlot) -> [String: S]? {
         guard let header = find(slot), document.nodes[header].kind == .dictionary else { return nil }
         let keys = document.keys(ofDictionaryAt: header)
         var result: [String: S] = [:]

@@ -55,7 +55,7 @@ final class AnyEncodingNode: EncodingNode {
 
     override var position: Int { array.count }
 
-    @inline(__always) func put(_ value: Any, at slot: EncodingSlot) {
+    func put(_ value: Any, at slot: EncodingSlot) {
         switch slot {
         case .named(let name):
             forgetNested(name)

@@ -14,7 +14,7 @@ extension EncodingNode {
 
         var codingPath: [any CodingKey] { node.codingPath }
 
-        @inline(__always) private func slot(_ key: Key) -> EncodingSlot {
+        private func slot(_ key: Key) -> EncodingSlot {
             .named(converts ? convertedName(of: key) : key.stringValue)
         }
 
@@ -85,7 +85,6 @@ extension EncodingNode {
         func encode(_ value: UInt128) throws { try write(value) { try node.write(uint128: value, at: $0, $1) } }
         func encode<T: Encodable>(_ value: T) throws { try write(value) { try node.encode(value, at: $0, $1) } }
 
-        @inline(__always)
         func write<T>(_ value: T, _ body: (EncodingSlot, (any CodingKey)?) throws -> Void) throws {
             try body(.next, IndexKey(node.elements))
             node.elements += 1
@@ -117,7 +116,6 @@ extension EncodingNode {
         func encode(_ value: UInt128) throws { try write(value) { try node.write(uint128: value, at: $0, $1) } }
         func encode<T: Encodable>(_ value: T) throws { try write(value) { try node.encode(value, at: $0, $1) } }
 
-        @inline(__always)
         func write<T>(_ value: T, _ body: (EncodingSlot, (any CodingKey)?) throws -> Void) throws {
             switch node.shape {
             case .none, .whole, .removed: try body(.whole, nil)

@@ -182,7 +182,7 @@ extension EncodingNode {
     }
 
     /// A value for `name` comes now: it replaces a nested container of that name.
-    @inline(__always) final func forgetNested(_ name: String) {
+    final func forgetNested(_ name: String) {
         if isDeferring { replaceNested(name) }
     }
 

@@ -52,7 +52,7 @@ final class TreeEncodingNode: EncodingNode {
     }
 
     /// Begins a value in `slot`, which is free or whose value is replaced.
-    @inline(__always) private func begin(_ slot: EncodingSlot) throws {
+    private func begin(_ slot: EncodingSlot) throws {
         switch slot {
         case .named(let name):
             forgetNested(name)
@@ -64,7 +64,7 @@ final class TreeEncodingNode: EncodingNode {
 
     /// Begins a scalar or a whole collection in `slot`; gives the node to write it to instead, if it cannot go there
     /// now.
-    @inline(__always) private func admit(_ slot: EncodingSlot) throws -> TreeEncodingNode? {
+    private func admit(_ slot: EncodingSlot) throws -> TreeEncodingNode? {
         if defers(slot) { return keep(slot) }
         try begin(slot)
         if case .whole = slot { shape = .whole }

@@ -4,13 +4,13 @@ internal import FoundationEssentials
 
 extension Scalar {
     /// The scalar in an `Any`; `other` where it holds another value.
-    @inline(__always) init(in value: Any) {
+    init(in value: Any) {
         func open<Value>(_ value: Value) -> Scalar { Scalar(opened: value) }
         self = open(value)
         if case .other = self { self = Scalar(unfamiliar: value) }
     }
 
-    @inline(__always) private init<Value>(opened value: Value) {
+    private init<Value>(opened value: Value) {
         if Value.self == String.self {
             self = .string(exactly(value))
             return

@@ -13,7 +13,7 @@ enum KnownType: UInt8 {
     case anyElements, anyEntries
 
     /// The case for `type`; `plain` for a type that the coders do not know.
-    @inline(__always) static func of(_ type: any Any.Type) -> KnownType {
+    static func of(_ type: any Any.Type) -> KnownType {
         table.known(type)
     }
 
@@ -63,13 +63,13 @@ extension KnownType {
             self.slots = UnsafePointer(slots)
         }
 
-        @inline(__always) private static func index(of type: ObjectIdentifier) -> Int {
+        private static func index(of type: ObjectIdentifier) -> Int {
             // Metadata is aligned to 8 bytes; two shifts spread neighbours and whole pages alike.
             let bits = Int(bitPattern: type)
             return (bits >> 3 ^ bits >> 11) & mask
         }
 
-        @inline(__always) func known(_ type: any Any.Type) -> KnownType {
+        func known(_ type: any Any.Type) -> KnownType {
             let type = ObjectIdentifier(type)
             var index = Self.index(of: type)
             while true {
@@ -86,6 +86,6 @@ extension KnownType {
 ///
 /// Sound because both types are one; a wrong caller is a fault of this module, never of its input. A cast by `as` would
 /// look the types up, at some hundred instructions.
-@inline(__always) func exactly<Value, Exact>(_ value: Value, as type: Exact.Type = Exact.self) -> Exact {
+func exactly<Value, Exact>(_ value: Value, as type: Exact.Type = Exact.self) -> Exact {
     withUnsafePointer(to: value) { $0.withMemoryRebound(to: type, capacity: 1) { $0.pointee } }
 }

@@ -34,7 +34,7 @@ enum Scalar {
 
 extension Scalar {
     /// The value in an `Any`, of exactly the type it came as.
-    @inline(__always) var boxed: Any {
+    var boxed: Any {
         switch self {
         case .string(let value): value
         case .int(let value): value

@@ -27,7 +27,7 @@ extension ScalarValue where Self: FixedWidthInteger {
 extension Int: ScalarValue {
     var scalar: Scalar { .int(self) }
 
-    @inline(__always) init?(_ scalar: Scalar) {
+    init?(_ scalar: Scalar) {
         guard case .int(let value) = scalar else { return nil }
         self = value
     }
@@ -36,7 +36,7 @@ extension Int: ScalarValue {
 extension Int8: ScalarValue {
     var scalar: Scalar { .int8(self) }
 
-    @inline(__always) init?(_ scalar: Scalar) {
+    init?(_ scalar: Scalar) {
         guard case .int8(let value) = scalar else { return nil }
         self = value
     }
@@ -45,7 +45,7 @@ extension Int8: ScalarValue {
 extension Int16: ScalarValue {
     var scalar: Scalar { .int16(self) }
 
-    @inline(__always) init?(_ scalar: Scalar) {
+    init?(_ scalar: Scalar) {
         guard case .int16(let value) = scalar else { return nil }
         self = value
     }
@@ -54,7 +54,7 @@ extension Int16: ScalarValue {
 extension Int32: ScalarValue {
     var scalar: Scalar { .int32(self) }
 
-    @inline(__always) init?(_ scalar: Scalar) {
+    init?(_ scalar: Scalar) {
         guard case .int32(let value) = scalar else { return nil }
         self = value
     }
@@ -63,7 +63,7 @@ extension Int32: ScalarValue {
 extension Int64: ScalarValue {
     var scalar: Scalar { .int64(self) }
 
-    @inline(__always) init?(_ scalar: Scalar) {
+    init?(_ scalar: Scalar) {
         guard case .int64(let value) = scalar else { return nil }
         self = value
     }
@@ -72,7 +72,7 @@ extension Int64: ScalarValue {
 extension UInt: ScalarValue {
     var scalar: Scalar { .uint(self) }
 
-    @inline(__always) init?(_ scalar: Scalar) {
+    init?(_ scalar: Scalar) {
         guard case .uint(let value) = scalar else { return nil }
         self = value
     }
@@ -81,7 +81,7 @@ extension UInt: ScalarValue {
 extension UInt8: ScalarValue {
     var scalar: Scalar { .uint8(self) }
 
-    @inline(__always) init?(_ scalar: Scalar) {
+    init?(_ scalar: Scalar) {
         guard case .uint8(let value) = scalar else { return nil }
         self = value
     }
@@ -90,7 +90,7 @@ extension UInt8: ScalarValue {
 extension UInt16: ScalarValue {
     var scalar: Scalar { .uint16(self) }
 
-    @inline(__always) init?(_ scalar: Scalar) {
+    init?(_ scalar: Scalar) {
         guard case .uint16(let value) = scalar else { return nil }
         self = value
     }
@@ -99,7 +99,7 @@ extension UInt16: ScalarValue {
 extension UInt32: ScalarValue {
     var scalar: Scalar { .uint32(self) }
 
-    @inline(__always) init?(_ scalar: Scalar) {
+    init?(_ scalar: Scalar) {
         guard case .uint32(let value) = scalar else { return nil }
         self = value
     }
@@ -108,7 +108,7 @@ extension UInt32: ScalarValue {
 extension UInt64: ScalarValue {
     var scalar: Scalar { .uint64(self) }
 
-    @inline(__always) init?(_ scalar: Scalar) {
+    init?(_ scalar: Scalar) {
         guard case .uint64(let value) = scalar else { return nil }
         self = value
     }
@@ -117,7 +117,7 @@ extension UInt64: ScalarValue {
 extension Bool: ScalarValue {
     var scalar: Scalar { .bool(self) }
 
-    @inline(__always) init?(_ scalar: Scalar) {
+    init?(_ scalar: Scalar) {
         guard case .bool(let value) = scalar else { return nil }
         self = value
     }
@@ -131,7 +131,7 @@ extension Bool: ScalarValue {
 extension Float: ScalarValue {
     var scalar: Scalar { .float(self) }
 
-    @inline(__always) init?(_ scalar: Scalar) {
+    init?(_ scalar: Scalar) {
         guard case .float(let value) = scalar else { return nil }
         self = value
     }
@@ -147,7 +147,7 @@ extension Float: ScalarValue {
 extension Double: ScalarValue {
     var scalar: Scalar { .double(self) }
 
-    @inline(__always) init?(_ scalar: Scalar) {
+    init?(_ scalar: Scalar) {
         guard case .double(let value) = scalar else { return nil }
         self = value
     }
@@ -161,7 +161,7 @@ extension Double: ScalarValue {
 extension String: ScalarValue {
     var scalar: Scalar { .string(self) }
 
-    @inline(__always) init?(_ scalar: Scalar) {
+    init?(_ scalar: Scalar) {
         guard case .string(let value) = scalar else { return nil }
         self = value
     }

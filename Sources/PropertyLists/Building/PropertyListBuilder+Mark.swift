@@ -13,7 +13,7 @@ extension PropertyListBuilder {
     }
 
     /// The state as it is now; good until the container that is open now is closed.
-    @inlinable @inline(__always) package var mark: Mark {
+    @inlinable package var mark: Mark {
         var mark = Mark()
         mark.nodes = nodes.count
         mark.bytes = bytes.count

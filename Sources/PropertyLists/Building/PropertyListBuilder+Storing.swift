@@ -4,7 +4,7 @@ internal import CKVCodable
 /// a UID.
 extension PropertyListBuilder {
     /// Appends a string or data whose bytes were appended to `bytes` from `start` on; a string's are valid UTF-8.
-    @inline(__always) mutating func append(
+    mutating func append(
         storedFrom start: Int, as kind: PropertyListKind
     ) throws(PropertyListError) {
         let count = bytes.count &- start
@@ -14,7 +14,7 @@ extension PropertyListBuilder {
     }
 
     /// Appends a key whose bytes, valid UTF-8, were appended to `bytes` from `start` on.
-    @inline(__always) mutating func appendKey(storedFrom start: Int) throws(PropertyListError) {
+    mutating func appendKey(storedFrom start: Int) throws(PropertyListError) {
         let count = bytes.count &- start
         guard count <= PropertyListLimits.length else { throw tooLong(count) }
         guard slot == .key else { throw error(.misuse, "a key where a value is expected") }

@@ -103,7 +103,6 @@ private struct FileLayout {
     }
 
     /// A digit holds more than 16/5 bits; sign and tags come on top.
-    @inline(__always)
     func integer(_ value: Int64) -> Int {
         if format == .binary { return 24 }
         let digits = (64 &- value.magnitude.leadingZeroBitCount) &* 5 / 16 &+ 1
@@ -125,7 +124,6 @@ private struct FileText {
 
     init(_ format: PropertyListFormat) { self.format = format }
 
-    @inline(__always)
     func size(of text: UnsafeBufferPointer<UInt8>) -> Int {
         switch format {
         case .xml, .openStep: text.count &+ 4 &* count(text) { $0 == 0x26 || $0 == 0x3C || $0 == 0x3E || $0 == 0x0D }
@@ -134,7 +132,6 @@ private struct FileText {
         }
     }
 
-    @inline(__always)
     private func count(_ text: UnsafeBufferPointer<UInt8>, _ isLonger: (UInt8) -> Bool) -> Int {
         var count = 0
         for byte in text { count &+= isLonger(byte) ? 1 : 0 }

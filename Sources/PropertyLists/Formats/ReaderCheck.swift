@@ -84,7 +84,7 @@ struct ReaderCheck: ReaderOutput, ~Copyable {
         keys.count = frames[frames.count].key
     }
 
-    @inline(__always) private mutating func admit() {
+    private mutating func admit() {
         guard frames.count > 0, !frames[frames.count &- 1].isDictionary else { return }
         frames[frames.count &- 1].count &+= 1
     }

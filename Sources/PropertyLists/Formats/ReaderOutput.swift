@@ -34,7 +34,7 @@ protocol ReaderOutput: ~Copyable {
 
 extension ReaderOutput where Self: ~Copyable {
     /// An integer where it fits in `Int64`, else an unsigned one.
-    @inline(__always) mutating func append(_ number: IntegerText) throws(PropertyListError) -> Bool {
+    mutating func append(_ number: IntegerText) throws(PropertyListError) -> Bool {
         switch number {
         case .integer(let value): try append(scalar: .integer, UInt64(bitPattern: value))
         case .unsigned(let value): try append(scalar: value > UInt64(Int64.max) ? .unsigned : .integer, value)
@@ -46,16 +46,16 @@ extension ReaderOutput where Self: ~Copyable {
 
 extension PropertyListBuilder: ReaderOutput {
     /// A key on the key stack takes three times its own size more while it is sorted.
-    @inline(__always) var isLarge: Bool {
+    var isLarge: Bool {
         (nodes.count &+ 4 &* keys.count) &* 16 &+ bytes.count > limits.uncheckedTree
     }
 
     /// Keys that come again count until their dictionary ends: each takes memory until then.
     func checkCount() throws(PropertyListError) { try limits.checkCount(nodes.count &+ keys.count) }
 
-    @inline(__always) var textSize: Int { bytes.count }
+    var textSize: Int { bytes.count }
 
-    @inline(__always) var isCut: Bool { false }
+    var isCut: Bool { false }
 
-    @inline(__always) mutating func store(_ piece: UnsafeBufferPointer<UInt8>, of start: Int) { bytes.append(piece) }
+    mutating func store(_ piece: UnsafeBufferPointer<UInt8>, of start: Int) { bytes.append(piece) }
 }

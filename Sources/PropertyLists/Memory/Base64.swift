@@ -46,7 +46,7 @@ enum Base64 {
     }
 
     /// Decodes groups of four digits without whitespace between them, as far as they go. Always true.
-    @inline(__always) private static func decodeGroups(
+    private static func decodeGroups(
         _ text: UnsafeMutableBufferPointer<UInt8>, _ read: inout Int, _ written: inout Int
     ) -> Bool {
         while text.count &- read >= 4 {
@@ -82,7 +82,7 @@ enum Base64 {
     }
 
     /// Appends a line of at most 57 bytes.
-    @inline(__always) static func encode(_ bytes: UnsafeBufferPointer<UInt8>, to output: inout GrowableBuffer<UInt8>) {
+    static func encode(_ bytes: UnsafeBufferPointer<UInt8>, to output: inout GrowableBuffer<UInt8>) {
         output.reserve((bytes.count + 2) / 3 * 4)
         var position = 0
         while position < bytes.count {
@@ -98,7 +98,7 @@ enum Base64 {
         }
     }
 
-    @inline(__always) private static func digit(_ bits: UInt32) -> UInt8 {
+    private static func digit(_ bits: UInt32) -> UInt8 {
         alphabet.utf8Start[Int(bits & 0x3F)]
     }
 

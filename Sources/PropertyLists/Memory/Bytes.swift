@@ -19,7 +19,6 @@ package func compareBytes(_ left: UnsafeBufferPointer<UInt8>, _ right: UnsafeBuf
 }
 
 /// Eight bytes from `start` on, with zeros behind the last, as a number that orders as the bytes do.
-@inline(__always)
 func leadingWord(_ bytes: UnsafeBufferPointer<UInt8>, from start: Int = 0) -> UInt64 {
     guard let base = bytes.baseAddress, start < bytes.count else { return 0 }
     let raw = UnsafeRawPointer(base + start)
@@ -50,7 +49,6 @@ package func hashBytes(_ bytes: UnsafeBufferPointer<UInt8>, _ seed: UInt64) -> U
     return foldedProduct(hash ^ leadingWord(bytes, from: position))
 }
 
-@inline(__always)
 func foldedProduct(_ value: UInt64) -> UInt64 {
     let product = (value ^ 0x9E37_79B9_7F4A_7C15).multipliedFullWidth(by: 0xD6E8_FEB8_6659_FD93)
     return product.high ^ product.low
@@ -66,7 +64,6 @@ package struct ByteSurvey {
     /// Whether, beyond that, none is below 0x20.
     package var isPlain: Bool
 
-    @inline(__always)
     package init(_ bytes: UnsafeRawBufferPointer) {
         var high: UInt64 = 0
         var low: UInt64 = 0

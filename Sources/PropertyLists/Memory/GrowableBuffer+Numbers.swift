@@ -1,10 +1,10 @@
 extension GrowableBuffer where Element == UInt8 {
-    @inline(__always) mutating func append(decimal value: Int64) {
+    mutating func append(decimal value: Int64) {
         if value < 0 { append(UInt8(ascii: "-")) }
         append(decimal: value.magnitude)
     }
 
-    @inline(__always) mutating func append(decimal value: UInt64) {
+    mutating func append(decimal value: UInt64) {
         reserve(20)
         var length = 1
         var bound: UInt64 = 10
@@ -77,7 +77,7 @@ extension GrowableBuffer where Element == UInt8 {
     }
 
     /// Inlined, so that the compiler knows the length and moves the text in a few words.
-    @inline(__always) mutating func append(text: StaticString) {
+    mutating func append(text: StaticString) {
         reserve(text.utf8CodeUnitCount)
         guard let base else { return }
         UnsafeMutableRawPointer(base + count).copyMemory(from: text.utf8Start, byteCount: text.utf8CodeUnitCount)
@@ -85,7 +85,7 @@ extension GrowableBuffer where Element == UInt8 {
     }
 
     /// Appends tabs, eight at a time.
-    @inline(__always) mutating func append(tabs: Int) {
+    mutating func append(tabs: Int) {
         reserve(tabs &+ 8)
         guard let base else { return }
         var written = 0

@@ -36,7 +36,7 @@ struct KeyText {
     let base: UnsafePointer<UInt8>?
     let count: Int
 
-    @inline(__always) func bytes(of key: kv_node) -> UnsafeBufferPointer<UInt8> {
+    func bytes(of key: kv_node) -> UnsafeBufferPointer<UInt8> {
         UnsafeBufferPointer(start: base.map { $0 + Int(truncatingIfNeeded: key.payload) }, count: Int(key.count))
     }
 
@@ -45,7 +45,6 @@ struct KeyText {
     }
 
     /// Eight bytes of a key from `start`; missing ones are 0.
-    @inline(__always)
     func prefix(of key: kv_node, from start: Int) -> UInt64 { leadingWord(bytes(of: key), from: start) }
 }
 
@@ -65,7 +64,7 @@ private struct KeySorting {
 
     /// Sorts words of a prefix whose last five bits make room for the slot: a comparison and a move are one
     /// instruction each, and keys whose words agree in the rest keep their order until ties are looked at.
-    @inline(__always) func sortFew() -> Int {
+    func sortFew() -> Int {
         withUnsafeTemporaryAllocation(of: UInt64.self, capacity: Self.small) { words in
             guard let words = words.baseAddress else { return count }
             let mask = UInt64(Self.small &- 1)

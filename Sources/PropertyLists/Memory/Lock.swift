@@ -28,7 +28,7 @@ package final class Lock: @unchecked Sendable {
     /// Makes the lock new in a child process, where the thread that held it may not exist.
     package func resetAfterFork() { pthread_mutex_init(mutex, nil) }
 
-    @inlinable @inline(__always)
+    @inlinable
     package func withLock<Result, Failure: Error>(_ body: () throws(Failure) -> Result) throws(Failure) -> Result {
         lock()
         defer { unlock() }

@@ -7,7 +7,7 @@ enum IntegerText {
     case tooLarge
 
     /// Nil for anything else.
-    @inline(__always) init?(_ text: UnsafeBufferPointer<UInt8>, allowsHexadecimal: Bool = true) {
+    init?(_ text: UnsafeBufferPointer<UInt8>, allowsHexadecimal: Bool = true) {
         var position = 0
         var isNegative = false
         if let first = text.first, first == UInt8(ascii: "-") || first == UInt8(ascii: "+") {

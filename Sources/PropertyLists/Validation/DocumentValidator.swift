@@ -38,7 +38,6 @@ struct DocumentValidator {
     }
 
     /// Checks the value at `position` and gives the position behind it. Recursion is bounded by the depth limit.
-    @inline(__always)
     private mutating func value(at position: Int, depth: Int) throws(PropertyListError) -> Int {
         guard position < nodeCount else { throw malformed("a value is missing") }
         let node = nodes[position]
@@ -91,7 +90,6 @@ struct DocumentValidator {
         return end
     }
 
-    @inline(__always)
     private mutating func elements(
         of header: Int, _ count: Int, until end: Int, depth: Int
     ) throws(PropertyListError) {
@@ -106,7 +104,6 @@ struct DocumentValidator {
         guard position == end else { throw malformed("a span does not fit its values") }
     }
 
-    @inline(__always)
     private mutating func entries(
         of header: Int, _ count: Int, until end: Int, depth: Int
     ) throws(PropertyListError) {
@@ -158,7 +155,6 @@ struct DocumentValidator {
 
     // MARK: - Bytes
 
-    @inline(__always)
     private mutating func claim(_ node: kv_node) throws(PropertyListError) {
         guard node.isWithin(byteCount), Int(node.count) <= unclaimed else { throw outside() }
         unclaimed &-= Int(node.count)
@@ -197,7 +193,6 @@ struct DocumentValidator {
 
 extension kv_node {
     /// Whether this is a key whose value is `distance` nodes behind its dictionary's header.
-    @inline(__always)
     fileprivate func leads(to distance: Int) -> Bool { head == UInt32(truncatingIfNeeded: distance) | 0x8000_0000 }
 
     /// Whether the bytes that the node refers to lie within the first `byteCount`.

@@ -25,7 +25,7 @@ package import CKVCodable
         self.hasUIDLikeDictionary = hasUIDLikeDictionary
     }
 
-    @inline(__always) mutating func note(_ kinds: UInt32) { self.kinds |= kinds }
+    mutating func note(_ kinds: UInt32) { self.kinds |= kinds }
 
     @inlinable package func contains(_ kind: PropertyListKind) -> Bool { kinds & (1 << kind.rawValue) != 0 }
 }

@@ -156,7 +156,6 @@ extension Document {
     }
 
     /// The order of a key node relative to a key whose first bytes are `wanted`, in which most keys differ.
-    @inline(__always)
     private func order(of node: kv_node, to key: UnsafeBufferPointer<UInt8>, _ wanted: UInt64) -> Int {
         let text = buffer(of: node)
         let found = leadingWord(text)

@@ -41,9 +41,9 @@ struct TreeWalk: ~Copyable {
     }
 
     /// How many containers are open.
-    @inline(__always) var depth: Int { frames.count }
+    var depth: Int { frames.count }
 
-    @inline(__always) mutating func next() -> Event? {
+    mutating func next() -> Event? {
         if let root = pending {
             pending = nil
             return visit(root)
@@ -69,7 +69,7 @@ struct TreeWalk: ~Copyable {
         return visit(frame.header &+ entry.distance)
     }
 
-    @inline(__always) private mutating func visit(_ position: Int) -> Event {
+    private mutating func visit(_ position: Int) -> Event {
         self.position = position
         let node = document.nodes[position]
         guard node.kind.isContainer, node.count > 0 else { return .value(node) }

@@ -6,8 +6,8 @@ struct BinaryObjects {
         let offset: Int
         let byte: UInt8
 
-        @inline(__always) var type: UInt8 { byte >> 4 }
-        @inline(__always) var isContainer: Bool { type == 0xA || type == 0xD }
+        var type: UInt8 { byte >> 4 }
+        var isContainer: Bool { type == 0xA || type == 0xD }
     }
 
     let bytes: UnsafeRawPointer
@@ -22,7 +22,7 @@ struct BinaryObjects {
     }
 
     /// The number in the reference at `offset`, which lies in a container that has been checked.
-    @inline(__always) func reference(at offset: Int) throws(PropertyListError) -> Int {
+    func reference(at offset: Int) throws(PropertyListError) -> Int {
         let number = bigEndian(bytes + offset, trailer.referenceSize)
         guard number < UInt64(trailer.objectCount) else {
             throw malformed(
@@ -31,7 +31,7 @@ struct BinaryObjects {
         return Int(truncatingIfNeeded: number)
     }
 
-    @inline(__always) func marker(of object: Int) throws(PropertyListError) -> Marker {
+    func marker(of object: Int) throws(PropertyListError) -> Marker {
         let entry = trailer.tableOffset &+ object &* trailer.offsetSize
         let offset = bigEndian(bytes + entry, trailer.offsetSize)
         guard offset >= BinaryTrailer.headerSize, offset < UInt64(trailer.tableOffset) else {
@@ -44,7 +44,7 @@ struct BinaryObjects {
     /// The offset of a string's, data's or container's content and its count of units, checked to lie in the file.
     ///
     /// - Parameter unit: bytes of a unit: 1, 2, or one or two references.
-    @inline(__always) func content(
+    func content(
         of marker: Marker, unit: Int
     ) throws(PropertyListError) -> (start: Int, count: Int) {
         var start = marker.offset &+ 1
@@ -65,13 +65,13 @@ struct BinaryObjects {
         return (start, Int(truncatingIfNeeded: count))
     }
 
-    @inline(__always) private func byte(at offset: Int) throws(PropertyListError) -> UInt8 {
+    private func byte(at offset: Int) throws(PropertyListError) -> UInt8 {
         guard offset < trailer.tableOffset else { throw malformed("The file ends in an object", at: offset) }
         return bytes.load(fromByteOffset: offset, as: UInt8.self)
     }
 
     /// The bits of a number of `size` bytes behind the marker, 1 to 8.
-    @inline(__always) func number(of marker: Marker, size: Int) throws(PropertyListError) -> UInt64 {
+    func number(of marker: Marker, size: Int) throws(PropertyListError) -> UInt64 {
         guard size <= trailer.tableOffset &- marker.offset &- 1 else {
             throw malformed("The file ends in a number", at: marker.offset)
         }

@@ -109,7 +109,7 @@ extension BinaryReader where Output: ~Copyable {
     }
 
     /// Reads the next value of the innermost container, or closes it.
-    @inline(__always) private mutating func step() throws(PropertyListError) {
+    private mutating func step() throws(PropertyListError) {
         let frame = frames[frames.count &- 1]
         if frame.next == frame.end {
             try output.end()
@@ -136,7 +136,7 @@ extension BinaryReader where Output: ~Copyable {
         try output.appendKey(storedFrom: start)
     }
 
-    @inline(__always) private mutating func value(_ object: Int) throws(PropertyListError) {
+    private mutating func value(_ object: Int) throws(PropertyListError) {
         let marker = try objects.marker(of: object)
         switch marker.type {
         case 0x1: try integer(marker)
@@ -197,7 +197,7 @@ extension BinaryReader where Output: ~Copyable {
     /// Makes sure that `length` more bytes of text or data may be stored.
     ///
     /// Unshared objects take no more than half as much again as the file (UTF-16 that becomes UTF-8).
-    @inline(__always) mutating func admit(_ length: Int) throws(PropertyListError) {
+    mutating func admit(_ length: Int) throws(PropertyListError) {
         if length > objects.fileSize &* 2 &- output.textSize { try count() }
     }
 }

@@ -48,7 +48,7 @@ struct BinaryTrailer {
 }
 
 /// A big-endian number of `size` bytes, 1 to 8.
-@inline(__always) func bigEndian(_ bytes: UnsafeRawPointer, _ size: Int) -> UInt64 {
+func bigEndian(_ bytes: UnsafeRawPointer, _ size: Int) -> UInt64 {
     switch size {
     case 1: return UInt64(bytes.load(as: UInt8.self))
     case 2: return UInt64(UInt16(bigEndian: bytes.loadUnaligned(as: UInt16.self)))

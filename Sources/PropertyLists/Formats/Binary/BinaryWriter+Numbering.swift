@@ -21,13 +21,13 @@ struct ObjectNumbers: ~Copyable {
         for start in stride(from: 0, to: span, by: piece) { needed.append(UInt32(min(piece, span - start))) }
     }
 
-    @inline(__always) subscript(position: Int) -> UInt32 {
+    subscript(position: Int) -> UInt32 {
         get { numbers[last &- position] }
         set { numbers[last &- position] = newValue }
     }
 
     /// Notes that a node's object will not be asked for again; called once for each node.
-    @inline(__always) mutating func release(_ position: Int) {
+    mutating func release(_ position: Int) {
         if needed.count > 0 { releaseLarge(position) }
     }
 
@@ -58,13 +58,13 @@ struct ObjectOffsets: ~Copyable {
         offsets.count = objects
     }
 
-    @inline(__always) mutating func append(_ offset: Int) {
+    mutating func append(_ offset: Int) {
         while offset >> 32 > steps.count { steps.append(written) }
         offsets[count &- 1 &- written] = UInt32(truncatingIfNeeded: offset)
         written &+= 1
     }
 
-    @inline(__always) mutating func removeFirst() -> UInt64? {
+    mutating func removeFirst() -> UInt64? {
         guard taken < count else { return nil }
         while passed < steps.count, steps[passed] == taken { passed &+= 1 }
         let offset = UInt64(passed) << 32 | UInt64(offsets[count &- 1 &- taken])

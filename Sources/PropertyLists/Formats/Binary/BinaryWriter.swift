@@ -63,7 +63,7 @@ struct BinaryWriter: ~Copyable {
         }
     }
 
-    @inline(__always) private mutating func number(scalar position: Int, _ scalars: inout ScalarTable) {
+    private mutating func number(scalar position: Int, _ scalars: inout ScalarTable) {
         let first = scalars.first(equalTo: position)
         var isShared = first != position
         if budget.isNeeded { isShared = budget.admits(document, position, isShared: isShared) }
@@ -74,12 +74,12 @@ struct BinaryWriter: ~Copyable {
         }
     }
 
-    @inline(__always) private mutating func numberNext(_ position: Int) {
+    private mutating func numberNext(_ position: Int) {
         objects[position] = UInt32(truncatingIfNeeded: objectCount)
         objectCount &+= 1
     }
 
-    @inline(__always) private func object(at position: Int) -> UInt64 { UInt64(objects[position]) }
+    private func object(at position: Int) -> UInt64 { UInt64(objects[position]) }
 
     // MARK: - Writing
 
@@ -106,7 +106,7 @@ struct BinaryWriter: ~Copyable {
     /// Whether the object of a node has not been written yet; if so, the current offset is noted for it.
     ///
     /// Asked once for each node, after the object of its container has been written.
-    @inline(__always) private mutating func isNext(_ position: Int) -> Bool {
+    private mutating func isNext(_ position: Int) -> Bool {
         let isNext = Int(objects[position]) == offsets.written
         if isNext { offsets.append(output.count &- fileStart) }
         objects.release(position)
@@ -129,7 +129,7 @@ struct BinaryWriter: ~Copyable {
         for slot in keys { write(number: object(at: header &+ document.nodes[slot].distance), size) }
     }
 
-    @inline(__always) private mutating func write(scalar node: kv_node) {
+    private mutating func write(scalar node: kv_node) {
         switch node.kind {
         case .string: write(string: document.buffer(of: node))
         case .integer: write(integer: node.payload)
@@ -153,19 +153,19 @@ struct BinaryWriter: ~Copyable {
         }
     }
 
-    @inline(__always) private mutating func write(_ marker: UInt8, _ bits: UInt64) {
+    private mutating func write(_ marker: UInt8, _ bits: UInt64) {
         output.append(marker)
         write(number: bits, 8)
     }
 
     /// Integers of 1, 2 and 4 bytes have no sign: a negative one takes 8.
-    @inline(__always) private mutating func write(integer bits: UInt64) {
+    private mutating func write(integer bits: UInt64) {
         let size = byteWidth(bits)
         output.append(0x10 | UInt8(truncatingIfNeeded: size.trailingZeroBitCount))
         write(number: bits, size)
     }
 
-    @inline(__always) private mutating func write(string text: UnsafeBufferPointer<UInt8>) {
+    private mutating func write(string text: UnsafeBufferPointer<UInt8>) {
         if isASCII(UnsafeRawBufferPointer(text)) {
             writeHead(0x50, text.count)
             output.append(text)
@@ -176,7 +176,7 @@ struct BinaryWriter: ~Copyable {
     }
 
     /// The marker and the count: in the marker up to 14, else as an integer behind it.
-    @inline(__always) private mutating func writeHead(_ marker: UInt8, _ count: Int) {
+    private mutating func writeHead(_ marker: UInt8, _ count: Int) {
         if count < 15 {
             output.append(marker | UInt8(truncatingIfNeeded: count))
         } else {
@@ -185,7 +185,7 @@ struct BinaryWriter: ~Copyable {
         }
     }
 
-    @inline(__always) private mutating func write(number: UInt64, _ size: Int) {
+    private mutating func write(number: UInt64, _ size: Int) {
         output.append(bigEndian: number, size)
     }
 
@@ -203,13 +203,13 @@ struct BinaryWriter: ~Copyable {
 }
 
 extension TreeWalk.Event {
-    @inline(__always) fileprivate var isStart: Bool {
+    fileprivate var isStart: Bool {
         if case .end = self { false } else { true }
     }
 }
 
 /// How many bytes a number takes: 1, 2, 4 or 8.
-@inline(__always) private func byteWidth(_ number: UInt64) -> Int {
+private func byteWidth(_ number: UInt64) -> Int {
     if number < 0x100 { return 1 }
     if number < 0x10000 { return 2 }
     return number < 0x1_0000_0000 ? 4 : 8
@@ -227,7 +227,7 @@ func utf16Length(_ text: UnsafeBufferPointer<UInt8>) -> Int {
 
 extension GrowableBuffer where Element == UInt8 {
     /// Appends the lowest `size` bytes of a number, the highest of them first.
-    @inline(__always) mutating func append(bigEndian number: UInt64, _ size: Int) {
+    mutating func append(bigEndian number: UInt64, _ size: Int) {
         reserve(8)
         let raw = UnsafeMutableRawPointer(base.unsafelyUnwrapped + count)
         raw.storeBytes(of: (number << UInt64(truncatingIfNeeded: 64 &- 8 &* size)).bigEndian, as: UInt64.self)

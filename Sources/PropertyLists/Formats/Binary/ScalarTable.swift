@@ -26,7 +26,7 @@ struct ScalarTable: ~Copyable {
     }
 
     /// The node of the first scalar equal to the one at `position`, which may be that one itself.
-    @inline(__always) mutating func first(equalTo position: Int) -> Int {
+    mutating func first(equalTo position: Int) -> Int {
         let node = document.nodes[position]
         let hash = hash(of: node)
         var slot = Int(truncatingIfNeeded: hash) & mask
@@ -74,18 +74,18 @@ struct ScalarTable: ~Copyable {
     }
 
     /// A key is equal to a string of the same bytes.
-    @inline(__always) private func isEqual(_ left: kv_node, _ right: kv_node) -> Bool {
+    private func isEqual(_ left: kv_node, _ right: kv_node) -> Bool {
         guard left.scalarKind == right.scalarKind else { return false }
         guard left.hasBytes else { return left.payload == right.payload }
         return left.count == right.count && compareBytes(document.buffer(of: left), document.buffer(of: right)) == 0
     }
 
-    @inline(__always) private func hash(of node: kv_node) -> UInt64 {
+    private func hash(of node: kv_node) -> UInt64 {
         let seed = UInt64(node.scalarKind)
         return node.hasBytes ? hashBytes(document.buffer(of: node), seed) : foldedProduct(node.payload ^ seed)
     }
 }
 
 extension kv_node {
-    @inline(__always) fileprivate var scalarKind: UInt32 { isKey ? PropertyListKind.string.rawValue : head }
+    fileprivate var scalarKind: UInt32 { isKey ? PropertyListKind.string.rawValue : head }
 }

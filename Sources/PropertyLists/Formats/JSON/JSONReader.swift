@@ -15,7 +15,7 @@ struct JSONReader: TextFormatReader {
         try reader.value()
     }
 
-    @inline(__always) static func item<Output: ReaderOutput & ~Copyable>(
+    static func item<Output: ReaderOutput & ~Copyable>(
         _ reader: inout TextReader<Self, Output>
     ) throws(PropertyListError) {
         try reader.item()
@@ -31,7 +31,7 @@ struct JSONReader: TextFormatReader {
 
 extension TextReader where Format == JSONReader, Output: ~Copyable {
     /// Reads the next item of the open container: an element, an entry, or the container's end.
-    @inline(__always) fileprivate mutating func item() throws(PropertyListError) {
+    fileprivate mutating func item() throws(PropertyListError) {
         cursor.skipWhitespace()
         if cursor.current == (isDictionary ? UInt8(ascii: "}") : UInt8(ascii: "]")) { return try endContainer() }
         if format.isFirst {
@@ -56,7 +56,7 @@ extension TextReader where Format == JSONReader, Output: ~Copyable {
         guard cursor.consume(":") else { throw unexpected(":") }
     }
 
-    @inline(__always) fileprivate mutating func value() throws(PropertyListError) {
+    fileprivate mutating func value() throws(PropertyListError) {
         guard let first = cursor.current else { throw unexpected("a value") }
         switch first {
         case UInt8(ascii: "\""):
@@ -155,7 +155,7 @@ extension TextReader where Format == JSONReader, Output: ~Copyable {
 
 extension TextReader where Format == JSONReader, Output: ~Copyable {
     /// Appends the text in quotes that begins here to the output's bytes.
-    @inline(__always) private mutating func text() throws(PropertyListError) {
+    private mutating func text() throws(PropertyListError) {
         let start = cursor.position
         let first = output.bytes.count
         cursor.position &+= 1
@@ -219,7 +219,7 @@ extension TextCursor {
     }
 
     /// The position of the next quote, backslash or control character, or the end.
-    @inline(__always) fileprivate func endOfPlainJSON() -> Int {
+    fileprivate func endOfPlainJSON() -> Int {
         var end = position
         while end < count {
             let byte = base[end]

@@ -29,7 +29,7 @@ extension TextWriter<JSONWriter> {
         }
     }
 
-    @inline(__always) private mutating func beginValue() {
+    private mutating func beginValue() {
         if format.needsComma { output.append(UInt8(ascii: ",")) }
         guard let key = walk.key else { return }
         text(document.buffer(of: key))

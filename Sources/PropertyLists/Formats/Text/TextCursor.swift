@@ -11,32 +11,32 @@ struct TextCursor {
     }
 
     /// The byte here; nil at the end.
-    @inline(__always) var current: UInt8? {
+    var current: UInt8? {
         position < count ? base[position] : nil
     }
 
     /// The byte `offset` bytes on; nil behind the end.
-    @inline(__always) func byte(_ offset: Int) -> UInt8? {
+    func byte(_ offset: Int) -> UInt8? {
         offset < count &- position ? base[position &+ offset] : nil
     }
 
-    @inline(__always) mutating func skipWhitespace() {
+    mutating func skipWhitespace() {
         while position < count, isWhitespace(base[position]) { position &+= 1 }
     }
 
-    @inline(__always) mutating func skip(while condition: (UInt8) -> Bool) {
+    mutating func skip(while condition: (UInt8) -> Bool) {
         while position < count, condition(base[position]) { position &+= 1 }
     }
 
     /// Whether `text` stands here.
-    @inline(__always) func isAt(_ text: StaticString) -> Bool {
+    func isAt(_ text: StaticString) -> Bool {
         guard text.utf8CodeUnitCount <= count &- position else { return false }
         for index in 0..<text.utf8CodeUnitCount where base[position &+ index] != text.utf8Start[index] { return false }
         return true
     }
 
     /// Steps over `text` where it stands here.
-    @inline(__always) mutating func consume(_ text: StaticString) -> Bool {
+    mutating func consume(_ text: StaticString) -> Bool {
         guard isAt(text) else { return false }
         position &+= text.utf8CodeUnitCount
         return true
@@ -89,7 +89,7 @@ struct TextCursor {
     }
 }
 
-@inline(__always) func isWhitespace(_ byte: UInt8) -> Bool {
+func isWhitespace(_ byte: UInt8) -> Bool {
     byte == 0x20 || byte == 0x0A || byte == 0x09 || byte == 0x0D
 }
 

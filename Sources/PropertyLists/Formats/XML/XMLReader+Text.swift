@@ -1,6 +1,6 @@
 extension TextReader where Format == XMLReader, Output: ~Copyable {
     /// Appends the text up to the next end tag to the output's bytes, with entities replaced.
-    @inline(__always) mutating func text() throws(PropertyListError) {
+    mutating func text() throws(PropertyListError) {
         let first = output.bytes.count
         while true {
             let start = cursor.position
@@ -66,7 +66,7 @@ extension TextReader where Format == XMLReader, Output: ~Copyable {
 
 extension TextCursor {
     /// The position of the next `<` or `&`, or the end.
-    @inline(__always) fileprivate func endOfPlainText() -> Int {
+    fileprivate func endOfPlainText() -> Int {
         var end = position
         while count &- end >= 8 {
             let word = UnsafeRawPointer(base + end).loadUnaligned(as: UInt64.self)
@@ -79,7 +79,7 @@ extension TextCursor {
     }
 
     /// A mark in every byte that is 0; bytes above the first of them may be marked wrongly.
-    @inline(__always) private func zeroBytes(_ word: UInt64) -> UInt64 {
+    private func zeroBytes(_ word: UInt64) -> UInt64 {
         (word &- 0x0101_0101_0101_0101) & ~word & 0x8080_8080_8080_8080
     }
 }

@@ -2,7 +2,7 @@ internal import CKVCodable
 
 extension TextReader where Format == XMLReader, Output: ~Copyable {
     /// Reads the next item of the open container: an element, an entry, or the container's end.
-    @inline(__always) mutating func item() throws(PropertyListError) {
+    mutating func item() throws(PropertyListError) {
         try skipMarkup()
         if cursor.current == UInt8(ascii: "<"), cursor.byte(1) == UInt8(ascii: "/") { return try closeContainer() }
         if isDictionary {
@@ -44,7 +44,7 @@ extension TextReader where Format == XMLReader, Output: ~Copyable {
     }
 
     /// An element that is a value.
-    @inline(__always) mutating func value() throws(PropertyListError) {
+    mutating func value() throws(PropertyListError) {
         let position = cursor.position
         guard cursor.current == UInt8(ascii: "<"), let first = cursor.byte(1) else {
             throw malformed(.expected("a value", found: "\(found)"))
@@ -74,7 +74,7 @@ extension TextReader where Format == XMLReader, Output: ~Copyable {
     }
 
     /// Steps over the name of an element, the whole of it.
-    @inline(__always) private mutating func element(_ name: StaticString) throws(PropertyListError) -> Bool {
+    private mutating func element(_ name: StaticString) throws(PropertyListError) -> Bool {
         guard cursor.isAt(name) else { return false }
         guard let next = cursor.byte(name.utf8CodeUnitCount), !isNameByte(next) else { return false }
         cursor.position &+= name.utf8CodeUnitCount
@@ -94,7 +94,7 @@ extension TextReader where Format == XMLReader, Output: ~Copyable {
         try output.append(scalar: .boolean, value ? 1 : 0)
     }
 
-    @inline(__always) private mutating func string() throws(PropertyListError) {
+    private mutating func string() throws(PropertyListError) {
         let start = output.bytes.count
         if try !tagEnd() {
             try text()

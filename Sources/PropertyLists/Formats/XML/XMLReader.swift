@@ -27,7 +27,7 @@ struct XMLReader: TextFormatReader {
         try reader.value()
     }
 
-    @inline(__always) static func item<Output: ReaderOutput & ~Copyable>(
+    static func item<Output: ReaderOutput & ~Copyable>(
         _ reader: inout TextReader<Self, Output>
     ) throws(PropertyListError) {
         try reader.item()
@@ -96,7 +96,7 @@ extension TextReader where Format == XMLReader, Output: ~Copyable {
     }
 
     /// Steps over whitespace, comments and processing instructions, and over the document type where one may stand.
-    @inline(__always) mutating func skipMarkup(allowsDocumentType: Bool = false) throws(PropertyListError) {
+    mutating func skipMarkup(allowsDocumentType: Bool = false) throws(PropertyListError) {
         while true {
             cursor.skipWhitespace()
             guard cursor.current == UInt8(ascii: "<"), let next = cursor.byte(1) else { return }
@@ -152,7 +152,7 @@ extension TextReader where Format == XMLReader, Output: ~Copyable {
 
 extension TextReader where Format == XMLReader, Output: ~Copyable {
     /// The rest of a start tag behind its name; true where the element is empty (`/>`).
-    @inline(__always) mutating func tagEnd() throws(PropertyListError) -> Bool {
+    mutating func tagEnd() throws(PropertyListError) -> Bool {
         if cursor.current == UInt8(ascii: ">") {
             cursor.position &+= 1
             return false
@@ -180,7 +180,7 @@ extension TextReader where Format == XMLReader, Output: ~Copyable {
     }
 
     /// Steps over the end tag of `name`.
-    @inline(__always) mutating func close(_ name: StaticString) throws(PropertyListError) {
+    mutating func close(_ name: StaticString) throws(PropertyListError) {
         let start = cursor.position
         guard cursor.consume("</"), cursor.consume(name) else { throw unclosed(name, at: start) }
         if cursor.consume(">") { return }

@@ -40,7 +40,7 @@ extension TextWriter<XMLWriter> {
         append("</plist>\n")
     }
 
-    @inline(__always) private mutating func key(depth: Int) throws(PropertyListError) {
+    private mutating func key(depth: Int) throws(PropertyListError) {
         guard let key = walk.key else { return }
         indent(depth)
         append("<key>")
@@ -48,7 +48,7 @@ extension TextWriter<XMLWriter> {
         append("</key>\n")
     }
 
-    @inline(__always) private mutating func value(_ node: kv_node) throws(PropertyListError) {
+    private mutating func value(_ node: kv_node) throws(PropertyListError) {
         indent(walk.depth)
         switch node.kind {
         case .string:
@@ -140,7 +140,7 @@ extension TextWriter<XMLWriter> {
 
 extension TextWriter<XMLWriter> {
     /// Appends text with the characters that XML cannot hold replaced; eight bytes at a time where there are none.
-    @inline(__always) private mutating func text(_ text: UnsafeBufferPointer<UInt8>) throws(PropertyListError) {
+    private mutating func text(_ text: UnsafeBufferPointer<UInt8>) throws(PropertyListError) {
         guard let base = text.baseAddress else { return }
         output.reserve(text.count)
         var start = 0
@@ -169,7 +169,7 @@ extension TextWriter<XMLWriter> {
     }
 
     /// Whether one of eight bytes is a control character, `<`, `>`, `&`, or the first byte of U+FFFE and U+FFFF.
-    @inline(__always) private func needsCare(_ word: UInt64) -> Bool {
+    private func needsCare(_ word: UInt64) -> Bool {
         func zeroBytes(_ word: UInt64) -> UInt64 { (word &- 0x0101_0101_0101_0101) & ~word }
         let control = (word &- 0x2020_2020_2020_2020) & ~word
         let less = zeroBytes(word ^ 0x3C3C_3C3C_3C3C_3C3C)
@@ -201,11 +201,11 @@ extension TextWriter<XMLWriter> {
         return true
     }
 
-    @inline(__always) private mutating func append(_ text: StaticString) {
+    private mutating func append(_ text: StaticString) {
         output.append(text: text)
     }
 
-    @inline(__always) private mutating func indent(_ depth: Int) {
+    private mutating func indent(_ depth: Int) {
         output.append(tabs: depth)
     }
 }
