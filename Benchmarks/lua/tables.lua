@@ -115,13 +115,15 @@ local function measure(shape)
   local function floor() return copy(value) end
   assert(equal(ours(), value), name)
   assert(equal(floor(), value), name)
-  for _, peer in ipairs(serializers) do
+  -- Serializers know no types: with one, ours does other work than theirs.
+  local peers = as and {} or serializers
+  for _, peer in ipairs(peers) do
     assert(alike(value, peer[2](value)), peer[1])
   end
   local rounds = {}
   for i = 1, 5 do
     local round = { floor = time(count, floor), ours = time(count, ours) }
-    for _, peer in ipairs(serializers) do
+    for _, peer in ipairs(peers) do
       round[peer[1]] = time(math.max(count // 10, 1),
         function() return peer[2](value) end)
     end
@@ -140,7 +142,7 @@ local function measure(shape)
     row[#row + 1] = ("%s=%.3f"):format(peer, ours_took * median(ratios) * 1e6)
   end
   add "floor"
-  for _, peer in ipairs(serializers) do add(peer[1]) end
+  for _, peer in ipairs(peers) do add(peer[1]) end
   print(table.concat(row, "\t"))
 end
 

@@ -16,6 +16,12 @@ struct Shape<Value: Codable & Equatable> {
     var decodeByHand: ((Any) throws -> Value)?
     var buildByHand: ((Value) throws -> PropertyList)?
     var readByHand: ((PropertyList) throws -> Value)?
+    /// The type's own part of the work, with coders that do nothing.
+    var encodeIdly: ((Value) throws -> Void)?
+    var decodeIdly: (() throws -> Value)?
+
+    /// What no coder can be quicker than.
+    private static var floor: String { "by hand, and Codable with a coder that does nothing" }
 
     private let encoder = KeyValueEncoder()
     private let decoder = KeyValueDecoder()
@@ -132,6 +138,13 @@ struct Shape<Value: Codable & Equatable> {
         ways += encodingByFoundation()
         if let buildByHand {
             ways.append(Measurement.Way(name: "by hand") { consume(try buildByHand(value)) })
+            if let encodeIdly {
+                ways.append(
+                    Measurement.Way(name: Self.floor) {
+                        try encodeIdly(value)
+                        consume(try buildByHand(value))
+                    })
+            }
         }
         return ways
     }
@@ -147,6 +160,13 @@ struct Shape<Value: Codable & Equatable> {
         ways += try decodingByFoundation()
         if let readByHand {
             ways.append(Measurement.Way(name: "by hand") { consume(try readByHand(list)) })
+            if let decodeIdly {
+                ways.append(
+                    Measurement.Way(name: Self.floor) {
+                        consume(try decodeIdly())
+                        consume(try readByHand(list))
+                    })
+            }
         }
         return ways
     }

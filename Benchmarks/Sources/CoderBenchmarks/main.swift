@@ -19,6 +19,8 @@ records.buildByHand = { value in
     try builder.end()
     return try builder.finish()
 }
+records.encodeIdly = { try $0.encode(to: IdleEncoder()) }
+records.decodeIdly = { try [Record](from: IdleDecoder(count: 1000)) }
 records.readByHand = { list in try list.elements.map(Record.init(list:)) }
 
 let arguments = CommandLine.arguments.dropFirst()

@@ -51,7 +51,12 @@ final class Delta: @unchecked Sendable {
 
     var isEmpty: Bool { entries.isEmpty }
 
-    func find(_ key: UnsafeBufferPointer<UInt8>) -> Int? { isEmpty ? nil : entries.findInPlace(key) }
+    /// The number of the key's entry.
+    func find(_ key: UnsafeBufferPointer<UInt8>) -> Int? { isEmpty ? nil : entries.find(key) }
+
+    /// As ``find(_:)``, where the table stands. Only for a delta that is not being committed: the committing thread
+    /// reads that without the lock.
+    func findInPlace(_ key: UnsafeBufferPointer<UInt8>) -> Int? { isEmpty ? nil : entries.findInPlace(key) }
 
     func set(_ value: PropertyList, for key: UnsafeBufferPointer<UInt8>) {
         entries.set(.set(value), for: key)

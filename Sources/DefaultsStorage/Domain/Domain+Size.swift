@@ -56,7 +56,7 @@ extension Domain {
 
     /// The size of a key and its value below `target`'s changes or in them; zero where there is none.
     func size(of key: UnsafeBufferPointer<UInt8>, in target: Delta) -> FileSize {
-        if let index = target.find(key) { return size(of: target, at: index, key) }
+        if let index = target.findInPlace(key) { return size(of: target, at: index, key) }
         return sizeBelow(key)
     }
 
@@ -79,14 +79,10 @@ extension Domain {
         }
     }
 
-    /// The most that setting a key to `value` adds, without a look at the stored value; nil where that has to be looked
-    /// at.
-    func quickGrowth(
-        setting value: PropertyList, _ key: UnsafeBufferPointer<UInt8>, in target: Delta
-    ) -> FileSize? {
-        let new = size(of: value, key)
-        if let index = target.find(key) { return new - size(of: target, at: index, key) }
-        return countsExactly ? nil : new
+    /// The most that setting a key to `value` adds, without a look at the value that it replaces; nil where that has to
+    /// be looked at.
+    func quickGrowth(setting value: PropertyList, _ key: UnsafeBufferPointer<UInt8>) -> FileSize? {
+        countsExactly ? nil : size(of: value, key)
     }
 
     // MARK: - Changes
@@ -170,7 +166,7 @@ extension Domain {
         _ path: PropertyListPath, of key: UnsafeBufferPointer<UInt8>, in target: Delta
     ) throws(PropertyListError) -> (value: PropertyList?, reached: Int) {
         let overlay: Overlay?
-        if let index = target.find(key) {
+        if let index = target.findInPlace(key) {
             overlay = target.entries[index].overlay
         } else if let committing, let index = committing.find(key) {
             overlay = committing.entries[index].overlay

@@ -118,7 +118,7 @@ extension Domain {
         _ key: UnsafeBufferPointer<UInt8>, _ steps: ArraySlice<PropertyListPath.Step>, in target: Delta
     ) throws(DefaultsError) -> PropertyList? {
         try translating { () throws(PropertyListError) in
-            if let index = target.find(key) { return try target.collapsedValue(at: index, steps) }
+            if let index = target.findInPlace(key) { return try target.collapsedValue(at: index, steps) }
             return try below(key, steps)
         }
     }
@@ -179,7 +179,7 @@ extension Domain {
         let consequence = try lock.withLock { () throws(DefaultsError) in
             if let refusal { throw refusal }
             let target = self.target
-            if let growth = quickGrowth(setting: own, key, in: target), handle.limits.admit(growth, to: size) {
+            if let growth = quickGrowth(setting: own, key), handle.limits.admit(growth, to: size) {
                 note(growth, in: target)
             } else {
                 let growth = size(of: own, key) - size(of: key, in: target)
@@ -213,7 +213,7 @@ extension Domain {
     /// Whether the key has a value, as the calling thread sees it; with the lock held. Puts no value together.
     func holds(_ key: UnsafeBufferPointer<UInt8>) -> Bool {
         let target = self.target
-        if let index = target.find(key) { return !target.entries[index].isRemoval }
+        if let index = target.findInPlace(key) { return !target.entries[index].isRemoval }
         if let committing, let index = committing.find(key) { return !committing.entries[index].isRemoval }
         if let committed, let index = committed.find(key) { return !committed.entries[index].isRemoval }
         return base[utf8: key] != nil
