@@ -619,7 +619,10 @@ kv_status kv_tree_unarchive(const kv_tree *tree, kv_str class_name_key,
 typedef struct kv_store kv_store;
 
 typedef enum kv_durability {
-  KV_COALESCED = 0, /* on disk at most 100 ms later, at sync, close and exit */
+  /* On disk at most 100 ms later, at sync, close and exit. What cannot be
+   * written at exit, since another program has the lock, is lost, with a line on
+   * stderr; _exit, quick_exit, abort, execve and signals write nothing. */
+  KV_COALESCED = 0,
   KV_IMMEDIATE = 1, /* on disk when the call returns */
   KV_MANUAL = 2     /* at sync and close, and not at exit */
 } kv_durability;

@@ -5,6 +5,7 @@
 #include <stdatomic.h>
 #include <string.h>
 #include <sys/auxv.h>
+#include <sys/stat.h>
 #include <sys/timerfd.h>
 #include <time.h>
 #include <unistd.h>
@@ -30,6 +31,12 @@ int64_t cs_file_system_type(int descriptor) {
   struct statfs information;
   if (fstatfs(descriptor, &information) != 0) return 0;
   return information.f_type;
+}
+
+int cs_is_mount_point(int folder, const char *name) {
+  struct statx status;
+  if (statx(folder, name, AT_SYMLINK_NOFOLLOW, 0, &status) != 0) return 0;
+  return (status.stx_attributes & STATX_ATTR_MOUNT_ROOT) != 0;
 }
 
 int cs_is_privileged(void) { return getauxval(AT_SECURE) != 0; }

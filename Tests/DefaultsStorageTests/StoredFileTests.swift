@@ -84,10 +84,11 @@ import Testing
         #expect(try folder.names() == ["a.plist"])
     }
 
-    @Test("waits for a file that another program is just writing in place")
-    func halfWritten() throws {
+    @Test("waits for a file that another program is just writing in place, whatever its clock says", arguments: [0, 3600])
+    func halfWritten(secondsAhead: TimeInterval) throws {
         let whole = try String(decoding: list(["a": 1]).serialized(as: .xml), as: UTF8.self)
         try folder.write(String(whole.prefix(60)), to: "a.plist")
+        try folder.age("a.plist", by: -secondsAhead)
         let path = file
         let writer = Thread {
             usleep(50_000)
@@ -98,6 +99,16 @@ import Testing
         writer.start()
         #expect(try DefaultsStore.open(path: file).snapshot() == list(["a": 1]))
         #expect(try folder.names() == ["a.plist"])
+    }
+
+    @Test("a damaged file whose time lies ahead is damaged when it has been so for a second")
+    func damagedAhead() throws {
+        try folder.write("<plist>", to: "a.plist")
+        try folder.age("a.plist", by: -3600)
+        let start = ContinuousClock.now
+        let error = #expect(throws: DefaultsError.self) { try DefaultsStore.open(path: file) }
+        #expect(error?.code == .corrupt)
+        #expect(ContinuousClock.now - start >= .seconds(1))
     }
 
     @Test("a file that stays half-written for as long as the handle waits is being written, and not damaged")
@@ -118,7 +129,7 @@ import Testing
         #expect(try folder.text(of: "a.plist") == half)
     }
 
-    @Test("follows a symbolic link once, and refuses a second")
+    @Test("follows symbolic links one to the next, and refuses a circle of them")
     func links() throws {
         let other = try TemporaryFolder()
         symlink(other.file("real.plist"), file)
@@ -127,10 +138,31 @@ import Testing
         try store.close()
         #expect(try other.names() == [".real.plist.lock", "real.plist"])
         #expect(try FileManager.default.destinationOfSymbolicLink(atPath: file) == other.file("real.plist"))
-        symlink(file, folder.file("twice.plist"))
+        symlink("a.plist", folder.file("twice.plist"))
+        let twice = try DefaultsStore.open(path: folder.file("twice.plist"))
+        #expect(twice.file == other.file("real.plist"))
+        try twice.set(list(2), at: ["a"])
+        try twice.close()
+        #expect(try folder.names() == ["a.plist", "twice.plist"])
+        #expect(try DefaultsStore.open(path: file).value(at: ["a"])?.integer == 2)
+        symlink("circle.plist", folder.file("circle.plist"))
         let expected = DefaultsError(
-            .unsafeLocation, "A symbolic link leads to another", file: folder.file("twice.plist"))
-        #expect(throws: expected) { try DefaultsStore.open(path: folder.file("twice.plist")) }
+            .unsafeLocation, "More than 40 symbolic links lead from one to the next", file: folder.file("circle.plist"))
+        #expect(throws: expected) { try DefaultsStore.open(path: folder.file("circle.plist")) }
+    }
+
+    @Test("follows no link by a folder in which everybody may rename files", arguments: [true, false])
+    func openLinks(isFirst: Bool) throws {
+        let (middle, other) = (try TemporaryFolder(), try TemporaryFolder())
+        symlink(middle.file("next.plist"), file)
+        symlink(other.file("real.plist"), middle.file("next.plist"))
+        chmod(isFirst ? folder.path : middle.path, 0o777)
+        let expected = DefaultsError(
+            .unsafeLocation, "Everybody may rename files in a folder on the way of a symbolic link", file: file)
+        #expect(throws: expected) { try DefaultsStore.open(path: file) }
+        // In a sticky folder who made a file renames it.
+        chmod(isFirst ? folder.path : middle.path, 0o1777)
+        #expect(try DefaultsStore.open(path: file).file == other.file("real.plist"))
     }
 
     @Test("refuses to write where everybody may rename files, but reads there")
@@ -166,7 +198,7 @@ import Testing
         symlink(other.file("real.plist"), file)
         if isLinkForeign { lchown(file, 65534, 65534) } else { chown(other.path, 65534, 65534) }
         let expected = DefaultsError(
-            .unsafeLocation, "A symbolic link, or the folder it leads to, belongs to somebody else", file: file)
+            .unsafeLocation, "A symbolic link, or a folder on its way, belongs to somebody else", file: file)
         #expect(throws: expected) { try DefaultsStore.open(path: file) }
         #expect(try other.names().isEmpty)
     }
@@ -252,8 +284,8 @@ import Testing
         let isLock = name.hasPrefix(".")
         symlink(other.file("real"), folder.file(name))
         let error = #expect(throws: DefaultsError.self) {
-            // The database's link is followed once, as a file's is; what it leads to is none.
-            if !isLock { symlink(other.file("twice"), other.file("real")) }
+            // The database's link is followed, as a file's is; one of another user's is not.
+            if !isLock { symlink(folder.file(name), other.file("real")) }
             let store = try DefaultsStore.open(path: isLock ? file : folder.file(name))
             try store.set(list(1), at: ["a"])
             try store.sync()

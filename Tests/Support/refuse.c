@@ -7,12 +7,14 @@
  *   REFUSE=link      linkat fails with EPERM, as where there are no hard links
  *   REFUSE=haste     fsync and fdatasync take a tenth of a second longer
  *   REFUSE=sqlite    dlopen does not find libsqlite3
+ *   REFUSE=threads   pthread_create fails with EAGAIN
  *   REFUSE=statfs    fstatfs says that the file system's type is REFUSE_TYPE
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/inotify.h>
@@ -33,6 +35,14 @@ int inotify_init1(int flags) {
   if (!refuses("inotify")) return (int)syscall(SYS_inotify_init1, flags);
   errno = EMFILE;
   return -1;
+}
+
+int pthread_create(pthread_t *thread, const pthread_attr_t *attributes,
+                   void *(*start)(void *), void *argument) {
+  int (*create)(pthread_t *, const pthread_attr_t *, void *(*)(void *),
+                void *) = dlsym(RTLD_NEXT, "pthread_create");
+  return refuses("threads") ? EAGAIN
+                            : create(thread, attributes, start, argument);
 }
 
 int renameat(int old_folder, const char *old, int new_folder, const char *new) {

@@ -21,6 +21,10 @@ int64_t cs_realtime_nanoseconds(void);
 /* The f_type that fstatfs gives for the open file; 0 when it fails. */
 int64_t cs_file_system_type(int descriptor);
 
+/* Whether the file of this name in the folder is a mount point of its own; 0
+ * where there is none, or the system cannot say. */
+int cs_is_mount_point(int folder, const char *name);
+
 /* Whether the program runs with rights that its caller does not have. */
 int cs_is_privileged(void);
 

@@ -95,7 +95,7 @@ extension Domain {
     }
 
     /// Writes the changes that were set aside, and those of a transaction over them. On failure all are as before.
-    func commit(_ transaction: Delta?) throws(DefaultsError) {
+    func commit(_ transaction: Delta?, isOneCall: Bool = false) throws(DefaultsError) {
         guard let committing = lock.withLock({ self.committing }) else { return }
         let changes = Delta()
         changes.absorb(below: committing)
@@ -104,9 +104,9 @@ extension Domain {
             let upper = Delta()
             upper.absorb(below: transaction)
             upper.absorb(below: changes)
-            try publish(upper, hasTransaction: !transaction.isEmpty)
+            try publish(upper, hasTransaction: !transaction.isEmpty, merges: isOneCall || transaction.isEmpty)
         } else {
-            try publish(changes, hasTransaction: false)
+            try publish(changes, hasTransaction: false, merges: true)
         }
         // The changes have happened, and are not made again: the caller learns that they may not be on the disk.
         let debt = engine.debt
@@ -114,9 +114,9 @@ extension Domain {
         if let debt { throw debt }
     }
 
-    private func publish(_ changes: Delta, hasTransaction: Bool) throws(DefaultsError) {
+    private func publish(_ changes: Delta, hasTransaction: Bool, merges: Bool) throws(DefaultsError) {
         if changes.isEmpty, !lock.withLock({ owesWriting }) { return }
-        let outcome = try write(changes)
+        let outcome = try write(changes, merges: merges)
         try lock.withLock { () throws(DefaultsError) in
             stored += growth(of: changes)
             committing = nil
@@ -139,12 +139,16 @@ extension Domain {
 
     /// Has the engine write the changes; again when a program that knows nothing of our lock changed the file
     /// meanwhile, but not for ever.
-    private func write(_ changes: Delta) throws(DefaultsError) -> CommitOutcome {
+    ///
+    /// - Parameter merges: whether the changes are made again where another program removed the lock file, and another
+    ///   process has written since. A transaction's are not: they go by what it has read.
+    private func write(_ changes: Delta, merges: Bool) throws(DefaultsError) -> CommitOutcome {
         for _ in 0..<10 {
             do throws(DefaultsError) {
                 return try engine.commit(changes, over: lock.withLock { base })
             } catch {
                 guard error.code == .conflict else { throw error }
+                if engine.hasLostLock, !merges { throw error }
             }
             try takeUp(try refreshEngine(until: .after(.seconds(2))))
             try lock.withLock { () throws(DefaultsError) in try rebaseAll(changes) }

@@ -23,6 +23,13 @@ extension Domain {
         }
     }
 
+    /// Says on standard error that changes are lost, since they could not be written while the program ended; but for a
+    /// file that cannot be read, beside which ``keepUnsaved()`` keeps them.
+    func complainOfLoss(_ error: DefaultsError) {
+        let isLost = lock.withLock { unreadable == nil && (!delta.isEmpty || committing?.isEmpty == false) }
+        if isLost { complain("\(error); the last changes are lost") }
+    }
+
     /// - Returns: the new file's path.
     private func writeUnsaved(_ folder: StoreFolder) throws(DefaultsError) -> String {
         let document = try snapshot()

@@ -50,7 +50,7 @@ extension Domain {
         let isImmediate = lock.withLock { handles.durability == .immediate && !isInTransaction }
         guard isImmediate else { return try change(operation.path) }
         let seen = operation.hasIndex ? try value(key, handle, []) : nil
-        return try transaction(until: handle.deadline) { () throws(DefaultsError) in
+        return try transaction(until: handle.deadline, isOneCall: true) { () throws(DefaultsError) in
             guard operation.hasIndex else { return try change(operation.path) }
             let mapping = PathMapping(from: seen, to: try value(key, handle, []))
             let moved: PathOperation?

@@ -3,7 +3,11 @@ internal import PropertyLists
 
 extension Domain {
     /// Begins a transaction of the calling thread, or joins the one that it has open.
-    func beginTransaction(until deadline: Deadline) throws(DefaultsError) -> OpenTransaction {
+    ///
+    /// - Parameter isOneCall: whether its change can be made again over what other programs wrote.
+    func beginTransaction(
+        until deadline: Deadline, isOneCall: Bool = false
+    ) throws(DefaultsError) -> OpenTransaction {
         let joined: OpenTransaction? = lock.withLock {
             guard let open, isInTransaction else { return nil }
             open.depth += 1
@@ -11,7 +15,7 @@ extension Domain {
         }
         if let joined { return joined }
         try begin(until: deadline)
-        let transaction = OpenTransaction()
+        let transaction = OpenTransaction(isOneCall: isOneCall)
         lock.withLock { open = transaction }
         return transaction
     }
@@ -37,7 +41,7 @@ extension Domain {
             throw error
         }
         do throws(DefaultsError) {
-            try commit(transaction.delta)
+            try commit(transaction.delta, isOneCall: transaction.isOneCall)
         } catch {
             finish(.failed)
             throw error
@@ -72,9 +76,9 @@ extension Domain {
 
     /// Runs `body` in a transaction.
     func transaction<Result>(
-        until deadline: Deadline, _ body: () throws(DefaultsError) -> Result
+        until deadline: Deadline, isOneCall: Bool = false, _ body: () throws(DefaultsError) -> Result
     ) throws(DefaultsError) -> Result {
-        let transaction = try beginTransaction(until: deadline)
+        let transaction = try beginTransaction(until: deadline, isOneCall: isOneCall)
         let result: Result
         do throws(DefaultsError) {
             result = try body()

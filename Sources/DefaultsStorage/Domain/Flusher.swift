@@ -12,6 +12,8 @@ final class Flusher: @unchecked Sendable {
     private struct Task {
         let domain: Domain
         var due: Deadline
+        /// Until when a store that another process keeps locked is tried again without a word.
+        var patience: Deadline?
     }
 
     let lock = Lock()
@@ -24,16 +26,28 @@ final class Flusher: @unchecked Sendable {
 
     private static let delay = Duration.milliseconds(90)
     private static let retryDelay = Duration.seconds(1)
+    private static let patience = Duration.seconds(10)
+    /// The longest that one store's lock is waited for while others wait for their turn, and the time until that store
+    /// has its turn again.
+    private static let turn = Duration.milliseconds(2)
+    private static let pause = Duration.milliseconds(10)
 
     /// Has the domain written soon. A domain is kept alive until it is.
-    func schedule(_ domain: Domain) { schedule(domain, after: Self.delay) }
+    ///
+    /// Where the thread cannot be started, as under a limit on processes, it is written before this returns.
+    func schedule(_ domain: Domain) {
+        if !schedule(domain, after: Self.delay), let error = flush(domain, until: .after(Self.turn)) {
+            tell(error, domain)
+        }
+    }
 
     /// Has the domain written in a while, after a flush that failed.
-    func scheduleRetry(_ domain: Domain) { schedule(domain, after: Self.retryDelay) }
+    func scheduleRetry(_ domain: Domain) { _ = schedule(domain, after: Self.retryDelay) }
 
-    private func schedule(_ domain: Domain, after delay: Duration) {
+    /// - Returns: whether there is a thread that will write it.
+    private func schedule(_ domain: Domain, after delay: Duration) -> Bool {
         let due = Deadline.after(delay)
-        lock.withLock {
+        return lock.withLock {
             // One task for each domain, at the earlier of its times.
             if let index = tasks.firstIndex(where: { $0.domain === domain }) {
                 tasks[index].due = .earlier(tasks[index].due, due)
@@ -43,6 +57,7 @@ final class Flusher: @unchecked Sendable {
             if !hasThread { start() }
             handleExit()
             awake.signal()
+            return hasThread
         }
     }
 
@@ -78,14 +93,30 @@ final class Flusher: @unchecked Sendable {
 
     private func run() {
         while true {
-            let domain = next()
-            let failure = flush(domain)
+            let task = next()
+            let error = flush(task.domain, until: .after(Self.turn))
             lock.withLock { current = nil }
-            if failure != nil { retry(domain) }
+            guard let error else { continue }
+            let patience = task.patience ?? .after(Self.patience)
+            if error.code == .timedOut, !patience.hasPassed {
+                tryAgain(Task(domain: task.domain, due: .after(Self.pause), patience: patience))
+            } else {
+                tell(error, task.domain)
+                retry(task.domain)
+            }
         }
     }
 
-    private func next() -> Domain {
+    /// Lets the other stores have their turn first: one that is locked for long keeps none of them from being written.
+    private func tryAgain(_ task: Task) {
+        lock.withLock {
+            // Meanwhile the domain may have been scheduled anew.
+            tasks.removeAll { $0.domain === task.domain }
+            tasks.append(task)
+        }
+    }
+
+    private func next() -> Task {
         lock.lock()
         defer { lock.unlock() }
         while true {
@@ -94,22 +125,25 @@ final class Flusher: @unchecked Sendable {
                 continue
             }
             if tasks[index].due.hasPassed {
-                let domain = tasks.remove(at: index).domain
-                current = domain
-                return domain
+                let task = tasks.remove(at: index)
+                current = task.domain
+                return task
             }
             awake.wait(lock, until: tasks[index].due)
         }
     }
 
-    private func flush(_ domain: Domain) -> DefaultsError? {
+    private func flush(_ domain: Domain, until deadline: Deadline) -> DefaultsError? {
         do throws(DefaultsError) {
-            try domain.flush(until: .after(.seconds(10)))
+            try domain.flush(until: deadline)
             return nil
         } catch {
-            if !domain.hasTold(error) { domain.tell(.flushFailed(error)) }
             return error
         }
+    }
+
+    private func tell(_ error: DefaultsError, _ domain: Domain) {
+        if !domain.hasTold(error) { domain.tell(.flushFailed(error)) }
     }
 
     /// Keeps the domain, and has it written in a while.
@@ -125,7 +159,7 @@ final class Flusher: @unchecked Sendable {
         for domain in domains {
             // A program that leaves in the middle of a transaction has not committed it.
             domain.abandonTransaction()
-            try? domain.flush(until: .after(.seconds(2)))
+            if let error = flush(domain, until: .after(.seconds(2))) { domain.complainOfLoss(error) }
         }
         for domain in DomainRegistry.shared.openDomains { domain.keepUnsaved() }
     }

@@ -11,12 +11,16 @@ final class OpenTransaction {
     var depth = 1
     /// Whether one of them was rolled back: then none can be committed.
     var isBroken = false
+    /// Whether it is of one call, whose change can be made again over what other programs wrote.
+    let isOneCall: Bool
     /// Whether it brings the store to another version: the program's check waits for the commit.
     var isMigration = false
     /// The number of calls under way whose changes are held to the limits together.
     var wholes = 0
     /// The checks that are made before the commit.
     var schemas: [SchemaCheck: DefaultsSchema] = [:]
+
+    init(isOneCall: Bool) { self.isOneCall = isOneCall }
 }
 
 /// The number of handles for each durability.

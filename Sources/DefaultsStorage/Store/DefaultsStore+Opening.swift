@@ -168,16 +168,20 @@ extension DefaultsStore {
         return String(cString: home)
     }
 
-    /// Makes the folder, and the missing ones that it is in.
+    /// Makes the folder, and the missing ones that it is in, durably.
     private static func makeFolder(_ path: String) throws(DefaultsError) {
-        if mkdir(path, 0o700) == 0 || errno == EEXIST { return }
-        guard errno == ENOENT, let slash = path.lastIndex(of: "/"), slash > path.startIndex else {
-            throw DefaultsError.system("mkdir", errno, file: path)
+        if mkdir(path, 0o700) != 0 {
+            if errno == EEXIST { return }
+            guard errno == ENOENT, let slash = path.lastIndex(of: "/"), slash > path.startIndex else {
+                throw DefaultsError.system("mkdir", errno, file: path)
+            }
+            try makeFolder(String(path[..<slash]))
+            guard mkdir(path, 0o700) == 0 || errno == EEXIST else {
+                throw DefaultsError.system("mkdir", errno, file: path)
+            }
         }
-        try makeFolder(String(path[..<slash]))
-        guard mkdir(path, 0o700) == 0 || errno == EEXIST else {
-            throw DefaultsError.system("mkdir", errno, file: path)
-        }
+        // The folder's entry is in its parent: a file in it is as durable as that.
+        try StoreFolder.open(path).descriptor.synchronize()
     }
 }
 

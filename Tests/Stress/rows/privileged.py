@@ -31,7 +31,8 @@ def prove(proofs, folder):
     if said[0o4755] != ["1", user.pw_dir + "/.config/com.example.app.plist"]:
         raise Broken(f"a set-uid program opens {said[0o4755]}")
     managed(proofs, folder)
-    return "by XDG_CONFIG_HOME without the bit, by the user database with it; a managed file by its name"
+    mounted(proofs, folder)
+    return "by XDG_CONFIG_HOME without the bit, by the user database with it; a managed file by its name; a mounted file"
 
 
 def managed(proofs, folder):
@@ -47,3 +48,17 @@ def managed(proofs, folder):
                             env={**os.environ, "XDG_CONFIG_HOME": folder + "/config"})
     if result.stdout != "1 2\n":
         raise Broken(f"found {result.stdout}{result.stderr}")
+
+
+def mounted(proofs, folder):
+    """A file that is a mount point is read, and says of a set that it cannot be replaced."""
+    path = f"{folder}/mounted.plist"
+    for steps, outcome in (("", "ok 1"), ('mount --bind "$0" "$0" && ', "error 1 Optional(DefaultsStorage.DefaultsError.Code.readOnly)")):
+        with open(path, "wb") as file:
+            plistlib.dump({"key": 1}, file)
+        result = subprocess.run(["unshare", "-m", "sh", "-c", steps + 'exec "$1" attempt "$0" 1', path, proofs.helper],
+                                text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        with open(path, "rb") as file:
+            found = plistlib.load(file)
+        if result.stdout.split("\n")[0] != outcome or result.stderr or (len(found) == 1) != bool(steps):
+            raise Broken(f"{steps}: {result.stdout}{result.stderr}, {found}")

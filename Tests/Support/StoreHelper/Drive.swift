@@ -5,19 +5,28 @@ internal import PropertyLists
 /// Takes the steps in each line of standard input, with `;` between them, and answers each line once: `ok`, or the
 /// first error. The steps behind an error in its line are taken all the same.
 ///
-/// The steps: `set PATH VALUE`, with the value in JSON; `within PATH VALUE`, which sets it in a transaction;
-/// `remove PATH`; `sync`; `pump`, whose error is the one told as unreadable; `close`. A path's steps have `.` between
-/// them, those that are numbers are indexes.
+/// The steps: `set PATH VALUE`, with the value in JSON; `within PATH VALUE`, which sets it in a transaction; `add PATH`,
+/// which adds 1 to a number; `begin` and `commit` of a transaction; `remove PATH`; `sync`; `pump`, whose error is the one
+/// told as unreadable; `child`, which leaves a process that was made without fork's handlers; `close`. A path's steps
+/// have `.` between them, those that are numbers are indexes.
 func drive(_ file: String, _ durability: DefaultsDurability) throws {
     let store = try openStore(file, durability)
     let told = Told()
     let watch = try store.watchEvents { if case .unreadable(let error) = $0 { told.error = error } }
     defer { watch.cancel() }
+    var transaction: DefaultsTransaction?
     while let line = readLine() {
         var failure: String?
         for step in line.split(separator: ";") {
             do {
-                try perform(step.split(separator: " ").map { String($0) }, on: store, told)
+                let words = step.split(separator: " ").map { String($0) }
+                if words == ["begin"] {
+                    transaction = try store.beginTransaction()
+                } else if words == ["commit"] {
+                    try transaction?.commit()
+                } else {
+                    try perform(words, on: store, told)
+                }
             } catch {
                 failure = failure ?? "error \((error as? DefaultsError)?.code as Any)"
             }
@@ -39,6 +48,8 @@ private func perform(_ words: [String], on store: DefaultsStore, _ told: Told) t
     switch words.first {
     case "set": try store.set(value(words), at: path)
     case "within": try store.transaction { try $0.set(value(words), at: path) }
+    case "add": try store.set(list(Int(store.value(at: path)?.integer ?? 0) + 1), at: path)
+    case "child": try leaveChild()
     case "remove": _ = try store.remove(at: path)
     case "sync": try store.sync()
     case "pump":
@@ -48,6 +59,12 @@ private func perform(_ words: [String], on store: DefaultsStore, _ told: Told) t
     case "close": try store.close()
     default: throw DefaultsError(.misuse, "Expected a step, found \(words)")
     }
+}
+
+private func leaveChild() throws {
+    typealias Fork = @convention(c) () -> pid_t
+    guard let fork = dlsym(nil, "_Fork") else { throw DefaultsError(.misuse, "Expected _Fork") }
+    if unsafeBitCast(fork, to: Fork.self)() == 0 { while true { pause() } }
 }
 
 private func value(_ words: [String]) throws -> PropertyList {

@@ -19,6 +19,10 @@ func openStore(_ file: String, _ durability: DefaultsDurability) throws -> Defau
     return try DefaultsStore.open(path: file, options: options)
 }
 
+func durability(_ name: String) -> DefaultsDurability {
+    name == "immediate" ? .immediate : name == "coalesced" ? .coalesced : .manual
+}
+
 func list(_ value: Int) throws -> PropertyList { try PropertyList(any: value) }
 
 /// Sets keys of its own and adds to a counter that all share; the changes are `count` each.
@@ -132,6 +136,22 @@ func hold(_ file: String) throws {
     try transaction.set(list(1), at: ["never"])
     say("holding")
     while true { sleep(1000) }
+}
+
+/// Sets a key in each of some stores, whose locks others may keep, and then, for each line of input, one in the first.
+func neighbours(_ file: String, _ others: [String]) throws {
+    let stores = try others.map { try openStore($0, .coalesced) }
+    for store in stores { try store.set(list(1), forKey: "n") }
+    // They are being tried by now.
+    usleep(300_000)
+    let store = try openStore(file, .coalesced)
+    var number = 0
+    while readLine() != nil {
+        number += 1
+        try store.set(list(number), forKey: "n")
+        say("set")
+    }
+    for store in stores + [store] { try store.close() }
 }
 
 /// Makes one change and leaves without a word to the store: its exit has to write it.
@@ -329,6 +349,14 @@ func place(_ name: String) throws {
     say("\(cs_is_privileged()) \(try DefaultsStore.open(name, options: options).file ?? "nowhere")")
 }
 
+/// Opens a store by its name, and makes one durable set.
+func settle(_ name: String) throws {
+    let store = try DefaultsStore.open(name)
+    try store.set(list(1), forKey: "n")
+    try store.close()
+    say(store.file ?? "nowhere")
+}
+
 /// Says the value of `key` in a store with this name, and again where the program names a managed file itself.
 func managed(_ name: String, file: String) throws {
     var options = DefaultsStore.Options()
@@ -378,6 +406,7 @@ do {
     case "hold": try hold(file)
     case "leave-inside": try leaveInside(file)
     case "retry": try retry(file, filler: argument(3))
+    case "neighbours": try neighbours(file, Array(arguments[3...]))
     case "leave": try leave(file)
     case "stuff": try stuff(file, seed: UInt64(argument(3)) ?? 1, format: argument(4))
     case "show": try show(file)
@@ -387,6 +416,7 @@ do {
     case "fill": try fill(file, filler: argument(3))
     case "visit": visit()
     case "where": try place(file)
+    case "settle": try settle(file)
     case "managed": try managed(file, file: argument(3))
     case "probe": probe(file)
     case "split": try split(file)
@@ -400,7 +430,7 @@ do {
     case "signals": try signals(file)
     case "leave-forked": try leaveForked(file, second: argument(3), third: argument(4))
     case "watch-forked": try watchForked(file)
-    case "drive": try drive(file, argument(3) == "immediate" ? .immediate : .manual)
+    case "drive": try drive(file, durability(argument(3)))
     case "crowd": try Crowd(file, arguments[3], peers: Array(arguments[4...])).run()
     case "allocations": try allocations(file, keys: Int(argument(3)) ?? 0)
     case "serializations": try serializations(count: Int(argument(3)) ?? 0)

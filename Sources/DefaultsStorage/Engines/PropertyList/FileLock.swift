@@ -1,31 +1,95 @@
+internal import CSystem
 internal import Glibc
 
 /// The lock that serialises processes: a file `.NAME.lock` beside the store's, locked with flock while it is written.
 ///
-/// Never the data file, which rename swaps; never fcntl's locks, which any close drops; the lock file is never
-/// unlinked, since two processes could then hold two locks. A killed holder's lock goes with it.
-enum FileLock {
+/// Never the data file, which rename swaps; never fcntl's locks, which any close drops; we never unlink the lock file,
+/// since two processes could then hold two locks, and see it where another program has. A killed holder's lock goes
+/// with it.
+struct FileLock {
+    private let descriptor: FileDescriptor
+    private let folder: StoreFolder
+
     /// Takes the lock; `waited` says whether another process had it.
     static func acquire(
         _ folder: StoreFolder, until deadline: Deadline
-    ) throws(DefaultsError) -> (lock: FileDescriptor, waited: Bool) {
-        let name = "." + folder.fileName + ".lock"
-        guard let descriptor = try folder.openFile(name, O_RDWR | O_CREAT, mode: 0o600) else {
-            throw DefaultsError.system("open", ENOENT, file: folder.path)
+    ) throws(DefaultsError) -> (lock: FileLock, waited: Bool) {
+        var waited = false
+        while true {
+            let lock = FileLock(descriptor: try open(folder), folder: folder)
+            if try lock.wait(until: deadline) { waited = true }
+            if try lock.isNamed { return (lock, waited) }
+            // The file was removed meanwhile: another process may hold the one that has its name now.
+            guard !waited || !deadline.hasPassed else { throw timedOut(folder) }
         }
-        var pause = Duration.microseconds(200)
+    }
+
+    /// Whether the lock file still has its name. Where it does not, other processes lock another one.
+    var isNamed: Bool {
+        get throws(DefaultsError) {
+            let (own, named) = (try descriptor.status(), try folder.status(of: Self.name(folder)))
+            return named.map { $0.st_dev == own.st_dev && $0.st_ino == own.st_ino } ?? false
+        }
+    }
+
+    /// Unlocks and closes the file: by a call of its own, since a child process that was made without fork's handlers
+    /// may have it open as well.
+    func release() {
+        flock(descriptor.number, LOCK_UN)
+        descriptor.abandon()
+    }
+
+    /// Closes the file in a child process, whose parent keeps the lock.
+    func abandon() { descriptor.abandon() }
+
+    private static func name(_ folder: StoreFolder) -> String { "." + folder.fileName + ".lock" }
+
+    private static func timedOut(_ folder: StoreFolder) -> DefaultsError {
+        DefaultsError(.timedOut, "Another process kept the store locked", file: folder.path)
+    }
+
+    private static func open(_ folder: StoreFolder) throws(DefaultsError) -> FileDescriptor {
+        while true {
+            if let file = try folder.openFile(name(folder), O_RDWR) { return file }
+            do throws(DefaultsError) {
+                let file = try folder.openFile(name(folder), O_RDWR | O_CREAT | O_EXCL, mode: 0o600)
+                if let file { return try handOver(file, folder) }
+            } catch {
+                // Another process was quicker.
+                guard error.errno == EEXIST else { throw error }
+            }
+        }
+    }
+
+    /// Gives a lock file that root makes to whom the store's file belongs, or its folder: a program that is run as root
+    /// once would keep the user from ever writing again.
+    private static func handOver(_ file: FileDescriptor, _ folder: StoreFolder) throws(DefaultsError) -> FileDescriptor {
+        guard geteuid() == 0 else { return file }
+        let stored = try folder.status(of: folder.fileName)
+        let place = try folder.descriptor.status()
+        let owner = stored ?? place
+        _ = fchown(file.number, owner.st_uid, owner.st_gid)
+        return file
+    }
+
+    /// Waits for the lock; says whether another process had it.
+    ///
+    /// By looking again and again, since flock itself knows no deadline. Who has waited longer looks more often: so no
+    /// process is left behind where many write.
+    private func wait(until deadline: Deadline) throws(DefaultsError) -> Bool {
+        let start = cs_monotonic_nanoseconds()
+        var pause: Int64 = 200_000
         var waited = false
         var interruptions = Interruptions()
         while flock(descriptor.number, LOCK_EX | LOCK_NB) != 0 {
             if interruptions.shouldRetry(errno) { continue }
             guard errno == EWOULDBLOCK else { throw DefaultsError.system("flock", errno, file: descriptor.path) }
-            guard !deadline.hasPassed else {
-                throw DefaultsError(.timedOut, "Another process kept the store locked", file: folder.path)
-            }
+            guard !deadline.hasPassed else { throw Self.timedOut(folder) }
             waited = true
-            deadline.sleep(pause)
-            pause = min(pause * 2, .milliseconds(4))
+            deadline.sleep(.nanoseconds(Int64.random(in: pause / 2...pause)))
+            let longest = 4_000_000 / (1 + (cs_monotonic_nanoseconds() - start) / 100_000_000)
+            pause = max(200_000, min(pause * 2, longest))
         }
-        return (descriptor, waited)
+        return waited
     }
 }

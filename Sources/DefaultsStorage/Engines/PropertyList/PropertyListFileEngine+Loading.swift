@@ -17,7 +17,7 @@ extension PropertyListFileEngine {
             return .unchanged
         }
         // A file that was found damaged, and has not been written for a second, is not read again.
-        if let found, found.isInContents, found.stamp == current, !found.stamp.mayBeHalfWritten {
+        if let found, found.isInContents, found.stamp == current, !mayBeHalfWritten(found.stamp) {
             return try answer(found.error, found.stamp, base, until: deadline)
         }
         // Looked for before the file is: a backup that comes later may be newer than the document.
@@ -57,8 +57,7 @@ extension PropertyListFileEngine {
     private func settledReading(_ name: String, until deadline: Deadline) throws(DefaultsError) -> Reading {
         while true {
             let reading = try read(name)
-            guard case .unreadable(let error, let stamp) = reading, error.code == .corrupt, stamp.age >= 0,
-                stamp.mayBeHalfWritten
+            guard case .unreadable(let error, let stamp) = reading, error.code == .corrupt, mayBeHalfWritten(stamp)
             else { return reading }
             guard !deadline.hasPassed else {
                 throw DefaultsError(
@@ -66,6 +65,14 @@ extension PropertyListFileEngine {
             }
             deadline.sleep(.milliseconds(10))
         }
+    }
+
+    /// Whether the damaged file was written less than a second ago. One whose time lies ahead, by a server's clock or
+    /// since the clock was set back, counts from when it was seen first.
+    private func mayBeHalfWritten(_ stamp: FileStamp) -> Bool {
+        if stamp.age >= 0 { return stamp.age < 1_000_000_000 }
+        if ahead?.stamp != stamp { ahead = (stamp, .after(.seconds(1))) }
+        return ahead.map { !$0.settles.hasPassed } ?? false
     }
 
     func read(_ name: String) throws(DefaultsError) -> Reading {
@@ -114,9 +121,4 @@ extension PropertyListFileEngine {
         let words = ErrorWords.expected("Dictionary at the root", found: "\(parsed.list.kind)")
         return .unreadable(DefaultsError(code, words, file: file), stamp)
     }
-}
-
-extension FileStamp {
-    /// Whether the file was written less than a second ago, or has a time that lies ahead.
-    var mayBeHalfWritten: Bool { age < 1_000_000_000 }
 }

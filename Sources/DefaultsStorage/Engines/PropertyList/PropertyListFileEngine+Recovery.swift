@@ -99,7 +99,7 @@ extension PropertyListFileEngine {
             return try quarantine(bestCopy(base) ?? copy)
         } catch {
             // The holder of the lock may be recovering it.
-            if error.code == .timedOut { throw error }
+            if error.code == .timedOut || error.code == .conflict { throw error }
             return openReadOnly(error, copy.list, damaged)
         }
     }

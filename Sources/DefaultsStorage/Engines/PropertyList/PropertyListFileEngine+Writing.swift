@@ -21,7 +21,8 @@ extension PropertyListFileEngine {
             try folder.rename(name, to: folder.fileName)
         } catch {
             folder.unlink(name)
-            throw error
+            // Without the lock another process may have taken the new file for a killed writer's.
+            throw hasLostLock && error.errno == ENOENT ? changed : error
         }
         // The new file is there from now on, whatever fails.
         do throws(DefaultsError) {
@@ -37,12 +38,17 @@ extension PropertyListFileEngine {
     }
 
     /// A last look before the old file goes: a program that writes in place, without our lock, may have written it
-    /// while the new one was being made.
+    /// while the new one was being made; and one that removed the lock file has let another process write.
     private func checkUnchanged() throws(DefaultsError) {
-        guard isChecking else { return }
+        try renewLock()
+        guard isChecking || hasLostLock else { return }
         guard try folder.status(of: folder.fileName).map({ FileStamp($0) }) == stamp else {
-            throw DefaultsError(.conflict, "The file changed while it was being replaced", file: folder.path)
+            throw changed
         }
+    }
+
+    private var changed: DefaultsError {
+        DefaultsError(.conflict, "The file changed while it was being replaced", file: folder.path)
     }
 
     /// - Parameter time: the file's time, in nanoseconds since 1970; nil for now.

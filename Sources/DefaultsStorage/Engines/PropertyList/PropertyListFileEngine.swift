@@ -26,8 +26,11 @@ final class PropertyListFileEngine: StorageEngine, @unchecked Sendable {
     var olderBackup: FileStamp?
     /// Whether a file with the same stamp could hold something else: it was read within a clock tick of its writing.
     var stampIsRecent = false
+    /// The damaged file whose time lies ahead, and when it is taken for whole.
+    var ahead: (stamp: FileStamp, settles: Deadline)?
     var hasLoaded = false
-    private var fileLock: FileDescriptor?
+    private var fileLock: FileLock?
+    private(set) var hasLostLock = false
     private var hasSwept = false
     var recovers = false
     /// The file that could not be read at the last look; nil when it could.
@@ -58,13 +61,22 @@ final class PropertyListFileEngine: StorageEngine, @unchecked Sendable {
         if let refusal { throw refusal }
         let (lock, waited) = try FileLock.acquire(folder, until: deadline)
         fileLock = lock
+        hasLostLock = false
         if !hasSwept { sweep() }
         return waited
     }
 
     func unlock() {
-        fileLock?.abandon()
+        fileLock?.release()
         fileLock = nil
+    }
+
+    /// Takes the lock again where another program removed its file, which lets other processes have a lock as well.
+    func renewLock() throws(DefaultsError) {
+        guard try fileLock?.isNamed == false else { return }
+        hasLostLock = true
+        unlock()
+        fileLock = try FileLock.acquire(folder, until: .after(.seconds(2))).lock
     }
 
     /// Removes temporary files that a killed writer left behind: under the lock no process is writing one.
@@ -80,7 +92,8 @@ final class PropertyListFileEngine: StorageEngine, @unchecked Sendable {
     func prepareFork() {}
 
     func resetAfterFork() {
-        unlock()
+        fileLock?.abandon()
+        fileLock = nil
         debt = nil
     }
 

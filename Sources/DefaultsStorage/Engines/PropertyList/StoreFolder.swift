@@ -24,24 +24,29 @@ final class StoreFolder: Sendable {
         folder.hasSuffix("/") ? folder + name : folder + "/" + name
     }
 
-    /// Opens the folder that the file at `path` lies in. A symbolic link of the file's name is followed once, when link
-    /// and target folder belong to the caller: some users keep their settings elsewhere that way.
+    /// Opens the folder that the file at `path` lies in. Symbolic links of the file's name are followed, as those who
+    /// keep their settings elsewhere make them, one to the next: where each link, and each folder on the way, is the
+    /// user's or root's, and not everybody may rename what is in it.
     static func open(_ path: String) throws(DefaultsError) -> StoreFolder {
-        let folder = try direct(path)
-        guard let status = try folder.status(of: folder.fileName) else { return folder }
-        guard status.st_mode & S_IFMT == S_IFLNK else { return folder }
-        let target = try folder.linkTarget()
-        let targetPath = target.hasPrefix("/") ? target : folder.path(of: target)
-        let targetFolder = try direct(targetPath)
-        let owner = try targetFolder.descriptor.status().st_uid
-        guard status.st_uid == geteuid(), owner == geteuid() else {
-            throw DefaultsError(
-                .unsafeLocation, "A symbolic link, or the folder it leads to, belongs to somebody else", file: path)
+        var folder = try direct(path)
+        for _ in 0..<40 {
+            guard let status = try folder.status(of: folder.fileName), status.st_mode & S_IFMT == S_IFLNK else {
+                return folder
+            }
+            let target = try folder.linkTarget()
+            let next = try direct(target.hasPrefix("/") ? target : folder.path(of: target))
+            let places = [try folder.descriptor.status(), try next.descriptor.status()]
+            guard ([status] + places).allSatisfy({ $0.st_uid == geteuid() || $0.st_uid == 0 }) else {
+                throw DefaultsError(
+                    .unsafeLocation, "A symbolic link, or a folder on its way, belongs to somebody else", file: path)
+            }
+            guard !places.contains(where: { $0.isOpenToEverybody }) else {
+                throw DefaultsError(
+                    .unsafeLocation, "Everybody may rename files in a folder on the way of a symbolic link", file: path)
+            }
+            folder = next
         }
-        if let inner = try targetFolder.status(of: targetFolder.fileName), inner.st_mode & S_IFMT == S_IFLNK {
-            throw DefaultsError(.unsafeLocation, "A symbolic link leads to another", file: path)
-        }
-        return targetFolder
+        throw DefaultsError(.unsafeLocation, "More than 40 symbolic links lead from one to the next", file: path)
     }
 
     private static func direct(_ path: String) throws(DefaultsError) -> StoreFolder {
@@ -116,12 +121,16 @@ final class StoreFolder: Sendable {
 
     /// The reason why the store's file must not be written; nil where it may be.
     func refusal(isReadOnly: Bool) throws(DefaultsError) -> DefaultsError? {
-        let mode = try descriptor.status().st_mode
-        guard mode & S_IWOTH != 0, mode & S_ISVTX == 0 else {
-            return isReadOnly ? DefaultsError(.readOnly, "The store was opened read-only", file: path) : nil
+        if try descriptor.status().isOpenToEverybody {
+            return DefaultsError(
+                .unsafeLocation, "Everybody may write to the folder and rename its files", file: descriptor.path)
         }
-        return DefaultsError(
-            .unsafeLocation, "Everybody may write to the folder and rename its files", file: descriptor.path)
+        if isReadOnly { return DefaultsError(.readOnly, "The store was opened read-only", file: path) }
+        guard cs_is_mount_point(descriptor.number, fileName) == 0 else {
+            return DefaultsError(
+                .readOnly, "The file is a mount point, and cannot be replaced: mount its folder instead", file: path)
+        }
+        return nil
     }
 
     var isGroupWritable: Bool {
@@ -147,6 +156,11 @@ final class StoreFolder: Sendable {
         }
         return result
     }
+}
+
+extension stat {
+    /// Whether everybody may rename the files of a folder.
+    fileprivate var isOpenToEverybody: Bool { st_mode & S_IWOTH != 0 && st_mode & S_ISVTX == 0 }
 }
 
 /// A short text that cannot be guessed, for the names of temporary files.

@@ -291,7 +291,7 @@ final class SQLiteEngine: StorageEngine, @unchecked Sendable {
     func quarantine(until deadline: Deadline) throws(DefaultsError) -> EngineState {
         close()
         let (lock, _) = try FileLock.acquire(folder, until: deadline)
-        defer { lock.abandon() }
+        defer { lock.release() }
         let suffix = ".corrupt-" + currentTime() + "-" + randomName()
         for end in ["-wal", "-shm", ""] where try folder.status(of: folder.fileName + end) != nil {
             try folder.rename(folder.fileName + end, to: folder.fileName + suffix + end)
