@@ -80,6 +80,9 @@ import Testing
         #expect(throws: error) { try SQLiteConnection(missing, isReadOnly: false) }
     }
 
+    /// A child's engine keeps the parent's connection and never closes it, so that a search for leaks would find it.
+    private static let child = Box<SQLiteEngine?>(nil)
+
     @Test("a child that was forked in the middle of a transaction does not look at the database either")
     func inherited() throws {
         let folder = try TemporaryFolder()
@@ -89,6 +92,7 @@ import Testing
         _ = try engine.refresh(over: emptyDictionary, until: deadline)
         _ = try engine.lock(until: deadline)
         engine.resetAfterFork()
+        Self.child.change { $0 = engine }
         let expected = DefaultsError(
             .unavailable, "The process was forked in the middle of a transaction", file: folder.file("a.sqlite"))
         #expect(throws: expected) { _ = try engine.refresh(over: emptyDictionary, until: deadline) }

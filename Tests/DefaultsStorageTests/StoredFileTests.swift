@@ -84,7 +84,7 @@ import Testing
         #expect(try folder.names() == ["a.plist"])
     }
 
-    @Test("waits for a file that another program is just writing in place, whatever its clock says", arguments: [0, 3600])
+    @Test("waits for a file that another program is writing in place, whatever its clock says", arguments: [0, 3600])
     func halfWritten(secondsAhead: TimeInterval) throws {
         let whole = try String(decoding: list(["a": 1]).serialized(as: .xml), as: UTF8.self)
         try folder.write(String(whole.prefix(60)), to: "a.plist")

@@ -63,7 +63,9 @@ struct FileLock {
 
     /// Gives a lock file that root makes to whom the store's file belongs, or its folder: a program that is run as root
     /// once would keep the user from ever writing again.
-    private static func handOver(_ file: FileDescriptor, _ folder: StoreFolder) throws(DefaultsError) -> FileDescriptor {
+    private static func handOver(
+        _ file: FileDescriptor, _ folder: StoreFolder
+    ) throws(DefaultsError) -> FileDescriptor {
         guard geteuid() == 0 else { return file }
         let stored = try folder.status(of: folder.fileName)
         let place = try folder.descriptor.status()
