@@ -36,8 +36,13 @@ final class Flusher: @unchecked Sendable {
     ///
     /// Where the thread cannot be started, as under a limit on processes, it is written before this returns.
     func schedule(_ domain: Domain) {
-        if !schedule(domain, after: Self.delay), let error = flush(domain, until: .after(Self.turn)) {
+        if schedule(domain, after: Self.delay) { return }
+        if let error = flush(domain, until: .after(Self.turn)) {
             tell(error, domain)
+            // The next change tries again.
+            domain.lock.withLock { domain.isScheduled = false }
+        } else {
+            lock.withLock { tasks.removeAll { $0.domain === domain } }
         }
     }
 
