@@ -15,13 +15,14 @@ struct FileLock {
         _ folder: StoreFolder, until deadline: Deadline
     ) throws(DefaultsError) -> (lock: FileLock, waited: Bool) {
         var waited = false
-        while true {
-            let lock = FileLock(descriptor: try open(folder), folder: folder)
+        for _ in 0..<100 {
+            guard let file = try open(folder) else { continue }
+            let lock = FileLock(descriptor: file, folder: folder)
             if try lock.wait(until: deadline) { waited = true }
+            // Where it was removed meanwhile, another process may hold the one that has its name now.
             if try lock.isNamed { return (lock, waited) }
-            // The file was removed meanwhile: another process may hold the one that has its name now.
-            guard !waited || !deadline.hasPassed else { throw timedOut(folder) }
         }
+        throw DefaultsError(.io, "The lock file is removed again and again", file: folder.path(of: name(folder)))
     }
 
     /// Whether the lock file still has its name. Where it does not, other processes lock another one.
@@ -44,20 +45,15 @@ struct FileLock {
 
     private static func name(_ folder: StoreFolder) -> String { "." + folder.fileName + ".lock" }
 
-    private static func timedOut(_ folder: StoreFolder) -> DefaultsError {
-        DefaultsError(.timedOut, "Another process kept the store locked", file: folder.path)
-    }
-
-    private static func open(_ folder: StoreFolder) throws(DefaultsError) -> FileDescriptor {
-        while true {
-            if let file = try folder.openFile(name(folder), O_RDWR) { return file }
-            do throws(DefaultsError) {
-                let file = try folder.openFile(name(folder), O_RDWR | O_CREAT | O_EXCL, mode: 0o600)
-                if let file { return try handOver(file, folder) }
-            } catch {
-                // Another process was quicker.
-                guard error.errno == EEXIST else { throw error }
-            }
+    /// Opens the lock file, or makes it; nil where another process made it in the same moment.
+    private static func open(_ folder: StoreFolder) throws(DefaultsError) -> FileDescriptor? {
+        if let file = try folder.openFile(name(folder), O_RDWR) { return file }
+        do throws(DefaultsError) {
+            let file = try folder.openFile(name(folder), O_RDWR | O_CREAT | O_EXCL, mode: 0o600)
+            return try file.map { file throws(DefaultsError) in try handOver(file, folder) }
+        } catch {
+            if error.errno == EEXIST { return nil }
+            throw error
         }
     }
 
@@ -86,7 +82,9 @@ struct FileLock {
         while flock(descriptor.number, LOCK_EX | LOCK_NB) != 0 {
             if interruptions.shouldRetry(errno) { continue }
             guard errno == EWOULDBLOCK else { throw DefaultsError.system("flock", errno, file: descriptor.path) }
-            guard !deadline.hasPassed else { throw Self.timedOut(folder) }
+            guard !deadline.hasPassed else {
+                throw DefaultsError(.timedOut, "Another process kept the store locked", file: folder.path)
+            }
             waited = true
             deadline.sleep(.nanoseconds(Int64.random(in: pause / 2...pause)))
             let longest = 4_000_000 / (1 + (cs_monotonic_nanoseconds() - start) / 100_000_000)
