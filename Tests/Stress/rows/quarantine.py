@@ -40,7 +40,8 @@ def once(proofs, folder, path):
     """It only reads for as long as it is open, also where the call that failed would not fail again."""
     place = f"{folder}/counted"
     os.makedirs(place)
-    for name in ("store.plist", "store.plist.bak"):
+    # With the lock file, which is there already: making it takes another call.
+    for name in ("store.plist", "store.plist.bak", ".store.plist.lock"):
         shutil.copy2(f"{folder}/{name}", place)
     proofs.run("probe", place + "/store.plist", LD_PRELOAD=proofs.interposer, INTERPOSE_FOLDER=place,
                INTERPOSE_CALLS=place + ".calls", **RECOVER)
