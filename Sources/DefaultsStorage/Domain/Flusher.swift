@@ -99,16 +99,19 @@ final class Flusher: @unchecked Sendable {
     private func run() {
         while true {
             let task = next()
-            let error = flush(task.domain, until: .after(Self.turn))
+            if let error = flush(task.domain, until: .after(Self.turn)) { keep(task, after: error) }
+            // Only now: until it is written, the exit finds the domain here or among the tasks.
             lock.withLock { current = nil }
-            guard let error else { continue }
-            let patience = task.patience ?? .after(Self.patience)
-            if error.code == .timedOut, !patience.hasPassed {
-                tryAgain(Task(domain: task.domain, due: .after(Self.pause), patience: patience))
-            } else {
-                tell(error, task.domain)
-                retry(task.domain)
-            }
+        }
+    }
+
+    private func keep(_ task: Task, after error: DefaultsError) {
+        let patience = task.patience ?? .after(Self.patience)
+        if error.code == .timedOut, !patience.hasPassed {
+            tryAgain(Task(domain: task.domain, due: .after(Self.pause), patience: patience))
+        } else {
+            tell(error, task.domain)
+            retry(task.domain)
         }
     }
 
