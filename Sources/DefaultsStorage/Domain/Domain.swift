@@ -179,9 +179,7 @@ extension Domain {
         let consequence = try lock.withLock { () throws(DefaultsError) in
             if let refusal { throw refusal }
             let target = self.target
-            if let growth = quickGrowth(setting: own, key), handle.limits.admit(growth, to: size) {
-                note(growth, in: target)
-            } else {
+            if !countQuickly(setting: own, key, in: target, handle) {
                 let growth = size(of: own, key) - size(of: key, in: target)
                 try count(growth, in: target, handle, at: [.key(String(decoding: key, as: UTF8.self))])
             }
