@@ -5,12 +5,12 @@ internal import CKVCodable
 /// A sum over the parts of a value, so that a change is counted by the parts that it adds and removes. ``XMLWriter``,
 /// ``JSONWriter`` and ``BinaryWriter`` decide what stands around each kind of value; a test makes sure that none writes
 /// more than is counted here.
-package struct FileSize: Hashable, Sendable {
+@usableFromInline package struct FileSize: Hashable, Sendable {
     /// Values and keys.
-    package var nodes: Int
-    package var bytes: Int
+    @usableFromInline package var nodes: Int
+    @usableFromInline package var bytes: Int
 
-    package init(nodes: Int = 0, bytes: Int = 0) {
+    @inlinable package init(nodes: Int = 0, bytes: Int = 0) {
         self.nodes = nodes
         self.bytes = bytes
     }
@@ -18,15 +18,15 @@ package struct FileSize: Hashable, Sendable {
     /// The bytes around the root of a file.
     package static let frame = FileSize(bytes: 256)
 
-    package static func + (left: FileSize, right: FileSize) -> FileSize {
+    @inlinable package static func + (left: FileSize, right: FileSize) -> FileSize {
         FileSize(nodes: left.nodes &+ right.nodes, bytes: left.bytes &+ right.bytes)
     }
 
-    package static func - (left: FileSize, right: FileSize) -> FileSize {
+    @inlinable package static func - (left: FileSize, right: FileSize) -> FileSize {
         FileSize(nodes: left.nodes &- right.nodes, bytes: left.bytes &- right.bytes)
     }
 
-    package static func += (left: inout FileSize, right: FileSize) { left = left + right }
+    @inlinable package static func += (left: inout FileSize, right: FileSize) { left = left + right }
 
     /// The size of a dictionary's key.
     package init(ofKey key: UnsafeBufferPointer<UInt8>, as format: PropertyListFormat, depth: Int) {
