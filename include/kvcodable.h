@@ -78,6 +78,24 @@ const char *kv_version(void);
  * Status and errors
  */
 
+/* What a call leaves behind that gave one of these:
+ *
+ *   KV_OK               what it was asked for: in memory at once, on the disk
+ *                       as the durability says.
+ *   KV_ABSENT           everything as it was.
+ *   KV_OUTCOME_UNKNOWN  a commit that has happened, or not, or that a power
+ *                       failure may take back: what is stored decides, and the
+ *                       store takes it up as soon as it can be told, and writes
+ *                       nothing before that. Look before repeating.
+ *   KV_IO, KV_NO_SPACE, KV_ACCESS_DENIED, KV_READ_ONLY, KV_TIMED_OUT,
+ *   KV_CORRUPT, KV_LIMIT_EXCEEDED and KV_INVALID_VALUE of a sync, of a close
+ *   and of a set with immediate durability
+ *                       the file as it was; what was set stays in memory, and
+ *                       is written with the next commit. Of a transaction, an
+ *                       update and a compare-and-set nothing stays.
+ *   any other, and any of a call that writes nothing
+ *                       everything as it was, in memory and in the file.
+ */
 typedef enum kv_status {
   KV_OK = 0,
   KV_ABSENT = 1,            /* there is nothing at that key or path */
@@ -103,7 +121,8 @@ typedef enum kv_status {
   KV_CONFLICT = -20,        /* the store changed in between */
   KV_ROLLED_BACK = -21,     /* a transaction inside this one failed */
   KV_MIGRATION = -22,       /* a migration failed */
-  KV_INVALID_NAME = -23     /* no name of a store */
+  KV_INVALID_NAME = -23,    /* no name of a store */
+  KV_OUTCOME_UNKNOWN = -24  /* made or not: look before repeating */
 } kv_status;
 
 /* An error: its status, its message, and the path or position.
@@ -644,12 +663,15 @@ typedef enum kv_corruption {
    * cannot be read for another reason is treated alike, with that reason's
    * status: KV_INVALID_VALUE for a root that is no dictionary,
    * KV_LIMIT_EXCEEDED, KV_ACCESS_DENIED, KV_IO, or KV_UNSAFE_LOCATION for a
-   * link. */
+   * link. One row of a database that cannot be read is an error for its key
+   * alone: a get of it is KV_CORRUPT, a set replaces it, keys and whole
+   * dictionaries leave it out, and kv_store_copy() copies nothing. */
   KV_CORRUPTION_ERROR = 0,
   /* The file is kept as NAME.corrupt-TIME, and the newer of the document in
-   * memory and the backup, NAME.bak, takes its place; a database gives way to
-   * an empty one. KV_CORRUPT where there is neither. Holds for all of the
-   * process's handles on the file. */
+   * memory and the backup, NAME.bak, takes its place; a database that is found
+   * damaged when it is opened gives way to a new one with the rows that can be
+   * read. KV_CORRUPT where there is neither. Holds for all of the process's
+   * handles on the file. */
   KV_CORRUPTION_RECOVER = 1
 } kv_corruption;
 

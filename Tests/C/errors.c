@@ -288,6 +288,36 @@ static void status_of_versions(void) {
   kv_tree_free(tree);
 }
 
+/* Whether the system fails to write a folder to the disk. */
+static int loses_folders = 0;
+
+/* In the place of the system's. */
+int fsync(int file) {
+  struct stat status;
+  int is_folder = fstat(file, &status) == 0 && S_ISDIR(status.st_mode);
+  if (loses_folders && is_folder) errno = EIO;
+  return loses_folders && is_folder ? -1 : fdatasync(file);
+}
+
+/* The new file is there, and may be gone after a power failure. */
+static void status_of_outcomes(void) {
+  kv_store_options options = store_options(KV_ENGINE_AUTOMATIC);
+  kv_step key = kv_key("a");
+  kv_store *store = NULL;
+  int64_t number = 0;
+  options.durability = KV_IMMEDIATE;
+  CHECK(kv_store_open_file(kv_string(in_folder("owed.plist")), &options, &store,
+                           NULL) == KV_OK);
+  loses_folders = 1;
+  GAVE(KV_OUTCOME_UNKNOWN, kv_store_set_integer(store, &key, 1, 7, NULL));
+  CHECK(kv_store_get_integer(store, &key, 1, &number, NULL) == KV_OK);
+  CHECK(number == 7);
+  GAVE(KV_OUTCOME_UNKNOWN, kv_store_sync(store, NULL));
+  loses_folders = 0;
+  CHECK(kv_store_sync(store, NULL) == KV_OK);
+  kv_store_free(store);
+}
+
 /* Runs `body` in a process that nobody privileged owns, for its status. */
 static kv_status in_child(kv_status (*body)(void)) {
   int status = 0;
@@ -356,6 +386,7 @@ static void all_statuses(void) {
   status_of_locks();
   status_of_versions();
   status_of_forks();
+  status_of_outcomes();
   statuses_of_the_system();
   int missing = 0;
   for (size_t i = 0; i < sizeof statuses / sizeof *statuses; i++) {

@@ -130,6 +130,7 @@ import Testing
         let path = folder.file("a.sqlite")
         let given = options { $0.timeout = .milliseconds(20) }
         let database = try Database(path)
+        try database.execute("VACUUM")
         for lock in ["BEGIN EXCLUSIVE", "PRAGMA journal_mode=WAL; BEGIN IMMEDIATE"] {
             try database.execute(lock)
             let start = ContinuousClock.now

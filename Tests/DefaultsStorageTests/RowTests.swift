@@ -30,6 +30,7 @@ import Testing
     @Test("a parameter that SQLite does not take is an error, and not a NULL")
     func parameters() throws {
         let folder = try TemporaryFolder()
+        try folder.write("", to: "a.sqlite")
         let connection = try SQLiteConnection(folder.file("a.sqlite"), isReadOnly: false)
         defer { connection.close() }
         let statement = try connection.prepare("SELECT ?1")
@@ -68,6 +69,7 @@ import Testing
     func failures() throws {
         let folder = try TemporaryFolder()
         let path = folder.file("a.sqlite")
+        try folder.write("", to: "a.sqlite")
         let connection = try SQLiteConnection(path, isReadOnly: false)
         defer { connection.close() }
         let overflow = "SELECT abs(-9223372036854775807 - 1)"

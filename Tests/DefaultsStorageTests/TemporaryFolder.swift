@@ -121,4 +121,40 @@ final class Database: @unchecked Sendable {
     func execute(_ statement: String) throws {
         #expect(sqlite.exec(database, statement, nil, nil, nil) == SQLITE_OK)
     }
+
+    /// Calls `body` with each row of a query.
+    private func run(_ query: String, _ body: (OpaquePointer) throws -> Void) throws {
+        var statement: OpaquePointer?
+        #expect(sqlite.prepare_v2(database, query, -1, &statement, nil) == SQLITE_OK)
+        defer { _ = sqlite.finalize(statement) }
+        while let statement, sqlite.step(statement) == SQLITE_ROW { try body(statement) }
+    }
+
+    func integer(_ query: String) throws -> Int64 {
+        var result: Int64 = -1
+        try run(query) { result = sqlite.column_int64($0, 0) }
+        return result
+    }
+
+    func isWhole() throws -> Bool {
+        try integer("SELECT count(*) FROM pragma_integrity_check WHERE integrity_check = 'ok'") == 1
+    }
+
+    /// The store's values.
+    func rows() throws -> PropertyList {
+        var result: [String: PropertyList] = [:]
+        try run("SELECT key, value FROM defaults WHERE value IS NOT NULL") { row in
+            guard let key = sqlite.column_text(row, 0), let start = sqlite.column_blob(row, 1) else { return }
+            let bytes = UnsafeRawBufferPointer(start: start, count: Int(sqlite.column_bytes(row, 1)))
+            result[String(cString: key)] = try PropertyList.parse(Array(bytes)).list
+        }
+        var builder = PropertyListBuilder()
+        try builder.beginDictionary()
+        for (key, value) in result.sorted(by: { $0.key < $1.key }) {
+            try builder.key(key)
+            try builder.append(value)
+        }
+        try builder.end()
+        return try builder.finish()
+    }
 }

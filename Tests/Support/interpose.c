@@ -15,6 +15,8 @@
  *   INTERPOSE_RECORD=FILE  each call that succeeded, a line each, with the
  *       file's inode and, for a write, the bytes in hexadecimal.
  *   INTERPOSE_UNREADABLE=FILE  as long as FILE exists, reading fails with EIO.
+ *   INTERPOSE_UNSYNCED=FILE  as long as FILE exists, fsync and fdatasync fail
+ *       with EIO.
  *   INTERPOSE_TIMES=1      before each write and rename that is recorded, a
  *       line `time` with the monotonic clock's nanoseconds.
  */
@@ -34,7 +36,7 @@
 #include <time.h>
 #include <unistd.h>
 
-static const char *folder, *unreadable;
+static const char *folder, *unreadable, *unsynced;
 static long failing, calls;
 static int failure, for_ever, is_short, has_times;
 static int record = -1, listed = -1;
@@ -52,6 +54,7 @@ static int open_log(const char *variable) {
 __attribute__((constructor)) static void begin(void) {
   folder = getenv("INTERPOSE_FOLDER");
   unreadable = getenv("INTERPOSE_UNREADABLE");
+  unsynced = getenv("INTERPOSE_UNSYNCED");
   const char *fail = getenv("INTERPOSE_FAIL");
   if (fail != NULL) {
     char kind[16] = "", how[16] = "";
@@ -219,13 +222,18 @@ int openat64(int at, const char *name, int flags, ...) {
   MODE_OF(flags, mode) return open_file(at, name, flags, mode);
 }
 
-static ssize_t read_at(int file, void *bytes, size_t count, off_t offset) {
+/* Whether a call has to fail as long as there is a file of the name. */
+static int must_fail_now(const char *while_there, int file) {
   struct stat status;
-  if (unreadable != NULL && is_ours(file, NULL) &&
-      stat(unreadable, &status) == 0) {
-    errno = EIO;
-    return -1;
-  }
+  if (while_there == NULL || !is_ours(file, NULL) ||
+      stat(while_there, &status) != 0)
+    return 0;
+  errno = EIO;
+  return 1;
+}
+
+static ssize_t read_at(int file, void *bytes, size_t count, off_t offset) {
+  if (must_fail_now(unreadable, file)) return -1;
   return syscall(SYS_pread64, file, bytes, count, offset);
 }
 
@@ -284,6 +292,7 @@ ssize_t pwrite64(int file, const void *bytes, size_t count, off64_t offset) {
 static int synchronize(int file, long call) {
   if (!is_ours(file, NULL)) return syscall(call, file);
   FAIL_IF_TOLD("sync");
+  if (must_fail_now(unsynced, file)) return -1;
   int result = syscall(call, file);
   struct stat status;
   if (result == 0 && fstat(file, &status) == 0)

@@ -57,6 +57,8 @@ static const char *code_name(kv_status status) {
       return "migration";
     case KV_INVALID_NAME:
       return "invalid_name";
+    case KV_OUTCOME_UNKNOWN:
+      return "outcome_unknown";
   }
   return "unknown";
 }

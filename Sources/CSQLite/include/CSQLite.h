@@ -28,6 +28,7 @@
   F(extended_result_codes)   \
   F(system_errno)            \
   F(db_config)               \
+  F(file_control)            \
   F(libversion_number)
 
 #define CSQLITE_FIELD(name) __typeof__(sqlite3_##name) *name;

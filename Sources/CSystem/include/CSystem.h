@@ -25,6 +25,10 @@ int64_t cs_file_system_type(int descriptor);
  * where there is none, or the system cannot say. */
 int cs_is_mount_point(int folder, const char *name);
 
+/* When the file of this name in the folder was made, in nanoseconds since 1970;
+ * 0 where the file system does not know. */
+int64_t cs_birth_nanoseconds(int folder, const char *name);
+
 /* Whether the program runs with rights that its caller does not have. */
 int cs_is_privileged(void);
 

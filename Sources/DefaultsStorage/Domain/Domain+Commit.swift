@@ -30,8 +30,11 @@ extension Domain {
         engine.recovers = recovers
         engine.limits = limits
         defer {
-            let unreadable = engine.unreadable
-            lock.withLock { self.unreadable = unreadable }
+            let (unreadable, damaged) = (engine.unreadable, engine.damagedKeys)
+            lock.withLock {
+                self.unreadable = unreadable
+                damagedKeys = damaged
+            }
         }
         let state = try engine.refresh(over: base, until: deadline)
         // The changes inherited from the parent process are the parent's to write. Changes made over them since are
@@ -66,6 +69,7 @@ extension Domain {
         do throws(DefaultsError) {
             try lockEngine(until: deadline)
             do throws(DefaultsError) {
+                if let hasHappened = try engine.settle(until: deadline) { try settle(hasHappened) }
                 try takeUp(try refreshEngine(until: deadline))
                 if let refusal = engine.refusal { throw refusal }
             } catch {
@@ -86,6 +90,23 @@ extension Domain {
         }
     }
 
+    /// Takes up what became of a commit of which that was not known: its changes wait in `committing`.
+    private func settle(_ hasHappened: Bool) throws(DefaultsError) {
+        try lock.withLock { () throws(DefaultsError) in
+            isInDoubt = false
+            guard let committing else { return }
+            if hasHappened {
+                stored += growth(of: committing)
+                try translating { () throws(PropertyListError) in try addCommitted(committing) }
+            } else {
+                delta.absorb(below: committing)
+                growth += committingGrowth
+            }
+            self.committing = nil
+            committingGrowth = FileSize()
+        }
+    }
+
     private func lockEngine(until deadline: Deadline) throws(DefaultsError) {
         engine.synchronization = lock.withLock { synchronization }
         let start = cs_monotonic_nanoseconds()
@@ -97,16 +118,14 @@ extension Domain {
     /// Writes the changes that were set aside, and those of a transaction over them. On failure all are as before.
     func commit(_ transaction: Delta?, isOneCall: Bool = false) throws(DefaultsError) {
         guard let committing = lock.withLock({ self.committing }) else { return }
-        let changes = Delta()
-        changes.absorb(below: committing)
-        if let transaction {
+        if let transaction, !transaction.isEmpty {
             // The transaction's entries win, and take up the changes below them.
             let upper = Delta()
             upper.absorb(below: transaction)
-            upper.absorb(below: changes)
-            try publish(upper, hasTransaction: !transaction.isEmpty, merges: isOneCall || transaction.isEmpty)
+            upper.absorb(below: committing)
+            try publish(upper, hasTransaction: true, merges: isOneCall)
         } else {
-            try publish(changes, hasTransaction: false, merges: true)
+            try publish(committing, hasTransaction: false, merges: true)
         }
         // The changes have happened, and are not made again: the caller learns that they may not be on the disk.
         let debt = engine.debt
@@ -116,11 +135,13 @@ extension Domain {
 
     private func publish(_ changes: Delta, hasTransaction: Bool, merges: Bool) throws(DefaultsError) {
         if changes.isEmpty, !lock.withLock({ owesWriting }) { return }
-        let outcome = try write(changes, merges: merges)
+        let outcome = try writeOrDoubt(changes, merges: merges)
+        let damaged = engine.damagedKeys
         try lock.withLock { () throws(DefaultsError) in
             stored += growth(of: changes)
             committing = nil
             committingGrowth = FileSize()
+            damagedKeys = damaged
             rules.format = engine.format
             switch outcome {
             case .document(let document):
@@ -134,6 +155,16 @@ extension Domain {
                 generation &+= 1
                 try rebaseDelta()
             }
+        }
+    }
+
+    /// Where it is not known whether the changes were written, they stay `committing` until it is.
+    private func writeOrDoubt(_ changes: Delta, merges: Bool) throws(DefaultsError) -> CommitOutcome {
+        do throws(DefaultsError) {
+            return try write(changes, merges: merges)
+        } catch {
+            if error.code == .outcomeUnknown { lock.withLock { isInDoubt = true } }
+            throw error
         }
     }
 
@@ -159,14 +190,20 @@ extension Domain {
     /// Lays changes that are stored over the document; folds them into it when they have become many, so that the
     /// cost of a change does not grow with the store.
     private func addCommitted(_ changes: Delta) throws(PropertyListError) {
+        if committed == nil, isMany(changes) {
+            base = try changes.applied(to: base)
+            return
+        }
         let sum = committed ?? Delta()
         try sum.absorb(above: changes)
         committed = sum
-        if sum.entries.count > max(64, base.count / 2) {
+        if isMany(sum) {
             base = try sum.applied(to: base)
             committed = nil
         }
     }
+
+    private func isMany(_ changes: Delta) -> Bool { changes.entries.count > max(64, base.count / 2) }
 
     /// How the work that `begin` began has ended.
     enum Ending {
@@ -177,13 +214,13 @@ extension Domain {
     /// Releases the locks that `begin` took; changes that were not written wait for the next flush.
     func end(_ ending: Ending = .regular) {
         let isLeft = lock.withLock {
-            if let committing {
+            if let committing, !isInDoubt {
                 delta.absorb(below: committing)
                 self.committing = nil
                 growth += committingGrowth
                 committingGrowth = FileSize()
             }
-            return (!delta.isEmpty || owesWriting) && !isScheduled && handles.durability == .coalesced
+            return (!delta.isEmpty || owesWriting || isInDoubt) && !isScheduled && handles.durability == .coalesced
         }
         engine.unlock()
         writerLock.release()
@@ -260,7 +297,7 @@ extension Domain {
     private func rebaseAll(_ changes: Delta) throws(DefaultsError) {
         let base = base
         try rebase(changes, tell) { key throws(PropertyListError) in base[utf8: key] }
-        if let committing {
+        if let committing, committing !== changes {
             try rebase(committing, tellNobody) { key throws(PropertyListError) in base[utf8: key] }
         }
         try rebaseDelta()

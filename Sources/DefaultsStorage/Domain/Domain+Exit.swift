@@ -23,6 +23,14 @@ extension Domain {
         }
     }
 
+    /// Lets go of the store's file when the program ends: the last to do so leaves a database in one file, without its
+    /// journal.
+    func letGo() {
+        guard engine.isShared, !writerLock.isHeldByThisThread, writerLock.acquire(until: .after(.zero)) else { return }
+        engine.prepareFork()
+        writerLock.release()
+    }
+
     /// Says on standard error that changes are lost, since they could not be written while the program ended; but for a
     /// file that cannot be read, beside which ``keepUnsaved()`` keeps them.
     func complainOfLoss(_ error: DefaultsError) {

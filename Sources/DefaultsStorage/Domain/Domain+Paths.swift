@@ -85,6 +85,9 @@ extension Domain {
             isLate = wanted.map { $0 != generation } ?? false
             if isLate { return nil }
             let target = self.target
+            if !damagedKeys.isEmpty, target.find(key) == nil {
+                try translating { () throws(PropertyListError) in try checkReadable(key) }
+            }
             let prefix = PropertyListPath(Array(location.steps.prefix(1)))
             let isCopied = lower != nil && !holds(key)
             var copy: PropertyList?

@@ -40,6 +40,8 @@ final class Domain: @unchecked Sendable {
     var isScheduled = false
     /// Whether the last commit is visible, and may not be on the disk (``StorageEngine/debt``).
     var owesWriting = false
+    /// Whether it is not known if the last commit has happened. Its changes, but for a transaction's, are `committing`.
+    var isInDoubt = false
     var synchronization = DefaultsStore.Options.Synchronization.normal
     // See Domain+Size.
     var stored = FileSize()
@@ -54,6 +56,8 @@ final class Domain: @unchecked Sendable {
     /// The error of the last look at the file, where that could not be read; it was told as an event.
     var unreadable: DefaultsError?
     var refusal: DefaultsError?
+    /// The keys whose values cannot be read (``StorageEngine/damagedKeys``).
+    var damagedKeys: [[UInt8]: PropertyListError] = [:]
     var rules: ValueRules
     var inbox = EventInbox()
     var open: OpenTransaction?
@@ -72,8 +76,11 @@ final class Domain: @unchecked Sendable {
         engine.report = { [weak self] event in self?.tell(event) }
         if case .replaced(let list) = try engine.refresh(over: base, until: deadline) { base = list }
         refusal = engine.refusal
+        damagedKeys = engine.damagedKeys
         rules.format = engine.format
         countStored()
+        // A database is let go of then.
+        if rowFormat != nil { Flusher.shared.attendExit() }
     }
 
     /// Takes up the options of a handle that is opened on the domain.
@@ -119,8 +126,15 @@ extension Domain {
     ) throws(DefaultsError) -> PropertyList? {
         try translating { () throws(PropertyListError) in
             if let index = target.findInPlace(key) { return try target.collapsedValue(at: index, steps) }
+            if !damagedKeys.isEmpty { try checkReadable(key) }
             return try below(key, steps)
         }
+    }
+
+    /// - Throws: the error of a value that is stored, cannot be read, and is not in memory either; with the lock held.
+    func checkReadable(_ key: UnsafeBufferPointer<UInt8>) throws(PropertyListError) {
+        guard let error = damagedKeys[Array(key)], !isInMemory(key) else { return }
+        throw error.inRow(of: Array(key))
     }
 
     /// The value below the delta that is being changed; with the lock held.
@@ -142,6 +156,11 @@ extension Domain {
             for delta in [committed, committing, target] { result = try delta?.applied(to: result) ?? result }
             return result
         }
+    }
+
+    /// The keys of all values, those included that cannot be read.
+    func allKeys() throws(DefaultsError) -> [String] {
+        try snapshot().keys + unreadableKeys.map { String(decoding: $0, as: UTF8.self) }
     }
 
     /// Whether the calling thread has a transaction open; with the lock held.
@@ -214,7 +233,21 @@ extension Domain {
         if let index = target.findInPlace(key) { return !target.entries[index].isRemoval }
         if let committing, let index = committing.find(key) { return !committing.entries[index].isRemoval }
         if let committed, let index = committed.find(key) { return !committed.entries[index].isRemoval }
-        return base[utf8: key] != nil
+        return base[utf8: key] != nil || !damagedKeys.isEmpty && damagedKeys[Array(key)] != nil
+    }
+
+    /// Whether the value of a key is known without the stored one.
+    private func isInMemory(_ key: UnsafeBufferPointer<UInt8>) -> Bool {
+        committing?.find(key) != nil || committed?.find(key) != nil || base[utf8: key] != nil
+    }
+
+    /// The keys whose values are stored, and cannot be read.
+    var unreadableKeys: [[UInt8]] {
+        lock.withLock {
+            damagedKeys.keys.filter { key in
+                key.withUnsafeBufferPointer { target.find($0) == nil && !isInMemory($0) }
+            }
+        }
     }
 
     /// Counts a change and gives the work that it requires; with the lock held.

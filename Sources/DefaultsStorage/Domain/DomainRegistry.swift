@@ -128,6 +128,7 @@ extension Domain {
         open = nil
         isScheduled = false
         owesWriting = false
+        isInDoubt = false
         hasForked = engine.isShared
     }
 }

@@ -169,7 +169,10 @@ final class Flusher: @unchecked Sendable {
             domain.abandonTransaction()
             if let error = flush(domain, until: .after(.seconds(2))) { domain.complainOfLoss(error) }
         }
-        for domain in DomainRegistry.shared.openDomains { domain.keepUnsaved() }
+        for domain in DomainRegistry.shared.openDomains {
+            domain.keepUnsaved()
+            domain.letGo()
+        }
     }
 
     /// In a child process: the thread is gone, and the waiting changes belong to the parent.

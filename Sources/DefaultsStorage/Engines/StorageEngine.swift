@@ -41,6 +41,11 @@ protocol StorageEngine: AnyObject, Sendable {
     var limits: StoreLimits { get set }
     /// The error of the last look, where the stored values could not be read; nil when they could.
     var unreadable: DefaultsError? { get }
+    /// The keys whose values cannot be read, and why; the others can. What is in memory of them counts.
+    var damagedKeys: [[UInt8]: PropertyListError] { get }
+    /// Finds out what became of a commit that gave ``DefaultsError/Code/outcomeUnknown``, with the lock held: whether it
+    /// has happened; nil where there was none. Throws, and writes nothing, as long as that cannot be told.
+    func settle(until deadline: Deadline) throws(DefaultsError) -> Bool?
     /// Whether the document that was read or written last has a copy beside the file, should that stay unreadable.
     var isBackedUp: Bool { get }
     /// Looks whether others changed the stored values; `base` is the document before, without changes that wait for
@@ -60,7 +65,8 @@ protocol StorageEngine: AnyObject, Sendable {
     /// Whether the lock was lost since it was taken, and taken again: another program had removed its file, so that
     /// other processes could write.
     var hasLostLock: Bool { get }
-    /// Writes `delta` over `base`, durably; on failure the stored values are as before.
+    /// Writes `delta` over `base`, durably; on failure the stored values are as before, but for
+    /// ``DefaultsError/Code/outcomeUnknown``: ``settle(until:)`` tells later.
     func commit(_ delta: Delta, over base: PropertyList) throws(DefaultsError) -> CommitOutcome
     /// Before the process forks: lets go of the resources that a child must not inherit.
     func prepareFork()
@@ -79,6 +85,8 @@ extension StorageEngine {
         get { DefaultsStore.Options().limits }
         set {}
     }
+    var damagedKeys: [[UInt8]: PropertyListError] { [:] }
+    func settle(until deadline: Deadline) -> Bool? { nil }
     var debt: DefaultsError? { nil }
     var hasLostLock: Bool { false }
     var unreadable: DefaultsError? { nil }
@@ -140,7 +148,10 @@ public enum DefaultsRecovery: Sendable, Hashable {
     case memory
     /// The backup, which was written this long ago.
     case backup(age: Duration)
-    /// An empty store: of a database there is no backup.
+    /// The rows of a damaged database that could be read: how many, and how many of those that were found could not.
+    /// Rows that stood in its damaged parts are counted nowhere.
+    case rows(copied: Int, unreadable: Int)
+    /// An empty store: nothing could be read of a damaged database.
     case nothing
 }
 

@@ -39,8 +39,12 @@ public struct DefaultsError: Error, Sendable, Hashable {
         case accessDenied
         /// No room on the device, or over a quota or size limit.
         case noSpace
-        /// Any other failed system call; see ``DefaultsError/errno``.
+        /// Any other failed system call; see ``DefaultsError/errno``. Nothing of the call is stored.
         case io
+        /// A commit failed so late that it may have happened, or may be undone by a power failure: look at the store
+        /// before repeating the call. What is stored counts: the store takes up the outcome as soon as it can be told,
+        /// and writes nothing before that.
+        case outcomeUnknown
         /// Every user may write to the folder, or a symbolic link is not to be trusted.
         case unsafeLocation
         /// Another process or thread kept the store locked for longer than the deadline.
@@ -175,6 +179,14 @@ extension DefaultsError {
             default: .io
             }
         return DefaultsError(code, "\(call): \(text(of: number))", file: file, errno: number)
+    }
+
+    /// The error of a commit that may have happened all the same, or may be taken back.
+    var leavingOutcomeUnknown: DefaultsError {
+        var error = self
+        error.code = .outcomeUnknown
+        error.message = "The commit failed when it may have been made already: \(message)"
+        return error
     }
 
     /// The error of a folder, a FIFO or a device where a file should be.

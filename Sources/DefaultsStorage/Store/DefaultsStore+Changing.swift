@@ -81,7 +81,7 @@ extension DefaultsStore {
         }
         try checkWritable()
         try domain.transactionAsWhole(state) { () throws(DefaultsError) in
-            for key in try domain.snapshot().keys where dictionary[key] == nil { _ = try remove(at: [.key(key)]) }
+            for key in try domain.allKeys() where dictionary[key] == nil { _ = try remove(at: [.key(key)]) }
             for (key, value) in dictionary.entries { try set(value, forKey: key) }
         }
     }
@@ -89,7 +89,7 @@ extension DefaultsStore {
     private func removeAll() throws(DefaultsError) -> Bool {
         try checkWritable()
         return try domain.transaction(until: deadline) { () throws(DefaultsError) in
-            let keys = try domain.snapshot().keys
+            let keys = try domain.allKeys()
             for key in keys { _ = try remove(at: [.key(key)]) }
             return !keys.isEmpty
         }

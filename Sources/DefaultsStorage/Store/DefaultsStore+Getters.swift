@@ -177,8 +177,11 @@ extension DefaultsStore {
 
     /// Copies the application's domain into another store, whatever its engine, in one transaction there; the other
     /// store's own values are replaced.
+    ///
+    /// - Throws: also the error of a value that cannot be read, and then copies nothing.
     public func copy(to other: DefaultsStore) throws(DefaultsError) {
         try sync()
+        if let key = domain.unreadableKeys.first { _ = try value(forKey: String(decoding: key, as: UTF8.self)) }
         try other.set(try dictionary(of: .application), at: [])
     }
 }

@@ -56,8 +56,8 @@ extension DefaultsStore {
             /// file can be read again.
             case error
             /// The file is kept under another name, and the newer of the document in memory and the backup takes its
-            /// place; a database gives way to an empty one. Where there is neither, and for a handle that only reads,
-            /// it is an error all the same.
+            /// place; a database that is found damaged when it is opened gives way to a new one with the rows that can be
+            /// read. Where there is neither, and for a handle that only reads, it is an error all the same.
             case recover
         }
 

@@ -48,8 +48,8 @@ public final class DefaultsTransaction: @unchecked Sendable {
     /// Writes the changes and ends the transaction; on return they are on disk. A transaction that joined another
     /// leaves that to the outermost.
     ///
-    /// - Throws: ``DefaultsError``; nothing of the transaction has happened then, unless the file was replaced and the
-    ///   fsync of its folder alone failed: the changes are there, and the next sync writes the file anew.
+    /// - Throws: ``DefaultsError``; nothing of the transaction has happened then, unless it is
+    ///   ``DefaultsError/Code/outcomeUnknown``: look at the store before you repeat it.
     public func commit() throws(DefaultsError) {
         do throws(DefaultsError) {
             try checkMigrated()

@@ -73,6 +73,7 @@ extension Failure {
         case .timedOut: KV_TIMED_OUT
         case .conflict: KV_CONFLICT
         case .rolledBack: KV_ROLLED_BACK
+        case .outcomeUnknown: KV_OUTCOME_UNKNOWN
         case .migration: KV_MIGRATION
         case .unavailable: KV_UNSUPPORTED
         case .misuse: KV_MISUSE

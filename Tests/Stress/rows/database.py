@@ -18,11 +18,11 @@ def expect(said, expected, what):
 
 
 def prove(proofs, folder):
-    for check in (made, unmade, synchronous, foreign, damaged, running, locked, without_library):
+    for check in (made, unmade, synchronous, foreign, damaged, running, locked, leaves, without_library):
         place = f"{folder}/{check.__name__}"
         os.makedirs(place)
         check(proofs, place + "/store.sqlite")
-    return "made, not made, synchronous, another program's, damaged, running, locked, no library"
+    return "made, not made, synchronous, another program's, damaged, running, locked, left, no library"
 
 
 def made(proofs, path):
@@ -31,7 +31,7 @@ def made(proofs, path):
     found = [database.execute("PRAGMA " + name).fetchone()[0]
              for name in ("application_id", "user_version", "journal_mode")]
     database.close()
-    if found != [APPLICATION, 1, "wal"]:
+    if found != [APPLICATION, 2, "wal"]:
         raise Broken(f"{found}")
     expect(proofs.run("probe", path).stdout, "open 1\nset\n", "an old database")
 
@@ -40,7 +40,7 @@ def unmade(proofs, path):
     """A file that we cannot make is an error: SQLite would make it for everybody to read."""
     folder = os.path.dirname(path)
     calls = count_calls(proofs, folder + "/count", "sqlite")
-    first = next(index for index, (_, call, name) in enumerate(calls, 1) if (call, name) == ("open", "store.sqlite"))
+    first = next(index for index, (_, call, name) in enumerate(calls, 1) if (call, name) == ("open", ".store.sqlite.tmp"))
     said = proofs.run("probe", path, LD_PRELOAD=proofs.interposer, INTERPOSE_FOLDER=folder,
                       INTERPOSE_FAIL=f"{first}:5:once").stdout
     expect(said, "error io: open: Input/output error", "a new database")
@@ -67,7 +67,7 @@ def synchronous(proofs, path):
 def foreign(proofs, path):
     """Another program's database, and one of a newer version, are refused and left alone."""
     for text, error in (("CREATE TABLE t(x)", "error invalidValue: The database belongs to another program"),
-                        (f"PRAGMA application_id={APPLICATION}; PRAGMA user_version=2; CREATE TABLE defaults(x)",
+                        (f"PRAGMA application_id={APPLICATION}; PRAGMA user_version=3; CREATE TABLE defaults(x)",
                          "error migration: The database was made by a newer version")):
         database = sqlite3.connect(path)
         database.executescript(text)
@@ -118,6 +118,7 @@ def damaged(proofs, path):
 def running(proofs, path):
     """A row that cannot be read is told once, each time that it comes to be; the store goes on when it can be read."""
     writer = Writer(proofs, path, "manual")
+    expect(writer.does("sync"), "ok", "opened")
     database = sqlite3.connect(path, isolation_level=None)
 
     def write(value):
@@ -136,11 +137,9 @@ def running(proofs, path):
         write(value)
         does("pump", f"error Optional(DefaultsStorage.DefaultsError.Code.{code})")
         write(value)
-        does("pump", "ok")
-        does("sync", f"error Optional(DefaultsStorage.DefaultsError.Code.{code})")
-        write(plistlib.dumps(5, fmt=plistlib.FMT_BINARY))
         does("pump;set b 2;sync", "ok")
-        does("remove b;sync", "ok")
+        write(plistlib.dumps(5, fmt=plistlib.FMT_BINARY))
+        does("pump;remove b;sync", "ok")
     database.close()
     writer.leave()
     if read_store(path) != {"a": 5}:
@@ -162,6 +161,16 @@ def locked(proofs, path):
     writer.leave()
     if read_store(path) != {"a": 2}:
         raise Broken(f"{read_store(path)}")
+
+
+def leaves(proofs, path):
+    """Who leaves without closing its store leaves it in one file all the same: a copy of that is the store."""
+    for command, expected in (("leave", {"left": 42}), ("leave-inside", {"left": 42})):
+        proofs.run(command, path)
+        if sorted(os.listdir(os.path.dirname(path))) != [".store.sqlite.lock", "store.sqlite"]:
+            raise Broken(f"{command}: {os.listdir(os.path.dirname(path))}")
+        if read_store(path) != expected:
+            raise Broken(f"{command}: {read_store(path)}")
 
 
 def without_library(proofs, path):

@@ -43,6 +43,19 @@ struct FileLock {
     /// Closes the file in a child process, whose parent keeps the lock.
     func abandon() { descriptor.abandon() }
 
+    /// The lock file, to read; nil for none.
+    static func file(of folder: StoreFolder) throws(DefaultsError) -> FileDescriptor? {
+        try folder.openFile(name(folder), O_RDONLY | O_NONBLOCK)
+    }
+
+    /// Writes a note into the lock file for the next who has the lock.
+    func replaceContents(_ bytes: [UInt8]) throws(DefaultsError) {
+        guard ftruncate(descriptor.number, 0) == 0, lseek(descriptor.number, 0, SEEK_SET) == 0 else {
+            throw DefaultsError.system("ftruncate", errno, file: descriptor.path)
+        }
+        try descriptor.write(bytes)
+    }
+
     private static func name(_ folder: StoreFolder) -> String { "." + folder.fileName + ".lock" }
 
     /// Opens the lock file, or makes it; nil where another process made it in the same moment.

@@ -29,7 +29,7 @@ extension PropertyListFileEngine {
             try folder.descriptor.synchronize()
             debt = nil
         } catch {
-            debt = error
+            debt = error.leavingOutcomeUnknown
         }
         // The rename has changed the file's ctime. Where anything else is different, another program has written
         // since, and the next look has to find its change.

@@ -75,6 +75,15 @@ final class StoreFolder: Sendable {
         return String(decoding: buffer[..<length].map { UInt8(bitPattern: $0) }, as: UTF8.self)
     }
 
+    /// The path of the file `name` for a library that opens files by their paths: where the folder is now, which may
+    /// have been renamed.
+    func currentPath(of name: String) throws(DefaultsError) -> String {
+        guard let folder = Self.realPath(of: descriptor.number) else {
+            throw DefaultsError.system("readlink", errno, file: path)
+        }
+        return Self.path(of: name, in: folder)
+    }
+
     /// The file `name` in the folder, not followed; nil when there is none.
     func status(of name: String) throws(DefaultsError) -> stat? {
         var status = stat()

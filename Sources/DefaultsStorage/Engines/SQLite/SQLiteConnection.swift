@@ -12,7 +12,9 @@ final class SQLiteConnection: @unchecked Sendable {
     /// The synchronization that the connection was set to; nil before the first commit.
     var synchronization: DefaultsStore.Options.Synchronization?
 
-    /// - Parameter isReadOnly: whether nothing is made or written.
+    /// Opens a database, which must exist: SQLite would make it for everybody to read.
+    ///
+    /// - Parameter isReadOnly: whether nothing is written.
     init(_ path: String, isReadOnly: Bool) throws(DefaultsError) {
         guard let functions = csqlite_load() else {
             throw DefaultsError(
@@ -20,7 +22,7 @@ final class SQLiteConnection: @unchecked Sendable {
         }
         sqlite = functions.pointee
         self.path = path
-        let access = isReadOnly ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE
+        let access = isReadOnly ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE
         let flags = access | SQLITE_OPEN_NOFOLLOW | SQLITE_OPEN_NOMUTEX
         let status = sqlite.open_v2(path, &database, flags, nil)
         guard status == SQLITE_OK else {
@@ -36,6 +38,16 @@ final class SQLiteConnection: @unchecked Sendable {
     /// that of a damaged database is moved aside with the rest.
     var isTrusted = false {
         didSet { if isTrusted != oldValue { csqlite_keep_journal(database, isTrusted ? 0 : 1) } }
+    }
+
+    /// Whether the file that was opened is not the one of its path any more: it was removed or renamed, or another one
+    /// has its name, or its folder was renamed. What is written then goes where nobody looks.
+    ///
+    /// Closing a database that has moved leaves the journal of its name alone, which may be another one's.
+    var hasMoved: Bool {
+        var moved: Int32 = 0
+        let status = sqlite.file_control(database, "main", SQLITE_FCNTL_HAS_MOVED, &moved)
+        return status == SQLITE_OK && moved != 0
     }
 
     func close() {
@@ -76,6 +88,13 @@ final class SQLiteConnection: @unchecked Sendable {
         let statement = try prepare(query)
         defer { finalize(statement) }
         return try integer(statement)
+    }
+
+    /// Runs `body` over one state of the database, whatever others write meanwhile.
+    func reading<Result>(_ body: () throws(DefaultsError) -> Result) throws(DefaultsError) -> Result {
+        try execute("BEGIN")
+        defer { try? execute("COMMIT") }
+        return try body()
     }
 
     func integer(_ statement: OpaquePointer) throws(DefaultsError) -> Int64 {
@@ -137,18 +156,6 @@ final class SQLiteConnection: @unchecked Sendable {
 
     func key(_ statement: OpaquePointer, _ column: Int32) -> String {
         String(decoding: text(statement, column), as: UTF8.self)
-    }
-
-    /// The value in a column; nil for NULL.
-    func value(
-        _ statement: OpaquePointer, _ column: Int32, _ limits: PropertyListLimits
-    ) throws(DefaultsError) -> PropertyList? {
-        if isNull(statement, column) { return nil }
-        let bytes = blob(statement, column)
-        let file = path
-        return try DefaultsError.translating(file: file) { () throws(PropertyListError) in
-            try PropertyList.parse(bytes, as: .binary, limits: limits).list
-        }
     }
 
     // MARK: - Errors

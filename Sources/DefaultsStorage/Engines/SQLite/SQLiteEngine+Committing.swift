@@ -1,0 +1,163 @@
+internal import Glibc
+internal import PropertyLists
+
+extension SQLiteEngine {
+    func commit(_ delta: Delta, over base: PropertyList) throws(DefaultsError) -> CommitOutcome {
+        guard let connection, isInTransaction, let newest = try newestCommit(connection) else {
+            throw DefaultsError(.misuse, "A commit without its lock", file: folder.path)
+        }
+        let mark = CommitMark(revision: newest.mark.revision + 1, token: .random(in: .min ... .max))
+        // In the order of the keys: in another one each row goes to another page.
+        let order = delta.entries.sortedIndices()
+        for index in order { try write(delta, index, mark.revision, connection) }
+        try note(order, of: delta, as: mark, after: newest, most: max(4096, base.count / 4), connection)
+        try finish(mark, connection)
+        for index in order where !damagedKeys.isEmpty {
+            delta.entries.withKey(at: index) { damagedKeys[Array($0)] = nil }
+        }
+        seen = mark
+        wakeOthers()
+        if delta.entries.count > 64 { try? connection.execute("PRAGMA incremental_vacuum") }
+        return .committed
+    }
+
+    /// Wakes the processes that watch the folder. The write of the journal woke them too early: until that was on disk
+    /// there was nothing to see, and then the commit shows in shared memory, whose changes inotify does not report. The
+    /// database itself is not opened, since closing it would let go of SQLite's locks.
+    private func wakeOthers() {
+        _ = try? folder.openFile(folder.fileName + "-wal", O_WRONLY)?.close()
+    }
+
+    private func write(
+        _ delta: Delta, _ index: Int, _ revision: Int64, _ connection: SQLiteConnection
+    ) throws(DefaultsError) {
+        let file = folder.path
+        let bytes = try DefaultsError.translating(file: file) { () throws(PropertyListError) in
+            try delta.entries[index].overlay?.materialised().serialized(as: .binary)
+        }
+        let statement = try prepared(bytes == nil ? .delete : .upsert, connection)
+        try delta.entries.withKey(at: index) { key throws(DefaultsError) in
+            try connection.bind(statement, 1, text: key)
+            guard let bytes else { return try connection.run(statement) }
+            try connection.bind(statement, 3, integer: revision)
+            try bytes.withUnsafeBufferPointer { bytes throws(DefaultsError) in
+                try connection.bind(statement, 2, blob: UnsafeRawBufferPointer(bytes))
+                try connection.run(statement)
+            }
+        }
+    }
+
+    /// Notes the commit, and the keys that it changes for those who look again; of more than `most`, and of more than
+    /// one or two times as many before, nothing is known: who asks for them loads everything.
+    private func note(
+        _ order: [Int], of delta: Delta, as mark: CommitMark, after newest: NewestCommit, most: Int,
+        _ connection: SQLiteConnection
+    ) throws(DefaultsError) {
+        var new = newest
+        new.mark = mark
+        if order.count > most {
+            try connection.execute("DELETE FROM changes")
+            new.oldest = mark.revision
+            new.middle = mark.revision
+            new.logged = 0
+        } else {
+            for index in order { try log(delta, index, mark.revision, connection) }
+            new.logged += Int64(order.count)
+            if new.logged > Int64(most) {
+                try connection.execute("DELETE FROM changes WHERE revision <= \(new.middle)")
+                new.oldest = new.middle
+                new.middle = mark.revision
+                new.logged = 0
+            }
+        }
+        try note(new, connection)
+    }
+
+    private func log(
+        _ delta: Delta, _ index: Int, _ revision: Int64, _ connection: SQLiteConnection
+    ) throws(DefaultsError) {
+        let statement = try prepared(.log, connection)
+        try delta.entries.withKey(at: index) { key throws(DefaultsError) in
+            try connection.bind(statement, 1, integer: revision)
+            try connection.bind(statement, 2, text: key)
+            try connection.run(statement)
+        }
+    }
+
+    /// The last 64 commits stand in the table, each in the place of the one 64 before it.
+    private func note(_ commit: NewestCommit, _ connection: SQLiteConnection) throws(DefaultsError) {
+        let statement = try prepared(.note, connection)
+        let row = [
+            commit.mark.revision % 64, commit.mark.revision, commit.mark.token, commit.oldest, commit.middle,
+            commit.logged,
+        ]
+        for (index, value) in row.enumerated() {
+            try connection.bind(statement, Int32(index + 1), integer: value)
+        }
+        try connection.run(statement)
+    }
+
+    private func finish(_ mark: CommitMark, _ connection: SQLiteConnection) throws(DefaultsError) {
+        do throws(DefaultsError) {
+            try connection.run(try prepared(.commit, connection))
+        } catch {
+            unlock()
+            throw fail(error, mark, connection)
+        }
+        isInTransaction = false
+        guard connection.hasMoved else { return }
+        // Nobody will look for what was written there.
+        _ = try lock(until: .after(.seconds(2)))
+        hasLostLock = true
+        throw DefaultsError(.conflict, "The database was replaced while it was being written", file: folder.path)
+    }
+
+    // MARK: - Doubt
+
+    /// The error of a commit that failed.
+    ///
+    /// What it wrote may be whole in the journal, and would count once nobody has the database open: another commit is
+    /// made over it. Where that fails as well, nothing is known.
+    private func fail(
+        _ error: DefaultsError, _ mark: CommitMark, _ connection: SQLiteConnection
+    ) -> DefaultsError {
+        // No commit was written.
+        if error.code == .timedOut || error.code == .noSpace { return error }
+        if (try? writeOver(connection)) != nil { return error }
+        disconnect()
+        doubt = mark
+        return error.leavingOutcomeUnknown
+    }
+
+    /// Makes a commit that changes nothing, in the place of one that failed.
+    private func writeOver(_ connection: SQLiteConnection) throws(DefaultsError) {
+        let random = Int64.random(in: .min ... .max)
+        do throws(DefaultsError) {
+            try connection.execute(
+                "BEGIN IMMEDIATE; INSERT OR REPLACE INTO commits VALUES(-1, -1, \(random), 0, 0, 0); COMMIT")
+        } catch {
+            try? connection.execute("ROLLBACK")
+            throw error
+        }
+    }
+
+    func settle(until deadline: Deadline) throws(DefaultsError) -> Bool? {
+        guard let doubt, let connection, isInTransaction else { return nil }
+        do throws(DefaultsError) {
+            let hasHappened = try isThere(doubt, connection)
+            unlock()
+            if hasHappened {
+                // Into the database itself: the journal may be in memory alone, whatever a later fsync says.
+                try connection.execute("PRAGMA wal_checkpoint(FULL)")
+            } else {
+                try writeOver(connection)
+            }
+            _ = try lock(until: deadline)
+            self.doubt = nil
+            return hasHappened
+        } catch {
+            disconnect()
+            throw error.code == .timedOut ? error : error.leavingOutcomeUnknown
+        }
+    }
+}

@@ -1,0 +1,304 @@
+import Foundation
+import PropertyLists
+import Testing
+
+@testable import DefaultsStorage
+
+/// What becomes of a database's file: removed, replaced, renamed with its folder, damaged, of an older version.
+@Suite struct DatabaseTests {
+    let folder: TemporaryFolder
+
+    init() throws { folder = try TemporaryFolder() }
+
+    private var path: String { folder.file("a.sqlite") }
+
+    private func open(
+        _ durability: DefaultsDurability = .immediate, _ corruption: DefaultsStore.Options.Corruption = .error
+    ) throws -> DefaultsStore {
+        try DefaultsStore.open(
+            path: path,
+            options: options {
+                $0.durability = durability
+                $0.onCorruption = corruption
+            })
+    }
+
+    /// Makes another database, as a restored copy is.
+    private func makeOther(_ values: [String: Int]) throws -> String {
+        let store = try DefaultsStore.open(path: folder.file("other.sqlite"))
+        try store.set(list(values), at: [])
+        try store.close()
+        return folder.file("other.sqlite")
+    }
+
+    // MARK: - Another file of its name
+
+    @Test(
+        "what is set after the database was replaced or removed is in the one that has the name",
+        arguments: [true, false])
+    func replaced(isRemoved: Bool) throws {
+        let store = try open()
+        try store.set(list(1), at: ["a"])
+        if isRemoved { unlink(path) } else { rename(try makeOther(["b": 2]), path) }
+        try store.set(list(3), at: ["c"])
+        let expected = try isRemoved ? list(["c": 3]) : list(["b": 2, "c": 3])
+        #expect(try Database(path).rows() == expected)
+        #expect(try store.snapshot() == expected)
+        #expect(try Database(path).isWhole())
+    }
+
+    @Test("what waits is written into the database that has the name", arguments: [true, false])
+    func merged(isRemoved: Bool) throws {
+        let store = try open(.manual)
+        try store.set(list(["x": 1]), at: ["a"])
+        try store.sync()
+        try store.set(list(2), at: ["a", "y"])
+        try store.set(list(3), at: ["c"])
+        if isRemoved { unlink(path) } else { rename(try makeOther(["b": 2]), path) }
+        try store.refresh()
+        #expect(try store.value(at: ["b"])?.integer == (isRemoved ? nil : 2))
+        try store.sync()
+        var expected: [String: Any] = ["a": ["y": 2], "c": 3]
+        if !isRemoved { expected["b"] = 2 }
+        #expect(try Database(path).rows() == list(expected))
+    }
+
+    @Test("a transaction in the middle of which the database is replaced is a conflict, and nothing of it is stored")
+    func conflicts() throws {
+        let store = try open(.manual)
+        try store.set(list(1), at: ["a"])
+        try store.sync()
+        let transaction = try store.beginTransaction()
+        try transaction.set(list(2), at: ["a"])
+        rename(try makeOther(["b": 2]), path)
+        let expected = DefaultsError(
+            .conflict, "The database was replaced while it was being written", file: path)
+        #expect(throws: expected) { try transaction.commit() }
+        #expect(try Database(path).rows() == list(["b": 2]))
+        try store.set(list(3), at: ["c"])
+        try store.sync()
+        #expect(try store.snapshot() == list(["b": 2, "c": 3]))
+        #expect(try Database(path).rows() == list(["b": 2, "c": 3]))
+    }
+
+    @Test("a store goes with its folder where that is renamed, and leaves no journal there")
+    func renamedFolder() throws {
+        mkdir(folder.file("old"), 0o700)
+        let store = try DefaultsStore.open(
+            path: folder.file("old/a.sqlite"), options: options { $0.durability = .immediate })
+        try store.set(list(1), at: ["a"])
+        rename(folder.file("old"), folder.file("new"))
+        try store.set(list(2), at: ["b"])
+        #expect(try Database(folder.file("new/a.sqlite")).rows() == list(["a": 1, "b": 2]))
+        try store.close()
+        #expect(!FileManager.default.fileExists(atPath: folder.file("old")))
+    }
+
+    // MARK: - Damage
+
+    @Test("an empty file is damage, unless the program asked to recover")
+    func empty() throws {
+        try folder.write("", to: "a.sqlite")
+        let expected = DefaultsError(.corrupt, "The file is empty", file: path)
+        #expect(throws: expected) { try open() }
+        #expect(throws: expected) { try DefaultsStore.open(path: path, options: options { $0.isReadOnly = true }) }
+        #expect(try folder.text(of: "a.sqlite") == "")
+        let store = try open(.immediate, .recover)
+        try store.set(list(1), at: ["a"])
+        #expect(try Database(path).rows() == list(["a": 1]))
+    }
+
+    @Test("a database that has lost its table is damage")
+    func lostTable() throws {
+        try open().close()
+        try folder.execute("DROP TABLE defaults", in: "a.sqlite")
+        #expect(throws: DefaultsError(.corrupt, "The database has lost its table", file: path)) { try open() }
+    }
+
+    private func storeWithBadRow() throws -> DefaultsStore {
+        do {
+            let store = try open()
+            for (key, value) in ["a": 1, "b": 2, "c": 3] { try store.set(list(value), at: [.key(key)]) }
+            try store.close()
+        }
+        try folder.execute("UPDATE defaults SET value=x'00' WHERE key='b'", in: "a.sqlite")
+        return try open()
+    }
+
+    @Test("a row that cannot be read is an error for its key alone")
+    func badRows() throws {
+        let store = try storeWithBadRow()
+        #expect(try store.value(at: ["a"])?.integer == 1)
+        let error = try #require(#expect(throws: DefaultsError.self) { try store.value(at: ["b"]) })
+        #expect(error.code == .corrupt && error.path == ["b"] && error.file == path)
+        #expect(throws: error) { try store.value(at: ["b", "x"]) }
+        #expect(throws: error) { try store.set(list(1), at: ["b", "x"]) }
+        #expect(throws: error) { try store.remove(at: ["b", "x"]) }
+        #expect(try store.snapshot() == list(["a": 1, "c": 3]))
+        #expect(try store.keys() == ["a", "c"])
+        let box = Box<[DefaultsEvent]>([])
+        let watch = try store.watchEvents { event in box.change { $0.append(event) } }
+        _ = try store.pump()
+        #expect(box.value == [.unreadable(error)])
+        watch.cancel()
+        let other = try DefaultsStore.open(path: folder.file("copy.plist"))
+        try other.set(list(9), at: ["z"])
+        #expect(throws: error) { try store.copy(to: other) }
+        #expect(try other.snapshot() == list(["z": 9]))
+        // Its row is as it was: other changes do not touch it.
+        try store.set(list(4), at: ["d"])
+        #expect(throws: error) { try store.value(at: ["b"]) }
+    }
+
+    @Test("a row that cannot be read is replaced by a set, and goes with a removal", arguments: [0, 1, 2, 3])
+    func replacesBadRows(way: Int) throws {
+        let store = try storeWithBadRow()
+        switch way {
+        case 0: try store.set(list(5), at: ["b"])
+        case 1: #expect(try store.remove(at: ["b"]))
+        case 2: try store.set(list(["a": 1, "c": 3]), at: [])
+        default: #expect(try store.remove(at: []))
+        }
+        let expected = try list(way == 0 ? ["a": 1, "b": 5, "c": 3] : way == 3 ? [:] : ["a": 1, "c": 3])
+        #expect(try store.snapshot() == expected)
+        #expect(try store.value(at: ["b"])?.integer == (way == 0 ? 5 : nil))
+        #expect(try Database(path).rows() == expected)
+    }
+
+    @Test("a row that comes to be damaged leaves the value in memory, and is told once")
+    func comesDamaged() throws {
+        let store = try open(.manual)
+        try store.set(list(["a": 1, "b": 2]), at: [])
+        try store.sync()
+        let box = Box<[DefaultsEvent]>([])
+        let watch = try store.watchEvents { event in box.change { $0.append(event) } }
+        defer { watch.cancel() }
+        try folder.execute("UPDATE defaults SET value=x'00' WHERE key='b'", in: "a.sqlite")
+        for _ in 0..<2 { try store.refresh() }
+        _ = try store.pump()
+        #expect(box.value.count == 1)
+        try folder.execute("DELETE FROM defaults WHERE key='b'", in: "a.sqlite")
+        try store.refresh()
+        #expect(try store.snapshot() == list(["a": 1]))
+    }
+
+    @Test("recovering copies the rows that can be read, and says how many")
+    func recovers() throws {
+        do {
+            let store = try open(.manual)
+            for number in 0..<300 {
+                try store.set(list(String(repeating: "x", count: 500)), at: [.key("k\(1000 + number)")])
+            }
+            try store.close()
+        }
+        try folder.execute(
+            "UPDATE defaults SET value=x'00' WHERE key='k1007'; PRAGMA wal_checkpoint(TRUNCATE)", in: "a.sqlite")
+        // A page in the midst of the table.
+        let handle = try #require(FileHandle(forUpdatingAtPath: path))
+        try handle.seek(toOffset: 4096 * 20)
+        try handle.write(contentsOf: Data(repeating: 0xFF, count: 4096))
+        try handle.close()
+        let error = #expect(throws: DefaultsError.self) { try open() }
+        #expect(error?.code == .corrupt)
+        let store = try open(.immediate, .recover)
+        let box = Box<[DefaultsEvent]>([])
+        let watch = try store.watchEvents { event in box.change { $0.append(event) } }
+        _ = try store.pump()
+        watch.cancel()
+        let count = try store.keys().count
+        #expect((280..<299).contains(count))
+        let name = try #require(try folder.names().first { $0.hasPrefix("a.sqlite.corrupt-") })
+        #expect(
+            box.value == [
+                .recovered(
+                    file: path, quarantine: folder.file(name), source: .rows(copied: count, unreadable: 1))
+            ])
+        #expect(try store.value(at: ["k1000"]) != nil && store.value(at: ["k1299"]) != nil)
+        #expect(try Database(path).rows() == store.snapshot())
+    }
+
+    // MARK: - Versions and sizes
+
+    @Test("a database of version 1 is read as it is, and brought up to date for writing")
+    func versions() throws {
+        try folder.execute(
+            """
+            PRAGMA journal_mode=WAL;
+            CREATE TABLE defaults(key TEXT PRIMARY KEY NOT NULL, value BLOB, revision INTEGER NOT NULL) WITHOUT ROWID;
+            CREATE INDEX defaults_revision ON defaults(revision);
+            PRAGMA application_id=1263948628;
+            PRAGMA user_version=1;
+            INSERT INTO defaults VALUES('gone', NULL, 7);
+            INSERT INTO defaults VALUES('a', x'62706c6973743030100108000000000000010100000000000000010000000000000000000000000000000a', 6)
+            """, in: "a.sqlite")
+        let reader = try DefaultsStore.open(path: path, options: options { $0.isReadOnly = true })
+        #expect(try reader.snapshot() == list(["a": 1]))
+        try reader.close()
+        let store = try open()
+        #expect(try store.snapshot() == list(["a": 1]))
+        try store.set(list(2), at: ["b"])
+        #expect(try Database(path).rows() == list(["a": 1, "b": 2]))
+        #expect(try Database(path).integer("SELECT count(*) FROM defaults") == 2)
+        #expect(try Database(path).integer("SELECT max(revision) FROM commits") == 8)
+    }
+
+    @Test("of removed keys nothing stays, and their room is given back")
+    func removes() throws {
+        let store = try open(.manual)
+        for number in 0..<20_000 { try store.set(list(number), at: [.key("key \(number)")]) }
+        try store.sync()
+        try store.set(list([String: Int]()), at: [])
+        try store.close()
+        #expect(try Database(path).integer("SELECT count(*) FROM defaults") == 0)
+        #expect(try Database(path).integer("SELECT count(*) FROM changes") == 0)
+        let size = try #require(try FileManager.default.attributesOfItem(atPath: path)[.size] as? Int)
+        #expect(size < 100_000)
+    }
+
+    @Test("what is kept for those who look again has a bound")
+    func bounded() throws {
+        let store = try open(.manual)
+        for round in 0..<40 {
+            for number in 0..<500 { try store.set(list(round), at: [.key("key \(number)")]) }
+            try store.sync()
+        }
+        #expect(try Database(path).integer("SELECT count(*) FROM changes") <= 9000)
+        #expect(try Database(path).integer("SELECT count(*) FROM commits") <= 65)
+        try store.close()
+    }
+
+    // MARK: - Copies
+
+    @Test("a copy for a migration is its user's alone from its first byte on")
+    func copyModes() throws {
+        let store = try open(.manual)
+        for number in 0..<20_000 { try store.set(list(number), at: [.key("key \(number)")]) }
+        try store.sync()
+        let name = folder.file(".a.sqlite.v0.tmp")
+        let modes = Box<Set<UInt32>>([])
+        let isDone = Box(false)
+        let thread = Thread {
+            while !isDone.value {
+                var status = stat()
+                guard stat(name, &status) == 0 else { continue }
+                let mode = status.st_mode & 0o777
+                modes.change { $0.insert(mode) }
+            }
+        }
+        thread.start()
+        try store.transaction { _ = try $0.beginMigration(to: 1) }
+        isDone.change { $0 = true }
+        #expect(modes.value.isSubset(of: [0o600]))
+        #expect(try folder.mode(of: "a.sqlite.v0") == 0o600)
+    }
+
+    @Test("a torn copy of an earlier migration is made anew", arguments: ["", "torn"])
+    func tornCopy(content: String) throws {
+        let store = try open(.manual)
+        try store.set(list(1), at: ["a"])
+        try store.sync()
+        try folder.write(content, to: "a.sqlite.v0")
+        try store.transaction { _ = try $0.beginMigration(to: 1) }
+        #expect(try Database(folder.file("a.sqlite.v0")).rows() == list(["a": 1]))
+    }
+}
