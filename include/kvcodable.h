@@ -100,7 +100,7 @@ typedef enum kv_status {
   KV_FORCED = -17,          /* the administrator has set the key */
   KV_REFUSED = -18,         /* the program's own check refused the value */
   KV_UNSAFE_LOCATION = -19, /* a folder or link that is not to be trusted */
-  KV_CONFLICT = -20,        /* the store changed in between */
+  KV_CONFLICT = -20,        /* the store changed in between: begin again */
   KV_ROLLED_BACK = -21,     /* a transaction inside this one failed */
   KV_MIGRATION = -22,       /* a migration failed */
   KV_INVALID_NAME = -23     /* no name of a store */
@@ -894,6 +894,10 @@ void kv_store_free(kv_store *store);
  * functions are part of it too: kv_store_get_integer() and
  * kv_store_set_integer() have no forms of their own here. A transaction that is
  * begun inside another joins it.
+ *
+ * A program that knows nothing of the lock may write the file all the same: its
+ * change since the transaction began is KV_CONFLICT at the commit, and nothing
+ * of the transaction has happened. Begin again.
  *
  * Example:
  *

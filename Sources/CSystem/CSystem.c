@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/stat.h>
@@ -37,6 +38,14 @@ int cs_is_mount_point(int folder, const char *name) {
   struct statx status;
   if (statx(folder, name, AT_SYMLINK_NOFOLLOW, 0, &status) != 0) return 0;
   return (status.stx_attributes & STATX_ATTR_MOUNT_ROOT) != 0;
+}
+
+int cs_rename_exchange(int folder, const char *one, const char *other) {
+  return renameat2(folder, one, folder, other, RENAME_EXCHANGE);
+}
+
+int cs_rename_new(int folder, const char *old_name, const char *new_name) {
+  return renameat2(folder, old_name, folder, new_name, RENAME_NOREPLACE);
 }
 
 int cs_is_privileged(void) { return getauxval(AT_SECURE) != 0; }

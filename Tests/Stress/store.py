@@ -21,7 +21,7 @@ import time
 
 from rows.proofs import Broken, Proofs
 
-ROWS = ("kill", "faults", "codes", "power", "meanwhile", "updates", "lock", "opening", "disk", "fork", "watch", "polling",
+ROWS = ("kill", "faults", "codes", "power", "meanwhile", "foreign", "updates", "lock", "opening", "disk", "fork", "watch", "polling",
         "memory", "hostile", "quarantine", "unsaved", "limits", "database", "network", "privileged")
 
 

@@ -57,9 +57,6 @@ protocol StorageEngine: AnyObject, Sendable {
     /// Locks out other processes; says whether it had to wait.
     func lock(until deadline: Deadline) throws(DefaultsError) -> Bool
     func unlock()
-    /// Whether the lock was lost since it was taken, and taken again: another program had removed its file, so that
-    /// other processes could write.
-    var hasLostLock: Bool { get }
     /// Writes `delta` over `base`, durably; on failure the stored values are as before.
     func commit(_ delta: Delta, over base: PropertyList) throws(DefaultsError) -> CommitOutcome
     /// Before the process forks: lets go of the resources that a child must not inherit.
@@ -80,7 +77,6 @@ extension StorageEngine {
         set {}
     }
     var debt: DefaultsError? { nil }
-    var hasLostLock: Bool { false }
     var unreadable: DefaultsError? { nil }
     var rowFormat: PropertyListFormat? { nil }
     var isBackedUp: Bool { true }

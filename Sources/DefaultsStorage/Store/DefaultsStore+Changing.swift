@@ -88,7 +88,7 @@ extension DefaultsStore {
 
     private func removeAll() throws(DefaultsError) -> Bool {
         try checkWritable()
-        return try domain.transaction(until: deadline) { () throws(DefaultsError) in
+        return try domain.transaction(until: deadline, isOneCall: true) { () throws(DefaultsError) in
             let keys = try domain.snapshot().keys
             for key in keys { _ = try remove(at: [.key(key)]) }
             return !keys.isEmpty

@@ -43,6 +43,11 @@ struct FileLock {
     /// Closes the file in a child process, whose parent keeps the lock.
     func abandon() { descriptor.abandon() }
 
+    /// The note that the last commit left.
+    var note: ExchangeNote? { ExchangeNote(descriptor.beginning(512)) }
+
+    func leave(_ note: ExchangeNote) throws(DefaultsError) { try descriptor.write(note.bytes, fromStart: true) }
+
     private static func name(_ folder: StoreFolder) -> String { "." + folder.fileName + ".lock" }
 
     /// Opens the lock file, or makes it; nil where another process made it in the same moment.
