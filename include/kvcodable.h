@@ -78,6 +78,12 @@ const char *kv_version(void);
  * Status and errors
  */
 
+/* A change with immediate durability that fails, by whatever status, has not
+ * happened: neither in memory nor in the file, and repeating it is right. But
+ * where the file has been replaced, and only the fsync of its folder failed, it
+ * is KV_IO, and the change is there: look before repeating after KV_IO. With
+ * the other durabilities a change is kept once the call returned KV_OK, and a
+ * sync that fails may be repeated. */
 typedef enum kv_status {
   KV_OK = 0,
   KV_ABSENT = 1,            /* there is nothing at that key or path */
@@ -623,7 +629,7 @@ typedef enum kv_durability {
    * written at exit, since another program has the lock, is lost, with a line on
    * stderr; _exit, quick_exit, abort, execve and signals write nothing. */
   KV_COALESCED = 0,
-  KV_IMMEDIATE = 1, /* on disk when the call returns */
+  KV_IMMEDIATE = 1, /* on disk when the call returns; what fails is not kept */
   KV_MANUAL = 2     /* at sync and close, and not at exit */
 } kv_durability;
 

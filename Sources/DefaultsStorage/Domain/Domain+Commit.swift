@@ -185,7 +185,7 @@ extension Domain {
                 growth += committingGrowth
                 committingGrowth = FileSize()
             }
-            return (!delta.isEmpty || owesWriting) && !isScheduled && handles.durability == .coalesced
+            return (!delta.isEmpty || owesWriting) && !isScheduled && handles.durability != .manual
         }
         engine.unlock()
         writerLock.release()
