@@ -710,6 +710,12 @@ typedef struct kv_store_options {
    * KV_LIMIT_EXCEEDED, and writes nothing. */
   uint64_t max_bytes;
   uint64_t max_nodes;
+  /* Seconds that a file which cannot be parsed is given from its last change,
+   * since a program that writes in place may be in the midst of it: 1. After
+   * that it is damaged; until then a call that has waited for `timeout` is
+   * KV_TIMED_OUT. Of several handles in a process the longest time counts. A
+   * database is written by no program in place. */
+  double settle_time;
 } kv_store_options;
 
 /* A schema refuses, with KV_TYPE_MISMATCH, a change that would give one of its

@@ -26,9 +26,12 @@ extension Domain {
     }
 
     private func refreshEngine(until deadline: Deadline) throws(DefaultsError) -> EngineState {
-        let (base, recovers, limits) = lock.withLock { (self.base, self.recovers, self.limits) }
-        engine.recovers = recovers
-        engine.limits = limits
+        let base = lock.withLock {
+            engine.recovers = recovers
+            engine.limits = limits
+            engine.settleTime = settleTime
+            return self.base
+        }
         defer {
             let unreadable = engine.unreadable
             lock.withLock { self.unreadable = unreadable }

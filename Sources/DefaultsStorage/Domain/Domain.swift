@@ -49,6 +49,8 @@ final class Domain: @unchecked Sendable {
     /// The format of a single value's row; nil where all of them are one file.
     let rowFormat: PropertyListFormat?
     var recovers: Bool
+    /// The longest of all handles.
+    var settleTime: Duration
     /// The widest limits of all handles: no handle keeps what another sets from being written.
     private(set) var limits: StoreLimits
     /// The error of the last look at the file, where that could not be read; it was told as an event.
@@ -67,6 +69,7 @@ final class Domain: @unchecked Sendable {
         self.file = file
         rules = ValueRules(format: engine.format)
         recovers = engine.recovers
+        settleTime = engine.settleTime
         limits = engine.limits
         rowFormat = engine.rowFormat
         engine.report = { [weak self] event in self?.tell(event) }
@@ -77,9 +80,10 @@ final class Domain: @unchecked Sendable {
     }
 
     /// Takes up the options of a handle that is opened on the domain.
-    func extend(limits: StoreLimits, recovers: Bool) {
+    func extend(limits: StoreLimits, recovers: Bool, settleTime: Duration) {
         lock.withLock {
             self.limits = self.limits.union(limits)
+            self.settleTime = max(self.settleTime, settleTime)
             if recovers { self.recovers = true }
         }
     }

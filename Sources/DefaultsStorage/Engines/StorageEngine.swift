@@ -37,6 +37,9 @@ protocol StorageEngine: AnyObject, Sendable {
     var report: (@Sendable (DefaultsEvent) -> Void)? { get set }
     /// Whether a damaged file is put aside for a good copy. Otherwise it is an error and stays where it is.
     var recovers: Bool { get set }
+    /// How long a file that cannot be parsed is given from its last change; of no meaning for an engine that is written
+    /// by no program in place.
+    var settleTime: Duration { get set }
     /// The limits of what is read and written.
     var limits: StoreLimits { get set }
     /// The error of the last look, where the stored values could not be read; nil when they could.
@@ -70,6 +73,10 @@ protocol StorageEngine: AnyObject, Sendable {
 extension StorageEngine {
     var recovers: Bool {
         get { false }
+        set {}
+    }
+    var settleTime: Duration {
+        get { .zero }
         set {}
     }
     var limits: StoreLimits {

@@ -38,6 +38,7 @@ final class PropertyListFileEngine: StorageEngine, @unchecked Sendable {
     private(set) var hasLostLock = false
     private var hasSwept = false
     var recovers = false
+    var settleTime = DefaultsStore.Options().settleTime
     /// The file that could not be read at the last look; nil when it could.
     var found: UnreadableFile?
     var unreadable: DefaultsError? { found?.error }
