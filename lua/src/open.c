@@ -22,11 +22,13 @@ static void check_options(lua_State *L, int index, kv_store_options *options) {
   static const char *const engines[] = {"automatic", "memory", "file", "sqlite",
                                         NULL};
   static const char *const names[] = {
-      "defaults",  "format",  "durability",    "synchronous",
-      "engine",    "timeout", "read_only",     "global_domain",
-      "arguments", "suites",  "context",       "managed_file",
-      "types",     "schema",  "on_corruption", "max_bytes",
-      "max_nodes", NULL};
+      "defaults",    "format",        "durability",
+      "synchronous", "engine",        "timeout",
+      "read_only",   "global_domain", "arguments",
+      "suites",      "context",       "managed_file",
+      "types",       "schema",        "on_corruption",
+      "max_bytes",   "max_nodes",     "settle_time",
+      NULL};
   options->size = sizeof *options;
   if (lua_isnoneornil(L, index)) return;
   kvl_check_options(L, index, names);
@@ -47,10 +49,12 @@ static void check_options(lua_State *L, int index, kv_store_options *options) {
   options->read_only = lua_toboolean(L, -1);
   if (kvl_get_option(L, index, "timeout", LUA_TNUMBER))
     options->timeout = lua_tonumber(L, -1);
+  if (kvl_get_option(L, index, "settle_time", LUA_TNUMBER))
+    options->settle_time = lua_tonumber(L, -1);
   lua_getfield(L, index, "global_domain");
   options->without_global_domain =
       lua_isboolean(L, -1) && !lua_toboolean(L, -1);
-  lua_pop(L, 3);
+  lua_pop(L, 4);
 }
 
 /* Strings that the options name are borrowed: they stay on the stack. 0 where

@@ -47,10 +47,9 @@ extension Domain {
         _ operation: PathOperation, of key: UnsafeBufferPointer<UInt8>, _ handle: HandleState,
         _ change: (PropertyListPath) throws(DefaultsError) -> Bool
     ) throws(DefaultsError) -> Bool {
-        let isImmediate = lock.withLock { handles.durability == .immediate && !isInTransaction }
         guard isImmediate else { return try change(operation.path) }
         let seen = operation.hasIndex ? try value(key, handle, []) : nil
-        return try transaction(until: handle.deadline, isOneCall: true) { () throws(DefaultsError) in
+        return try atOnce(handle) { () throws(DefaultsError) in
             guard operation.hasIndex else { return try change(operation.path) }
             let mapping = PathMapping(from: seen, to: try value(key, handle, []))
             let moved: PathOperation?
@@ -80,7 +79,7 @@ extension Domain {
     ) throws(DefaultsError) -> Bool? {
         let location = location(of: key, path)
         var isLate = false
-        let consequence = try lock.withLock { () throws(DefaultsError) -> Consequence? in
+        let mustSchedule = try lock.withLock { () throws(DefaultsError) -> Bool? in
             if let refusal { throw refusal }
             isLate = wanted.map { $0 != generation } ?? false
             if isLate { return nil }
@@ -113,8 +112,8 @@ extension Domain {
             }
             return nil
         }
-        guard let consequence else { return isLate ? nil : false }
-        try carryOut(consequence, for: handle)
+        guard let mustSchedule else { return isLate ? nil : false }
+        if mustSchedule { Flusher.shared.schedule(self) }
         return true
     }
 }

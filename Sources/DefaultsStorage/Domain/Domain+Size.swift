@@ -121,7 +121,7 @@ extension Domain {
     func transactionAsWhole(
         _ handle: HandleState, _ body: () throws(DefaultsError) -> Void
     ) throws(DefaultsError) {
-        try transaction(until: handle.deadline) { () throws(DefaultsError) in
+        try transaction(until: handle.deadline, isOneCall: true) { () throws(DefaultsError) in
             let before = lock.withLock { () -> FileSize in
                 countChanges()
                 open?.wholes += 1

@@ -77,9 +77,10 @@ extension DefaultsStore {
         let domain = try DomainRegistry.shared.domain(key) { () throws(DefaultsError) in
             let engine = try engine(folder, options)
             engine.recovers = options.recovers
+            engine.settleTime = options.settleTime
             return try Domain(engine, file: folder.path, until: .after(options.timeout))
         }
-        domain.extend(limits: options.limits, recovers: options.recovers)
+        domain.extend(limits: options.limits, recovers: options.recovers, settleTime: options.settleTime)
         do throws(DefaultsError) {
             try domain.refresh(until: .after(.zero))
         } catch {

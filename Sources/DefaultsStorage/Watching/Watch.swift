@@ -44,7 +44,7 @@ final class Watch: @unchecked Sendable {
         var changes: [DefaultsChange] = []
         switch scope {
         case .value(let path): changes = [DefaultsChange(path: path, old: old, new: new)]
-        case .subtree(let path): Self.compare(old, new, at: path, into: &changes)
+        case .subtree(let path): changes = DefaultsChange.between(old, new, below: path)
         case .everything, nil: break
         }
         return tell(changes)
@@ -91,8 +91,19 @@ final class Watch: @unchecked Sendable {
         for change in changes { handler(change) }
         return changes.count
     }
+}
 
-    /// Notes each path at which two values differ. Recursion is bounded by the depth limit of documents.
+extension DefaultsChange {
+    /// A change for each path at which two values differ, down to values that are no dictionaries.
+    static func between(
+        _ old: PropertyList?, _ new: PropertyList?, below path: PropertyListPath = []
+    ) -> [DefaultsChange] {
+        var changes: [DefaultsChange] = []
+        compare(old, new, at: path, into: &changes)
+        return changes
+    }
+
+    /// Recursion is bounded by the depth limit of documents.
     private static func compare(
         _ old: PropertyList?, _ new: PropertyList?, at path: PropertyListPath, into changes: inout [DefaultsChange]
     ) {

@@ -55,6 +55,10 @@ struct FileLock {
         }
         try descriptor.write(bytes)
     }
+    /// The note that the last commit left.
+    var note: ExchangeNote? { ExchangeNote(descriptor.beginning(512)) }
+
+    func leave(_ note: ExchangeNote) throws(DefaultsError) { try descriptor.write(note.bytes, fromStart: true) }
 
     private static func name(_ folder: StoreFolder) -> String { "." + folder.fileName + ".lock" }
 

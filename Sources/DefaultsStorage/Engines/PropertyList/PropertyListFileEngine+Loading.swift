@@ -16,7 +16,7 @@ extension PropertyListFileEngine {
             found = nil
             return .unchanged
         }
-        // A file that was found damaged, and has not been written for a second, is not read again.
+        // A file that was found damaged, and has not been written for as long as it is given, is not read again.
         if let found, found.isInContents, found.stamp == current, !mayBeHalfWritten(found.stamp) {
             return try answer(found.error, found.stamp, base, until: deadline)
         }
@@ -53,7 +53,7 @@ extension PropertyListFileEngine {
     }
 
     /// Reads the file. One that is damaged but fresh may be half-written by a program that writes in place, as
-    /// Foundation's UserDefaults does: it is given a second from its last change.
+    /// Foundation's UserDefaults does: it is given ``settleTime`` from its last change.
     private func settledReading(_ name: String, until deadline: Deadline) throws(DefaultsError) -> Reading {
         while true {
             let reading = try read(name)
@@ -67,11 +67,11 @@ extension PropertyListFileEngine {
         }
     }
 
-    /// Whether the damaged file was written less than a second ago. One whose time lies ahead, by a server's clock or
+    /// Whether the damaged file was written less than ``settleTime`` ago. One whose time lies ahead, by a server's clock or
     /// since the clock was set back, counts from when it was seen first.
     private func mayBeHalfWritten(_ stamp: FileStamp) -> Bool {
-        if stamp.age >= 0 { return stamp.age < 1_000_000_000 }
-        if ahead?.stamp != stamp { ahead = (stamp, .after(.seconds(1))) }
+        if stamp.age >= 0 { return .nanoseconds(stamp.age) < settleTime }
+        if ahead?.stamp != stamp { ahead = (stamp, .after(settleTime)) }
         return ahead.map { !$0.settles.hasPassed } ?? false
     }
 

@@ -111,7 +111,7 @@ extension PropertyListFileEngine {
         isChecking = false
         defer { isChecking = true }
         do throws(DefaultsError) {
-            try write(copy.list)
+            try write(copy.list, over: nil)
         } catch {
             folder.unlink(name)
             throw error

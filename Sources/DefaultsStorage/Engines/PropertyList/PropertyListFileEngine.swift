@@ -3,8 +3,9 @@ internal import PropertyLists
 
 /// Keeps a domain in a property-list file that a person can open and other programs can read.
 ///
-/// The commit protocol: lock the sidecar; load the changes of others; write a temporary file, fsync it, rename it over
-/// the old one, fsync the folder. The file is therefore always the old one or the new one.
+/// The commit protocol: lock the sidecar; load the changes of others; write a temporary file, fsync it, exchange it with
+/// the old one and see that it was that which came out, fsync the folder. The file is therefore always the old one or
+/// the new one.
 ///
 /// `@unchecked Sendable`: used only with the domain's writer lock held.
 final class PropertyListFileEngine: StorageEngine, @unchecked Sendable {
@@ -29,10 +30,15 @@ final class PropertyListFileEngine: StorageEngine, @unchecked Sendable {
     /// The damaged file whose time lies ahead, and when it is taken for whole.
     var ahead: (stamp: FileStamp, settles: Deadline)?
     var hasLoaded = false
-    private var fileLock: FileLock?
+    private(set) var fileLock: FileLock?
+    /// The exchange that is known to have ended.
+    var settled: ExchangeNote?
+    /// Whether the lock was lost since it was taken, and taken again: another program had removed its file, so that
+    /// other processes could write.
     private(set) var hasLostLock = false
     private var hasSwept = false
     var recovers = false
+    var settleTime = DefaultsStore.Options().settleTime
     /// The file that could not be read at the last look; nil when it could.
     var found: UnreadableFile?
     var unreadable: DefaultsError? { found?.error }
@@ -62,6 +68,12 @@ final class PropertyListFileEngine: StorageEngine, @unchecked Sendable {
         let (lock, waited) = try FileLock.acquire(folder, until: deadline)
         fileLock = lock
         hasLostLock = false
+        do throws(DefaultsError) {
+            try settleLeft()
+        } catch {
+            unlock()
+            throw error
+        }
         if !hasSwept { sweep() }
         return waited
     }
@@ -103,11 +115,12 @@ final class PropertyListFileEngine: StorageEngine, @unchecked Sendable {
         let document = try DefaultsError.translating(file: file) { () throws(PropertyListError) in
             try delta.applied(to: base)
         }
-        try write(document)
+        try write(document, over: base)
         return .document(document)
     }
 
-    func write(_ document: PropertyList) throws(DefaultsError) {
+    /// - Parameter base: the document of the file, where changes of others are to be merged with it.
+    func write(_ document: PropertyList, over base: PropertyList?) throws(DefaultsError) {
         let format = self.format
         let bytes = try DefaultsError.translating(file: folder.path) { () throws(PropertyListError) in
             try document.serialized(as: format)
@@ -115,7 +128,7 @@ final class PropertyListFileEngine: StorageEngine, @unchecked Sendable {
         // Such a file could not be read again. It comes about where others made a store grow that was too large
         // already.
         guard bytes.count <= limits.readableFile else { throw limits.tooLarge(bytes.count, file: folder.path) }
-        stamp = try replaceFile(with: bytes)
+        stamp = try replaceFile(with: bytes, over: base)
         olderBackup = backupStamp()
         stampIsRecent = false
         hasLoaded = true
