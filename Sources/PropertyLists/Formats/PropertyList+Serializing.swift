@@ -10,6 +10,27 @@ extension PropertyList {
         return output.takeArray()
     }
 
+    /// The bytes of an XML file that holds the value, in the layout of an older one: see ``XMLLayoutWriter``. Nil where
+    /// that cannot be read as XML, or the value cannot be written: ``serialized(as:)`` tells why.
+    ///
+    /// Takes the memory that reading the old file takes, 36 bytes for each of its values, and the new file's size.
+    package func serialized(
+        inLayoutOf old: UnsafeRawBufferPointer, limits: PropertyListLimits = PropertyListLimits()
+    ) -> [UInt8]? {
+        guard let encoding = TextEncoding(of: old) else { return nil }
+        if encoding.isUTF8 { return serialized(inLayoutOf: encoding.text(of: old), limits) }
+        var text = GrowableBuffer<UInt8>()
+        guard (try? encoding.transcode(old, to: &text)) != nil else { return nil }
+        return serialized(inLayoutOf: text.contents, limits)
+    }
+
+    private func serialized(inLayoutOf text: UnsafeBufferPointer<UInt8>, _ limits: PropertyListLimits) -> [UInt8]? {
+        guard firstInvalidUTF8(UnsafeRawBufferPointer(text)) == nil,
+            let layout = try? XMLLayout(of: text, limits: limits)
+        else { return nil }
+        return try? XMLLayoutWriter(self, layout).write(self)
+    }
+
     /// Appends the bytes of a file that holds the value.
     ///
     /// - Parameter limits: those that the file will be read with.

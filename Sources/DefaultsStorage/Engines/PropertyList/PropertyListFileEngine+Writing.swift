@@ -117,10 +117,7 @@ extension PropertyListFileEngine {
 
     /// Writes a document as the backup, dated as the file that it was read from or written to. With the lock held.
     func writeBackup(_ document: PropertyList, time: Int64) throws(DefaultsError) {
-        let format = self.format
-        let bytes = try DefaultsError.translating(file: folder.path) { () throws(PropertyListError) in
-            try document.serialized(as: format)
-        }
+        let bytes = try contents(for: document, inLayoutOf: backupName)
         let name = "." + folder.fileName + "." + randomName() + ".tmp"
         do throws(DefaultsError) {
             let old = try folder.status(of: folder.fileName)

@@ -30,6 +30,8 @@ final class PropertyListFileEngine: StorageEngine, @unchecked Sendable {
     /// The damaged file whose time lies ahead, and when it is taken for whole.
     var ahead: (stamp: FileStamp, settles: Deadline)?
     var hasLoaded = false
+    /// Whether the file that was loaded last has comments, or keys in an order of its own, which are kept.
+    var hasLayout = false
     private(set) var fileLock: FileLock?
     /// The exchange that is known to have ended.
     var settled: ExchangeNote?
@@ -119,12 +121,13 @@ final class PropertyListFileEngine: StorageEngine, @unchecked Sendable {
         return .document(document)
     }
 
-    /// - Parameter base: the document of the file, where changes of others are to be merged with it.
-    func write(_ document: PropertyList, over base: PropertyList?) throws(DefaultsError) {
-        let format = self.format
-        let bytes = try DefaultsError.translating(file: folder.path) { () throws(PropertyListError) in
-            try document.serialized(as: format)
-        }
+    /// - Parameters:
+    ///   - base: the document of the file, where changes of others are to be merged with it.
+    ///   - name: the file whose comments and order of keys are kept; nil for the one that is replaced.
+    func write(
+        _ document: PropertyList, over base: PropertyList?, inLayoutOf name: String? = nil
+    ) throws(DefaultsError) {
+        let bytes = try contents(for: document, inLayoutOf: name ?? folder.fileName)
         // Such a file could not be read again. It comes about where others made a store grow that was too large
         // already.
         guard bytes.count <= limits.readableFile else { throw limits.tooLarge(bytes.count, file: folder.path) }
@@ -133,6 +136,27 @@ final class PropertyListFileEngine: StorageEngine, @unchecked Sendable {
         stampIsRecent = false
         hasLoaded = true
         reportSize(keys: document.count, bytes: bytes.count)
+    }
+
+    /// The bytes of a file that holds the document, in the layout of the file `name`.
+    ///
+    /// Without that where it cannot be parsed, and where comments make the file larger than any that is read: no change
+    /// is refused for them.
+    func contents(for document: PropertyList, inLayoutOf name: String) throws(DefaultsError) -> [UInt8] {
+        if format == .xml, hasLayout, let bytes = try laidOut(document, as: name), bytes.count <= limits.readableFile {
+            return bytes
+        }
+        let format = self.format
+        return try DefaultsError.translating(file: folder.path) { () throws(PropertyListError) in
+            try document.serialized(as: format)
+        }
+    }
+
+    private func laidOut(_ document: PropertyList, as name: String) throws(DefaultsError) -> [UInt8]? {
+        guard let file = try folder.openFile(name, O_RDONLY | O_NONBLOCK),
+            try regularStamp(of: file).size <= limits.readableFile
+        else { return nil }
+        return try file.readToEnd().withUnsafeBytes { document.serialized(inLayoutOf: $0, limits: limits.reading) }
     }
 
     private func reportSize(keys: Int, bytes: Int) {
