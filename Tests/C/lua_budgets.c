@@ -243,7 +243,115 @@ static void check_own_stores(void) {
   kv_store_free(store);
 }
 
+/* ---- Quota */
+
+/* Pushes the part `mine` of the store, as `p`. */
+static void give_part(lua_State *L, const kv_store *store) {
+  static const kv_step mine = {{"mine", 4}, 0};
+  CHECK(kv_lua_push_store(L, store, &mine, 1, 0, NULL) == KV_OK);
+  lua_setglobal(L, "p");
+}
+
+static void check_quota(void) {
+  kv_store *store = new_store("{\"mine\": {\"host\": \"0123456789\"}}");
+  kv_lua_options options = {.policy = KV_LUA_NO_FILES, .quota = 2000};
+  lua_State *L = open_state(luaL_newstate(), options, store);
+  give_part(L, store);
+  CHECK_NAMED(
+      holds(L,
+            "local function no(...)\n"
+            "  return refused('Expected a part of at most 2000 bytes, this '\n"
+            "    .. 'would make it ', ...)\n"
+            "end\n"
+            "local long = ('x'):rep(1000)\n"
+            "p:set('a', long)\n"
+            "local found = no(p.set, p, 'b', long)\n"
+            "assert(found.path[1] == 'b' and #found.path == 1)\n"
+            "assert(not found.message:find 'mine')\n"
+            "assert(no(p.set, p, 'b', { long }) and no(p.set, p, {}, { long,\n"
+            "  long }) and no(p.set, p, { 'c', 'd' }, long))\n"
+            "assert(no(p.set, p, 'b', long, 'String'))\n"
+            "assert(no(p.update, p, 'b', function() return long end))\n"
+            "assert(no(p.compare_and_set, p, 'b', long, p:generation()))\n"
+            "assert(no(p.transaction, p, function(tx) tx:set('b', long) end))\n"
+            "assert(no(p.transaction, p, function(tx)\n"
+            "  tx:at 'b':set('c', long)\n"
+            "end))\n"
+            "assert(no(p:at 'b'.set, p:at 'b', {}, long))\n"
+            "p:set('l', {})\n"
+            "assert(no(p.set, p, { 'l', 1 }, long))\n"
+            "local D = kv.struct 'D' { a = kv.string:default(long),\n"
+            "  b = kv.string:default(long) }\n"
+            "assert(no(p.set, p, 'd', { a = long .. 'y' }, D))\n"
+            "p:set('d', {}, D)\n"
+            "assert(no(p.update, p, 'd', D, function(value)\n"
+            "  value.a, value.b = long .. 'y', long .. 'y'\n"
+            "end))\n"
+            "assert(p:get 'b' == nil and next(p:get 'd') == nil)\n"
+            "p:transaction(function(tx) tx:remove 'a' tx:set('b', long) end)\n"
+            "return p:get 'host' == '0123456789' and #p:get 'b' == 1000"),
+      "a part has a quota, by whatever way it is set");
+  kv_step host[] = {kv_key("mine"), kv_key("host")};
+  static char text[3000];
+  memset(text, 'x', sizeof text - 1);
+  CHECK(kv_store_set_string(store, host, 2, kv_string(text), NULL) == KV_OK);
+  CHECK_NAMED(
+      holds(L,
+            "assert(refused('Expected a part of at most 2000 bytes', p.set,\n"
+            "  p, 'b', ('x'):rep(1001)))\n"
+            "p:set('b', ('x'):rep(999))\n"
+            "p:set('host', p:get 'host':sub(2))\n"
+            "p:remove 'host'\n"
+            "p:set('b', ('x'):rep(1500))\n"
+            "return true"),
+      "the host's values count, and the part may shrink");
+  CHECK_NAMED(
+      holds(L,
+            "local own = kv.open('x', { engine = 'memory',\n"
+            "  max_bytes = 1 << 30 })\n"
+            "for _, whole in ipairs { s, own } do\n"
+            "  assert(refused('Expected a store of at most 2000 bytes',\n"
+            "    whole.set, whole, 'x', ('x'):rep(2000)))\n"
+            "  assert(refused('Expected a store of at most 2000 bytes',\n"
+            "    whole.import, whole, '{\"x\": \"' .. ('x'):rep(2000)\n"
+            "    .. '\"}'))\n"
+            "end\n"
+            "return true"),
+      "a whole store has one, and one that the script opens");
+  lua_close(L);
+  kv_store *given = NULL;
+  L = open_state(luaL_newstate(), options, store);
+  give_part(L, store);
+  lua_getglobal(L, "p");
+  CHECK(kv_lua_to_store(L, -1, &given, NULL) == KV_OK);
+  kv_error *error = NULL;
+  host[1] = kv_key("more");
+  CHECK_NAMED(
+      failed_with(kv_store_set_string(given, host, 2, kv_string(text), &error),
+                  KV_LIMIT_EXCEEDED, &error),
+      "a handle that a host takes back has the script's quota");
+  kv_store_free(given);
+  lua_close(L);
+  kv_lua_options sandbox = {.policy = KV_LUA_SANDBOX};
+  L = open_state(luaL_newstate(), sandbox, store);
+  give_part(L, store);
+  CHECK_NAMED(
+      holds(L,
+            "local half = repeated(40, ('x'):rep(1 << 20))\n"
+            "p:set('a', half)\n"
+            "assert(refused('Expected a part of at most 67108864 bytes',"
+            "\n  p.set, p, 'b', half))\n"
+            "assert(refused('Expected a store of at most 67108864 '\n"
+            "  .. 'bytes', s.set, s, 'b', half))\n"
+            "p:set({}, {})\n"
+            "return true"),
+      "under a policy there is one");
+  lua_close(L);
+  kv_store_free(store);
+}
+
 int main(void) {
+  check_quota();
   check_own_stores();
   check_watches();
   check_memory();

@@ -154,6 +154,10 @@ static void set_limits(kvl_state *state, const kv_lua_options *options) {
   if (options->max_nodes) state->max_nodes = options->max_nodes;
   if (options->max_bytes) state->max_bytes = options->max_bytes;
   if (options->max_watches) state->max_watches = options->max_watches;
+  if (options->quota)
+    state->quota = options->quota;
+  else if (state->policy)
+    state->quota = state->max_bytes;
   state->is_bounded |= options->max_nodes || options->max_bytes;
 }
 

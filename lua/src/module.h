@@ -86,6 +86,7 @@ typedef struct kvl_state {
   size_t max_bytes; /* of its strings, keys and data */
   int is_bounded;   /* decoding, too: a policy or the host's own limits hold */
   size_t max_watches;
+  uint64_t quota;     /* of a store's bytes, or a part's; 0 for none */
   size_t watches;     /* those that are open */
   size_t noted_nodes; /* of the notes of watches that wait */
   size_t noted_bytes;

@@ -122,7 +122,7 @@ static int open_with(lua_State *L, Opener opener, uint32_t forbidden) {
   if (state->policy & KV_LUA_READ_ONLY) options.read_only = 1;
   /* A script's own limits only lower the host's. */
   if (state->policy) {
-    lower(&options.max_bytes, state->max_bytes);
+    lower(&options.max_bytes, state->quota);
     lower(&options.max_nodes, state->max_nodes);
   }
   kv_store **store = kvl_new_store(L);

@@ -54,6 +54,8 @@ final class Domain: @unchecked Sendable {
     /// The error of the last look at the file, where that could not be read; it was told as an event.
     var unreadable: DefaultsError?
     var refusal: DefaultsError?
+    /// Those of all handles.
+    var quotas: [Quota] = []
     var rules: ValueRules
     var inbox = EventInbox()
     var open: OpenTransaction?
@@ -179,6 +181,10 @@ extension Domain {
         let consequence = try lock.withLock { () throws(DefaultsError) in
             if let refusal { throw refusal }
             let target = self.target
+            let charges =
+                handle.quotas.isEmpty
+                ? []
+                : try charges(setting: own, at: [], of: key, copy: nil, in: target, handle, FileSize())
             if let growth = quickGrowth(setting: own, key), handle.limits.admit(growth, to: size) {
                 note(growth, in: target)
             } else {
@@ -186,6 +192,7 @@ extension Domain {
                 try count(growth, in: target, handle, at: [.key(String(decoding: key, as: UTF8.self))])
             }
             target.set(own, for: key)
+            if !quotas.isEmpty { noteQuotas(key, [], charges) }
             return noteChange(of: key)
         }
         try carryOut(consequence, for: handle)
@@ -203,6 +210,7 @@ extension Domain {
             let target = self.target
             note(FileSize() - size(of: key, in: target), in: target)
             target.remove(key)
+            if !quotas.isEmpty { noteQuotas(key, []) }
         }
         let consequence = isThere ? noteChange(of: key) : .none
         lock.unlock()
