@@ -767,6 +767,28 @@ int kv_store_is_read_only(const kv_store *store);
 kv_status kv_store_share(const kv_store *store, uint32_t flags,
                          kv_store **handle, kv_error **error);
 
+/* As kv_store_share, with a quota: the most bytes of the store's file that the
+ * value at the path may take after a set of the handle; without steps, all that
+ * the store holds. All of the value's bytes count, whoever set them, and so do
+ * those of a lower layer's value that a set copies. They are counted at each
+ * set, in a transaction too; a set that does not make the value larger is always
+ * possible. KV_LIMIT_EXCEEDED beyond, with the quota and the size that the value
+ * would have. A handle that is shared from this one has its quotas, too.
+ * KV_PATH_MISMATCH for a path that begins with an index.
+ *
+ * Example:
+ *
+ *   kv_step part[] = {kv_key("plugins"), kv_key("clock")};
+ *   kv_store *plugin;
+ *   if (kv_store_share_bounded(store, 0, part, 2, 1 << 20, &plugin, NULL) ==
+ *       KV_OK)
+ *     kv_store_free(plugin);
+ */
+kv_status kv_store_share_bounded(const kv_store *store, uint32_t flags,
+                                 const kv_step *path, size_t steps,
+                                 uint64_t quota, kv_store **handle,
+                                 kv_error **error);
+
 /* Gives the path of the store's file, absolute and without symbolic links (as
  * it was given, where a store is opened to be read and its folder does not
  * exist); KV_ABSENT where it has none, being in memory. Also of a closed

@@ -16,6 +16,10 @@ static uint64_t check_limit(lua_State *L, int index, const char *name) {
   return (uint64_t)limit;
 }
 
+static void lower(uint64_t *limit, uint64_t most) {
+  if (*limit == 0 || *limit > most) *limit = most;
+}
+
 static void check_options(lua_State *L, int index, kv_store_options *options) {
   static const char *const durabilities[] = {"coalesced", "immediate", "manual",
                                              NULL};
@@ -120,6 +124,11 @@ static int open_with(lua_State *L, Opener opener, uint32_t forbidden) {
   luaL_checkstack(L, LUA_MINSTACK * 2, NULL); /* borrowed strings stay on it */
   check_options(L, 2, &options);
   if (state->policy & KV_LUA_READ_ONLY) options.read_only = 1;
+  /* A script's own limits only lower the host's. */
+  if (state->policy) {
+    lower(&options.max_bytes, state->quota);
+    lower(&options.max_nodes, state->max_nodes);
+  }
   kv_store **store = kvl_new_store(L);
   if (lua_istable(L, 2)) {
     lua_getfield(L, 2, "context");

@@ -268,6 +268,7 @@ extension Domain {
                 try translating { () throws(PropertyListError) in try addCommitted(delta) }
             }
             generation &+= 1
+            forgetQuotas()
             try rebaseDelta()
         }
     }

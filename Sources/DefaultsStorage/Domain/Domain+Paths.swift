@@ -15,7 +15,7 @@ extension Domain {
         let growth = { (target: Delta) throws(PropertyListError) in
             try self.growth(setting: own, at: path, of: key, in: target)
         }
-        return try change(key, path, over: lower, changed, growth, generation, handle) {
+        return try change(key, path, own, over: lower, changed, growth, generation, handle) {
             (target) throws(PropertyListError) in
             try target.set(own, at: path, of: key, over: try below(key))
             return true
@@ -31,7 +31,7 @@ extension Domain {
         let growth = { (target: Delta) throws(PropertyListError) in
             try self.growth(removing: path, of: key, in: target)
         }
-        return try change(key, path, over: lower, changed, growth, generation, handle) {
+        return try change(key, path, nil, over: lower, changed, growth, generation, handle) {
             (target) throws(PropertyListError) in
             try target.remove(at: path, of: key, over: try below(key))
         }
@@ -62,17 +62,18 @@ extension Domain {
         }
     }
 
-    private func location(of key: UnsafeBufferPointer<UInt8>, _ path: PropertyListPath) -> PropertyListPath {
+    func location(of key: UnsafeBufferPointer<UInt8>, _ path: PropertyListPath) -> PropertyListPath {
         PropertyListPath([.key(String(decoding: key, as: UTF8.self))] + path.steps)
     }
 
     /// - Parameters:
+    ///   - value: the one that is set; nil where one is removed.
     ///   - changed: gives the lower value with the change, which is copied with it or not at all; nil where the change
     ///     does nothing.
     ///   - growth: gives the size that the change adds.
     ///   - body: makes the change in a delta; false where it does nothing.
     private func change(
-        _ key: UnsafeBufferPointer<UInt8>, _ path: PropertyListPath, over lower: PropertyList?,
+        _ key: UnsafeBufferPointer<UInt8>, _ path: PropertyListPath, _ value: PropertyList?, over lower: PropertyList?,
         _ changed: (PropertyList) throws(PropertyListError) -> PropertyList?,
         _ growth: (Delta) throws(PropertyListError) -> FileSize, _ wanted: UInt64?,
         _ handle: HandleState, _ body: (Delta) throws(PropertyListError) -> Bool
@@ -98,6 +99,7 @@ extension Domain {
             if isCopied, copy == nil { return nil }
             // The lower value is stored with the change now: registered defaults and other files may hold more.
             if let copy { try rules.check(copy, at: prefix, depth: 1) }
+            let charges = try charges(key, path, value, copy, change, in: target, handle)
             try count(change, in: target, handle, at: location)
             do throws(DefaultsError) {
                 let isMade = try DefaultsError.translating(below: prefix) { () throws(PropertyListError) in
@@ -105,7 +107,10 @@ extension Domain {
                     target.set(copy, for: key)
                     return true
                 }
-                if isMade { return noteChange(of: key) }
+                if isMade {
+                    if !quotas.isEmpty { noteQuotas(key, path, charges) }
+                    return noteChange(of: key)
+                }
             } catch {
                 note(FileSize() - change, in: target)
                 throw error
@@ -115,5 +120,14 @@ extension Domain {
         guard let mustSchedule else { return isLate ? nil : false }
         if mustSchedule { Flusher.shared.schedule(self) }
         return true
+    }
+
+    /// The sizes of the handle's quotas after a change that adds `growth` to the store.
+    private func charges(
+        _ key: UnsafeBufferPointer<UInt8>, _ path: PropertyListPath, _ value: PropertyList?, _ copy: PropertyList?,
+        _ growth: FileSize, in target: Delta, _ handle: HandleState
+    ) throws(DefaultsError) -> [Charge] {
+        guard !handle.quotas.isEmpty, let value else { return [] }
+        return try charges(setting: value, at: path, of: key, copy: copy, in: target, handle, growth)
     }
 }

@@ -170,7 +170,7 @@ extension Domain {
         return FileSize() - old.fileSize(as: sizeFormat, depth: depth) - keySize(last, depth: depth)
     }
 
-    private func keySize(_ step: PropertyListPath.Step, depth: Int) -> FileSize {
+    func keySize(_ step: PropertyListPath.Step, depth: Int) -> FileSize {
         guard case .key(let key) = step else { return FileSize() }
         return key.withBytes { FileSize(ofKey: $0.bindMemory(to: UInt8.self), as: sizeFormat, depth: depth) }
     }

@@ -60,6 +60,8 @@ final class Domain: @unchecked Sendable {
     var refusal: DefaultsError?
     /// The keys whose values cannot be read (``StorageEngine/damagedKeys``).
     var damagedKeys: [[UInt8]: PropertyListError] = [:]
+    /// Those of all handles.
+    var quotas: [Quota] = []
     var rules: ValueRules
     var inbox = EventInbox()
     var open: OpenTransaction?
@@ -196,11 +198,16 @@ extension Domain {
             let mustSchedule = try lock.withLock { () throws(DefaultsError) in
                 if let refusal { throw refusal }
                 let target = self.target
+                let charges =
+                    handle.quotas.isEmpty
+                    ? []
+                    : try charges(setting: own, at: [], of: key, copy: nil, in: target, handle, FileSize())
                 if !countQuickly(setting: own, key, in: target, handle) {
                     let growth = size(of: own, key) - size(of: key, in: target)
                     try count(growth, in: target, handle, at: [.key(String(decoding: key, as: UTF8.self))])
                 }
                 target.set(own, for: key)
+                if !quotas.isEmpty { noteQuotas(key, [], charges) }
                 return noteChange(of: key)
             }
             if mustSchedule { Flusher.shared.schedule(self) }
@@ -216,6 +223,7 @@ extension Domain {
                 let target = self.target
                 note(FileSize() - size(of: key, in: target), in: target)
                 target.remove(key)
+                if !quotas.isEmpty { noteQuotas(key, []) }
                 return (true, noteChange(of: key))
             }
             if mustSchedule { Flusher.shared.schedule(self) }
