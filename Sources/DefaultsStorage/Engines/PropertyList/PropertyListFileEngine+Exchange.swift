@@ -113,23 +113,26 @@ extension PropertyListFileEngine {
     /// Two strangers came one after the other, and the second knew nothing of the first, which we had in hand: what the
     /// first changed, and the second did not, is written over the second. Whatever fails, the first keeps a name.
     private func mergeDisplaced(_ name: TemporaryName, over base: PropertyList?) throws(DefaultsError) {
-        guard let base, case .good(let first, _, _)? = try? read(name.whole),
-            case .good(let second, let format, let found)? = try? read(folder.fileName)
+        guard let base, case .good(let first, _)? = try? read(name.whole),
+            case .good(let second, let found)? = try? read(folder.fileName)
         else { return try keep(name) }
         let kept = try renameAside(name)
-        let merged = try DefaultsError.translating(file: folder.path) { () throws(PropertyListError) -> [UInt8]? in
-            var result = second
-            for change in DefaultsChange.between(base, first) where second.value(at: change.path) == change.old {
+        let result = try DefaultsError.translating(file: folder.path) { () throws(PropertyListError) in
+            var result = second.list
+            for change in DefaultsChange.between(base, first.list)
+            where second.list.value(at: change.path) == change.old {
                 if let new = change.new { result = try result.setting(new, at: change.path) }
                 if change.new == nil { result = try result.removing(at: change.path) ?? result }
             }
-            return result == second ? nil : try result.serialized(as: format == .openStep ? self.format : format)
+            return result
         }
-        guard let merged else { return folder.unlink(kept) }
+        if result == second.list { return folder.unlink(kept) }
         // The next look has to find it: what was loaded last is still older.
-        let before = (stamp, isChecking)
-        defer { (stamp, isChecking) = before }
-        (stamp, isChecking) = (found, true)
+        let before = (stamp, isChecking, format, hasLayout)
+        defer { (stamp, isChecking, format, hasLayout) = before }
+        (stamp, isChecking, hasLayout) = (found, true, second.hasLayout)
+        if second.format != .openStep { format = second.format }
+        let merged = try contents(for: result, inLayoutOf: folder.fileName)
         // Without a base: where a third comes now, it is kept beside the store, and so is the first.
         _ = try replaceFile(with: merged, over: nil)
         folder.unlink(kept)
