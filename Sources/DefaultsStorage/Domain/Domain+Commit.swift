@@ -25,6 +25,19 @@ extension Domain {
         try takeUp(try refreshEngine(until: deadline))
     }
 
+    /// Reads the file for the first time, unless another thread has done so, or is at it: that is waited for.
+    func load(until deadline: Deadline) throws(DefaultsError) {
+        if lock.withLock({ isLoaded }) { return }
+        try takeWriterLock(until: deadline)
+        defer { writerLock.release() }
+        if lock.withLock({ isLoaded }) { return }
+        try takeUp(try refreshEngine(until: deadline))
+        lock.withLock {
+            countStored()
+            isLoaded = true
+        }
+    }
+
     private func refreshEngine(until deadline: Deadline) throws(DefaultsError) -> EngineState {
         let base = lock.withLock {
             engine.recovers = recovers

@@ -27,6 +27,7 @@ extension Domain {
                 throw DefaultsError(.rolledBack, "The transaction ended with the process it began in", file: file)
             }
             transaction.depth -= 1
+            transaction.isCommitting = transaction.depth == 0
             return transaction.depth == 0
         }
         guard isOutermost else { return }

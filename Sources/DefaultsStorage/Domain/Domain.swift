@@ -25,7 +25,8 @@ public enum DefaultsDurability: Int, Sendable, Hashable, CaseIterable {
 /// which is never held across a system call; engine and transaction by `writerLock`, taken before `lock`. A committing
 /// or committed delta is not changed any more but under both. `@unchecked Sendable` rests on these rules.
 final class Domain: @unchecked Sendable {
-    let engine: any StorageEngine
+    /// Changed in a child process alone, while that is being made.
+    private(set) var engine: any StorageEngine
     let file: String?
     let lock = Lock()
     let writerLock = WriterLock()
@@ -65,12 +66,14 @@ final class Domain: @unchecked Sendable {
     var rules: ValueRules
     var inbox = EventInbox()
     var open: OpenTransaction?
+    var isLoaded = false
 
     // Guarded by `writerLock`.
     /// Whether the process was forked and has not looked at the file since.
     var hasForked = false
 
-    init(_ engine: any StorageEngine, file: String?, until deadline: Deadline) throws(DefaultsError) {
+    /// A domain that knows nothing of its file until ``load(until:)``.
+    init(_ engine: any StorageEngine, file: String?) {
         self.engine = engine
         self.file = file
         rules = ValueRules(format: engine.format)
@@ -79,13 +82,18 @@ final class Domain: @unchecked Sendable {
         limits = engine.limits
         rowFormat = engine.rowFormat
         engine.report = { [weak self] event in self?.tell(event) }
-        if case .replaced(let list) = try engine.refresh(over: base, until: deadline) { base = list }
-        refusal = engine.refusal
-        damagedKeys = engine.damagedKeys
-        rules.format = engine.format
         countStored()
         // A database is let go of then.
         if rowFormat != nil { Flusher.shared.attendExit() }
+    }
+
+    /// In a child process: goes on with another engine on the same file, and leaves the one that a thread of the parent
+    /// was using as it is, for ever: no part of it can be relied on, not even to let go of it.
+    func replaceEngine() {
+        guard let new = engine.remadeAfterFork() else { return }
+        DomainRegistry.shared.abandon(engine)
+        engine = new
+        engine.report = { [weak self] event in self?.tell(event) }
     }
 
     /// Takes up the options of a handle that is opened on the domain.

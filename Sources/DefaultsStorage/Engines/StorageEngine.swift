@@ -72,6 +72,10 @@ protocol StorageEngine: AnyObject, Sendable {
     func prepareFork()
     /// In a child process: lets go of the parent's resources.
     func resetAfterFork()
+    /// In a child process, where a thread of the parent was in the middle of a call: an engine of the same kind on the
+    /// same file, of which the parent knows nothing; nil where the engine copes with that by itself. Nothing that
+    /// changes may be read of this one.
+    func remadeAfterFork() -> (any StorageEngine)?
     /// Keeps a copy of the store as it is now, under its name and `suffix`, once, with the lock held.
     func keepCopy(named suffix: String) throws(DefaultsError)
 }
@@ -92,6 +96,7 @@ extension StorageEngine {
     var damagedKeys: [[UInt8]: PropertyListError] { [:] }
     func settle(until deadline: Deadline) -> Bool? { nil }
     var debt: DefaultsError? { nil }
+    func remadeAfterFork() -> (any StorageEngine)? { nil }
     var unreadable: DefaultsError? { nil }
     var rowFormat: PropertyListFormat? { nil }
     var isBackedUp: Bool { true }

@@ -2,13 +2,13 @@ internal import PropertyLists
 
 /// One watch: its scope, its handler, and the values that it has told of.
 ///
-/// `@unchecked Sendable`: the seen values are guarded by `lock`.
+/// `@unchecked Sendable`: the seen values are guarded by the lock of the watch lists.
 final class Watch: @unchecked Sendable {
     /// nil for a watch for events.
     let scope: DefaultsScope?
     private let handler: @Sendable (DefaultsChange) -> Void
     private let eventHandler: (@Sendable (DefaultsEvent) -> Void)?
-    private let lock = Lock()
+    private var lock: Lock { WatchList.lock }
     /// The value of a path; of no meaning for a watch of everything.
     private var seen: PropertyList?
     private var seenDictionary: SeenDictionary

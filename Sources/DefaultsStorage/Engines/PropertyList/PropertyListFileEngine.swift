@@ -12,6 +12,7 @@ final class PropertyListFileEngine: StorageEngine, @unchecked Sendable {
     let folder: StoreFolder
     var report: (@Sendable (DefaultsEvent) -> Void)?
     var format: PropertyListFormat
+    private let newFormat: PropertyListFormat
     var refusal: DefaultsError?
     let isReadOnly: Bool
     var limits: StoreLimits {
@@ -57,6 +58,7 @@ final class PropertyListFileEngine: StorageEngine, @unchecked Sendable {
     ) throws(DefaultsError) {
         self.folder = folder
         self.format = format
+        newFormat = format
         self.isReadOnly = isReadOnly
         self.limits = limits
         refusal = try folder.refusal(isReadOnly: isReadOnly)
@@ -109,6 +111,12 @@ final class PropertyListFileEngine: StorageEngine, @unchecked Sendable {
         fileLock?.abandon()
         fileLock = nil
         debt = nil
+    }
+
+    func remadeAfterFork() -> (any StorageEngine)? {
+        // Of the limits and options the domain tells it before each look.
+        try? PropertyListFileEngine(
+            folder, format: newFormat, isReadOnly: isReadOnly, limits: DefaultsStore.Options().limits)
     }
 
     func commit(_ delta: Delta, over base: PropertyList) throws(DefaultsError) -> CommitOutcome {
