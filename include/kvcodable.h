@@ -600,7 +600,8 @@ kv_status kv_encode(const kv_tree *tree, kv_format format, const kv_type *type,
                     kv_bytes *bytes, kv_error **error);
 
 /* The same from and to a file, whole. A written file replaces the old one at
- * once: a reader sees the one or the other. KV_ABSENT when the file to
+ * once: a reader sees the one or the other. Nothing of the old one's comments
+ * is kept: a store opened on the file keeps them. KV_ABSENT when the file to
  * read does not exist; KV_IO when it is no file but a folder or a device. */
 kv_status kv_read_file(kv_str path, const kv_decode_options *options,
                        const kv_type *type, kv_tree **tree, kv_format *found,
@@ -625,7 +626,9 @@ kv_status kv_tree_unarchive(const kv_tree *tree, kv_str class_name_key,
  */
 
 /* A handle on a store of preferences. All handles on one file in a process
- * share its values in memory.
+ * share its values in memory. An XML file keeps its comments when it is
+ * written, each with the key or element that it stands before, and its keys
+ * their order; new keys come behind.
  *
  * Example:
  *

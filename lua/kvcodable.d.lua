@@ -149,7 +149,8 @@ function kv.open_file(path, options) end
 ---@return kvcodable.Error? error
 function kv.read(path, type, options) end
 
----Writes a file, whole and at once.
+---Writes a file, whole and at once, without the comments of the old one; a
+---store opened on the file keeps them.
 ---@param path string
 ---@param value kvcodable.Value
 ---@param type? kvcodable.AnyType

@@ -92,7 +92,7 @@ import Testing
                 == ["window": ["width": 640, "depth": 1], "another": true])
     }
 
-    @Test("comments that another program wrote meanwhile are kept, also those that came in the midst of a commit")
+    @Test("comments that another program wrote meanwhile are kept")
     func others() throws {
         let store = try folder.open(.manual)
         try store.set(list(1), at: ["a"])

@@ -162,28 +162,60 @@ import Testing
             ("UTF-32", .utf32),
         ] {
             let old = try #require("<?xml version=\"1.0\" encoding=\"\(name)\"?>\(body)".data(using: encoding))
-            let written = old.withUnsafeBytes { list.serialized(inLayoutOf: $0) }
+            let written = try list.serialized(inLayoutOf: Array(old))
             #expect(
-                written.map { String(decoding: $0, as: UTF8.self) }
-                    == "<?xml version=\"1.0\" encoding=\"UTF-8\"?>" + body)
+                String(decoding: written, as: UTF8.self) == "<?xml version=\"1.0\" encoding=\"UTF-8\"?>" + body)
         }
         let ascii = "<?xml version='1.0' encoding='US-ASCII'?><plist><dict><!-- a --></dict></plist>"
         #expect(
             try list.laidOut(as: ascii).hasPrefix("<?xml version=\"1.0\" encoding=\"UTF-8\"?><plist><dict>\n\t<key>ö"))
     }
 
-    @Test("there is none of a file that is no XML, and of a value that XML cannot hold")
+    @Test("a file that is no XML gives none; a value that XML cannot hold is an error with its path")
     func refusals() throws {
         let list = try PropertyList(any: ["a": "b"])
         for old in ["", "{ a = b; }", "{\"a\": 1}", "<plist><dict><!-- a --></plist>", "bplist00", "<plist></plist>"] {
-            #expect(Array(old.utf8).withUnsafeBytes { list.serialized(inLayoutOf: $0) } == nil, "\(old)")
+            #expect(try list.serialized(inLayoutOf: Array(old.utf8)) == list.serialized(as: .xml), "\(old)")
         }
+        let unfit = try PropertyList(any: ["a": "\u{7}"])
         for old in [
             "<plist><dict><!-- a --><key>a</key><string>\u{7}</string></dict></plist>", "<plist><dict/></plist>",
         ] {
-            let unfit = try PropertyList(any: ["a": "\u{7}"])
-            #expect(Array(old.utf8).withUnsafeBytes { unfit.serialized(inLayoutOf: $0) } == nil)
+            let error = propertyListError { _ = try unfit.serialized(inLayoutOf: Array(old.utf8)) }
+            #expect(error?.path == ["a"])
         }
+    }
+
+    static let hostile: [String: String] = [
+        "many comments": "<dict>" + String(repeating: "<!---->", count: 200_000) + "</dict>",
+        "a long comment": "<dict><!--" + String(repeating: "- ", count: 1_000_000) + "--></dict>",
+        "deep dictionaries": String(repeating: "<dict><!-- a --><key>a</key>", count: 511) + "<dict/>"
+            + String(repeating: "</dict>", count: 511),
+        "deep arrays": "<dict><key>a</key>" + String(repeating: "<array><!-- a -->", count: 511)
+            + String(repeating: "<true/>", count: 20_000) + String(repeating: "</array>", count: 511) + "</dict>",
+        "equal keys": "<dict>" + String(repeating: "<!-- a --><key>a</key><true/>", count: 20_000) + "</dict>",
+        "comments that no other parser takes": "<dict><!-- a -- b ---><!-- \u{1} \u{FFFE} --></dict>",
+        "wide indentation": "\n<dict>\n" + String(repeating: " ", count: 100_000) + "<key>a</key><true/></dict>",
+    ]
+
+    @Test("hostile files come to their size and some lines", arguments: hostile.keys.sorted())
+    func hostileFiles(_ name: String) throws {
+        let old = "<plist>\(try #require(Self.hostile[name]))</plist>"
+        let tree = try PropertyList(parsing: Array(old.utf8))
+        let list = try tree.setting(PropertyList(any: [1, 2]), at: ["new"])
+        let written = try list.laidOut(as: old)
+        #expect(try PropertyList(parsing: Array(written.utf8)) == list)
+        #expect(try list.laidOut(as: written) == written)
+        #expect(written.utf8.count < old.utf8.count + 200)
+        if name != "equal keys" { #expect(written.count { $0 == "!" } == old.count { $0 == "!" }) }
+    }
+
+    @Test("a layout that makes the file too large is left out")
+    func size() throws {
+        let old = Array("<plist><dict><!-- \(String(repeating: "long ", count: 1000)) --></dict></plist>".utf8)
+        let list = try PropertyList(any: ["a": "b"])
+        #expect(try list.serialized(inLayoutOf: old).count > 5000)
+        #expect(try list.serialized(inLayoutOf: old, size: 5000) == list.serialized(as: .xml))
     }
 
     @Test(
@@ -206,7 +238,6 @@ import Testing
 
 extension PropertyList {
     func laidOut(as old: String) throws -> String {
-        let written = Array(old.utf8).withUnsafeBytes { serialized(inLayoutOf: $0) }
-        return String(decoding: try #require(written), as: UTF8.self)
+        String(decoding: try serialized(inLayoutOf: Array(old.utf8)), as: UTF8.self)
     }
 }

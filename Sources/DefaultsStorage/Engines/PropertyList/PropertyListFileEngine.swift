@@ -151,20 +151,19 @@ final class PropertyListFileEngine: StorageEngine, @unchecked Sendable {
     /// Without that where it cannot be parsed, and where comments make the file larger than any that is read: no change
     /// is refused for them.
     func contents(for document: PropertyList, inLayoutOf name: String) throws(DefaultsError) -> [UInt8] {
-        if format == .xml, hasLayout, let bytes = try laidOut(document, as: name), bytes.count <= limits.readableFile {
-            return bytes
-        }
-        let format = self.format
+        let (format, limits) = (format, limits)
+        let old = format == .xml && hasLayout ? try layout(name) : nil
         return try DefaultsError.translating(file: folder.path) { () throws(PropertyListError) in
-            try document.serialized(as: format)
+            guard let old else { return try document.serialized(as: format) }
+            return try document.serialized(inLayoutOf: old, limits: limits.reading, size: limits.readableFile)
         }
     }
 
-    private func laidOut(_ document: PropertyList, as name: String) throws(DefaultsError) -> [UInt8]? {
+    private func layout(_ name: String) throws(DefaultsError) -> [UInt8]? {
         guard let file = try folder.openFile(name, O_RDONLY | O_NONBLOCK),
             try regularStamp(of: file).size <= limits.readableFile
         else { return nil }
-        return try file.readToEnd().withUnsafeBytes { document.serialized(inLayoutOf: $0, limits: limits.reading) }
+        return try file.readToEnd()
     }
 
     private func reportSize(keys: Int, bytes: Int) {

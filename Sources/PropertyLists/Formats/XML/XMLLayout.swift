@@ -31,6 +31,8 @@ struct XMLLayout: ~Copyable {
     /// The values as they are in the file. Earlier values of a key that comes again are still in it, where nothing but
     /// their items leads to them.
     let tree: Document
+    /// Whether a key stands twice in a dictionary.
+    let hasDuplicates: Bool
     /// Behind an XML declaration that names another encoding than UTF-8, which the text has been turned into; else 0.
     let foreignDeclaration: Int
 
@@ -45,6 +47,7 @@ struct XMLLayout: ~Copyable {
         self.text = reader.cursor
         self.items = items
         foreignDeclaration = reader.format.foreignDeclaration
+        hasDuplicates = reader.output.hasDuplicates
         tree = Document(nodes: &reader.output.nodes, bytes: &reader.output.bytes)
     }
 

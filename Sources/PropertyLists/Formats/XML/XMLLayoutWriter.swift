@@ -8,7 +8,7 @@ internal import CKVCodable
 /// - A value that is as it was is copied as it stands in the file.
 /// - New keys are written behind those that were there, in their order, each on lines of its own.
 /// - Elements of an array are found again as ``ArrayMatching`` does: equal ones wherever they are, others between them by
-///   their place.
+///   their place; in more than 16 containers by their index alone.
 /// - A key that is gone, and a container that has become another kind of value, takes its comments with it. Of equal
 ///   keys in the old file the last counts, with its comments.
 struct XMLLayoutWriter: ~Copyable {
@@ -30,18 +30,16 @@ struct XMLLayoutWriter: ~Copyable {
         var isKept: [Bool]
         var steps: [Step]
         var position = 0
-        /// How many arrays the container stands in.
-        var arrays: Int
     }
 
-    /// Elements are matched in this many arrays inside one another; in deeper ones those of the same index are the same.
-    /// It bounds how often a value is compared.
-    private static let matchedArrays = 8
+    /// Values are compared as a whole in this many containers inside one another, which bounds how often each is.
+    private static let comparedDepth = 16
 
     private let layout: XMLLayout
     private var writer: TextWriter<XMLWriter>
     private var frames: [Frame] = []
 
+    /// - Parameter list: a value that ``XMLWriter`` can write.
     init(_ list: PropertyList, _ layout: consuming XMLLayout) {
         self.layout = layout
         writer = TextWriter<XMLWriter>(list, GrowableBuffer())
@@ -54,7 +52,7 @@ struct XMLLayoutWriter: ~Copyable {
         writer.output.reserve(layout.text.count + layout.text.count / 8)
         if layout.foreignDeclaration > 0 { writer.output.append(text: XMLWriter.declaration) }
         copy(layout.foreignDeclaration, Int(root.value))
-        try value(0, list.index, arrays: 0)
+        try value(0, list.index)
         while !frames.isEmpty { try next() }
         copy(Int(root.end), layout.text.count)
         var output = writer.takeOutput()
@@ -70,29 +68,19 @@ struct XMLLayoutWriter: ~Copyable {
 
 extension XMLLayoutWriter {
     /// Writes the value in the place of an old one, or begins it.
-    private mutating func value(_ index: Int, _ node: Int, arrays: Int) throws(PropertyListError) {
+    private mutating func value(_ index: Int, _ node: Int) throws(PropertyListError) {
         let item = layout.items[index]
-        let (old, new) = (layout.node(item), writer.document.nodes[node])
-        if item.inside > 0, old.kind.isContainer, old.kind == new.kind {
+        let old = PropertyList(document: layout.tree, index: Int(item.node))
+        let new = PropertyList(document: writer.document, index: node)
+        let isContainer = item.inside > 0 && old.kind.isContainer && old.kind == new.kind
+        if !isContainer || frames.count < Self.comparedDepth && !layout.hasDuplicates, old == new {
+            copy(Int(item.value), Int(item.end))
+        } else if isContainer {
             copy(Int(item.value), Int(item.inside))
-            return frames.append(old.kind == .array ? array(index, node, arrays) : dictionary(index, node, arrays))
+            frames.append(old.kind == .array ? array(index, old, new) : dictionary(index, node))
+        } else {
+            try newValue(node)
         }
-        guard isEqual(old, new) else { return try newValue(node) }
-        if new.kind == .string { try check(writer.document.buffer(of: new)) }
-        copy(Int(item.value), Int(item.end))
-    }
-
-    private func isEqual(_ old: kv_node, _ new: kv_node) -> Bool {
-        guard old.kind == new.kind, old.count == new.count else { return false }
-        if old.hasBytes { return compareBytes(layout.tree.buffer(of: old), writer.document.buffer(of: new)) == 0 }
-        return old.kind.isContainer ? new.count == 0 : old.payload == new.payload
-    }
-
-    /// Throws where XML cannot hold the text: other values that came from XML can be written.
-    private mutating func check(_ text: UnsafeBufferPointer<UInt8>) throws(PropertyListError) {
-        let count = writer.output.count
-        try writer.text(text)
-        writer.output.count = count
     }
 
     /// Writes a value that was not there, without the end of its line.
@@ -127,7 +115,7 @@ extension XMLLayoutWriter {
 // MARK: - Containers
 
 extension XMLLayoutWriter {
-    private func dictionary(_ index: Int, _ node: Int, _ arrays: Int) -> Frame {
+    private func dictionary(_ index: Int, _ node: Int) -> Frame {
         let children = layout.children(of: index)
         let keys = writer.document.keys(ofDictionaryAt: node)
         // The last child of each key.
@@ -146,16 +134,13 @@ extension XMLLayoutWriter {
         }
         let kept = slots.enumerated().compactMap { number, slot in slot.map { step($0, number) } }
         let new = owners.enumerated().compactMap { slot, number in number == nil ? step(slot, nil) : nil }
-        return Frame(
-            item: index, children: children, isKept: slots.map { $0 != nil }, steps: kept + new, arrays: arrays)
+        return Frame(item: index, children: children, isKept: slots.map { $0 != nil }, steps: kept + new)
     }
 
-    private func array(_ index: Int, _ node: Int, _ arrays: Int) -> Frame {
+    private func array(_ index: Int, _ old: PropertyList, _ new: PropertyList) -> Frame {
         let children = layout.children(of: index)
-        let old = PropertyList(document: layout.tree, index: Int(layout.items[index].node))
-        let new = PropertyList(document: writer.document, index: node)
         let sources =
-            arrays < Self.matchedArrays
+            frames.count < Self.comparedDepth
             ? ArrayMatching(new: Array(new.elements), known: Array(old.elements)).sources
             : (0..<new.count).map { $0 < children.count ? $0 : nil }
         var isKept = [Bool](repeating: false, count: children.count)
@@ -163,7 +148,7 @@ extension XMLLayoutWriter {
             if let source { isKept[source] = true }
             return Step(old: source, key: nil, node: element.index)
         }
-        return Frame(item: index, children: children, isKept: isKept, steps: steps, arrays: arrays + 1)
+        return Frame(item: index, children: children, isKept: isKept, steps: steps)
     }
 
     /// Writes the next value of the open container, or its end.
@@ -183,9 +168,8 @@ extension XMLLayoutWriter {
         guard let old = step.old else { return try newEntry(step) }
         copyMarkup(before: old, in: frame)
         let item = layout.items[frame.children[old]]
-        if item.key < item.value { try check(layout.key(item)) }
         copy(Int(item.key), Int(item.value))
-        try value(frame.children[old], step.node, arrays: frame.arrays)
+        try value(frame.children[old], step.node)
     }
 
     /// Copies what stands before an old child, or before the end of the container. A comment that ends the line of a
