@@ -80,16 +80,28 @@ static int64_t get(kv_transaction *transaction, kv_step key) {
   return value;
 }
 
+/* Whether the transaction has to begin again: UserDefaults, which knows of no
+ * lock, wrote the file. */
+static int must_repeat(kv_transaction *transaction) {
+  kv_error *error = NULL;
+  kv_status status = kv_transaction_commit(transaction, &error);
+  if (status != KV_CONFLICT) stop_at(status, &error, "commit");
+  kv_error_free(error);
+  return status == KV_CONFLICT;
+}
+
 static void write_round(kv_store *store, const char *name, int64_t number) {
   char own[64], latest[64], text[32];
   kv_error *error = NULL;
   kv_transaction *transaction = NULL;
   sprintf(text, "%d", (int)(number % 50));
-  stop_at(kv_store_begin(store, 60, &transaction, &error), &error, "begin");
-  set(transaction, kv_key("counter"), get(transaction, kv_key("counter")) + 1);
-  set(transaction, key_of(own, name, text), number);
-  set(transaction, key_of(latest, name, "latest"), number);
-  stop_at(kv_transaction_commit(transaction, &error), &error, "commit");
+  do {
+    stop_at(kv_store_begin(store, 60, &transaction, &error), &error, "begin");
+    set(transaction, kv_key("counter"),
+        get(transaction, kv_key("counter")) + 1);
+    set(transaction, key_of(own, name, text), number);
+    set(transaction, key_of(latest, name, "latest"), number);
+  } while (must_repeat(transaction));
   fprintf(notes, "set %" PRId64 " %" PRId64 "\n", number, now());
 }
 
@@ -147,10 +159,11 @@ int main(int count, char **arguments) {
     write_round(store, arguments[2], ++number);
     pump_for(store, descriptor, 20000000);
   } while (!is_readable(0, 0));
-  stop_at(kv_store_begin(store, 60, &transaction, &error), &error, "begin");
-  set(transaction, key_of(buffer, arguments[2], "latest"), number);
-  set(transaction, key_of(buffer, arguments[2], "final"), number);
-  stop_at(kv_transaction_commit(transaction, &error), &error, "commit");
+  do {
+    stop_at(kv_store_begin(store, 60, &transaction, &error), &error, "begin");
+    set(transaction, key_of(buffer, arguments[2], "latest"), number);
+    set(transaction, key_of(buffer, arguments[2], "final"), number);
+  } while (must_repeat(transaction));
   for (int64_t end = now() + 20000000000; now() < end && !is_over(store);)
     pump_for(store, descriptor, 20000000);
   stop_at(kv_store_close(store, &error), &error, "close");

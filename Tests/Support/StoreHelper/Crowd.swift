@@ -31,7 +31,7 @@ final class Crowd: @unchecked Sendable {
             notes += "set \(number) \(cs_monotonic_nanoseconds())\n"
             try pump()
         } while !Self.isReadable(0, 0)
-        try store.transaction { transaction in
+        try transaction { transaction in
             try transaction.set(list(number), at: [.key(name + "-latest")])
             try transaction.set(list(number), at: [.key(name + "-final")])
         }
@@ -51,11 +51,22 @@ final class Crowd: @unchecked Sendable {
     }
 
     private func write(_ number: Int) throws {
-        try store.transaction { transaction in
+        try transaction { transaction in
             let counter = try transaction.value(at: ["counter"])?.integer ?? 0
             try transaction.set(list(Int(counter) + 1), at: ["counter"])
             try transaction.set(list(number), at: [.key("\(name)-\(number % 50)")])
             try transaction.set(list(number), at: [.key(name + "-latest")])
+        }
+    }
+
+    /// Begins again where UserDefaults, which knows of no lock, wrote the file.
+    private func transaction(_ body: (DefaultsTransaction) throws -> Void) throws {
+        while true {
+            do {
+                return try store.transaction(body)
+            } catch let error as DefaultsError where error.code == .conflict {
+                continue
+            }
         }
     }
 
