@@ -53,7 +53,7 @@ def managed(proofs, folder):
 def mounted(proofs, folder):
     """A file that is a mount point is read, and says of a set that it cannot be replaced."""
     path = f"{folder}/mounted.plist"
-    for steps, outcome in (("", "ok 1"), ('mount --bind "$0" "$0" && ', "error 1 Optional(DefaultsStorage.DefaultsError.Code.readOnly)")):
+    for steps, outcome in (("", "ok 1"), ('mount --bind "$0" "$0" && ', "error 1 holds 0 Optional(DefaultsStorage.DefaultsError.Code.readOnly)")):
         with open(path, "wb") as file:
             plistlib.dump({"key": 1}, file)
         result = subprocess.run(["unshare", "-m", "sh", "-c", steps + 'exec "$1" attempt "$0" 1', path, proofs.helper],
