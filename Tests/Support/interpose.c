@@ -12,6 +12,8 @@
  *   INTERPOSE_WRITER=INDEX:FILE  before the INDEXth call, FILE is changed in
  *       place, as by a program that knows of no lock: the dictionary that ends
  *       first in its XML gets the entry `theirs`.
+ *   INTERPOSE_MOVE=INDEX:FILE  before the INDEXth call, FILE takes the place of
+ *       the file whose name it has but for its end, `.new`.
  *   INTERPOSE_RECORD=FILE  each call that succeeded, a line each, with the
  *       file's inode and, for a write, the bytes in hexadecimal.
  *   INTERPOSE_UNREADABLE=FILE  as long as FILE exists, reading fails with EIO.
@@ -40,8 +42,8 @@ static const char *folder, *unreadable, *unsynced;
 static long failing, calls;
 static int failure, for_ever, is_short, has_times;
 static int record = -1, listed = -1;
-static long said, writing;
-static char written[PATH_MAX];
+static long said, writing, moving;
+static char written[PATH_MAX], moved[PATH_MAX];
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 static int open_log(const char *variable) {
@@ -67,6 +69,8 @@ __attribute__((constructor)) static void begin(void) {
   listed = open_log("INTERPOSE_CALLS");
   const char *writer = getenv("INTERPOSE_WRITER");
   if (writer != NULL) sscanf(writer, "%ld:%4095s", &writing, written);
+  const char *mover = getenv("INTERPOSE_MOVE");
+  if (mover != NULL) sscanf(mover, "%ld:%4095s", &moving, moved);
   has_times = getenv("INTERPOSE_TIMES") != NULL;
 }
 
@@ -119,6 +123,13 @@ static void write_in_place(void) {
   if (file >= 0) syscall(SYS_close, file);
 }
 
+/* Acts as a program that restores a copy. */
+static void move_in_place(void) {
+  char place[PATH_MAX];
+  snprintf(place, sizeof place, "%.*s", (int)strlen(moved) - 4, moved);
+  syscall(SYS_renameat2, AT_FDCWD, moved, AT_FDCWD, place, 0);
+}
+
 /* Counts a call on the subject; true where the call has to fail. */
 static int must_fail(const char *call) {
   long number = __atomic_add_fetch(&calls, 1, __ATOMIC_SEQ_CST);
@@ -129,6 +140,7 @@ static int must_fail(const char *call) {
     syscall(SYS_write, listed, line, length);
   }
   if (number == writing) write_in_place();
+  if (number == moving) move_in_place();
   return failing > 0 && (number == failing || (for_ever && number > failing));
 }
 

@@ -41,7 +41,8 @@ public enum PropertyListFile {
     /// content or the new; mode, owner and group of an old file are kept, a new one is the user's alone (0600).
     ///
     /// - Throws: `PropertyListError` with the path of a value that the format cannot hold; ``DefaultsError`` when the
-    ///   file cannot be written, or a folder or device has its name. That, or the old file, is untouched then.
+    ///   file cannot be written, or a folder or device has its name. That, or the old file, is untouched then, but for
+    ///   ``DefaultsError/Code/outcomeUnknown``: the new file is there, and a power failure may take it back.
     public static func write(_ list: PropertyList, to path: String, as format: PropertyListFormat) throws {
         let bytes = try list.serialized(as: format)
         let engine = try PropertyListFileEngine(
