@@ -109,8 +109,9 @@ extension SQLiteEngine {
         do throws(DefaultsError) {
             try connection.run(try prepared(.commit, connection))
         } catch {
+            let mayHaveHappened = connection.mayHaveCommitted
             unlock()
-            throw fail(error, mark, connection)
+            throw mayHaveHappened ? fail(error, mark, connection) : error
         }
         isInTransaction = false
         guard connection.hasMoved else { return }
@@ -122,15 +123,13 @@ extension SQLiteEngine {
 
     // MARK: - Doubt
 
-    /// The error of a commit that failed.
+    /// The error of a commit that failed when all was written.
     ///
-    /// What it wrote may be whole in the journal, and would count once nobody has the database open: another commit is
+    /// That may be whole in the journal, and would count once nobody has the database open: another commit is
     /// made over it. Where that fails as well, nothing is known.
     private func fail(
         _ error: DefaultsError, _ mark: CommitMark, _ connection: SQLiteConnection
     ) -> DefaultsError {
-        // No commit was written.
-        if error.code == .timedOut || error.code == .noSpace { return error }
         if (try? writeOver(connection)) != nil { return error }
         disconnect()
         doubt = mark
