@@ -40,7 +40,7 @@ setup-lib:
 	@tools/require.sh lua5.4 liblua5.4-dev libsqlite3-dev pkg-config
 
 setup-test: setup-lib
-	@tools/require.sh g++ lua-busted lua-check valgrind
+	@tools/require.sh g++ lua-busted lua-check sqlite3 valgrind
 
 # SwiftPM does not see a changed map: a library older than it goes first. The
 # C++ library is linked in where the compiler has it, found in a folder without a
@@ -81,7 +81,7 @@ check: setup-test lib
 	tools/check.sh
 
 bench: lib
-	@tools/require.sh lua-cjson lua-dkjson libmsgpack-dev libplist-dev libglib2.0-dev libsqlite3-dev
+	@tools/require.sh valgrind lua-cjson lua-dkjson libmsgpack-dev libplist-dev libglib2.0-dev libsqlite3-dev
 	Benchmarks/run.sh
 
 fuzz:

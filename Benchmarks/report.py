@@ -8,10 +8,13 @@ A benchmark prints what it likes, and a line for each row, its fields parted by 
 
     row  NAME  UNIT  OURS  PEER=FIGURE  PEER=FIGURE …
 
-Units are ns, µs, ms, s, B, KB and MB. Figures are medians. A target is the most that ours may take ({"most": 60,
+Units are ns, µs, ms, s, B, KB, MB and instructions. Figures are medians. A target is the most that ours may take ({"most": 60,
 "unit": "ns"}) or the most times that it may take as long as a peer ({"ratio": 1.3, "to": "floor"}); a part's "faster
 than" names peers that ours must not be slower than, in every row with a target, or says how many times as fast as each
 ours must be ({"libplist": 1, "JSONEncoder": 3}).
+
+Targets in units of time were set on one machine. "pace" names what peers took there: where each of those that were
+measured takes longer now, ours may take longer by as much as the least of them.
 """
 import json
 import math
@@ -25,16 +28,18 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 BENCH = ROOT / "build/bench"
-SCALES = {"ns": 1e-9, "µs": 1e-6, "ms": 1e-3, "s": 1, "B": 1, "KB": 1e3, "MB": 1e6}
+SCALES = {"ns": 1e-9, "µs": 1e-6, "ms": 1e-3, "s": 1, "B": 1, "KB": 1e3, "MB": 1e6, "instructions": 1}
 TIMES = ("s", "ms", "µs", "ns")
 SIZES = ("MB", "KB", "B")
+COUNTS = ("instructions",)
 
 
 def shown(value, unit):
     """A figure in base units, in the unit that suits it."""
-    units = TIMES if unit in TIMES else SIZES
+    units = next(units for units in (TIMES, SIZES, COUNTS) if unit in units)
     best = next((one for one in units if abs(value) >= SCALES[one]), units[-1])
-    return f"{value / SCALES[best]:.3g} {best}"
+    number = value / SCALES[best]
+    return f"{number:.0f} {best}" if units == COUNTS else f"{number:.3g} {best}"
 
 
 def multiple(number):
@@ -63,18 +68,27 @@ def printed(part):
                    "peers": {peer: float(figure) * SCALES[unit] for peer, figure in peers.items()}}
 
 
-def limit(target, row):
+def pace_of(references, found):
+    """How many times as long this machine takes as the one where the targets were set, never less than once; and the
+    peers that say so."""
+    now = {(row["part"], row["name"], peer): figure for row in found for peer, figure in row["peers"].items()}
+    times = {one["peer"]: now[key] / (one["took"] * SCALES[one["unit"]]) for one in references
+             if (key := (one["part"], one["row"], one["peer"])) in now}
+    return max(1, min(times.values(), default=1)), times
+
+
+def limit(target, row, pace):
     """The most that ours may take, in base units; None where there is no target."""
     if target is None:
         return None
     if "most" in target:
-        return target["most"] * SCALES[target["unit"]]
+        return target["most"] * SCALES[target["unit"]] * (pace if target["unit"] in TIMES else 1)
     return target["ratio"] * row["peers"][target["to"]]
 
 
-def judge(row, part):
+def judge(row, part, pace):
     target = part["targets"].get(row["name"])
-    row["target"] = limit(target, row)
+    row["target"] = limit(target, row, pace)
     row["wanted"] = "" if target is None else (
         f"{target['most']} {target['unit']}" if "most" in target else f"{target['ratio']} × {target['to']}")
     row["misses"] = []
@@ -193,7 +207,9 @@ def plot(found, parts):
 def main():
     targets = json.loads((ROOT / "Benchmarks/targets.json").read_text())
     parts = {name: targets[name] for name in sys.argv[1:]}
-    found = [judge(row, parts[name]) for name in parts for row in rows(name)]
+    measured = [row for name in parts for row in rows(name)]
+    pace, references = pace_of(targets["pace"], measured)
+    found = [judge(row, parts[row["part"]], pace) for row in measured]
     for name, part in parts.items():
         own = [row for row in found if row["part"] == name]
         if own:
@@ -201,11 +217,14 @@ def main():
     here = machine()
     print(f"\n{here['processor']}, {here['cores']} cores, load {here['load']:.1f}; an fsync takes "
           f"{shown(here['fsync'], 's')}")
+    slower = ", ".join(f"{peer} {multiple(times)}" for peer, times in references.items())
+    print(f"Targets in units of time allow {pace:.2f} times as much as where they were set: "
+          f"{slower or 'no peer was measured that was measured there'}")
     summary(found, parts)
     for row in found:
         row["met"] = not row["misses"] if row["wanted"] else None
         row["ratios"] = {peer: figure / row["ours"] for peer, figure in row["peers"].items()}
-    results = {"machine": here, "rows": found}
+    results = {"machine": here, "pace": pace, "rows": found}
     (BENCH / "results.json").write_text(json.dumps(results, indent=1, ensure_ascii=False) + "\n")
     (BENCH / "results.svg").write_text(plot(found, parts))
     print("\nbuild/bench/results.json, build/bench/results.svg")

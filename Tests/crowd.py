@@ -10,8 +10,9 @@ else, all have to be seen within it: what the machine takes to wake a process th
 and added twice, for the waking of the one that sees, and for its reading.
 
 With UserDefaults on the file, which writes in place and without a lock, the states that the file went through are put
-together from recorded system calls: no state that one of ours wrote may lack anything of ours that the state before it
-held, so that whatever is missing was overwritten by UserDefaults itself. Prints TAP.
+together from recorded system calls: no state that one of ours wrote may lack anything that the state before it held, of
+ours or of UserDefaults, so that whatever is missing was overwritten by UserDefaults itself, or written by it into the
+file that was the store's before. Prints TAP.
 """
 import argparse
 import os
@@ -158,23 +159,43 @@ def together(tools, folder, engine, seconds, limit):
 
 # ---- UserDefaults beside them
 
-def states(log, name, store):
-    """What a recorded program made of the store's file: [(time, name, dictionary)]."""
-    contents, result, moment = {}, [], 0
-    lines = log.read_text().splitlines() if log.exists() else []
-    for words in (line.split(" ") for line in lines):
+def read_log(log, name):
+    """What a recorded program did: [(time, name, words)]."""
+    moment, result = 0, []
+    for words in (line.split(" ") for line in (log.read_text().splitlines() if log.exists() else [])):
         if words[0] == "time":
             moment = int(words[1])
-        elif words[0] == "create" or (words[0] == "truncate" and words[2] == "0"):
+        else:
+            result.append((moment, name, words))
+    return result
+
+
+def states(logs, store):
+    """What the recorded programs made of the store's file, [(time, name, dictionary)], and how often UserDefaults wrote
+    into a file that was not the store's any more."""
+    contents, result, current, late, placed = {}, [], None, 0, set()
+    for moment, name, words in sorted((entry for log in logs for entry in log), key=lambda entry: entry[0]):
+        kind = words[0]
+        if kind == "create" or kind == "truncate" and words[2] == "0":
             contents[words[1]] = bytearray()
-        elif words[0] == "write":
+            if kind == "create" and words[2] == store:
+                current = words[1]
+        elif kind == "write":
             data, offset = contents.setdefault(words[1], bytearray()), int(words[2])
             data[offset:] = bytes.fromhex(words[3])
-            if name == "UserDefaults":
+            if name == "UserDefaults" and words[1] == current:
                 result.append((moment, name, bytes(data)))
-        elif words[0] == "rename" and words[3] == store:
-            result.append((moment, name, bytes(contents[words[1]])))
-    return [(moment, name, plistlib.loads(data)) for moment, name, data in result]
+            elif name == "UserDefaults":
+                late += 1
+        elif kind in ("rename", "exchange") and words[3] == store:
+            current = words[1]
+            if kind == "exchange" and words[2] in placed:
+                # What was put there a moment ago is taken away again, and the other's file is there as before.
+                result = [state for state in result if state[3:] != (words[2],)]
+                continue
+            placed.add(words[2])
+            result.append((moment, name, bytes(contents[words[1]]), words[2]))
+    return [(state[0], state[1], plistlib.loads(state[2])) for state in result], late
 
 
 def is_ours(key):
@@ -194,24 +215,27 @@ def beside_user_defaults(tools, folder, seconds):
     rounds = len(neighbour.communicate()[0].split())
     check(neighbour.returncode == 0 and rounds == int(seconds * 40), f"UserDefaults wrote {rounds} times")
     notes = crowd.stop()
-    history = sorted((state for name in (*NAMES, "UserDefaults")
-                      for state in states(Path(f"{tools}/{name}.log"), name, path.name)), key=lambda state: state[0])
+    history, late = states([read_log(Path(f"{tools}/{name}.log"), name) for name in (*NAMES, "UserDefaults")], path.name)
     ours = [index for index, state in enumerate(history) if state[1] != "UserDefaults"]
     sets = sum(own["sum"] for own in notes.values())
     # UserDefaults sometimes writes more often than it is told to.
-    check(len(ours) >= sets and len(history) - len(ours) >= rounds,
+    check(len(ours) >= sets and len(history) - len(ours) + late >= rounds,
           f"{len(ours)} states of the file are ours, {len(history) - len(ours)} those of UserDefaults")
-    lost = overwritten = 0
+    lost = overwritten = theirs = 0
     for index in range(1, len(history)):
         before, after = history[index - 1][2], history[index][2]
         gone = [key for key, value in before.items() if is_ours(key) and after.get(key, -1) < value]
         if history[index][1] == "UserDefaults":
             overwritten += len(gone)
-        elif gone:
+        elif after.get("neighbour", 0) < before.get("neighbour", 0):
+            theirs += 1
+        if history[index][1] != "UserDefaults" and gone:
             lost += len(gone)
             print(f"# {history[index][1]} wrote {index} without {gone[:3]} of {history[index - 1][1]}")
     check(lost == 0, f"no state that we wrote lacks what the one before held of ours ({lost} lost; UserDefaults "
           f"overwrote {overwritten})")
+    check(theirs == 0, f"no state that we wrote lacks what UserDefaults had set ({theirs} lost; it wrote {late} times into "
+          "a file that was not the store's any more)")
     check(plistlib.loads(path.read_bytes()) == history[-1][2], "the file is what was written last")
     damaged = [name.name for name in folder.glob("*.corrupt-*")]
     check(not damaged, f"no half-written file was taken for a damaged one {damaged}")

@@ -203,8 +203,35 @@ def command(line):
     return "".join(f"no file {word} " for word in words if not is_there(word))
 
 
+OPERATORS = ROOT / "docs/operators.md"
+
+
+def operators(folder):
+    """The commands of the operators' page, in their order, in the home of a user who has the stores that it names."""
+    home = folder / "operator"
+    (home / ".config").mkdir(parents=True)
+    script = folder / "stores.lua"
+    script.write_text("""local kv = require "kvcodable"
+      local app <close> = assert(kv.open("com.example.app", { durability = "immediate" }))
+      app:set("theme", "bright")
+      app:set("theme", "dark")
+      local cache <close> = assert(kv.open("com.example.cache", { engine = "sqlite" }))
+      cache:set("theme", "dark")""")
+    given = environment(LUA_CPATH=f"{ROOT}/build/?.so;;", HOME=str(home), XDG_CONFIG_HOME=None)
+    good, output = run("lua5.4", script, cwd=home, env=given)
+    check(good, "an operator has stores", output)
+    blocks = re.findall(r"^```sh\n(.*?)^```\n(?:\n```text printed\n(.*?)^```)?", OPERATORS.read_text(),
+                        flags=re.M | re.S)
+    for number, (code, printed) in enumerate(blocks, 1):
+        good, output = run("bash", "-euo", "pipefail", "-c", code, cwd=home, env=given)
+        check(good and output.strip() == printed.strip(),
+              f"docs/operators.md: commands {number} do what they say", output)
+
+
 def commands():
     for name, code in snippets("sh"):
+        if name.startswith("docs/operators.md"):
+            continue  # these are run
         problems = [f"{line}: {problem}" for line in code.splitlines() if line.strip() and (problem := command(line))]
         check(not problems, f"{name} names what there is", "\n".join(problems))
 
@@ -247,6 +274,7 @@ def main():
         commands()
         links()
         paths()
+        operators(folder)
         versions()
     finally:
         shutil.rmtree(folder)

@@ -88,11 +88,13 @@ const char *kv_version(void);
  *                       store takes it up as soon as it can be told, and writes
  *                       nothing before that. Look before repeating.
  *   KV_IO, KV_NO_SPACE, KV_ACCESS_DENIED, KV_READ_ONLY, KV_TIMED_OUT,
- *   KV_CORRUPT, KV_LIMIT_EXCEEDED and KV_INVALID_VALUE of a sync, of a close
- *   and of a set with immediate durability
+ *   KV_CORRUPT, KV_LIMIT_EXCEEDED and KV_INVALID_VALUE of a sync and a close
  *                       the file as it was; what was set stays in memory, and
- *                       is written with the next commit. Of a transaction, an
- *                       update and a compare-and-set nothing stays.
+ *                       is written with the next commit.
+ *   the same of a change with immediate durability, a transaction, an update
+ *   and a compare-and-set
+ *                       nothing of it, in memory or in the file: repeating it
+ *                       is right.
  *   any other, and any of a call that writes nothing
  *                       everything as it was, in memory and in the file.
  */
@@ -118,7 +120,7 @@ typedef enum kv_status {
   KV_FORCED = -17,          /* the administrator has set the key */
   KV_REFUSED = -18,         /* the program's own check refused the value */
   KV_UNSAFE_LOCATION = -19, /* a folder or link that is not to be trusted */
-  KV_CONFLICT = -20,        /* the store changed in between */
+  KV_CONFLICT = -20,        /* the store changed in between: begin again */
   KV_ROLLED_BACK = -21,     /* a transaction inside this one failed */
   KV_MIGRATION = -22,       /* a migration failed */
   KV_INVALID_NAME = -23,    /* no name of a store */
@@ -598,7 +600,8 @@ kv_status kv_encode(const kv_tree *tree, kv_format format, const kv_type *type,
                     kv_bytes *bytes, kv_error **error);
 
 /* The same from and to a file, whole. A written file replaces the old one at
- * once: a reader sees the one or the other. KV_ABSENT when the file to
+ * once: a reader sees the one or the other. Nothing of the old one's comments
+ * is kept: a store opened on the file keeps them. KV_ABSENT when the file to
  * read does not exist; KV_IO when it is no file but a folder or a device;
  * KV_OUTCOME_UNKNOWN when the new file is there, and a power failure may take
  * it back. */
@@ -625,7 +628,9 @@ kv_status kv_tree_unarchive(const kv_tree *tree, kv_str class_name_key,
  */
 
 /* A handle on a store of preferences. All handles on one file in a process
- * share its values in memory.
+ * share its values in memory. An XML file keeps its comments when it is
+ * written, each with the key or element that it stands before, and its keys
+ * their order; new keys come behind.
  *
  * Example:
  *
@@ -644,7 +649,7 @@ typedef enum kv_durability {
    * written at exit, since another program has the lock, is lost, with a line on
    * stderr; _exit, quick_exit, abort, execve and signals write nothing. */
   KV_COALESCED = 0,
-  KV_IMMEDIATE = 1, /* on disk when the call returns */
+  KV_IMMEDIATE = 1, /* on disk when the call returns; what fails is not kept */
   KV_MANUAL = 2     /* at sync and close, and not at exit */
 } kv_durability;
 
@@ -728,6 +733,12 @@ typedef struct kv_store_options {
    * KV_LIMIT_EXCEEDED, and writes nothing. */
   uint64_t max_bytes;
   uint64_t max_nodes;
+  /* Seconds that a file which cannot be parsed is given from its last change,
+   * since a program that writes in place may be in the midst of it: 1. After
+   * that it is damaged; until then a call that has waited for `timeout` is
+   * KV_TIMED_OUT. Of several handles in a process the longest time counts. A
+   * database is written by no program in place. */
+  double settle_time;
 } kv_store_options;
 
 /* A schema refuses, with KV_TYPE_MISMATCH, a change that would give one of its
@@ -760,6 +771,28 @@ int kv_store_is_read_only(const kv_store *store);
  * of the program that closes the store it is given. */
 kv_status kv_store_share(const kv_store *store, uint32_t flags,
                          kv_store **handle, kv_error **error);
+
+/* As kv_store_share, with a quota: the most bytes of the store's file that the
+ * value at the path may take after a set of the handle; without steps, all that
+ * the store holds. All of the value's bytes count, whoever set them, and so do
+ * those of a lower layer's value that a set copies. They are counted at each
+ * set, in a transaction too; a set that does not make the value larger is always
+ * possible. KV_LIMIT_EXCEEDED beyond, with the quota and the size that the value
+ * would have. A handle that is shared from this one has its quotas, too.
+ * KV_PATH_MISMATCH for a path that begins with an index.
+ *
+ * Example:
+ *
+ *   kv_step part[] = {kv_key("plugins"), kv_key("clock")};
+ *   kv_store *plugin;
+ *   if (kv_store_share_bounded(store, 0, part, 2, 1 << 20, &plugin, NULL) ==
+ *       KV_OK)
+ *     kv_store_free(plugin);
+ */
+kv_status kv_store_share_bounded(const kv_store *store, uint32_t flags,
+                                 const kv_step *path, size_t steps,
+                                 uint64_t quota, kv_store **handle,
+                                 kv_error **error);
 
 /* Gives the path of the store's file, absolute and without symbolic links (as
  * it was given, where a store is opened to be read and its folder does not
@@ -918,6 +951,10 @@ void kv_store_free(kv_store *store);
  * functions are part of it too: kv_store_get_integer() and
  * kv_store_set_integer() have no forms of their own here. A transaction that is
  * begun inside another joins it.
+ *
+ * A program that knows nothing of the lock may write the file all the same: its
+ * change since the transaction began is KV_CONFLICT at the commit, and nothing
+ * of the transaction has happened. Begin again.
  *
  * Example:
  *

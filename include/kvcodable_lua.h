@@ -79,7 +79,9 @@ typedef struct kv_lua_options {
    * given, bytes that a script decodes or imports are at most a quarter of
    * max_bytes, the defaults that it registers with a handle are within the
    * limits together, so is a store that it exports as text, and its own limits
-   * for decoding only lower these. The keys, names and defaults that a type
+   * for decoding and for stores that it opens only lower these. What is written
+   * as text, encoded or exported, has at most max_bytes of strings, keys and
+   * data as they are escaped there, and of indentation. The keys, names and defaults that a type
    * adds to a value are at most 1,048,576 values and keys and 64 MB, whatever
    * is set here.
    *
@@ -90,12 +92,23 @@ typedef struct kv_lua_options {
    * is told of one change, at its own path, with the whole values; one of
    * everything with the present values alone.
    *
-   * One call takes memory for a few copies of such a value besides Lua's own: a
-   * text may be six times as long as the value. A script's tables and strings
-   * are Lua's memory: the host bounds that by its allocator, and time by a
-   * hook, which does not interrupt a call. */
+   * One call takes memory for a few copies of such a value besides Lua's own. A
+   * script's tables and strings are Lua's memory: the host bounds that by its
+   * allocator (lua_newstate), and the steps of a script by a hook
+   * (LUA_MASKCOUNT), which interrupts no call in C. lua/examples/hosts/limits.h
+   * does both. */
   size_t max_nodes;
   size_t max_bytes;
+  /* The most watches that the state has open, on values and on events. One that
+   * is cancelled, or whose store is closed, frees its place. KV_LIMIT_EXCEEDED
+   * beyond. 0 for the default: under a policy 64; without one there is no
+   * limit. */
+  size_t max_watches;
+  /* The most bytes of a store's file that a pushed store or part may have after
+   * a set of the script, as kv_store_share_bounded() counts them; and under a
+   * policy those of each store that the script opens itself. 0 for the default:
+   * under a policy max_bytes; without one there is no quota. */
+  uint64_t quota;
 } kv_lua_options;
 
 /* Opens the module in the state, and pushes its table. `require "kvcodable"`

@@ -66,6 +66,7 @@ local kv = {}
 ---@field max_nodes? integer values and keys: 2^24
 ---@field read_only? boolean
 ---@field timeout? number seconds to wait for somebody else's lock
+---@field settle_time? number seconds that a file being written is given: 1
 ---@field arguments? table the arguments layer
 ---@field suites? string[] names of stores that are searched as well
 ---@field managed_file? string the administrator's file
@@ -148,7 +149,8 @@ function kv.open_file(path, options) end
 ---@return kvcodable.Error? error
 function kv.read(path, type, options) end
 
----Writes a file, whole and at once.
+---Writes a file, whole and at once, without the comments of the old one; a
+---store opened on the file keeps them.
 ---@param path string
 ---@param value kvcodable.Value
 ---@param type? kvcodable.AnyType

@@ -1,6 +1,9 @@
 -- tables.lua: set and get of a subtree from Lua, against the floor (floor.c)
 -- and against serializers' encode and decode, side by side in one run. Prints
 -- a row for each shape (report.py).
+--
+--   tables.lua                      all rows
+--   tables.lua SHAPE WHO COUNT      nothing but COUNT calls of "ours" or "floor"
 
 local kv = require "kvcodable"
 local copy = require "floor"
@@ -106,13 +109,30 @@ local function alike(a, b)
   return true
 end
 
-local function measure(shape)
-  local name, value, count, as = table.unpack(shape)
-  local function ours()
+-- What is compared: a set and get of the value, and the floor.
+local function calls(name, value, as)
+  return function()
     store:set(name, value, as)
     return store:get(name, as)
+  end, function() return copy(value) end
+end
+
+local wanted, who, times = ...
+if wanted then
+  for _, shape in ipairs(shapes) do
+    if shape[1] == wanted then
+      local ours, floor = calls(wanted, shape[2], shape[4])
+      local call = who == "ours" and ours or floor
+      for _ = 1, tonumber(times) do call() end
+      return
+    end
   end
-  local function floor() return copy(value) end
+  error("no shape " .. wanted)
+end
+
+local function measure(shape)
+  local name, value, count, as = table.unpack(shape)
+  local ours, floor = calls(name, value, as)
   assert(equal(ours(), value), name)
   assert(equal(floor(), value), name)
   -- Serializers know no types: with one, ours does other work than theirs.

@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/stat.h>
@@ -46,6 +47,14 @@ int64_t cs_birth_nanoseconds(int folder, const char *name) {
     return 0;
   return (int64_t)status.stx_btime.tv_sec * 1000000000 +
          status.stx_btime.tv_nsec;
+}
+
+int cs_rename_exchange(int folder, const char *one, const char *other) {
+  return renameat2(folder, one, folder, other, RENAME_EXCHANGE);
+}
+
+int cs_rename_new(int folder, const char *old_name, const char *new_name) {
+  return renameat2(folder, old_name, folder, new_name, RENAME_NOREPLACE);
 }
 
 int cs_is_privileged(void) { return getauxval(AT_SECURE) != 0; }

@@ -66,6 +66,23 @@ static void opening(void) {
   CHECK(opened("a.sqlite", KV_CORRUPTION_ERROR, NULL, NULL) == KV_CORRUPT);
 }
 
+/* A file that a program may be writing in place: damaged once it has not been
+ * written for as long as the handle says. */
+static void settling(void) {
+  kv_store_options options = store_options(KV_ENGINE_AUTOMATIC);
+  kv_str file = kv_string(in_folder("s.plist"));
+  put("s.plist", typo, 5);
+  options.timeout = 0.02;
+  CHECK(kv_store_open_file(file, &options, NULL, NULL) == KV_CORRUPT);
+  options.settle_time = 3600;
+  CHECK(kv_store_open_file(file, &options, NULL, NULL) == KV_TIMED_OUT);
+  options.size = offsetof(kv_store_options, settle_time);
+  CHECK(kv_store_open_file(file, &options, NULL, NULL) == KV_CORRUPT);
+  options.size = sizeof options;
+  options.settle_time = -1;
+  CHECK(kv_store_open_file(file, &options, NULL, NULL) == KV_INVALID_ARGUMENT);
+}
+
 static void recovering(void) {
   kv_store *store = NULL;
   kv_watch *watch = NULL;
@@ -121,6 +138,7 @@ static void running(void) {
 int main(void) {
   make_folder();
   opening();
+  settling();
   recovering();
   running();
   remove_folder();

@@ -217,11 +217,52 @@ import Testing
             try? store.set(list(1), at: ["meanwhile"])
             done.signal()
         }
-        // The transaction does not see what was set since it began.
-        try onAnotherThread { while try store.value(at: ["meanwhile"]) == nil { usleep(1_000) } }
+        #expect(try store.value(at: ["meanwhile"]) == nil)
         if isCommitted { try transaction.commit() } else { transaction.rollback() }
         done.wait()
         #expect(try folder.stored() == list(isCommitted ? ["inside": 1, "meanwhile": 1] : ["meanwhile": 1]))
+    }
+
+    @Test("what another program writes in a transaction is a conflict of it; what it wrote before is none")
+    func foreignChange() throws {
+        let store = try folder.open(.manual)
+        try store.set(list(1), at: ["a"])
+        try store.sync()
+        try folder.write(["a": 1, "before": 1])
+        try store.transaction { try $0.set(list(2), at: ["a"]) }
+        try store.set(list(3), at: ["waiting"])
+        let transaction = try store.beginTransaction()
+        try transaction.set(list((transaction.value(at: ["a"])?.integer ?? 0) + 1), at: ["a"])
+        try folder.write(["a": 10, "before": 1, "theirs": 1])
+        let error = #expect(throws: DefaultsError.self) { try transaction.commit() }
+        #expect(error?.code == .conflict)
+        #expect(try folder.stored() == list(["a": 10, "before": 1, "theirs": 1]))
+        // Begun again it has what they wrote.
+        try store.transaction { try $0.set(list(($0.value(at: ["a"])?.integer ?? 0) + 1), at: ["a"]) }
+        #expect(try folder.stored() == list(["a": 11, "before": 1, "theirs": 1, "waiting": 3]))
+    }
+
+    @Test("a compare-and-set over what another program writes in its midst is a conflict, and a plain set is merged")
+    func foreignChangeInOneCall() throws {
+        let folder = folder
+        let number = Box(0)
+        let store = try DefaultsStore.open(
+            path: folder.file,
+            options: options {
+                $0.durability = .immediate
+                $0.validation = { _, _ in
+                    number.change { $0 += 1 }
+                    try folder.write(["theirs": number.value])
+                }
+            })
+        let generation = store.generation
+        let error = #expect(throws: DefaultsError.self) { try store.set(list(1), at: ["a"], ifGeneration: generation) }
+        #expect(error?.code == .conflict)
+        #expect(try folder.stored() == list(["theirs": 1]))
+        try store.set(list(1), at: ["a"])
+        #expect(try folder.stored() == list(["a": 1, "theirs": 2]))
+        try store.set(list(["a": 2]), at: [])
+        #expect(try folder.stored() == list(["a": 2]))
     }
 
     @Test("a flush that failed is tried again without another call", .timeLimit(.minutes(1)))

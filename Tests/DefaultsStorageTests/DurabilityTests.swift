@@ -185,4 +185,67 @@ import Testing
         try reader.close()
         #expect(try folder.names() == ["a.plist"])
     }
+
+    @Test(
+        "with immediate durability a change that cannot be written is not kept, of keys and of paths",
+        arguments: ["a.plist", "a.sqlite"])
+    func notKept(name: String) throws {
+        let path = folder.file(name)
+        let options = options {
+            $0.durability = .immediate
+            $0.timeout = .milliseconds(20)
+        }
+        let store = try DefaultsStore.open(path: path, options: options)
+        let before = try list(["list": [1], "key": 1, "old": 1])
+        try store.set(before, at: [])
+        let unlock = try lock(name)
+        for _ in 0..<2 {
+            expectTimeOut { try store.set(list(2), at: ["list", 1]) }
+            expectTimeOut { _ = try store.remove(at: ["list", 0]) }
+            expectTimeOut { try store.set(list(2), forKey: "key") }
+            expectTimeOut { _ = try store.remove(at: ["old"]) }
+            expectTimeOut { try store.set(list(["key": 3]), at: []) }
+            #expect(try store.snapshot() == before)
+        }
+        unlock()
+        // A caller repeats a failed append.
+        try store.set(list(2), at: ["list", 1])
+        #expect(try store.snapshot() == list(["list": [1, 2], "key": 1, "old": 1]))
+        try store.close()
+        #expect(try DefaultsStore.open(path: path).snapshot() == list(["list": [1, 2], "key": 1, "old": 1]))
+    }
+
+    @Test("what waits for its flush stays so when an immediate change beside it fails")
+    func keepsWaiting() throws {
+        let waiting = try folder.open(.manual)
+        try waiting.set(list(1), forKey: "waits")
+        let store = try DefaultsStore.open(
+            path: folder.file,
+            options: options {
+                $0.durability = .immediate
+                $0.timeout = .milliseconds(20)
+            })
+        let unlock = try lock("a.plist")
+        expectTimeOut { try store.set(list(2), forKey: "waits") }
+        #expect(try store.value(forKey: "waits")?.integer == 1)
+        unlock()
+        try store.set(list(3), forKey: "other")
+        #expect(try folder.stored() == list(["waits": 1, "other": 3]))
+    }
+
+    private func expectTimeOut(_ body: () throws -> Void) {
+        let error = #expect(throws: DefaultsError.self) { try body() }
+        #expect(error?.code == .timedOut)
+    }
+
+    /// As another program keeps a store locked; gives what lets go of it.
+    private func lock(_ name: String) throws -> () -> Void {
+        if name == "a.plist" {
+            let descriptor = try folder.lockElsewhere(name)
+            return { close(descriptor) }
+        }
+        let database = try Database(folder.file(name))
+        try database.execute("BEGIN IMMEDIATE")
+        return { try? database.execute("ROLLBACK") }
+    }
 }

@@ -107,4 +107,34 @@ import Testing
         try store.sync()
         #expect(try folder.stored() == list(["a": ["theirs": 1, "meanwhile": 5]]))
     }
+
+    @Test("changes are made again each time that another program writes, but for those whose element is gone")
+    func again() throws {
+        let store = try open(["a": ["map": [String: Any](), "list": [1, 2, 3, 4], "rows": [["n": 1]]]])
+        try store.set(list(5), at: ["a", "map", "x"])
+        for _ in 0..<2 { #expect(try store.remove(at: ["a", "list", 0])) }
+        try store.set(list(7), at: ["a", "rows", 0, "n"])
+        try folder.write(["a": ["map": "closed", "list": [0, 1, 2, 3, 4], "rows": "gone"]])
+        try store.refresh()
+        #expect(try store.snapshot() == list(["a": ["map": "closed", "list": [0, 3, 4], "rows": "gone"]]))
+        try folder.write(["a": ["map": [String: Any](), "list": [9, 0, 1, 2, 3, 4], "rows": [["n": 1]]]])
+        try store.refresh()
+        let expected = try list(["a": ["map": ["x": 5], "list": [9, 0, 3, 4], "rows": [["n": 1]]]])
+        #expect(try store.snapshot() == expected)
+        try store.sync()
+        #expect(try folder.stored() == expected)
+    }
+
+    @Test("an index inside what was set as a whole is one of that, whatever another program made of what stood there")
+    func insideReplaced() throws {
+        let store = try open(["a": ["rows": [["own": [1]], ["own": [2]]], "row": ["own": [3]]]])
+        for path: PropertyListPath in [["a", "rows", 0], ["a", "row"]] {
+            try store.set(list(["own": [5, 6]]), at: path)
+            #expect(try store.remove(at: PropertyListPath(path.steps + [.key("own"), .index(0)])))
+        }
+        try folder.write(["a": ["rows": [["own": [9, 1]], ["own": [2]]], "row": ["own": [9, 3]], "theirs": 1]])
+        try store.sync()
+        let expected: [String: Any] = ["rows": [["own": [6]], ["own": [2]]], "row": ["own": [6]], "theirs": 1]
+        #expect(try store.snapshot() == list(["a": expected]))
+    }
 }

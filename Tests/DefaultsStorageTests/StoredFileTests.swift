@@ -111,6 +111,26 @@ import Testing
         #expect(ContinuousClock.now - start >= .seconds(1))
     }
 
+    @Test("a half-written file is given as long as the longest of the handles says", arguments: [true, false])
+    func settles(isSecond: Bool) throws {
+        let whole = try String(decoding: list(["a": 1]).serialized(as: .xml), as: UTF8.self)
+        let first = isSecond ? try DefaultsStore.open(path: file) : nil
+        try folder.write(String(whole.prefix(60)), to: "a.plist")
+        // Written two seconds ago, and finished when a second look has been taken: no handle of the usual time waits.
+        try folder.age("a.plist", by: 2)
+        if first == nil { #expect(throws: DefaultsError.self) { try DefaultsStore.open(path: file) } }
+        let path = file
+        let writer = Thread {
+            usleep(50_000)
+            try? Data(whole.utf8).write(to: URL(fileURLWithPath: path))
+        }
+        writer.start()
+        let store = try DefaultsStore.open(path: file, options: options { $0.settleTime = .seconds(3600) })
+        try store.refresh()
+        #expect(try store.snapshot() == list(["a": 1]))
+        #expect(try first?.value(at: ["a"])?.integer ?? 1 == 1)
+    }
+
     @Test("a file that stays half-written for as long as the handle waits is being written, and not damaged")
     func staysHalfWritten() throws {
         let half = try String(decoding: list(["a": 1]).serialized(as: .xml).prefix(60), as: UTF8.self)

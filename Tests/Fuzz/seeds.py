@@ -17,6 +17,9 @@ def seeds():
                     yield bytes.fromhex(row["hex"])
                 elif "text" in row:
                     yield row["text"].encode("utf-8")
+    for path in sorted(glob.glob("Tests/Data/Commented/*")):
+        with open(path, "rb") as file:
+            yield file.read()
     corpus = os.environ.get("KVCODABLE_CORPUS")
     for path in sorted(glob.glob(f"{corpus}/*/*/*")) if corpus else []:
         with open(path, "rb") as file:

@@ -21,8 +21,9 @@ import time
 
 from rows.proofs import Broken, Proofs
 
-ROWS = ("kill", "faults", "codes", "power", "meanwhile", "updates", "lock", "opening", "disk", "fork", "watch", "polling",
-        "memory", "hostile", "quarantine", "unsaved", "limits", "database", "replaced", "outcome", "network", "privileged")
+ROWS = ("kill", "faults", "codes", "power", "meanwhile", "foreign", "updates", "lock", "opening", "disk", "fork", "watch",
+        "polling", "memory", "hostile", "quarantine", "unsaved", "limits", "database", "replaced", "outcome", "network",
+        "privileged")
 
 
 def prove(row, proofs, folder):

@@ -14,6 +14,12 @@
  *       first in its XML gets the entry `theirs`.
  *   INTERPOSE_MOVE=INDEX:FILE  before the INDEXth call, FILE takes the place of
  *       the file whose name it has but for its end, `.new`.
+ *   INTERPOSE_RENAMER=INDEX,...:FILE  the same before each of some calls, by a
+ *       new file that is renamed over FILE; the entry of the second is
+ *       `theirs2`, and so on.
+ *   INTERPOSE_KILL=INDEX   right after the INDEXth call, which has succeeded,
+ *       the program is killed; where it is a rename of any kind.
+ *   INTERPOSE_PLAIN=ERRNO  renameat2 with flags fails so.
  *   INTERPOSE_RECORD=FILE  each call that succeeded, a line each, with the
  *       file's inode and, for a write, the bytes in hexadecimal.
  *   INTERPOSE_UNREADABLE=FILE  as long as FILE exists, reading fails with EIO.
@@ -28,6 +34,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -42,7 +49,9 @@ static const char *folder, *unreadable, *unsynced;
 static long failing, calls;
 static int failure, for_ever, is_short, has_times;
 static int record = -1, listed = -1;
-static long said, writing, moving;
+static long said, writing, moving, killing;
+static long renaming[8];
+static int plain;
 static char written[PATH_MAX], moved[PATH_MAX];
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
@@ -71,6 +80,17 @@ __attribute__((constructor)) static void begin(void) {
   if (writer != NULL) sscanf(writer, "%ld:%4095s", &writing, written);
   const char *mover = getenv("INTERPOSE_MOVE");
   if (mover != NULL) sscanf(mover, "%ld:%4095s", &moving, moved);
+  const char *renamer = getenv("INTERPOSE_RENAMER");
+  for (int i = 0; renamer != NULL && i < 8; i++) {
+    renaming[i] = strtol(renamer, (char **)&renamer, 10);
+    if (*renamer++ != ':') continue;
+    snprintf(written, sizeof written, "%s", renamer);
+    break;
+  }
+  const char *kill_after = getenv("INTERPOSE_KILL");
+  if (kill_after != NULL) killing = atol(kill_after);
+  const char *without = getenv("INTERPOSE_PLAIN");
+  if (without != NULL) plain = atoi(without);
   has_times = getenv("INTERPOSE_TIMES") != NULL;
 }
 
@@ -102,10 +122,13 @@ static int is_ours(int descriptor, const char *name) {
   return result;
 }
 
-/* Acts as a program that reads and writes `written` in place. */
-static void write_in_place(void) {
+/* Acts as a program that reads `written` and writes it with one entry more: in
+ * place, or by a rename. */
+static void write_too(int number, int renames) {
   static char text[1 << 20];
-  static const char entry[] = "<key>theirs</key><true/>";
+  char entry[64] = "<key>theirs</key><true/>", name[PATH_MAX + 8];
+  if (number > 1)
+    snprintf(entry, sizeof entry, "<key>theirs%d</key><true/>", number);
   int file = syscall(SYS_openat, AT_FDCWD, written, O_RDWR, 0);
   ssize_t length =
       file < 0 ? -1 : syscall(SYS_read, file, text, sizeof text - 1);
@@ -113,11 +136,17 @@ static void write_in_place(void) {
     text[length] = 0;
     char *end = strstr(text, "</dict>");
     if (end != NULL) {
-      syscall(SYS_ftruncate, file, 0);
+      if (renames) {
+        snprintf(name, sizeof name, "%s.theirs", written);
+        syscall(SYS_close, file);
+        file = syscall(SYS_openat, AT_FDCWD, name, O_RDWR | O_CREAT, 0600);
+      } else {
+        syscall(SYS_ftruncate, file, 0);
+      }
       syscall(SYS_pwrite64, file, text, end - text, 0);
-      syscall(SYS_pwrite64, file, entry, sizeof entry - 1, end - text);
-      syscall(SYS_pwrite64, file, end, strlen(end),
-              end - text + sizeof entry - 1);
+      syscall(SYS_pwrite64, file, entry, strlen(entry), end - text);
+      syscall(SYS_pwrite64, file, end, strlen(end), end - text + strlen(entry));
+      if (renames) syscall(SYS_renameat2, AT_FDCWD, name, AT_FDCWD, written, 0);
     }
   }
   if (file >= 0) syscall(SYS_close, file);
@@ -139,8 +168,10 @@ static int must_fail(const char *call) {
         snprintf(line, sizeof line, "%ld %s %s\n", said, call, subject);
     syscall(SYS_write, listed, line, length);
   }
-  if (number == writing) write_in_place();
+  if (number == writing) write_too(1, 0);
   if (number == moving) move_in_place();
+  for (int i = 0; i < 8; i++)
+    if (number == renaming[i] && number > 0) write_too(i + 1, 1);
   return failing > 0 && (number == failing || (for_ever && number > failing));
 }
 
@@ -205,6 +236,7 @@ static int open_file(int descriptor, const char *name, int flags, mode_t mode) {
   int ours = is_ours(descriptor, name);
   if (ours) FAIL_IF_TOLD("open");
   int is_new = ours && (flags & O_CREAT) && inode_at(descriptor, name) == 0;
+  if (is_new || (ours && (flags & O_TRUNC))) note_time();
   int file = syscall(SYS_openat, descriptor, name, flags, mode);
   if (file >= 0 && is_new) note("create %lu %s\n", inode_of(file), base(name));
   if (file >= 0 && ours && (flags & O_TRUNC))
@@ -288,6 +320,7 @@ static ssize_t write_at(int file, const void *bytes, size_t count,
     }
     if (count > 1) count /= 2;
   }
+  if (is_ours(file, NULL)) note_time();
   ssize_t done = syscall(SYS_pwrite64, file, bytes, count, offset);
   if (done > 0 && is_ours(file, NULL))
     note_bytes("write", inode_of(file), offset, bytes, done);
@@ -319,6 +352,7 @@ int fdatasync(int file) { return synchronize(file, SYS_fdatasync); }
 static int truncate_file(int file, off_t size) {
   if (!is_ours(file, NULL)) return syscall(SYS_ftruncate, file, size);
   FAIL_IF_TOLD("truncate");
+  note_time();
   int result = syscall(SYS_ftruncate, file, size);
   if (result == 0) note("truncate %lu %ld\n", inode_of(file), (long)size);
   return result;
@@ -336,15 +370,34 @@ int close(int file) {
   return syscall(SYS_close, file);
 }
 
-int renameat(int from, const char *old, int to, const char *new) {
-  int ours = is_ours(to, new);
+static int rename_file(int from, const char *old, int to, const char *new,
+                       unsigned flags) {
+  int ours = is_ours(to, new), is_exchange = flags & RENAME_EXCHANGE;
   if (ours) FAIL_IF_TOLD("rename");
+  int is_last = ours && killing > 0 && calls == killing;
+  if (plain > 0 && flags != 0) {
+    errno = plain;
+    return -1;
+  }
   unsigned long inode = ours ? inode_at(from, old) : 0;
+  unsigned long other = ours && is_exchange ? inode_at(to, new) : 0;
   if (ours) note_time();
-  int result = syscall(SYS_renameat2, from, old, to, new, 0);
-  if (result == 0 && ours)
+  int result = syscall(SYS_renameat2, from, old, to, new, flags);
+  if (result == 0 && ours && is_exchange)
+    note("exchange %lu %s %s %lu\n", inode, base(old), base(new), other);
+  else if (result == 0 && ours)
     note("rename %lu %s %s\n", inode, base(old), base(new));
+  if (is_last) kill(getpid(), SIGKILL);
   return result;
+}
+
+int renameat(int from, const char *old, int to, const char *new) {
+  return rename_file(from, old, to, new, 0);
+}
+
+int renameat2(int from, const char *old, int to, const char *new,
+              unsigned flags) {
+  return rename_file(from, old, to, new, flags);
 }
 
 int linkat(int from, const char *old, int to, const char *new, int flags) {

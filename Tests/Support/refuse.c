@@ -3,8 +3,9 @@
  * loaded with LD_PRELOAD. Each refusal writes a line to REFUSE_LOG.
  *
  *   REFUSE=inotify   inotify_init1 fails with EMFILE
- *   REFUSE=rename    renameat fails with EIO
+ *   REFUSE=rename    renameat and renameat2 fail with EIO
  *   REFUSE=link      linkat fails with EPERM, as where there are no hard links
+ *   REFUSE=late      renames take three thousandths of a second longer
  *   REFUSE=haste     fsync and fdatasync take a tenth of a second longer
  *   REFUSE=sqlite    dlopen does not find libsqlite3
  *   REFUSE=threads   pthread_create fails with EAGAIN
@@ -45,11 +46,17 @@ int pthread_create(pthread_t *thread, const pthread_attr_t *attributes,
                             : create(thread, attributes, start, argument);
 }
 
-int renameat(int old_folder, const char *old, int new_folder, const char *new) {
+int renameat2(int old_folder, const char *old, int new_folder, const char *new,
+              unsigned flags) {
+  if (refuses("late")) usleep(3000);
   if (!refuses("rename"))
-    return (int)syscall(SYS_renameat2, old_folder, old, new_folder, new, 0);
+    return (int)syscall(SYS_renameat2, old_folder, old, new_folder, new, flags);
   errno = EIO;
   return -1;
+}
+
+int renameat(int old_folder, const char *old, int new_folder, const char *new) {
+  return renameat2(old_folder, old, new_folder, new, 0);
 }
 
 int linkat(int old_folder, const char *old, int new_folder, const char *new,

@@ -239,6 +239,7 @@ describe("opening", function()
       suites = {}, managed_file = folder .. "/managed.plist",
       global_domain = false, context = { scale = 10 },
       on_corruption = "recover", max_bytes = 100000, max_nodes = 1000,
+      settle_time = 2,
     }))
     assert.equal(7, store:get "volume")
     assert.equal(1, store:get "b")

@@ -102,31 +102,18 @@ static int store_string(lua_State *L) {
   return 1;
 }
 
-/* The levels of a value and of those in it, added up. Recursion is bounded by
- * the depth of a document. */
-static size_t levels_of(const kv_node *node, size_t level) {
-  size_t sum = level;
-  if (node->head < KV_NODE_ARRAY) return sum;
-  const kv_node *value = node + 1;
-  for (uint32_t left = node->count; left > 0; left--) {
-    sum += levels_of(value, level + 1);
-    value += value->head >= KV_NODE_ARRAY ? value->payload : 1;
-  }
-  return sum;
-}
-
 /* Whether the dictionary is within the limits of what kv.encode writes in the
  * format; else the error is on top. */
-static int may_write(lua_State *L, const kvl_state *state, kv_format format,
-                     const kv_node *node) {
+static int may_encode(lua_State *L, const kvl_state *state, kv_format format,
+                      const kv_view *view) {
   kvl_size size = {0, 0};
-  kvl_add_size(&size, node);
+  kvl_add_size(&size, view->node);
   if (size.nodes > state->max_nodes)
     kvl_push_too_large(L, state->max_nodes, "values and keys");
   else if (size.bytes > state->max_bytes)
     kvl_push_too_large(L, state->max_bytes, "bytes of strings and data");
   else
-    return kvl_may_indent(L, state, format, levels_of(node, 0));
+    return kvl_may_write(L, state, format, view);
   return 0;
 }
 
@@ -140,8 +127,8 @@ static int may_export(lua_State *L, kvl_state *state, const kv_store *store,
       kv_store_layer(store, KV_LAYER_APPLICATION, 0, &tree, NULL) != KV_OK)
     return 1; /* exporting gives that error */
   size_t slot = kvl_keep_tree(L, state, tree);
-  int may = kv_tree_view(tree, &view) != KV_OK ||
-            may_write(L, state, format, view.node);
+  int may =
+      kv_tree_view(tree, &view) != KV_OK || may_encode(L, state, format, &view);
   kvl_drop(state, slot);
   return may;
 }

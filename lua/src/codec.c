@@ -193,13 +193,31 @@ static kv_tree *to_stored(lua_State *L, kvl_state *state, int value,
   return kvl_try_tree(L, state, lua_gettop(L), NULL);
 }
 
-int kvl_may_indent(lua_State *L, const kvl_state *state, kv_format format,
-                   size_t levels) {
+int kvl_may_write(lua_State *L, const kvl_state *state, kv_format format,
+                  const kv_view *view) {
   if (!state->is_bounded || format == KV_FORMAT_BINARY ||
-      format == KV_FORMAT_JSON || levels <= state->max_bytes)
+      kvl_text_size(view, format) <= state->max_bytes)
     return 1;
-  kvl_push_too_large(L, state->max_bytes, "bytes of indentation");
+  kvl_push_too_large(L, state->max_bytes, "bytes of text");
   return 0;
+}
+
+static int may_write_tree(lua_State *L, const kvl_state *state,
+                          kv_format format, const kv_tree *tree) {
+  kv_view view;
+  return kv_tree_view(tree, &view) != KV_OK ||
+         kvl_may_write(L, state, format, &view);
+}
+
+/* Replaces the tree by the one to store, where there is a type. */
+static kv_status encode_tree(const kv_type *type, kv_tree **tree,
+                             kv_error **error) {
+  kv_tree *value = *tree;
+  if (!type) return KV_OK;
+  *tree = NULL;
+  kv_status status = kv_type_encode(type, value, NULL, 0, tree, error);
+  kv_tree_free(value);
+  return status;
 }
 
 /* kv.encode(value, type?, options?) */
@@ -212,11 +230,12 @@ static int encode(lua_State *L) {
   lua_settop(L, 3);
   kv_tree *tree = to_stored(L, state, 1, &type, &format);
   if (!tree) return kvl_return_failure(L);
-  if (!kvl_may_indent(L, state, format, state->levels)) {
+  kv_status status = encode_tree(type, &tree, &error);
+  if (status == KV_OK && !may_write_tree(L, state, format, tree)) {
     kv_tree_free(tree);
     return kvl_return_failure(L);
   }
-  kv_status status = kv_encode(tree, format, type, &bytes, &error);
+  if (status == KV_OK) status = kv_encode(tree, format, NULL, &bytes, &error);
   kv_tree_free(tree);
   if (status != KV_OK) return kvl_return_error(L, state, status, error);
   kvl_push_bytes(L, state, &bytes);

@@ -67,11 +67,14 @@ kv_tree *kvl_to_tree(lua_State *L, kvl_state *state, int index,
  * the reader. */
 int kvl_may_decode(lua_State *L, kvl_state *state, kv_str bytes);
 
-/* Whether a value may be written in the format within this state's limits, as
- * the levels of its values are, added up: XML has a byte for each. Else the
- * error is on top. */
-int kvl_may_indent(lua_State *L, const kvl_state *state, kv_format format,
-                   size_t levels);
+/* Whether a value may be written in the format within this state's limits: text
+ * is escaped and indented. Else the error is on top. */
+int kvl_may_write(lua_State *L, const kvl_state *state, kv_format format,
+                  const kv_view *view);
+
+/* The most bytes of a value's text, keys, data and indentation in a file of the
+ * format, which is not binary. */
+size_t kvl_text_size(const kv_view *view, kv_format format);
 
 /* A number of nodes, and of bytes of strings, keys and data. */
 typedef struct kvl_size {

@@ -199,7 +199,11 @@ static int push_store_body(lua_State *L) {
   uint32_t flags = (call->flags | call->state->policy) & KV_LUA_READ_ONLY
                        ? KV_READ_ONLY_HANDLE
                        : 0;
-  kv_status status = kv_store_share(call->store, flags, store, &error);
+  uint64_t quota = call->state->quota;
+  kv_status status =
+      quota ? kv_store_share_bounded(call->store, flags, call->root,
+                                     call->root_count, quota, store, &error)
+            : kv_store_share(call->store, flags, store, &error);
   if (status != KV_OK) return kvl_raise(L, call->state, status, error);
   kvl_handle *handle = lua_touserdata(L, 1);
   handle->is_hosts = 1;

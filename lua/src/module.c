@@ -148,10 +148,16 @@ static void set_limits(kvl_state *state, const kv_lua_options *options) {
   state->policy = options ? options->policy : 0;
   state->max_nodes = state->policy ? KVL_SCRIPT_NODES : KVL_NODES;
   state->max_bytes = state->policy ? KVL_SCRIPT_BYTES : KVL_BYTES;
+  state->max_watches = state->policy ? KVL_SCRIPT_WATCHES : 0;
   state->is_bounded = state->policy != 0;
   if (!options) return;
   if (options->max_nodes) state->max_nodes = options->max_nodes;
   if (options->max_bytes) state->max_bytes = options->max_bytes;
+  if (options->max_watches) state->max_watches = options->max_watches;
+  if (options->quota)
+    state->quota = options->quota;
+  else if (state->policy)
+    state->quota = state->max_bytes;
   state->is_bounded |= options->max_nodes || options->max_bytes;
 }
 

@@ -52,6 +52,7 @@
  * one. */
 #define KVL_SCRIPT_NODES ((size_t)1 << 20)
 #define KVL_SCRIPT_BYTES ((size_t)64 << 20)
+#define KVL_SCRIPT_WATCHES ((size_t)64)
 #define KVL_NODES ((size_t)1 << 24)
 #define KVL_BYTES ((size_t)256 << 20)
 
@@ -84,7 +85,9 @@ typedef struct kvl_state {
   size_t max_nodes; /* of a value that is written or decoded */
   size_t max_bytes; /* of its strings, keys and data */
   int is_bounded;   /* decoding, too: a policy or the host's own limits hold */
-  size_t levels;    /* of the last value written: of its nodes, added up */
+  size_t max_watches;
+  uint64_t quota;     /* of a store's bytes, or a part's; 0 for none */
+  size_t watches;     /* those that are open */
   size_t noted_nodes; /* of the notes of watches that wait */
   size_t noted_bytes;
   int epoll;   /* the descriptor of kv.fd(); 0 for none */

@@ -16,6 +16,51 @@ void kvl_add_size(kvl_size *size, const kv_node *node) {
       size->bytes += node->count;
 }
 
+/* The bytes that a text takes in a file of text: escaped, as the library's
+ * writers escape it, or more. */
+static size_t escaped(const char *text, size_t length, kv_format format) {
+  const unsigned char *byte = (const unsigned char *)text;
+  const unsigned char *end = byte + length;
+  size_t more = 0;
+  if (format == KV_FORMAT_JSON)
+    for (; byte < end; byte++)
+      more += *byte < ' ' || *byte == '"' || *byte == '\\' ? 5 : 0;
+  else
+    for (; byte < end; byte++)
+      more +=
+          *byte == '&' || *byte == '<' || *byte == '>' || *byte == '\r' ? 5 : 0;
+  return length + more;
+}
+
+static size_t text_size(const kv_view *view, kv_format format) {
+  const kv_node *node = view->node, *end = node + span(node);
+  size_t sum = 0;
+  for (; node < end; node++)
+    if (node->head & KV_NODE_KEY || node->head == KV_NODE_STRING)
+      sum += escaped(view->bytes + node->payload, node->count, format);
+    else if (node->head == KV_NODE_DATA) /* the shortest lines of base64 */
+      sum += ((size_t)node->count + 8) / 9 * 21;
+  return sum;
+}
+
+/* The levels of a value and of those in it, added up. Recursion is bounded by
+ * the depth of a document. */
+static size_t levels_of(const kv_node *node, size_t level) {
+  size_t sum = level;
+  if (node->head < KV_NODE_ARRAY) return sum;
+  const kv_node *value = node + 1;
+  for (uint32_t left = node->count; left > 0; left--) {
+    sum += levels_of(value, level + 1);
+    value += span(value);
+  }
+  return sum;
+}
+
+size_t kvl_text_size(const kv_view *view, kv_format format) {
+  size_t levels = format == KV_FORMAT_JSON ? 0 : levels_of(view->node, 0);
+  return levels + text_size(view, format);
+}
+
 int kvl_compare_keys(const kv_view *one, const kv_node *key,
                      const kv_view *other, const kv_node *other_key) {
   uint32_t shorter =

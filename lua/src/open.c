@@ -16,17 +16,23 @@ static uint64_t check_limit(lua_State *L, int index, const char *name) {
   return (uint64_t)limit;
 }
 
+static void lower(uint64_t *limit, uint64_t most) {
+  if (*limit == 0 || *limit > most) *limit = most;
+}
+
 static void check_options(lua_State *L, int index, kv_store_options *options) {
   static const char *const durabilities[] = {"coalesced", "immediate", "manual",
                                              NULL};
   static const char *const engines[] = {"automatic", "memory", "file", "sqlite",
                                         NULL};
   static const char *const names[] = {
-      "defaults",  "format",  "durability",    "synchronous",
-      "engine",    "timeout", "read_only",     "global_domain",
-      "arguments", "suites",  "context",       "managed_file",
-      "types",     "schema",  "on_corruption", "max_bytes",
-      "max_nodes", NULL};
+      "defaults",    "format",        "durability",
+      "synchronous", "engine",        "timeout",
+      "read_only",   "global_domain", "arguments",
+      "suites",      "context",       "managed_file",
+      "types",       "schema",        "on_corruption",
+      "max_bytes",   "max_nodes",     "settle_time",
+      NULL};
   options->size = sizeof *options;
   if (lua_isnoneornil(L, index)) return;
   kvl_check_options(L, index, names);
@@ -47,10 +53,12 @@ static void check_options(lua_State *L, int index, kv_store_options *options) {
   options->read_only = lua_toboolean(L, -1);
   if (kvl_get_option(L, index, "timeout", LUA_TNUMBER))
     options->timeout = lua_tonumber(L, -1);
+  if (kvl_get_option(L, index, "settle_time", LUA_TNUMBER))
+    options->settle_time = lua_tonumber(L, -1);
   lua_getfield(L, index, "global_domain");
   options->without_global_domain =
       lua_isboolean(L, -1) && !lua_toboolean(L, -1);
-  lua_pop(L, 3);
+  lua_pop(L, 4);
 }
 
 /* Strings that the options name are borrowed: they stay on the stack. 0 where
@@ -116,6 +124,11 @@ static int open_with(lua_State *L, Opener opener, uint32_t forbidden) {
   luaL_checkstack(L, LUA_MINSTACK * 2, NULL); /* borrowed strings stay on it */
   check_options(L, 2, &options);
   if (state->policy & KV_LUA_READ_ONLY) options.read_only = 1;
+  /* A script's own limits only lower the host's. */
+  if (state->policy) {
+    lower(&options.max_bytes, state->quota);
+    lower(&options.max_nodes, state->max_nodes);
+  }
   kv_store **store = kvl_new_store(L);
   if (lua_istable(L, 2)) {
     lua_getfield(L, 2, "context");

@@ -310,7 +310,6 @@ static int write_value(Walk *walk, int index, const Frame *frame) {
   int type = lua_type(L, index);
   if (state->nodes.count + state->keys.count >= state->max_nodes)
     return too_large(walk, frame, "values and keys", state->max_nodes);
-  state->levels += frame ? (size_t)frame->depth : 0;
   switch (type) {
     case LUA_TNUMBER:
       return write_number(walk, index, frame);
@@ -355,7 +354,6 @@ int kvl_to_nodes(lua_State *L, kvl_state *state, int index,
   Walk walk = {L, state, KV_OK, NULL, NULL, ""};
   int top = lua_gettop(L);
   state->nodes.count = state->keys.count = state->bytes.count = 0;
-  state->levels = 0;
   if (write_value(&walk, lua_absindex(L, index), NULL)) return 1;
   lua_settop(L, top);
   push_failure(&walk, path);

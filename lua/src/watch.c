@@ -37,6 +37,7 @@ static void push_watches(lua_State *L) {
 
 /* Nothing more is told; the notes that wait are dropped. */
 static void end_watch(Watch *watch) {
+  if (watch->watch) watch->queue.state->watches--;
   kv_watch_cancel(watch->watch);
   watch->watch = NULL;
   kvl_free_notes(&watch->queue);
@@ -92,6 +93,14 @@ static void join_descriptor(kvl_state *state, kv_store *store) {
   if (kv_store_watch_descriptor(store, &descriptor, NULL) != KV_OK) return;
   /* A store that has joined already is fine. */
   epoll_ctl(state->epoll, EPOLL_CTL_ADD, descriptor, &event);
+}
+
+/* Raises where a state has as many watches as its host allows: what a change
+ * costs grows with their number. */
+static void check_number(lua_State *L, const kvl_state *state) {
+  if (state->max_watches == 0 || state->watches < state->max_watches) return;
+  kvl_push_too_large(L, state->max_watches, "watches");
+  lua_error(L);
 }
 
 /* Keeps the watch on top, its function and its store. */
@@ -156,6 +165,7 @@ static int store_watch(lua_State *L) {
   lua_pushvalue(L, 2);
   lua_setiuservalue(L, -2, STEPS);
   kvl_full_path(L, 2, &path);
+  check_number(L, state);
   watch->queue.is_subtree = is_subtree || path.count == path.root;
   watch->queue.depth = path.count;
   kv_store *store = kvl_check_store(L);
@@ -164,6 +174,7 @@ static int store_watch(lua_State *L) {
       kv_store_watch(store, path.steps, path.count, scope, kvl_note_change,
                      &watch->queue, &watch->watch, &error);
   if (status != KV_OK) return kvl_raise(L, state, status, error);
+  state->watches++;
   return finish_watch(L, state, store, 3);
 }
 
@@ -174,10 +185,12 @@ static int store_events(lua_State *L) {
   kvl_check_whole(L);
   luaL_checktype(L, 2, LUA_TFUNCTION);
   Watch *watch = new_watch(L, state);
+  check_number(L, state);
   kv_store *store = kvl_check_whole(L);
   kv_status status = kv_store_watch_events(store, kvl_note_event, &watch->queue,
                                            &watch->watch, &error);
   if (status != KV_OK) return kvl_raise(L, state, status, error);
+  state->watches++;
   return finish_watch(L, state, store, 2);
 }
 
@@ -311,8 +324,10 @@ static void keep_first(lua_State *L, int error) {
 }
 
 /* Tells all notes of the watch at `index`; an error of its function goes to the
- * stack index `error`, if it is the first. Gives the number of calls. */
-static lua_Integer tell_all(lua_State *L, int index, int error) {
+ * stack index `error`, if it is the first, and sets `is_memory` where that is
+ * no more than a lack of memory. Gives the number of calls. */
+static lua_Integer tell_all(lua_State *L, int index, int error,
+                            int *is_memory) {
   Watch *watch = lua_touserdata(L, index);
   lua_Integer calls = 0;
   for (size_t left = kvl_waiting(&watch->queue);
@@ -320,7 +335,9 @@ static lua_Integer tell_all(lua_State *L, int index, int error) {
     kvl_push_function(L, tell);
     lua_pushvalue(L, index);
     calls++;
-    if (lua_pcall(L, 1, 0, 0) == LUA_OK) continue;
+    int outcome = lua_pcall(L, 1, 0, 0);
+    if (outcome == LUA_OK) continue;
+    if (outcome == LUA_ERRMEM && lua_isnil(L, error)) *is_memory = 1;
     if (lua_isnil(L, -1)) { /* an error all the same */
       lua_pop(L, 1);
       lua_pushliteral(L, "a watch's function raised nil");
@@ -358,8 +375,16 @@ static void look(lua_State *L, kvl_state *state, int first_error) {
   }
 }
 
+/* Raises a lack of memory as an error that has a code, which the text of Lua's
+ * own has not once it was caught. */
+static void raise_memory(lua_State *L, const char *message) {
+  kvl_push_failure(L, KV_LIMIT_EXCEEDED, NULL, 0, message, NULL);
+  lua_error(L);
+}
+
 lua_Integer kvl_pump(lua_State *L, kvl_state *state) {
   lua_Integer calls = 0;
+  int is_memory = 0;
   lua_settop(L, 0);
   lua_pushnil(L); /* 1: the first error */
   lua_Integer count = list_watches(L);
@@ -370,14 +395,15 @@ lua_Integer kvl_pump(lua_State *L, kvl_state *state) {
   }
   for (lua_Integer i = 1; i <= count; i++) {
     lua_rawgeti(L, 2, i);
-    calls += tell_all(L, 3, 1);
+    calls += tell_all(L, 3, 1, &is_memory);
     Watch *watch = lua_touserdata(L, 3);
     if (watch->queue.lost) {
       watch->queue.lost = 0;
-      luaL_error(L, "not enough memory for a change that was watched");
+      raise_memory(L, "not enough memory for a change that was watched");
     }
     lua_settop(L, 2);
   }
+  if (is_memory) raise_memory(L, "not enough memory");
   if (!lua_isnil(L, 1)) {
     lua_pushvalue(L, 1);
     lua_error(L);

@@ -29,6 +29,11 @@ int cs_is_mount_point(int folder, const char *name);
  * 0 where the file system does not know. */
 int64_t cs_birth_nanoseconds(int folder, const char *name);
 
+/* renameat2 in a folder: two files exchange their names; and a file gets a name
+ * that none has, EEXIST where one has it. */
+int cs_rename_exchange(int folder, const char *one, const char *other);
+int cs_rename_new(int folder, const char *old_name, const char *new_name);
+
 /* Whether the program runs with rights that its caller does not have. */
 int cs_is_privileged(void);
 

@@ -25,10 +25,26 @@ extension Domain {
         try takeUp(try refreshEngine(until: deadline))
     }
 
+    /// Reads the file for the first time, unless another thread has done so, or is at it: that is waited for.
+    func load(until deadline: Deadline) throws(DefaultsError) {
+        if lock.withLock({ isLoaded }) { return }
+        try takeWriterLock(until: deadline)
+        defer { writerLock.release() }
+        if lock.withLock({ isLoaded }) { return }
+        try takeUp(try refreshEngine(until: deadline))
+        lock.withLock {
+            countStored()
+            isLoaded = true
+        }
+    }
+
     private func refreshEngine(until deadline: Deadline) throws(DefaultsError) -> EngineState {
-        let (base, recovers, limits) = lock.withLock { (self.base, self.recovers, self.limits) }
-        engine.recovers = recovers
-        engine.limits = limits
+        let base = lock.withLock {
+            engine.recovers = recovers
+            engine.limits = limits
+            engine.settleTime = settleTime
+            return self.base
+        }
         defer {
             let (unreadable, damaged) = (engine.unreadable, engine.damagedKeys)
             lock.withLock {
@@ -169,20 +185,22 @@ extension Domain {
     }
 
     /// Has the engine write the changes; again when a program that knows nothing of our lock changed the file
-    /// meanwhile, but not for ever.
+    /// meanwhile, or one removed the lock file, but not for ever.
     ///
-    /// - Parameter merges: whether the changes are made again where another program removed the lock file, and another
-    ///   process has written since. A transaction's are not: they go by what it has read.
+    /// - Parameter merges: whether the changes are made again over those. A transaction's are not: they go by what it
+    ///   has read.
     private func write(_ changes: Delta, merges: Bool) throws(DefaultsError) -> CommitOutcome {
-        for _ in 0..<10 {
+        for _ in 0..<100 {
+            let conflict: DefaultsError
             do throws(DefaultsError) {
                 return try engine.commit(changes, over: lock.withLock { base })
             } catch {
                 guard error.code == .conflict else { throw error }
-                if engine.hasLostLock, !merges { throw error }
+                conflict = error
             }
             try takeUp(try refreshEngine(until: .after(.seconds(2))))
             try lock.withLock { () throws(DefaultsError) in try rebaseAll(changes) }
+            if !merges { throw conflict }
         }
         return try engine.commit(changes, over: lock.withLock { base })
     }
@@ -220,7 +238,7 @@ extension Domain {
                 growth += committingGrowth
                 committingGrowth = FileSize()
             }
-            return (!delta.isEmpty || owesWriting || isInDoubt) && !isScheduled && handles.durability == .coalesced
+            return (!delta.isEmpty || owesWriting || isInDoubt) && !isScheduled && handles.durability != .manual
         }
         engine.unlock()
         writerLock.release()
@@ -264,6 +282,7 @@ extension Domain {
                 try translating { () throws(PropertyListError) in try addCommitted(delta) }
             }
             generation &+= 1
+            forgetQuotas()
             try rebaseDelta()
         }
     }

@@ -15,7 +15,7 @@ extension Domain {
         let growth = { (target: Delta) throws(PropertyListError) in
             try self.growth(setting: own, at: path, of: key, in: target)
         }
-        return try change(key, path, over: lower, changed, growth, generation, handle) {
+        return try change(key, path, own, over: lower, changed, growth, generation, handle) {
             (target) throws(PropertyListError) in
             try target.set(own, at: path, of: key, over: try below(key))
             return true
@@ -31,7 +31,7 @@ extension Domain {
         let growth = { (target: Delta) throws(PropertyListError) in
             try self.growth(removing: path, of: key, in: target)
         }
-        return try change(key, path, over: lower, changed, growth, generation, handle) {
+        return try change(key, path, nil, over: lower, changed, growth, generation, handle) {
             (target) throws(PropertyListError) in
             try target.remove(at: path, of: key, over: try below(key))
         }
@@ -47,10 +47,9 @@ extension Domain {
         _ operation: PathOperation, of key: UnsafeBufferPointer<UInt8>, _ handle: HandleState,
         _ change: (PropertyListPath) throws(DefaultsError) -> Bool
     ) throws(DefaultsError) -> Bool {
-        let isImmediate = lock.withLock { handles.durability == .immediate && !isInTransaction }
         guard isImmediate else { return try change(operation.path) }
         let seen = operation.hasIndex ? try value(key, handle, []) : nil
-        return try transaction(until: handle.deadline, isOneCall: true) { () throws(DefaultsError) in
+        return try atOnce(handle) { () throws(DefaultsError) in
             guard operation.hasIndex else { return try change(operation.path) }
             let mapping = PathMapping(from: seen, to: try value(key, handle, []))
             let moved: PathOperation?
@@ -63,24 +62,25 @@ extension Domain {
         }
     }
 
-    private func location(of key: UnsafeBufferPointer<UInt8>, _ path: PropertyListPath) -> PropertyListPath {
+    func location(of key: UnsafeBufferPointer<UInt8>, _ path: PropertyListPath) -> PropertyListPath {
         PropertyListPath([.key(String(decoding: key, as: UTF8.self))] + path.steps)
     }
 
     /// - Parameters:
+    ///   - value: the one that is set; nil where one is removed.
     ///   - changed: gives the lower value with the change, which is copied with it or not at all; nil where the change
     ///     does nothing.
     ///   - growth: gives the size that the change adds.
     ///   - body: makes the change in a delta; false where it does nothing.
     private func change(
-        _ key: UnsafeBufferPointer<UInt8>, _ path: PropertyListPath, over lower: PropertyList?,
+        _ key: UnsafeBufferPointer<UInt8>, _ path: PropertyListPath, _ value: PropertyList?, over lower: PropertyList?,
         _ changed: (PropertyList) throws(PropertyListError) -> PropertyList?,
         _ growth: (Delta) throws(PropertyListError) -> FileSize, _ wanted: UInt64?,
         _ handle: HandleState, _ body: (Delta) throws(PropertyListError) -> Bool
     ) throws(DefaultsError) -> Bool? {
         let location = location(of: key, path)
         var isLate = false
-        let consequence = try lock.withLock { () throws(DefaultsError) -> Consequence? in
+        let mustSchedule = try lock.withLock { () throws(DefaultsError) -> Bool? in
             if let refusal { throw refusal }
             isLate = wanted.map { $0 != generation } ?? false
             if isLate { return nil }
@@ -99,6 +99,7 @@ extension Domain {
             if isCopied, copy == nil { return nil }
             // The lower value is stored with the change now: registered defaults and other files may hold more.
             if let copy { try rules.check(copy, at: prefix, depth: 1) }
+            let charges = try charges(key, path, value, copy, change, in: target, handle)
             try count(change, in: target, handle, at: location)
             do throws(DefaultsError) {
                 let isMade = try DefaultsError.translating(below: prefix) { () throws(PropertyListError) in
@@ -106,15 +107,27 @@ extension Domain {
                     target.set(copy, for: key)
                     return true
                 }
-                if isMade { return noteChange(of: key) }
+                if isMade {
+                    if !quotas.isEmpty { noteQuotas(key, path, charges) }
+                    return noteChange(of: key)
+                }
             } catch {
                 note(FileSize() - change, in: target)
                 throw error
             }
             return nil
         }
-        guard let consequence else { return isLate ? nil : false }
-        try carryOut(consequence, for: handle)
+        guard let mustSchedule else { return isLate ? nil : false }
+        if mustSchedule { Flusher.shared.schedule(self) }
         return true
+    }
+
+    /// The sizes of the handle's quotas after a change that adds `growth` to the store.
+    private func charges(
+        _ key: UnsafeBufferPointer<UInt8>, _ path: PropertyListPath, _ value: PropertyList?, _ copy: PropertyList?,
+        _ growth: FileSize, in target: Delta, _ handle: HandleState
+    ) throws(DefaultsError) -> [Charge] {
+        guard !handle.quotas.isEmpty, let value else { return [] }
+        return try charges(setting: value, at: path, of: key, copy: copy, in: target, handle, growth)
     }
 }

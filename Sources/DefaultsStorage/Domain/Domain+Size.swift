@@ -30,9 +30,9 @@ struct StoreLimits: Sendable, Hashable {
 /// The size of the stored values and of the changes over them, counted with each change. All with the lock held.
 ///
 /// `stored` is the size of base and committed changes, `committingGrowth` and `growth` are the most that the committing
-/// and the later changes add to it; a transaction counts its own. Looking up the value that a change replaces takes
-/// time in a large store: as long as the sum is within the limits without that, it is left out, and before a change is
-/// refused all are counted exactly, once for each delta.
+/// and the later changes add to it; a transaction counts its own. A look at the values, the new one and the one that it
+/// replaces, takes time: as long as the sum is within the limits without that, it is left out, and before a change is
+/// refused all are counted exactly.
 extension Domain {
     /// How values are laid out in the file.
     var sizeFormat: PropertyListFormat { rowFormat ?? rules.format }
@@ -79,21 +79,36 @@ extension Domain {
         }
     }
 
-    /// The most that setting a key to `value` adds, without a look at the value that it replaces; nil where that has to
-    /// be looked at.
-    func quickGrowth(setting value: PropertyList, _ key: UnsafeBufferPointer<UInt8>) -> FileSize? {
-        countsExactly ? nil : size(of: value, key)
+    // MARK: - Changes
+
+    /// Counts the most that setting a key to `value` may add, without a look at the values, where the store has room for
+    /// it; false, and nothing is counted, where both values have to be looked at.
+    func countQuickly(
+        setting value: PropertyList, _ key: UnsafeBufferPointer<UInt8>, in target: Delta, _ handle: HandleState
+    ) -> Bool {
+        guard !countsExactly else { return false }
+        let growth = FileSize(ofKey: key, as: sizeFormat, depth: 1) + value.largestFileSize(as: sizeFormat, depth: 1)
+        if !handle.limits.admit(growth, to: size) {
+            recount(handle)
+            guard !countsExactly, handle.limits.admit(growth, to: size) else { return false }
+        }
+        note(growth, in: target)
+        return true
     }
 
-    // MARK: - Changes
+    /// Counts the unwritten changes exactly. The later ones are, too, where the store is more than half full: else that
+    /// many have to come before they are counted anew that this takes less time than they did.
+    private func recount(_ handle: HandleState) {
+        countChanges()
+        countsExactly = !handle.limits.admit(size, to: size)
+    }
 
     /// Counts a change of `target` before it is made; an error where the store would pass the handle's limits.
     func count(
         _ change: FileSize, in target: Delta, _ handle: HandleState, at path: @autoclosure () -> PropertyListPath
     ) throws(DefaultsError) {
         if !countsTogether, !handle.limits.admit(change, to: size) {
-            if !countsExactly { countChanges() }
-            countsExactly = true
+            if !countsExactly { recount(handle) }
             guard handle.limits.admit(change, to: size) else {
                 throw handle.limits.error(change, to: size, at: path(), file: file)
             }
@@ -106,7 +121,7 @@ extension Domain {
     func transactionAsWhole(
         _ handle: HandleState, _ body: () throws(DefaultsError) -> Void
     ) throws(DefaultsError) {
-        try transaction(until: handle.deadline) { () throws(DefaultsError) in
+        try transaction(until: handle.deadline, isOneCall: true) { () throws(DefaultsError) in
             let before = lock.withLock { () -> FileSize in
                 countChanges()
                 open?.wholes += 1
@@ -155,7 +170,7 @@ extension Domain {
         return FileSize() - old.fileSize(as: sizeFormat, depth: depth) - keySize(last, depth: depth)
     }
 
-    private func keySize(_ step: PropertyListPath.Step, depth: Int) -> FileSize {
+    func keySize(_ step: PropertyListPath.Step, depth: Int) -> FileSize {
         guard case .key(let key) = step else { return FileSize() }
         return key.withBytes { FileSize(ofKey: $0.bindMemory(to: UInt8.self), as: sizeFormat, depth: depth) }
     }

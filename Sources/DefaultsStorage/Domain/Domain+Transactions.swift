@@ -27,6 +27,7 @@ extension Domain {
                 throw DefaultsError(.rolledBack, "The transaction ended with the process it began in", file: file)
             }
             transaction.depth -= 1
+            transaction.isCommitting = transaction.depth == 0
             return transaction.depth == 0
         }
         guard isOutermost else { return }
@@ -65,6 +66,7 @@ extension Domain {
             // Also after a rollback: a watch may have been told of the transaction's values.
             if let open { inbox.noteChanges(of: open.delta) }
             open = nil
+            forgetQuotas()
         }
         end(ending)
     }

@@ -25,7 +25,8 @@ public enum DefaultsDurability: Int, Sendable, Hashable, CaseIterable {
 /// which is never held across a system call; engine and transaction by `writerLock`, taken before `lock`. A committing
 /// or committed delta is not changed any more but under both. `@unchecked Sendable` rests on these rules.
 final class Domain: @unchecked Sendable {
-    let engine: any StorageEngine
+    /// Changed in a child process alone, while that is being made.
+    private(set) var engine: any StorageEngine
     let file: String?
     let lock = Lock()
     let writerLock = WriterLock()
@@ -51,6 +52,8 @@ final class Domain: @unchecked Sendable {
     /// The format of a single value's row; nil where all of them are one file.
     let rowFormat: PropertyListFormat?
     var recovers: Bool
+    /// The longest of all handles.
+    var settleTime: Duration
     /// The widest limits of all handles: no handle keeps what another sets from being written.
     private(set) var limits: StoreLimits
     /// The error of the last look at the file, where that could not be read; it was told as an event.
@@ -58,35 +61,46 @@ final class Domain: @unchecked Sendable {
     var refusal: DefaultsError?
     /// The keys whose values cannot be read (``StorageEngine/damagedKeys``).
     var damagedKeys: [[UInt8]: PropertyListError] = [:]
+    /// Those of all handles.
+    var quotas: [Quota] = []
     var rules: ValueRules
     var inbox = EventInbox()
     var open: OpenTransaction?
+    var isLoaded = false
 
     // Guarded by `writerLock`.
     /// Whether the process was forked and has not looked at the file since.
     var hasForked = false
 
-    init(_ engine: any StorageEngine, file: String?, until deadline: Deadline) throws(DefaultsError) {
+    /// A domain that knows nothing of its file until ``load(until:)``.
+    init(_ engine: any StorageEngine, file: String?) {
         self.engine = engine
         self.file = file
         rules = ValueRules(format: engine.format)
         recovers = engine.recovers
+        settleTime = engine.settleTime
         limits = engine.limits
         rowFormat = engine.rowFormat
         engine.report = { [weak self] event in self?.tell(event) }
-        if case .replaced(let list) = try engine.refresh(over: base, until: deadline) { base = list }
-        refusal = engine.refusal
-        damagedKeys = engine.damagedKeys
-        rules.format = engine.format
         countStored()
         // A database is let go of then.
         if rowFormat != nil { Flusher.shared.attendExit() }
     }
 
+    /// In a child process: goes on with another engine on the same file, and leaves the one that a thread of the parent
+    /// was using as it is, for ever: no part of it can be relied on, not even to let go of it.
+    func replaceEngine() {
+        guard let new = engine.remadeAfterFork() else { return }
+        DomainRegistry.shared.abandon(engine)
+        engine = new
+        engine.report = { [weak self] event in self?.tell(event) }
+    }
+
     /// Takes up the options of a handle that is opened on the domain.
-    func extend(limits: StoreLimits, recovers: Bool) {
+    func extend(limits: StoreLimits, recovers: Bool, settleTime: Duration) {
         lock.withLock {
             self.limits = self.limits.union(limits)
+            self.settleTime = max(self.settleTime, settleTime)
             if recovers { self.recovers = true }
         }
     }
@@ -183,51 +197,59 @@ extension Domain {
 // MARK: - Changing
 
 extension Domain {
-    /// The work that a change requires.
-    enum Consequence {
-        case none
-        case schedule
-        case flush
-    }
-
     /// Sets the value of a top-level key.
     func set(
         _ value: PropertyList, _ key: UnsafeBufferPointer<UInt8>, _ handle: HandleState
     ) throws(DefaultsError) {
         let own = value.isWholeDocument ? value : value.compacted()
-        let consequence = try lock.withLock { () throws(DefaultsError) in
-            if let refusal { throw refusal }
-            let target = self.target
-            if let growth = quickGrowth(setting: own, key), handle.limits.admit(growth, to: size) {
-                note(growth, in: target)
-            } else {
-                let growth = size(of: own, key) - size(of: key, in: target)
-                try count(growth, in: target, handle, at: [.key(String(decoding: key, as: UTF8.self))])
+        try atOnce(handle) { () throws(DefaultsError) in
+            let mustSchedule = try lock.withLock { () throws(DefaultsError) in
+                if let refusal { throw refusal }
+                let target = self.target
+                let charges =
+                    handle.quotas.isEmpty
+                    ? []
+                    : try charges(setting: own, at: [], of: key, copy: nil, in: target, handle, FileSize())
+                if !countQuickly(setting: own, key, in: target, handle) {
+                    let growth = size(of: own, key) - size(of: key, in: target)
+                    try count(growth, in: target, handle, at: [.key(String(decoding: key, as: UTF8.self))])
+                }
+                target.set(own, for: key)
+                if !quotas.isEmpty { noteQuotas(key, [], charges) }
+                return noteChange(of: key)
             }
-            target.set(own, for: key)
-            return noteChange(of: key)
+            if mustSchedule { Flusher.shared.schedule(self) }
         }
-        try carryOut(consequence, for: handle)
     }
 
     /// Removes a top-level key; says whether it was there.
     func remove(_ key: UnsafeBufferPointer<UInt8>, _ handle: HandleState) throws(DefaultsError) -> Bool {
-        lock.lock()
-        if let refusal {
-            lock.unlock()
-            throw refusal
+        try atOnce(handle) { () throws(DefaultsError) in
+            let (isThere, mustSchedule) = try lock.withLock { () throws(DefaultsError) in
+                if let refusal { throw refusal }
+                guard holds(key) else { return (false, false) }
+                let target = self.target
+                note(FileSize() - size(of: key, in: target), in: target)
+                target.remove(key)
+                if !quotas.isEmpty { noteQuotas(key, []) }
+                return (true, noteChange(of: key))
+            }
+            if mustSchedule { Flusher.shared.schedule(self) }
+            return isThere
         }
-        let isThere = holds(key)
-        if isThere {
-            let target = self.target
-            note(FileSize() - size(of: key, in: target), in: target)
-            target.remove(key)
-        }
-        let consequence = isThere ? noteChange(of: key) : .none
-        lock.unlock()
-        try carryOut(consequence, for: handle)
-        return isThere
     }
+
+    /// Makes a change; with immediate durability over the latest file, in a transaction of its own: one that cannot be
+    /// written has not happened, and is not kept.
+    func atOnce<Result>(
+        _ handle: HandleState, _ change: () throws(DefaultsError) -> Result
+    ) throws(DefaultsError) -> Result {
+        guard isImmediate else { return try change() }
+        return try transaction(until: handle.deadline, isOneCall: true, change)
+    }
+
+    /// Whether a change of the calling thread has to be written before its call returns.
+    var isImmediate: Bool { lock.withLock { handles.durability == .immediate && !isInTransaction } }
 
     /// Whether the key has a value, as the calling thread sees it; with the lock held. Puts no value together.
     func holds(_ key: UnsafeBufferPointer<UInt8>) -> Bool {
@@ -252,27 +274,13 @@ extension Domain {
         }
     }
 
-    /// Counts a change and gives the work that it requires; with the lock held.
-    func noteChange(of key: UnsafeBufferPointer<UInt8>) -> Consequence {
+    /// Counts a change, with the lock held; says whether the flushing thread has to be told of it.
+    func noteChange(of key: UnsafeBufferPointer<UInt8>) -> Bool {
         generation &+= 1
         inbox.noteChange(of: key)
-        if open != nil, target !== delta { return .none }
-        switch handles.durability {
-        case .manual: return .none
-        case .immediate: return .flush
-        case .coalesced:
-            if isScheduled { return .none }
-            isScheduled = true
-            return .schedule
-        }
-    }
-
-    /// Does that work, and waits as long as the handle that made the change may.
-    func carryOut(_ consequence: Consequence, for handle: HandleState) throws(DefaultsError) {
-        switch consequence {
-        case .none: break
-        case .schedule: Flusher.shared.schedule(self)
-        case .flush: try flush(until: handle.deadline)
-        }
+        // What is set at once is set in a transaction.
+        guard target === delta, handles.durability != .manual, !isScheduled else { return false }
+        isScheduled = true
+        return true
     }
 }

@@ -25,22 +25,28 @@ final class DomainRegistry: @unchecked Sendable {
     private var memories: [Entry] = []
     private var hasForkHandlers = false
 
-    /// The domain of `key`, made by `make` unless there is one.
+    /// The domain of `key`, made by `make` unless there is one. Whoever gets it loads it, which may take long, or finds
+    /// it loaded.
     func domain(
         _ key: Key, make: () throws(DefaultsError) -> Domain
     ) throws(DefaultsError) -> Domain {
-        try lock.withLock { () throws(DefaultsError) in
-            if let domain = entries[key]?.domain { return domain }
-            // A handle that only reads shares the domain that writes, and so sees changes that are not written yet.
-            var writable = key
-            writable.isReadOnly = false
-            if let domain = entries[writable]?.domain { return domain }
+        if let domain = lock.withLock({ find(key) }) { return domain }
+        let new = try make()
+        return lock.withLock {
+            if let domain = find(key) { return domain }
             installForkHandlers()
-            let domain = try make()
             entries = entries.filter { $0.value.domain != nil }
-            entries[key] = Entry(domain: domain)
-            return domain
+            entries[key] = Entry(domain: new)
+            return new
         }
+    }
+
+    private func find(_ key: Key) -> Domain? {
+        if let domain = entries[key]?.domain { return domain }
+        // A handle that only reads shares the domain that writes, and so sees changes that are not written yet.
+        var writable = key
+        writable.isReadOnly = false
+        return entries[writable]?.domain
     }
 
     /// Registers a domain in memory, which no other handle can reach, for forks and the exit.
@@ -69,42 +75,68 @@ final class DomainRegistry: @unchecked Sendable {
             { DomainRegistry.shared.resumeChild() })
     }
 
-    /// The domains that are held while the process forks. Guarded by `lock`, which is held then.
-    private var held: [(domain: Domain, tookWriterLock: Bool)] = []
+    /// The state in which a domain is while the process forks.
+    private enum Pause {
+        /// No thread is at it, or the forking one alone: we hold its writer lock, or need not.
+        case held
+        case ownTransaction
+        /// Another thread has a transaction open, or is in the middle of a call.
+        case busy
+    }
+
+    /// The domains while the process forks. Guarded by `lock`, which is held then.
+    private var paused: [(domain: Domain, pause: Pause)] = []
+    /// In a child process: the engines that threads of the parent were using.
+    private var abandoned: [any StorageEngine] = []
+
+    func abandon(_ engine: any StorageEngine) { abandoned.append(engine) }
 
     /// Takes the locks of all domains, so that no thread is writing or holds one while the process is copied.
+    ///
+    /// A commit and a look at a file are waited for, half a second in all; a transaction of another thread is not, nor
+    /// what takes longer, such as waiting for another process's lock. The child begins anew with those.
     private func prepareFork() {
         lock.lock()
+        let deadline = Deadline.after(.milliseconds(500))
         for domain in all {
-            // A transaction of this very thread goes on in the parent; one of another thread is waited for, but not for
-            // ever. In the child the lock's descriptor is closed, and the transaction over.
-            let tookWriterLock =
-                !domain.writerLock.isHeldByThisThread && domain.writerLock.acquire(until: .after(.seconds(10)))
-            if tookWriterLock { domain.engine.prepareFork() }
+            let pause = pause(domain, until: deadline)
+            if pause == .held { domain.engine.prepareFork() }
             domain.lock.lock()
-            held.append((domain, tookWriterLock))
+            paused.append((domain, pause))
         }
         Flusher.shared.lock.lock()
+        WatchList.lock.lock()
+        OpenLocks.shared.lock.lock()
+    }
+
+    private func pause(_ domain: Domain, until deadline: Deadline) -> Pause {
+        if domain.writerLock.isHeldByThisThread { return .ownTransaction }
+        let isIdle = domain.lock.withLock { domain.open.map { !$0.isOneCall && !$0.isCommitting } ?? false }
+        return domain.writerLock.acquire(until: isIdle ? .after(.zero) : deadline) ? .held : .busy
     }
 
     private func resumeParent() {
+        OpenLocks.shared.lock.unlock()
+        WatchList.lock.unlock()
         Flusher.shared.lock.unlock()
-        for (domain, tookWriterLock) in held {
+        for (domain, pause) in paused {
             domain.lock.unlock()
-            if tookWriterLock { domain.writerLock.release() }
+            if pause == .held { domain.writerLock.release() }
         }
-        held = []
+        paused = []
         lock.unlock()
     }
 
     private func resumeChild() {
+        WatchList.lock.resetAfterFork()
         Flusher.shared.resetAfterFork()
-        for (domain, _) in held {
+        OpenLocks.shared.resetAfterFork()
+        for (domain, pause) in paused {
             domain.lock.resetAfterFork()
             domain.writerLock.resetAfterFork()
-            domain.resumeInChild()
+            domain.resumeInChild(wasBusy: pause == .busy)
         }
-        held = []
+        paused = []
         lock.resetAfterFork()
     }
 }
@@ -112,7 +144,8 @@ final class DomainRegistry: @unchecked Sendable {
 extension Domain {
     /// In a child process: changes that wait for their flush are the parent's to write. The child sees them until it
     /// looks at the file again.
-    fileprivate func resumeInChild() {
+    fileprivate func resumeInChild(wasBusy: Bool) {
+        if wasBusy { replaceEngine() }
         engine.resetAfterFork()
         let inherited = committed ?? Delta()
         for delta in [committing, delta] {

@@ -13,6 +13,8 @@ final class OpenTransaction {
     var isBroken = false
     /// Whether it is of one call, whose change can be made again over what other programs wrote.
     let isOneCall: Bool
+    /// Whether its thread has begun to write it.
+    var isCommitting = false
     /// Whether it brings the store to another version: the program's check waits for the commit.
     var isMigration = false
     /// The number of calls under way whose changes are held to the limits together.

@@ -37,6 +37,9 @@ protocol StorageEngine: AnyObject, Sendable {
     var report: (@Sendable (DefaultsEvent) -> Void)? { get set }
     /// Whether a damaged file is put aside for a good copy. Otherwise it is an error and stays where it is.
     var recovers: Bool { get set }
+    /// How long a file that cannot be parsed is given from its last change; of no meaning for an engine that is written
+    /// by no program in place.
+    var settleTime: Duration { get set }
     /// The limits of what is read and written.
     var limits: StoreLimits { get set }
     /// The error of the last look, where the stored values could not be read; nil when they could.
@@ -62,9 +65,6 @@ protocol StorageEngine: AnyObject, Sendable {
     /// Locks out other processes; says whether it had to wait.
     func lock(until deadline: Deadline) throws(DefaultsError) -> Bool
     func unlock()
-    /// Whether the lock was lost since it was taken, and taken again: another program had removed its file, so that
-    /// other processes could write.
-    var hasLostLock: Bool { get }
     /// Writes `delta` over `base`, durably; on failure the stored values are as before, but for
     /// ``DefaultsError/Code/outcomeUnknown``: ``settle(until:)`` tells later.
     func commit(_ delta: Delta, over base: PropertyList) throws(DefaultsError) -> CommitOutcome
@@ -72,6 +72,10 @@ protocol StorageEngine: AnyObject, Sendable {
     func prepareFork()
     /// In a child process: lets go of the parent's resources.
     func resetAfterFork()
+    /// In a child process, where a thread of the parent was in the middle of a call: an engine of the same kind on the
+    /// same file, of which the parent knows nothing; nil where the engine copes with that by itself. Nothing that
+    /// changes may be read of this one.
+    func remadeAfterFork() -> (any StorageEngine)?
     /// Keeps a copy of the store as it is now, under its name and `suffix`, once, with the lock held.
     func keepCopy(named suffix: String) throws(DefaultsError)
 }
@@ -81,6 +85,10 @@ extension StorageEngine {
         get { false }
         set {}
     }
+    var settleTime: Duration {
+        get { .zero }
+        set {}
+    }
     var limits: StoreLimits {
         get { DefaultsStore.Options().limits }
         set {}
@@ -88,7 +96,7 @@ extension StorageEngine {
     var damagedKeys: [[UInt8]: PropertyListError] { [:] }
     func settle(until deadline: Deadline) -> Bool? { nil }
     var debt: DefaultsError? { nil }
-    var hasLostLock: Bool { false }
+    func remadeAfterFork() -> (any StorageEngine)? { nil }
     var unreadable: DefaultsError? { nil }
     var rowFormat: PropertyListFormat? { nil }
     var isBackedUp: Bool { true }

@@ -49,7 +49,8 @@ public struct DefaultsError: Error, Sendable, Hashable {
         case unsafeLocation
         /// Another process or thread kept the store locked for longer than the deadline.
         case timedOut
-        /// The store changed since the generation that a compare-and-set named.
+        /// The store changed since the generation that a compare-and-set named; or a program that knows nothing of our
+        /// lock, or removed its file, wrote it since the transaction read it. Nothing is set then.
         case conflict
         /// A transaction inside this one was rolled back, or the process was forked during it.
         case rolledBack

@@ -7,8 +7,7 @@ extension DefaultsStore {
     /// A path into a value that comes from a lower layer first copies that value into the application's domain.
     ///
     /// - Throws: ``DefaultsError`` for a value that the file could not hold, a path that does not fit, a forced key, a
-    ///   read-only store; with immediate durability also the error of writing. A change that could not be written stays
-    ///   in memory, and is written with the next one.
+    ///   read-only store; with immediate durability also the error of writing, and then nothing has changed.
     public func set(_ value: PropertyList, at path: PropertyListPath) throws(DefaultsError) {
         guard let first = path.steps.first else { return try replaceAll(with: value) }
         guard case .key(let key) = first else {
@@ -88,7 +87,7 @@ extension DefaultsStore {
 
     private func removeAll() throws(DefaultsError) -> Bool {
         try checkWritable()
-        return try domain.transaction(until: deadline) { () throws(DefaultsError) in
+        return try domain.transaction(until: deadline, isOneCall: true) { () throws(DefaultsError) in
             let keys = try domain.allKeys()
             for key in keys { _ = try remove(at: [.key(key)]) }
             return !keys.isEmpty

@@ -49,7 +49,7 @@ extension DefaultsStore {
     }
 
     private static func openMemory(_ options: Options) throws(DefaultsError) -> DefaultsStore {
-        let domain = try Domain(MemoryEngine(format: options.format), file: nil, until: .after(options.timeout))
+        let domain = Domain(MemoryEngine(format: options.format), file: nil)
         DomainRegistry.shared.add(domain)
         let store = try DefaultsStore(domain, try baseLayers(options), options)
         try store.migrate(options.migrations)
@@ -65,7 +65,7 @@ extension DefaultsStore {
         } catch {
             // A missing folder is no error for a handle that only reads: its store is empty.
             guard options.isReadOnly, error.errno == ENOENT else { throw error }
-            return try Domain(MemoryEngine(format: options.format), file: file, until: .after(options.timeout))
+            return Domain(MemoryEngine(format: options.format), file: file)
         }
         guard options.format != .openStep else {
             throw DefaultsError(.misuse, "A store cannot be written as OpenStep; use XML, binary or JSON", file: file)
@@ -77,9 +77,11 @@ extension DefaultsStore {
         let domain = try DomainRegistry.shared.domain(key) { () throws(DefaultsError) in
             let engine = try engine(folder, options)
             engine.recovers = options.recovers
-            return try Domain(engine, file: folder.path, until: .after(options.timeout))
+            engine.settleTime = options.settleTime
+            return Domain(engine, file: folder.path)
         }
-        domain.extend(limits: options.limits, recovers: options.recovers)
+        domain.extend(limits: options.limits, recovers: options.recovers, settleTime: options.settleTime)
+        try domain.load(until: .after(options.timeout))
         do throws(DefaultsError) {
             try domain.refresh(until: .after(.zero))
         } catch {

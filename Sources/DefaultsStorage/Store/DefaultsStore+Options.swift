@@ -93,6 +93,11 @@ extension DefaultsStore {
         /// The treatment of a damaged file. Once a handle on the file asked to recover, it holds for the process's
         /// others, too.
         public var onCorruption = Corruption.error
+        /// How long a file that cannot be parsed is given from its last change, since a program that writes in place, as
+        /// Foundation's UserDefaults does, may be in the midst of it; then it is damaged. A call waits no longer than
+        /// ``timeout`` all the same, and is ``DefaultsError/Code/timedOut`` until then. Of several open handles on a file
+        /// the longest time counts. Of no meaning for a database.
+        public var settleTime = Duration.seconds(1)
         /// Whether the handle only reads.
         public var isReadOnly = false
         /// How long a call may wait for another process or thread that has the store locked.

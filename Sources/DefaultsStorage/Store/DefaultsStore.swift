@@ -34,7 +34,9 @@ public final class DefaultsStore: @unchecked Sendable {
     /// The store's file; nil for a store in memory.
     public var file: String? { domain.file }
 
-    init(_ domain: Domain, _ layers: SearchLayers, _ options: Options) throws(DefaultsError) {
+    init(
+        _ domain: Domain, _ layers: SearchLayers, _ options: Options, quotas: [Quota] = []
+    ) throws(DefaultsError) {
         // Checked before the properties are set: a throw after that would run deinit, which gives back the count that
         // the end of this initializer takes.
         let registered = try options.defaults.map { defaults throws(DefaultsError) in
@@ -46,10 +48,11 @@ public final class DefaultsStore: @unchecked Sendable {
         isReadOnly = options.isReadOnly
         validation = options.validation
         schema = options.schema
-        state = HandleState(timeout: options.timeout, limits: options.limits)
+        state = HandleState(timeout: options.timeout, limits: options.limits, quotas: quotas)
         if let registered { state.registered = registered }
         domain.lock.withLock {
             domain.handles.add(durability)
+            domain.quotas += quotas
             if options.synchronization == .full, !isReadOnly { domain.synchronization = .full }
         }
         tellOfSize()
@@ -87,13 +90,15 @@ public final class DefaultsStore: @unchecked Sendable {
 final class HandleState {
     let timeout: Duration
     let limits: StoreLimits
+    let quotas: [Quota]
     var registered = emptyDictionary
     var isClosed = false
     var watches: WatchList?
 
-    init(timeout: Duration, limits: StoreLimits) {
+    init(timeout: Duration, limits: StoreLimits, quotas: [Quota]) {
         self.timeout = timeout
         self.limits = limits
+        self.quotas = quotas
     }
 
     /// The deadline of a call that begins now.
@@ -222,7 +227,10 @@ extension DefaultsStore {
         }
         guard isFirst else { return }
         defer {
-            domain.lock.withLock { domain.handles.remove(durability) }
+            domain.lock.withLock {
+                domain.handles.remove(durability)
+                domain.quotas.removeAll { quota in state.quotas.contains { $0 === quota } }
+            }
             stopWatching()
         }
         guard !isReadOnly else { return }

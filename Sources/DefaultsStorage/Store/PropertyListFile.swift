@@ -38,7 +38,8 @@ public enum PropertyListFile {
     }
 
     /// Writes the value as the whole content of the file, durably. A reader of the file meanwhile sees the old
-    /// content or the new; mode, owner and group of an old file are kept, a new one is the user's alone (0600).
+    /// content or the new; mode, owner and group of an old file are kept, a new one is the user's alone (0600). Comments
+    /// of an old file, and the order of its keys, are not: a ``DefaultsStore`` keeps them.
     ///
     /// - Throws: `PropertyListError` with the path of a value that the format cannot hold; ``DefaultsError`` when the
     ///   file cannot be written, or a folder or device has its name. That, or the old file, is untouched then, but for
@@ -50,7 +51,7 @@ public enum PropertyListFile {
         if let refusal = engine.refusal { throw refusal }
         // The whole content is given: there is nothing of the old file that could be lost.
         engine.isChecking = false
-        _ = try engine.replaceFile(with: bytes)
+        _ = try engine.replaceFile(with: bytes, over: nil)
         if let debt = engine.debt { throw debt }
     }
 }

@@ -42,15 +42,30 @@ final class FileDescriptor: @unchecked Sendable {
         try retrying("fsync") { fsync(number) }
     }
 
-    /// Writes everything, however many calls that takes.
-    func write(_ bytes: [UInt8]) throws(DefaultsError) {
+    /// Writes everything, however many calls that takes: where the last write ended, or from the file's start.
+    func write(_ bytes: [UInt8], fromStart: Bool = false) throws(DefaultsError) {
         var position = 0
         var interruptions = Interruptions()
         while position < bytes.count {
-            let written = bytes.withUnsafeBytes { Glibc.write(number, $0.baseAddress! + position, $0.count - position) }
+            let written = bytes[position...].withUnsafeBytes { rest in
+                fromStart
+                    ? pwrite(number, rest.baseAddress, rest.count, off_t(position))
+                    : Glibc.write(number, rest.baseAddress, rest.count)
+            }
             if written < 0, interruptions.shouldRetry(errno) { continue }
             guard written > 0 else { throw DefaultsError.system("write", written < 0 ? errno : EIO, file: path) }
             position += written
+        }
+    }
+
+    /// The file's first bytes, at most `count`; none where they cannot be read.
+    func beginning(_ count: Int) -> [UInt8] {
+        [UInt8](unsafeUninitializedCapacity: count) { buffer, length in
+            var interruptions = Interruptions()
+            repeat {
+                length = pread(number, buffer.baseAddress, count, 0)
+            } while length < 0 && interruptions.shouldRetry(errno)
+            length = max(length, 0)
         }
     }
 

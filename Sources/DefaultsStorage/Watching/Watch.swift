@@ -2,13 +2,13 @@ internal import PropertyLists
 
 /// One watch: its scope, its handler, and the values that it has told of.
 ///
-/// `@unchecked Sendable`: the seen values are guarded by `lock`.
+/// `@unchecked Sendable`: the seen values are guarded by the lock of the watch lists.
 final class Watch: @unchecked Sendable {
     /// nil for a watch for events.
     let scope: DefaultsScope?
     private let handler: @Sendable (DefaultsChange) -> Void
     private let eventHandler: (@Sendable (DefaultsEvent) -> Void)?
-    private let lock = Lock()
+    private var lock: Lock { WatchList.lock }
     /// The value of a path; of no meaning for a watch of everything.
     private var seen: PropertyList?
     private var seenDictionary: SeenDictionary
@@ -44,7 +44,7 @@ final class Watch: @unchecked Sendable {
         var changes: [DefaultsChange] = []
         switch scope {
         case .value(let path): changes = [DefaultsChange(path: path, old: old, new: new)]
-        case .subtree(let path): Self.compare(old, new, at: path, into: &changes)
+        case .subtree(let path): changes = DefaultsChange.between(old, new, below: path)
         case .everything, nil: break
         }
         return tell(changes)
@@ -91,8 +91,19 @@ final class Watch: @unchecked Sendable {
         for change in changes { handler(change) }
         return changes.count
     }
+}
 
-    /// Notes each path at which two values differ. Recursion is bounded by the depth limit of documents.
+extension DefaultsChange {
+    /// A change for each path at which two values differ, down to values that are no dictionaries.
+    static func between(
+        _ old: PropertyList?, _ new: PropertyList?, below path: PropertyListPath = []
+    ) -> [DefaultsChange] {
+        var changes: [DefaultsChange] = []
+        compare(old, new, at: path, into: &changes)
+        return changes
+    }
+
+    /// Recursion is bounded by the depth limit of documents.
     private static func compare(
         _ old: PropertyList?, _ new: PropertyList?, at path: PropertyListPath, into changes: inout [DefaultsChange]
     ) {

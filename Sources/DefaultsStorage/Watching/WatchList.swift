@@ -13,7 +13,10 @@ final class WatchList: @unchecked Sendable {
     let eventDescriptor: Int32
     private let wakeDescriptor: Int32
     private let folders: [StoreFolder]
-    private let lock = Lock()
+    /// Of all lists and watches, so that a fork can take it. Nothing else is locked under it, and nothing that a handler
+    /// refers to is let go of.
+    static let lock = Lock()
+    private var lock: Lock { Self.lock }
     private var entries: [Int: Watch] = [:]
     private var nextNumber = 0
     private var isPolling = false
@@ -71,9 +74,14 @@ final class WatchList: @unchecked Sendable {
         }
     }
 
-    func remove(_ number: Int) { lock.withLock { entries[number] = nil } }
+    func remove(_ number: Int) { _ = lock.withLock { entries.removeValue(forKey: number) } }
 
-    func removeAll() { lock.withLock { entries = [:] } }
+    func removeAll() {
+        _ = lock.withLock {
+            defer { entries = [:] }
+            return entries
+        }
+    }
 
     /// Empties the wake-up; says whether one of the stores' files may have changed.
     func takeWakeUp() -> Bool {

@@ -25,6 +25,10 @@ private func options(
     if copy.max_nodes > 0 { options.maximumNodes = Int(clamping: copy.max_nodes) }
     guard copy.timeout >= 0 else { throw .invalidArgument("Expected a timeout from 0, found \(copy.timeout)") }
     if copy.timeout > 0 { options.timeout = .seconds(min(copy.timeout, 1e9)) }
+    guard copy.settle_time >= 0 else {
+        throw .invalidArgument("Expected a settle_time from 0, found \(copy.settle_time)")
+    }
+    if copy.settle_time > 0 { options.settleTime = .seconds(min(copy.settle_time, 1e9)) }
     if copy.managed_file.length > 0 { options.managedFile = try copy.managed_file.string("managed_file") }
     options.suites = try suites(copy)
     if let check = copy.check { options.validation = validation(check, Context(pointer: copy.check_context)) }

@@ -5,12 +5,12 @@ internal import CKVCodable
 /// A sum over the parts of a value, so that a change is counted by the parts that it adds and removes. ``XMLWriter``,
 /// ``JSONWriter`` and ``BinaryWriter`` decide what stands around each kind of value; a test makes sure that none writes
 /// more than is counted here.
-package struct FileSize: Hashable, Sendable {
+@usableFromInline package struct FileSize: Hashable, Sendable {
     /// Values and keys.
-    package var nodes: Int
-    package var bytes: Int
+    @usableFromInline package var nodes: Int
+    @usableFromInline package var bytes: Int
 
-    package init(nodes: Int = 0, bytes: Int = 0) {
+    @inlinable package init(nodes: Int = 0, bytes: Int = 0) {
         self.nodes = nodes
         self.bytes = bytes
     }
@@ -18,15 +18,15 @@ package struct FileSize: Hashable, Sendable {
     /// The bytes around the root of a file.
     package static let frame = FileSize(bytes: 256)
 
-    package static func + (left: FileSize, right: FileSize) -> FileSize {
+    @inlinable package static func + (left: FileSize, right: FileSize) -> FileSize {
         FileSize(nodes: left.nodes &+ right.nodes, bytes: left.bytes &+ right.bytes)
     }
 
-    package static func - (left: FileSize, right: FileSize) -> FileSize {
+    @inlinable package static func - (left: FileSize, right: FileSize) -> FileSize {
         FileSize(nodes: left.nodes &- right.nodes, bytes: left.bytes &- right.bytes)
     }
 
-    package static func += (left: inout FileSize, right: FileSize) { left = left + right }
+    @inlinable package static func += (left: inout FileSize, right: FileSize) { left = left + right }
 
     /// The size of a dictionary's key.
     package init(ofKey key: UnsafeBufferPointer<UInt8>, as format: PropertyListFormat, depth: Int) {
@@ -76,6 +76,16 @@ extension PropertyList {
         // A container takes two lines, of its beginning and end; every other value takes at most two.
         return FileSize(nodes: span, bytes: format.isIndented ? bytes &+ 2 &* depths : bytes)
     }
+
+    /// The most that ``fileSize(as:depth:)`` may be, without a look at the values where the facts about them are noted.
+    package func largestFileSize(as format: PropertyListFormat, depth: Int) -> FileSize {
+        guard isWholeDocument, let facts = document.facts else { return fileSize(as: format, depth: depth) }
+        let nodes = document.nodeCount
+        var bytes = FileText(format).largestSize(of: document.byteCount, isPlain: facts.isPlainText)
+        bytes &+= nodes &* FileLayout(format).largest(for: facts)
+        if format.isIndented { bytes &+= 2 &* nodes &* (depth &+ facts.depth) }
+        return FileSize(nodes: nodes, bytes: bytes)
+    }
 }
 
 /// The most bytes that a writer puts around a value of each kind, besides the indentation.
@@ -116,6 +126,15 @@ private struct FileLayout {
         default: 24 &+ count
         }
     }
+
+    /// The most around a key or a value of the kinds that occur. Data is counted by its bytes, as text is.
+    func largest(for facts: DocumentFacts) -> Int {
+        var size = max(key, string, number, boolean, container, integer(.min))
+        if facts.contains(.data) { size = max(size, data(0) &+ 21) }
+        if facts.contains(.date) { size = max(size, date) }
+        if facts.contains(.uid) { size = max(size, uid) }
+        return size
+    }
 }
 
 /// The size of text in a file.
@@ -129,6 +148,15 @@ private struct FileText {
         case .xml, .openStep: text.count &+ 4 &* count(text) { $0 == 0x26 || $0 == 0x3C || $0 == 0x3E || $0 == 0x0D }
         case .json: text.count &+ 5 &* count(text) { $0 < 0x20 || $0 == 0x22 || $0 == 0x5C }
         case .binary: isASCII(UnsafeRawBufferPointer(text)) ? text.count : 2 &* text.count
+        }
+    }
+
+    /// The most that so many bytes of text take, or of data.
+    func largestSize(of count: Int, isPlain: Bool) -> Int {
+        switch format {
+        case .xml, .openStep: 5 &* count
+        case .json: 6 &* count
+        case .binary: isPlain ? count : 2 &* count
         }
     }
 

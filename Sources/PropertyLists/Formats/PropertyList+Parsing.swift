@@ -1,3 +1,5 @@
+internal import CKVCodable
+
 extension PropertyList {
     /// The property list that a file's bytes hold.
     ///
@@ -36,16 +38,46 @@ extension PropertyList {
         _ bytes: UnsafeRawBufferPointer, as format: PropertyListFormat? = nil,
         limits: PropertyListLimits = PropertyListLimits()
     ) throws(PropertyListError) -> (list: PropertyList, format: PropertyListFormat) {
-        let parsed = try parsing(bytes, as: format, limits)
-        try limits.checkCount(parsed.list.node.span)
-        return parsed
+        let file = try ParsedFile(parsing: bytes, as: format, limits: limits)
+        return (file.list, file.format)
+    }
+}
+
+/// A property list as it was found in a file.
+package struct ParsedFile: Sendable {
+    package var list: PropertyList
+    package var format: PropertyListFormat
+    /// Whether the file has what ``PropertyList/serialized(as:)`` does not write: comments, instructions, keys in another
+    /// order than that of their bytes.
+    package var hasLayout = false
+
+    package init(
+        parsing bytes: UnsafeRawBufferPointer, as format: PropertyListFormat? = nil,
+        limits: PropertyListLimits = PropertyListLimits()
+    ) throws(PropertyListError) {
+        self = try Self.parse(bytes, as: format, limits)
+        try limits.checkCount(list.node.span)
     }
 
-    private static func parsing(
+    package init(
+        parsing bytes: [UInt8], limits: PropertyListLimits = PropertyListLimits()
+    ) throws(PropertyListError) {
+        self = try bytes.withUnsafeBufferPointer { bytes throws(PropertyListError) in
+            try ParsedFile(parsing: UnsafeRawBufferPointer(bytes), limits: limits)
+        }
+    }
+
+    private init(_ list: PropertyList, _ format: PropertyListFormat, hasLayout: Bool = false) {
+        self.list = list
+        self.format = format
+        self.hasLayout = hasLayout
+    }
+
+    private static func parse(
         _ bytes: UnsafeRawBufferPointer, as format: PropertyListFormat?, _ limits: PropertyListLimits
-    ) throws(PropertyListError) -> (list: PropertyList, format: PropertyListFormat) {
+    ) throws(PropertyListError) -> ParsedFile {
         if format == .binary || format == nil && PropertyListFormat.isBinary(bytes) {
-            return (try BinaryReader.read(bytes, limits: limits), .binary)
+            return ParsedFile(try BinaryReader.read(bytes, limits: limits), .binary)
         }
         guard let encoding = TextEncoding(of: bytes) else {
             throw PropertyListError(.malformed, .expected("a property list", found: "no bytes"))
@@ -58,7 +90,7 @@ extension PropertyList {
 
     private static func parse(
         text: UnsafeBufferPointer<UInt8>, as format: PropertyListFormat?, limits: PropertyListLimits
-    ) throws(PropertyListError) -> (list: PropertyList, format: PropertyListFormat) {
+    ) throws(PropertyListError) -> ParsedFile {
         let cursor = TextCursor(text)
         guard let format = format ?? PropertyListFormat.detect(text: text) else {
             throw PropertyListError(
@@ -70,9 +102,27 @@ extension PropertyList {
                 .malformed, .expected("UTF-8", found: "invalid bytes"), location: cursor.location(of: offset))
         }
         switch format {
-        case .xml: return (try XMLReader.read(cursor, limits: limits), format)
-        case .json: return (try JSONReader.read(cursor, limits: limits), format)
-        case .openStep, .binary: return (try OpenStepReader.read(cursor, limits: limits), .openStep)
+        case .xml:
+            var reader = try XMLReader.reader(of: cursor, limits: limits)
+            let hasLayout = reader.format.hasMarkup || reader.output.hasDuplicates
+            let list = try reader.output.finish()
+            return ParsedFile(list, format, hasLayout: hasLayout || !list.document.hasSortedValues)
+        case .json: return ParsedFile(try JSONReader.read(cursor, limits: limits), format)
+        case .openStep, .binary: return ParsedFile(try OpenStepReader.read(cursor, limits: limits), .openStep)
         }
+    }
+}
+
+extension Document {
+    /// Whether the values of each dictionary stand in the order of their keys. A builder puts them down as they come.
+    fileprivate var hasSortedValues: Bool {
+        for header in 0..<nodeCount where !nodes[header].isKey && nodes[header].kind == .dictionary {
+            var last = 0
+            for slot in keys(ofDictionaryAt: header) {
+                guard nodes[slot].distance > last else { return false }
+                last = nodes[slot].distance
+            }
+        }
+        return true
     }
 }

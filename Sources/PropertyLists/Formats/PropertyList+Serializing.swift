@@ -10,6 +10,33 @@ extension PropertyList {
         return output.takeArray()
     }
 
+    /// The bytes of an XML file that holds the value, in the layout of an older file: see ``XMLLayoutWriter``. Where that
+    /// cannot be read as XML, and where its layout makes the file larger than `size`, those of ``serialized(as:)``.
+    ///
+    /// Takes the memory that reading the old file takes, 36 bytes for each of its values, and twice the new file's size.
+    package func serialized(
+        inLayoutOf old: [UInt8], limits: PropertyListLimits = PropertyListLimits(), size: Int = .max
+    ) throws(PropertyListError) -> [UInt8] {
+        // What is copied from the old file is not looked at: this finds what XML cannot hold.
+        let plain = try serialized(as: .xml)
+        let written = old.withUnsafeBytes { laidOut(as: $0, limits) }
+        return written.flatMap { $0.count <= size ? $0 : nil } ?? plain
+    }
+
+    private func laidOut(as old: UnsafeRawBufferPointer, _ limits: PropertyListLimits) -> [UInt8]? {
+        guard let encoding = TextEncoding(of: old) else { return nil }
+        if encoding.isUTF8 { return laidOut(as: encoding.text(of: old), limits) }
+        var text = GrowableBuffer<UInt8>()
+        guard (try? encoding.transcode(old, to: &text)) != nil else { return nil }
+        return laidOut(as: text.contents, limits)
+    }
+
+    private func laidOut(as text: UnsafeBufferPointer<UInt8>, _ limits: PropertyListLimits) -> [UInt8]? {
+        guard firstInvalidUTF8(UnsafeRawBufferPointer(text)) == nil else { return nil }
+        guard let layout = try? XMLLayout(of: text, limits: limits) else { return nil }
+        return try? XMLLayoutWriter(self, layout).write(self)
+    }
+
     /// Appends the bytes of a file that holds the value.
     ///
     /// - Parameter limits: those that the file will be read with.

@@ -14,10 +14,10 @@ def prove(proofs, folder):
         for engine in ENGINES:
             result = proofs.run("fill", f"{mount}/store.{engine}", f"{mount}/filler")
             if engine == "sqlite":  # its file may grow while it stays whole
-                lines = [line for line in result.stdout.split() if line not in ("whole", "damaged")]
-                expected = ["full", "kept", "works"]
+                lines = [line for line in result.stdout.splitlines() if line not in ("whole", "damaged")]
+                expected = ["full", "not kept", "works"]
             else:
-                lines, expected = result.stdout.split("\n")[:-1], ["full", "kept", "whole", "works"]
+                lines, expected = result.stdout.split("\n")[:-1], ["full", "not kept", "whole", "works"]
             if lines != expected:
                 raise Broken(f"{engine}: {result.stdout} {result.stderr}")
             if read_store(f"{mount}/store.{engine}")["number"] != 2:

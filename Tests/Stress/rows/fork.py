@@ -1,6 +1,8 @@
 """A process that forks keeps working in both; what was set is written at exit; signals are the program's."""
 import glob
 import os
+import pathlib
+import plistlib
 import time
 
 from rows.proofs import ENGINES, Broken, read_store
@@ -36,6 +38,7 @@ def prove(proofs, folder):
         leaving(proofs, f"{folder}/leaving.{engine}")
         says(proofs, "setting: 10\nwaiting: 1 2 10 12 14 15 17 29\n", "signals", f"{folder}/signals.{engine}")
         watch(proofs, f"{folder}/woken.{engine}")
+        beside(proofs, f"{folder}/beside.{engine}")
         proofs.run("leave", path)
         if read_store(path).get("left") != 42:
             raise Broken(f"{engine}: nothing was written at exit")
@@ -45,7 +48,31 @@ def prove(proofs, folder):
             raise Broken(f"{engine}: {read_store(path)} after an exit in the middle of a transaction")
     says(proofs, "child before\nchild before child child's own\nparent 0 before inside\n", "fork-inside")
     watch(proofs, f"{folder}/polled.plist", LD_PRELOAD=proofs.compiled("refuse.c"), REFUSE="inotify")
-    return "both engines"
+    opening(proofs, f"{folder}/slow.plist", f"{folder}/quick.plist")
+    count = proofs.size(150, 10000)
+    for engine in ENGINES:
+        says(proofs, "0 hung\n", "fork-pumping", f"{folder}/pumped.{engine}", count, timeout=3600)
+    return f"both engines, {2 * count} forks with busy pumps"
+
+
+def beside(proofs, path):
+    """A transaction of another thread holds up no fork; the child has nothing of it, and a property list to write."""
+    says(proofs, "in time\nchild 0\n", "fork-beside", path)
+    own = {} if path.endswith(".sqlite") else {"child": 1}
+    if read_store(path) != {"before": 1, "inside": 1, **own}:
+        raise Broken(f"forked beside a transaction: {read_store(path)}")
+
+
+def opening(proofs, path, other):
+    """A store that is slow to open, since another program is writing it, holds up no fork and no other store."""
+    whole = plistlib.dumps({"theirs": 1})
+    pathlib.Path(path).write_bytes(whole[:60])
+    forking = proofs.start("fork-opening", path, other, stdin=-1)
+    said = forking.stdout.readline()
+    pathlib.Path(path).write_bytes(whole)
+    rest = forking.communicate("\n", timeout=60)[0]
+    if (said, rest, forking.returncode) != ("in time\n", "child 0 7\n", 0) or read_store(other) != {"child": 1, "parent": 1}:
+        raise Broken(f"beside a store that is being opened: {said!r} {rest!r} {forking.returncode} {read_store(other)}")
 
 
 def in_transactions(proofs, folder, engine):
@@ -96,8 +123,8 @@ def leaving(proofs, path):
     leaver.stdout.close()
 
 
-def says(proofs, expected, *command):
-    result = proofs.run(*command)
+def says(proofs, expected, *command, timeout=120):
+    result = proofs.run(*command, timeout=timeout)
     if result.stdout != expected or result.returncode:
         raise Broken(f"{command}: {result.stdout}{result.stderr}")
 

@@ -1,4 +1,5 @@
-"""A program that knows of no lock writes in place, at each moment of a commit: its change and ours are both there."""
+"""A program that knows of no lock writes in place or renames a file of its own, at each moment of a commit: its change
+and ours are both there, but for those of a transaction that had begun before, which are a conflict."""
 import os
 import pathlib
 import plistlib
@@ -9,32 +10,32 @@ from rows.writers import Writer, applied
 
 FIRST = {"a": {"kept": [1, 2, 3]}, "b": 1}
 # The second line's transaction takes along what waits for its flush, and comes after it.
+CONFLICT = "error Optional(DefaultsStorage.DefaultsError.Code.conflict)"
 LINES = ("set a.kept.0 5;remove a.kept.1;sync", "remove a.kept.0;set b 2;within a.kept.1 6")
 
 
 def prove(proofs, folder):
-    calls, found = commit(proofs, f"{folder}/0", 0)
+    calls, found, _ = commit(proofs, f"{folder}/0", "WRITER", 0)
     state = applied(applied(FIRST, LINES[0]), LINES[1])
     if found != state:
         raise Broken(f"{found}")
-    merged = 0
-    for index in range(1, len(calls) + 1):
-        made, found = commit(proofs, f"{folder}/{index}", index)
-        _, call, name = made[index - 1]
-        # Between the last look at the file and the rename nothing can be seen; the backup is made there.
-        if call in ("link", "rename"):
-            continue
-        if [call for _, call, _ in made][:index] != [call for _, call, _ in calls][:index]:
-            raise Broken(f"other calls than before: {made}")
-        expected = applied(state, "set a.theirs true")
-        if found != expected:
-            raise Broken(f"written by another before call {index}, {call} of {name}: {found}")
-        merged += 1
-    if merged < 20:
-        raise Broken(f"only {merged} moments")
+    merged = conflicts = 0
+    for how in ("WRITER", "RENAMER"):
+        for index in range(1, len(calls) + 1):
+            made, found, is_conflict = commit(proofs, f"{folder}/{how}{index}", how, index)
+            _, call, name = made[index - 1]
+            if [call for _, call, _ in made][:index] != [call for _, call, _ in calls][:index]:
+                raise Broken(f"other calls than before: {made}")
+            expected = applied(state, "set a.theirs true")
+            if found != expected:
+                raise Broken(f"{how} before call {index}, {call} of {name}: {found}")
+            merged += 1
+            conflicts += is_conflict
+    if merged < 40 or not 4 <= conflicts <= merged // 2:
+        raise Broken(f"only {merged} moments, {conflicts} of them a conflict")
     failures = fails_then(proofs, folder, calls)
     after_recovery(proofs, f"{folder}/recovered")
-    return f"{merged} of {len(calls)} moments, {failures} failures after it, and after a file was recovered"
+    return f"{merged} moments, {conflicts} of them in a transaction, {failures} failures after it, and after a recovery"
 
 
 def fails_then(proofs, folder, calls):
@@ -75,15 +76,17 @@ def after_recovery(proofs, folder):
         raise Broken(f"written by another after a recovery: {found}")
 
 
-def commit(proofs, folder, index):
-    """Two commits, before one of whose calls another program writes; the calls, and what is stored."""
-    answers, calls, found = run(proofs, folder, index, (*LINES, "close"))
-    if answers != ["ok"] * 3:
+def commit(proofs, folder, how, index):
+    """Two commits, before one of whose calls another program writes; the calls, what is stored, and whether the second,
+    which is a transaction's, was a conflict: it was made again then, as a program does."""
+    answers, calls, found = run(proofs, folder, index, (*LINES, "close"), how=how)
+    is_conflict = answers[1:2] == [CONFLICT]
+    if answers != ["ok", CONFLICT, "ok", "ok"][:len(answers)] and answers != ["ok"] * 3:
         raise Broken(f"call {index}: {answers}")
-    return calls, found
+    return calls, found, is_conflict
 
 
-def run(proofs, folder, index, lines, content=plistlib.dumps(FIRST), **environment):
+def run(proofs, folder, index, lines, content=plistlib.dumps(FIRST), how="WRITER", **environment):
     os.makedirs(folder, exist_ok=True)
     path = f"{folder}/store.plist"
     pathlib.Path(path).write_bytes(content)
@@ -91,8 +94,12 @@ def run(proofs, folder, index, lines, content=plistlib.dumps(FIRST), **environme
     os.utime(path, (1_000_000_000, 1_000_000_000))
     writer = Writer(proofs, path, "manual", env={
         **os.environ, "LD_PRELOAD": proofs.interposer, "INTERPOSE_FOLDER": folder, "INTERPOSE_CALLS": folder + ".calls",
-        "INTERPOSE_WRITER": f"{index}:{path}", **environment})
-    answers = [writer.does(line) for line in lines]
+        f"INTERPOSE_{how}": f"{index}:{path}", **environment})
+    answers = []
+    for line in lines:
+        answers.append(writer.does(line))
+        if answers[-1] == CONFLICT:
+            answers.append(writer.does(line.split(";")[-1]))
     code, rest = writer.leave()
     if code or rest:
         raise Broken(f"call {index}: {answers}, {code} {rest}")

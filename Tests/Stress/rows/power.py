@@ -92,6 +92,9 @@ class Crashes:
             self.entries.append([False, {operation[2]: inode}])
         elif kind == "rename":
             self.entries.append([False, {operation[2]: None, operation[3]: inode}])
+        elif kind == "exchange":
+            other = self.files.get(operation[4])
+            self.entries.append([False, {operation[2]: other, operation[3]: inode}])
         elif kind == "unlink":
             self.entries.append([False, {operation[2]: None}])
         elif kind == "write":

@@ -55,19 +55,18 @@ func save(_ file: String, from first: Int, padding: Int) throws {
     }
 }
 
-/// Makes `count` durable sets, even after failures, and says the outcome of each; reads the number back each time.
+/// Makes `count` durable sets, even after failures, and says the outcome of each; reads the number back each time, and
+/// says the one that it finds after a failure.
 func attempt(_ file: String, count: Int) {
     do {
         let store = try openStore(file, .immediate)
         for number in 1...max(count, 1) {
-            do {
-                try store.set(list(number), forKey: "number")
-                say("ok \(number)")
-            } catch {
-                say("error \(number) \((error as? DefaultsError)?.code as Any)")
+            let result = Result { try store.set(list(number), forKey: "number") }
+            let held = Int(try store.value(forKey: "number")?.integer ?? 0)
+            switch result {
+            case .success: say(held == number ? "ok \(number)" : "lost \(number)")
+            case .failure(let error): say("error \(number) holds \(held) \((error as? DefaultsError)?.code as Any)")
             }
-            let held = try store.value(forKey: "number")?.integer ?? -1
-            if held != number { say("lost \(number)") }
         }
         do {
             try store.close()
@@ -96,10 +95,10 @@ func fill(_ file: String, filler: String) throws {
     } catch {
         say("\((error as? DefaultsError)?.code == .noSpace ? "full" : "\(error)")")
     }
-    say(try store.value(forKey: "number")?.integer == 2 ? "kept" : "lost")
+    say(try store.value(forKey: "number")?.integer == 1 ? "not kept" : "kept")
     say(try contents(file) == before ? "whole" : "damaged")
     unlink(filler)
-    try store.sync()
+    try store.set(list(2), forKey: "number")
     say("works")
 }
 
@@ -426,6 +425,9 @@ do {
     case "fork-watching": try forkWatching(file)
     case "fork-again": try forkAgain(file)
     case "fork-coalesced": try forkCoalesced(file)
+    case "fork-pumping": try forkPumping(file, count: Int(argument(3)) ?? 1)
+    case "fork-opening": try forkOpening(file, argument(3))
+    case "fork-beside": try forkBeside(file)
     case "leave-writing": try leaveWriting(file)
     case "signals": try signals(file)
     case "leave-forked": try leaveForked(file, second: argument(3), third: argument(4))

@@ -18,9 +18,15 @@ struct FileLock {
         for _ in 0..<100 {
             guard let file = try open(folder) else { continue }
             let lock = FileLock(descriptor: file, folder: folder)
-            if try lock.wait(until: deadline) { waited = true }
-            // Where it was removed meanwhile, another process may hold the one that has its name now.
-            if try lock.isNamed { return (lock, waited) }
+            do throws(DefaultsError) {
+                if try lock.wait(until: deadline) { waited = true }
+                // Where it was removed meanwhile, another process may hold the one that has its name now.
+                if try lock.isNamed { return (lock, waited) }
+            } catch {
+                lock.release()
+                throw error
+            }
+            lock.release()
         }
         throw DefaultsError(.io, "The lock file is removed again and again", file: folder.path(of: name(folder)))
     }
@@ -37,11 +43,11 @@ struct FileLock {
     /// may have it open as well.
     func release() {
         flock(descriptor.number, LOCK_UN)
-        descriptor.abandon()
+        abandon()
     }
 
-    /// Closes the file in a child process, whose parent keeps the lock.
-    func abandon() { descriptor.abandon() }
+    /// Closes the file, in a child process, whose parent keeps the lock.
+    func abandon() { OpenLocks.shared.close(descriptor) }
 
     /// The lock file, to read; nil for none.
     static func file(of folder: StoreFolder) throws(DefaultsError) -> FileDescriptor? {
@@ -55,15 +61,20 @@ struct FileLock {
         }
         try descriptor.write(bytes)
     }
+    /// The note that the last commit left.
+    var note: ExchangeNote? { ExchangeNote(descriptor.beginning(512)) }
+
+    func leave(_ note: ExchangeNote) throws(DefaultsError) { try descriptor.write(note.bytes, fromStart: true) }
 
     private static func name(_ folder: StoreFolder) -> String { "." + folder.fileName + ".lock" }
 
     /// Opens the lock file, or makes it; nil where another process made it in the same moment.
     private static func open(_ folder: StoreFolder) throws(DefaultsError) -> FileDescriptor? {
-        if let file = try folder.openFile(name(folder), O_RDWR) { return file }
+        if let file = try OpenLocks.shared.open(name(folder), in: folder, O_RDWR) { return file }
         do throws(DefaultsError) {
-            let file = try folder.openFile(name(folder), O_RDWR | O_CREAT | O_EXCL, mode: 0o600)
-            return try file.map { file throws(DefaultsError) in try handOver(file, folder) }
+            let file = try OpenLocks.shared.open(name(folder), in: folder, O_RDWR | O_CREAT | O_EXCL)
+            if let file { try handOver(file, folder) }
+            return file
         } catch {
             if error.errno == EEXIST { return nil }
             throw error
@@ -72,15 +83,17 @@ struct FileLock {
 
     /// Gives a lock file that root makes to whom the store's file belongs, or its folder: a program that is run as root
     /// once would keep the user from ever writing again.
-    private static func handOver(
-        _ file: FileDescriptor, _ folder: StoreFolder
-    ) throws(DefaultsError) -> FileDescriptor {
-        guard geteuid() == 0 else { return file }
-        let stored = try folder.status(of: folder.fileName)
-        let place = try folder.descriptor.status()
-        let owner = stored ?? place
-        _ = fchown(file.number, owner.st_uid, owner.st_gid)
-        return file
+    private static func handOver(_ file: FileDescriptor, _ folder: StoreFolder) throws(DefaultsError) {
+        guard geteuid() == 0 else { return }
+        do throws(DefaultsError) {
+            let stored = try folder.status(of: folder.fileName)
+            let place = try folder.descriptor.status()
+            let owner = stored ?? place
+            _ = fchown(file.number, owner.st_uid, owner.st_gid)
+        } catch {
+            OpenLocks.shared.close(file)
+            throw error
+        }
     }
 
     /// Waits for the lock; says whether another process had it.

@@ -6,7 +6,7 @@ extension PropertyListFileEngine {
     /// The outcome of reading the file.
     enum Reading {
         case none
-        case good(PropertyList, PropertyListFormat, FileStamp)
+        case good(ParsedFile, FileStamp)
         case unreadable(DefaultsError, FileStamp)
     }
 
@@ -16,7 +16,7 @@ extension PropertyListFileEngine {
             found = nil
             return .unchanged
         }
-        // A file that was found damaged, and has not been written for a second, is not read again.
+        // A file that was found damaged, and has not been written for as long as it is given, is not read again.
         if let found, found.isInContents, found.stamp == current, !mayBeHalfWritten(found.stamp) {
             return try answer(found.error, found.stamp, base, until: deadline)
         }
@@ -30,18 +30,19 @@ extension PropertyListFileEngine {
             stamp = nil
             stampIsRecent = false
             return isNew ? .replaced(emptyDictionary) : .unchanged
-        case .good(let list, let format, let stamp):
+        case .good(let file, let stamp):
             olderBackup = backup
-            return adopt(list, format, stamp)
+            return adopt(file, stamp)
         case .unreadable(let error, let stamp): return try answer(error, stamp, base, until: deadline)
         }
     }
 
     /// Takes the document of the file that was read as the stored one.
-    func adopt(_ list: PropertyList, _ format: PropertyListFormat, _ stamp: FileStamp) -> EngineState {
+    func adopt(_ file: ParsedFile, _ stamp: FileStamp) -> EngineState {
         adopt(stamp)
-        self.format = format == .openStep ? self.format : format
-        return .replaced(list)
+        format = file.format == .openStep ? format : file.format
+        hasLayout = file.hasLayout
+        return .replaced(file.list)
     }
 
     func adopt(_ stamp: FileStamp) {
@@ -53,7 +54,7 @@ extension PropertyListFileEngine {
     }
 
     /// Reads the file. One that is damaged but fresh may be half-written by a program that writes in place, as
-    /// Foundation's UserDefaults does: it is given a second from its last change.
+    /// Foundation's UserDefaults does: it is given ``settleTime`` from its last change.
     private func settledReading(_ name: String, until deadline: Deadline) throws(DefaultsError) -> Reading {
         while true {
             let reading = try read(name)
@@ -67,11 +68,11 @@ extension PropertyListFileEngine {
         }
     }
 
-    /// Whether the damaged file was written less than a second ago. One whose time lies ahead, by a server's clock or
+    /// Whether the damaged file was written less than ``settleTime`` ago. One whose time lies ahead, by a server's clock or
     /// since the clock was set back, counts from when it was seen first.
     private func mayBeHalfWritten(_ stamp: FileStamp) -> Bool {
-        if stamp.age >= 0 { return stamp.age < 1_000_000_000 }
-        if ahead?.stamp != stamp { ahead = (stamp, .after(.seconds(1))) }
+        if stamp.age >= 0 { return .nanoseconds(stamp.age) < settleTime }
+        if ahead?.stamp != stamp { ahead = (stamp, .after(settleTime)) }
         return ahead.map { !$0.settles.hasPassed } ?? false
     }
 
@@ -87,11 +88,7 @@ extension PropertyListFileEngine {
     private func readContents(_ name: String) throws(DefaultsError) -> Reading {
         // Not blocking: a FIFO that took the file's name must not hang us.
         guard let file = try folder.openFile(name, O_RDONLY | O_NONBLOCK) else { return .none }
-        let status = try file.status()
-        guard status.st_mode & S_IFMT == S_IFREG else {
-            throw DefaultsError.noFile(file.path)
-        }
-        let stamp = FileStamp(status)
+        let stamp = try regularStamp(of: file)
         guard stamp.size <= limits.readableFile else {
             return .unreadable(limits.tooLarge(stamp.size, file: file.path), stamp)
         }
@@ -105,17 +102,23 @@ extension PropertyListFileEngine {
         return try parse(bytes, stamp, file: file.path)
     }
 
+    func regularStamp(of file: FileDescriptor) throws(DefaultsError) -> FileStamp {
+        let status = try file.status()
+        guard status.st_mode & S_IFMT == S_IFREG else { throw DefaultsError.noFile(file.path) }
+        return FileStamp(status)
+    }
+
     private func parse(_ bytes: [UInt8], _ stamp: FileStamp, file: String) throws(DefaultsError) -> Reading {
-        let parsed: (list: PropertyList, format: PropertyListFormat)
+        let parsed: ParsedFile
         do throws(PropertyListError) {
-            parsed = try PropertyList.parse(bytes, limits: limits.reading)
+            parsed = try ParsedFile(parsing: bytes, limits: limits.reading)
         } catch {
             var unreadable = DefaultsError(error, file: file)
             // A value that a property list cannot hold is damage of the file; a passed limit never is.
             if unreadable.code != .limitExceeded { unreadable.code = .corrupt }
             return .unreadable(unreadable, stamp)
         }
-        if parsed.list.kind == .dictionary { return .good(parsed.list, parsed.format, stamp) }
+        if parsed.list.kind == .dictionary { return .good(parsed, stamp) }
         // Any word is an OpenStep string: such a file is more likely damaged than meant.
         let code: DefaultsError.Code = parsed.format == .openStep ? .corrupt : .invalidValue
         let words = ErrorWords.expected("Dictionary at the root", found: "\(parsed.list.kind)")

@@ -18,6 +18,7 @@ extension PropertyListFileEngine {
     private struct GoodCopy {
         var list: PropertyList
         var source: DefaultsRecovery
+        var hasLayout: Bool
         /// Of a backup.
         var stamp: FileStamp?
     }
@@ -63,8 +64,9 @@ extension PropertyListFileEngine {
     }
 
     private func backup() -> GoodCopy? {
-        guard case .good(let list, _, let stamp)? = try? read(backupName) else { return nil }
-        return GoodCopy(list: list, source: .backup(age: .nanoseconds(max(stamp.age, 0))), stamp: stamp)
+        guard case .good(let file, let stamp)? = try? read(backupName) else { return nil }
+        let source = DefaultsRecovery.backup(age: .nanoseconds(max(stamp.age, 0)))
+        return GoodCopy(list: file.list, source: source, hasLayout: file.hasLayout, stamp: stamp)
     }
 
     /// Whether the backup is newer than the document in memory. One that was there before that was read is not,
@@ -79,7 +81,7 @@ extension PropertyListFileEngine {
     private func bestCopy(_ base: PropertyList) -> GoodCopy? {
         let backup = backup()
         guard hasLoaded, stamp != nil, !isNewer(backup) else { return backup }
-        return GoodCopy(list: base, source: .memory)
+        return GoodCopy(list: base, source: .memory, hasLayout: hasLayout)
     }
 
     /// Keeps the damaged file under another name and goes on with the best copy; nil, and nothing has changed, when
@@ -93,8 +95,8 @@ extension PropertyListFileEngine {
             _ = try lock(until: deadline)
             defer { if !wasLocked { unlock() } }
             // Another process may have recovered it while we waited, or written a newer backup.
-            if case .good(let list, let format, let stamp) = try read(folder.fileName) {
-                return adopt(list, format, stamp)
+            if case .good(let file, let stamp) = try read(folder.fileName) {
+                return adopt(file, stamp)
             }
             return try quarantine(bestCopy(base) ?? copy)
         } catch {
@@ -111,7 +113,9 @@ extension PropertyListFileEngine {
         isChecking = false
         defer { isChecking = true }
         do throws(DefaultsError) {
-            try write(copy.list)
+            // The backup has the comments of either copy.
+            hasLayout = copy.hasLayout
+            try write(copy.list, over: nil, inLayoutOf: backupName)
         } catch {
             folder.unlink(name)
             throw error

@@ -8,46 +8,43 @@ extension PropertyListFileEngine {
     /// Whatever fails before the rename, the temporary file goes and the old file stays. After it the new file counts,
     /// and `debt` has the error. A descriptor whose fsync failed is never fsynced again, since the system may have
     /// dropped the bytes that it could not write.
-    func replaceFile(with bytes: [UInt8]) throws(DefaultsError) -> FileStamp {
+    ///
+    /// - Parameter base: the document of the old file, where changes of others are to be merged with it.
+    func replaceFile(with bytes: [UInt8], over base: PropertyList?) throws(DefaultsError) -> FileStamp {
         let old = try folder.status(of: folder.fileName)
         // A rename would put a file in the place of a device as well.
         if let old, old.st_mode & S_IFMT != S_IFREG { throw DefaultsError.noFile(folder.path) }
-        let name = "." + folder.fileName + "." + randomName() + ".tmp"
+        let name = temporaryName()
         let written: FileStamp
         do throws(DefaultsError) {
-            written = try writeTemporary(name, bytes, like: old)
+            written = try writeTemporary(name.whole, bytes, like: old)
             try checkUnchanged()
-            keepBackup(of: old)
-            try folder.rename(name, to: folder.fileName)
         } catch {
-            folder.unlink(name)
-            // Without the lock another process may have taken the new file for a killed writer's.
-            throw hasLostLock && error.errno == ENOENT ? changed : error
+            folder.unlink(name.whole)
+            throw error
         }
+        keepBackup(of: old)
+        var failure = try place(name, written, over: isChecking ? stamp : old.map { FileStamp($0) }, base)
         // The new file is there from now on, whatever fails.
         do throws(DefaultsError) {
             try folder.descriptor.synchronize()
-            debt = nil
         } catch {
-            debt = error.leavingOutcomeUnknown
+            failure = failure ?? error
         }
+        debt = failure?.leavingOutcomeUnknown
         // The rename has changed the file's ctime. Where anything else is different, another program has written
         // since, and the next look has to find its change.
-        let found = (try? folder.status(of: folder.fileName)).flatMap { $0 }.map { FileStamp($0) }
-        return found.map { $0.isSameContent(as: written) ? $0 : written } ?? written
+        return stamp(of: folder.fileName).map { $0.isSameContent(as: written) ? $0 : written } ?? written
     }
 
-    /// A last look before the old file goes: a program that writes in place, without our lock, may have written it
-    /// while the new one was being made; and one that removed the lock file has let another process write.
+    /// A look before the old file goes: a program that knows nothing of our lock may have written it while the new one
+    /// was being made; and one that removed the lock file has let another process write.
     private func checkUnchanged() throws(DefaultsError) {
         try renewLock()
-        guard isChecking || hasLostLock else { return }
-        guard try folder.status(of: folder.fileName).map({ FileStamp($0) }) == stamp else {
-            throw changed
-        }
+        if isChecking || hasLostLock { try expect(stamp) }
     }
 
-    private var changed: DefaultsError {
+    var changed: DefaultsError {
         DefaultsError(.conflict, "The file changed while it was being replaced", file: folder.path)
     }
 
@@ -109,7 +106,7 @@ extension PropertyListFileEngine {
         }
     }
 
-    func backupStamp() -> FileStamp? { (try? folder.status(of: backupName)).flatMap { $0 }.map { FileStamp($0) } }
+    func backupStamp() -> FileStamp? { stamp(of: backupName) }
 
     private func isBackupDue(_ old: FileStamp) -> Bool {
         guard let backup = try? folder.status(of: backupName) else { return true }
@@ -120,10 +117,7 @@ extension PropertyListFileEngine {
 
     /// Writes a document as the backup, dated as the file that it was read from or written to. With the lock held.
     func writeBackup(_ document: PropertyList, time: Int64) throws(DefaultsError) {
-        let format = self.format
-        let bytes = try DefaultsError.translating(file: folder.path) { () throws(PropertyListError) in
-            try document.serialized(as: format)
-        }
+        let bytes = try contents(for: document, inLayoutOf: backupName)
         let name = "." + folder.fileName + "." + randomName() + ".tmp"
         do throws(DefaultsError) {
             let old = try folder.status(of: folder.fileName)

@@ -3,14 +3,16 @@ internal import PropertyLists
 
 /// Keeps a domain in a property-list file that a person can open and other programs can read.
 ///
-/// The commit protocol: lock the sidecar; load the changes of others; write a temporary file, fsync it, rename it over
-/// the old one, fsync the folder. The file is therefore always the old one or the new one.
+/// The commit protocol: lock the sidecar; load the changes of others; write a temporary file, fsync it, exchange it with
+/// the old one and see that it was that which came out, fsync the folder. The file is therefore always the old one or
+/// the new one.
 ///
 /// `@unchecked Sendable`: used only with the domain's writer lock held.
 final class PropertyListFileEngine: StorageEngine, @unchecked Sendable {
     let folder: StoreFolder
     var report: (@Sendable (DefaultsEvent) -> Void)?
     var format: PropertyListFormat
+    private let newFormat: PropertyListFormat
     var refusal: DefaultsError?
     let isReadOnly: Bool
     var limits: StoreLimits {
@@ -29,10 +31,17 @@ final class PropertyListFileEngine: StorageEngine, @unchecked Sendable {
     /// The damaged file whose time lies ahead, and when it is taken for whole.
     var ahead: (stamp: FileStamp, settles: Deadline)?
     var hasLoaded = false
-    private var fileLock: FileLock?
+    /// Whether the file that was loaded last has comments, or keys in an order of its own, which are kept.
+    var hasLayout = false
+    private(set) var fileLock: FileLock?
+    /// The exchange that is known to have ended.
+    var settled: ExchangeNote?
+    /// Whether the lock was lost since it was taken, and taken again: another program had removed its file, so that
+    /// other processes could write.
     private(set) var hasLostLock = false
     private var hasSwept = false
     var recovers = false
+    var settleTime = DefaultsStore.Options().settleTime
     /// The file that could not be read at the last look; nil when it could.
     var found: UnreadableFile?
     var unreadable: DefaultsError? { found?.error }
@@ -49,6 +58,7 @@ final class PropertyListFileEngine: StorageEngine, @unchecked Sendable {
     ) throws(DefaultsError) {
         self.folder = folder
         self.format = format
+        newFormat = format
         self.isReadOnly = isReadOnly
         self.limits = limits
         refusal = try folder.refusal(isReadOnly: isReadOnly)
@@ -62,6 +72,12 @@ final class PropertyListFileEngine: StorageEngine, @unchecked Sendable {
         let (lock, waited) = try FileLock.acquire(folder, until: deadline)
         fileLock = lock
         hasLostLock = false
+        do throws(DefaultsError) {
+            try settleLeft()
+        } catch {
+            unlock()
+            throw error
+        }
         if !hasSwept { sweep() }
         return waited
     }
@@ -97,29 +113,57 @@ final class PropertyListFileEngine: StorageEngine, @unchecked Sendable {
         debt = nil
     }
 
+    func remadeAfterFork() -> (any StorageEngine)? {
+        // Of the limits and options the domain tells it before each look.
+        try? PropertyListFileEngine(
+            folder, format: newFormat, isReadOnly: isReadOnly, limits: DefaultsStore.Options().limits)
+    }
+
     func commit(_ delta: Delta, over base: PropertyList) throws(DefaultsError) -> CommitOutcome {
         if let refusal { throw refusal }
         let file = folder.path
         let document = try DefaultsError.translating(file: file) { () throws(PropertyListError) in
             try delta.applied(to: base)
         }
-        try write(document)
+        try write(document, over: base)
         return .document(document)
     }
 
-    func write(_ document: PropertyList) throws(DefaultsError) {
-        let format = self.format
-        let bytes = try DefaultsError.translating(file: folder.path) { () throws(PropertyListError) in
-            try document.serialized(as: format)
-        }
+    /// - Parameters:
+    ///   - base: the document of the file, where changes of others are to be merged with it.
+    ///   - name: the file whose comments and order of keys are kept; nil for the one that is replaced.
+    func write(
+        _ document: PropertyList, over base: PropertyList?, inLayoutOf name: String? = nil
+    ) throws(DefaultsError) {
+        let bytes = try contents(for: document, inLayoutOf: name ?? folder.fileName)
         // Such a file could not be read again. It comes about where others made a store grow that was too large
         // already.
         guard bytes.count <= limits.readableFile else { throw limits.tooLarge(bytes.count, file: folder.path) }
-        stamp = try replaceFile(with: bytes)
+        stamp = try replaceFile(with: bytes, over: base)
         olderBackup = backupStamp()
         stampIsRecent = false
         hasLoaded = true
         reportSize(keys: document.count, bytes: bytes.count)
+    }
+
+    /// The bytes of a file that holds the document, in the layout of the file `name`.
+    ///
+    /// Without that where it cannot be parsed, and where comments make the file larger than any that is read: no change
+    /// is refused for them.
+    func contents(for document: PropertyList, inLayoutOf name: String) throws(DefaultsError) -> [UInt8] {
+        let (format, limits) = (format, limits)
+        let old = format == .xml && hasLayout ? try layout(name) : nil
+        return try DefaultsError.translating(file: folder.path) { () throws(PropertyListError) in
+            guard let old else { return try document.serialized(as: format) }
+            return try document.serialized(inLayoutOf: old, limits: limits.reading, size: limits.readableFile)
+        }
+    }
+
+    private func layout(_ name: String) throws(DefaultsError) -> [UInt8]? {
+        guard let file = try folder.openFile(name, O_RDONLY | O_NONBLOCK),
+            try regularStamp(of: file).size <= limits.readableFile
+        else { return nil }
+        return try file.readToEnd()
     }
 
     private func reportSize(keys: Int, bytes: Int) {

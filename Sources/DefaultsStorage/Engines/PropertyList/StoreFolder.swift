@@ -120,6 +120,28 @@ final class StoreFolder: Sendable {
         }
     }
 
+    /// The ways of a file to a name that another file may have.
+    enum Replacement {
+        /// The two exchange their names.
+        case exchange
+        /// None is there: `EEXIST` where one is.
+        case none
+    }
+
+    /// Renames a file without losing another.
+    ///
+    /// - Returns: false, and nothing has changed, where the file system cannot do that.
+    func rename(_ old: String, to new: String, _ replacement: Replacement) throws(DefaultsError) -> Bool {
+        let result =
+            switch replacement {
+            case .exchange: cs_rename_exchange(descriptor.number, old, new)
+            case .none: cs_rename_new(descriptor.number, old, new)
+            }
+        if result == 0 { return true }
+        if [EINVAL, ENOSYS, EOPNOTSUPP].contains(errno) { return false }
+        throw DefaultsError.system("rename", errno, file: path)
+    }
+
     func link(_ old: String, to new: String) throws(DefaultsError) {
         guard linkat(descriptor.number, old, descriptor.number, new, 0) == 0 else {
             throw DefaultsError.system("link", errno, file: path)

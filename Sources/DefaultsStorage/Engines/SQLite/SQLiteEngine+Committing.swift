@@ -117,7 +117,6 @@ extension SQLiteEngine {
         guard connection.hasMoved else { return }
         // Nobody will look for what was written there.
         _ = try lock(until: .after(.seconds(2)))
-        hasLostLock = true
         throw DefaultsError(.conflict, "The database was replaced while it was being written", file: folder.path)
     }
 

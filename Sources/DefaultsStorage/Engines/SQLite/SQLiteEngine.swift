@@ -26,7 +26,6 @@ final class SQLiteEngine: StorageEngine, @unchecked Sendable {
     var recovers = false
     var unreadable: DefaultsError?
     var damagedKeys: [[UInt8]: PropertyListError] = [:]
-    var hasLostLock = false
     var synchronization = DefaultsStore.Options.Synchronization.full
 
     var connection: SQLiteConnection?
@@ -109,7 +108,6 @@ final class SQLiteEngine: StorageEngine, @unchecked Sendable {
 
     func lock(until deadline: Deadline) throws(DefaultsError) -> Bool {
         if let refusal { throw refusal }
-        hasLostLock = false
         var waited = false
         while true {
             let connection = try opened(until: deadline)
@@ -152,7 +150,6 @@ final class SQLiteEngine: StorageEngine, @unchecked Sendable {
         guard isInTransaction, connection?.hasMoved == true else { return }
         unlock()
         _ = try lock(until: .after(.seconds(2)))
-        hasLostLock = true
     }
 
     /// Runs `body` again as long as the database is busy. SQLite's own timeout is never set: it knows nothing of the

@@ -18,10 +18,18 @@ protocol TextFormatReader {
 extension TextFormatReader {
     /// The property list that a text, valid UTF-8, holds.
     static func read(_ cursor: TextCursor, limits: PropertyListLimits) throws(PropertyListError) -> PropertyList {
+        var reader = try reader(of: cursor, limits: limits)
+        return try reader.output.finish()
+    }
+
+    /// A reader that has read a text, valid UTF-8, to its end.
+    static func reader(
+        of cursor: TextCursor, limits: PropertyListLimits
+    ) throws(PropertyListError) -> TextReader<Self, PropertyListBuilder> {
         var reader = TextReader<Self, PropertyListBuilder>(cursor, PropertyListBuilder(limits: limits))
         if cursor.count > limits.uncheckedFile { try reader.check() }
         try reader.read()
-        return try reader.output.finish()
+        return reader
     }
 }
 

@@ -21,13 +21,13 @@ struct TextWriter<Format: TextFormatWriter>: ~Copyable {
     /// The format's own state.
     var format = Format()
 
-    fileprivate init(_ list: PropertyList, _ output: consuming GrowableBuffer<UInt8>) {
+    init(_ list: PropertyList, _ output: consuming GrowableBuffer<UInt8>) {
         self.output = output
         walk = TreeWalk(of: list)
         document = list.document
     }
 
-    fileprivate consuming func takeOutput() -> GrowableBuffer<UInt8> { output }
+    consuming func takeOutput() -> GrowableBuffer<UInt8> { output }
 
     /// The error that the format cannot hold the value that came last.
     func unwritable(_ words: ErrorWords) -> PropertyListError {

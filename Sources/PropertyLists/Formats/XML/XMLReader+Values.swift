@@ -12,7 +12,7 @@ extension TextReader where Format == XMLReader, Output: ~Copyable {
         try value()
     }
 
-    private mutating func closeContainer() throws(PropertyListError) {
+    mutating func closeContainer() throws(PropertyListError) {
         if isDictionary {
             try close("dict")
             if let uid = output.uidOfOpenDictionary {
@@ -25,7 +25,7 @@ extension TextReader where Format == XMLReader, Output: ~Copyable {
         try close()
     }
 
-    private mutating func key() throws(PropertyListError) {
+    mutating func key() throws(PropertyListError) {
         let position = cursor.position
         guard cursor.consume("<key"), let next = cursor.current, !isNameByte(next) else {
             throw malformed(.expected("<key>", found: "\(found)"), at: position)
@@ -169,7 +169,7 @@ extension TextReader where Format == XMLReader, Output: ~Copyable {
     /// The seconds in the instruction that the writer puts behind a date: `<?seconds-since-2001 0.5?>`.
     private mutating func exactDate() -> Double? {
         var ahead = cursor
-        guard ahead.consume("<?seconds-since-2001 ") else { return nil }
+        guard ahead.consume(XMLWriter.exactDate) else { return nil }
         let start = ahead.position
         ahead.skip { $0 != UInt8(ascii: "?") }
         return realNumber(ahead.slice(start, ahead.position))

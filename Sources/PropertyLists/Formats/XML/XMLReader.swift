@@ -10,20 +10,15 @@
 struct XMLReader: TextFormatReader {
     /// Whether the value stands in a `<plist>`.
     fileprivate var isWrapped = false
+    /// Whether the file has comments or instructions, but for those that belong to a date.
+    fileprivate(set) var hasMarkup = false
+    /// Behind a declaration that names another encoding than UTF-8; else 0.
+    fileprivate(set) var foreignDeclaration = 0
 
     static func begin<Output: ReaderOutput & ~Copyable>(
         _ reader: inout TextReader<Self, Output>
     ) throws(PropertyListError) {
-        if let zero = reader.cursor.slice(0, reader.cursor.count).firstIndex(of: 0) {
-            throw reader.malformed(.expected("XML", found: "a zero byte"), at: zero)
-        }
-        try reader.declaration()
-        try reader.skipMarkup(allowsDocumentType: true)
-        reader.format.isWrapped = try reader.openRoot()
-        try reader.skipMarkup()
-        guard reader.cursor.byte(1) != UInt8(ascii: "/") else {
-            throw reader.malformed(.expected("a value", found: "none"))
-        }
+        try reader.beginning()
         try reader.value()
     }
 
@@ -53,8 +48,20 @@ struct XMLReader: TextFormatReader {
 // MARK: - The document
 
 extension TextReader where Format == XMLReader, Output: ~Copyable {
+    /// Reads the text before the root.
+    mutating func beginning() throws(PropertyListError) {
+        if let zero = cursor.slice(0, cursor.count).firstIndex(of: 0) {
+            throw malformed(.expected("XML", found: "a zero byte"), at: zero)
+        }
+        try declaration()
+        try skipMarkup(allowsDocumentType: true)
+        format.isWrapped = try openRoot()
+        try skipMarkup()
+        guard cursor.byte(1) != UInt8(ascii: "/") else { throw malformed(.expected("a value", found: "none")) }
+    }
+
     /// The XML declaration, which may name no encoding but the one that the text is in.
-    fileprivate mutating func declaration() throws(PropertyListError) {
+    private mutating func declaration() throws(PropertyListError) {
         guard cursor.isAt("<?xml"), let next = cursor.byte(5), isWhitespace(next) else { return }
         let start = cursor.position
         guard cursor.skip(behind: "?>") else { throw malformed(.expected("?>", found: "the end")) }
@@ -72,18 +79,18 @@ extension TextReader where Format == XMLReader, Output: ~Copyable {
 
     /// Checks the name of the declared encoding. Text in UTF-16 and UTF-32 was recognised by its bytes, and is UTF-8 by
     /// now.
-    private func checkEncoding(_ name: String, at position: Int) throws(PropertyListError) {
+    private mutating func checkEncoding(_ name: String, at position: Int) throws(PropertyListError) {
         switch name.lowercased() {
-        case "utf-8", "utf8", "us-ascii", "ascii": return
-        case "utf-16", "utf-16le", "utf-16be", "utf-32", "utf-32le", "utf-32be", "utf16", "utf32", "ucs-2", "ucs-4",
-            "unicode", "iso-10646-ucs-2", "iso-10646-ucs-4":
-            return
+        case "utf-8", "utf8": return
+        case "us-ascii", "ascii", "utf-16", "utf-16le", "utf-16be", "utf-32", "utf-32le", "utf-32be", "utf16", "utf32",
+            "ucs-2", "ucs-4", "unicode", "iso-10646-ucs-2", "iso-10646-ucs-4":
+            format.foreignDeclaration = cursor.position
         default: throw malformed(.expected("UTF-8, UTF-16 or UTF-32", found: "encoding \(name)"), at: position)
         }
     }
 
     /// Steps over the start tag of `plist`; false where the root element is another.
-    fileprivate mutating func openRoot() throws(PropertyListError) -> Bool {
+    private mutating func openRoot() throws(PropertyListError) -> Bool {
         guard cursor.current == UInt8(ascii: "<") else {
             throw malformed(
                 cursor.current == nil
@@ -117,10 +124,13 @@ extension TextReader where Format == XMLReader, Output: ~Copyable {
     mutating func skipCommentOrInstruction() throws(PropertyListError) -> Bool {
         let start = cursor.position
         if cursor.consume("<!--") {
+            format.hasMarkup = true
             guard cursor.skip(behind: "-->") else { throw malformed(.expected("-->", found: "the end"), at: start) }
             return true
         }
-        if cursor.consume("<?") {
+        if cursor.isAt("<?") {
+            if !cursor.isAt(XMLWriter.exactDate) { format.hasMarkup = true }
+            cursor.position += 2
             guard cursor.skip(behind: "?>") else { throw malformed(.expected("?>", found: "the end"), at: start) }
             return true
         }

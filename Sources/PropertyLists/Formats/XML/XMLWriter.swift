@@ -11,45 +11,69 @@ internal import CKVCodable
 /// - A UID is the dictionary `{CF$UID: number}`, as Apple's keyed archives have it.
 /// - A return is written `&#13;`, since an XML parser would make a newline of it.
 struct XMLWriter: TextFormatWriter {
+    static let declaration: StaticString = #"<?xml version="1.0" encoding="UTF-8"?>"#
+    /// The beginning of the instruction behind a date.
+    static let exactDate: StaticString = "<?seconds-since-2001 "
+
+    /// How many containers the value stands in that is written, where it is a part of a file.
+    var outerDepth = 0
+    /// The indentation of the file that the value is a part of; nil for tabs.
+    var indentation: XMLIndentation?
+
     static func write(_ writer: inout TextWriter<Self>) throws(PropertyListError) { try writer.write() }
 }
 
 extension TextWriter<XMLWriter> {
     fileprivate mutating func write() throws(PropertyListError) {
+        append(XMLWriter.declaration)
         append(
             """
-            <?xml version="1.0" encoding="UTF-8"?>
+
             <!DOCTYPE plist PUBLIC "-//Apple//DTD PLIST 1.0//EN" "http://www.apple.com/DTDs/PropertyList-1.0.dtd">
             <plist version="1.0">
 
             """)
+        try lines()
+        append("</plist>\n")
+    }
+
+    /// Writes the values that are left to walk, each on a line of its own.
+    mutating func lines() throws(PropertyListError) {
         while let event = walk.next() {
             switch event {
             case .value(let node):
-                try key(depth: walk.depth)
+                try beginLine(depth: walk.depth)
                 try value(node)
             case .begin(let node):
-                try key(depth: walk.depth - 1)
-                indent(walk.depth - 1)
-                append(node.kind == .array ? "<array>\n" : "<dict>\n")
+                try beginLine(depth: walk.depth &- 1)
+                begin(node)
             case .end(let kind):
                 indent(walk.depth)
                 append(kind == .array ? "</array>\n" : "</dict>\n")
             }
         }
-        append("</plist>\n")
     }
 
-    private mutating func key(depth: Int) throws(PropertyListError) {
-        guard let key = walk.key else { return }
+    mutating func begin(_ node: kv_node) { append(node.kind == .array ? "<array>\n" : "<dict>\n") }
+
+    /// Begins the line of the value that comes now, with its key's before it where it has one.
+    private mutating func beginLine(depth: Int) throws(PropertyListError) {
+        if let key = walk.key {
+            indent(depth)
+            try self.key(key)
+            append("\n")
+        }
         indent(depth)
+    }
+
+    mutating func key(_ key: kv_node) throws(PropertyListError) {
         append("<key>")
         try text(document.buffer(of: key))
-        append("</key>\n")
+        append("</key>")
     }
 
-    private mutating func value(_ node: kv_node) throws(PropertyListError) {
-        indent(walk.depth)
+    /// Writes a scalar or an empty container, and ends its line.
+    mutating func value(_ node: kv_node) throws(PropertyListError) {
         switch node.kind {
         case .string:
             append("<string>")
@@ -101,7 +125,7 @@ extension TextWriter<XMLWriter> {
         append("</date>")
         // A fraction, or the sign of zero.
         if seconds.bitPattern != date.secondsSince2001.bitPattern {
-            append("<?seconds-since-2001 ")
+            append(XMLWriter.exactDate)
             output.append(shortest: seconds, keepsPoint: false)
             append("?>")
         }
@@ -111,10 +135,10 @@ extension TextWriter<XMLWriter> {
     /// As in Apple's files, a line has 76 characters less eight for each tab before it, and at least 12.
     private mutating func data(_ bytes: UnsafeBufferPointer<UInt8>) {
         append("<data>\n")
-        let indentation = min(walk.depth, 8)
-        let length = (76 - 8 * indentation + 3) / 4 * 3
+        let depth = min(walk.depth + format.outerDepth, 8)
+        let length = (76 - 8 * depth + 3) / 4 * 3
         for start in stride(from: 0, to: bytes.count, by: length) {
-            indent(indentation)
+            indent(depth - format.outerDepth)
             Base64.encode(UnsafeBufferPointer(rebasing: bytes[start..<min(start + length, bytes.count)]), to: &output)
             append("\n")
         }
@@ -140,7 +164,7 @@ extension TextWriter<XMLWriter> {
 
 extension TextWriter<XMLWriter> {
     /// Appends text with the characters that XML cannot hold replaced; eight bytes at a time where there are none.
-    private mutating func text(_ text: UnsafeBufferPointer<UInt8>) throws(PropertyListError) {
+    mutating func text(_ text: UnsafeBufferPointer<UInt8>) throws(PropertyListError) {
         guard let base = text.baseAddress else { return }
         output.reserve(text.count)
         var start = 0
@@ -205,7 +229,12 @@ extension TextWriter<XMLWriter> {
         output.append(text: text)
     }
 
-    private mutating func indent(_ depth: Int) {
-        output.append(tabs: depth)
+    /// Begins a line in `depth` of the containers that are walked.
+    mutating func indent(_ depth: Int) {
+        if let indentation = format.indentation {
+            indentation.write(depth &+ format.outerDepth, to: &output)
+        } else {
+            output.append(tabs: depth &+ format.outerDepth)
+        }
     }
 }

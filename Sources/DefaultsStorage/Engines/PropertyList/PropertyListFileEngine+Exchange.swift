@@ -1,0 +1,177 @@
+internal import Glibc
+internal import PropertyLists
+
+/// The way of a new file to the store's name.
+///
+/// A program that knows nothing of our lock may rename a file of its own there at any time, also between our last look
+/// and our rename. Therefore the two files exchange their names, and what came out is looked at: a stranger gets its
+/// name back at once, and the commit is made again over it. The lock file says meanwhile which file is expected to come
+/// out, so that whoever takes the lock of a killed process can end its exchange.
+extension PropertyListFileEngine {
+    /// Puts our file `name` in the place of the one that is `expected`; nil for none.
+    ///
+    /// - Parameter base: the document of the expected file; nil where nothing is to be merged.
+    /// - Returns: the error after which the new file counts all the same; nil for none.
+    /// - Throws: an error after which it does not, ``DefaultsError/Code/conflict`` where another program's file was there.
+    func place(
+        _ name: TemporaryName, _ new: FileStamp, over expected: FileStamp?, _ base: PropertyList?
+    ) throws(DefaultsError) -> DefaultsError? {
+        do throws(DefaultsError) {
+            if try exchange(name, new, with: expected) {
+                guard let expected else { return nil }
+                return try settle(ExchangeNote(name: name.middle, new: new, expected: expected), base)
+            }
+            if isLocked { try expect(expected) }
+            try folder.rename(name.whole, to: folder.fileName)
+            return nil
+        } catch {
+            // What has the name now may be another program's.
+            if stamp(of: name.whole)?.isSameContent(as: new) == true { folder.unlink(name.whole) }
+            // The file that was expected is gone, or there is one; or without the lock another process has taken the
+            // new file for a killed writer's.
+            throw error.errno == ENOENT || error.errno == EEXIST ? changed : error
+        }
+    }
+
+    /// - Returns: false where the file system cannot exchange files, or there is no lock that says who may.
+    private func exchange(
+        _ name: TemporaryName, _ new: FileStamp, with expected: FileStamp?
+    ) throws(DefaultsError) -> Bool {
+        guard let fileLock else { return false }
+        guard let expected else { return try folder.rename(name.whole, to: folder.fileName, .none) }
+        try fileLock.leave(ExchangeNote(name: name.middle, new: new, expected: expected))
+        return try folder.rename(name.whole, to: folder.fileName, .exchange)
+    }
+
+    /// - Throws: ``DefaultsError/Code/conflict`` where the store's file is not the expected one.
+    func expect(_ expected: FileStamp?) throws(DefaultsError) {
+        switch (try folder.status(of: folder.fileName).map { FileStamp($0) }, expected) {
+        case (nil, nil): break
+        case (let found?, let expected?) where found.isSameContent(as: expected): break
+        default: throw changed
+        }
+    }
+
+    func stamp(of name: String) -> FileStamp? { (try? folder.status(of: name)).flatMap { $0 }.map { FileStamp($0) } }
+
+    // MARK: - What came out
+
+    private func settle(_ note: ExchangeNote, _ base: PropertyList?) throws(DefaultsError) -> DefaultsError? {
+        let name = temporaryName(note.name)
+        let out: FileStamp?
+        do throws(DefaultsError) {
+            out = try folder.status(of: name.whole).map { FileStamp($0) }
+        } catch {
+            // Looked at with the next lock.
+            return error
+        }
+        guard let out, !out.isSameContent(as: note.expected) else {
+            folder.unlink(name.whole)
+            settled = note
+            return nil
+        }
+        try putBack(note, out, base)
+        settled = note
+        throw changed
+    }
+
+    /// Gives the stranger that came out its name back; and one that was renamed there meanwhile, too, so that the newest
+    /// has it in the end.
+    private func putBack(
+        _ note: ExchangeNote, _ stranger: FileStamp, _ base: PropertyList?
+    ) throws(DefaultsError) {
+        let name = temporaryName(note.name)
+        var (placed, held) = (note.new, stranger)
+        for _ in 0..<1000 {
+            do throws(DefaultsError) {
+                guard try folder.rename(name.whole, to: folder.fileName, .exchange) else { return try keep(name) }
+            } catch {
+                guard error.errno == ENOENT else { throw error }
+                // Another program has removed the file since.
+                return try keep(name)
+            }
+            guard let out = try folder.status(of: name.whole).map({ FileStamp($0) }) else { return }
+            if out.isSameContent(as: placed) { break }
+            (placed, held) = (held, out)
+        }
+        if stamp(of: name.whole)?.isSameContent(as: note.new) == true { return folder.unlink(name.whole) }
+        try mergeDisplaced(name, over: base)
+    }
+
+    /// Keeps another program's file, whose name a third program has taken, under a name of its own.
+    private func keep(_ name: TemporaryName) throws(DefaultsError) {
+        let kept = try renameAside(name)
+        report?(.conflict(DefaultsError(.conflict, "Another program's file is kept as \(kept)", file: folder.path)))
+    }
+
+    private func renameAside(_ name: TemporaryName) throws(DefaultsError) -> String {
+        let kept = "\(folder.fileName).unsaved-\(currentTime())-\(name.middle)"
+        try folder.rename(name.whole, to: kept)
+        return kept
+    }
+
+    /// Two strangers came one after the other, and the second knew nothing of the first, which we had in hand: what the
+    /// first changed, and the second did not, is written over the second. Whatever fails, the first keeps a name.
+    private func mergeDisplaced(_ name: TemporaryName, over base: PropertyList?) throws(DefaultsError) {
+        guard let base, case .good(let first, _)? = try? read(name.whole),
+            case .good(let second, let found)? = try? read(folder.fileName)
+        else { return try keep(name) }
+        let kept = try renameAside(name)
+        let result = try DefaultsError.translating(file: folder.path) { () throws(PropertyListError) in
+            var result = second.list
+            for change in DefaultsChange.between(base, first.list)
+            where second.list.value(at: change.path) == change.old {
+                if let new = change.new { result = try result.setting(new, at: change.path) }
+                if change.new == nil { result = try result.removing(at: change.path) ?? result }
+            }
+            return result
+        }
+        if result == second.list { return folder.unlink(kept) }
+        // The next look has to find it: what was loaded last is still older.
+        let before = (stamp, isChecking, format, hasLayout)
+        defer { (stamp, isChecking, format, hasLayout) = before }
+        (stamp, isChecking, hasLayout) = (found, true, second.hasLayout)
+        if second.format != .openStep { format = second.format }
+        let merged = try contents(for: result, inLayoutOf: folder.fileName)
+        // Without a base: where a third comes now, it is kept beside the store, and so is the first.
+        _ = try replaceFile(with: merged, over: nil)
+        folder.unlink(kept)
+    }
+
+    // MARK: - What a killed process left
+
+    /// Ends the exchange of a process that was killed in its midst. With the lock held.
+    func settleLeft() throws(DefaultsError) {
+        guard let note = fileLock?.note, note != settled else { return }
+        let name = temporaryName(note.name)
+        if let left = try folder.status(of: name.whole).map({ FileStamp($0) }) { try settle(left, note, name) }
+        settled = note
+    }
+
+    private func settle(_ left: FileStamp, _ note: ExchangeNote, _ name: TemporaryName) throws(DefaultsError) {
+        let current = try folder.status(of: folder.fileName).map { FileStamp($0) }
+        if left.isSameContent(as: note.new) || left.isSameContent(as: note.expected)
+            || current.map({ $0.isSameContent(as: note.expected) }) == true
+        {
+            return folder.unlink(name.whole)
+        }
+        // What has the store's name was not there in any program's sight but for the time since.
+        if let current, current.isSameContent(as: note.new) { return try putBack(note, left, nil) }
+        if let current, left.modified > current.modified {
+            _ = try folder.rename(name.whole, to: folder.fileName, .exchange)
+        }
+        try keep(name)
+    }
+}
+
+/// The name of a temporary file beside the store's, `.NAME.MIDDLE.tmp`.
+struct TemporaryName {
+    let middle: String
+    let whole: String
+}
+
+extension PropertyListFileEngine {
+    func temporaryName(_ middle: String = randomName()) -> TemporaryName {
+        TemporaryName(middle: middle, whole: "." + folder.fileName + "." + middle + ".tmp")
+    }
+}

@@ -1,0 +1,360 @@
+/* lua_budgets.c: what a script may have open, store and write as text, whatever
+ * options it gives. */
+#include "lua_support.h"
+
+static const char preparing[] =
+    "function repeated(n, value)\n"
+    "  local t = {}\n"
+    "  for i = 1, n do t[i] = value end\n"
+    "  return t\n"
+    "end\n"
+    "-- The error that a call raises or returns.\n"
+    "function problem(call, ...)\n"
+    "  local ok, one, other = pcall(call, ...)\n"
+    "  return ok and other or not ok and one or {}\n"
+    "end\n"
+    "function refused(message, call, ...)\n"
+    "  local found = problem(call, ...)\n"
+    "  if found.code == 'limit_exceeded' and\n"
+    "      found.message:find(message, 1, true) then\n"
+    "    return found\n"
+    "  end\n"
+    "  print('#', found.code, (tostring(found.message):sub(1, 200)))\n"
+    "end\n"
+    "return true\n";
+
+static lua_State *open_state(lua_State *L, kv_lua_options options,
+                             const kv_store *store) {
+  options.size = sizeof options;
+  luaL_openlibs(L);
+  CHECK(kv_lua_open(L, &options, NULL) == KV_OK);
+  lua_setglobal(L, "kv");
+  CHECK(kv_lua_push_store(L, store, NULL, 0, 0, NULL) == KV_OK);
+  lua_setglobal(L, "s");
+  CHECK(holds(L, preparing));
+  return L;
+}
+
+/* ---- Watches */
+
+static void check_watches(void) {
+  kv_store *store = new_store("{}");
+  kv_lua_options options = {.max_watches = 3};
+  lua_State *L = open_state(luaL_newstate(), options, store);
+  CHECK_NAMED(
+      holds(L,
+            "local function no(...)\n"
+            "  return refused('More than 3 watches', ...)\n"
+            "end\n"
+            "local first = s:watch('a', print)\n"
+            "local second = s:events(print)\n"
+            "local third = s:watch('a', print, { subtree = true })\n"
+            "assert(no(s.watch, s, 'b', print) and no(s.events, s, print))\n"
+            "first:cancel() first:cancel()\n"
+            "first = s:watch('b', print)\n"
+            "assert(no(s.watch, s, 'b', print))\n"
+            "do local scoped <close> = second end\n"
+            "second = s:events(print)\n"
+            "return no(s.watch, s, 'b', print) and true"),
+      "the host says how many watches there may be; a cancelled one frees its "
+      "place");
+  CHECK_NAMED(
+      holds(L,
+            "local other = kv.open_file('x', { engine = 'memory' })\n"
+            "s:close()\n"
+            "for i = 1, 10 do\n"
+            "  for j = 1, 3 do other:watch('a', print) end\n"
+            "  assert(refused('More than 3 watches', other.events, other,\n"
+            "    print))\n"
+            "  other:close()\n"
+            "  other = kv.open_file('x', { engine = 'memory' })\n"
+            "end\n"
+            "for i = 1, 10 do\n"
+            "  assert(not pcall(other.watch, other, { {} }, print))\n"
+            "  assert(not pcall(other.watch, other, 'a', 7))\n"
+            "end\n"
+            "for j = 1, 3 do other:watch('a', print) end\n"
+            "return refused('More than 3 watches', other.watch, other, 'a',\n"
+            "  print) and true"),
+      "so does a store that is closed, and a watch that did not come about "
+      "takes none");
+  lua_close(L);
+  kv_lua_options sandbox = {.policy = KV_LUA_SANDBOX};
+  L = open_state(luaL_newstate(), sandbox, store);
+  CHECK_NAMED(holds(L,
+                    "for i = 1, 64 do s:watch('a', print) end\n"
+                    "return refused('More than 64 watches', s.watch, s, 'a',\n"
+                    "  print) and true"),
+              "under a policy there are 64");
+  lua_close(L);
+  kv_lua_options none = {0};
+  L = open_state(luaL_newstate(), none, store);
+  CHECK_NAMED(holds(L,
+                    "for i = 1, 1000 do s:watch('a', print) end\n"
+                    "return true"),
+              "without one there is no limit");
+  lua_close(L);
+  kv_store_free(store);
+}
+
+/* ---- No memory */
+
+typedef struct Memory {
+  size_t used, most;
+} Memory;
+
+static void *allocate(void *context, void *block, size_t old, size_t size) {
+  Memory *memory = context;
+  if (!block) old = 0;
+  if (size > old && memory->used + size - old > memory->most) return NULL;
+  memory->used += size - old;
+  if (size > 0) return realloc(block, size);
+  free(block);
+  return NULL;
+}
+
+static void check_memory(void) {
+  Memory memory = {0, (size_t)64 << 20};
+  kv_store *store = new_store("{}");
+  kv_lua_options none = {0};
+  kv_error *error = NULL;
+  size_t calls = 0;
+  lua_State *L = open_state(lua_newstate(allocate, &memory), none, store);
+  CHECK(run_script(L,
+                   "told = 0\n"
+                   "s:watch('a', function() local x = ('x'):rep(1 << 30) end)\n"
+                   "s:watch('a', function() told = told + 1 end)\n"
+                   "s:set('a', 1)",
+                   0));
+  CHECK_NAMED(
+      failed_with(kv_lua_pump(L, &calls, &error), KV_LIMIT_EXCEEDED, &error),
+      "no memory in a watch's function is no misuse");
+  CHECK_NAMED(holds(L,
+                    "s:set('a', 2)\n"
+                    "local ok, found = pcall(kv.pump)\n"
+                    "return not ok and found.code == 'limit_exceeded' and\n"
+                    "  found.message == 'not enough memory' and told == 2"),
+              "a script is told its code, too, when the others were called");
+  CHECK(run_script(L,
+                   "s:watch('b', function() error('first', 0) end)\n"
+                   "s:set('b', 1)",
+                   0));
+  CHECK_NAMED(failed_with(kv_lua_pump(L, &calls, &error), KV_MISUSE, &error),
+              "another error is the script's own");
+  lua_close(L);
+  kv_store_free(store);
+}
+
+/* ---- Text */
+
+static void check_text(void) {
+  kv_store *store = new_store("{}");
+  kv_lua_options options = {.max_bytes = 6000};
+  lua_State *L = open_state(luaL_newstate(), options, store);
+  CHECK_NAMED(
+      holds(
+          L,
+          "local function no(...)\n"
+          "  return refused('More than 6000 bytes of text', ...)\n"
+          "end\n"
+          "local xml, json = { format = 'xml' }, { format = 'json' }\n"
+          "local binary = { format = 'binary' }\n"
+          "local function all(text, options)\n"
+          "  assert(kv.encode(text:rep(1000), nil, options))\n"
+          "  assert(kv.encode(text:rep(1001), nil, binary))\n"
+          "  if text ~= '\\1' then\n"
+          "    s:set('x', { [text:rep(400)] = text:rep(601) })\n"
+          "    assert(no(s.export, s, options) and s:export(binary))\n"
+          "  end\n"
+          "  return no(kv.encode, text:rep(1001), nil, options)\n"
+          "    and no(kv.encode, { text:rep(1001) }, '[String]', options)\n"
+          "    and no(kv.encode, { [text:rep(1001)] = 1 }, nil, options)\n"
+          "end\n"
+          "return all('\\1', json) and all('\"', json) and all('\\\\', json)\n"
+          "  and all('&', xml) and all('<', xml) and all('>', xml)\n"
+          "  and all('\\r', xml) and s:export(binary)\n"
+          "  and no(kv.encode, kv.data(('x'):rep(2600)), nil, xml)\n"
+          "  and kv.encode(kv.data(('x'):rep(2500)), nil, xml) and true"),
+      "text counts as it is escaped in a file");
+  lua_close(L);
+  kv_lua_options sandbox = {.policy = KV_LUA_SANDBOX};
+  L = open_state(luaL_newstate(), sandbox, store);
+  long before = resident_kilobytes();
+  CHECK_NAMED(
+      holds(L,
+            "local text = 'More than 67108864 bytes of text'\n"
+            "for format, byte in pairs { json = '\\1', xml = '&' } do\n"
+            "  local value = repeated(63, byte:rep(1 << 20))\n"
+            "  assert(refused(text, kv.encode, value, nil,\n"
+            "    { format = format }))\n"
+            "  value = repeated(31, byte:rep(1 << 20))\n"
+            "  local Key = kv.array_of(kv.struct 'Key' {\n"
+            "    a = kv.int:key(byte:rep(1 << 20)) })\n"
+            "  assert(refused(text, kv.encode, repeated(31, { a = 1 }), Key,\n"
+            "    { format = format }))\n"
+            "end\n"
+            "return true"),
+      "also where a type makes it long");
+  long grown = (resident_kilobytes() - before) >> 10;
+  printf("# the process grew by %ld MB\n", grown);
+  CHECK_NAMED(is_checked() || grown < 300, "and the text is not made");
+  lua_close(L);
+  kv_store_free(store);
+}
+
+/* ---- Stores of the script's own */
+
+static void check_own_stores(void) {
+  kv_store *store = new_store("{}");
+  kv_lua_options options = {.policy = KV_LUA_NO_FILES, .max_bytes = 2000};
+  lua_State *L;
+  options.max_nodes = 20;
+  L = open_state(luaL_newstate(), options, store);
+  CHECK_NAMED(
+      holds(
+          L,
+          "local function open(bytes, nodes)\n"
+          "  return assert(kv.open('x', { engine = 'memory',\n"
+          "    max_bytes = bytes, max_nodes = nodes }))\n"
+          "end\n"
+          "for _, own in ipairs { open(), open(1 << 40, 1 << 40) } do\n"
+          "  own:set('a', ('x'):rep(1500))\n"
+          "  assert(refused('Expected a store of at most 2000 bytes',\n"
+          "    own.set, own, 'b', ('x'):rep(500)))\n"
+          "  own:set('a', repeated(15, 1))\n"
+          "  assert(refused('Expected a store of at most 20 values and keys',\n"
+          "    own.set, own, 'b', repeated(5, 1)))\n"
+          "end\n"
+          "local own = open(1000, 10)\n"
+          "assert(refused('Expected a store of at most 10 values and keys',\n"
+          "  own.set, own, 'b', repeated(15, 1)))\n"
+          "return refused('Expected a store of at most 1000 bytes', own.set,\n"
+          "  own, 'a', ('x'):rep(1500)) and true"),
+      "a script's options for a store only lower its host's limits");
+  lua_close(L);
+  options.policy = 0;
+  L = open_state(luaL_newstate(), options, store);
+  CHECK_NAMED(holds(L,
+                    "local own = kv.open('x', { engine = 'memory' })\n"
+                    "for i = 1, 20 do own:set('a' .. i, ('x'):rep(1000)) end\n"
+                    "return true"),
+              "without a policy its stores are its host's");
+  lua_close(L);
+  kv_store_free(store);
+}
+
+/* ---- Quota */
+
+/* Pushes the part `mine` of the store, as `p`. */
+static void give_part(lua_State *L, const kv_store *store) {
+  static const kv_step mine = {{"mine", 4}, 0};
+  CHECK(kv_lua_push_store(L, store, &mine, 1, 0, NULL) == KV_OK);
+  lua_setglobal(L, "p");
+}
+
+static void check_quota(void) {
+  kv_store *store = new_store("{\"mine\": {\"host\": \"0123456789\"}}");
+  kv_lua_options options = {.policy = KV_LUA_NO_FILES, .quota = 2000};
+  lua_State *L = open_state(luaL_newstate(), options, store);
+  give_part(L, store);
+  CHECK_NAMED(
+      holds(L,
+            "local function no(...)\n"
+            "  return refused('Expected a part of at most 2000 bytes, this '\n"
+            "    .. 'would make it ', ...)\n"
+            "end\n"
+            "local long = ('x'):rep(1000)\n"
+            "p:set('a', long)\n"
+            "local found = no(p.set, p, 'b', long)\n"
+            "assert(found.path[1] == 'b' and #found.path == 1)\n"
+            "assert(not found.message:find 'mine')\n"
+            "assert(no(p.set, p, 'b', { long }) and no(p.set, p, {}, { long,\n"
+            "  long }) and no(p.set, p, { 'c', 'd' }, long))\n"
+            "assert(no(p.set, p, 'b', long, 'String'))\n"
+            "assert(no(p.update, p, 'b', function() return long end))\n"
+            "assert(no(p.compare_and_set, p, 'b', long, p:generation()))\n"
+            "assert(no(p.transaction, p, function(tx) tx:set('b', long) end))\n"
+            "assert(no(p.transaction, p, function(tx)\n"
+            "  tx:at 'b':set('c', long)\n"
+            "end))\n"
+            "assert(no(p:at 'b'.set, p:at 'b', {}, long))\n"
+            "p:set('l', {})\n"
+            "assert(no(p.set, p, { 'l', 1 }, long))\n"
+            "local D = kv.struct 'D' { a = kv.string:default(long),\n"
+            "  b = kv.string:default(long) }\n"
+            "assert(no(p.set, p, 'd', { a = long .. 'y' }, D))\n"
+            "p:set('d', {}, D)\n"
+            "assert(no(p.update, p, 'd', D, function(value)\n"
+            "  value.a, value.b = long .. 'y', long .. 'y'\n"
+            "end))\n"
+            "assert(p:get 'b' == nil and next(p:get 'd') == nil)\n"
+            "p:transaction(function(tx) tx:remove 'a' tx:set('b', long) end)\n"
+            "return p:get 'host' == '0123456789' and #p:get 'b' == 1000"),
+      "a part has a quota, by whatever way it is set");
+  kv_step host[] = {kv_key("mine"), kv_key("host")};
+  static char text[3000];
+  memset(text, 'x', sizeof text - 1);
+  CHECK(kv_store_set_string(store, host, 2, kv_string(text), NULL) == KV_OK);
+  CHECK_NAMED(
+      holds(L,
+            "assert(refused('Expected a part of at most 2000 bytes', p.set,\n"
+            "  p, 'b', ('x'):rep(1001)))\n"
+            "p:set('b', ('x'):rep(999))\n"
+            "p:set('host', p:get 'host':sub(2))\n"
+            "p:remove 'host'\n"
+            "p:set('b', ('x'):rep(1500))\n"
+            "return true"),
+      "the host's values count, and the part may shrink");
+  CHECK_NAMED(
+      holds(L,
+            "local own = kv.open('x', { engine = 'memory',\n"
+            "  max_bytes = 1 << 30 })\n"
+            "for _, whole in ipairs { s, own } do\n"
+            "  assert(refused('Expected a store of at most 2000 bytes',\n"
+            "    whole.set, whole, 'x', ('x'):rep(2000)))\n"
+            "  assert(refused('Expected a store of at most 2000 bytes',\n"
+            "    whole.import, whole, '{\"x\": \"' .. ('x'):rep(2000)\n"
+            "    .. '\"}'))\n"
+            "end\n"
+            "return true"),
+      "a whole store has one, and one that the script opens");
+  lua_close(L);
+  kv_store *given = NULL;
+  L = open_state(luaL_newstate(), options, store);
+  give_part(L, store);
+  lua_getglobal(L, "p");
+  CHECK(kv_lua_to_store(L, -1, &given, NULL) == KV_OK);
+  kv_error *error = NULL;
+  host[1] = kv_key("more");
+  CHECK_NAMED(
+      failed_with(kv_store_set_string(given, host, 2, kv_string(text), &error),
+                  KV_LIMIT_EXCEEDED, &error),
+      "a handle that a host takes back has the script's quota");
+  kv_store_free(given);
+  lua_close(L);
+  kv_lua_options sandbox = {.policy = KV_LUA_SANDBOX};
+  L = open_state(luaL_newstate(), sandbox, store);
+  give_part(L, store);
+  CHECK_NAMED(
+      holds(L,
+            "local half = repeated(40, ('x'):rep(1 << 20))\n"
+            "p:set('a', half)\n"
+            "assert(refused('Expected a part of at most 67108864 bytes',"
+            "\n  p.set, p, 'b', half))\n"
+            "assert(refused('Expected a store of at most 67108864 '\n"
+            "  .. 'bytes', s.set, s, 'b', half))\n"
+            "p:set({}, {})\n"
+            "return true"),
+      "under a policy there is one");
+  lua_close(L);
+  kv_store_free(store);
+}
+
+int main(void) {
+  check_quota();
+  check_own_stores();
+  check_watches();
+  check_memory();
+  check_text();
+  return finish_checks();
+}

@@ -1,0 +1,226 @@
+import DefaultsStorage
+import Foundation
+import PropertyLists
+import Testing
+
+/// What a handle with a quota may make of a part: counted as the file counts it, whoever changed it last.
+@Suite struct QuotaTests {
+    let folder: TemporaryFolder
+
+    init() throws { folder = try TemporaryFolder() }
+
+    private func open(
+        _ format: PropertyListFormat = .xml, _ name: String = "a.plist", _ durability: DefaultsDurability = .manual
+    ) throws -> DefaultsStore {
+        try DefaultsStore.open(
+            path: folder.file(name),
+            options: options {
+                $0.format = format
+                $0.durability = durability
+            })
+    }
+
+    private func text(_ count: Int) throws -> PropertyList { try list(String(repeating: "x", count: count)) }
+
+    /// The bytes that the value takes in the store's file.
+    private func size(
+        of path: PropertyListPath, in store: DefaultsStore, _ format: PropertyListFormat = .xml
+    ) throws -> Int {
+        let value = try store.dictionary(of: .application).value(at: path)
+        return value?.fileSize(as: format, depth: path.steps.count).bytes ?? 0
+    }
+
+    private func refusal(_ body: () throws -> Void) -> DefaultsError? {
+        #expect(throws: DefaultsError.self) { try body() }
+    }
+
+    @Test("says the quota, the size that the part would have, and the place")
+    func saysWhatAndWhere() throws {
+        let store = try open()
+        defer { try? store.close() }
+        let part = try store.anotherHandle(quota: 1000, at: ["plugins", "clock"])
+        defer { try? part.close() }
+        try part.set(text(800), at: ["plugins", "clock", "face"])
+        let before = try size(of: ["plugins", "clock"], in: store)
+        let error = refusal { try part.set(text(300), at: ["plugins", "clock", "hands"]) }
+        #expect(error?.code == .limitExceeded)
+        #expect(error?.path == ["plugins", "clock", "hands"])
+        #expect(
+            error?.message(firstIndex: 0).hasPrefix("Expected a part of at most 1000 bytes, this would make it ")
+                == true)
+        #expect(try size(of: ["plugins", "clock"], in: store) == before)
+        try store.set(text(300), at: ["plugins", "clock", "hands"])
+        let after = try size(of: ["plugins", "clock"], in: store)
+        #expect(error?.message(firstIndex: 0).contains("make it \(after) at plugins.clock.hands") == true)
+    }
+
+    @Test("counts the values of others, lets the part shrink, and leaves the rest alone")
+    func countsOthers() throws {
+        let store = try open()
+        defer { try? store.close() }
+        let part = try store.anotherHandle(quota: 1000, at: ["p"])
+        defer { try? part.close() }
+        try part.set(text(100), at: ["p", "own"])
+        try store.set(text(2000), at: ["p", "host"])
+        #expect(refusal { try part.set(text(101), at: ["p", "own"]) }?.code == .limitExceeded)
+        #expect(refusal { try part.set(list(1), at: ["p", "more"]) }?.code == .limitExceeded)
+        try part.set(text(99), at: ["p", "own"])
+        try part.set(text(1500), at: ["p", "host"])
+        #expect(refusal { try part.set(text(1501), at: ["p", "host"]) }?.code == .limitExceeded)
+        #expect(try part.remove(at: ["p", "host"]))
+        try part.set(text(700), at: ["p", "own"])
+        #expect(refusal { try part.set(text(2000), at: ["p"]) }?.code == .limitExceeded)
+        try part.set(list(1), at: ["p"])
+        try part.set(text(5000), at: ["q"])
+        #expect(try store.remove(at: ["p"]))
+        try part.set(text(700), at: ["p", "a", "b"])
+        #expect(refusal { try part.set(text(700), at: ["p", "a", "c"]) }?.code == .limitExceeded)
+    }
+
+    @Test("holds whole values of a key that is above the part")
+    func holdsAbove() throws {
+        let store = try open()
+        defer { try? store.close() }
+        let part = try store.anotherHandle(quota: 500, at: ["p", "a"])
+        defer { try? part.close() }
+        let long = String(repeating: "x", count: 600)
+        #expect(refusal { try part.set(list(["a": long]), at: ["p"]) }?.code == .limitExceeded)
+        try part.set(list(["b": long]), at: ["p"])
+        try part.set(text(400), at: ["p", "a"])
+        try part.set(list(["b": long]), at: ["p"])
+        try part.set(text(400), at: ["p", "a"])
+        #expect(refusal { try part.set(text(600), at: ["p", "a"]) }?.code == .limitExceeded)
+    }
+
+    @Test("counts a lower layer's value that a set copies")
+    func countsCopies() throws {
+        let store = try open()
+        defer { try? store.close() }
+        try store.register(list(["p": ["long": String(repeating: "x", count: 600)]]))
+        let part = try store.anotherHandle(quota: 500, at: ["p"])
+        defer { try? part.close() }
+        #expect(refusal { try part.set(list(1), at: ["p", "n"]) }?.code == .limitExceeded)
+        #expect(try store.dictionary(of: .application).count == 0)
+        try part.set(list(["n": 1]), at: ["p"])
+    }
+
+    @Test("counts at each set of a transaction, and anew when it is rolled back")
+    func countsInTransactions() throws {
+        let store = try open()
+        defer { try? store.close() }
+        let part = try store.anotherHandle(quota: 1000, at: ["p"])
+        defer { try? part.close() }
+        try part.set(text(100), at: ["p", "a"])
+        let first = try part.beginTransaction()
+        try first.set(text(700), at: ["p", "b"])
+        #expect(refusal { try first.set(text(300), at: ["p", "c"]) }?.code == .limitExceeded)
+        first.rollback()
+        try part.set(text(700), at: ["p", "c"])
+        try part.transaction { try $0.set(text(10), at: ["p", "c"]) }
+        try part.set(text(700), at: ["p", "d"])
+        #expect(refusal { try part.set(text(300), at: ["p", "e"]) }?.code == .limitExceeded)
+    }
+
+    @Test("of no path is about the whole store, and a handle made of one has it, too")
+    func holdsTheWhole() throws {
+        let store = try open()
+        defer { try? store.close() }
+        let whole = try store.anotherHandle(quota: 1000)
+        defer { try? whole.close() }
+        #expect(refusal { try whole.set(text(1000), at: ["a"]) }?.code == .limitExceeded)
+        let part = try whole.anotherHandle(quota: 100, at: ["a"]).anotherHandle()
+        defer { try? part.close() }
+        #expect(refusal { try part.set(text(100), at: ["a"]) }?.code == .limitExceeded)
+        #expect(refusal { try part.set(text(1000), at: ["b"]) }?.code == .limitExceeded)
+        #expect(refusal { _ = try store.anotherHandle(quota: 1, at: [0]) }?.code == .pathMismatch)
+    }
+
+    @Test("is exact, whatever has happened before", arguments: PropertyListFormat.allCases.filter { $0 != .openStep })
+    func isExact(_ format: PropertyListFormat) throws {
+        let root: PropertyListPath = ["p", "q"]
+        let quota = 700
+        var random = Seeded(seed: 7)
+        let name = format == .json ? "a.json" : "a.plist"
+        for durability in [DefaultsDurability.manual, .immediate] {
+            let store = try open(format, name, durability)
+            let part = try store.anotherHandle(quota: quota, at: root)
+            defer {
+                try? part.close()
+                try? store.close()
+            }
+            let paths: [PropertyListPath] = [
+                ["p"], ["p", "q"], ["p", "q", "a"], ["p", "q", "b"], ["p", "q", "b", "c"], ["p", "q", "l"],
+                ["p", "q", "l", 0], ["p", "q", "l", 1], ["p", "r"], ["o"],
+            ]
+            var open: DefaultsTransaction?
+            var refused = 0
+            for _ in 0..<1500 {
+                let path = try #require(paths.randomElement(using: &random))
+                let value = try [
+                    text(Int.random(in: 0..<400, using: &random)), list(["c": ["d": 1]]), list([1, "two"]),
+                    list(["q": ["a": String(repeating: "y", count: 300)]]), list([String: Int]()), list("a\u{e9}&<"),
+                ].randomElement(using: &random)
+                let before = try size(of: root, in: store, format)
+                switch Int.random(in: 0..<12, using: &random) {
+                case 0: _ = try? part.remove(at: path)
+                case 1: try? store.set(#require(value), at: path)
+                case 2: _ = try? store.remove(at: path)
+                case 3 where open == nil: open = try part.beginTransaction()
+                case 4:
+                    try open?.commit()
+                    open = nil
+                case 5:
+                    open?.rollback()
+                    open = nil
+                case 6 where open == nil: try store.sync()
+                default:
+                    let value = try #require(value)
+                    let probe = try? store.beginTransaction()
+                    var would: Int?
+                    if let probe {
+                        // An inner transaction that is rolled back would break the outer one: tried outside alone.
+                        if open == nil {
+                            if (try? store.set(value, at: path)) != nil {
+                                would = try size(of: root, in: store, format)
+                            }
+                            probe.rollback()
+                        } else {
+                            try probe.commit()
+                        }
+                    }
+                    do {
+                        try part.set(value, at: path)
+                        let after = try size(of: root, in: store, format)
+                        #expect(after <= max(quota, before))
+                        if let would { #expect(after == would) }
+                    } catch let error as DefaultsError where error.code == .limitExceeded {
+                        refused += 1
+                        if let would {
+                            #expect(would > max(quota, before))
+                            #expect(error.message(firstIndex: 0).contains("would make it \(would) at "))
+                        }
+                        #expect(try size(of: root, in: store, format) == before)
+                    } catch is DefaultsError {
+                    }
+                }
+            }
+            open?.rollback()
+            #expect(refused > 5)
+        }
+    }
+}
+
+/// Numbers that are the same in each run.
+private struct Seeded: RandomNumberGenerator {
+    var state: UInt64
+
+    init(seed: UInt64) { state = seed }
+
+    mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var z = state
+        z = (z ^ z >> 30) &* 0xBF58_476D_1CE4_E5B9
+        z = (z ^ z >> 27) &* 0x94D0_49BB_1331_11EB
+        return z ^ z >> 31
+    }
+}

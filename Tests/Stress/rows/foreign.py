@@ -1,0 +1,183 @@
+"""A program that knows of no lock and renames files of its own over the store's: none of its changes is lost, whatever
+ours do or are killed in. One that writes in place loses some: how many is measured."""
+import os
+import pathlib
+import plistlib
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+from rows.faults import calls_of
+from rows.meanwhile import CONFLICT
+from rows.proofs import Broken, read_store
+from rows.writers import Writer
+
+FIRST = {"a": {"kept": 1}, "b": 1}
+
+# The foreign program. Its reading and writing race with ours by their nature: so it writes all of its keys each time,
+# and looks until it sees what it wrote. What it does not see in two seconds nobody will ever see.
+PROGRAM = r"""
+import os, plistlib, random, sys, time
+path, how, count = sys.argv[1], sys.argv[2], int(sys.argv[3])
+def read():
+    while True:
+        try:
+            with open(path, "rb") as file:
+                return plistlib.load(file)
+        except (OSError, plistlib.InvalidFileException, ValueError, AttributeError):
+            time.sleep(0.0005)
+        except Exception:
+            time.sleep(0.0005)
+own, lost = {}, 0
+for number in range(1, count + 1):
+    own["theirs-%d" % (number % 10)] = number
+    data = plistlib.dumps({**read(), **own})
+    if how == "rename":
+        with open(path + ".theirs", "wb") as file:
+            file.write(data)
+        os.rename(path + ".theirs", path)
+    else:
+        with open(path, "r+b") as file:
+            file.truncate(0)
+            file.write(data)
+    time.sleep(random.choice((0, 0.001, 0.004, 0.015)))
+    end = time.monotonic() + 2
+    while read().get("theirs-%d" % (number % 10)) != number:
+        if time.monotonic() > end:
+            lost += 1
+            break
+        time.sleep(0.001)
+print(lost)
+"""
+
+
+def prove(proofs, folder):
+    moments = at_each_moment(proofs, f"{folder}/moments")
+    plain(proofs, f"{folder}/plain")
+    count = proofs.size(150, 5000)
+    # Ours take a while between a look at the file and a rename, so that the other one often comes in between.
+    late = {"LD_PRELOAD": proofs.compiled("refuse.c"), "REFUSE": "late"}
+    lost, sets, kills, conflicts = beside(proofs, f"{folder}/renames", "rename", count, **late)
+    if lost:
+        raise Broken(f"{lost} of {count} changes of another program by rename are lost")
+    overwritten, _, _, _ = beside(proofs, f"{folder}/in-place", "in place", count)
+    return (f"{moments} moments; {count} changes by rename beside {sets} sets of ours, {kills} kills and {conflicts} "
+            f"conflicts of transactions: none lost; in place: {overwritten} of {count} lost")
+
+
+# ---- Each moment of an exchange
+
+def at_each_moment(proofs, folder):
+    """Another renames right before our exchange, and a third before we undo it; ours is killed in between, and the
+    next one that takes the lock ends what it began."""
+    calls, _ = commit(proofs, f"{folder}/count", None, None)
+    place = next(index for index, (_, call, name) in enumerate(calls, 1) if (call, name) == ("rename", "store.plist"))
+    moments = 0
+    for strangers in ([place], [place, place + 1]):
+        for killed in [None, *range(place, place + len(strangers) + 3)]:
+            _, state = commit(proofs, f"{folder}/{len(strangers)}-{killed}", strangers, killed)
+            kept = {key for found in state for key in found["a"]}
+            # The second comes before the second rename, if there is one.
+            wanted = {"theirs", "theirs2"} if len(strangers) > 1 and killed != place else {"theirs"}
+            if killed is None:
+                wanted |= {"mine"}
+                state = state[:1]
+                kept = set(state[0]["a"])
+            if not wanted <= kept or "after" not in state[0]:
+                raise Broken(f"strangers before {strangers}, killed after {killed}: {state}")
+            moments += 1
+    return moments
+
+
+def commit(proofs, folder, strangers, killed):
+    """A commit; the calls, and what is stored: in the store, and in files that were kept beside it."""
+    os.makedirs(folder)
+    path = f"{folder}/store.plist"
+    pathlib.Path(path).write_bytes(plistlib.dumps(FIRST))
+    os.utime(path, (1_000_000_000, 1_000_000_000))
+    # It was there before: whoever has the store open for long ends what another was killed in.
+    other = Writer(proofs, path, "immediate")
+    environment = {"LD_PRELOAD": proofs.interposer, "INTERPOSE_FOLDER": folder, "INTERPOSE_CALLS": folder + ".calls"}
+    if strangers:
+        environment["INTERPOSE_RENAMER"] = ",".join(map(str, strangers)) + ":" + path
+    if killed:
+        environment["INTERPOSE_KILL"] = str(killed)
+    writer = Writer(proofs, path, "manual", env={**os.environ, **environment})
+    answers = [writer.does(line) for line in ("set a.mine 1;sync", "close")]
+    code, _ = writer.leave()
+    if code not in (0, -signal.SIGKILL) or code == 0 and answers != ["ok", "ok"] or code and not killed:
+        raise Broken(f"strangers before {strangers}, killed after {killed}: {answers}, {code}")
+    if other.does("set after 1") != "ok" or other.leave()[0]:
+        raise Broken(f"strangers before {strangers}, killed after {killed}: nothing can be set any more")
+    left = [name for name in os.listdir(folder) if name.endswith(".tmp")]
+    if left:
+        raise Broken(f"strangers before {strangers}, killed after {killed}: left {left}")
+    kept = [plistlib.loads(pathlib.Path(folder, name).read_bytes())
+            for name in os.listdir(folder) if ".unsaved-" in name]
+    return calls_of(folder), [read_store(path), *kept]
+
+
+def plain(proofs, folder):
+    """File systems that can exchange no files: EINVAL, ENOSYS, EOPNOTSUPP."""
+    for number in (22, 38, 95):
+        place = f"{folder}/{number}"
+        os.makedirs(place)
+        path = f"{place}/store.plist"
+        writer = Writer(proofs, path, "immediate", env={
+            **os.environ, "LD_PRELOAD": proofs.interposer, "INTERPOSE_FOLDER": place, "INTERPOSE_PLAIN": str(number)})
+        answers = [writer.does(line) for line in ("set a 1", "set b 2", "begin;set c 3;commit", "close")]
+        writer.leave()
+        if answers != ["ok"] * 4 or read_store(path) != {"a": 1, "b": 2, "c": 3}:
+            raise Broken(f"without exchange, error {number}: {answers}, {read_store(path)}")
+        if any(name.endswith(".tmp") for name in os.listdir(place)):
+            raise Broken(f"without exchange, error {number}: left {os.listdir(place)}")
+
+
+# ---- At random
+
+def beside(proofs, folder, how, count, **environment):
+    """The other program beside ours, which are killed now and then; how many of its changes are lost, and how many sets,
+    kills and conflicts there were of ours."""
+    os.makedirs(folder)
+    path = f"{folder}/store.plist"
+    pathlib.Path(path).write_bytes(plistlib.dumps({"padding": "x" * 2000}))
+    other = subprocess.Popen([sys.executable, "-c", PROGRAM, path, how, str(count)], stdout=subprocess.PIPE, text=True)
+    tally = {"sets": 0, "kills": 0, "conflicts": 0, "broken": []}
+    threads = [threading.Thread(target=write, args=(proofs, path, other, tally, number, durability,
+                                                    proofs.random.random(), {**os.environ, **environment}))
+               for number, durability in enumerate(("immediate", "coalesced"))]
+    for thread in threads:
+        thread.start()
+    said = other.communicate()[0]
+    for thread in threads:
+        thread.join()
+    if other.returncode or tally["broken"]:
+        raise Broken(f"{how}: {other.returncode} {tally['broken'][:3]}")
+    if not tally["sets"] or not tally["kills"]:
+        raise Broken(f"{how}: {tally}")
+    return int(said), tally["sets"], tally["kills"], tally["conflicts"]
+
+
+def write(proofs, path, other, tally, number, durability, phase, environment):
+    """One of ours, started anew when it was killed."""
+    done = 0
+    while other.poll() is None:
+        writer = Writer(proofs, path, durability, env=environment)
+        threading.Timer(0.1 + phase / 3, writer.process.kill).start()
+        while other.poll() is None and writer.ended is None:
+            done += 1
+            line = f"begin;set t{number} {done};commit" if done % 5 == 0 else f"set ours{number}.n{done % 7} {done}"
+            answer = writer.does(line)
+            if answer == "ok":
+                tally["sets"] += 1
+            elif answer == CONFLICT and "begin" in line:
+                tally["conflicts"] += 1
+            elif writer.ended is None:
+                tally["broken"].append(f"{line}: {answer}")
+            if durability == "coalesced":
+                time.sleep(0.01)
+        writer.process.kill()
+        writer.leave()
+        tally["kills"] += 1
