@@ -602,7 +602,9 @@ kv_status kv_encode(const kv_tree *tree, kv_format format, const kv_type *type,
 /* The same from and to a file, whole. A written file replaces the old one at
  * once: a reader sees the one or the other. Nothing of the old one's comments
  * is kept: a store opened on the file keeps them. KV_ABSENT when the file to
- * read does not exist; KV_IO when it is no file but a folder or a device. */
+ * read does not exist; KV_IO when it is no file but a folder or a device;
+ * KV_OUTCOME_UNKNOWN when the new file is there, and a power failure may take
+ * it back. */
 kv_status kv_read_file(kv_str path, const kv_decode_options *options,
                        const kv_type *type, kv_tree **tree, kv_format *found,
                        kv_error **error);

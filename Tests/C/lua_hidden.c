@@ -53,6 +53,21 @@ static void fill_disk(void) {
 
 static void empty_disk(void) { limit_files(RLIM_INFINITY); }
 
+static int loses_folders = 0;
+
+/* In the place of the system's. */
+int fsync(int file) {
+  struct stat status;
+  if (!loses_folders || fstat(file, &status) != 0 || !S_ISDIR(status.st_mode))
+    return fdatasync(file);
+  errno = EIO;
+  return -1;
+}
+
+static void lose_folders(void) { loses_folders = 1; }
+
+static void keep_folders(void) { loses_folders = 0; }
+
 static void remove_directory(void) {
   CHECK(nftw(directory, remove_one, 8, FTW_DEPTH | FTW_PHYS) == 0);
 }
@@ -76,6 +91,9 @@ static const Fault faults[] = {
      0, fill_disk, empty_disk},
     {"a full disk under a database", "secret.sqlite",
      "hidden.failing(s, 'io', true)", 0, fill_disk, empty_disk},
+    {"a folder that cannot be written to the disk", "secret.plist",
+     "hidden.failing(s, 'outcome_unknown', true)", 0, lose_folders,
+     keep_folders},
     {"a folder that is gone", "secret.plist", "hidden.failing(s, 'io', true)",
      0, remove_directory, NULL},
     {"somebody's lock", "secret.plist", "hidden.broken(s, 'timed_out')", 0,

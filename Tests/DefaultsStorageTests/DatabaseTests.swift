@@ -94,6 +94,41 @@ import Testing
         #expect(!FileManager.default.fileExists(atPath: folder.file("old")))
     }
 
+    @Test("who only reads goes on with the database that has the name, and makes none")
+    func reads() throws {
+        do {
+            let store = try open()
+            try store.set(list(1), at: ["a"])
+            try store.close()
+        }
+        let reader = try DefaultsStore.open(path: path, options: options { $0.isReadOnly = true })
+        #expect(try reader.snapshot() == list(["a": 1]))
+        rename(try makeOther(["b": 2]), path)
+        try reader.refresh()
+        #expect(try reader.snapshot() == list(["b": 2]))
+        unlink(path)
+        try reader.refresh()
+        #expect(try reader.keys().isEmpty)
+        #expect(try !folder.names().contains("a.sqlite"))
+    }
+
+    @Test("who only reads takes no journal for the database's that another one has left")
+    func readsNoOtherJournal() throws {
+        let store = try open()
+        try store.set(list(1), at: ["a"])
+        rename(try makeOther(["b": 2]), path)
+        let engine = try SQLiteEngine(
+            try StoreFolder.open(path), format: .binary, isReadOnly: true, limits: options().limits)
+        let expected = DefaultsError(.corrupt, "The journal beside the database is another one's", file: path)
+        #expect(throws: expected) { _ = try engine.refresh(over: emptyDictionary, until: .after(.seconds(5))) }
+        try store.sync()
+        guard case .replaced(let found) = try engine.refresh(over: emptyDictionary, until: .after(.seconds(5))) else {
+            Issue.record("not loaded")
+            return
+        }
+        #expect(try found == list(["b": 2]))
+    }
+
     // MARK: - Damage
 
     @Test("an empty file is damage, unless the program asked to recover")
@@ -177,9 +212,12 @@ import Testing
         for _ in 0..<2 { try store.refresh() }
         _ = try store.pump()
         #expect(box.value.count == 1)
+        try store.set(list(3), at: ["c"])
+        try store.sync()
+        #expect(try store.snapshot() == list(["a": 1, "b": 2, "c": 3]))
         try folder.execute("DELETE FROM defaults WHERE key='b'", in: "a.sqlite")
         try store.refresh()
-        #expect(try store.snapshot() == list(["a": 1]))
+        #expect(try store.snapshot() == list(["a": 1, "c": 3]))
     }
 
     @Test("recovering copies the rows that can be read, and says how many")
@@ -253,6 +291,17 @@ import Testing
         #expect(try Database(path).integer("SELECT count(*) FROM changes") == 0)
         let size = try #require(try FileManager.default.attributesOfItem(atPath: path)[.size] as? Int)
         #expect(size < 100_000)
+    }
+
+    @Test("many keys that are set at once are written once each, into their rows alone")
+    func fills() throws {
+        let store = try open(.manual)
+        for number in 0..<5000 { try store.set(list(number), at: [.key("key \(number)")]) }
+        try store.sync()
+        let database = try Database(path)
+        #expect(try database.integer("SELECT count(*) FROM defaults") == 5000)
+        #expect(try database.integer("SELECT count(*) FROM changes") == 0)
+        #expect(try database.integer("SELECT count(*) FROM sqlite_master WHERE type='index'") == 0)
     }
 
     @Test("what is kept for those who look again has a bound")

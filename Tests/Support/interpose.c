@@ -12,6 +12,8 @@
  *   INTERPOSE_WRITER=INDEX:FILE  before the INDEXth call, FILE is changed in
  *       place, as by a program that knows of no lock: the dictionary that ends
  *       first in its XML gets the entry `theirs`.
+ *   INTERPOSE_MOVE=INDEX:FILE  before the INDEXth call, FILE takes the place of
+ *       the file whose name it has but for its end, `.new`.
  *   INTERPOSE_RENAMER=INDEX,...:FILE  the same before each of some calls, by a
  *       new file that is renamed over FILE; the entry of the second is
  *       `theirs2`, and so on.
@@ -47,10 +49,10 @@ static const char *folder, *unreadable, *unsynced;
 static long failing, calls;
 static int failure, for_ever, is_short, has_times;
 static int record = -1, listed = -1;
-static long said, writing, killing;
+static long said, writing, moving, killing;
 static long renaming[8];
 static int plain;
-static char written[PATH_MAX];
+static char written[PATH_MAX], moved[PATH_MAX];
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 static int open_log(const char *variable) {
@@ -76,6 +78,8 @@ __attribute__((constructor)) static void begin(void) {
   listed = open_log("INTERPOSE_CALLS");
   const char *writer = getenv("INTERPOSE_WRITER");
   if (writer != NULL) sscanf(writer, "%ld:%4095s", &writing, written);
+  const char *mover = getenv("INTERPOSE_MOVE");
+  if (mover != NULL) sscanf(mover, "%ld:%4095s", &moving, moved);
   const char *renamer = getenv("INTERPOSE_RENAMER");
   for (int i = 0; renamer != NULL && i < 8; i++) {
     renaming[i] = strtol(renamer, (char **)&renamer, 10);
@@ -148,6 +152,13 @@ static void write_too(int number, int renames) {
   if (file >= 0) syscall(SYS_close, file);
 }
 
+/* Acts as a program that restores a copy. */
+static void move_in_place(void) {
+  char place[PATH_MAX];
+  snprintf(place, sizeof place, "%.*s", (int)strlen(moved) - 4, moved);
+  syscall(SYS_renameat2, AT_FDCWD, moved, AT_FDCWD, place, 0);
+}
+
 /* Counts a call on the subject; true where the call has to fail. */
 static int must_fail(const char *call) {
   long number = __atomic_add_fetch(&calls, 1, __ATOMIC_SEQ_CST);
@@ -158,6 +169,7 @@ static int must_fail(const char *call) {
     syscall(SYS_write, listed, line, length);
   }
   if (number == writing) write_too(1, 0);
+  if (number == moving) move_in_place();
   for (int i = 0; i < 8; i++)
     if (number == renaming[i] && number > 0) write_too(i + 1, 1);
   return failing > 0 && (number == failing || (for_ever && number > failing));

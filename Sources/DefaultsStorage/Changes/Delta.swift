@@ -327,13 +327,8 @@ extension Delta {
     /// `base` with these changes.
     func applied(to base: PropertyList) throws(PropertyListError) -> PropertyList {
         guard !isEmpty else { return base }
-        var changes = KeyTable<Overlay?>()
-        for index in 0..<entries.count {
-            let overlay = entries[index].overlay
-            entries.withKey(at: index) { changes.set(overlay, for: $0) }
-        }
         var builder = PropertyListBuilder(limits: .store)
-        try builder.append(base, changedBy: changes)
+        try builder.append(base, changedBy: entries.mapValues(\.overlay))
         return try builder.finish()
     }
 }

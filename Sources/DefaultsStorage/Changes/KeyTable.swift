@@ -18,7 +18,9 @@ struct KeyTable<Value> {
     /// Entry numbers plus one; 0 is free. As long as a power of two, at most half full.
     private var slots: [UInt32] = []
     /// Read once for the table: a look at a global costs a call.
-    private let seed = keySeed
+    private let seed: UInt64
+
+    init(seed: UInt64 = keySeed) { self.seed = seed }
 
     var count: Int { entries.count }
     var isEmpty: Bool { entries.isEmpty }
@@ -101,13 +103,51 @@ struct KeyTable<Value> {
 
     func key(at index: Int) -> String { withKey(at: index) { String(decoding: $0, as: UTF8.self) } }
 
+    /// The same keys with other values.
+    func mapValues<Other>(_ transform: (Value) -> Other) -> KeyTable<Other> {
+        var result = KeyTable<Other>(seed: seed)
+        result.entries = entries.map { entry in
+            KeyTable<Other>.Entry(
+                hash: entry.hash, offset: entry.offset, length: entry.length, value: transform(entry.value))
+        }
+        result.bytes = bytes
+        result.slots = slots
+        return result
+    }
+
     /// The entries' numbers in the order of their keys' bytes.
     func sortedIndices() -> [Int] {
         bytes.withUnsafeBufferPointer { bytes in
-            entries.indices.sorted { left, right in
-                compareBytes(Self.slice(bytes, entries[left]), Self.slice(bytes, entries[right])) < 0
+            let start = commonPrefix(bytes)
+            // Eight bytes decide nearly always, and without a look at the keys.
+            let order = entries.indices.map { index in
+                (word: Self.word(Self.slice(bytes, entries[index]), from: start), index: index)
             }
+            return order.sorted { left, right in
+                if left.word != right.word { return left.word < right.word }
+                return compareBytes(Self.slice(bytes, entries[left.index]), Self.slice(bytes, entries[right.index])) < 0
+            }.map(\.index)
         }
+    }
+
+    /// The number of bytes with which all keys begin.
+    private func commonPrefix(_ bytes: UnsafeBufferPointer<UInt8>) -> Int {
+        guard entries.count > 1, let first = entries.first else { return 0 }
+        var common = Self.slice(bytes, first)[...]
+        for entry in entries {
+            if common.isEmpty { return 0 }
+            let key = Self.slice(bytes, entry)
+            if key.starts(with: common) { continue }
+            common = common.prefix(zip(common, key).prefix { $0 == $1 }.count)
+        }
+        return common.count
+    }
+
+    /// Eight bytes from `start` on, with zeros behind the last, as a number that orders as the bytes do.
+    private static func word(_ key: UnsafeBufferPointer<UInt8>, from start: Int) -> UInt64 {
+        var result: UInt64 = 0
+        for index in start..<start + 8 { result = result << 8 | (index < key.count ? UInt64(key[index]) : 0) }
+        return result
     }
 
     private static func slice(_ bytes: UnsafeBufferPointer<UInt8>, _ entry: Entry) -> UnsafeBufferPointer<UInt8> {

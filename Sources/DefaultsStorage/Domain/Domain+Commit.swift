@@ -265,8 +265,9 @@ extension Domain {
             case .unchanged: return
             case .replaced(let list):
                 noteDifferences(differences)
+                let known = try translating { () throws(PropertyListError) in try knownDamaged() }
                 base = list
-                committed = nil
+                committed = known
                 countStored()
             case .changed(let changes):
                 let delta = Delta()
@@ -284,6 +285,21 @@ extension Domain {
             forgetQuotas()
             try rebaseDelta()
         }
+    }
+
+    /// The values in memory of keys whose stored ones cannot be read: they count on; nil for none.
+    private func knownDamaged() throws(PropertyListError) -> Delta? {
+        let result = Delta()
+        for key in damagedKeys.keys {
+            let value = try key.withUnsafeBufferPointer { key throws(PropertyListError) in
+                if let committed, let index = committed.find(key) {
+                    return try committed.entries[index].overlay?.materialised()
+                }
+                return base[utf8: key]
+            }
+            if let value { key.withUnsafeBufferPointer { result.set(value.compacted(), for: $0) } }
+        }
+        return result.isEmpty ? nil : result
     }
 
     /// The keys by which a document that was loaded anew differs, for the watches; nil without either.

@@ -34,8 +34,15 @@ extension Domain {
     /// Says on standard error that changes are lost, since they could not be written while the program ended; but for a
     /// file that cannot be read, beside which ``keepUnsaved()`` keeps them.
     func complainOfLoss(_ error: DefaultsError) {
-        let isLost = lock.withLock { unreadable == nil && (!delta.isEmpty || committing?.isEmpty == false) }
-        if isLost { complain("\(error); the last changes are lost") }
+        let (isLost, isUnknown) = lock.withLock {
+            let isUnwritten = !delta.isEmpty || !isInDoubt && committing?.isEmpty == false
+            return (unreadable == nil && isUnwritten, isInDoubt)
+        }
+        if isLost {
+            complain("\(error); the last changes are lost")
+        } else if isUnknown {
+            complain("\(error); whether the last changes are stored is not known")
+        }
     }
 
     /// - Returns: the new file's path.

@@ -42,7 +42,8 @@ public enum PropertyListFile {
     /// of an old file, and the order of its keys, are not: a ``DefaultsStore`` keeps them.
     ///
     /// - Throws: `PropertyListError` with the path of a value that the format cannot hold; ``DefaultsError`` when the
-    ///   file cannot be written, or a folder or device has its name. That, or the old file, is untouched then.
+    ///   file cannot be written, or a folder or device has its name. That, or the old file, is untouched then, but for
+    ///   ``DefaultsError/Code/outcomeUnknown``: the new file is there, and a power failure may take it back.
     public static func write(_ list: PropertyList, to path: String, as format: PropertyListFormat) throws {
         let bytes = try list.serialized(as: format)
         let engine = try PropertyListFileEngine(

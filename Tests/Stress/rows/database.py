@@ -5,7 +5,7 @@ import plistlib
 import sqlite3
 import time
 
-from rows.faults import count_calls
+from rows.faults import calls_of, count_calls
 from rows.proofs import Broken, check_modes, read_store
 from rows.writers import Writer
 
@@ -18,11 +18,11 @@ def expect(said, expected, what):
 
 
 def prove(proofs, folder):
-    for check in (made, unmade, synchronous, foreign, damaged, running, locked, leaves, without_library):
+    for check in (made, unmade, synchronous, foreign, damaged, running, locked, leaves, copied, without_library):
         place = f"{folder}/{check.__name__}"
         os.makedirs(place)
         check(proofs, place + "/store.sqlite")
-    return "made, not made, synchronous, another program's, damaged, running, locked, left, no library"
+    return "made, not made, synchronous, another program's, damaged, running, locked, left, copied, no library"
 
 
 def made(proofs, path):
@@ -171,6 +171,20 @@ def leaves(proofs, path):
             raise Broken(f"{command}: {os.listdir(os.path.dirname(path))}")
         if read_store(path) != expected:
             raise Broken(f"{command}: {read_store(path)}")
+
+
+def copied(proofs, path):
+    """The copy for a migration is on the disk before it has its name, and its name before the migration is."""
+    folder = os.path.dirname(path)
+    writer = Writer(proofs, path, "manual", env={
+        **os.environ, "LD_PRELOAD": proofs.interposer, "INTERPOSE_FOLDER": folder, "INTERPOSE_CALLS": folder + ".calls"})
+    expect(writer.does("set a 1;sync;migrate;close"), "ok", "a migration")
+    writer.leave()
+    calls = [(call, name) for _, call, name in calls_of(folder)]
+    renamed = calls.index(("rename", "store.sqlite.v0"))
+    synced = [index for index, call in enumerate(calls) if call == ("sync", ".store.sqlite.v0.tmp")]
+    if not synced or synced[-1] > renamed or calls[renamed + 1] != ("sync", "copied"):
+        raise Broken(f"{calls}")
 
 
 def without_library(proofs, path):

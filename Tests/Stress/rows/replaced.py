@@ -1,8 +1,10 @@
 """A database that is removed, replaced or damaged while programs have it open: what is said to be durable is found."""
 import glob
 import os
+import pathlib
 import shutil
 import sqlite3
+import subprocess
 
 from rows.proofs import Broken, check_modes, read_store
 from rows.writers import Writer
@@ -13,10 +15,11 @@ def prove(proofs, folder):
         place = f"{folder}/{check.__name__}"
         os.makedirs(place)
         check(proofs, place + "/store.sqlite")
+    moments = in_commit(proofs, f"{folder}/in_commit")
     rounds = proofs.size(4, 30)
     for number in range(rounds):
         recovered_by_all(proofs, f"{folder}/round-{number}")
-    return f"removed, replaced, with a journal left, in a transaction; {rounds} times 8 processes that recover"
+    return f"removed, replaced, with a journal left, in a transaction, at {moments} moments of a commit; {rounds} times 8 processes that recover"
 
 
 def does(writer, line, expected="ok"):
@@ -107,6 +110,45 @@ def in_transaction(proofs, path):
     does(writer, "set c 3;sync")
     expect_stored(path, {"old": 1, "c": 3})
     writer.leave()
+
+
+def in_commit(proofs, folder):
+    """The database is replaced before each call of a commit: what is acknowledged is in the new one."""
+    os.makedirs(folder)
+    path = folder + "/store.sqlite"
+    other = other_database(proofs, path)
+    calls = folder + ".calls"
+
+    def start(**environment):
+        for name in [*glob.glob(path + "*"), *glob.glob(folder + "/.store.*")]:
+            os.unlink(name)
+        writer = Writer(proofs, path, "immediate", stderr=subprocess.DEVNULL, env={
+            **os.environ, "LD_PRELOAD": proofs.interposer, "INTERPOSE_FOLDER": folder, **environment})
+        does(writer, "set a [1]")
+        shutil.copy(other, path + ".new")
+        os.chmod(path + ".new", 0o600)
+        return writer
+
+    writer = start(INTERPOSE_CALLS=calls)
+    first = len(pathlib.Path(calls).read_text().splitlines())
+    does(writer, "set b 2")
+    made = pathlib.Path(calls).read_text().splitlines()
+    writer.leave()
+    os.unlink(calls)
+    # What comes behind the journal's fsync only wakes others: then the database was replaced after the commit.
+    committed = max(index for index, line in enumerate(made, 1) if line.endswith(" sync store.sqlite-wal"))
+    for index in range(first + 1, len(made) + 1):
+        writer = start(INTERPOSE_MOVE=f"{index}:{path}.new")
+        does(writer, "set b 2")
+        if os.path.exists(path + ".new"):
+            raise Broken(f"not replaced before call {index}")
+        expected = {"old": 1} | ({"b": 2} if index <= committed else {})
+        does(writer, "sync")
+        expect_stored(path, expected)
+        does(writer, "set c 3")
+        expect_stored(path, expected | {"c": 3})
+        writer.leave()
+    return len(made) - first
 
 
 def recovered_by_all(proofs, folder):

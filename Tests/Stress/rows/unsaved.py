@@ -221,19 +221,26 @@ def unwritable(proofs, path):
 
 
 def database(proofs, path):
-    """A database that is damaged, or whose table goes, under a running program."""
-    for statement, code in (("UPDATE defaults SET value = x'00', revision = revision + 1", "corrupt"),
-                            ("DROP TABLE defaults", "io")):
-        file = path.replace(".plist", f"-{code}.sqlite")
-
+    """A database whose table goes under a running program, and one with a row that is damaged: the others are written."""
+    def scribbling(statement):
         def scribble(path, _):
             database = sqlite3.connect(path)
             database.execute(statement)
             database.commit()
             database.close()
-        said, complaint = strand(proofs, file, "change", scribble)
-        expect(said, f"{code}\nread 1\n")
-        found = unsaved(file)
-        if len(found) != 1 or not complaint.endswith(f"; what is not in it is kept in {found[0]}\n"):
-            raise Broken(f"{os.listdir(os.path.dirname(path))}: {complaint}")
-        expect(plistlib.loads(found[0].read_bytes()), {"written": 1, "unwritten": 2})
+        return scribble
+
+    file = path.replace(".plist", "-table.sqlite")
+    said, complaint = strand(proofs, file, "change", scribbling("DROP TABLE defaults"))
+    expect(said, "io\nread 1\n")
+    found = unsaved(file)
+    if len(found) != 1 or not complaint.endswith(f"; what is not in it is kept in {found[0]}\n"):
+        raise Broken(f"{os.listdir(os.path.dirname(path))}: {complaint}")
+    expect(plistlib.loads(found[0].read_bytes()), {"written": 1, "unwritten": 2})
+    file = path.replace(".plist", "-row.sqlite")
+    said, complaint = strand(proofs, file, "change", scribbling("UPDATE defaults SET value = x'00'"))
+    expect((said, complaint, unsaved(file)), ("refreshed\nread 1\n", "", []))
+    database = sqlite3.connect(file)
+    rows = dict(database.execute("SELECT key, value FROM defaults"))
+    database.close()
+    expect((rows["written"], plistlib.loads(rows["unwritten"])), (b"\0", 2))

@@ -7,8 +7,8 @@ internal import PropertyLists
 ///
 /// The steps: `set PATH VALUE`, with the value in JSON; `within PATH VALUE`, which sets it in a transaction; `add PATH`,
 /// which adds 1 to a number; `begin` and `commit` of a transaction; `remove PATH`; `sync`; `pump`, whose error is the one
-/// told as unreadable; `child`, which leaves a process that was made without fork's handlers; `close`. A path's steps
-/// have `.` between them, those that are numbers are indexes.
+/// told as unreadable; `child`, which leaves a process that was made without fork's handlers; `migrate`, to version 1;
+/// `close`. A path's steps have `.` between them, those that are numbers are indexes.
 func drive(_ file: String, _ durability: DefaultsDurability) throws {
     let store = try openStore(file, durability)
     let told = Told()
@@ -50,6 +50,7 @@ private func perform(_ words: [String], on store: DefaultsStore, _ told: Told) t
     case "within": try store.transaction { try $0.set(value(words), at: path) }
     case "add": try store.set(list(Int(store.value(at: path)?.integer ?? 0) + 1), at: path)
     case "child": try leaveChild()
+    case "migrate": try store.transaction { _ = try $0.beginMigration(to: 1) }
     case "remove": _ = try store.remove(at: path)
     case "sync": try store.sync()
     case "pump":

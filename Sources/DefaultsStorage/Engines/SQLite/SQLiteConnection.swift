@@ -50,6 +50,13 @@ final class SQLiteConnection: @unchecked Sendable {
         return status == SQLITE_OK && moved != 0
     }
 
+    /// Whether a commit that failed in the last call may be whole in the journal: its end is written before anything is
+    /// synced.
+    var mayHaveCommitted: Bool {
+        let status = sqlite.extended_errcode(database)
+        return ![SQLITE_BUSY, SQLITE_FULL].contains(status & 0xFF) && status != SQLITE_IOERR | 3 << 8  // _WRITE
+    }
+
     func close() {
         _ = sqlite.close_v2(database)
         database = nil

@@ -3,19 +3,22 @@ internal import PropertyLists
 
 extension SQLiteEngine {
     func commit(_ delta: Delta, over base: PropertyList) throws(DefaultsError) -> CommitOutcome {
-        guard let connection, isInTransaction, let newest = try newestCommit(connection) else {
+        // Looked at since the lock was taken: no other process has made a newer one.
+        guard let connection, isInTransaction, let newest = seen else {
             throw DefaultsError(.misuse, "A commit without its lock", file: folder.path)
         }
         let mark = CommitMark(revision: newest.mark.revision + 1, token: .random(in: .min ... .max))
         // In the order of the keys: in another one each row goes to another page.
         let order = delta.entries.sortedIndices()
-        for index in order { try write(delta, index, mark.revision, connection) }
-        try note(order, of: delta, as: mark, after: newest, most: max(4096, base.count / 4), connection)
+        // One for all rows.
+        var bytes = GrowableBuffer<UInt8>()
+        for index in order { try write(delta, index, mark.revision, &bytes, connection) }
+        let new = try note(order, of: delta, as: mark, after: newest, most: max(4096, base.count / 4), connection)
         try finish(mark, connection)
         for index in order where !damagedKeys.isEmpty {
             delta.entries.withKey(at: index) { damagedKeys[Array($0)] = nil }
         }
-        seen = mark
+        seen = new
         wakeOthers()
         if delta.entries.count > 64 { try? connection.execute("PRAGMA incremental_vacuum") }
         return .committed
@@ -29,21 +32,25 @@ extension SQLiteEngine {
     }
 
     private func write(
-        _ delta: Delta, _ index: Int, _ revision: Int64, _ connection: SQLiteConnection
+        _ delta: Delta, _ index: Int, _ revision: Int64, _ bytes: inout GrowableBuffer<UInt8>,
+        _ connection: SQLiteConnection
     ) throws(DefaultsError) {
-        let file = folder.path
-        let bytes = try DefaultsError.translating(file: file) { () throws(PropertyListError) in
-            try delta.entries[index].overlay?.materialised().serialized(as: .binary)
+        let isRemoval = delta.entries[index].isRemoval
+        bytes.count = 0
+        do throws(PropertyListError) {
+            try delta.entries[index].overlay?.materialised().write(as: .binary, to: &bytes)
+        } catch {
+            throw DefaultsError(error, file: folder.path)
         }
-        let statement = try prepared(bytes == nil ? .delete : .upsert, connection)
+        let value = UnsafeRawBufferPointer(bytes.contents)
+        let statement = try prepared(isRemoval ? .delete : .upsert, connection)
         try delta.entries.withKey(at: index) { key throws(DefaultsError) in
             try connection.bind(statement, 1, text: key)
-            guard let bytes else { return try connection.run(statement) }
-            try connection.bind(statement, 3, integer: revision)
-            try bytes.withUnsafeBufferPointer { bytes throws(DefaultsError) in
-                try connection.bind(statement, 2, blob: UnsafeRawBufferPointer(bytes))
-                try connection.run(statement)
+            if !isRemoval {
+                try connection.bind(statement, 2, blob: value)
+                try connection.bind(statement, 3, integer: revision)
             }
+            try connection.run(statement)
         }
     }
 
@@ -52,7 +59,7 @@ extension SQLiteEngine {
     private func note(
         _ order: [Int], of delta: Delta, as mark: CommitMark, after newest: NewestCommit, most: Int,
         _ connection: SQLiteConnection
-    ) throws(DefaultsError) {
+    ) throws(DefaultsError) -> NewestCommit {
         var new = newest
         new.mark = mark
         if order.count > most {
@@ -71,6 +78,7 @@ extension SQLiteEngine {
             }
         }
         try note(new, connection)
+        return new
     }
 
     private func log(
@@ -101,8 +109,9 @@ extension SQLiteEngine {
         do throws(DefaultsError) {
             try connection.run(try prepared(.commit, connection))
         } catch {
+            let mayHaveHappened = connection.mayHaveCommitted
             unlock()
-            throw fail(error, mark, connection)
+            throw mayHaveHappened ? fail(error, mark, connection) : error
         }
         isInTransaction = false
         guard connection.hasMoved else { return }
@@ -113,15 +122,13 @@ extension SQLiteEngine {
 
     // MARK: - Doubt
 
-    /// The error of a commit that failed.
+    /// The error of a commit that failed when all was written.
     ///
-    /// What it wrote may be whole in the journal, and would count once nobody has the database open: another commit is
+    /// That may be whole in the journal, and would count once nobody has the database open: another commit is
     /// made over it. Where that fails as well, nothing is known.
     private func fail(
         _ error: DefaultsError, _ mark: CommitMark, _ connection: SQLiteConnection
     ) -> DefaultsError {
-        // No commit was written.
-        if error.code == .timedOut || error.code == .noSpace { return error }
         if (try? writeOver(connection)) != nil { return error }
         disconnect()
         doubt = mark

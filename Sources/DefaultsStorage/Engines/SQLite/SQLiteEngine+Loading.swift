@@ -75,15 +75,15 @@ extension SQLiteEngine {
     /// The changes since the last look, or everything where they are not known.
     private func load(_ connection: SQLiteConnection) throws(DefaultsError) -> EngineState {
         let newest = try newestCommit(connection)
-        guard let newest, let seen, try isKnown(seen, newest, connection) else {
+        guard let newest, let seen = seen?.mark, try isKnown(seen, newest, connection) else {
             try checkSize(connection)
             let list = try whole(connection)
-            seen = newest?.mark
+            seen = newest
             return .replaced(list)
         }
         if newest.mark == seen { return .unchanged }
         let changes = try changes(since: seen, connection)
-        self.seen = newest.mark
+        self.seen = newest
         return .changed(changes)
     }
 

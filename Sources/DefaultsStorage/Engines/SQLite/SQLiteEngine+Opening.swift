@@ -240,23 +240,28 @@ extension SQLiteEngine {
         removeTemporary()
         do throws(DefaultsError) {
             // With our mode before SQLite makes it with its own: the -wal and -shm files take the mode of this one.
-            try folder.openFile(temporaryName, O_RDWR | O_CREAT | O_EXCL, mode: 0o600)?.close()
-            let new = try SQLiteConnection(try folder.currentPath(of: temporaryName), isReadOnly: false)
-            defer { new.close() }
-            try new.execute("PRAGMA auto_vacuum=INCREMENTAL; PRAGMA journal_mode=WAL; BEGIN IMMEDIATE")
-            try new.execute(Self.allTables)
-            try insert(rows, new)
-            try new.execute("COMMIT; PRAGMA wal_checkpoint(TRUNCATE)")
-            new.isTrusted = true
+            let file = try folder.openFile(temporaryName, O_RDWR | O_CREAT | O_EXCL, mode: 0o600)
+            try fillDatabase(rows)
+            try file?.synchronize()
+            guard try folder.status(of: temporaryName + "-wal") == nil else {
+                throw DefaultsError(.io, "The new database could not be written", file: folder.path)
+            }
         } catch {
             removeTemporary()
             throw error
         }
-        guard try folder.status(of: temporaryName + "-wal") == nil else {
-            removeTemporary()
-            throw DefaultsError(.io, "The new database could not be written", file: folder.path)
-        }
         return temporaryName
+    }
+
+    /// Makes the tables and rows in the temporary file, which goes to the disk when it is whole.
+    private func fillDatabase(_ rows: [SalvagedRow]) throws(DefaultsError) {
+        let new = try SQLiteConnection(try folder.currentPath(of: temporaryName), isReadOnly: false)
+        defer { new.close() }
+        try new.execute("PRAGMA synchronous=OFF; PRAGMA auto_vacuum=INCREMENTAL; PRAGMA journal_mode=WAL")
+        try new.execute("BEGIN IMMEDIATE;" + Self.allTables)
+        try insert(rows, new)
+        try new.execute("COMMIT; PRAGMA wal_checkpoint(TRUNCATE)")
+        new.isTrusted = true
     }
 
     private func insert(_ rows: [SalvagedRow], _ connection: SQLiteConnection) throws(DefaultsError) {

@@ -43,7 +43,7 @@ final class SQLiteEngine: StorageEngine, @unchecked Sendable {
     var isGone = false
     /// The database that was read last, and its newest commit then; nil for none.
     var file: FileIdentity?
-    var seen: CommitMark?
+    var seen: NewestCommit?
     /// SQLite's count of others' commits at the last look; -1 for a new connection.
     var dataVersion: Int64 = -1
     /// The commit that may have happened or not.

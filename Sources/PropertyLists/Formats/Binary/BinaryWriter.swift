@@ -43,6 +43,7 @@ struct BinaryWriter: ~Copyable {
 
     /// Gives every node its object: containers one each, equal scalars the same as far as they may be shared.
     private mutating func number() throws(PropertyListError) {
+        if !list.node.kind.isContainer, list.node.kind != .null { return numberNext(list.index) }
         var scalars = ScalarTable(of: document)
         var walk = TreeWalk(of: list)
         while let event = walk.next() {
