@@ -341,7 +341,7 @@ static void check_texts(void) {
             "  and is('Cannot initialize Raw from invalid String value '\n"
             "    .. shown, kv.encode, long, kv.enum 'Raw' { 'a' })\n"
             "  and is('No type is named ' .. shown .. ' (line 1, column 1)',\n"
-            "    kv.encode, 1, long)\n"
+            "    kv.encode, 1, long:sub(1, 4 << 20))\n"
             "  and is('Expected a property-list value at a.' .. shown\n"
             "    .. ', found function', kv.encode, { a = { [long] = print } "
             "})"),

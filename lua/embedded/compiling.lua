@@ -25,9 +25,15 @@ local function later(name)
     encoder = converter "encoder", is_idle = is_idle }
 end
 
+-- The most bytes of an expression.
+local longest = 4 << 20
+
 --- The type of an expression such as "[Window]?"; names are looked up in
 -- `scope` first, where one is given.
 function shared.parse(text, scope)
+  if #text > longest then
+    error(string.format("The text of a type has at most %d bytes", longest), 0)
+  end
   local start = string.find(text, "%S")
   local inner = start and string.match(text, ".*%S", start) or ""
   local known = builtins[inner] or scope and scope.named[inner]
@@ -62,7 +68,8 @@ local holds_types = { fields = true, cases = true, values = true, type = true,
 -- `notes.is_view` it describes the values that scripts see: converters may make
 -- anything. Sets `notes.converts` where a value is converted, or left out, and
 -- the meanings of names in `notes.names`. A part deeper than any type may be
--- stays as it is.
+-- stays as it is, and of those in `notes.declared` the name does. Counts the
+-- parts in `notes.count`.
 local function expanded(description, notes, inside)
   if type(description) == "string" then
     local found = named[description]
@@ -76,14 +83,20 @@ local function expanded(description, notes, inside)
     return notes.is_view and "Any"
       or expanded(description.wrapped, notes, inside)
   end
+  notes.count = (notes.count or 0) + 1
   if description.transient then notes.converts = true end
   local depth = (notes.depth or 0) + 1
   if depth > shared.depth then return description end
   local name = description.name
   if name and (description.kind == "struct" or description.kind == "enum") then
-    if inside[name] or notes.said[name] == description then return name end
+    if inside[name] or notes.said[name] == description
+      or notes.declared and notes.declared[name] == description then
+      return name
+    end
     notes.said[name] = description
-    inside = setmetatable({ [name] = true }, { __index = inside })
+    inside[name] = true
+  else
+    name = nil
   end
   local result = setmetatable({}, getmetatable(description))
   notes.depth = depth
@@ -94,6 +107,7 @@ local function expanded(description, notes, inside)
       and expanded(value, notes, inside) or value
   end
   notes.depth = depth - 1
+  if name then inside[name] = nil end
   return result
 end
 
@@ -116,18 +130,44 @@ local function compile(value, scope)
   return self
 end
 
+-- The most parts of types that annotations describe, and what a type counts
+-- besides: a type that is defined before those that it names has their parts.
+local most_parts, parts_of_a_type = 1 << 18, 128
+
+--- The names of types as they were defined: what a type is made of comes first.
+local function names_in_order()
+  local names, defined = {}, shared.defined
+  for name in pairs(named) do names[#names + 1] = name end
+  table.sort(names, function(one, other)
+    return (defined[one] or 0) < (defined[other] or 0)
+  end)
+  return names
+end
+
+--- Declares a type as scripts see its values, with all that is in it; gives the
+-- number of its parts, and the error that it has.
+local function declare(self, declared)
+  local notes =
+    { is_view = true, said = {}, names = {}, declared = declared }
+  local description = expanded(part(self), notes, {})
+  local ok, problem = pcall(shared.described, description)
+  if not ok and type(problem) ~= "table" then error(problem, 0) end
+  if ok then
+    for name, said in pairs(notes.said) do declared[name] = said end
+  end
+  return notes.count or 0, not ok and problem.message
+end
+
 --- The types of this state and its host for the Lua language server: a file
 -- that begins with ---@meta. A type with an error is a comment in it.
 local function annotations()
-  local wrong = {}
-  for name, self in pairs(named) do
-    local notes = { is_view = true, said = {}, names = {} }
-    local description = expanded(part(self), notes, {})
-    -- This declares it: every declared type is annotated.
-    local ok, problem = pcall(shared.described, description)
-    if not ok and type(problem) ~= "table" then error(problem, 0) end
-    if not ok then
-      local message = string.gsub(problem.message, "%c", " ")
+  local wrong, declared, left = {}, {}, most_parts
+  for _, name in ipairs(names_in_order()) do
+    local count, problem = 0, "Too many parts in types before this one"
+    if left > 0 then count, problem = declare(named[name], declared) end
+    left = left - count - parts_of_a_type
+    if problem then -- else it is declared, and every declared type annotated
+      local message = string.gsub(problem, "%c", " ")
       wrong[#wrong + 1] = string.format("-- %s: %s\n", name, message)
     end
   end

@@ -71,6 +71,9 @@ end
 -- The number of times that a name got a meaning.
 local definitions = 0
 
+-- When each name got its meaning: the number of definitions then.
+local defined = {}
+
 -- The number of types in each table of known ones: of compiled types, by their
 -- expressions, where the C module looks first.
 local sizes = setmetatable({}, { __mode = "k" })
@@ -98,6 +101,7 @@ end
 local function define(name, self)
   named[name] = self
   definitions = definitions + 1
+  defined[name] = definitions
   for known in next, sizes do forget(known) end
   return self
 end
@@ -242,3 +246,4 @@ shared.is_type, shared.new_type = is_type, new_type
 shared.check_type, shared.define, shared.is_name = check_type, define, is_name
 shared.new_scope, shared.remember = new_scope, remember
 shared.definitions = function() return definitions end
+shared.defined = defined

@@ -125,3 +125,27 @@ describe("the reference", function()
     end
   end)
 end)
+
+describe("annotations of many types", function()
+  local function count(text, what)
+    return select(2, text:gsub(what, ""))
+  end
+
+  it("describe each once, whatever contains it", function()
+    local last = kv.struct "ChainedA0" { a = kv.int }
+    for i = 1, 400 do
+      last = kv.struct("ChainedA" .. i) { a = last, b = last:optional() }
+    end
+    local text = kv.annotations()
+    assert.equal(401, count(text, "%-%-%-@class [^\n]*ChainedA%d+"))
+    assert.equal(text, kv.annotations())
+  end)
+
+  it("may be of types that are defined before those in them", function()
+    for i = 100, 1, -1 do
+      kv.struct("ChainedB" .. i) { a = "ChainedB" .. i - 1 .. "?" }
+    end
+    kv.struct "ChainedB0" { a = "ChainedB100?" }
+    assert.equal(101, count(kv.annotations(), "%-%-%-@class [^\n]*ChainedB%d+"))
+  end)
+end)

@@ -189,21 +189,28 @@ final class TypeTable: @unchecked Sendable {
 
     /// Takes over the types that a draft declared, if every name in them is that of a type.
     func adopt(_ draft: TypeTable) throws(TypeError) {
-        let (forms, references) = Lock.shared.withLock { (draft.forms, draft.references) }
+        let (all, references) = Lock.shared.withLock { (draft.forms, draft.references) }
+        var forms = all
         for reference in references { _ = try reference.resolved() }
         try Containment.check(forms.sorted { $0.key < $1.key }.map(\.value))
         // All or nothing: a name that has another meaning keeps the others from being declared.
-        let known = Lock.shared.withLock { self.forms }
+        // Of the known forms those of the draft's names alone: the table is not copied for each declaration.
+        let known = Lock.shared.withLock { forms.keys.reduce(into: [:]) { $0[$1] = self.forms[$1] } }
         var comparison = FormComparison()
+        var equal: [String] = []
         let changed = forms.keys.sorted().first { name in
             guard let old = known[name], let new = forms[name] else { return false }
-            return !comparison.areEqual(old, new)
+            guard comparison.areEqual(old, new) else { return true }
+            // The old one stays: what is made of it is known to be the same at a glance.
+            equal.append(name)
+            return false
         }
         if let changed, redeclaration == .rejected {
             throw TypeError(.redeclared, "\(changed) already means another type")
         }
         let hides = forms.keys.contains { known[$0] == nil && outer?.form(named: $0) != nil }
-        Lock.shared.withLock {
+        for name in equal { forms[name] = nil }
+        Lock.shared.withLock { [forms] in
             self.forms.merge(forms) { $1 }
             if changed != nil || hides { changes.add(1, ordering: .releasing) }
         }
