@@ -203,11 +203,12 @@ function hidden.failing(store, code, names)
     function(tx) tx:set("a", 1) end)
 end
 
---- Of a store that has what it could not write: closing it fails, once. A
--- change below the top is not kept.
+--- Of a store that has what it cannot write: closing it fails, once.
 function hidden.flushing(store, code, is_whole)
-  if not is_whole then return end
+  spoil()
+  store:set("a", 1)
   provoke(code .. " sync", code, true, store.sync, store)
+  if not is_whole then return end
   provoke(code .. " close", code, true, store.close, store)
 end
 

@@ -20,6 +20,7 @@ typedef struct Fault {
   uint32_t flags;
   void (*begin)(void);
   void (*end)(void);
+  int is_manual; /* durability: else what is set is written at once */
 } Fault;
 
 static char directory[300], path[400];
@@ -78,32 +79,32 @@ static void put_folder(void) {
 
 static const Fault faults[] = {
     {"values and paths", "secret.plist",
-     "hidden.tells = true; hidden.changing(s, whole)", 0, NULL, NULL},
+     "hidden.tells = true; hidden.changing(s, whole)", 0, NULL, NULL, 0},
     {"a database's values and paths", "secret.sqlite",
-     "hidden.changing(s, whole)", 0, NULL, NULL},
+     "hidden.changing(s, whole)", 0, NULL, NULL, 0},
     {"a handle to read", "secret.plist", "hidden.reading(s, whole)",
-     KV_LUA_READ_ONLY, NULL, NULL},
+     KV_LUA_READ_ONLY, NULL, NULL, 0},
     {"a database to read", "secret.sqlite", "hidden.reading(s, whole)",
-     KV_LUA_READ_ONLY, NULL, NULL},
-    {"a full disk", "secret.plist",
-     "hidden.failing(s, 'no_space', true)\n"
-     "hidden.flushing(s, 'no_space', whole)",
-     0, fill_disk, empty_disk},
+     KV_LUA_READ_ONLY, NULL, NULL, 0},
+    {"a full disk", "secret.plist", "hidden.failing(s, 'no_space', true)", 0,
+     fill_disk, empty_disk, 0},
+    {"a full disk at a sync", "secret.plist",
+     "hidden.flushing(s, 'no_space', whole)", 0, fill_disk, empty_disk, 1},
     {"a full disk under a database", "secret.sqlite",
-     "hidden.failing(s, 'io', true)", 0, fill_disk, empty_disk},
+     "hidden.failing(s, 'io', true)", 0, fill_disk, empty_disk, 0},
     {"a folder that cannot be written to the disk", "secret.plist",
      "hidden.failing(s, 'outcome_unknown', true)", 0, lose_folders,
-     keep_folders},
+     keep_folders, 0},
     {"a folder that is gone", "secret.plist", "hidden.failing(s, 'io', true)",
-     0, remove_directory, NULL},
+     0, remove_directory, NULL, 0},
     {"somebody's lock", "secret.plist", "hidden.broken(s, 'timed_out')", 0,
-     take_lock, release_lock},
+     take_lock, release_lock, 0},
     {"a damaged file", "secret.plist", "hidden.broken(s, 'timed_out')", 0,
-     damage, NULL},
+     damage, NULL, 0},
     {"a folder in the file's place", "secret.plist", "hidden.broken(s, 'io')",
-     0, put_folder, NULL},
+     0, put_folder, NULL, 0},
     {"a closed handle", "secret.plist",
-     "(whole_store or s):close(); hidden.closed(s)", 0, NULL, NULL},
+     "(whole_store or s):close(); hidden.closed(s)", 0, NULL, NULL, 0},
 };
 
 /* ---- Running */
@@ -114,7 +115,7 @@ static kv_store *open_hidden(const Fault *fault, int turn) {
       " \"ui\": {\"title\": \"x\", \"list\": [1]}}";
   kv_store_options options = store_options(KV_ENGINE_AUTOMATIC);
   kv_store *store = NULL;
-  options.durability = KV_IMMEDIATE;
+  options.durability = fault->is_manual ? KV_MANUAL : KV_IMMEDIATE;
   options.timeout = 0.02;
   options.managed_file = kv_string(in_folder("managed.plist"));
   snprintf(directory, sizeof directory, "%s/turn%d", folder, turn);
@@ -138,7 +139,7 @@ static int spoil(lua_State *L) {
 static lua_State *prepare(const Fault *fault, const kv_store *store, int is_own,
                           int is_whole) {
   static const char opening[] =
-      "s = assert(kv.open_file(path, { durability = 'immediate',\n"
+      "s = assert(kv.open_file(path, { durability = durability,\n"
       "  timeout = 0.02, read_only = reads, managed_file = managed }))\n"
       "if not whole then whole_store, s = s, s:at 'ui' end\n";
   lua_State *L = new_state(0);
@@ -159,6 +160,8 @@ static lua_State *prepare(const Fault *fault, const kv_store *store, int is_own,
   lua_setglobal(L, "whole");
   lua_pushboolean(L, fault->flags != 0);
   lua_setglobal(L, "reads");
+  lua_pushstring(L, fault->is_manual ? "manual" : "immediate");
+  lua_setglobal(L, "durability");
   lua_pushstring(L, path);
   lua_setglobal(L, "path");
   lua_pushstring(L, in_folder("managed.plist"));

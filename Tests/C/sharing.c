@@ -36,6 +36,33 @@ static void check_handles(void) {
   kv_store_free(same);
 }
 
+static void check_quota(void) {
+  kv_error *error = NULL;
+  kv_store *store = new_store("{}"), *part = NULL, *inner = NULL, *none = NULL;
+  kv_step path[] = {kv_key("clock"), kv_key("face")};
+  kv_str text = kv_string("0123456789012345678901234567890123456789");
+  CHECK(failed(kv_store_share_bounded(NULL, 0, path, 1, 100, &none, &error),
+               KV_INVALID_ARGUMENT, &error));
+  CHECK(!none);
+  CHECK(kv_store_share_bounded(store, 0, path, 1, 120, &part, NULL) == KV_OK);
+  CHECK(kv_store_share(part, 0, &inner, NULL) == KV_OK);
+  CHECK(kv_store_set_string(part, path, 2, text, NULL) == KV_OK);
+  path[1] = kv_key("hands");
+  CHECK(failed(kv_store_set_string(part, path, 2, text, &error),
+               KV_LIMIT_EXCEEDED, &error));
+  CHECK_NAMED(failed(kv_store_set_string(inner, path, 2, text, &error),
+                     KV_LIMIT_EXCEEDED, &error),
+              "a handle that is shared from one with a quota has it, too");
+  CHECK(kv_store_remove(store, path, 1, NULL) == KV_OK);
+  CHECK_NAMED(kv_store_set_string(inner, path, 2, text, NULL) == KV_OK,
+              "what another handle removes makes room");
+  path[1] = kv_key("face");
+  CHECK(kv_store_set_string(store, path, 2, text, NULL) == KV_OK);
+  kv_store_free(inner);
+  kv_store_free(part);
+  kv_store_free(store);
+}
+
 static void check_defaults(void) {
   kv_tree *defaults = NULL;
   kv_store *store = new_store("{}"), *shared = NULL;
@@ -80,6 +107,7 @@ static void check_registries(void) {
 
 int main(void) {
   check_handles();
+  check_quota();
   check_defaults();
   check_registries();
   return finish_checks();

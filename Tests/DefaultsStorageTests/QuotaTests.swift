@@ -77,6 +77,19 @@ import Testing
         #expect(refusal { try part.set(text(700), at: ["p", "a", "c"]) }?.code == .limitExceeded)
     }
 
+    @Test("has room again when all of it is removed, by whichever handle")
+    func countsRemovals() throws {
+        let store = try open()
+        defer { try? store.close() }
+        let part = try store.anotherHandle(quota: 1000, at: ["clock"])
+        defer { try? part.close() }
+        for handle in [store, part] {
+            try part.set(text(800), at: ["clock", "face"])
+            #expect(try handle.remove(at: ["clock"]))
+        }
+        try part.set(text(800), at: ["clock", "face"])
+    }
+
     @Test("holds whole values of a key that is above the part")
     func holdsAbove() throws {
         let store = try open()

@@ -147,14 +147,14 @@ import Testing
                 == true)
         #expect(count == 5)
         #expect(throws: DefaultsError.self) {
-            _ = try store.remove(at: ["a", .key(String(repeating: "long", count: 5 << 20))])
+            _ = try store.remove(at: ["a", .key(String(repeating: "long", count: 9 << 18))])
         }
         try store.sync()
         try store.set(list(["list": [0], "x": 1]), forKey: "a")
         try store.sync()
         // At two in turn, too.
         let half = try list(Data(count: 35 << 20))
-        if !isIndexed { for number in 0..<9 { try store.set(half, at: ["a", number % 2 == 0 ? "x" : "y"]) } }
+        if !isIndexed { for number in 0..<4 { try store.set(half, at: ["a", number % 2 == 0 ? "x" : "y"]) } }
         try store.set(list(["list": [0], "x": 1]), forKey: "a")
         try store.sync()
         // One that is larger by itself is for the store's own limits.
