@@ -3,7 +3,7 @@
 -- a row for each shape (report.py).
 --
 --   tables.lua                      all rows
---   tables.lua SHAPE WHO COUNT      nothing but COUNT calls of "ours" or "floor"
+--   tables.lua SHAPE WHO COUNT      only COUNT calls of "ours" or "floor"
 
 local kv = require "kvcodable"
 local copy = require "floor"
@@ -117,13 +117,13 @@ local function calls(name, value, as)
   end, function() return copy(value) end
 end
 
-local wanted, who, times = ...
+local wanted, who, repeats = ...
 if wanted then
   for _, shape in ipairs(shapes) do
     if shape[1] == wanted then
       local ours, floor = calls(wanted, shape[2], shape[4])
       local call = who == "ours" and ours or floor
-      for _ = 1, tonumber(times) do call() end
+      for _ = 1, tonumber(repeats) do call() end
       return
     end
   end

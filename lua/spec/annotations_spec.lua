@@ -127,8 +127,8 @@ describe("the reference", function()
 end)
 
 describe("annotations of many types", function()
-  local function count(text, what)
-    return select(2, text:gsub(what, ""))
+  local function count(annotations, what)
+    return select(2, annotations:gsub(what, ""))
   end
 
   it("describe each once, whatever contains it", function()
@@ -136,9 +136,9 @@ describe("annotations of many types", function()
     for i = 1, 400 do
       last = kv.struct("ChainedA" .. i) { a = last, b = last:optional() }
     end
-    local text = kv.annotations()
-    assert.equal(401, count(text, "%-%-%-@class [^\n]*ChainedA%d+"))
-    assert.equal(text, kv.annotations())
+    local found = kv.annotations()
+    assert.equal(401, count(found, "%-%-%-@class [^\n]*ChainedA%d+"))
+    assert.equal(found, kv.annotations())
   end)
 
   it("may be of types that are defined before those in them", function()
