@@ -143,11 +143,31 @@ import Testing
         #expect(try Database(path).rows() == list(["a": 1]))
     }
 
-    @Test("a database that has lost its table is damage")
-    func lostTable() throws {
+    @Test("a database that has lost a table is damage", arguments: ["defaults", "commits", "changes"])
+    func lostTable(name: String) throws {
         try open().close()
-        try folder.execute("DROP TABLE defaults", in: "a.sqlite")
-        #expect(throws: DefaultsError(.corrupt, "The database has lost its table", file: path)) { try open() }
+        try folder.execute("DROP TABLE \(name)", in: "a.sqlite")
+        #expect(throws: DefaultsError(.corrupt, "The database has lost a table", file: path)) { try open() }
+    }
+
+    @Test(
+        "a list of commits that nothing of ours wrote is damage",
+        arguments: [
+            "DELETE FROM commits", "UPDATE commits SET revision=9223372036854775807",
+            "UPDATE commits SET revision=-5", "UPDATE commits SET logged=9223372036854775807",
+        ])
+    func damagedCommits(statement: String) throws {
+        do {
+            let store = try open()
+            try store.set(list(1), forKey: "a")
+        }
+        try folder.execute(statement, in: "a.sqlite")
+        let expected = DefaultsError(.corrupt, "The database's list of commits is damaged", file: path)
+        #expect(throws: expected) { try open() }
+        let recovered = try open(.immediate, .recover)
+        #expect(try recovered.value(forKey: "a") == list(1))
+        try recovered.set(list(2), forKey: "b")
+        try recovered.close()
     }
 
     private func storeWithBadRow() throws -> DefaultsStore {

@@ -61,6 +61,7 @@ struct FileLock {
         }
         try descriptor.write(bytes)
     }
+
     /// The note that the last commit left.
     var note: ExchangeNote? { ExchangeNote(descriptor.beginning(512)) }
 

@@ -117,6 +117,11 @@ extension SQLiteEngine {
                 mark: mark, oldest: connection.integer(statement, 2), middle: connection.integer(statement, 3),
                 logged: connection.integer(statement, 4))
         }
+        // Counted on with each commit.
+        let counts = 0...Int64.max / 2
+        guard let result, counts.contains(result.mark.revision), counts.contains(result.logged) else {
+            throw DefaultsError(.corrupt, "The database's list of commits is damaged", file: folder.path)
+        }
         return result
     }
 

@@ -183,10 +183,10 @@ extension SQLiteEngine {
             guard version <= Self.version else {
                 throw DefaultsError(.migration, "The database was made by a newer version", file: file)
             }
-            if application == Self.applicationID,
-                try connection.integer("SELECT count(*) FROM sqlite_master WHERE name='defaults'") == 0
-            {
-                throw DefaultsError(.corrupt, "The database has lost its table", file: file)
+            let names = version < 2 ? "'defaults'" : "'defaults', 'commits', 'changes'"
+            let found = try connection.integer("SELECT count(*) FROM sqlite_master WHERE name IN (\(names))")
+            if application == Self.applicationID, found < (version < 2 ? 1 : 3) {
+                throw DefaultsError(.corrupt, "The database has lost a table", file: file)
             }
             return tables == 0 ? 0 : version
         }
