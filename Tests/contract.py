@@ -30,8 +30,8 @@ BREAKS = [
 ADDITIONS = [
     ("kvcodable.h", "#define KV_KEEP_OLD 2u", "#define KV_KEEP_OLD 2u\n#define KV_KEEP_MORE 8u"),
     ("kvcodable.h", "void kv_tree_free(kv_tree *tree);", "void kv_tree_free(kv_tree *tree);\nint kv_more(void);"),
-    ("kvcodable.h", "  uint64_t max_nodes;\n} kv_store_options;", "  uint64_t max_nodes;\n  int added;\n} kv_store_options;"),
-    ("kvcodable_lua.h", "  size_t max_bytes;\n} kv_lua_options;", "  size_t max_bytes;\n  int added;\n} kv_lua_options;"),
+    ("kvcodable.h", "  double settle_time;\n} kv_store_options;", "  double settle_time;\n  int added;\n} kv_store_options;"),
+    ("kvcodable_lua.h", "  uint64_t quota;\n} kv_lua_options;", "  uint64_t quota;\n  int added;\n} kv_lua_options;"),
 ]
 LIBRARIES = [ROOT / "build/libkvcodable.so", ROOT / "build/kvcodable.so"]
 VERSIONS = {"kvcodable.h": "KV_ABI_VERSION", "kvcodable_nodes.h": "KV_NODES_VERSION"}

@@ -584,6 +584,7 @@ typedef struct kv_decode_options {
                             1,000,000 and one for each byte */
   size_t expanded_bytes; /* bytes that shared strings and data may grow to:
                             64 MB and 16 for each byte */
+  size_t file_bytes;     /* of a file that is read: 1 GB */
 } kv_decode_options;
 
 /* Gives the tree that the bytes hold, as `type` shows it unless that is NULL;
@@ -603,6 +604,7 @@ kv_status kv_encode(const kv_tree *tree, kv_format format, const kv_type *type,
  * once: a reader sees the one or the other. Nothing of the old one's comments
  * is kept: a store opened on the file keeps them. KV_ABSENT when the file to
  * read does not exist; KV_IO when it is no file but a folder or a device;
+ * KV_LIMIT_EXCEEDED, before it is read, when it is larger than the options say;
  * KV_OUTCOME_UNKNOWN when the new file is there, and a power failure may take
  * it back. */
 kv_status kv_read_file(kv_str path, const kv_decode_options *options,

@@ -84,6 +84,7 @@ local kv = {}
 ---@field depth? integer
 ---@field expanded_nodes? integer
 ---@field expanded_bytes? integer
+---@field file_bytes? integer of a file that is read: 1 GB
 ---@field context? any
 
 ---```lua

@@ -153,10 +153,38 @@ static void limits(void) {
               "options of an older header have what it knew");
 }
 
+/* A file of holes: it would not be in memory before it was refused. */
+static void file_limit(void) {
+  char path[400];
+  kv_decode_options options = {0};
+  kv_tree *tree = NULL;
+  kv_error *error = NULL;
+  snprintf(path, sizeof path, "%s", in_folder("huge.plist"));
+  write_file(path, "{\"a\": 1}");
+  CHECK(truncate(path, ((off_t)1 << 30) + 1) == 0);
+  CHECK(kv_read_file(kv_string(path), NULL, NULL, &tree, NULL, &error) ==
+        KV_LIMIT_EXCEEDED);
+  CHECK(strstr(kv_error_message(error).data,
+               "Expected a file of at most 1073741824 bytes, found "
+               "1073741825") != NULL);
+  kv_error_free(error);
+  options.size = sizeof options;
+  options.file_bytes = 8;
+  CHECK(truncate(path, 8) == 0);
+  CHECK(kv_read_file(kv_string(path), &options, NULL, &tree, NULL, NULL) ==
+        KV_OK);
+  kv_tree_free(tree);
+  CHECK(truncate(path, 9) == 0);
+  CHECK_NAMED(kv_read_file(kv_string(path), &options, NULL, &tree, NULL,
+                           NULL) == KV_LIMIT_EXCEEDED,
+              "a file is no larger than the program says");
+}
+
 int main(void) {
   make_folder();
   codec();
   files();
+  file_limit();
   open_step();
   typed_files();
   limits();

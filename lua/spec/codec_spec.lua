@@ -41,6 +41,16 @@ describe("decode and encode", function()
     end
   end)
 
+  it("read no file that is larger than the options say", function()
+    local path = os.tmpname()
+    assert(kv.write(path, { a = 1 }, nil, { format = "json" }))
+    assert.same({ a = 1 }, kv.read(path, nil, { file_bytes = 100 }))
+    local back, problem = kv.read(path, nil, { file_bytes = 3 })
+    os.remove(path)
+    assert.is_nil(back)
+    assert.equal("limit_exceeded", problem.code)
+  end)
+
   it("hand the options' context to converters", function()
     local Scaled = kv.int:convert {
       decode = function(stored, context) return stored * context.scale end,

@@ -6,8 +6,8 @@
 /* Checks the options of this file's functions: one table may serve them all. */
 static void check_options(lua_State *L, int index) {
   static const char *const names[] = {
-      "format",         "depth", "expanded_nodes", "expanded_bytes", "context",
-      "class_name_key", NULL};
+      "format",     "depth",   "expanded_nodes", "expanded_bytes",
+      "file_bytes", "context", "class_name_key", NULL};
   kvl_check_options(L, index, names);
 }
 
@@ -26,11 +26,19 @@ static void bound(size_t *limit, size_t most) {
   if (*limit == 0 || *limit > most) *limit = most;
 }
 
+/* The most bytes that may be decoded. A value of one byte takes 16 bytes, and a
+ * key 80 while its dictionary is read: max_nodes ends that long before all
+ * bytes are read. */
+static size_t most_input(const kvl_state *state) {
+  return state->is_bounded ? state->max_bytes / 4 : SIZE_MAX;
+}
+
 static void lower(const kvl_state *state, kv_decode_options *options) {
   if (!state->is_bounded) return;
   bound(&options->depth, KV_DEPTH);
   bound(&options->expanded_nodes, state->max_nodes);
   bound(&options->expanded_bytes, state->max_bytes);
+  bound(&options->file_bytes, most_input(state));
 }
 
 /* The options of reading: format and limits. Raises. */
@@ -46,6 +54,7 @@ static kv_decode_options check_decode_options(lua_State *L,
     options.depth = limit(L, index, "depth");
     options.expanded_nodes = limit(L, index, "expanded_nodes");
     options.expanded_bytes = limit(L, index, "expanded_bytes");
+    options.file_bytes = limit(L, index, "file_bytes");
   }
   lower(state, &options);
   return options;
@@ -55,13 +64,6 @@ static kv_decode_options check_decode_options(lua_State *L,
 static int too_large(lua_State *L, size_t limit, const char *what) {
   kvl_push_too_large(L, limit, what);
   return kvl_return_failure(L);
-}
-
-/* The most bytes that may be decoded. A value of one byte takes 16 bytes, and a
- * key 80 while its dictionary is read: max_nodes ends that long before all
- * bytes are read. */
-static size_t most_input(const kvl_state *state) {
-  return state->is_bounded ? state->max_bytes / 4 : SIZE_MAX;
 }
 
 static int is_too_large(const kvl_state *state, const kv_tree *tree) {

@@ -15,8 +15,8 @@ public enum PropertyListFile {
     /// - Parameters:
     ///   - path: the file.
     ///   - format: the format that the file must have; nil to find it from the content.
-    ///   - limits: limits of the value's size and depth.
-    /// - Throws: ``DefaultsError`` when the file cannot be read; `PropertyListError` with the position when its bytes
+    ///   - limits: limits of the file's size, and of the value's size and depth.
+    /// - Throws: ``DefaultsError`` when the file cannot be read, or is too large; `PropertyListError` with the position when its bytes
     ///   are no property list.
     public static func read(
         _ path: String, as format: PropertyListFormat? = nil, limits: PropertyListLimits = PropertyListLimits()
@@ -33,7 +33,7 @@ public enum PropertyListFile {
         guard try file.status().st_mode & S_IFMT == S_IFREG else {
             throw DefaultsError.noFile(file.path)
         }
-        let bytes = try file.readToEnd()
+        let bytes = try file.readToEnd(most: limits.fileBytes)
         return try PropertyList.parse(bytes, as: format, limits: limits)
     }
 

@@ -1,5 +1,6 @@
 internal import CSystem
 internal import Glibc
+internal import PropertyLists
 
 /// An open file or folder, closed when the last reference goes.
 ///
@@ -70,8 +71,10 @@ final class FileDescriptor: @unchecked Sendable {
     }
 
     /// Everything from the start to the end of the file.
-    func readToEnd() throws(DefaultsError) -> [UInt8] {
+    /// - Throws: ``DefaultsError/Code/limitExceeded`` for more than `most` bytes, before that many are in memory.
+    func readToEnd(most: Int = .max) throws(DefaultsError) -> [UInt8] {
         let size = Int(try status().st_size)
+        try check(size, most)
         var result: [UInt8] = []
         var isAtEnd = false
         var interruptions = Interruptions()
@@ -87,9 +90,17 @@ final class FileDescriptor: @unchecked Sendable {
             if interruptions.shouldRetry(failure) { continue }
             guard failure == 0 else { throw DefaultsError.system("read", failure, file: path) }
             isAtEnd = extended.isEmpty
+            try check(position + extended.count, most)
             if result.isEmpty { result = extended } else { result += extended }
         }
         return result
+    }
+
+    private func check(_ size: Int, _ most: Int) throws(DefaultsError) {
+        if size > most {
+            throw DefaultsError(
+                .limitExceeded, .expected("a file of at most \(most) bytes", found: "\(size)"), file: path)
+        }
     }
 
     private func retrying(_ name: String, _ call: () -> Int32) throws(DefaultsError) {

@@ -39,6 +39,7 @@ private struct DecodeOptions {
         if options.depth != 0 { limits.depth = Self.count(options.depth) }
         if options.expanded_nodes != 0 { limits.expandedNodes = Self.count(options.expanded_nodes) }
         if options.expanded_bytes != 0 { limits.expandedBytes = Self.count(options.expanded_bytes) }
+        if options.file_bytes != 0 { limits.fileBytes = Self.count(options.file_bytes) }
     }
 
     /// A size_t above Int.max arrives as a negative number: as many as there can be.

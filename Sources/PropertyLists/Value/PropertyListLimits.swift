@@ -34,6 +34,9 @@ public struct PropertyListLimits: Sendable, Hashable {
     /// for 64 MB plus 16 for each byte of the file.
     public var expandedBytes: Int?
 
+    /// How many bytes a file may have that is read from its path: 1 GB. It is not read where it has more.
+    public var fileBytes = 1 << 30
+
     /// Bytes that strings, keys and data may grow to besides 16 for each byte of the file, unless ``expandedBytes`` is
     /// set. Holds for readers and for writers, so that every written file can be read.
     package var sharedBytes = 64 << 20
