@@ -32,7 +32,15 @@ tables() {
 
 coders() { swift_benchmark CoderBenchmarks; }
 formats() { swift_benchmark FormatBenchmarks; }
-store() { swift_benchmark StoreBenchmarks; }
+store() {
+  local folder
+  swift_benchmark StoreBenchmarks
+  gcc -std=c11 -O2 -Wall -Wextra -Werror -Iinclude -o build/bench/writers Benchmarks/c/writers.c \
+    -Lbuild -lkvcodable -Wl,-rpath,"$PWD/build"
+  folder=$(mktemp -d -p build/bench)
+  build/bench/writers "$folder"
+  rm -r "$folder"
+}
 
 for part in $parts; do
   case $part in
