@@ -10,6 +10,7 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 
+#include "folders.h"
 #include "lua_support.h"
 
 /* What a store is made to fail by. */
@@ -53,17 +54,6 @@ static void fill_disk(void) {
 }
 
 static void empty_disk(void) { limit_files(RLIM_INFINITY); }
-
-static int loses_folders = 0;
-
-/* In the place of the system's. */
-int fsync(int file) {
-  struct stat status;
-  if (!loses_folders || fstat(file, &status) != 0 || !S_ISDIR(status.st_mode))
-    return fdatasync(file);
-  errno = EIO;
-  return -1;
-}
 
 static void lose_folders(void) { loses_folders = 1; }
 

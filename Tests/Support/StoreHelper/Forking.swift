@@ -6,7 +6,7 @@ internal import PropertyLists
 // Uses of a store by a process that forks, and by its child.
 
 /// Waits for a child; gives how it ended, 0 for well.
-private func end(of child: pid_t) -> Int32 {
+func end(of child: pid_t) -> Int32 {
     var status: Int32 = 0
     waitpid(child, &status, 0)
     return status

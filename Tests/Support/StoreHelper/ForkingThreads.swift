@@ -6,12 +6,6 @@ internal import Synchronization
 
 // Forks while other threads are busy with stores.
 
-private func end(of child: pid_t) -> Int32 {
-    var status: Int32 = 0
-    waitpid(child, &status, 0)
-    return status
-}
-
 /// A flag that one thread raises and another waits for.
 private final class Flag: Sendable {
     private let isRaised = Atomic(false)
