@@ -1,7 +1,7 @@
 internal import PropertyLists
 
-/// The top-level keys whose values may have changed since a watch looked last.
-struct ChangedKeys {
+/// The top-level keys whose values may have changed since a watch looked last: an inbox's own, or a call's.
+final class ChangedKeys {
     private var keys = KeyTable<Void>()
     /// Whether any key may be among them.
     private(set) var isEverything = false
@@ -24,27 +24,27 @@ struct ChangedKeys {
         return key.withBytes { keys.find($0.bindMemory(to: UInt8.self)) != nil }
     }
 
-    mutating func insert(_ key: UnsafeBufferPointer<UInt8>) {
+    func insert(_ key: UnsafeBufferPointer<UInt8>) {
         if isEverything { return }
         if keys.count < most { keys.set((), for: key) } else { insertEverything() }
     }
 
-    mutating func insertEverything() {
+    func insertEverything() {
         keys = KeyTable()
         isEverything = true
     }
 
-    mutating func insert(_ delta: Delta) {
+    func insert(_ delta: Delta) {
         for index in 0..<delta.entries.count { delta.entries.withKey(at: index) { insert($0) } }
     }
 
-    mutating func formUnion(_ other: ChangedKeys) {
+    func formUnion(_ other: ChangedKeys) {
         if other.isEverything { insertEverything() }
         for index in 0..<other.keys.count { other.keys.withKey(at: index) { insert($0) } }
     }
 
     /// Inserts the keys by which two dictionaries differ: both are walked once, in the order of their keys.
-    mutating func insertDifferences(_ old: PropertyList, _ new: PropertyList) {
+    func insertDifferences(_ old: PropertyList, _ new: PropertyList) {
         if old.document === new.document, old.index == new.index { return }
         var left = SortedEntries(old)
         var right = SortedEntries(new)

@@ -47,16 +47,14 @@ enum DeltaEntry {
 /// `@unchecked Sendable`: changed only under the lock of its domain and, once it is being committed, with the writer
 /// lock held as well.
 final class Delta: @unchecked Sendable {
-    fileprivate(set) var entries = KeyTable<DeltaEntry>()
+    /// Read where it stands, and guarded by the locks: checking each access as well would take 300 of the 1,400
+    /// instructions of a get from C.
+    @exclusivity(unchecked) fileprivate(set) var entries = KeyTable<DeltaEntry>()
 
     var isEmpty: Bool { entries.isEmpty }
 
     /// The number of the key's entry.
     func find(_ key: UnsafeBufferPointer<UInt8>) -> Int? { isEmpty ? nil : entries.find(key) }
-
-    /// As ``find(_:)``, where the table stands. Only for a delta that is not being committed: the committing thread
-    /// reads that without the lock.
-    func findInPlace(_ key: UnsafeBufferPointer<UInt8>) -> Int? { isEmpty ? nil : entries.findInPlace(key) }
 
     func set(_ value: PropertyList, for key: UnsafeBufferPointer<UInt8>) {
         entries.set(.set(value), for: key)

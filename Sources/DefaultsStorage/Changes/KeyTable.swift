@@ -5,7 +5,10 @@ internal import PropertyLists
 ///
 /// Open addressing over an array of entries; the keys' bytes stand behind one another in one buffer. Entries are never
 /// taken out one by one: a removal from a store is itself a value here.
-struct KeyTable<Value> {
+///
+/// Not copyable, so that a table in an object is read where it stands: a copy would count its three arrays' references,
+/// a third of the time of a get.
+struct KeyTable<Value>: ~Copyable {
     private struct Entry {
         var hash: UInt64
         var offset: Int
@@ -56,10 +59,6 @@ struct KeyTable<Value> {
     }
 
     subscript(key: UnsafeBufferPointer<UInt8>) -> Value? { find(key).map { entries[$0].value } }
-
-    /// As ``find(_:)``; mutating, so that a table in an object is read where it stands. A copy of it would count six
-    /// references, a third of the time of a get.
-    mutating func findInPlace(_ key: UnsafeBufferPointer<UInt8>) -> Int? { find(key) }
 
     /// Sets the value of `key`, which may be new.
     mutating func set(_ value: Value, for key: UnsafeBufferPointer<UInt8>) {

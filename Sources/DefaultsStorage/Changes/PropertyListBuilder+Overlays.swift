@@ -18,7 +18,7 @@ extension PropertyListBuilder {
 
     /// Appends a dictionary with changes to it: both in the order of their keys, so that nothing has to be sorted.
     mutating func append(
-        _ base: PropertyList?, changedBy changes: KeyTable<Overlay?>
+        _ base: PropertyList?, changedBy changes: borrowing KeyTable<Overlay?>
     ) throws(PropertyListError) {
         try beginDictionary()
         let order = changes.sortedIndices()
@@ -47,7 +47,7 @@ extension PropertyListBuilder {
         try end()
     }
 
-    private mutating func append(_ changes: KeyTable<Overlay?>, entry index: Int) throws(PropertyListError) {
+    private mutating func append(_ changes: borrowing KeyTable<Overlay?>, entry index: Int) throws(PropertyListError) {
         guard let overlay = changes[index] else { return }
         // Not by `withKey`: a builder cannot be captured while it is changed.
         try key(changes.key(at: index))

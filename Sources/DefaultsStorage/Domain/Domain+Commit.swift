@@ -309,14 +309,14 @@ extension Domain {
         guard case .replaced(let list) = state,
             let base = lock.withLock({ inbox.isWatched ? self.base : nil })
         else { return nil }
-        var result = ChangedKeys()
+        let result = ChangedKeys()
         result.insertDifferences(base, list)
         return result
     }
 
     private func noteDifferences(_ differences: ChangedKeys?) {
         guard inbox.isWatched else { return }
-        var all = differences ?? ChangedKeys()
+        let all = differences ?? ChangedKeys()
         // A watch may have begun since the keys were looked for.
         if differences == nil { all.insertEverything() }
         inbox.noteChanges(of: all)

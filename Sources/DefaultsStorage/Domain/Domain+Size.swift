@@ -56,7 +56,7 @@ extension Domain {
 
     /// The size of a key and its value below `target`'s changes or in them; zero where there is none.
     func size(of key: UnsafeBufferPointer<UInt8>, in target: Delta) -> FileSize {
-        if let index = target.findInPlace(key) { return size(of: target, at: index, key) }
+        if let index = target.find(key) { return size(of: target, at: index, key) }
         return sizeBelow(key)
     }
 
@@ -181,7 +181,7 @@ extension Domain {
         _ path: PropertyListPath, of key: UnsafeBufferPointer<UInt8>, in target: Delta
     ) throws(PropertyListError) -> (value: PropertyList?, reached: Int) {
         let overlay: Overlay?
-        if let index = target.findInPlace(key) {
+        if let index = target.find(key) {
             overlay = target.entries[index].overlay
         } else if let committing, let index = committing.find(key) {
             overlay = committing.entries[index].overlay

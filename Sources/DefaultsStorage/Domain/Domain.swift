@@ -139,7 +139,7 @@ extension Domain {
         _ key: UnsafeBufferPointer<UInt8>, _ steps: ArraySlice<PropertyListPath.Step>, in target: Delta
     ) throws(DefaultsError) -> PropertyList? {
         try translating { () throws(PropertyListError) in
-            if let index = target.findInPlace(key) { return try target.collapsedValue(at: index, steps) }
+            if let index = target.find(key) { return try target.collapsedValue(at: index, steps) }
             if !damagedKeys.isEmpty { try checkReadable(key) }
             return try below(key, steps)
         }
@@ -254,7 +254,7 @@ extension Domain {
     /// Whether the key has a value, as the calling thread sees it; with the lock held. Puts no value together.
     func holds(_ key: UnsafeBufferPointer<UInt8>) -> Bool {
         let target = self.target
-        if let index = target.findInPlace(key) { return !target.entries[index].isRemoval }
+        if let index = target.find(key) { return !target.entries[index].isRemoval }
         if let committing, let index = committing.find(key) { return !committing.entries[index].isRemoval }
         if let committed, let index = committed.find(key) { return !committed.entries[index].isRemoval }
         return base[utf8: key] != nil || !damagedKeys.isEmpty && damagedKeys[Array(key)] != nil

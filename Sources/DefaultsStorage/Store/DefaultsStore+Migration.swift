@@ -117,7 +117,7 @@ extension DefaultsTransaction {
         let changed = store.domain.lock.withLock { () -> ChangedKeys? in
             guard inner.isMigration, inner.depth == 1 else { return nil }
             inner.isMigration = false
-            var keys = ChangedKeys(most: .max)
+            let keys = ChangedKeys(most: .max)
             keys.insert(inner.delta)
             return keys
         }

@@ -75,9 +75,9 @@ struct EventInbox {
         noteEach { $0.formUnion(keys) }
     }
 
-    private mutating func noteEach(_ change: (inout ChangedKeys) -> Void) {
+    private mutating func noteEach(_ change: (ChangedKeys) -> Void) {
         for index in subscribers.indices {
-            change(&subscribers[index].keys)
+            change(subscribers[index].keys)
             wake(index)
         }
     }

@@ -67,7 +67,7 @@ final class Watch: @unchecked Sendable {
 
     /// Tells of the keys by which `new` differs from the dictionary that was seen.
     func tell(ofAll new: PropertyList) throws(DefaultsError) -> Int {
-        var keys = ChangedKeys(most: .max)
+        let keys = ChangedKeys(most: .max)
         try lock.withLock { () throws(DefaultsError) in
             let old = try DefaultsError.translating { () throws(PropertyListError) in try seenDictionary.whole() }
             keys.insertDifferences(old, new)
