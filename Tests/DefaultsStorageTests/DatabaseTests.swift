@@ -120,9 +120,10 @@ import Testing
         let engine = try SQLiteEngine(
             try StoreFolder.open(path), format: .binary, isReadOnly: true, limits: options().limits)
         let expected = DefaultsError(.corrupt, "The journal beside the database is another one's", file: path)
-        #expect(throws: expected) { _ = try engine.refresh(over: emptyDictionary, until: .after(.seconds(5))) }
+        #expect(throws: expected) { _ = try engine.refresh(over: { emptyDictionary }, until: .after(.seconds(5))) }
         try store.sync()
-        guard case .replaced(let found) = try engine.refresh(over: emptyDictionary, until: .after(.seconds(5))) else {
+        guard case .replaced(let found) = try engine.refresh(over: { emptyDictionary }, until: .after(.seconds(5)))
+        else {
             Issue.record("not loaded")
             return
         }
@@ -273,6 +274,28 @@ import Testing
             ])
         #expect(try store.value(at: ["k1000"]) != nil && store.value(at: ["k1299"]) != nil)
         #expect(try Database(path).rows() == store.snapshot())
+    }
+
+    @Test(
+        "an open store that may recover goes on with what it has in memory, and with what can be read",
+        arguments: [true, false])
+    func recoversOpen(isWhole: Bool) throws {
+        let store = try open(.manual, .recover)
+        try store.set(list(1), forKey: "a")
+        try store.sync()
+        try store.set(list(2), forKey: "b")
+        let other = isWhole ? try makeOther(["a": 7, "c": 3]) : folder.file("other")
+        if isWhole {
+            try folder.execute("DROP TABLE changes", in: "other.sqlite")
+        } else {
+            try folder.write(String(repeating: "no database", count: 1000), to: "other")
+        }
+        rename(other, path)
+        try store.sync()
+        let expected = try isWhole ? list(["a": 7, "b": 2, "c": 3]) : list(["a": 1, "b": 2])
+        #expect(try store.snapshot() == expected)
+        #expect(try Database(path).rows() == expected)
+        #expect(try folder.names().contains { $0.hasPrefix("a.sqlite.corrupt-") })
     }
 
     // MARK: - Versions and sizes

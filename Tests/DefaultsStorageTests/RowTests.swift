@@ -91,13 +91,13 @@ import Testing
         let engine = try SQLiteEngine(
             try StoreFolder.open(folder.file("a.sqlite")), format: .binary, isReadOnly: false, limits: options().limits)
         let deadline = Deadline.after(.seconds(5))
-        _ = try engine.refresh(over: emptyDictionary, until: deadline)
+        _ = try engine.refresh(over: { emptyDictionary }, until: deadline)
         _ = try engine.lock(until: deadline)
         engine.resetAfterFork()
         Self.child.change { $0 = engine }
         let expected = DefaultsError(
             .unavailable, "The process was forked in the middle of a transaction", file: folder.file("a.sqlite"))
-        #expect(throws: expected) { _ = try engine.refresh(over: emptyDictionary, until: deadline) }
+        #expect(throws: expected) { _ = try engine.refresh(over: { emptyDictionary }, until: deadline) }
         #expect(throws: expected) { _ = try engine.lock(until: deadline) }
     }
 
@@ -147,7 +147,7 @@ import Testing
             let limits = StoreLimits(bytes: most - StoreLimits(bytes: 0, nodes: 0).readableFile, nodes: 1000)
             let engine = try SQLiteEngine(
                 try StoreFolder.open(path), format: .binary, isReadOnly: true, limits: limits)
-            _ = try engine.refresh(over: emptyDictionary, until: .after(.seconds(5)))
+            _ = try engine.refresh(over: { emptyDictionary }, until: .after(.seconds(5)))
         }
         let store = try DefaultsStore.open(path: path, options: options { $0.durability = .immediate })
         for key in ["a", "b", "c"] { try store.set(list(Data(repeating: 1, count: 8000)), forKey: key) }

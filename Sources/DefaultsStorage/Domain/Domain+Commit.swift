@@ -39,11 +39,10 @@ extension Domain {
     }
 
     private func refreshEngine(until deadline: Deadline) throws(DefaultsError) -> EngineState {
-        let base = lock.withLock {
+        lock.withLock {
             engine.recovers = recovers
             engine.limits = limits
             engine.settleTime = settleTime
-            return self.base
         }
         defer {
             let (unreadable, damaged) = (engine.unreadable, engine.damagedKeys)
@@ -52,7 +51,12 @@ extension Domain {
                 damagedKeys = damaged
             }
         }
-        let state = try engine.refresh(over: base, until: deadline)
+        let memory = { () throws(DefaultsError) in
+            // The writer lock keeps both as they are.
+            let (base, committed) = self.lock.withLock { (self.base, self.committed) }
+            return try self.translating { () throws(PropertyListError) in try committed?.applied(to: base) ?? base }
+        }
+        let state = try engine.refresh(over: memory, until: deadline)
         // The changes inherited from the parent process are the parent's to write. Changes made over them since are
         // made again over the file, or they would be written with the parent's, a second time.
         if hasForked {
@@ -83,14 +87,13 @@ extension Domain {
     func begin(until deadline: Deadline) throws(DefaultsError) {
         try takeWriterLock(until: deadline)
         do throws(DefaultsError) {
-            try lockEngine(until: deadline)
             do throws(DefaultsError) {
-                if let hasHappened = try engine.settle(until: deadline) { try settle(hasHappened) }
-                try takeUp(try refreshEngine(until: deadline))
-                if let refusal = engine.refusal { throw refusal }
+                try lockAndLook(until: deadline)
             } catch {
-                engine.unlock()
-                throw error
+                guard error.code == .corrupt, lock.withLock({ recovers }) else { throw error }
+                // A damaged database is recovered by a look at it outside of a transaction.
+                try takeUp(try refreshEngine(until: deadline))
+                try lockAndLook(until: deadline)
             }
         } catch {
             writerLock.release()
@@ -103,6 +106,18 @@ extension Domain {
             growth = FileSize()
             countsExactly = false
             isScheduled = false
+        }
+    }
+
+    private func lockAndLook(until deadline: Deadline) throws(DefaultsError) {
+        try lockEngine(until: deadline)
+        do throws(DefaultsError) {
+            if let hasHappened = try engine.settle(until: deadline) { try settle(hasHappened) }
+            try takeUp(try refreshEngine(until: deadline))
+            if let refusal = engine.refusal { throw refusal }
+        } catch {
+            engine.unlock()
+            throw error
         }
     }
 

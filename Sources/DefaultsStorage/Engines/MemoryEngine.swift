@@ -18,7 +18,9 @@ final class MemoryEngine: StorageEngine {
         set {}
     }
 
-    func refresh(over base: PropertyList, until deadline: Deadline) -> EngineState { .unchanged }
+    func refresh(over memory: () throws(DefaultsError) -> PropertyList, until deadline: Deadline) -> EngineState {
+        .unchanged
+    }
     func lock(until deadline: Deadline) -> Bool { false }
     func unlock() {}
     func commit(_ delta: Delta, over base: PropertyList) -> CommitOutcome { .committed }

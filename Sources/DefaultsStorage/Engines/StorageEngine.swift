@@ -51,12 +51,14 @@ protocol StorageEngine: AnyObject, Sendable {
     func settle(until deadline: Deadline) throws(DefaultsError) -> Bool?
     /// Whether the document that was read or written last has a copy beside the file, should that stay unreadable.
     var isBackedUp: Bool { get }
-    /// Looks whether others changed the stored values; `base` is the document before, without changes that wait for
-    /// their commit.
+    /// Looks whether others changed the stored values; `memory` puts the document before together, without changes that
+    /// wait for their commit.
     ///
     /// A file that cannot be read is an error and never replaces the values in memory. The first look at each
     /// unreadable state, but for the very first look of all, is told as an event.
-    func refresh(over base: PropertyList, until deadline: Deadline) throws(DefaultsError) -> EngineState
+    func refresh(
+        over memory: () throws(DefaultsError) -> PropertyList, until deadline: Deadline
+    ) throws(DefaultsError) -> EngineState
     /// How far a commit is on disk when it returns; of no meaning for an engine that knows only one way.
     var synchronization: DefaultsStore.Options.Synchronization { get set }
     /// The error that came after the last commit was visible: a power failure may take it back. Nothing but writing all

@@ -10,7 +10,9 @@ extension PropertyListFileEngine {
         case unreadable(DefaultsError, FileStamp)
     }
 
-    func refresh(over base: PropertyList, until deadline: Deadline) throws(DefaultsError) -> EngineState {
+    func refresh(
+        over memory: () throws(DefaultsError) -> PropertyList, until deadline: Deadline
+    ) throws(DefaultsError) -> EngineState {
         let current = try folder.status(of: folder.fileName).map { FileStamp($0) }
         if hasLoaded, current == stamp, !stampIsRecent {
             found = nil
@@ -18,7 +20,7 @@ extension PropertyListFileEngine {
         }
         // A file that was found damaged, and has not been written for as long as it is given, is not read again.
         if let found, found.isInContents, found.stamp == current, !mayBeHalfWritten(found.stamp) {
-            return try answer(found.error, found.stamp, base, until: deadline)
+            return try answer(found.error, found.stamp, try memory(), until: deadline)
         }
         // Looked for before the file is: a backup that comes later may be newer than the document.
         let backup = backupStamp()
@@ -33,7 +35,7 @@ extension PropertyListFileEngine {
         case .good(let file, let stamp):
             olderBackup = backup
             return adopt(file, stamp)
-        case .unreadable(let error, let stamp): return try answer(error, stamp, base, until: deadline)
+        case .unreadable(let error, let stamp): return try answer(error, stamp, try memory(), until: deadline)
         }
     }
 

@@ -19,7 +19,9 @@ struct NewestCommit {
 }
 
 extension SQLiteEngine {
-    func refresh(over base: PropertyList, until deadline: Deadline) throws(DefaultsError) -> EngineState {
+    func refresh(
+        over memory: () throws(DefaultsError) -> PropertyList, until deadline: Deadline
+    ) throws(DefaultsError) -> EngineState {
         if let refusal, refusal.code == .unavailable { throw refusal }
         do throws(DefaultsError) {
             try relockIfMoved()
@@ -27,7 +29,9 @@ extension SQLiteEngine {
             isGone = false
             return try look(until: deadline)
         } catch {
-            if error.code == .corrupt, !hasLoaded, recovers, !isReadOnly { return try recover(until: deadline) }
+            if error.code == .corrupt, recovers, !isReadOnly, !isInTransaction {
+                return try recover(over: try memory(), until: deadline)
+            }
             if error.code != .timedOut, error.code != .unavailable { note(error) }
             throw error
         }

@@ -8,8 +8,9 @@ struct SalvagedRow {
 }
 
 extension SQLiteEngine {
-    /// Puts a damaged database aside with its journal, and a new one with all that can be read of it in its place.
-    func recover(until deadline: Deadline) throws(DefaultsError) -> EngineState {
+    /// Puts a damaged database aside with its journal, and a new one in its place: with all that can be read of it, and
+    /// with the values in memory where they cannot.
+    func recover(over memory: PropertyList, until deadline: Deadline) throws(DefaultsError) -> EngineState {
         try withFileLock(until: deadline) { () throws(DefaultsError) in
             disconnect()
             do throws(DefaultsError) {
@@ -19,20 +20,22 @@ extension SQLiteEngine {
                 guard error.code == .corrupt else { throw error }
             }
             disconnect()
-            let (quarantine, source) = try replace(until: deadline)
+            let (quarantine, source) = try replace(over: memory, until: deadline)
             let state = try look(until: deadline)
             report?(.recovered(file: folder.path, quarantine: quarantine, source: source))
             return state
         }
     }
 
-    private func replace(until deadline: Deadline) throws(DefaultsError) -> (String, DefaultsRecovery) {
+    private func replace(
+        over memory: PropertyList, until deadline: Deadline
+    ) throws(DefaultsError) -> (String, DefaultsRecovery) {
         let name = "\(folder.fileName).corrupt-\(currentTime())-\(randomName())"
         let damaged = try? SQLiteConnection(try folder.currentPath(of: folder.fileName), isReadOnly: false)
         defer { damaged?.close() }
         // Whoever can still write to it waits until it has moved, and finds that.
         if let damaged { try lockDamaged(damaged, until: deadline) }
-        let (rows, unreadable) = damaged.map { salvage($0) } ?? ([], 0)
+        let (rows, unreadable) = try salvage(damaged, over: memory)
         let temporary = try buildDatabase(rows)
         do throws(DefaultsError) {
             try keep(as: name)
@@ -71,16 +74,31 @@ extension SQLiteEngine {
 
     // MARK: - Salvaging
 
-    /// The rows that can be read: in their order up to the first damage, and back from the end down to the last.
-    private func salvage(_ damaged: SQLiteConnection) -> (rows: [SalvagedRow], unreadable: Int) {
+    /// The rows that can be read: in their order up to the first damage, and back from the end down to the last. Then
+    /// those in memory that were not found.
+    private func salvage(
+        _ damaged: SQLiteConnection?, over memory: PropertyList
+    ) throws(DefaultsError) -> (rows: [SalvagedRow], unreadable: Int) {
         var rows: [[UInt8]: [UInt8]] = [:]
         var unreadable: Set<[UInt8]> = []
+        if let damaged { salvage(damaged, &rows, &unreadable) }
+        for (key, value) in memory.entries where rows[Array(key.utf8)] == nil {
+            rows[Array(key.utf8)] = try DefaultsError.translating { () throws(PropertyListError) in
+                try value.serialized(as: .binary)
+            }
+            unreadable.remove(Array(key.utf8))
+        }
+        let sorted = rows.sorted { $0.key.lexicographicallyPrecedes($1.key) }
+        return (sorted.map { SalvagedRow(key: $0.key, value: $0.value) }, unreadable.count)
+    }
+
+    private func salvage(
+        _ damaged: SQLiteConnection, _ rows: inout [[UInt8]: [UInt8]], _ unreadable: inout Set<[UInt8]>
+    ) {
         let query = "SELECT key, value FROM defaults WHERE value IS NOT NULL ORDER BY key"
         if !collect(query, damaged, &rows, &unreadable) {
             _ = collect(query + " DESC", damaged, &rows, &unreadable)
         }
-        let sorted = rows.sorted { $0.key.lexicographicallyPrecedes($1.key) }
-        return (sorted.map { SalvagedRow(key: $0.key, value: $0.value) }, unreadable.count)
     }
 
     /// - Returns: whether the query came to its end.
