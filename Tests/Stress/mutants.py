@@ -88,8 +88,13 @@ class Part:
             errors, log = self.setup.compile(self.tree, self.sources)
             if errors is None:
                 break
-            dropped = sum(drop(found[name][0], alive[name], lines) for name, lines in errors.items() if name in alive)
-            if not dropped:
+            # An error in a closure may be told of the line on which that begins.
+            for further in (0, 3):
+                dropped = sum(drop(found[name][0], alive[name], {line + n for line in lines for n in range(further + 1)})
+                              for name, lines in errors.items() if name in alive)
+                if dropped:
+                    break
+            else:
                 sys.exit(log[-6000:])
             print(f"{dropped} that do not compile", flush=True)
             memory.write_text(json.dumps(sorted(keys - {mutant.key for mutants in alive.values() for mutant in mutants})))
