@@ -111,7 +111,7 @@ install: lib
 	install -m 755 build/libkvcodable.so $(DESTDIR)$(LIBDIR)/libkvcodable.so.$(VERSION)
 	ln -sf libkvcodable.so.$(VERSION) $(DESTDIR)$(LIBDIR)/libkvcodable.so.1
 	ln -sf libkvcodable.so.1 $(DESTDIR)$(LIBDIR)/libkvcodable.so
-	install -m 644 include/kvcodable.h include/kvcodable_nodes.h include/kvcodable_lua.h $(DESTDIR)$(INCLUDEDIR)
+	install -m 644 include/kvcodable*.h $(DESTDIR)$(INCLUDEDIR)
 	install -m 755 build/kvcodable.so $(DESTDIR)$(LIBDIR)/libkvcodable_lua.so.$(VERSION)
 	ln -sf libkvcodable_lua.so.$(VERSION) $(DESTDIR)$(LIBDIR)/libkvcodable_lua.so.1
 	ln -sf libkvcodable_lua.so.1 $(DESTDIR)$(LIBDIR)/libkvcodable_lua.so

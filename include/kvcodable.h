@@ -820,6 +820,57 @@ kv_status kv_store_get_real(const kv_store *store, const kv_step *path,
 kv_status kv_store_get_string(const kv_store *store, const kv_step *path,
                               size_t steps, kv_bytes *value, kv_error **error);
 
+/* The same with a value for where there is none: also for a value of another
+ * kind, a path that leads nowhere, a closed store, and what else kv_store_get_
+ * tells of, for programs that go on with their default in any case.
+ *
+ * Example:
+ *
+ *   kv_step width = kv_key("width"), title = kv_key("title");
+ *   char text[80];
+ *   printf("%s: %lld\n",
+ *          kv_store_get_string_or(store, &title, 1, text, sizeof text, "none"),
+ *          (long long)kv_store_get_integer_or(store, &width, 1, 640));
+ */
+static inline int kv_store_get_boolean_or(const kv_store *store,
+                                          const kv_step *path, size_t steps,
+                                          int fallback) {
+  kv_store_get_boolean(store, path, steps, &fallback, NULL);
+  return fallback;
+}
+
+static inline int64_t kv_store_get_integer_or(const kv_store *store,
+                                              const kv_step *path, size_t steps,
+                                              int64_t fallback) {
+  kv_store_get_integer(store, path, steps, &fallback, NULL);
+  return fallback;
+}
+
+static inline double kv_store_get_real_or(const kv_store *store,
+                                          const kv_step *path, size_t steps,
+                                          double fallback) {
+  kv_store_get_real(store, path, steps, &fallback, NULL);
+  return fallback;
+}
+
+/* Copies the string into the caller's `buffer` of `size` bytes, and returns
+ * that; else returns `fallback` itself, which may be NULL, and leaves the buffer
+ * as it was. Nothing is to be freed. A string is never cut: one that has no room
+ * with a NUL behind it, or has a NUL inside, gives the fallback. */
+static inline const char *kv_store_get_string_or(const kv_store *store,
+                                                 const kv_step *path,
+                                                 size_t steps, char *buffer,
+                                                 size_t size,
+                                                 const char *fallback) {
+  kv_bytes text = {NULL, 0};
+  if (kv_store_get_string(store, path, steps, &text, NULL) != KV_OK)
+    return fallback;
+  if (buffer && text.length < size && !memchr(text.data, 0, text.length))
+    fallback = (const char *)memcpy(buffer, text.data, text.length + 1);
+  kv_bytes_free(&text);
+  return fallback;
+}
+
 /* Sets the value at the path. An index means the element that it means in
  * memory: where another program changed the array meanwhile, the change is made
  * to that element, and an append is one again; what cannot be told is the event

@@ -33,7 +33,7 @@ c_format() {
 # A header alone, in C and in C++, with every warning.
 header() {
   local compiler=$1 language=$2 standard=$3
-  for header in include/*.h; do
+  for header in include/kvcodable*.h; do
     printf '#include "%s"\n' "$(basename "$header")" |
       "$compiler" -x "$language" -std="$standard" -Iinclude -Wall -Wextra -Wpedantic -Werror \
         -fsyntax-only - || return 1
@@ -74,6 +74,7 @@ step "C is formatted" c_format
 step "Lua passes luacheck" luacheck -q lua Benchmarks/lua Tests/C Tests/Fuzz
 for compiler in gcc clang; do
   step "headers under $compiler" header $compiler c c11
+  step "headers under $compiler, in C99" header $compiler c c99
 done
 step "headers under g++" header g++ c++ c++17
 step "headers under clang++" header clang++ c++ c++17

@@ -327,6 +327,49 @@ static void transactions(void) {
   kv_store_free(store);
 }
 
+/* A fallback for all that is no value of the kind: nothing, another kind, a path
+ * that leads through a scalar, no store. */
+static void fallbacks(void) {
+  kv_store *store = new_store(
+      "{\"b\": true, \"i\": 7, \"r\": 0.5, \"s\": \"four\", \"d\": {\"a\": 1}, "
+      "\"e\": \"\"}");
+  kv_step b = kv_key("b"), i = kv_key("i"), r = kv_key("r"), s = kv_key("s");
+  kv_step e = kv_key("e"), none = kv_key("none");
+  kv_step in[2] = {kv_key("d"), kv_key("a")}, through[2] = {s, in[1]};
+  char text[5] = "old";
+  CHECK(kv_store_get_boolean_or(store, &b, 1, 0) == 1);
+  CHECK(kv_store_get_boolean_or(store, &none, 1, 5) == 5);
+  CHECK(kv_store_get_boolean_or(store, &i, 1, 0) == 0);
+  CHECK(kv_store_get_integer_or(store, &i, 1, -1) == 7);
+  CHECK(kv_store_get_integer_or(store, in, 2, -1) == 1);
+  CHECK(kv_store_get_integer_or(store, &r, 1, INT64_MIN) == INT64_MIN);
+  CHECK(kv_store_get_integer_or(store, through, 2, -1) == -1);
+  CHECK(kv_store_get_real_or(store, &r, 1, -1) == 0.5);
+  CHECK(kv_store_get_real_or(store, &i, 1, -1) == 7);
+  CHECK(kv_store_get_real_or(store, &s, 1, 2.5) == 2.5);
+  CHECK(kv_store_get_real_or(NULL, &r, 1, 2.5) == 2.5);
+  CHECK(!strcmp(kv_store_get_string_or(store, &none, 1, text, 5, "x"), "x"));
+  CHECK(!strcmp(kv_store_get_string_or(store, &i, 1, text, 5, "x"), "x"));
+  CHECK(!strcmp(kv_store_get_string_or(store, &s, 1, text, 4, "x"), "x"));
+  CHECK(!strcmp(kv_store_get_string_or(store, &s, 1, NULL, 5, "x"), "x"));
+  CHECK(!kv_store_get_string_or(store, &none, 1, text, 5, NULL));
+  CHECK(!strcmp(text, "old"));
+  CHECK(kv_store_get_string_or(store, &s, 1, text, 5, "x") == text &&
+        !strcmp(text, "four"));
+  kv_store_options options = store_options(KV_ENGINE_MEMORY);
+  kv_str nul = {"a\0b", 3};
+  kv_store *json = NULL;
+  options.format = KV_FORMAT_JSON;
+  CHECK(kv_store_open_file(kv_string("a"), &options, &json, NULL) == KV_OK);
+  CHECK(kv_store_set_string(json, &s, 1, nul, NULL) == KV_OK);
+  CHECK(!strcmp(kv_store_get_string_or(json, &s, 1, text, 5, "x"), "x"));
+  kv_store_free(json);
+  CHECK(kv_store_get_string_or(store, &e, 1, text, 1, "x") == text && !*text);
+  kv_store_close(store, NULL);
+  CHECK(kv_store_get_integer_or(store, &i, 1, 3) == 3);
+  kv_store_free(store);
+}
+
 int main(void) {
   make_folder();
   kinds();
@@ -337,6 +380,7 @@ int main(void) {
   refusals();
   schemas();
   strings();
+  fallbacks();
   everywhere("b", KV_ENGINE_MEMORY);
   everywhere("b.plist", KV_ENGINE_PROPERTY_LIST);
   everywhere("b.sqlite", KV_ENGINE_SQLITE);

@@ -1,0 +1,636 @@
+/* fields.c: structs read and written by tables of their members. */
+#define _XOPEN_SOURCE 700
+#include <limits.h>
+#include <locale.h>
+#include <math.h>
+#include <stdbool.h>
+#include <time.h>
+
+#include "check.h"
+#include "kvcodable_fields.h"
+
+struct plugin {
+  char name[16];
+  int32_t level;
+  bool has_level;
+  double gain;
+  char *url;
+};
+
+static const kv_field plugin_fields[] = {
+    KV_FIELD(struct plugin, name, KV_FIELD_TEXT, "name"),
+    KV_FIELD_OPTIONAL(struct plugin, level, has_level, KV_FIELD_INT32, "level"),
+    KV_FIELD(struct plugin, gain, KV_FIELD_DOUBLE, "audio", "gain"),
+    KV_FIELD(struct plugin, url, KV_FIELD_STRING, "url"),
+};
+
+struct window {
+  uint16_t width, height;
+  char *title;
+};
+
+static const kv_field window_fields[] = {
+    KV_FIELD(struct window, width, KV_FIELD_UINT16, "width"),
+    KV_FIELD(struct window, height, KV_FIELD_UINT16, "height"),
+    KV_FIELD(struct window, title, KV_FIELD_STRING, "title"),
+};
+
+struct settings {
+  int8_t i8;
+  int16_t i16;
+  int32_t i32;
+  int64_t i64;
+  uint8_t u8;
+  uint16_t u16;
+  uint32_t u32;
+  uint64_t u64;
+  bool flag;
+  int switched;
+  float f;
+  double d, opened;
+  time_t saved;
+  char name[8];
+  char *path;
+  struct window window, second;
+  char has_second;
+  int32_t sizes[4];
+  uint8_t size_count;
+  char tags[3][8];
+  char *urls[3];
+  size_t tag_count, url_count;
+  struct plugin plugins[4];
+  unsigned plugin_count;
+};
+
+#define S struct settings
+static const kv_field fields[] = {
+    KV_FIELD(S, i8, KV_FIELD_INT8, "numbers", "i8"),
+    KV_FIELD(S, i16, KV_FIELD_INT16, "numbers", "i16"),
+    KV_FIELD(S, i32, KV_FIELD_INT32, "numbers", "i32"),
+    KV_FIELD(S, i64, KV_FIELD_INT64, "numbers", "i64"),
+    KV_FIELD(S, u8, KV_FIELD_UINT8, "numbers", "u8"),
+    KV_FIELD(S, u16, KV_FIELD_UINT16, "numbers", "u16"),
+    KV_FIELD(S, u32, KV_FIELD_UINT32, "numbers", "u32"),
+    KV_FIELD(S, u64, KV_FIELD_UINT64, "numbers", "u64"),
+    KV_FIELD(S, flag, KV_FIELD_BOOL, "flag"),
+    KV_FIELD(S, switched, KV_FIELD_BOOL, "deep", "er", "switched"),
+    KV_FIELD(S, f, KV_FIELD_FLOAT, "numbers", "f"),
+    KV_FIELD(S, d, KV_FIELD_DOUBLE, "numbers", "d"),
+    KV_FIELD(S, opened, KV_FIELD_DATE, "opened"),
+    KV_FIELD(S, saved, KV_FIELD_TIME, "saved"),
+    KV_FIELD(S, name, KV_FIELD_TEXT, "a \"name\""),
+    KV_FIELD(S, path, KV_FIELD_STRING, "path"),
+    KV_FIELD_NESTED(S, window, window_fields, "window"),
+    KV_FIELD_OPTIONAL_NESTED(S, second, has_second, window_fields, "windows",
+                             "second"),
+    KV_FIELD_ARRAY(S, sizes, size_count, KV_FIELD_INT32, "sizes"),
+    KV_FIELD_ARRAY(S, tags, tag_count, KV_FIELD_TEXT, "tags"),
+    KV_FIELD_ARRAY(S, urls, url_count, KV_FIELD_STRING, "urls"),
+    KV_FIELD_NESTED_ARRAY(S, plugins, plugin_count, plugin_fields, "plugins"),
+};
+enum { count = sizeof fields / sizeof *fields };
+
+/* Everything that the table has, as JSON has it (it has no dates). */
+static const char everything[] =
+    "{\"numbers\": {\"i8\": -128, \"i16\": -32768, \"i32\": -2147483648,"
+    " \"i64\": -9223372036854775808, \"u8\": 255, \"u16\": 65535,"
+    " \"u32\": 4294967295, \"u64\": 18446744073709551615, \"f\": 0.5,"
+    " \"d\": 1e300}, \"flag\": true, \"deep\": {\"er\": {\"switched\": true}},"
+    " \"a \\\"name\\\"\": \"seven77\", \"path\": \"/tmp/x\","
+    " \"window\": {\"width\": 640, \"height\": 480, \"title\": \"One\"},"
+    " \"windows\": {\"second\": {\"width\": 1}}, \"sizes\": [1, -2, 3],"
+    " \"tags\": [\"a\", \"seven77\"], \"urls\": [\"u\"], \"plugins\":"
+    " [{\"name\": \"clock\", \"level\": 3, \"audio\": {\"gain\": 2}, \"x\": 1,"
+    " \"url\": \"v\"},"
+    " {\"name\": \"news\", \"y\": 2}]}";
+
+static kv_store *store_of(const char *json) {
+  kv_store_options options = store_options(KV_ENGINE_MEMORY);
+  kv_store *store = NULL;
+  options.format = KV_FORMAT_BINARY;
+  CHECK(kv_store_open_file(kv_string("a"), &options, &store, NULL) == KV_OK);
+  CHECK(kv_store_import(store, kv_string(json), NULL) == KV_OK);
+  return store;
+}
+
+/* Whether the store has the JSON's values, and nothing else. */
+static int store_is(kv_store *store, const char *json) {
+  kv_tree *expected = parse(json), *found = NULL;
+  kv_store_snapshot(store, &found, NULL);
+  int good = kv_tree_equal(expected, found);
+  kv_bytes text = {NULL, 0};
+  if (!good && kv_encode(found, KV_FORMAT_JSON, NULL, &text, NULL) == KV_OK)
+    printf("# %s\n", text.data);
+  kv_bytes_free(&text);
+  kv_tree_free(expected);
+  kv_tree_free(found);
+  return good;
+}
+
+static void reading(void) {
+  kv_store *store = store_of(everything);
+  kv_step opened = kv_key("opened"), saved = kv_key("saved");
+  kv_builder *builder = kv_builder_new();
+  kv_tree *date = NULL;
+  struct settings s;
+  kv_error *error = NULL;
+  memset(&s, 0, sizeof s);
+  kv_builder_date(builder, -0.5, NULL);
+  kv_builder_finish(builder, &date, NULL);
+  kv_store_set(store, &opened, 1, date, NULL, 0, NULL, NULL);
+  kv_store_set(store, &saved, 1, date, NULL, 0, NULL, NULL);
+  CHECK(kv_read_fields(store, fields, count, &s, &error) == KV_OK && !error);
+  CHECK(s.i8 == INT8_MIN && s.i16 == INT16_MIN && s.i32 == INT32_MIN);
+  CHECK(s.i64 == INT64_MIN && s.u8 == UINT8_MAX && s.u16 == UINT16_MAX);
+  CHECK(s.u32 == UINT32_MAX && s.u64 == UINT64_MAX);
+  CHECK(s.flag && s.switched == 1 && s.f == 0.5F && s.d == 1e300);
+  CHECK(s.opened == -0.5 && s.saved == 978307199);
+  CHECK(!strcmp(s.name, "seven77") && !strcmp(s.path, "/tmp/x"));
+  CHECK(s.window.width == 640 && !strcmp(s.window.title, "One"));
+  CHECK(s.has_second == 1 && s.second.width == 1 && !s.second.title);
+  CHECK(s.size_count == 3 && s.sizes[1] == -2 && s.sizes[2] == 3);
+  CHECK(s.tag_count == 2 && !strcmp(s.tags[1], "seven77"));
+  CHECK(s.url_count == 1 && !strcmp(s.urls[0], "u"));
+  CHECK(s.plugin_count == 2 && s.plugins[0].has_level);
+  CHECK(s.plugins[0].level == 3 && s.plugins[0].gain == 2);
+  CHECK(!strcmp(s.plugins[0].url, "v") && !s.plugins[1].url);
+  CHECK(!s.plugins[1].has_level && !strcmp(s.plugins[1].name, "news"));
+  /* Once more over what is there, where elements begin as zeros. */
+  kv_step plugin[] = {kv_key("plugins"), kv_index(0)};
+  kv_store_remove(store, plugin, 2, NULL);
+  CHECK(kv_read_fields(store, fields, count, &s, NULL) == KV_OK);
+  CHECK(s.plugin_count == 1 && s.plugins[0].level == 0 &&
+        s.plugins[0].gain == 0 && !strcmp(s.plugins[0].name, "news"));
+  /* Half a second before 1970. */
+  kv_builder_date(builder, -978307200.5, NULL);
+  kv_tree_free(date);
+  kv_builder_finish(builder, &date, NULL);
+  kv_store_set(store, &saved, 1, date, NULL, 0, NULL, NULL);
+  CHECK(kv_read_fields(store, fields, count, &s, NULL) == KV_OK);
+  CHECK(s.saved == -1);
+  /* What is absent stays as it was. */
+  kv_store *empty = store_of("{}");
+  CHECK(kv_read_fields(empty, fields, count, &s, NULL) == KV_OK);
+  CHECK(s.i8 == INT8_MIN && s.window.width == 640 && s.plugin_count == 1);
+  CHECK(!s.has_second && !strcmp(s.path, "/tmp/x"));
+  kv_free_fields(fields, count, &s);
+  CHECK(!s.path && !s.urls[0] && !s.window.title);
+  kv_free_fields(fields, count, &s);
+  kv_store_free(store);
+  kv_store_free(empty);
+  kv_tree_free(date);
+  kv_builder_free(builder);
+}
+
+/* Each value that does not fit, and what is said of it. */
+static const char *const faults[][2] = {
+    {"{\"numbers\": {\"i8\": 128}}",
+     "Int at numbers.i8, cannot be exactly represented by Int8"},
+    {"{\"numbers\": {\"i16\": -32769}}",
+     "Int at numbers.i16, cannot be exactly represented by Int16"},
+    {"{\"numbers\": {\"i32\": 2147483648}}",
+     "Int at numbers.i32, cannot be exactly represented by Int32"},
+    {"{\"numbers\": {\"i64\": 9223372036854775808}}",
+     "UInt64 at numbers.i64, cannot be exactly represented by Int64"},
+    {"{\"numbers\": {\"u8\": -1}}",
+     "Int at numbers.u8, cannot be exactly represented by UInt8"},
+    {"{\"numbers\": {\"u64\": 0.5}}",
+     "Double at numbers.u64, cannot be exactly represented by UInt64"},
+    {"{\"numbers\": {\"f\": 1e300}}",
+     "Double at numbers.f, cannot be exactly represented by Float"},
+    {"{\"numbers\": {\"d\": \"1\"}}",
+     "Expected Double at numbers.d, found String"},
+    {"{\"numbers\": 5}", "Expected Dictionary at numbers, found Int"},
+    {"{\"deep\": {\"er\": []}}", "Expected Dictionary at deep.er, found Array"},
+    {"{\"flag\": 1}", "Expected Bool at flag, found Int"},
+    {"{\"opened\": 1}", "Expected Date at opened, found Int"},
+    {"{\"saved\": \"now\"}", "Expected Date at saved, found String"},
+    {"{\"a \\\"name\\\"\": \"eight888\"}",
+     "Expected ...7 bytes at a \"name\", found 8"},
+    {"{\"path\": \"a\\u0000b\"}", "Expected a string without NUL at path"},
+    {"{\"path\": 5}", "Expected String at path, found Int"},
+    {"{\"window\": true}", "Expected Dictionary at window, found Bool"},
+    {"{\"window\": {\"width\": 65536}}",
+     "Int at window.width, cannot be exactly represented by UInt16"},
+    {"{\"windows\": {\"second\": {\"title\": 5}}}",
+     "Expected String at windows.second.title, found Int"},
+    {"{\"sizes\": {}}", "Expected Array at sizes, found Dictionary"},
+    {"{\"sizes\": [1, 2, 3, 4, 5]}",
+     "Expected ...4 elements at sizes, found 5"},
+    {"{\"tags\": [\"a\", 5]}", "Expected String at tags[1], found Int"},
+    {"{\"plugins\": [{}, {\"audio\": {\"gain\": true}}]}",
+     "Expected Double at plugins[1].audio.gain, found Bool"},
+    {"{\"plugins\": [5]}", "Expected Dictionary at plugins[0], found Int"},
+};
+
+static void refusals(void) {
+  struct settings s;
+  memset(&s, 0, sizeof s);
+  s.path = (char *)malloc(4);
+  strcpy(s.path, "old");
+  struct settings before = s;
+  for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) {
+    kv_store *store = store_of(faults[i][0]);
+    kv_step first = kv_key("numbers");
+    kv_step i16[] = {first, kv_key("i16")};
+    kv_error *error = NULL;
+    if (i != 1 && i != 8) kv_store_set_integer(store, i16, 2, 7, NULL);
+    CHECK(kv_read_fields(store, fields, count, &s, &error) == KV_TYPE_MISMATCH);
+    CHECK(error_says(error, KV_TYPE_MISMATCH, faults[i][1]));
+    CHECK(kv_read_fields(store, fields, count, &s, NULL) == KV_TYPE_MISMATCH);
+    CHECK_NAMED(!memcmp(&s, &before, sizeof s) && !strcmp(s.path, "old"),
+                "the struct is as it was");
+    kv_store_free(store);
+  }
+  kv_free_fields(fields, count, &s);
+}
+
+/* A real with a whole value is an integer, as in the type language. */
+static void conversions(void) {
+  kv_store *store =
+      store_of("{\"numbers\": {\"i8\": 5.0, \"f\": 3, \"d\": 4}}");
+  struct settings s;
+  memset(&s, 0, sizeof s);
+  CHECK(kv_read_fields(store, fields, count, &s, NULL) == KV_OK);
+  CHECK(s.i8 == 5 && s.f == 3 && s.d == 4);
+  kv_store_free(store);
+}
+
+static void wrong_tables(void) {
+  kv_store *store = store_of("{}");
+  kv_error *error = NULL;
+  struct {
+    int64_t number;
+    double real;
+  } v = {0, 0};
+  kv_field table[1] = {
+      {KV_FIELD_INT32, 0, 8, 0, 0, 0, NULL, 0, {"window", "width"}}};
+  const kv_field good = table[0];
+  CHECK(kv_read_fields(store, table, 1, &v, &error) == KV_INVALID_ARGUMENT);
+  CHECK(error_says(error, KV_INVALID_ARGUMENT,
+                   "the member's size is not that of the field's kind at "
+                   "window.width"));
+  CHECK(kv_write_fields(store, table, 1, NULL, &v, NULL) ==
+        KV_INVALID_ARGUMENT);
+  table[0].kind = (kv_field_kind)99;
+  CHECK(kv_read_fields(store, table, 1, &v, NULL) == KV_INVALID_ARGUMENT);
+  table[0] = good;
+  table[0].kind = KV_FIELD_INT64;
+  CHECK(kv_read_fields(store, table, 1, &v, NULL) == KV_OK);
+  table[0].mark_size = 3;
+  CHECK(kv_read_fields(store, table, 1, &v, NULL) == KV_INVALID_ARGUMENT);
+  table[0] = good;
+  table[0].kind = KV_FIELD_TABLE;
+  table[0].field_count = 1;
+  CHECK(kv_read_fields(store, table, 1, &v, NULL) == KV_INVALID_ARGUMENT);
+  table[0].fields = table; /* in itself */
+  CHECK(kv_read_fields(store, table, 1, &v, NULL) == KV_LIMIT_EXCEEDED);
+  table[0].path[0] = NULL;
+  CHECK(kv_read_fields(store, table, 1, &v, NULL) == KV_INVALID_ARGUMENT);
+  CHECK(kv_read_fields(NULL, fields, count, &v, NULL) == KV_INVALID_ARGUMENT);
+  CHECK(kv_read_fields(store, NULL, 1, &v, NULL) == KV_INVALID_ARGUMENT);
+  CHECK(kv_read_fields(store, NULL, 0, &v, NULL) == KV_OK);
+  CHECK(kv_read_fields(store, fields, count, NULL, NULL) ==
+        KV_INVALID_ARGUMENT);
+  CHECK(kv_write_fields(store, fields, count, NULL, NULL, NULL) ==
+        KV_INVALID_ARGUMENT);
+  CHECK(kv_write_fields(NULL, fields, count, NULL, &v, NULL) ==
+        KV_INVALID_ARGUMENT);
+  kv_store_free(store);
+}
+
+static struct settings read_all(kv_store *store) {
+  struct settings s;
+  memset(&s, 0, sizeof s);
+  CHECK(kv_read_fields(store, fields, count, &s, NULL) == KV_OK);
+  return s;
+}
+
+/* What one handle reads, another has from what was written. */
+static void round_trip(void) {
+  kv_store *store = store_of(everything), *other = store_of("{}");
+  struct settings s = read_all(store), again, same;
+  s.saved = 1790000000;
+  s.opened = 0.25;
+  CHECK(kv_write_fields(other, fields, count, NULL, &s, NULL) == KV_OK);
+  again = read_all(other);
+  CHECK(kv_fields_are_same(fields, count, (char *)&s, (char *)&again));
+  CHECK(again.saved == 1790000000 && again.opened == 0.25);
+  kv_copy_fields(fields, count, &again, &same);
+  CHECK(same.path != again.path && !strcmp(same.path, again.path));
+  CHECK(kv_fields_are_same(fields, count, (char *)&same, (char *)&again));
+  kv_free_fields(fields, count, &s);
+  kv_free_fields(fields, count, &again);
+  kv_free_fields(fields, count, &same);
+  kv_store_free(store);
+  kv_store_free(other);
+}
+
+/* Differences alone are written, and what others did meanwhile stays. */
+static void differences(void) {
+  kv_store *store = store_of(everything);
+  struct settings s = read_all(store), old;
+  uint64_t generation = kv_store_generation(store);
+  kv_copy_fields(fields, count, &s, &old);
+  CHECK(kv_write_fields(store, fields, count, &old, &s, NULL) == KV_OK);
+  CHECK(kv_store_generation(store) == generation);
+  /* Others change a number, a title and a key that the table does not know. */
+  kv_step i8[] = {kv_key("numbers"), kv_key("i8")};
+  kv_step title[] = {kv_key("window"), kv_key("title")};
+  kv_step unknown[] = {kv_key("window"), kv_key("new")};
+  kv_store_set_integer(store, i8, 2, 1, NULL);
+  kv_store_set_string(store, title, 2, kv_string("Theirs"), NULL);
+  kv_store_set_integer(store, unknown, 2, 5, NULL);
+  s.i16 = 2;
+  s.window.width = 800;
+  s.has_second = 0;
+  free(s.path);
+  s.path = NULL;
+  s.size_count = 1;
+  s.plugins[0].gain = 4;
+  s.plugins[1].has_level = true;
+  CHECK(kv_write_fields(store, fields, count, &old, &s, NULL) == KV_OK);
+  CHECK(store_is(
+      store,
+      "{\"numbers\": {\"i8\": 1, \"i16\": 2, \"i32\": -2147483648,"
+      " \"i64\": -9223372036854775808, \"u8\": 255, \"u16\": 65535,"
+      " \"u32\": 4294967295, \"u64\": 18446744073709551615, \"f\": 0.5,"
+      " \"d\": 1e300}, \"flag\": true, \"deep\": {\"er\": {\"switched\": "
+      "true}}, \"a \\\"name\\\"\": \"seven77\","
+      " \"window\": {\"width\": 800, \"height\": 480, \"title\": \"Theirs\","
+      " \"new\": 5}, \"windows\": {}, \"sizes\": [1],"
+      " \"tags\": [\"a\", \"seven77\"], \"urls\": [\"u\"], \"plugins\":"
+      " [{\"name\": \"clock\", \"level\": 3, \"audio\": {\"gain\": 4.0},"
+      " \"x\": 1, \"url\": \"v\"}, {\"name\": \"news\", \"y\": 2, \"level\": 0,"
+      " \"audio\": {\"gain\": 0.0}}]}"));
+  kv_free_fields(fields, count, &s);
+  kv_free_fields(fields, count, &old);
+  kv_store_free(store);
+}
+
+/* A struct that comes to be takes nothing from what another put there. */
+static void presence(void) {
+  kv_store *store = store_of("{}");
+  struct settings s = read_all(store), old = s;
+  kv_step beside[] = {kv_key("windows"), kv_key("second"), kv_key("new")};
+  s.has_second = 1;
+  CHECK(kv_write_fields(store, &fields[17], 1, &old, &s, NULL) == KV_OK);
+  CHECK(store_is(store,
+                 "{\"windows\": {\"second\": {\"width\": 0, \"height\": 0}}}"));
+  kv_store_set_integer(store, beside, 3, 5, NULL);
+  s.second.height = 3;
+  CHECK(kv_write_fields(store, &fields[17], 1, &old, &s, NULL) == KV_OK);
+  CHECK(store_is(store,
+                 "{\"windows\": {\"second\": {\"width\": 0, \"height\": 3,"
+                 " \"new\": 5}}}"));
+  kv_store_free(store);
+}
+
+/* Elements keep what their table does not know, wherever they go. */
+static void elements(void) {
+  static const char json[] =
+      "{\"plugins\": [{\"name\": \"a\", \"level\": 1, \"x\": 1},"
+      " {\"name\": \"b\", \"level\": 1, \"x\": 2},"
+      " {\"name\": \"c\", \"level\": 1, \"x\": 3}]}";
+  const kv_field *field = &fields[count - 1];
+  kv_store *store = store_of(json);
+  struct settings s = read_all(store), old = s;
+  s.plugins[0] = old.plugins[2]; /* moved to the front */
+  s.plugins[1] = old.plugins[1];
+  s.plugins[1].has_level = false; /* changed where it was */
+  strcpy(s.plugins[2].name, "d"); /* new, where another was that stays */
+  CHECK(kv_write_fields(store, field, 1, &old, &s, NULL) == KV_OK);
+  CHECK(store_is(store,
+                 "{\"plugins\": [{\"name\": \"c\", \"level\": 1, \"x\": 3,"
+                 " \"audio\": {\"gain\": 0.0}}, {\"name\": \"b\", \"x\": 2,"
+                 " \"audio\": {\"gain\": 0.0}}, {\"name\": \"d\", \"level\": 1,"
+                 " \"audio\": {\"gain\": 0.0}}]}"));
+  /* Where another has added one, no place tells which is which. */
+  kv_step third[] = {kv_key("plugins"), kv_index(3), kv_key("x")};
+  kv_step added[] = {kv_key("plugins"), kv_index(3)};
+  old = s;
+  kv_tree *empty = parse("{}");
+  kv_store_set(store, added, 2, empty, NULL, 0, NULL, NULL);
+  kv_tree_free(empty);
+  kv_store_set_integer(store, third, 3, 9, NULL);
+  s.plugin_count = 1;
+  s.plugins[0].level = 2;
+  CHECK(kv_write_fields(store, field, 1, &old, &s, NULL) == KV_OK);
+  CHECK(store_is(store,
+                 "{\"plugins\": [{\"name\": \"c\", \"level\": 2,"
+                 " \"audio\": {\"gain\": 0.0}}]}"));
+  old = s;
+  s.plugin_count = 5;
+  kv_error *error = NULL;
+  CHECK(kv_write_fields(store, field, 1, &old, &s, &error) ==
+        KV_INVALID_ARGUMENT);
+  CHECK(error_says(error, KV_INVALID_ARGUMENT,
+                   "the count is larger than the array at plugins"));
+  s.plugin_count = 0;
+  CHECK(kv_write_fields(store, field, 1, &old, &s, NULL) == KV_OK);
+  CHECK(store_is(store, "{\"plugins\": []}"));
+  kv_store_free(store);
+}
+
+/* A write that is refused leaves nothing, and says where. */
+static void refused_writes(void) {
+  kv_store *store = store_of("{\"numbers\": {\"i8\": 1}}");
+  struct settings s = read_all(store), old = s;
+  kv_error *error = NULL;
+  s.i8 = 5;
+  strcpy(s.tags[1], "\xFF");
+  s.tag_count = 2;
+  CHECK(kv_write_fields(store, fields, count, &old, &s, &error) ==
+        KV_INVALID_VALUE);
+  CHECK(error_says(error, KV_INVALID_VALUE,
+                   "Expected UTF-8 in a string at tags[1], found invalid bytes "
+                   "after 0; use data for bytes"));
+  CHECK(store_is(store, "{\"numbers\": {\"i8\": 1}}"));
+  s = old;
+  s.plugin_count = 1;
+  strcpy(s.plugins[0].name, "\xFF");
+  CHECK(kv_write_fields(store, fields, count, &old, &s, &error) ==
+        KV_INVALID_VALUE);
+  CHECK(error_says(error, KV_INVALID_VALUE,
+                   "Expected UTF-8 in a string at plugins[0].name, found "
+                   "invalid bytes after 0; use data for bytes"));
+  s = old;
+  s.i8 = 5;
+  kv_store_close(store, NULL);
+  CHECK(kv_write_fields(store, fields, count, &old, &s, NULL) == KV_CLOSED);
+  kv_store_free(store);
+}
+
+/* Files, too; and with a type whatever the table does not say. */
+static void trees(void) {
+  kv_registry *registry = kv_registry_new(NULL, 0);
+  kv_type *type = NULL;
+  kv_tree *tree = parse("{\"flag\": true, \"sizes\": [7]}");
+  kv_error *error = NULL;
+  struct settings s;
+  memset(&s, 0, sizeof s);
+  kv_registry_declare(registry, kv_string("struct T { sizes: [Int(1...5)] }"),
+                      NULL);
+  CHECK(kv_registry_type(registry, kv_string("T"), &type, NULL) == KV_OK);
+  CHECK(kv_tree_read_fields(tree, type, fields, count, &s, &error) ==
+        KV_TYPE_MISMATCH);
+  CHECK(error_says(error, KV_TYPE_MISMATCH,
+                   "Expected 1...5 at sizes[0], found 7"));
+  CHECK(!s.flag && !s.size_count);
+  CHECK(kv_tree_read_fields(tree, NULL, fields, count, &s, NULL) == KV_OK);
+  CHECK(s.flag && s.size_count == 1 && s.sizes[0] == 7);
+  kv_tree_free(tree);
+  tree = parse("[1]");
+  CHECK(kv_tree_read_fields(tree, NULL, fields, count, &s, &error) ==
+        KV_TYPE_MISMATCH);
+  CHECK(
+      error_says(error, KV_TYPE_MISMATCH, "Expected Dictionary, found Array"));
+  kv_tree_free(tree);
+  kv_type_free(type);
+  kv_registry_free(registry);
+}
+
+static const char declared[] =
+    "struct S {\n"
+    "  \"numbers\": S_numbers = [:]\n"
+    "  \"flag\": Bool = true\n"
+    "  \"deep\": S_deep = [:]\n"
+    "  \"opened\": Date = date(-0.5)\n"
+    "  \"saved\": Date = date(-978307200)\n"
+    "  \"a \\\"name\\\"\": String(...7) = \"seven77\"\n"
+    "  \"path\": String = \"/tmp/\\u{1}\\\\x\"\n"
+    "  \"window\": S_window = [:]\n"
+    "  \"windows\": S_windows = [:]\n"
+    "  \"sizes\": [Int32](...4) = [1, -2, 3]\n"
+    "  \"tags\": [String(...7)](...3) = [\"a\", \"seven77\"]\n"
+    "  \"urls\": [String](...3) = [\"u\"]\n"
+    "  \"plugins\": [S_plugins](...4)?\n"
+    "}\n"
+    "struct S_numbers {\n"
+    "  \"i8\": Int8 = -128\n"
+    "  \"i16\": Int16 = -32768\n"
+    "  \"i32\": Int32 = -2147483648\n"
+    "  \"i64\": Int64 = -9223372036854775808\n"
+    "  \"u8\": UInt8 = 255\n"
+    "  \"u16\": UInt16 = 65535\n"
+    "  \"u32\": UInt32 = 4294967295\n"
+    "  \"u64\": UInt64 = 18446744073709551615\n"
+    "  \"f\": Float = 0.5\n"
+    "  \"d\": Double = 1.0000000000000001e+300\n"
+    "}\n"
+    "struct S_deep {\n"
+    "  \"er\": S_deep_er = [:]\n"
+    "}\n"
+    "struct S_deep_er {\n"
+    "  \"switched\": Bool = true\n"
+    "}\n"
+    "struct S_window {\n"
+    "  \"width\": UInt16 = 640\n"
+    "  \"height\": UInt16 = 480\n"
+    "  \"title\": String = \"One\"\n"
+    "}\n"
+    "struct S_windows {\n"
+    "  \"second\": S_windows_second?\n"
+    "}\n"
+    "struct S_windows_second {\n"
+    "  \"width\": UInt16 = 1\n"
+    "  \"height\": UInt16 = 0\n"
+    "  \"title\": String?\n"
+    "}\n"
+    "struct S_plugins {\n"
+    "  \"name\": String(...15)?\n"
+    "  \"level\": Int32?\n"
+    "  \"audio\": S_plugins_audio?\n"
+    "  \"url\": String?\n"
+    "}\n"
+    "struct S_plugins_audio {\n"
+    "  \"gain\": Double?\n"
+    "}\n";
+
+/* The table's own type: a schema, whose defaults are the struct's. */
+static void declarations(void) {
+  kv_store *store = store_of(everything), *typed = NULL;
+  struct settings s = read_all(store), old;
+  kv_registry *registry = kv_registry_new(NULL, 0);
+  kv_store_options options = store_options(KV_ENGINE_MEMORY);
+  kv_type *schema = NULL;
+  kv_error *error = NULL;
+  s.opened = -0.5;
+  free(s.path);
+  s.path = (char *)malloc(9);
+  strcpy(s.path, "/tmp/\1\\x");
+  setlocale(LC_ALL, "de_DE.UTF-8"); /* where a comma is the point */
+  char *text = kv_fields_declaration("S", fields, count, &s);
+  CHECK(!strcmp(text, declared));
+  if (strcmp(text, declared)) printf("%s", text);
+  CHECK(kv_registry_declare(registry, kv_string(text), &error) == KV_OK);
+  if (error) printf("# %s\n", kv_error_message(error).data);
+  free(text);
+  text = kv_fields_declaration("T", fields, count, NULL);
+  CHECK(kv_registry_declare(registry, kv_string(text), NULL) == KV_OK);
+  CHECK(strstr(text, "\"numbers\": T_numbers?\n") != NULL);
+  free(text);
+  CHECK(kv_registry_type(registry, kv_string("S"), &schema, NULL) == KV_OK);
+  options.schema = schema;
+  CHECK(kv_store_open_file(kv_string("b"), &options, &typed, NULL) == KV_OK);
+  kv_step flag = kv_key("flag");
+  CHECK(kv_store_set_integer(typed, &flag, 1, 1, &error) == KV_TYPE_MISMATCH);
+  CHECK(
+      error_says(error, KV_TYPE_MISMATCH, "Expected Bool at flag, found Int"));
+  kv_copy_fields(fields, count, &s, &old);
+  old.flag = false;
+  s.window.width = 1024;
+  CHECK(kv_write_fields(typed, fields, count, &old, &s, NULL) == KV_OK);
+  CHECK(kv_write_fields(typed, fields, count, NULL, &s, NULL) ==
+        KV_INVALID_VALUE); /* XML has no control characters */
+  kv_free_fields(fields, count, &s);
+  kv_free_fields(fields, count, &old);
+  kv_type_free(schema);
+  kv_registry_free(registry);
+  kv_store_free(store);
+  kv_store_free(typed);
+}
+
+/* Two programs with a struct each lose nothing of one another's. */
+static void two_programs(const char *name) {
+  kv_store *stores[2];
+  struct settings s[2], old[2];
+  for (int i = 0; i < 2; i++) {
+    CHECK(kv_store_open_file(kv_string(in_folder(name)), NULL, &stores[i],
+                             NULL) == KV_OK);
+    s[i] = read_all(stores[i]);
+    old[i] = s[i];
+  }
+  s[0].i32 = 7;
+  s[1].u8 = 8;
+  s[1].window.height = 9;
+  CHECK(kv_write_fields(stores[0], fields, count, &old[0], &s[0], NULL) ==
+        KV_OK);
+  CHECK(kv_write_fields(stores[1], fields, count, &old[1], &s[1], NULL) ==
+        KV_OK);
+  struct settings found = read_all(stores[0]);
+  CHECK(found.i32 == 7 && found.u8 == 8 && found.window.height == 9);
+  CHECK(store_is(stores[0],
+                 "{\"numbers\": {\"i32\": 7, \"u8\": 8},"
+                 " \"window\": {\"height\": 9}}"));
+  for (int i = 0; i < 2; i++) kv_store_free(stores[i]);
+}
+
+int main(void) {
+  make_folder();
+  reading();
+  refusals();
+  conversions();
+  wrong_tables();
+  round_trip();
+  differences();
+  presence();
+  elements();
+  refused_writes();
+  trees();
+  declarations();
+  two_programs("a.plist");
+  two_programs("a.sqlite");
+  remove_folder();
+  return finish_checks();
+}
