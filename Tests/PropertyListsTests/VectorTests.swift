@@ -1,5 +1,6 @@
 import Foundation
 import PropertyLists
+import TestSupport
 import Testing
 
 /// A row of `Tests/Vectors/formats.json`.
@@ -91,5 +92,97 @@ let formatVectors: [FormatVector] = vectors("formats") + vectors("json")
         }
         if let path = expected.path { #expect(found.path.description == path, "\(found)") }
         #expect(found.location != nil)
+    }
+}
+
+@Suite struct FaultWordsTests {
+    @Test(
+        "says what is wrong with a character and with base64, and where",
+        arguments: [
+            (#"["a\ud800"]"#, "Expected a pair of surrogates at [0], found \\ud800 alone (line 1, column 4)"),
+            (#"["\ud83d\Ude00"]"#, "Expected a pair of surrogates at [0], found \\ud83d alone (line 1, column 3)"),
+            (#"["\udc00x"]"#, "Expected a pair of surrogates at [0], found \\udc00 alone (line 1, column 3)"),
+            (#"["\u12"]"#, "Expected four hexadecimal digits of a character at [0] (line 1, column 3)"),
+            (#"{a = "\Ud83d";}"#, "Expected a pair of surrogates at a, found \\Ud83d alone (line 1, column 7)"),
+            ("<plist><data>AQ\nI*</data></plist>", "Expected base64, found * (line 2, column 2)"),
+            (
+                "<plist><data>AQI</data></plist>",
+                "Expected base64 with all its digits and padding, found its end (line 1, column 17)"
+            ),
+            ("<plist><data>A<!-- x -->*</data></plist>", "Expected base64, found something else (line 1, column 8)"),
+        ])
+    func words(_ text: String, _ words: String) {
+        let error = propertyListError { _ = try PropertyList(parsing: Array(text.utf8)) }
+        #expect(error.map { "\($0)" }?.contains(words) == true, "\(error.map { "\($0)" } ?? "no error")")
+    }
+
+    @Test("names the archiver of an archive that it cannot read")
+    func archiver() throws {
+        let list = try PropertyList(parsing: Array(#"{"$archiver": "RootArchiver", "$top": {}}"#.utf8))
+        #expect(list.isKeyedArchive)
+        let error = propertyListError { _ = try list.unarchived() }
+        #expect(error?.description == #"Expected NSKeyedArchiver as $archiver, found "RootArchiver""#)
+    }
+
+    @Test("takes for base64 what its decoder takes, in one pass as in the other", arguments: 0..<8)
+    func base64(_ seed: UInt64) {
+        var random = SeededGenerator(seed: seed)
+        for _ in 0..<2_000 {
+            let text = (0..<Int.random(in: 0..<10, using: &random)).map { _ in
+                "Aa+=  \n*".utf8.randomElement(using: &random) ?? 0
+            }
+            let file = Array("<plist><data>".utf8) + text + Array("</data></plist>".utf8)
+            var limits = PropertyListLimits()
+            limits.uncheckedFile = 0
+            let checked = propertyListError { _ = try PropertyList(parsing: file, limits: limits) }
+            // Foundation's decoder takes what has too little or too much padding.
+            let digits = String(decoding: text.filter { $0 != 0x20 && $0 != 0x0A }, as: UTF8.self)
+            let isBase64 = digits.wholeMatch(of: /(?:[Aa+]{4})*(?:[Aa+]{2}==|[Aa+]{3}=)?/) != nil
+            let known = isBase64 ? Data(base64Encoded: digits) : nil
+            let found = try? PropertyList(parsing: file)
+            #expect((checked == nil) == isBase64, "\(digits)")
+            #expect(found?.data == known.map { Array($0) }, "\(digits)")
+        }
+    }
+}
+
+@Suite struct StricterThanFoundationTests {
+    private static func plist(_ inside: String, _ behind: String = "") -> [UInt8] {
+        Array("<?xml version=\"1.0\"?><plist version=\"1.0\">\(inside)</plist>\(behind)".utf8)
+    }
+
+    /// What Formats.md says Foundation takes and this reader does not.
+    private static let refused: [(String, [UInt8])] = [
+        (
+            "a key of a binary dictionary that is no string",
+            Array("bplist00".utf8) + [0xD1, 1, 2, 0x10, 5, 0x10, 6, 8, 11, 13, 0, 0, 0, 0, 0, 0, 1, 1]
+                + [0, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 15]
+        ),
+        ("text behind the end", plist("<true/>", "\nxyz")),
+        ("an element behind the end", plist("<true/>", "<true/>")),
+        ("30 February", plist("<date>2001-02-30T00:00:00Z</date>")),
+        ("an hour 25", plist("<date>2001-02-03T25:00:00Z</date>")),
+        ("base64 in chunks", plist("<data>AQ==AQ==</data>")),
+        ("base64 without padding", plist("<data>AQI</data>")),
+        ("base64 with other characters", plist("<data>AQ*ID</data>")),
+        ("a key as a value", plist("<key>x</key>")),
+        ("spaces alone", Array(" \n".utf8)),
+    ]
+
+    @Test("what is stricter than Foundation is what the page on formats says", arguments: refused)
+    func refuses(_ name: String, _ file: [UInt8]) {
+        #expect(throws: PropertyListError.self) { try PropertyList(parsing: file) }
+        #expect(throws: Never.self) { try PropertyListSerialization.propertyList(from: Data(file), format: nil) }
+    }
+
+    @Test(
+        "spaces around numbers and dates are read",
+        arguments: ["<integer>\n5 </integer>", "<integer> 0x5 </integer>", "<real> 5 </real>"])
+    func takesSpaces(_ element: String) throws {
+        #expect(try PropertyList(parsing: Self.plist(element)).number == 5)
+        #expect(try PropertyList(parsing: Self.plist("<date> 2001-01-01T00:00:05Z\n</date>")).date == 5)
+        #expect(throws: (any Error).self) {
+            try PropertyListSerialization.propertyList(from: Data(Self.plist(element)), format: nil)
+        }
     }
 }

@@ -7,6 +7,24 @@ enum ArchiveClass: Sendable {
         self = known
     }
 
+    /// The array or dictionary that a class is one of, by what it inherits from or by the classes it names in its place.
+    init?(above object: PropertyList) {
+        for list in [object["$classes"], object["$classhints"]].compactMap(\.self) {
+            for name in list.elements.prefix(64) {
+                guard let name = name.string, let known = Self.init(name: name) else { continue }
+                guard known == .array || known == .dictionary else { return nil }
+                self = known
+                return
+            }
+        }
+        return nil
+    }
+
+    /// Whether an array or dictionary has no keys but those that hold its content: a subclass's own would be lost.
+    func hasNothingElse(_ object: PropertyList) -> Bool {
+        object.count == (self == .array ? 2 : 3)
+    }
+
     private static let named: [String: ArchiveClass] = [
         "NSArray": .array, "NSMutableArray": .array, "NSSet": .array, "NSMutableSet": .array,
         "NSDictionary": .dictionary, "NSMutableDictionary": .dictionary,

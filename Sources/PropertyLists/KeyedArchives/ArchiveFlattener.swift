@@ -6,6 +6,13 @@ struct ArchiveFlattener<Output: ArchiveOutput & ~Copyable>: ~Copyable {
     private struct KnownClass {
         var name: String
         var kind: ArchiveClass?
+        /// Whether the kind is that of a class above this one.
+        var isSubclass = false
+
+        func fits(_ object: PropertyList) -> ArchiveClass? {
+            guard let kind, kind.fits(object), !isSubclass || kind.hasNothingElse(object) else { return nil }
+            return kind
+        }
     }
 
     let archive: KeyedArchive
@@ -83,7 +90,7 @@ struct ArchiveFlattener<Output: ArchiveOutput & ~Copyable>: ~Copyable {
             return try begin(.entries(object, next: 0, hidesClass: false), uid: uid)
         }
         let known = try knownClass(reference)
-        guard let kind = known.kind, kind.fits(object) else {
+        guard let kind = known.fits(object) else {
             try begin(.entries(object, next: 0, hidesClass: true), uid: uid)
             return try appendName(of: known)
         }
@@ -123,10 +130,13 @@ struct ArchiveFlattener<Output: ArchiveOutput & ~Copyable>: ~Copyable {
             throw error(.malformed, .expected("a UID as $class", found: "\(reference.kind)"))
         }
         if let known = classes[uid] { return known }
-        guard let name = archive.object(uid)?["$classname"]?.string else {
+        guard let object = archive.object(uid), let name = object["$classname"]?.string else {
             throw error(.malformed, .expected("a class with its name as object \(uid)", found: "none"))
         }
-        let known = KnownClass(name: name, kind: ArchiveClass(name: name))
+        var known = KnownClass(name: name, kind: ArchiveClass(name: name))
+        if known.kind == nil {
+            known = KnownClass(name: name, kind: ArchiveClass(above: object), isSubclass: true)
+        }
         classes[uid] = known
         return known
     }

@@ -108,12 +108,15 @@ extension ArchiveFlattener where Output: ~Copyable {
         return value
     }
 
-    /// Writes a key: a string, or an integer's digits.
+    /// Writes a key: a string, a URL's text, or an integer's digits.
     private mutating func key(_ key: PropertyList) throws(PropertyListError) {
         var found: PropertyList? = key
         if let uid = key.uid { found = archive.object(uid) }
-        if let inner = found, inner.kind == .dictionary { found = try part(inner, "NS.string") }
         let top = frames.count - 1
+        if let inner = found, inner.kind == .dictionary {
+            if inner["NS.relative"] != nil { return try self.key(try url(inner), of: top) }
+            found = try part(inner, "NS.string")
+        }
         if let text = found, text.kind == .string {
             frames[top].key = .key(text.string ?? "")
             return try output.key(UnsafeRawBufferPointer(text.document.buffer(of: text.node)))
@@ -121,8 +124,11 @@ extension ArchiveFlattener where Output: ~Copyable {
         guard let number = found?.integer else {
             throw error(.invalidValue, .expected("String as a key", found: "\(found.map { "\($0.kind)" } ?? "nil")"))
         }
-        let digits = String(number)
-        frames[top].key = .key(digits)
-        try digits.withBytes { bytes throws(PropertyListError) in try output.key(bytes) }
+        try self.key(String(number), of: top)
+    }
+
+    private mutating func key(_ text: String, of frame: Int) throws(PropertyListError) {
+        frames[frame].key = .key(text)
+        try text.withBytes { bytes throws(PropertyListError) in try output.key(bytes) }
     }
 }

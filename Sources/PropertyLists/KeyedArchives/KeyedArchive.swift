@@ -21,7 +21,7 @@ public struct KeyedArchiveOptions: Sendable, Hashable {
 
 extension PropertyList {
     /// Whether the value has the form of an NSKeyedArchiver archive, or is data with such a file inside. Only
-    /// ``unarchived(options:limits:)`` finds out whether the archive is sound.
+    /// ``unarchived(options:limits:)`` finds out whether the archive is sound; its error names another archiver.
     ///
     /// Takes constant time, but for data that begins like a property list, which is parsed.
     public var isKeyedArchive: Bool {
@@ -42,7 +42,8 @@ extension PropertyList {
     ///
     /// - NSArray, NSSet, NSOrderedSet and their mutable kinds: an array. NSCountedSet: an array in which each element
     ///   stands as often as it was counted.
-    /// - NSDictionary: a dictionary; a key that is an integer becomes its digits, as Codable has it.
+    /// - NSDictionary: a dictionary; a key that is an integer becomes its digits, as Codable has it, and a URL its text.
+    /// - A class that inherits from an array or a dictionary, or names one in its hints, and adds no keys: the same.
     /// - NSDate: a date. NSData: data. NSString: a string, as are NSURL (absolute) and NSUUID. NSNull: null.
     ///
     /// The archive may itself be data with the file inside, and its content may be data with a property list inside, an
@@ -51,7 +52,7 @@ extension PropertyList {
     /// - Throws: ``PropertyListError`` with the path in the tree that would be the result:
     ///   ``PropertyListError/Code/malformed`` for a value that is no archive and for a damaged one,
     ///   ``PropertyListError/Code/invalidValue`` for one that cannot become a tree (an object inside itself, keys that
-    ///   are neither strings nor integers),
+    ///   are neither strings, URLs nor integers),
     ///   ``PropertyListError/Code/limitExceeded`` beyond the limits.
     public func unarchived(
         options: KeyedArchiveOptions = KeyedArchiveOptions(), limits: PropertyListLimits = PropertyListLimits()

@@ -30,19 +30,20 @@ enum Base64 {
         return finish(text, written, bits, digits, padding)
     }
 
-    /// Whether `decode` would take the text.
-    static func isValid(_ text: UnsafeBufferPointer<UInt8>) -> Bool {
+    /// The place of the first byte that `decode` would not take, the end where digits or padding are missing; nil for
+    /// base64.
+    static func fault(in text: UnsafeBufferPointer<UInt8>) -> Int? {
         var (digits, padding) = (0, 0)
-        for byte in text where !isWhitespace(byte) {
-            if byte == UInt8(ascii: "=") {
+        for (place, byte) in text.enumerated() where !isWhitespace(byte) {
+            if byte == UInt8(ascii: "="), digits % 4 > 1, digits % 4 + padding < 4 {
                 padding += 1
             } else if values[Int(byte)] < 64, padding == 0 {
                 digits += 1
             } else {
-                return false
+                return place
             }
         }
-        return padding <= 2 && (digits + padding) % 4 == 0
+        return (digits + padding) % 4 == 0 ? nil : text.count
     }
 
     /// Decodes groups of four digits without whitespace between them, as far as they go. Always true.

@@ -184,26 +184,32 @@ extension TextReader where Format == JSONReader, Output: ~Copyable {
         case UInt8(ascii: "n"): output.bytes.append(0x0A)
         case UInt8(ascii: "r"): output.bytes.append(0x0D)
         case UInt8(ascii: "t"): output.bytes.append(0x09)
-        case UInt8(ascii: "u"):
-            guard let scalar = cursor.escapedScalar(shortest: 4) else {
-                throw malformed("Expected four hexadecimal digits of a character", at: position)
-            }
-            output.bytes.append(scalar)
+        case UInt8(ascii: "u"): output.bytes.append(try cursor.escapedScalar(from: position, shortest: 4))
         default: throw malformed(.expected("an escape", found: "\\\(cursor.found(at: position + 1))"), at: position)
         }
     }
 }
 
 extension TextCursor {
-    /// The character of `shortest` to four hexadecimal digits, or of two such escapes that are a surrogate pair; nil
-    /// for no character.
-    mutating func escapedScalar(shortest: Int) -> Unicode.Scalar? {
-        guard let unit = hexadecimal(shortest) else { return nil }
-        guard unit & 0xFC00 == 0xD800 else { return Unicode.Scalar(unit) }
-        guard current == UInt8(ascii: "\\"), let mark = byte(1), mark | 0x20 == UInt8(ascii: "u") else { return nil }
-        position += 2
-        guard let second = hexadecimal(shortest), second & 0xFC00 == 0xDC00 else { return nil }
-        return Unicode.Scalar(0x10000 + ((unit & 0x3FF) << 10) + (second & 0x3FF))
+    /// The character of an escape whose backslash stands at `start`, with `shortest` to four hexadecimal digits from
+    /// here on; of two such escapes where they are a surrogate pair.
+    mutating func escapedScalar(from start: Int, shortest: Int) throws(PropertyListError) -> Unicode.Scalar {
+        let letter = base[position &- 1]
+        guard let unit = hexadecimal(shortest) else {
+            let count = shortest == 4 ? "four" : "one to four"
+            throw malformed("Expected \(count) hexadecimal digits of a character", at: start)
+        }
+        if let scalar = Unicode.Scalar(unit) { return scalar }
+        let escape = String(decoding: slice(start, position), as: UTF8.self)
+        if unit & 0xFC00 == 0xD800, current == UInt8(ascii: "\\"), byte(1) == letter {
+            position += 2
+            if let second = hexadecimal(shortest), second & 0xFC00 == 0xDC00,
+                let scalar = Unicode.Scalar(0x10000 + ((unit & 0x3FF) << 10) + (second & 0x3FF))
+            {
+                return scalar
+            }
+        }
+        throw malformed(.expected("a pair of surrogates", found: "\(escape) alone"), at: start)
     }
 
     private mutating func hexadecimal(_ shortest: Int) -> UInt32? {

@@ -4,7 +4,7 @@
 /// `( … )` is an array, `{ key = value; }` a dictionary, `< … >` data in hexadecimal, everything else a string, in
 /// quotes of either kind or without where it has only letters, digits and `_ $ / : . -`. In quotes, `\ooo` is a
 /// character of the NeXTSTEP encoding and `\Uhhhh`, one to four digits, one of UTF-16. An entry `key;` without a value
-/// has the key as its value. GNUstep's typed values (`<*I5>`) do not belong to this format, and are errors.
+/// has the key as its value; comments alone are `{}`, as in Xcode's template. GNUstep's typed values (`<*I5>`) do not belong to this format, and are errors.
 struct OpenStepReader: TextFormatReader {
     /// Whether the dictionary at the root has no braces.
     fileprivate var isStringsFile = false
@@ -12,8 +12,10 @@ struct OpenStepReader: TextFormatReader {
     static func begin<Output: ReaderOutput & ~Copyable>(
         _ reader: inout TextReader<Self, Output>
     ) throws(PropertyListError) {
-        try reader.skipBlank()
-        if try reader.beginsStringsFile() {
+        let hasComments = try reader.skipBlank()
+        let isEmpty = hasComments && reader.cursor.position == reader.cursor.count
+        let isStringsFile = try reader.beginsStringsFile()
+        if isEmpty || isStringsFile {
             reader.format.isStringsFile = true
             try reader.open(isDictionary: true)
         } else {
@@ -48,8 +50,10 @@ extension TextReader where Format == OpenStepReader, Output: ~Copyable {
         return next == UInt8(ascii: "=") || next == UInt8(ascii: ";")
     }
 
-    /// Steps over whitespace and comments.
-    fileprivate mutating func skipBlank() throws(PropertyListError) {
+    /// Steps over whitespace and comments; true where there was a comment.
+    @discardableResult
+    fileprivate mutating func skipBlank() throws(PropertyListError) -> Bool {
+        var hasComments = false
         while true {
             cursor.skip { isWhitespace($0) || $0 == 0x0B || $0 == 0x0C }
             // U+2028 and U+2029, the separators of lines and paragraphs.
@@ -60,8 +64,9 @@ extension TextReader where Format == OpenStepReader, Output: ~Copyable {
             } else if cursor.consume("/*") {
                 guard cursor.skip(behind: "*/") else { throw malformed(.expected("*/", found: "the end"), at: start) }
             } else {
-                return
+                return hasComments
             }
+            hasComments = true
         }
     }
 
@@ -180,10 +185,7 @@ extension TextReader where Format == OpenStepReader, Output: ~Copyable {
         case UInt8(ascii: "v"): output.bytes.append(0x0B)
         case UInt8(ascii: "U"):
             cursor.position += 1
-            guard let scalar = cursor.escapedScalar(shortest: 1) else {
-                throw malformed("Expected one to four hexadecimal digits of a character", at: position)
-            }
-            return output.bytes.append(scalar)
+            return output.bytes.append(try cursor.escapedScalar(from: position, shortest: 1))
         default: output.bytes.append(byte)
         }
         cursor.position += 1

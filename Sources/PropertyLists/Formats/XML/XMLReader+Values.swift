@@ -185,18 +185,31 @@ extension TextReader where Format == XMLReader, Output: ~Copyable {
             element = cursor.slice(first, cursor.position)
             try close("data")
         }
-        guard decodeBase64(from: start, of: element) else {
-            throw malformed(.expected("base64", found: "something else"), at: position)
-        }
+        guard decodeBase64(from: start, of: element) else { throw notBase64(element, at: position) }
         try output.append(storedFrom: start, as: .data)
+    }
+
+    /// The error at the first character that is wrong; at the element where there are comments or references in it.
+    private func notBase64(_ element: UnsafeBufferPointer<UInt8>, at position: Int) -> PropertyListError {
+        guard isPlain(element), let fault = Base64.fault(in: element), let first = element.baseAddress else {
+            return malformed(.expected("base64", found: "something else"), at: position)
+        }
+        let place = first - cursor.base + fault
+        guard fault < element.count else {
+            return malformed(.expected("base64 with all its digits and padding", found: "its end"), at: place)
+        }
+        return malformed(.expected("base64", found: "\(cursor.found(at: place))"), at: place)
+    }
+
+    private func isPlain(_ element: UnsafeBufferPointer<UInt8>) -> Bool {
+        !element.contains { $0 == UInt8(ascii: "<") || $0 == UInt8(ascii: "&") }
     }
 
     /// Decodes the text stored from `start` on, in place. A check that did not keep all of it inspects the element
     /// itself, unless there are comments or references in that.
     private mutating func decodeBase64(from start: Int, of element: UnsafeBufferPointer<UInt8>) -> Bool {
         if output.isCut {
-            let isPlain = !element.contains { $0 == UInt8(ascii: "<") || $0 == UInt8(ascii: "&") }
-            return !isPlain || Base64.isValid(element)
+            return !isPlain(element) || Base64.fault(in: element) == nil
         }
         guard let base = output.bytes.base else { return true }
         let text = UnsafeMutableBufferPointer(start: base + start, count: output.bytes.count - start)

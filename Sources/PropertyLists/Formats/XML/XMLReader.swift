@@ -137,7 +137,7 @@ extension TextReader where Format == XMLReader, Output: ~Copyable {
         return false
     }
 
-    /// `<!DOCTYPE plist PUBLIC "…" "…">`, whose DTD is never fetched.
+    /// `<!DOCTYPE plist PUBLIC "…" "…" []>`, whose DTD is never fetched, and whose subset may be empty.
     private mutating func skipDocumentType() throws(PropertyListError) {
         let start = cursor.position
         while let byte = cursor.current {
@@ -145,8 +145,13 @@ extension TextReader where Format == XMLReader, Output: ~Copyable {
             switch byte {
             case UInt8(ascii: ">"): return
             case UInt8(ascii: "["):
-                throw malformed(
-                    .expected("no declarations in the document type", found: "some"), at: cursor.position - 1)
+                let subset = cursor.position - 1
+                cursor.skipWhitespace()
+                guard cursor.consume("]") else {
+                    throw malformed(.expected("no declarations in the document type", found: "some"), at: subset)
+                }
+                cursor.skipWhitespace()
+                guard cursor.current == UInt8(ascii: ">") else { throw unexpected(">") }
             case UInt8(ascii: "\""), UInt8(ascii: "'"):
                 cursor.skip { $0 != byte }
                 cursor.position += 1
