@@ -90,7 +90,10 @@ typedef struct kv_lua_options {
    * the watch's own, two values, and the bytes of the keys; a key that a watch
    * of everything is told of counts with both of its values. A watch with more
    * is told of one change, at its own path, with the whole values; one of
-   * everything with the present values alone.
+   * everything with the present values alone, and where the limits hold also
+   * where 65,536 changes wait. A pump calls no more functions
+   * once the values that it has told are as large as the limits: the other
+   * changes wait for the next one, and kv.fd() stays readable.
    *
    * One call takes memory for a few copies of such a value besides Lua's own. A
    * script's tables and strings are Lua's memory: the host bounds that by its

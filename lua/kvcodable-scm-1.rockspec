@@ -28,7 +28,7 @@ build = {
         "lua/src/nodes.c", "lua/src/options.c", "lua/src/path.c",
         "lua/src/store.c", "lua/src/to_document.c", "lua/src/transaction.c",
         "lua/src/types.c", "lua/src/values.c", "lua/src/watch.c",
-        "lua/src/watch_queue.c",
+        "lua/src/watch_queue.c", "lua/src/watch_source.c",
       },
       incdirs = { "$(KVCODABLE_INCDIR)" },
       libdirs = { "$(KVCODABLE_LIBDIR)" },

@@ -187,7 +187,8 @@ function kv.unarchive(value, type, options) end
 ---@return boolean
 function kv.is_archive(value) end
 
----Calls the functions of watches whose values have changed.
+---Calls the functions of watches whose values have changed. One call tells no
+---more than about one value of the largest size: the rest waits for the next.
 ---@return integer calls
 function kv.pump() end
 

@@ -1,18 +1,10 @@
 /* lua_budgets.c: what a script may have open, store and write as text, whatever
  * options it gives. */
+#include <poll.h>
+
 #include "lua_support.h"
 
-static const char preparing[] =
-    "function repeated(n, value)\n"
-    "  local t = {}\n"
-    "  for i = 1, n do t[i] = value end\n"
-    "  return t\n"
-    "end\n"
-    "-- The error that a call raises or returns.\n"
-    "function problem(call, ...)\n"
-    "  local ok, one, other = pcall(call, ...)\n"
-    "  return ok and other or not ok and one or {}\n"
-    "end\n"
+static const char preparing[] = HELPERS
     "function refused(message, call, ...)\n"
     "  local found = problem(call, ...)\n"
     "  if found.code == 'limit_exceeded' and\n"
@@ -93,6 +85,95 @@ static void check_watches(void) {
                     "for i = 1, 1000 do s:watch('a', print) end\n"
                     "return true"),
               "without one there is no limit");
+  lua_close(L);
+  kv_store_free(store);
+}
+
+/* ---- Pumping */
+
+static int is_readable(lua_State *L) {
+  lua_getglobal(L, "descriptor");
+  struct pollfd wait = {(int)lua_tointeger(L, -1), POLLIN, 0};
+  lua_pop(L, 1);
+  return poll(&wait, 1, 0) == 1;
+}
+
+static void check_pumps(void) {
+  kv_store *store = new_store("{}");
+  kv_lua_options options = {.max_nodes = 100, .max_bytes = 1000};
+  lua_State *L = open_state(luaL_newstate(), options, store);
+  CHECK(run_script(L,
+                   "descriptor, told = kv.fd(), 0\n"
+                   "s:set('a', repeated(60, 1))\n"
+                   "for i = 1, 3 do\n"
+                   "  s:watch('a', function(_, new)\n"
+                   "    assert(#new == 60 and new[1] == 2)\n"
+                   "    told = told + 1\n"
+                   "    if told == 1 then assert(kv.pump() == 0) end\n"
+                   "  end)\n"
+                   "end\n"
+                   "s:set('a', repeated(60, 2))",
+                   0));
+  for (int i = 1; i <= 3; i++) {
+    CHECK_NAMED(is_readable(L), "there is something to pump");
+    CHECK_NAMED(holds(L, "return kv.pump() == 1"),
+                "one pump tells values up to the limits of one");
+  }
+  CHECK_NAMED(holds(L, "return told == 3 and kv.pump() == 0"),
+              "what was too much for one is told by the next");
+  CHECK_NAMED(!is_readable(L), "then nothing is left");
+  CHECK_NAMED(
+      holds(
+          L,
+          "local early, late = {}, {}\n"
+          "local function note(list)\n"
+          "  return function(_, new, old) list[#list + 1] = { old, new } end\n"
+          "end\n"
+          "s:set('b', 1)\n"
+          "local first = s:watch('b', note(early))\n"
+          "s:set('b', 2)\n"
+          "local second = s:watch('b', note(late))\n"
+          "s:set('b', 3)\n"
+          "kv.pump()\n"
+          "assert(#late == 1 and late[1][1] == 2 and late[1][2] == 3)\n"
+          "assert(#early == 2 and early[1][1] == 1 and early[2][2] == 3)\n"
+          "first:cancel()\n"
+          "s:set('b', 4)\n"
+          "kv.pump()\n"
+          "assert(#early == 2 and late[2][2] == 4)\n"
+          "second:cancel()\n"
+          "s:set('b', 5)\n"
+          "return kv.pump() == 0"),
+      "watches of one place are told of what came after they began, until they "
+      "are cancelled");
+  lua_close(L);
+  kv_store_free(store);
+}
+
+/* ---- Errors */
+
+static void check_collections(void) {
+  kv_store *store = new_store("{}");
+  kv_lua_options none = {0};
+  lua_State *L = open_state(luaL_newstate(), none, store);
+  CHECK_NAMED(
+      holds(L,
+            "local cycles, live = 0, {}\n"
+            "local function count()\n"
+            "  setmetatable({}, { __gc = function()\n"
+            "    cycles = cycles + 1\n"
+            "    count()\n"
+            "  end })\n"
+            "end\n"
+            "for i = 1, 50000 do live[i] = { i } end\n"
+            "collectgarbage() collectgarbage()\n"
+            "count()\n"
+            "for i = 1, 1000 do\n"
+            "  assert(problem(kv.encode, { a = print }).path[1] == 'a')\n"
+            "end\n"
+            "print('#', cycles, 'collections')\n"
+            "return cycles < 50"),
+      "an error is not a collection");
   lua_close(L);
   kv_store_free(store);
 }
@@ -354,6 +435,8 @@ int main(void) {
   check_quota();
   check_own_stores();
   check_watches();
+  check_pumps();
+  check_collections();
   check_memory();
   check_text();
   return finish_checks();

@@ -9,6 +9,19 @@
 
 #include "check.h"
 
+/* Functions for the scripts of tests. */
+#define HELPERS                                     \
+  "function repeated(n, value)\n"                   \
+  "  local t = {}\n"                                \
+  "  for i = 1, n do t[i] = value end\n"            \
+  "  return t\n"                                    \
+  "end\n"                                           \
+  "-- The error that a call raises or returns.\n"   \
+  "function problem(call, ...)\n"                   \
+  "  local ok, one, other = pcall(call, ...)\n"     \
+  "  return ok and other or not ok and one or {}\n" \
+  "end\n"
+
 /* Runs a chunk with a number of results; on failure says why and gives 0, with
  * nothing pushed. */
 static inline int run_script(lua_State *L, const char *script, int results) {

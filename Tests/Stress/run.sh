@@ -75,8 +75,12 @@ specs() {
     lua5.4 -e "package.cpath='$1/?.so;'..package.cpath" /usr/bin/busted --cpath="$1/?.so" lua/spec
 }
 
-# The C programs under AddressSanitizer and UndefinedBehaviorSanitizer.
-c() { make lib && make -s -C Tests/C sanitized; }
+# The C programs under AddressSanitizer and UndefinedBehaviorSanitizer, and what
+# one call of a script can make its host use, in full.
+c() {
+  make lib && make -s -C Tests/C sanitized && make -s -C Tests/C "$PWD/build/c-tests/lua_attacks" &&
+    build/c-tests/lua_attacks --full
+}
 
 # A package that depends on a clone of this one by URL and tag.
 package() { python3 Tests/packages.py --tag; }

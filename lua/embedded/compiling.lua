@@ -25,8 +25,8 @@ local function later(name)
     encoder = converter "encoder", is_idle = is_idle }
 end
 
--- The most bytes of an expression.
-local longest = 4 << 20
+-- The most bytes of an expression: it is looked through at each of its levels.
+local longest = 1 << 17
 
 --- The type of an expression such as "[Window]?"; names are looked up in
 -- `scope` first, where one is given.

@@ -1,4 +1,5 @@
 /* errors.c: the error object. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "handle.h"
@@ -237,8 +238,7 @@ typedef struct Failure {
   const char *found;
 } Failure;
 
-static int build_failure(lua_State *L) {
-  const Failure *failure = lua_touserdata(L, 1);
+static void build_failure(lua_State *L, const Failure *failure) {
   luaL_Buffer text;
   luaL_buffinit(L, &text);
   luaL_addstring(&text, failure->expected);
@@ -254,20 +254,42 @@ static int build_failure(lua_State *L) {
   begin_object(L, failure->status);
   kvl_push_steps(L, failure->steps, failure->count);
   lua_setfield(L, -2, "path");
-  return 1;
 }
 
-/* Without the collector: the steps borrow from the script's tables and from the
- * state's buffers, which a finalizer could change. */
+/* The steps in memory of their own, with their keys behind them. */
+static kv_step *copy_steps(const kv_step *steps, size_t count) {
+  size_t size = count * sizeof *steps;
+  for (size_t i = 0; i < count; i++)
+    if (steps[i].key.data) size += steps[i].key.length;
+  kv_step *copy = malloc(size);
+  char *text = (char *)(copy + count);
+  for (size_t i = 0; copy && i < count; i++) {
+    copy[i] = steps[i];
+    if (!steps[i].key.data) continue;
+    memcpy(text, steps[i].key.data, steps[i].key.length);
+    copy[i].key.data = text;
+    text += steps[i].key.length;
+  }
+  return copy;
+}
+
+/* The steps borrow from the script's tables and from the state's buffers, which
+ * a finalizer could change: they are copied before anything is pushed. To stop
+ * the collector instead would cost a collection for each error: it starts
+ * without its pause. */
 static void push_failure(lua_State *L, Failure *failure) {
-  luaL_checkstack(L, 8, NULL);
-  int is_running = lua_gc(L, LUA_GCISRUNNING) == 1;
-  if (is_running) lua_gc(L, LUA_GCSTOP);
-  lua_pushcfunction(L, build_failure);
-  lua_pushlightuserdata(L, failure);
-  int outcome = lua_pcall(L, 1, 1, 0);
-  if (is_running) lua_gc(L, LUA_GCRESTART);
-  if (outcome != LUA_OK) lua_error(L);
+  kvl_state *state = kvl_find_state(L);
+  luaL_checkstack(L, 16, NULL);
+  if (failure->count == 0) {
+    build_failure(L, failure);
+    return;
+  }
+  kv_step *steps = copy_steps(failure->steps, failure->count);
+  if (!steps) luaL_error(L, "not enough memory");
+  size_t slot = kvl_keep_more(L, state, steps, free);
+  failure->steps = steps;
+  build_failure(L, failure);
+  kvl_drop(state, slot);
 }
 
 void kvl_push_failure(lua_State *L, kv_status status, const kv_step *steps,

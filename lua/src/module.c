@@ -134,6 +134,7 @@ static int state_gc(lua_State *L) {
   if (state->kept.count > 0) kvl_drop(state, 0);
   kv_registry_free(state->registry);
   if (state->epoll > 0) close(state->epoll);
+  if (state->rest > 0) close(state->rest);
   free(state->nodes.data);
   free(state->keys.data);
   free(state->bytes.data);

@@ -22,6 +22,7 @@
  *   bulk.c           layers, converting getters, whole stores
  *   watch.c          watches, kv.pump and kv.fd
  *   watch_queue.c    notes of the watches, until kv.pump (watch_queue.h)
+ *   watch_source.c   what the watches of one place share (watch_queue.h)
  *
  * and in Lua, embedded as chunks.h: one file that runs at each `require`, and
  * those that run, in this order, when a script first needs one of them:
@@ -88,9 +89,15 @@ typedef struct kvl_state {
   size_t max_watches;
   uint64_t quota;     /* of a store's bytes, or a part's; 0 for none */
   size_t watches;     /* those that are open */
-  size_t noted_nodes; /* of the notes of watches that wait */
+  size_t noted;       /* the notes of watches that wait, and count */
+  size_t noted_nodes; /* in these */
   size_t noted_bytes;
+  struct kvl_source *sources; /* of the watches (watch_queue.h) */
+  size_t told_nodes;          /* of the values told in this kv.pump() */
+  size_t told_bytes;
+  int is_pumping;
   int epoll;   /* the descriptor of kv.fd(); 0 for none */
+  int rest;    /* in it: an eventfd, readable while notes wait */
   int is_over; /* the Lua state is being closed */
 } kvl_state;
 

@@ -1,5 +1,6 @@
 /* to_document.c: Lua value -> document, by raw access alone. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "handle.h"
@@ -360,6 +361,15 @@ int kvl_to_nodes(lua_State *L, kvl_state *state, int index,
   return 0;
 }
 
+/* Frees a buffer that has become large: the next value may be small, and what is
+ * made of this one takes as much again. */
+static void trim(kvl_buffer *buffer, size_t size) {
+  enum { KEPT = 1 << 20 };
+  if (buffer->capacity <= KEPT / size) return;
+  free(buffer->data);
+  memset(buffer, 0, sizeof *buffer);
+}
+
 kv_tree *kvl_try_tree(lua_State *L, kvl_state *state, int index,
                       const kvl_path *path) {
   kv_error *error = NULL;
@@ -368,6 +378,8 @@ kv_tree *kvl_try_tree(lua_State *L, kvl_state *state, int index,
   kv_status status = kv_tree_from_nodes(
       (kv_node *)state->nodes.data, state->nodes.count,
       (char *)state->bytes.data, state->bytes.count, &tree, &error);
+  trim(&state->nodes, sizeof(kv_node));
+  trim(&state->bytes, 1);
   if (status == KV_OK) return tree;
   if (path) {
     kv_error *inner = error;

@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
 
 #include "watch_queue.h"
 #include "handle.h"
@@ -14,7 +16,8 @@
 enum { FUNCTION = 1, STORE = 2, STEPS = 3 };
 
 typedef struct Watch {
-  kv_watch *watch;
+  int is_open;
+  kv_watch *events; /* of a watch on events; NULL for one on values */
   kvl_watch_queue queue;
 } Watch;
 
@@ -37,9 +40,11 @@ static void push_watches(lua_State *L) {
 
 /* Nothing more is told; the notes that wait are dropped. */
 static void end_watch(Watch *watch) {
-  if (watch->watch) watch->queue.state->watches--;
-  kv_watch_cancel(watch->watch);
-  watch->watch = NULL;
+  if (watch->is_open) watch->queue.state->watches--;
+  watch->is_open = 0;
+  kvl_leave_source(&watch->queue);
+  kv_watch_cancel(watch->events);
+  watch->events = NULL;
   kvl_free_notes(&watch->queue);
 }
 
@@ -80,7 +85,7 @@ static int watch_gc(lua_State *L) {
 static int watch_tostring(lua_State *L) {
   const Watch *watch = luaL_checkudata(L, 1, WATCH_NAME);
   lua_pushfstring(L, "kvcodable watch (%s): %p",
-                  watch->watch ? "open" : "cancelled", (const void *)watch);
+                  watch->is_open ? "open" : "cancelled", (const void *)watch);
   return 1;
 }
 
@@ -93,6 +98,17 @@ static void join_descriptor(kvl_state *state, kv_store *store) {
   if (kv_store_watch_descriptor(store, &descriptor, NULL) != KV_OK) return;
   /* A store that has joined already is fine. */
   epoll_ctl(state->epoll, EPOLL_CTL_ADD, descriptor, &event);
+}
+
+/* Makes the descriptor of kv.fd() readable while notes wait: pumping has emptied
+ * those of the stores. */
+static void show_rest(const kvl_state *state, int waits) {
+  uint64_t number = 1;
+  if (state->rest <= 0) return;
+  if (waits)
+    waits = write(state->rest, &number, sizeof number) > 0;
+  else
+    waits = read(state->rest, &number, sizeof number) > 0;
 }
 
 /* Raises where a state has as many watches as its host allows: what a change
@@ -169,12 +185,13 @@ static int store_watch(lua_State *L) {
   watch->queue.is_subtree = is_subtree || path.count == path.root;
   watch->queue.depth = path.count;
   kv_store *store = kvl_check_store(L);
-  kv_scope scope = path.count == 0 ? KV_SCOPE_SUBTREE : KV_SCOPE_VALUE;
   kv_status status =
-      kv_store_watch(store, path.steps, path.count, scope, kvl_note_change,
-                     &watch->queue, &watch->watch, &error);
+      kvl_join_source(state, store, &path, &watch->queue, &error);
+  if (status != KV_OK && !error) return luaL_error(L, "not enough memory");
   if (status != KV_OK) return kvl_raise(L, state, status, error);
+  watch->is_open = 1;
   state->watches++;
+  if (kvl_shares_source(&watch->queue)) show_rest(state, 1);
   return finish_watch(L, state, store, 3);
 }
 
@@ -188,8 +205,9 @@ static int store_events(lua_State *L) {
   check_number(L, state);
   kv_store *store = kvl_check_whole(L);
   kv_status status = kv_store_watch_events(store, kvl_note_event, &watch->queue,
-                                           &watch->watch, &error);
+                                           &watch->events, &error);
   if (status != KV_OK) return kvl_raise(L, state, status, error);
+  watch->is_open = 1;
   state->watches++;
   return finish_watch(L, state, store, 2);
 }
@@ -220,12 +238,28 @@ static void push_path(lua_State *L, const kvl_note *note, int own) {
   }
 }
 
+static void count_told(kvl_state *state, const kv_node *node) {
+  kvl_size size = {0, 0};
+  kvl_add_size(&size, node);
+  state->told_nodes += size.nodes;
+  state->told_bytes += size.bytes;
+}
+
+/* Whether a pump has told as much as a value may be: one that tells a large
+ * value to many watches would take that many times as long. */
+static int has_told_enough(const kvl_state *state) {
+  return state->told_nodes >= state->max_nodes ||
+         state->told_bytes >= state->max_bytes;
+}
+
 static void push_view(lua_State *L, kvl_state *state, const kv_view *view,
                       kvl_pair *pair) {
-  if (view->node)
+  if (view->node) {
+    count_told(state, view->node);
     kvl_push_view(L, state, view, kvl_use_pair(pair), kvl_leave_pair);
-  else
+  } else {
     lua_pushnil(L);
+  }
 }
 
 /* Pushes everything that is in the store of the handle at `handle`. */
@@ -238,6 +272,8 @@ static void push_everything(lua_State *L, kvl_state *state, int handle) {
     kvl_push_error_of(L, state, handle, status, error);
     lua_error(L);
   }
+  kv_view view;
+  if (kv_tree_view(tree, &view) == KV_OK) count_told(state, view.node);
   kvl_push_tree(L, state, tree);
 }
 
@@ -331,7 +367,9 @@ static lua_Integer tell_all(lua_State *L, int index, int error,
   Watch *watch = lua_touserdata(L, index);
   lua_Integer calls = 0;
   for (size_t left = kvl_waiting(&watch->queue);
-       left > 0 && watch->watch && kvl_waiting(&watch->queue) > 0; left--) {
+       left > 0 && watch->is_open && kvl_waiting(&watch->queue) > 0 &&
+       !has_told_enough(watch->queue.state);
+       left--) {
     kvl_push_function(L, tell);
     lua_pushvalue(L, index);
     calls++;
@@ -382,12 +420,26 @@ static void raise_memory(lua_State *L, const char *message) {
   lua_error(L);
 }
 
-lua_Integer kvl_pump(lua_State *L, kvl_state *state) {
+/* Whether notes wait in one of the watches that are listed at `list`. */
+static int has_rest(lua_State *L, int list, lua_Integer count) {
+  int waits = 0;
+  for (lua_Integer i = 1; i <= count && !waits; i++) {
+    lua_rawgeti(L, list, i);
+    waits = kvl_waiting(&((Watch *)lua_touserdata(L, -1))->queue) > 0;
+    lua_pop(L, 1);
+  }
+  return waits;
+}
+
+/* pump_all(): the number of calls */
+static int pump_all(lua_State *L) {
+  kvl_state *state = kvl_state_of(L);
   lua_Integer calls = 0;
   int is_memory = 0;
   lua_settop(L, 0);
   lua_pushnil(L); /* 1: the first error */
   lua_Integer count = list_watches(L);
+  show_rest(state, 0);
   for (lua_Integer i = 1; i <= count; i++) {
     lua_rawgeti(L, 2, i);
     look(L, state, 1);
@@ -403,18 +455,45 @@ lua_Integer kvl_pump(lua_State *L, kvl_state *state) {
     }
     lua_settop(L, 2);
   }
+  if (has_told_enough(state)) show_rest(state, has_rest(L, 2, count));
   if (is_memory) raise_memory(L, "not enough memory");
   if (!lua_isnil(L, 1)) {
     lua_pushvalue(L, 1);
     lua_error(L);
   }
+  lua_pushinteger(L, calls);
+  return 1;
+}
+
+/* What a watch's function pumps counts with the rest. */
+lua_Integer kvl_pump(lua_State *L, kvl_state *state) {
+  int is_inner = state->is_pumping;
+  if (!is_inner) state->told_nodes = state->told_bytes = 0;
+  state->is_pumping = 1;
+  kvl_push_function(L, pump_all);
+  int outcome = lua_pcall(L, 0, 1, 0);
+  state->is_pumping = is_inner;
+  if (outcome == LUA_ERRMEM) raise_memory(L, "not enough memory");
+  if (outcome != LUA_OK) lua_error(L);
+  lua_Integer calls = lua_tointeger(L, -1);
+  lua_pop(L, 1);
   return calls;
 }
 
-/* kv.pump(): calls the functions of watches; gives the number of calls */
+/* kv.pump(): calls the functions of watches; gives the number of calls. What is
+ * too much for one call waits for the next */
 static int pump(lua_State *L) {
   lua_pushinteger(L, kvl_pump(L, kvl_state_of(L)));
   return 1;
+}
+
+/* Adds the descriptor that shows the notes which wait. */
+static void add_rest(kvl_state *state, int waits) {
+  struct epoll_event event = {.events = EPOLLIN};
+  state->rest = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+  if (state->rest < 0) return;
+  epoll_ctl(state->epoll, EPOLL_CTL_ADD, state->rest, &event);
+  show_rest(state, waits);
 }
 
 /* kv.fd(): a descriptor that is readable when pumping may have something to
@@ -425,6 +504,7 @@ static int fd(lua_State *L) {
     state->epoll = epoll_create1(EPOLL_CLOEXEC);
     if (state->epoll < 0) return luaL_error(L, "epoll_create1 failed");
     lua_Integer count = list_watches(L);
+    add_rest(state, has_rest(L, lua_gettop(L), count));
     for (lua_Integer i = 1; i <= count; i++) {
       lua_rawgeti(L, -1, i);
       lua_getiuservalue(L, -1, STORE);

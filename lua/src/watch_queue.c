@@ -30,6 +30,7 @@ void kvl_clear_note(kvl_note *note) {
 
 /* What a note counts is given back when it is taken or dropped. */
 static void discount(kvl_watch_queue *queue, const kvl_note *note) {
+  if (note->size.nodes > 0) queue->state->noted--;
   queue->state->noted_nodes -= note->size.nodes;
   queue->state->noted_bytes -= note->size.bytes;
 }
@@ -136,6 +137,7 @@ static int note_counted(Noting *noting, const kv_node *old_value,
   if (!fits(state, size) || !append_note(noting, old_value, new_value))
     return 0;
   last_note(noting->queue)->size = size;
+  state->noted++;
   state->noted_nodes += size.nodes;
   state->noted_bytes += size.bytes;
   return 1;
@@ -244,9 +246,11 @@ static void compare_all(Noting *noting, int is_measuring) {
 }
 
 /* Measures first: a script may have many watches, none of which fits. */
-static void note_subtree(Noting *noting) {
+static void note_subtree(Noting *noting, int *is_over) {
   size_t waiting = noting->queue->notes.count;
-  compare_all(noting, 1);
+  if (!*is_over) compare_all(noting, 1);
+  noting->is_over |= *is_over;
+  *is_over = noting->is_over;
   if (!noting->is_over) compare_all(noting, 0);
   if (!noting->is_over) return;
   drop_notes(noting->queue, waiting);
@@ -257,6 +261,13 @@ static void note_subtree(Noting *noting) {
 static void note_everything(kvl_watch_queue *queue) {
   kvl_free_notes(queue);
   if (!new_note(queue)) queue->lost = 1;
+}
+
+/* Whether no more keys are noted: the two documents of a note take far more
+ * memory than their values, and the library looks at all keys, too, where so
+ * many have changed. */
+static int has_many(const kvl_state *state) {
+  return state->is_bounded && state->noted >= 65536;
 }
 
 /* Values of keys are copies, which count. */
@@ -291,7 +302,7 @@ static void note_key(kvl_watch_queue *queue, const kv_step *key,
   Noting noting;
   if (kvl_waiting(queue) > 0 && is_everything(last_note(queue))) return;
   kvl_size size = size_of_change(key, old_value, new_value);
-  if (!fits(queue->state, size)) {
+  if (!fits(queue->state, size) || has_many(queue->state)) {
     note_everything(queue);
     return;
   }
@@ -305,25 +316,25 @@ static void note_key(kvl_watch_queue *queue, const kv_step *key,
 }
 
 static void note_value(kvl_watch_queue *queue, const kv_tree *old_value,
-                       const kv_tree *new_value) {
+                       const kv_tree *new_value, int *is_over) {
   Noting noting;
   begin(&noting, queue, old_value, new_value);
   if (!noting.pair)
     queue->lost = 1;
   else if (queue->is_subtree)
-    note_subtree(&noting);
+    note_subtree(&noting, is_over);
   else
     note_whole(&noting);
   kvl_leave_pair(noting.pair);
 }
 
-void kvl_note_change(void *context, const kv_step *path, size_t steps,
-                     const kv_tree *old_value, const kv_tree *new_value) {
-  kvl_watch_queue *queue = context;
+void kvl_note_change(kvl_watch_queue *queue, const kv_step *path, size_t steps,
+                     const kv_tree *old_value, const kv_tree *new_value,
+                     int *is_over) {
   if (queue->depth == 0 && steps == 1)
     note_key(queue, path, old_value, new_value);
   else
-    note_value(queue, old_value, new_value);
+    note_value(queue, old_value, new_value, is_over);
 }
 
 void kvl_note_event(void *context, kv_event event, kv_str message) {

@@ -33,24 +33,46 @@ typedef struct kvl_note {
   kvl_size size; /* what the note counts in the state's limits */
 } kvl_note;
 
+typedef struct kvl_source kvl_source;
+
 /* Notes that wait, the oldest first. */
-typedef struct kvl_watch_queue {
+typedef struct kvl_watch_queue kvl_watch_queue;
+struct kvl_watch_queue {
   kvl_buffer notes; /* kvl_note */
   size_t first;     /* the oldest: those before it were taken */
   kvl_state *state;
   size_t depth;   /* of the watch's own path */
   int is_subtree; /* whether places below it are told, and not its value */
   int lost;       /* there was no memory for a note: kv.pump() raises that */
-} kvl_watch_queue;
+  kvl_source *source;    /* that notes changes here; NULL for none */
+  kvl_watch_queue *next; /* of the same source */
+};
 
 static inline size_t kvl_waiting(const kvl_watch_queue *queue) {
   return queue->notes.count - queue->first;
 }
 
-/* Handlers for kv_store_watch and kv_store_watch_events; the context is a
- * kvl_watch_queue. Swift is on the stack: they call nothing of Lua. */
-void kvl_note_change(void *context, const kv_step *path, size_t steps,
-                     const kv_tree *old_value, const kv_tree *new_value);
+/* Has the changes at the path noted in the queue. What the watches of the same
+ * place were not told yet is noted in theirs. On KV_LIMIT_EXCEEDED `error` may
+ * stay NULL. */
+kv_status kvl_join_source(kvl_state *state, kv_store *store,
+                          const kvl_path *path, kvl_watch_queue *queue,
+                          kv_error **error);
+
+/* Whether another queue, which may have been told, has the same source. */
+int kvl_shares_source(const kvl_watch_queue *queue);
+
+/* Ends that, where it was begun. */
+void kvl_leave_source(kvl_watch_queue *queue);
+
+/* Notes a change, with Swift on the stack: nothing of Lua is called. `is_over`
+ * is set where its places are more than there is room for: they are, too, for
+ * the next queue. */
+void kvl_note_change(kvl_watch_queue *queue, const kv_step *path, size_t steps,
+                     const kv_tree *old_value, const kv_tree *new_value,
+                     int *is_over);
+
+/* The handler for kv_store_watch_events; the context is a kvl_watch_queue. */
 void kvl_note_event(void *context, kv_event event, kv_str message);
 
 /* Takes the oldest note into a userdata on top, which owns it: the watch's

@@ -115,7 +115,12 @@ struct TypePlanCompiler {
         let all = type.stored + transient
         var structure = TypePlan.Structure(
             first: tables.fields.count, count: type.stored.count, total: all.count, isPlain: type.keepsNames)
-        structure.keys = text(all.flatMap(\.key))
+        let keysStart = tables.text.count
+        tables.text.reserveCapacity(keysStart + all.reduce(0) { $0 + $1.key.count + $1.field.name.utf8.count })
+        for (_, key) in all { tables.text += key }
+        structure.keys = TypePlan.Text(
+            start: Int32(truncatingIfNeeded: keysStart), count: Int32(truncatingIfNeeded: tables.text.count - keysStart)
+        )
         var key = structure.keys.start
         var fields: [TypePlan.Field] = []
         for (field, bytes) in all {
@@ -130,23 +135,26 @@ struct TypePlanCompiler {
                     isOptional: field.isOptional, isTransient: field.isTransient, scalarDefault: kv_node(kind: .null)))
             key += text.count
         }
-        structure.names = addNames(all.map(\.field), to: &fields)
+        structure.names = addNames(all.map(\.field), keys: type.keepsNames ? structure.keys : nil, to: &fields)
         tables.fields += fields
         tables.structures[index] = structure
     }
 
     /// Writes the names in the order of their bytes, and the bytes of scalar defaults; gives the text of all.
+    ///
+    /// - Parameter keys: the text of the keys, which ends the text so far, where they are the names; else nil.
     private mutating func addNames(
-        _ types: [StructureType.Field], to fields: inout [TypePlan.Field]
+        _ types: [StructureType.Field], keys: TypePlan.Text?, to fields: inout [TypePlan.Field]
     ) -> TypePlan.Text {
-        let start = tables.text.count
+        let start = keys.map { Int($0.start) } ?? tables.text.count
         let order = types.indices.map { ($0, Array(types[$0].name.utf8)) }
             .sorted { $0.1.lexicographicallyPrecedes($1.1) }
         for (rank, (index, name)) in order.enumerated() {
             fields[index].rank = Int32(truncatingIfNeeded: rank)
+            let nameStart = keys == nil ? tables.text.count : Int(fields[index].key.start)
             tables.names.append(
-                kv_node(kind: .null, count: name.count, payload: UInt64(truncatingIfNeeded: tables.text.count)))
-            tables.text += name
+                kv_node(kind: .null, count: name.count, payload: UInt64(truncatingIfNeeded: nameStart)))
+            if keys == nil { tables.text += name }
         }
         for (index, type) in types.enumerated() {
             guard let value = type.defaultValue, !value.kind.isContainer else { continue }

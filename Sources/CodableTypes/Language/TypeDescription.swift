@@ -236,7 +236,7 @@ extension TypeDescription {
                 }
             }
         }
-        return try structure.replacing(defaults: defaults)
+        return defaults.isEmpty ? structure : try structure.replacing(defaults: defaults)
     }
 
     /// - Parameter number: the number that names an associated value without a name.
@@ -260,27 +260,39 @@ extension TypeDescription {
         guard raw == "String" || raw == "Int" else {
             throw wrong("\"String\" or \"Int\"", description["raw"], at: path.appending(.key("raw")))
         }
-        var cases: [EnumerationType.Case] = []
+        var cases: [(name: String, rawValue: PropertyList)] = []
         for (index, one) in try elements("cases", of: description, at: path).enumerated() {
             cases.append(try enumerationCase(one, raw, at: path.appending(["cases", .index(index)])))
         }
+        let rawValues = try Self.list(of: cases.map(\.rawValue))
         return try placed(at: path) { () throws(TypeError) in
             let form = CodableType.Form.enumeration(
-                try EnumerationType(name: name, isInteger: raw == "Int", cases: cases))
+                try EnumerationType(
+                    name: name, isInteger: raw == "Int",
+                    cases: zip(cases, rawValues.elements).map { EnumerationType.Case(name: $0.name, rawValue: $1) }))
             try table.declare(name, form)
             return form
         }
     }
 
     private func enumerationCase(
-        _ description: PropertyList, _ raw: String, at path: PropertyListPath
-    ) throws(TypeError) -> EnumerationType.Case {
+        _ description: PropertyList, _ raw: String, at path: @autoclosure () -> PropertyListPath
+    ) throws(TypeError) -> (name: String, rawValue: PropertyList) {
         let value = description.kind == .array ? description[1] : description
         let name = description.kind == .array ? description[0]?.string : description.string
         guard let name, let value, raw == "Int" ? value.integer != nil : value.string != nil else {
-            throw wrong("a name with a raw value of \(raw)", description, at: path)
+            throw wrong("a name with a raw value of \(raw)", description, at: path())
         }
-        return EnumerationType.Case(name: name, rawValue: value.compacted())
+        return (name, value)
+    }
+
+    /// The values in one document, which keeps nothing else alive: documents of their own would take ten times as much.
+    private static func list(of values: [PropertyList]) throws(TypeError) -> PropertyList {
+        try PropertyList.made { builder throws(PropertyListError) in
+            try builder.beginArray()
+            for value in values { try builder.append(value) }
+            try builder.end()
+        }
     }
 
     private func variant(_ description: PropertyList, at path: PropertyListPath) throws(TypeError) -> CodableType.Form {

@@ -157,6 +157,7 @@ extension ScalarType {
     }
 
     private func decimal(_ value: PropertyList) throws(TypeError) -> ScalarForm {
+        if value.withBytes({ DecimalDigits.isCanonical($0) }) ?? false, value.kind == .string { return .same }
         guard let decimal = try decimalNumber(value) else { throw .mismatch("Decimal", value) }
         let text = decimal.description
         return value.string == text ? .same : .string(text)

@@ -29,6 +29,9 @@ final class StructureType: Sendable, Equatable {
                 && isOptional == other.isOptional && defaultValue == other.defaultValue
         }
 
+        /// Whether the key is not the name, byte for byte.
+        fileprivate var hasOwnKey: Bool { !key.utf8.elementsEqual(name.utf8) }
+
         /// Whether a value of the struct may lack the field.
         var mayBeAbsent: Bool { isOptional || defaultValue != nil || isTransient }
     }
@@ -46,10 +49,13 @@ final class StructureType: Sendable, Equatable {
     init(name: String, fields: [Field]) throws(TypeError) {
         self.name = name
         self.fields = fields
-        stored = Self.sorted(fields.filter { !$0.isTransient }.map { ($0, Array($0.key.utf8)) })
-        indexes = Dictionary(fields.enumerated().map { (Array($1.name.utf8), $0) }) { first, _ in first }
-        keepsNames = fields.allSatisfy { $0.name == $0.key && !$0.isTransient }
-        let names = Self.sorted(fields.map { ($0, Array($0.name.utf8)) }).map(\.1)
+        // One array for each text, however often it occurs: names may be long, and fields many.
+        let bytes = fields.map { Array($0.name.utf8) }
+        let keys = zip(fields, bytes).map { $0.hasOwnKey ? Array($0.key.utf8) : $1 }
+        stored = Self.sorted(zip(fields, keys).filter { !$0.0.isTransient })
+        indexes = Dictionary(bytes.enumerated().map { ($1, $0) }) { first, _ in first }
+        keepsNames = fields.allSatisfy { !$0.hasOwnKey && !$0.isTransient }
+        let names = Self.sorted(Array(zip(fields, bytes))).map(\.1)
         if let name = Self.repeated(names) {
             throw TypeError(.description, "Struct \(self.name) declares two fields \(name)")
         }
@@ -81,6 +87,8 @@ final class EnumerationType: Sendable, Equatable {
     struct Case: Sendable, Equatable {
         let name: String
         let rawValue: PropertyList
+
+        fileprivate var isItsRawValue: Bool { rawValue.withBytes { $0.elementsEqual(name.utf8) } ?? false }
     }
 
     let name: String
@@ -94,14 +102,16 @@ final class EnumerationType: Sendable, Equatable {
         self.isInteger = isInteger
         self.cases = cases
         if cases.isEmpty { throw TypeError(.description, "Enum \(name) has no cases") }
-        var names: Set<[UInt8]> = []
-        var texts: Set<[UInt8]> = []
-        var numbers: Set<Int64> = []
+        var texts = Set<[UInt8]>(minimumCapacity: isInteger ? 0 : cases.count)
+        var numbers = Set<Int64>(minimumCapacity: isInteger ? cases.count : 0)
+        // A name that is its own raw value is found twice with it, but it may be another one's raw value.
+        var names = Set<[UInt8]>()
+        let areRaw = cases.allSatisfy(\.isItsRawValue)
         for one in cases {
             let isNew =
-                one.rawValue.string.map { texts.insert(Array($0.utf8)).inserted }
+                one.rawValue.withBytes { texts.insert([UInt8]($0)).inserted }
                 ?? one.rawValue.integer.map { numbers.insert($0).inserted } ?? true
-            guard isNew, names.insert(Array(one.name.utf8)).inserted else {
+            guard isNew, areRaw || names.insert(Array(one.name.utf8)).inserted else {
                 throw TypeError(.description, "Enum \(name) declares \(one.name) twice")
             }
         }

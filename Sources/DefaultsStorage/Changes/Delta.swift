@@ -302,7 +302,8 @@ extension Delta {
         for index in 0..<upper.entries.count {
             let value = try upper.entries[index].overlay?.materialised()
             upper.entries.withKey(at: index) { key in
-                entries.set(value.map { .set($0) } ?? .removed, for: key)
+                // Of the rest of a document that a value came in nothing is kept.
+                entries.set(value.map { .set($0.isWholeDocument ? $0 : $0.compacted()) } ?? .removed, for: key)
             }
         }
     }

@@ -223,8 +223,9 @@ extension Domain {
     /// Lays changes that are stored over the document; folds them into it when they have become many, so that the
     /// cost of a change does not grow with the store.
     private func addCommitted(_ changes: Delta) throws(PropertyListError) {
-        if committed == nil, isMany(changes) {
-            base = try changes.applied(to: base)
+        if isMany(changes) {
+            base = try changes.applied(to: try committed?.applied(to: base) ?? base)
+            committed = nil
             return
         }
         let sum = committed ?? Delta()

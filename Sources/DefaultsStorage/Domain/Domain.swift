@@ -201,7 +201,7 @@ extension Domain {
     func set(
         _ value: PropertyList, _ key: UnsafeBufferPointer<UInt8>, _ handle: HandleState
     ) throws(DefaultsError) {
-        let own = value.isWholeDocument ? value : value.compacted()
+        let own = value.isWholeDocument || mayShareDocuments ? value : value.compacted()
         try atOnce(handle) { () throws(DefaultsError) in
             let mustSchedule = try lock.withLock { () throws(DefaultsError) in
                 if let refusal { throw refusal }
@@ -220,6 +220,12 @@ extension Domain {
             }
             if mustSchedule { Flusher.shared.schedule(self) }
         }
+    }
+
+    /// Whether values may stay parts of the document that they came in: in a transaction that takes over its entries and
+    /// is committed at once.
+    private var mayShareDocuments: Bool {
+        lock.withLock { isInTransaction && open.map { $0.isOneCall && $0.wholes > 0 } ?? false }
     }
 
     /// Removes a top-level key; says whether it was there.

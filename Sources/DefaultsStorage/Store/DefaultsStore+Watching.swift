@@ -142,8 +142,9 @@ extension DefaultsStore {
 
     private func value(of scope: DefaultsScope) throws(DefaultsError) -> PropertyList? {
         switch scope {
-        // A copy: the rest of a document must not live for as long as the watch.
-        case .value(let path), .subtree(let path): try value(at: path)?.compacted()
+        // A copy: the rest of a document must not live for as long as the watch. Not of the greater part of one, which
+        // many watches may share.
+        case .value(let path), .subtree(let path): try value(at: path)?.detached()
         case .everything: try snapshot()
         }
     }

@@ -67,12 +67,14 @@ final class Watch: @unchecked Sendable {
 
     /// Tells of the keys by which `new` differs from the dictionary that was seen.
     func tell(ofAll new: PropertyList) throws(DefaultsError) -> Int {
-        let keys = ChangedKeys(most: .max)
-        try lock.withLock { () throws(DefaultsError) in
+        let old = try lock.withLock { () throws(DefaultsError) in
             let old = try DefaultsError.translating { () throws(PropertyListError) in try seenDictionary.whole() }
-            keys.insertDifferences(old, new)
+            seenDictionary = SeenDictionary(new)
+            return old
         }
-        return try tell(of: keys.sorted) { new[utf8: $0] }
+        let keys = ChangedKeys(most: .max)
+        keys.insertDifferences(old, new)
+        return tell(keys.sorted.map { DefaultsChange(path: [.key($0)], old: old[$0], new: new[$0]) })
     }
 
     /// Notes the value of a key; gives the old and the new one where they differ.

@@ -141,7 +141,7 @@ private func read<Value>(
     _ cursor: UnsafePointer<kv_cursor>?, _ tree: UnsafeMutablePointer<OpaquePointer?>?
 ) -> kv_status {
     guard let list = list(cursor) else { return KV_INVALID_ARGUMENT }
-    giveTree(list.compacted(), tree)
+    giveTree(list.detached(), tree)
     return KV_OK
 }
 

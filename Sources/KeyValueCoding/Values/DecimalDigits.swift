@@ -59,6 +59,22 @@ package struct DecimalDigits {
         return value
     }
 
+    /// Whether a text is surely the description of the `Decimal` that it spells: at most 36 digits without superfluous
+    /// zeros. Finding that by a `Decimal` takes microseconds.
+    package static func isCanonical(_ text: UnsafeRawBufferPointer) -> Bool {
+        let digits = text.first == UInt8(ascii: "-") ? text.dropFirst() : text[...]
+        guard digits.count <= 36, let first = digits.first, isDigit(first) else { return false }
+        let whole = digits.prefix(while: isDigit)
+        guard first != UInt8(ascii: "0") || whole.count == 1 else { return false }
+        let rest = digits.dropFirst(whole.count)
+        guard let point = rest.first else { return first != UInt8(ascii: "0") || digits.count == text.count }
+        let fraction = rest.dropFirst()
+        guard point == UInt8(ascii: "."), let last = fraction.last else { return false }
+        return last != UInt8(ascii: "0") && fraction.allSatisfy(isDigit)
+    }
+
+    private static func isDigit(_ byte: UInt8) -> Bool { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) }
+
     private static func isPart(_ byte: UInt8) -> Bool {
         switch byte {
         case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "+"), UInt8(ascii: "-"), UInt8(ascii: "."),

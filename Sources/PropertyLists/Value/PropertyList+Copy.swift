@@ -30,6 +30,17 @@ extension PropertyList {
         return PropertyList(document: Document(nodes: &nodes, bytes: &bytes), index: 0)
     }
 
+    /// The value as ``compacted()`` gives it, or the value itself where that is at least half of its document: then the
+    /// copy would take more memory than it frees.
+    package func detached() -> PropertyList {
+        let most = document.nodeCount * 8 + document.byteCount / 2
+        var size = node.span * 16
+        for position in index..<(index + node.span) where document.nodes[position].hasBytes {
+            size += Int(document.nodes[position].count)
+        }
+        return size >= most ? self : compacted()
+    }
+
     /// Appends the value's nodes, and the bytes that they use.
     ///
     /// One pass: spans and distances are relative, so that only the offsets change.
