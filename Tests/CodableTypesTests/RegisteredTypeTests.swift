@@ -57,6 +57,31 @@ private enum Route: Codable {
         #expect(kept.list == (try tree(["celsius": 30.0, "sensor": "a"] as [String: Any])))
     }
 
+    private struct Accent: Codable {
+        var value: Int
+        enum CodingKeys: String, CodingKey { case value = "caf\u{E9}" }
+    }
+
+    @Test("keep a key that prints as one of theirs, and is none")
+    func keepsLookAlikes() throws {
+        func list(_ entries: [(String, Int64)]) throws -> PropertyList {
+            var builder = PropertyListBuilder()
+            try builder.beginDictionary()
+            for (key, number) in entries {
+                try builder.key(key)
+                try builder.append(integer: number)
+            }
+            try builder.end()
+            return try builder.finish()
+        }
+        let registry = TypeRegistry()
+        let type = try registry.register(Accent.self, as: "Accent")
+        let stored = try list([("cafe\u{301}", 2), ("caf\u{E9}", 1)])
+        let new = try list([("caf\u{E9}", 5)])
+        #expect(try type.encode(new, over: stored).list == (try list([("cafe\u{301}", 2), ("caf\u{E9}", 5)])))
+        #expect(throws: TypeError.self) { try type.encode(stored) }
+    }
+
     @Test("stand in expressions and in declared structs", arguments: ["Room", "[Room]?", "[String: Room]"])
     func inside(_ expression: String) throws {
         let type = try registry().type(expression)

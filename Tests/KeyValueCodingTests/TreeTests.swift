@@ -170,6 +170,49 @@ private struct Record: Codable, Equatable, Sendable {
         #expect(menus.map { [$0.composed, $0.decomposed] } == [[0, 1]])
     }
 
+    private struct Accents: Codable, Equatable {
+        struct Inner: Codable, Equatable { var value: Int }
+        enum Key: String, CodingKey { case value }
+        var composed: Inner
+        var decomposed: Inner
+        enum CodingKeys: String, CodingKey {
+            case composed = "caf\u{E9}One"
+            case decomposed = "cafe\u{301}One"
+        }
+        init(_ composed: Int, _ decomposed: Int) {
+            (self.composed, self.decomposed) = (Inner(value: composed), Inner(value: decomposed))
+        }
+        func encode(to encoder: any Encoder) throws {
+            var container = encoder.container(keyedBy: CodingKeys.self)
+            var first = container.nestedContainer(keyedBy: Key.self, forKey: .composed)
+            var second = container.nestedContainer(keyedBy: Key.self, forKey: .decomposed)
+            try first.encode(composed.value, forKey: .value)
+            try second.encode(decomposed.value, forKey: .value)
+        }
+    }
+
+    @Test("keys that print alike stay two under each key strategy, and where they are left over", arguments: [0, 1, 2])
+    func keepsLookAlikesApart(strategy: Int) throws {
+        var encoder = KeyValueEncoder()
+        var decoder = KeyValueDecoder()
+        if strategy == 1 {
+            encoder.keyEncodingStrategy = .convertToSnakeCase
+            decoder.keyDecodingStrategy = .convertFromSnakeCase
+        } else if strategy == 2 {
+            encoder.keyEncodingStrategy = .custom { $0[$0.count - 1] }
+            decoder.keyDecodingStrategy = .custom { $0[$0.count - 1] }
+        }
+        let list = try #require(try encoder.encodeToPropertyList(Accents(1, 2)))
+        #expect(list.count == 2)
+        #expect(try decoder.decode(Accents.self, from: list) == Accents(1, 2))
+        struct One: Decodable {
+            var composed: [String: Int]
+            enum CodingKeys: String, CodingKey { case composed = "caf\u{E9}One" }
+        }
+        decoder.leftOverKeyDecodingStrategy = .throw
+        #expect(throws: DecodingError.self) { try decoder.decode(One.self, from: list) }
+    }
+
     @Test("a decimal number that is none goes to the tree and back", arguments: [Double.nan, 1.5])
     func roundTripsDecimalNaN(number: Double) throws {
         let value = number.isNaN ? Decimal.nan : Decimal(number)

@@ -42,14 +42,14 @@ package struct KnownKeyMerge {
         for (key, value) in new.entries {
             try builder.adding { builder throws(PropertyListError) in try builder.key(key) }
             if let old = stored[key] {
-                try write(value, over: old, oldForm?[key], known.children[key], to: &builder)
+                try write(value, over: old, oldForm?[key], known.children[.key(key)], to: &builder)
             } else {
                 try builder.add(value)
             }
         }
         // A key that decoding and encoding bring out again is known, though no coder asked for it by name.
         for (key, old) in stored.entries
-        where !known.asksAll && !known.asked.contains(key) && new[key] == nil && oldForm?[key] == nil {
+        where !known.asksAll && !known.asked.contains(.key(key)) && new[key] == nil && oldForm?[key] == nil {
             try builder.adding { builder throws(PropertyListError) in try builder.key(key) }
             try builder.add(old)
         }

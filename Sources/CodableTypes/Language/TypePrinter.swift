@@ -127,9 +127,10 @@ extension SwiftType {
     /// A field's type is read off the example's value; a key that was asked for and is not in it gets `Any?`.
     var described: StructureType? {
         guard let example, example.kind == .dictionary else { return nil }
-        let others = (exampleKeys?.asked ?? []).subtracting(example.keys).sorted()
-        let present = example.entries.map { field($0.key, $0.value.shownType) }
-        return try? StructureType(name: name, fields: present + others.map { field($0, .optional(.any)) })
+        let present = example.keys.lazy.map { PropertyListPath.Step.key($0) }
+        let others = Self.texts((exampleKeys?.asked ?? []).subtracting(present)).sorted()
+        let shown = example.entries.map { field($0.key, $0.value.shownType) }
+        return try? StructureType(name: name, fields: shown + others.map { field($0, .optional(.any)) })
     }
 
     private func field(_ key: String, _ type: CodableType.Form) -> StructureType.Field {

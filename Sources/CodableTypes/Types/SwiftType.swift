@@ -75,16 +75,21 @@ final class SwiftType: Sendable, Equatable {
     }
 
     /// The keys of the value's dictionary that some code of the type asked for or writes.
-    private func knownKeys(_ passed: Passed) -> Set<String> {
-        passed.known.asked.union(passed.list.keys).union(exampleKeys?.asked ?? []).union(example?.keys ?? [])
+    private func knownKeys(_ passed: Passed) -> Set<PropertyListPath.Step> {
+        passed.known.asked.union(exampleKeys?.asked ?? [])
+            .union((passed.list.keys + (example?.keys ?? [])).lazy.map { .key($0) })
     }
 
     /// Throws for a key that is neither asked for nor written, which is a mistake, or would be lost.
     private func checkFields(of value: PropertyList, _ passed: Passed) throws(TypeError) {
         guard value.kind == .dictionary, !passed.known.asksAll else { return }
         let known = knownKeys(passed)
-        guard let key = value.keys.first(where: { !known.contains($0) }) else { return }
-        throw .unknown("field", names[key] ?? key, of: name, among: known.map { names[$0] ?? $0 }.sorted())
+        guard let key = value.keys.first(where: { !known.contains(.key($0)) }) else { return }
+        throw .unknown("field", names[key] ?? key, of: name, among: Self.texts(known).map { names[$0] ?? $0 }.sorted())
+    }
+
+    static func texts(_ keys: Set<PropertyListPath.Step>) -> [String] {
+        keys.compactMap { if case .key(let text) = $0 { text } else { nil } }
     }
 
     /// The dictionary with keys replaced; other values as they are.

@@ -19,7 +19,7 @@ final class DecodingContext {
     let readsSpelledValues: Bool
     /// The root's record of the keys that are asked for; nil where the caller wants none.
     let record: KeyRecord?
-    private var converted: [String: String] = [:]
+    private var converted: [PropertyListPath.Step: String] = [:]
 
     /// - Parameter forTree: whether the values come from a property-list tree, where a null is always nil, and
     ///   `"$null"` takes the place of an Optional without a value.
@@ -52,9 +52,9 @@ final class DecodingContext {
 
     /// The snake case form of a property's name.
     func snakeCase(_ name: String) -> String {
-        if let known = converted[name] { return known }
+        if let known = converted[.key(name)] { return known }
         let result = SnakeCase.encoded(name)
-        converted[name] = result
+        converted[.key(name)] = result
         return result
     }
 }
@@ -64,13 +64,13 @@ enum DecodingNames {
     case asTheyAre
     case snakeCase
     /// Names in the dictionary, by the name of the property that the caller's closure gave for each.
-    case mapped([String: String])
+    case mapped([PropertyListPath.Step: String])
 
     func name(of key: any CodingKey, in node: DecodingNode) -> String {
         switch self {
         case .asTheyAre: key.stringValue
         case .snakeCase: node.context.snakeCase(key.stringValue)
-        case .mapped(let names): names[key.stringValue] ?? key.stringValue
+        case .mapped(let names): names[.key(key.stringValue)] ?? key.stringValue
         }
     }
 
@@ -79,7 +79,7 @@ enum DecodingNames {
         switch self {
         case .asTheyAre: return Key(stringValue: name)
         case .mapped(let names):
-            for (property, stored) in names where stored == name {
+            for case (.key(let property), let stored) in names where stored.utf8.elementsEqual(name.utf8) {
                 return Key(stringValue: property)
             }
             return Key(stringValue: name)
@@ -100,12 +100,12 @@ extension DecodingNode {
         case .convertFromSnakeCase: return .snakeCase
         case .custom(let convert):
             let path = codingPath.dropFirst(context.location?.steps.count ?? 0)
-            var mapped: [String: String] = [:]
+            var mapped: [PropertyListPath.Step: String] = [:]
             // Where several names become one property's, the name equal to the property's wins, else the first in
             // order.
             for name in names.sorted() {
-                let property = convert(path + [NameKey(name)]).stringValue
-                if mapped[property] == nil || property == name { mapped[property] = name }
+                let property = PropertyListPath.Step.key(convert(path + [NameKey(name)]).stringValue)
+                if mapped[property] == nil || property == .key(name) { mapped[property] = name }
             }
             return .mapped(mapped)
         }

@@ -1,3 +1,5 @@
+internal import PropertyLists
+
 /// The position of a value relative to a node.
 enum DecodingSlot {
     case named(String)
@@ -154,7 +156,7 @@ extension DecodingNode {
 extension DecodingNode {
     /// The name, noted as asked for.
     final func noted(_ name: String) -> String {
-        record?.asked.insert(name)
+        record?.asked.insert(.key(name))
         return name
     }
 

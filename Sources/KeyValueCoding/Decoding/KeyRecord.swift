@@ -4,12 +4,13 @@ package import PropertyLists
 ///
 /// Safe to hand on, since one decoding fills it on one thread, and it is only read afterwards.
 package final class KeyRecord: @unchecked Sendable {
-    /// Keys that were looked for, whether or not they were there, by their names in the dictionary.
-    package internal(set) var asked: Set<String> = []
+    /// Keys that were looked for, whether or not they were there, by their names in the dictionary: steps, which are the
+    /// same where their bytes are.
+    package internal(set) var asked: Set<PropertyListPath.Step> = []
     /// Whether the decoding took all the keys that there were, as a dictionary's does.
     package internal(set) var asksAll = false
     /// The records of the values of keys.
-    package private(set) var children: [String: KeyRecord] = [:]
+    package private(set) var children: [PropertyListPath.Step: KeyRecord] = [:]
     /// The record of all elements of an array together.
     package private(set) var elements: KeyRecord?
 
@@ -29,7 +30,7 @@ package final class KeyRecord: @unchecked Sendable {
         let known: KeyRecord? =
             switch slot {
             case .whole: self
-            case .named(let name): children[name]
+            case .named(let name): children[.key(name)]
             case .index(let index): isExact ? indices[index] : elements
             }
         if let known { return known }
@@ -41,7 +42,7 @@ package final class KeyRecord: @unchecked Sendable {
     private func put(_ child: KeyRecord, at slot: DecodingSlot) {
         switch slot {
         case .whole: break
-        case .named(let name): children[name] = child
+        case .named(let name): children[.key(name)] = child
         case .index(let index): if isExact { indices[index] = child } else { elements = child }
         }
     }
@@ -69,7 +70,7 @@ extension KeyRecord {
     private func merge(_ other: KeyRecord) {
         asked.formUnion(other.asked)
         if names.isEmpty { names = other.names }
-        for (name, record) in other.children { child(at: .named(name)).merge(record) }
+        for case (.key(let name), let record) in other.children { child(at: .named(name)).merge(record) }
         for (index, record) in other.indices { child(at: .index(index)).merge(record) }
     }
 
@@ -77,7 +78,7 @@ extension KeyRecord {
     func note(names: [String]) { self.names = names }
 
     /// Takes the value as read, with all its keys.
-    func takeWhole() { asked.formUnion(names) }
+    func takeWhole() { asked.formUnion(names.lazy.map { .key($0) }) }
 
     /// The paths of the keys that no container was asked for, in order; `path` leads to the value.
     func leftOver(below path: [any CodingKey]) -> [[any CodingKey]] {
@@ -89,7 +90,11 @@ extension KeyRecord {
     private func collect(below path: [any CodingKey], into paths: inout [[any CodingKey]]) {
         for name in names.sorted() {
             let path = path + [NameKey(name)]
-            if asked.contains(name) { children[name]?.collect(below: path, into: &paths) } else { paths.append(path) }
+            if asked.contains(.key(name)) {
+                children[.key(name)]?.collect(below: path, into: &paths)
+            } else {
+                paths.append(path)
+            }
         }
         for (index, record) in indices.sorted(by: { $0.key < $1.key }) {
             record.collect(below: path + [IndexKey(index)], into: &paths)

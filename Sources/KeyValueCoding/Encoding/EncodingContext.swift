@@ -14,7 +14,7 @@ final class EncodingContext {
     /// The first error of a call that cannot throw, such as asking for an array where a dictionary was begun.
     var failure: (any Error)?
     /// Snake case forms of the names met so far.
-    private var converted: [String: String] = [:]
+    private var converted: [PropertyListPath.Step: String] = [:]
 
     init(_ options: KeyValueEncoder, location: PropertyListPath? = nil) {
         self.options = options
@@ -35,9 +35,9 @@ final class EncodingContext {
         case .custom(let convert): return convert(path().dropFirst(location?.steps.count ?? 0) + [key]).stringValue
         case .convertToSnakeCase:
             let name = key.stringValue
-            if let known = converted[name] { return known }
+            if let known = converted[.key(name)] { return known }
             let result = SnakeCase.encoded(name)
-            converted[name] = result
+            converted[.key(name)] = result
             return result
         }
     }

@@ -1,3 +1,5 @@
+internal import PropertyLists
+
 /// The position of a value relative to a node.
 enum EncodingSlot {
     case named(String)
@@ -32,7 +34,7 @@ class EncodingNode {
     final let depth: Int
     final var shape = Shape.none
     final private(set) var deferred: [Deferred] = []
-    private final var deferredNames: [String: Int] = [:]
+    private final var deferredNames: [PropertyListPath.Step: Int] = [:]
     /// Whether there are deferred nodes. A look at the array would be checked at run time, for each value.
     final private(set) var isDeferring = false
     /// Elements written to an unkeyed container, dropped ones included.
@@ -168,14 +170,14 @@ extension EncodingNode {
 
     /// A node whose value is written to `slot` when this one is finished; the same one for the same name.
     final func nested(at slot: EncodingSlot, _ key: any CodingKey) -> EncodingNode {
-        if case .named(let name) = slot, let index = deferredNames[name] { return deferred[index].node }
+        if case .named(let name) = slot, let index = deferredNames[.key(name)] { return deferred[index].node }
         guard depth < CodingLimits.depth else {
             fail(tooDeep("", key))
             return lostNode()
         }
         if isLost { return EncodingNode(context, depth: depth + 1) }
         let node = makeNested(pathInValue + [key])
-        if case .named(let name) = slot { deferredNames[name] = deferred.count }
+        if case .named(let name) = slot { deferredNames[.key(name)] = deferred.count }
         deferred.append(Deferred(slot: slot, position: position, node: node))
         isDeferring = true
         return node
@@ -187,7 +189,7 @@ extension EncodingNode {
     }
 
     private final func replaceNested(_ name: String) {
-        guard let index = deferredNames.removeValue(forKey: name) else { return }
+        guard let index = deferredNames.removeValue(forKey: .key(name)) else { return }
         deferred[index].slot = .whole
     }
 
