@@ -124,11 +124,14 @@ def lua_snippets(folder):
               output)
 
 
-def c_snippets(folder):
-    for name, code in snippets("c"):
-        source, program = folder / "snippet.c", folder / "snippet"
+C_COMPILERS = {"c": ("gcc", "-std=c11"), "cpp": ("g++", "-std=c++17")}
+
+
+def c_snippets(folder, language):
+    for name, code in snippets(language):
+        source, program = folder / f"snippet.{language}", folder / "snippet"
         source.write_text(code)
-        good, output = run("gcc", "-std=c11", "-Wall", "-Wextra", "-Werror", f"-I{ROOT}/include", source,
+        good, output = run(*C_COMPILERS[language], "-Wall", "-Wextra", "-Werror", f"-I{ROOT}/include", source,
                            "-o", program, f"-L{ROOT}/build", "-lkvcodable", f"-Wl,-rpath,{ROOT}/build")
         check(good, f"{name} compiles", output)
         good, output = run(program, cwd=folder, env=environment(XDG_CONFIG_HOME=folder / "config"))
@@ -268,7 +271,8 @@ def main():
         preferences(folder)
         products(folder)
         lua_snippets(folder)
-        c_snippets(folder)
+        c_snippets(folder, "c")
+        c_snippets(folder, "cpp")
         c_headers(folder)
         annotations(folder)
         commands()
