@@ -55,6 +55,7 @@ library: setup-lib
 	@cmp -s .build-static/release/libkvcodable.so build/libkvcodable.so || \
 	  cp --remove-destination .build-static/release/libkvcodable.so build/
 	@ln -sf libkvcodable.so build/libkvcodable.so.1
+	@touch build/compiled
 
 lua/src/chunks.h: $(wildcard lua/embedded/*.lua) tools/embed.py
 	python3 tools/embed.py $@
@@ -70,7 +71,10 @@ build/kvcodable.so: $(LUA_SOURCES) $(wildcard lua/src/*.h) lua/src/chunks.h $(wi
 
 # ---- Demonstration and proofs
 
-demo: lib
+demo:
+	@tools/current.sh || { \
+	  echo "First the library is compiled, which takes some minutes; the next time the demonstration takes a second."; \
+	  $(MAKE) -s --no-print-directory lib; }
 	@LUA_CPATH="build/?.so;;" Tests/demo.sh
 
 test: setup-test lib
