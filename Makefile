@@ -14,7 +14,7 @@ help:
 	@echo "make demo      a script reads and changes a typed part of a preferences file"
 	@echo "make test      every suite; ends with 'N passed, N failed'"
 	@echo "make lib       build/libkvcodable.so and the Lua module build/kvcodable.so"
-	@echo "make install   PREFIX=$(PREFIX) DESTDIR="
+	@echo "make install   what make lib built: PREFIX=$(PREFIX) DESTDIR="
 	@echo "make check     format, lint, headers, exports, the recorded contract"
 	@echo "make bench     the targets, measured beside peers"
 	@echo "make fuzz      SECONDS=$(SECONDS) for each fuzzer"
@@ -55,6 +55,7 @@ library: setup-lib
 	@cmp -s .build-static/release/libkvcodable.so build/libkvcodable.so || \
 	  cp --remove-destination .build-static/release/libkvcodable.so build/
 	@ln -sf libkvcodable.so build/libkvcodable.so.1
+	@touch build/compiled
 
 lua/src/chunks.h: $(wildcard lua/embedded/*.lua) tools/embed.py
 	python3 tools/embed.py $@
@@ -70,7 +71,10 @@ build/kvcodable.so: $(LUA_SOURCES) $(wildcard lua/src/*.h) lua/src/chunks.h $(wi
 
 # ---- Demonstration and proofs
 
-demo: lib
+demo:
+	@tools/current.sh || { \
+	  echo "First the library is compiled, which takes some minutes; the next time the demonstration takes a second."; \
+	  $(MAKE) -s --no-print-directory lib; }
 	@LUA_CPATH="build/?.so;;" Tests/demo.sh
 
 test: setup-test lib
@@ -106,12 +110,14 @@ INCLUDEDIR = $(PREFIX)/include
 # is not searched for any other prefix.
 LUA_CMOD = $(if $(filter /usr,$(PREFIX)),$(shell pkg-config --variable=INSTALL_CMOD lua5.4),$(PREFIX)/lib/lua/5.4)
 
-install: lib
+# It builds nothing: sudo has no swift in its path.
+install:
+	@[ -e build/libkvcodable.so ] && [ -e build/kvcodable.so ] || { echo "Nothing is built yet: run make lib first"; exit 1; }
 	install -d $(DESTDIR)$(LIBDIR)/pkgconfig $(DESTDIR)$(INCLUDEDIR) $(DESTDIR)$(LUA_CMOD)
 	install -m 755 build/libkvcodable.so $(DESTDIR)$(LIBDIR)/libkvcodable.so.$(VERSION)
 	ln -sf libkvcodable.so.$(VERSION) $(DESTDIR)$(LIBDIR)/libkvcodable.so.1
 	ln -sf libkvcodable.so.1 $(DESTDIR)$(LIBDIR)/libkvcodable.so
-	install -m 644 include/kvcodable*.h $(DESTDIR)$(INCLUDEDIR)
+	install -m 644 include/kvcodable*.h include/kvcodable.hpp $(DESTDIR)$(INCLUDEDIR)
 	install -m 755 build/kvcodable.so $(DESTDIR)$(LIBDIR)/libkvcodable_lua.so.$(VERSION)
 	ln -sf libkvcodable_lua.so.$(VERSION) $(DESTDIR)$(LIBDIR)/libkvcodable_lua.so.1
 	ln -sf libkvcodable_lua.so.1 $(DESTDIR)$(LIBDIR)/libkvcodable_lua.so
@@ -121,6 +127,12 @@ install: lib
 	    -e 's|@LIBDIR@|$(LIBDIR:$(PREFIX)/%=$${prefix}/%)|' \
 	    -e 's|@INCLUDEDIR@|$(INCLUDEDIR:$(PREFIX)/%=$${prefix}/%)|' include/$$name.pc.in \
 	    | install -m 644 /dev/stdin $(DESTDIR)$(LIBDIR)/pkgconfig/$$name.pc; \
+	done
+	install -d $(DESTDIR)$(LIBDIR)/cmake/kvcodable
+	for name in kvcodableConfig kvcodableConfigVersion; do \
+	  sed -e 's|@VERSION@|$(VERSION)|' \
+	    -e "s|@INCLUDEDIR@|$$(realpath -m --relative-to=$(LIBDIR) $(INCLUDEDIR))|" include/$$name.cmake.in \
+	    | install -m 644 /dev/stdin $(DESTDIR)$(LIBDIR)/cmake/kvcodable/$$name.cmake; \
 	done
 
 clean:

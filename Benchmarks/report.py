@@ -159,9 +159,14 @@ def machine():
             "time": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())}
 
 
-# ---- The plot: each row's figure as a part of its target, on a logarithmic scale
+# ---- The picture: each row's figure as a multiple of its target, on a logarithmic scale
 
 LEFT, WIDTH, LINE = 330, 560, 20
+OURS, MISSED = "#2e7d32", "#b3261e"
+# One for each peer, in the order in which they are met; none is ours.
+COLOURS = ("#1f77b4", "#ff7f0e", "#9467bd", "#17becf", "#e377c2", "#8c564b", "#bcbd22", "#7f7f7f", "#000080", "#ffbb78",
+           "#c5b0d5", "#00a0a0", "#f7b6d2", "#5c3317", "#808000", "#404040", "#6495ed", "#ffd700", "#4b0082", "#d2b48c",
+           "#ff69b4", "#2f4f4f", "#87ceeb", "#a0522d", "#dda0dd", "#556b2f", "#b0c4de", "#cd853f", "#191970", "#c0c0c0")
 
 
 def place(ratio):
@@ -169,38 +174,75 @@ def place(ratio):
     return LEFT + WIDTH * (math.log10(min(max(ratio, 1e-3), 1e3)) + 3) / 6
 
 
-def drawn(row, y):
+def peers_of(rows):
+    """The peers' names, as they come; the floor is part of targets, and not drawn."""
+    return list(dict.fromkeys(peer for row in rows for peer in row["peers"] if peer != "floor"))
+
+
+def colours_of(rows):
+    return {peer: COLOURS[number % len(COLOURS)] for number, peer in enumerate(peers_of(rows))}
+
+
+def drawn(row, y, colours):
     ratio = row["ours"] / row["target"]
-    colour = "#b3261e" if row["misses"] else "#2e7d32"
+    colour = MISSED if row["misses"] else OURS
     lines = [f'<text x="{LEFT - 8}" y="{y + 4}" text-anchor="end">{escape(row["name"])}</text>',
              f'<rect x="{LEFT}" y="{y - 5}" width="{place(ratio) - LEFT:.1f}" height="10" fill="{colour}"/>']
     for peer, figure in row["peers"].items():
-        if peer != "floor":
+        if peer in colours:
             x = place(figure / row["target"])
-            lines.append(f'<circle cx="{x:.1f}" cy="{y}" r="4" fill="#5c6bc0"><title>{escape(peer)} '
+            lines.append(f'<circle cx="{x:.1f}" cy="{y}" r="4" stroke="white" fill="{colours[peer]}"><title>{escape(peer)} '
                          f'{shown(figure, row["unit"])}</title></circle>')
     lines.append(f'<text x="{LEFT + WIDTH + 10}" y="{y + 4}" fill="{colour}">{shown(row["ours"], row["unit"])}, '
                  f'{verdict(row)}</text>')
     return lines
 
 
+def legend(rows, y, colours):
+    """The part's peers with their colours, as many lines as they need; and the height of that."""
+    lines, x, top = [], LEFT, y
+    for peer in peers_of(rows):
+        width = 22 + 7 * len(peer)
+        if x + width > LEFT + WIDTH + 180 and x > LEFT:
+            x, y = LEFT, y + LINE
+        lines += [f'<circle cx="{x + 4}" cy="{y}" r="4" fill="{colours[peer]}"/>',
+                  f'<text x="{x + 12}" y="{y + 4}">{escape(peer)}</text>']
+        x += width
+    return lines, y - top + (LINE if lines else 0)
+
+
+def scale(top, bottom):
+    """A line at each power of ten, named above and below; the target's is black."""
+    for power in range(-3, 4):
+        x, colour = place(10 ** power), "black" if power == 0 else "#dddddd"
+        name = "target" if power == 0 else f"{10 ** power}×" if power > 0 else f"1/{10 ** -power}"
+        yield f'<line x1="{x:.1f}" x2="{x:.1f}" y1="{top}" y2="{bottom}" stroke="{colour}"/>'
+        for y in (top - 6, bottom + 14):
+            yield f'<text x="{x:.1f}" y="{y}" text-anchor="middle" fill="#555555">{name}</text>'
+
+
 def plot(found, parts):
-    lines, y = [], 50
+    lines, y, colours = [], 80, colours_of([row for row in found if row["target"]])
     for name, part in parts.items():
         own = [row for row in found if row["part"] == name and row["target"]]
         if not own:
             continue
         lines.append(f'<text x="10" y="{y + 4}" font-weight="bold">{escape(part["title"])}</text>')
+        y += LINE
+        named, height = legend(own, y, colours)
+        lines, y = lines + named, y + height - LINE
         for row in own:
             y += LINE
-            lines += drawn(row, y)
+            lines += drawn(row, y, colours)
         y += 2 * LINE
-    frame = [f'<svg xmlns="http://www.w3.org/2000/svg" width="1080" height="{y}" font-family="sans-serif" '
+    frame = [f'<svg xmlns="http://www.w3.org/2000/svg" width="1080" height="{y + 10}" font-family="sans-serif" '
              'font-size="12">',
-             f'<rect width="1080" height="{y}" fill="white"/>',
-             '<text x="10" y="20">Bars: ours, as a part of the target (the line); dots: peers. Logarithmic; to the '
-             'left is faster or smaller.</text>',
-             f'<line x1="{place(1)}" x2="{place(1)}" y1="36" y2="{y - LINE}" stroke="black"/>']
+             f'<rect width="1080" height="{y + 10}" fill="white"/>',
+             '<text x="10" y="20">What each row takes, as a multiple of its target, on a logarithmic scale: to the left '
+             'is faster or smaller.</text>',
+             f'<text x="10" y="38">Bars are ours: <tspan fill="{OURS}">within the target</tspan>, '
+             f'<tspan fill="{MISSED}">beyond it</tspan>. Dots are the peers named above each part.</text>',
+             *scale(64, y - LINE)]
     return "\n".join(frame + lines + ["</svg>"]) + "\n"
 
 
@@ -230,4 +272,5 @@ def main():
     print("\nbuild/bench/results.json, build/bench/results.svg")
 
 
-main()
+if __name__ == "__main__":
+    main()

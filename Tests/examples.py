@@ -25,6 +25,46 @@ def demonstration():
     check(changes == [DIFFERENCE], "the demonstration changes exactly one value", output)
 
 
+def demo_command(folder):
+    """What make demo says while there is something to compile, and that it does not compile when there is not."""
+    steps = "printf '[1/2] Compiling A\\nwarning: x\\n[2/2] Linking B\\nBuild complete!\\n'"
+    good, output = run("bash", "-c", f"{steps} | tools/quiet.sh", cwd=ROOT)
+    check(good and output == "[1/2] Compiling A\n[2/2] Linking B\nBuild complete!\n", "a build shows its steps", output)
+    good, output = run("bash", "-c", "printf '[1/2] A\\nx: error: y\\n' | tools/quiet.sh", cwd=ROOT)
+    check(not good and "x: error: y" in output, "and all of it where it fails", output)
+    tree = folder / "tree"
+    for name in ("tools", "Sources", "include", "lua/src", "lua/embedded", "build"):
+        (tree / name).mkdir(parents=True)
+    for name in ("Package.swift", "Makefile", "tools/embed.py", "build/kvcodable.so"):
+        (tree / name).touch()
+    shutil.copy(ROOT / "tools/current.sh", tree / "tools")
+    check(not run(tree / "tools/current.sh")[0], "what was never compiled is compiled")
+    (tree / "build/compiled").touch()
+    check(run(tree / "tools/current.sh")[0], "what is compiled is not compiled again")
+    os.utime(tree / "build/compiled", (1, 1))
+    check(not run(tree / "tools/current.sh")[0], "but where a source is newer")
+    good, output = run("make", "-n", "demo", cwd=ROOT)
+    check(good and "takes some minutes" in output, "make demo says how long it takes", output)
+
+
+# What each example prints last, run without arguments.
+UNAIDED = {"people.lua": "2026-11-21T08:00:00Z", "preferences.lua": "window\t1600\tPreferences",
+           "products.lua": "Cafe\t7.25\t1", "shape.lua": "saved\t0.5", "target_applications.lua": REFUSAL}
+
+
+def unaided(folder):
+    """Each example runs without arguments, on a sample that comes with it, which stays as it is."""
+    names = {path.name for path in (ROOT / "lua/examples").glob("*.lua")} - {"sample.lua"}
+    check(names == set(UNAIDED), "each example is run without arguments", str(names))
+    samples = {path: path.read_bytes() for path in (ROOT / "lua/examples/samples").iterdir()}
+    (folder / "copies").mkdir()
+    for name, last in UNAIDED.items():
+        good, output = run("lua5.4", ROOT / "lua/examples" / name, cwd=folder,
+                           env={**ENVIRONMENT, "TMPDIR": str(folder / "copies")})
+        check(good and output.rstrip("\n").endswith(last), f"{name} runs without arguments", output)
+    check(samples == {path: path.read_bytes() for path in samples}, "and the samples are as they were")
+
+
 def absent_key(folder):
     path = folder / "other.plist"
     path.write_text('<plist version="1.0"><dict><key>a</key><integer>1</integer></dict></plist>')
@@ -124,11 +164,14 @@ def lua_snippets(folder):
               output)
 
 
-def c_snippets(folder):
-    for name, code in snippets("c"):
-        source, program = folder / "snippet.c", folder / "snippet"
+C_COMPILERS = {"c": ("gcc", "-std=c11"), "cpp": ("g++", "-std=c++17")}
+
+
+def c_snippets(folder, language):
+    for name, code in snippets(language):
+        source, program = folder / f"snippet.{language}", folder / "snippet"
         source.write_text(code)
-        good, output = run("gcc", "-std=c11", "-Wall", "-Wextra", "-Werror", f"-I{ROOT}/include", source,
+        good, output = run(*C_COMPILERS[language], "-Wall", "-Wextra", "-Werror", f"-I{ROOT}/include", source,
                            "-o", program, f"-L{ROOT}/build", "-lkvcodable", f"-Wl,-rpath,{ROOT}/build")
         check(good, f"{name} compiles", output)
         good, output = run(program, cwd=folder, env=environment(XDG_CONFIG_HOME=folder / "config"))
@@ -262,13 +305,16 @@ def main():
     folder = Path(tempfile.mkdtemp())
     try:
         demonstration()
+        demo_command(folder)
+        unaided(folder)
         absent_key(folder)
         shape(folder)
         story("story 2 in Lua renames, joins and makes with a context", "people.lua", expected=PEOPLE)
         preferences(folder)
         products(folder)
         lua_snippets(folder)
-        c_snippets(folder)
+        c_snippets(folder, "c")
+        c_snippets(folder, "cpp")
         c_headers(folder)
         annotations(folder)
         commands()

@@ -105,7 +105,7 @@ def main():
     folder = Path(tempfile.mkdtemp())
     stage = folder / "stage"
     try:
-        good, output = run("make", "-s", "-o", "lib", "install", f"PREFIX={stage}", cwd=ROOT)
+        good, output = run("make", "-s", "install", f"PREFIX={stage}", cwd=ROOT)
         check(good, "make install", output)
         c_host(folder, stage)
         rock(folder, stage)

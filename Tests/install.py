@@ -6,7 +6,7 @@ import shutil
 import tempfile
 from pathlib import Path
 
-from tap import ROOT, check, environment, finish, run, version
+from tap import ROOT, check, environment, finish, run, skip, version
 
 # Prefix and folder of libraries: a distribution's, a program's own, Debian's.
 PLACES = [("/usr", "/usr/lib"), ("/opt/kvcodable", "/opt/kvcodable/lib"), ("/usr", "/usr/lib/x86_64-linux-gnu"),
@@ -26,7 +26,7 @@ print(kv._VERSION)
 
 
 def staged(stage, prefix, libraries):
-    good, output = run("make", "-s", "-o", "lib", "install", f"DESTDIR={stage}", f"PREFIX={prefix}",
+    good, output = run("make", "-s", "install", f"DESTDIR={stage}", f"PREFIX={prefix}",
                        f"LIBDIR={libraries}", cwd=ROOT)
     check(good, f"make install stages {libraries}", output)
     private = [str(path) for path in stage.rglob("*") if not path.is_symlink() and path.stat().st_mode & 0o044 != 0o044]
@@ -52,6 +52,78 @@ def consumer(stage, libraries, folder):
     home = environment(XDG_CONFIG_HOME=folder / "config", LD_LIBRARY_PATH=f"{stage}{libraries}")
     good, output = run(folder / "consumer", env=home)
     check(good and output == f"kvcodable {version()}\n", "and runs", output)
+
+
+CMAKE = """cmake_minimum_required(VERSION 3.13)
+project(consumer LANGUAGES C CXX)
+find_package(kvcodable VERSION REQUIRED)
+add_executable(consumer main.c)
+target_link_libraries(consumer kvcodable::kvcodable)
+add_executable(wrapped main.cpp)
+set_target_properties(wrapped PROPERTIES CXX_STANDARD 17)
+target_link_libraries(wrapped kvcodable::kvcodable)
+if(NOT TARGET kvcodable::lua)
+  message(FATAL_ERROR "no library for hosts")
+endif()
+"""
+
+
+def cmake(stage, prefix, folder):
+    """Programs in C and C++ by the package for CMake, from an install that was moved."""
+    if not shutil.which("cmake"):
+        run(ROOT / "tools/require.sh", "cmake")
+    if not shutil.which("cmake"):
+        return skip("cmake is not installed, and cannot be")
+    moved, source = folder / "moved", folder / "cmake"
+    shutil.copytree(stage, moved, symlinks=True)
+    source.mkdir()
+    shutil.copy(ROOT / "Tests/Packages/c/main.c", source)
+    (source / "main.cpp").write_text("#include <kvcodable.hpp>\nint main() { return kvcodable::tree::of(1) ? 0 : 1; }\n")
+    for wanted, is_there in ((version(), True), ("", True), ("0.0.9", False), ("99.0", False)):
+        (source / "CMakeLists.txt").write_text(CMAKE.replace("kvcodable VERSION ", f"kvcodable {wanted} "))
+        shutil.rmtree(source / "build", ignore_errors=True)
+        good, output = run("cmake", "-S", source, "-B", source / "build", f"-DCMAKE_PREFIX_PATH={moved}{prefix}")
+        check(good == is_there, f"find_package(kvcodable {wanted}) {'finds' if is_there else 'does not take'} it", output)
+        if not good:
+            continue
+        good, output = run("cmake", "--build", source / "build")
+        check(good, "programs in C and C++ build by CMake", output)
+        good, output = run(source / "build/consumer", env=environment(XDG_CONFIG_HOME=folder / "config"))
+        check(good and output == f"kvcodable {version()}\n", "and run", output)
+        good, output = run(source / "build/wrapped")
+        check(good, "in C++ too", output)
+
+
+def installs_alone(folder):
+    """The Makefile alone, without what make lib makes and without a Swift: an error that says so."""
+    bare = folder / "bare"
+    bare.mkdir()
+    shutil.copy(ROOT / "Makefile", bare)
+    good, output = run("make", "-s", "-C", bare, "install", f"DESTDIR={folder / 'none'}", "SWIFT=false")
+    check(not good and "run make lib first" in output and not (folder / "none").exists(),
+          "make install says what is to be done first where nothing is built", output)
+    good, output = run("make", "-n", "install", "SWIFT=no-swift", cwd=ROOT)
+    check(good and "no-swift" not in output, "make install builds nothing", output)
+
+
+# What tools/require.sh asks the system, and what that says: no package is installed.
+STUBS = {"dpkg-query": "exit 1", "id": "echo $WHO", "sudo": "exit 1", "apt-get": 'echo "$@" >>"$CALLS"'}
+
+
+def packages(folder):
+    """What make lib needs of the system is named before it is installed, and asked for where that may not be done."""
+    stubs, calls = folder / "stubs", folder / "calls"
+    stubs.mkdir()
+    for name, body in STUBS.items():
+        (stubs / name).write_text(f"#!/bin/sh\n{body}\n")
+        (stubs / name).chmod(0o755)
+    given = {"PATH": f"{stubs}:{os.environ['PATH']}", "CALLS": calls}
+    good, output = run(ROOT / "tools/require.sh", "one", "two", env=environment(WHO="1000", **given))
+    check(not good and "sudo apt-get install one two" in output and not calls.exists(),
+          "who may not install is told which packages to ask for", output)
+    good, output = run(ROOT / "tools/require.sh", "one", "two", env=environment(WHO="0", **given))
+    check(good and output.startswith("Installing: one two") and "install" in calls.read_text(),
+          "who may is told what is installed", output)
 
 
 def lua_module(stage, prefix, files, folder):
@@ -88,6 +160,9 @@ def main():
                 check(listed == readme_listing(), "the README lists what is installed", "\n".join(listed))
             consumer(stage, libraries, folder)
             lua_module(stage, prefix, files, folder)
+        cmake(folder / "stage2", PLACES[2][0], folder)
+        installs_alone(folder)
+        packages(folder)
     finally:
         shutil.rmtree(folder)
     finish()

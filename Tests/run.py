@@ -63,6 +63,7 @@ SUITES = {
     "hosts": (["python3", "Tests/hosts.py"], tap_counts),
     "crowd": (["python3", "Tests/crowd.py"], tap_counts),
     "examples": (["python3", "Tests/examples.py"], tap_counts),
+    "bench": (["python3", "Tests/bench.py"], tap_counts),
     "install": (["python3", "Tests/install.py"], tap_counts),
     "packages": (["python3", "Tests/packages.py"], tap_counts),
 }

@@ -25,7 +25,7 @@ c_format() {
     echo "clang-format is not installed: C formatting not checked"
     return 0
   fi
-  clang-format --dry-run -Werror include/*.h include/*.c Sources/C*/*.c Sources/C*/include/*.h lua/src/*.c \
+  clang-format --dry-run -Werror include/*.h include/*.hpp include/*.c Sources/C*/*.c Sources/C*/include/*.h lua/src/*.c \
     lua/src/{module,arguments,conversion,errors,handle,watch_queue}.h lua/examples/hosts/*.c Tests/{C,Support}/*.c Tests/C/*.h Tests/C/*.cpp \
     Tests/{Fuzz,Packages/c}/*.c Tests/Stress/*.h Benchmarks/{c,lua}/*.c
 }
@@ -33,7 +33,9 @@ c_format() {
 # A header alone, in C and in C++, with every warning.
 header() {
   local compiler=$1 language=$2 standard=$3
-  for header in include/kvcodable*.h; do
+  local headers=(include/kvcodable*.h)
+  [ "$language" = c ] || headers+=(include/kvcodable.hpp)
+  for header in "${headers[@]}"; do
     printf '#include "%s"\n' "$(basename "$header")" |
       "$compiler" -x "$language" -std="$standard" -Iinclude -Wall -Wextra -Wpedantic -Werror \
         -fsyntax-only - || return 1

@@ -1,8 +1,10 @@
 -- Typed values in preferences, stored as what a person can read.
 --
---   lua5.4 preferences.lua FILE.plist
+--   lua5.4 preferences.lua [FILE.plist]
 
 local kv = require "kvcodable"
+local sample = dofile((arg[0]:match "^.*/" or "") .. "sample.lua")
+sample(1)
 
 local Theme = kv.enum "Theme" { "light", "dark" }
 local Level = kv.enum "Level" { low = 0, high = 10 }

@@ -1,9 +1,12 @@
 -- From an older version's archive to plain typed values: the script does not
 -- need the classes that wrote it.
 --
---   lua5.4 products.lua PRODUCTS PREFERENCES.plist
+--   lua5.4 products.lua [PRODUCTS PREFERENCES.plist]
 
 local kv = require "kvcodable"
+local sample = dofile((arg[0]:match "^.*/" or "") .. "sample.lua")
+sample(1, "products.archive.plist")
+sample(2, "com.example.shop.plist")
 
 local Product = kv.struct "Product" {
   title = kv.string, price = kv.double, quantity = kv.int,

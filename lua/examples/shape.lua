@@ -1,9 +1,12 @@
 -- Types that a property list cannot hold: a shape whose file has colours as
 -- four numbers and an image as data. The script works with objects.
 --
---   lua5.4 shape.lua DEFAULT.plist MINE.plist
+--   lua5.4 shape.lua [DEFAULT.plist MINE.plist]
 
 local kv = require "kvcodable"
+local sample = dofile((arg[0]:match "^.*/" or "") .. "sample.lua")
+sample(1, "DefaultShape.plist")
+sample(2)
 
 -- In the file red, green and blue from 0 to 255, alpha from 0 to 1. What has
 -- not four numbers is no colour: the shape has the default then, black.

@@ -1,9 +1,11 @@
 -- Part of a preference file: reads one key of a file that holds many, as a
 -- typed array, changes one element, and leaves everything else as it was.
 --
---   lua5.4 target_applications.lua FILE.plist
+--   lua5.4 target_applications.lua [FILE.plist]
 
 local kv = require "kvcodable"
+local sample = dofile((arg[0]:match "^.*/" or "") .. "sample.lua")
+sample(1, "com.example.launcher.plist")
 
 local Application = kv.struct "Application" {
   bundleIdentifier = kv.string:key "Bundle Identifier",

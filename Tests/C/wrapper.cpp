@@ -1,0 +1,305 @@
+// wrapper.cpp: kvcodable.hpp, with exceptions and without.
+#define _XOPEN_SOURCE 700
+#include <kvcodable.hpp>
+
+#include <cstdio>
+#include <limits>
+#include <string>
+
+#include "check.h"
+
+namespace kv = kvcodable;
+
+namespace {
+
+struct settings {
+  std::int32_t width;
+  char title[8];
+  bool has_title;
+};
+
+const kv_field fields[] = {
+    KV_FIELD(settings, width, KV_FIELD_INT32, "window", "width"),
+    KV_FIELD_OPTIONAL(settings, title, has_title, KV_FIELD_TEXT, "window",
+                      "title"),
+};
+
+kv::store_options in_memory() {
+  kv::store_options options;
+  options.engine = KV_ENGINE_MEMORY;
+  return options;
+}
+
+struct point {
+  double x, y;
+};
+
+}  // namespace
+
+template <>
+struct kvcodable::value<point> {
+  static std::string expression() { return "[Double]"; }
+  static std::optional<point> read(const kv_cursor &at) {
+    auto numbers = value<std::vector<double>>::read(at);
+    if (!numbers || numbers->size() != 2) return {};
+    return point{(*numbers)[0], (*numbers)[1]};
+  }
+  static kv_status write(kv_builder *to, const point &from, kv_error **error) {
+    return value<std::vector<double>>::write(to, {from.x, from.y}, error);
+  }
+};
+
+#ifdef KVCODABLE_NO_EXCEPTIONS
+
+static void results() {
+  auto store = kv::store::open_file("a", in_memory());
+  CHECK(store.has_value());
+  CHECK(store->set({"window", "width"}, 640).has_value());
+  auto width = store->get<int>({"window", "width"});
+  CHECK(width && *width && **width == 640);
+  auto none = store->get<int>("none");
+  CHECK(none && !*none);
+  auto wrong = store->get<bool>({"window", "width"});
+  CHECK(!wrong && wrong.error().status() == KV_TYPE_MISMATCH);
+  CHECK(wrong.error().message() == "Expected Bool at window.width, found Int");
+  CHECK(wrong.error().path() == "window.width");
+  CHECK(store->get_or({"window", "width"}, 1) == 640);
+  CHECK(store->get_or({"window", "width"}, "x") == "x");
+  auto taken = store->transact([&] {
+    CHECK(store->set("a", 1).has_value());
+    return false;
+  });
+  CHECK(taken && !*taken && !*store->remove("a"));
+  auto kept = store->transact([&] { CHECK(store->set("a", 1).has_value()); });
+  CHECK(kept && *kept && *store->remove("a"));
+  settings values = {}, old = {};
+  CHECK(store->read(fields, values).has_value() && values.width == 640);
+  old = values;
+  values.width = 1;
+  CHECK(store->write(fields, old, values).has_value());
+  auto refused = kv::store::open("..", in_memory());
+  CHECK(!refused && refused.error().status() == KV_INVALID_NAME);
+}
+
+int main() {
+  results();
+  return finish_checks();
+}
+
+#else
+
+namespace {
+
+// The message of what a call throws; empty where it throws nothing.
+template <class Call>
+std::string thrown(Call call) {
+  try {
+    call();
+  } catch (const kv::error &error) {
+    return error.what();
+  }
+  return {};
+}
+
+void scalars() {
+  auto store = kv::store::open_file("a", in_memory());
+  const std::string title = "Window 1";
+  store.set("b", true);
+  store.set("i8", std::int8_t(-128));
+  store.set("u64", std::numeric_limits<std::uint64_t>::max());
+  store.set("f", 0.5F);
+  store.set("d", 1e300);
+  store.set("s", title);
+  store.set({"ui", "text"}, "literal");
+  store.set({"ui", "view"}, std::string_view("view"));
+  store.set("date", kv::date{0.25});
+  store.set("data", kv::data{std::string("a\0b", 3)});
+  CHECK(store.get<bool>("b") == true);
+  CHECK(store.get<std::int8_t>("i8") == -128);
+  CHECK(store.get<long long>("i8") == -128);
+  CHECK(store.get<std::uint64_t>("u64") ==
+        std::numeric_limits<std::uint64_t>::max());
+  CHECK(store.get<float>("f") == 0.5F && store.get<double>("d") == 1e300);
+  CHECK(store.get<std::string>(title.substr(7) == "1" ? "s" : "") == title);
+  CHECK(store.get<std::string>({"ui", "text"}) == "literal");
+  CHECK(store.get<std::string>({"ui", std::string("view")}) == "view");
+  CHECK(store.get<kv::date>("date")->seconds_since_2001 == 0.25);
+  CHECK(store.get<kv::data>("data")->bytes.size() == 3);
+  CHECK(!store.get<int>("none") && !store.get<int>({"none", 0, "x"}));
+  CHECK(thrown([&] { store.get<int>("s"); }) ==
+        "Expected Int at s, found String");
+  CHECK(thrown([&] { store.get<std::uint8_t>("i8"); }) ==
+        "Int at i8, cannot be exactly represented by UInt8");
+  CHECK(thrown([&] { store.get<int>("u64"); }) ==
+        "UInt64 at u64, cannot be exactly represented by Int32");
+  CHECK(store.get_or("i8", 5) == -128 && store.get_or("none", 5) == 5);
+  CHECK(store.get_or("s", 5) == 5 && store.get_or("none", "x") == "x");
+  CHECK(store.get_or<std::string>("s", "x") == title);
+  CHECK(store.remove("b") && !store.remove("b"));
+  CHECK(store.keys() == std::vector<std::string>({"d", "data", "date", "f",
+                                                  "i8", "s", "u64", "ui"}));
+}
+
+void containers() {
+  auto store = kv::store::open_file("a", in_memory());
+  std::vector<std::string> tags = {"a", "b"};
+  std::map<std::string, std::vector<int>> sizes = {{"x", {1, 2}}, {"y", {}}};
+  store.set("tags", tags);
+  store.set("sizes", sizes);
+  store.set("flags", std::vector<bool>{true, false});
+  store.set("point", point{1, 2});
+  CHECK(store.get<std::vector<std::string>>("tags") == tags);
+  CHECK((store.get<std::map<std::string, std::vector<int>>>("sizes") == sizes));
+  CHECK(store.get<std::vector<bool>>("flags") ==
+        std::vector<bool>({true, false}));
+  CHECK(store.get<std::string>({"tags", 1}) == "b");
+  CHECK(store.get<point>("point")->y == 2);
+  CHECK(thrown([&] { store.get<point>({"sizes", "x"}); }).empty());
+  CHECK(thrown([&] {
+          store.get<point>({"sizes", "y"});
+        }) == "Expected [Double] at sizes.y");
+  CHECK(thrown([&] { store.get<point>("tags"); }) ==
+        "Expected Double at tags[0], found String");
+  auto all = store.snapshot();
+  CHECK(all.get<int>({"sizes", "x", 0}) == 1 && !all.get<int>("none"));
+  CHECK(thrown([&] {
+          all.get<bool>({"sizes", "x", 0});
+        }) == "Expected Bool at sizes.x[0], found Int");
+  CHECK(kv::tree::parse(all.encode(KV_FORMAT_BINARY)) == all);
+  CHECK(thrown([] { kv::tree::parse("{"); }) != "");
+  CHECK(kv::tree::of(5) != kv::tree::of(5.0));
+  CHECK(!kv::tree::read_file("/nonexistent/none.plist"));
+}
+
+void types() {
+  auto store = kv::store::open_file("a", in_memory());
+  kv::registry registry;
+  registry.declare(
+      "struct Window { width: Int(1...9); title: String = \"x\" }");
+  kv::type window = registry.type("Window");
+  store.set("window", kv::tree::parse("{\"width\": 5, \"other\": 1}"));
+  store.set("window", kv::tree::parse("{\"width\": 7}"), window);
+  CHECK(store.get<int>({"window", "other"}) == 1);
+  auto shown = store.get("window", window);
+  CHECK(shown && shown->get<std::string>("title") == "x");
+  CHECK(thrown([&] {
+          store.set("window", kv::tree::parse("{\"width\": 0}"), window);
+        }) == "Expected 1...9 at window.width, found 0");
+  CHECK(thrown([&] { registry.type("Nothing"); }) != "");
+}
+
+void transactions() {
+  auto store = kv::store::open_file("a", in_memory());
+  CHECK(store.transact([&] {
+    store.set("n", store.get_or("n", 0) + 1);
+    store.set("m", store.get_or("n", 0) + 1);
+  }));
+  CHECK(store.get<int>("m") == 2);
+  try {
+    store.transact([&] {
+      store.set("n", 7);
+      throw 5;
+    });
+    CHECK(false);
+  } catch (int number) {
+    CHECK(number == 5 && store.get<int>("n") == 1);
+  }
+  {
+    auto transaction = store.begin();
+    store.set("n", 8);
+  }
+  CHECK(store.get<int>("n") == 1);
+  auto transaction = store.begin();
+  store.set("n", 9);
+  transaction.commit();
+  CHECK(store.get<int>("n") == 9);
+  CHECK(thrown([&] { transaction.commit(); }) != "");
+}
+
+void watches() {
+  auto store = kv::store::open_file("a", in_memory());
+  int calls = 0;
+  std::string seen;
+  store.set({"ui", "other"}, 1);
+  {
+    auto watch = store.watch(
+        {"ui"},
+        [&](const kv::path &at, const kv_tree *old, const kv_tree *now) {
+          calls++;
+          seen = std::string(at.key(at.size() - 1));
+          if (old && !now) throw std::string("gone");
+        },
+        KV_SCOPE_SUBTREE);
+    auto moved = std::move(watch);
+    store.set({"ui", "theme"}, "dark");
+    CHECK(store.pump() == 1 && calls == 1 && seen == "theme");
+    store.remove({"ui", "theme"});
+    try {
+      store.pump();
+      CHECK(false);
+    } catch (const std::string &text) {
+      CHECK(text == "gone" && calls == 2);
+    }
+    CHECK(store.pump() == 0 && store.descriptor() >= 0);
+  }
+  store.set({"ui", "theme"}, "light");
+  CHECK(store.pump() == 0 && calls == 2);
+}
+
+void stores() {
+  make_folder();
+  {
+    auto store = kv::store::open_file(in_folder("a.plist"));
+    store.set("n", 1);
+    store.sync();
+    auto other = std::move(store);
+    CHECK(other.get<int>("n") == 1);
+    CHECK(thrown([&] { store.set("n", 2); }) != "");
+    store = std::move(other);
+    store.set("n", 3);
+    store.close();
+    CHECK(thrown([&] { store.set("n", 4); }).find("closed") !=
+          std::string::npos);
+  }
+  auto file = kv::tree::read_file(in_folder("a.plist"));
+  CHECK(file && file->get<int>("n") == 3);
+  file->write_file(in_folder("b.json"), KV_FORMAT_JSON);
+  CHECK(kv::tree::read_file(in_folder("b.json")) == file);
+  kv_store_options options = {};
+  options.size = sizeof options;
+  options.read_only = 1;
+  CHECK(thrown([&] {
+          kv::store::open_file(in_folder("a.plist"), options).set("n", 1);
+        }) != "");
+  CHECK(thrown([] { kv::store::open(".."); }) != "");
+  remove_folder();
+}
+
+void tables() {
+  auto store = kv::store::open_file("a", in_memory());
+  settings values = {640, "", false}, old = {};
+  store.read(fields, values);
+  CHECK(values.width == 640 && !values.has_title);
+  old = values;
+  values.width = 800;
+  store.write(fields, old, values);
+  CHECK(store.get<int>({"window", "width"}) == 800);
+  store.set({"window", "title"}, 5);
+  CHECK(thrown([&] { store.read(fields, values); }) ==
+        "Expected String at window.title, found Int");
+}
+
+}  // namespace
+
+int main() {
+  scalars();
+  containers();
+  types();
+  transactions();
+  watches();
+  stores();
+  tables();
+  return finish_checks();
+}
+
+#endif

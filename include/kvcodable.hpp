@@ -1,0 +1,910 @@
+// kvcodable.hpp: kvcodable.h for C++17, in one header.
+//
+//   #include <kvcodable.hpp>
+//
+//   auto store = kvcodable::store::open("com.acme.app");
+//   auto width = store.get<int>({"window", "width"}).value_or(640);
+//   store.set({"window", "width"}, width * 2);
+//   store.transact([&] {
+//     store.set("launches", store.get_or("launches", 0) + 1);
+//   });
+//
+// Objects own what the C functions give, and free it: they are moved, and not
+// copied. A moved-from object may be destroyed and assigned to; calls on it are
+// errors. Objects that only read may be used by several threads at once, and so
+// may a store.
+//
+// Errors  are thrown as kvcodable::error. With KVCODABLE_NO_EXCEPTIONS defined,
+//         and under -fno-exceptions, functions that can fail give a
+//         kvcodable::result instead, which has a value or an error; the type
+//         outcome<T> below is T, or result<T>.
+// Paths   are a list of keys and indexes, {"windows", 0, "title"}; a string is
+//         one key, dots included; {} is the root. Their texts are borrowed for
+//         the time of the call.
+// Values  are bool, integers of every width, float, double, std::string, date,
+//         data, tree, and std::vector, and std::map with string keys, of these.
+//         A value of another type is an error, with its path, in the words of
+//         the type language. Types of a program's own specialise
+//         kvcodable::value.
+//
+// What is not here is done with the C functions: each object has handle().
+// The header is compiled into the program, and calls functions of
+// kvcodable_nodes.h: it is outside the stability promise of kvcodable.h.
+#ifndef KVCODABLE_HPP
+#define KVCODABLE_HPP
+
+#include "kvcodable.h"
+#include "kvcodable_fields.h"
+#include "kvcodable_nodes.h"
+
+#include <cstdint>
+#include <exception>
+#include <functional>
+#include <initializer_list>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#if !defined(KVCODABLE_NO_EXCEPTIONS) && !defined(__cpp_exceptions)
+#define KVCODABLE_NO_EXCEPTIONS 1
+#endif
+
+namespace kvcodable {
+
+// ---- Errors and results
+
+// What a call could not do: a status of kvcodable.h, the whole message, and the
+// path in it, such as "window.tags[2]".
+class error : public std::exception {
+ public:
+  explicit error(kv_status status, std::string message = {})
+      : status_(status), message_(std::move(message)) {}
+
+  // Takes a C error.
+  error(kv_status status, kv_error *problem) : status_(status) {
+    kv_str message = kv_error_message(problem), path = kv_error_path(problem);
+    if (message.data) message_.assign(message.data, message.length);
+    if (path.data) path_.assign(path.data, path.length);
+    kv_error_free(problem);
+  }
+
+  kv_status status() const noexcept { return status_; }
+  const std::string &message() const noexcept { return message_; }
+  const std::string &path() const noexcept { return path_; }
+  const char *what() const noexcept override { return message_.c_str(); }
+
+ private:
+  kv_status status_;
+  std::string message_, path_;
+};
+
+// A value, or the error of the call that should have given one.
+template <class T>
+class result {
+ public:
+  result(T value) : value_(std::move(value)) {}
+  result(kvcodable::error problem) : error_(std::move(problem)) {}
+
+  bool has_value() const { return value_.has_value(); }
+  explicit operator bool() const { return has_value(); }
+  // Only where there is a value.
+  T &value() & { return *value_; }
+  const T &value() const & { return *value_; }
+  T &&value() && { return std::move(*value_); }
+  T &operator*() & { return *value_; }
+  const T &operator*() const & { return *value_; }
+  T &&operator*() && { return std::move(*value_); }
+  T *operator->() { return &*value_; }
+  const T *operator->() const { return &*value_; }
+  // Only where there is none.
+  const kvcodable::error &error() const { return *error_; }
+
+ private:
+  std::optional<T> value_;
+  std::optional<kvcodable::error> error_;
+};
+
+template <>
+class result<void> {
+ public:
+  result() = default;
+  result(kvcodable::error problem) : error_(std::move(problem)) {}
+
+  bool has_value() const { return !error_; }
+  explicit operator bool() const { return has_value(); }
+  const kvcodable::error &error() const { return *error_; }
+
+ private:
+  std::optional<kvcodable::error> error_;
+};
+
+#ifdef KVCODABLE_NO_EXCEPTIONS
+template <class T>
+using outcome = result<T>;
+#else
+template <class T>
+using outcome = T;
+#endif
+
+namespace detail {
+
+template <class Handle, void (*release)(Handle *)>
+struct release_handle {
+  void operator()(Handle *handle) const { release(handle); }
+};
+
+template <class Handle, void (*release)(Handle *)>
+using owned = std::unique_ptr<Handle, release_handle<Handle, release>>;
+
+template <class T>
+outcome<T> deliver(result<T> found) {
+#ifdef KVCODABLE_NO_EXCEPTIONS
+  return found;
+#else
+  if (!found) throw found.error();
+  if constexpr (!std::is_void_v<T>) return *std::move(found);
+#endif
+}
+
+// The outcome of a call that gives nothing, and that of one that tells whether
+// there was something.
+inline result<void> done(kv_status status, kv_error *problem) {
+  if (status < 0) return error(status, problem);
+  return {};
+}
+
+inline result<bool> found(kv_status status, kv_error *problem) {
+  if (status < 0) return error(status, problem);
+  return status == KV_OK;
+}
+
+inline kv_str view(std::string_view text) {
+  return {text.data() ? text.data() : "", text.size()};
+}
+
+inline std::string text(kv_bytes &bytes) {
+  std::string result(bytes.data ? bytes.data : "", bytes.length);
+  kv_bytes_free(&bytes);
+  return result;
+}
+
+}  // namespace detail
+
+// ---- Paths
+
+// A key of a dictionary, or an index of an array, from 0. Borrows the key.
+class step {
+ public:
+  step(const char *key) : step(std::string_view(key ? key : "")) {}
+  step(const std::string &key) : step(std::string_view(key)) {}
+  step(std::string_view key) : step_{detail::view(key), 0} {}
+  template <class Index, std::enable_if_t<std::is_integral_v<Index>, int> = 0>
+  step(Index index) : step_{{nullptr, 0}, static_cast<int64_t>(index)} {}
+
+  kv_step get() const { return step_; }
+
+ private:
+  kv_step step_;
+};
+
+class path {
+ public:
+  path() = default;
+  path(std::initializer_list<step> steps) {
+    steps_.reserve(steps.size());
+    for (const step &one : steps) steps_.push_back(one.get());
+  }
+  path(const char *key) : path({step(key)}) {}
+  path(const std::string &key) : path({step(key)}) {}
+  path(std::string_view key) : path({step(key)}) {}
+  // Of a C function; borrows its keys.
+  path(const kv_step *steps, size_t count) : steps_(steps, steps + count) {}
+
+  const kv_step *data() const { return steps_.data(); }
+  size_t size() const { return steps_.size(); }
+  // The key of a step; empty for an index, and behind the last.
+  std::string_view key(size_t index) const {
+    if (index >= size() || !steps_[index].key.data) return {};
+    return {steps_[index].key.data, steps_[index].key.length};
+  }
+
+ private:
+  std::vector<kv_step> steps_;
+};
+
+// ---- Values
+
+// A point in time, in seconds since 2001-01-01T00:00:00Z.
+struct date {
+  double seconds_since_2001 = 0;
+};
+
+// Bytes.
+struct data {
+  std::string bytes;
+};
+
+// An immutable value of a property list, or a part of one.
+class tree {
+ public:
+  tree() = default;
+  explicit tree(kv_tree *taken) : tree_(taken) {}
+
+  // From text or bytes in any format; a type checks it.
+  static outcome<tree> parse(std::string_view bytes,
+                             const kv_type *type = nullptr);
+  static outcome<std::optional<tree>> read_file(std::string_view file,
+                                                const kv_type *type = nullptr);
+  // From any value.
+  template <class T>
+  static outcome<tree> of(const T &value);
+
+  outcome<void> write_file(std::string_view file,
+                           kv_format format = KV_FORMAT_ANY) const;
+  outcome<std::string> encode(kv_format format = KV_FORMAT_XML) const;
+
+  // The value at a path; none where there is none.
+  template <class T>
+  outcome<std::optional<T>> get(const path &at) const;
+
+  kv_kind kind() const {
+    kv_cursor root = cursor();
+    return kv_cursor_kind(&root);
+  }
+  kv_cursor cursor() const { return kv_tree_root(tree_.get()); }
+  kv_tree *handle() const { return tree_.get(); }
+  explicit operator bool() const { return tree_ != nullptr; }
+  friend bool operator==(const tree &left, const tree &right) {
+    return kv_tree_equal(left.handle(), right.handle());
+  }
+  friend bool operator!=(const tree &left, const tree &right) {
+    return !(left == right);
+  }
+
+ private:
+  detail::owned<kv_tree, kv_tree_free> tree_;
+};
+
+// How a type is read and written. A specialisation for a type of the program's
+// own has these three:
+//
+//   template <>
+//   struct kvcodable::value<point> {
+//     static std::string expression() { return "[Double]"; }
+//     static std::optional<point> read(const kv_cursor &at);
+//     static kv_status write(kv_builder *to, const point &, kv_error **error);
+//   };
+//
+// The expression is a type of the type language that the stored value is
+// checked against first; "Any" takes everything. `read` gives nothing for what
+// it does not like.
+template <class T, class = void>
+struct value;
+
+template <>
+struct value<bool> {
+  static std::string expression() { return "Bool"; }
+  static std::optional<bool> read(const kv_cursor &at) {
+    int found = 0;
+    if (kv_cursor_boolean(&at, &found) != KV_OK) return {};
+    return found != 0;
+  }
+  static kv_status write(kv_builder *to, bool value, kv_error **error) {
+    return kv_builder_boolean(to, value, error);
+  }
+};
+
+template <class T>
+struct value<T, std::enable_if_t<std::is_integral_v<T>>> {
+  static std::string expression() {
+    return (std::is_signed_v<T> ? "Int" : "UInt") +
+           std::to_string(sizeof(T) * 8);
+  }
+  static std::optional<T> read(const kv_cursor &at) {
+    if constexpr (std::is_signed_v<T>) {
+      int64_t found = 0;
+      if (kv_cursor_integer(&at, &found) == KV_OK &&
+          static_cast<T>(found) == found)
+        return static_cast<T>(found);
+    } else {
+      uint64_t found = 0;
+      if (kv_cursor_unsigned(&at, &found) == KV_OK &&
+          static_cast<T>(found) == found)
+        return static_cast<T>(found);
+    }
+    return {};
+  }
+  static kv_status write(kv_builder *to, T value, kv_error **error) {
+    if constexpr (std::is_signed_v<T>)
+      return kv_builder_integer(to, value, error);
+    else
+      return kv_builder_unsigned(to, value, error);
+  }
+};
+
+template <class T>
+struct value<T, std::enable_if_t<std::is_same_v<T, float> ||
+                                 std::is_same_v<T, double>>> {
+  static std::string expression() {
+    return std::is_same_v<T, float> ? "Float" : "Double";
+  }
+  static std::optional<T> read(const kv_cursor &at) {
+    double found = 0;
+    if (kv_cursor_real(&at, &found) != KV_OK) return {};
+    return static_cast<T>(found);
+  }
+  static kv_status write(kv_builder *to, T value, kv_error **error) {
+    return kv_builder_real(to, value, error);
+  }
+};
+
+template <>
+struct value<std::string> {
+  static std::string expression() { return "String"; }
+  static std::optional<std::string> read(const kv_cursor &at) {
+    kv_str found = {};
+    if (kv_cursor_string(&at, &found) != KV_OK) return {};
+    return std::string(found.data ? found.data : "", found.length);
+  }
+  static kv_status write(kv_builder *to, std::string_view value,
+                         kv_error **error) {
+    return kv_builder_string(to, detail::view(value), error);
+  }
+};
+
+// To be written; what is read is a std::string.
+template <>
+struct value<std::string_view> : value<std::string> {};
+template <>
+struct value<const char *> : value<std::string> {};
+template <>
+struct value<char *> : value<std::string> {};
+
+template <>
+struct value<date> {
+  static std::string expression() { return "Date"; }
+  static std::optional<date> read(const kv_cursor &at) {
+    date found;
+    if (kv_cursor_date(&at, &found.seconds_since_2001) != KV_OK) return {};
+    return found;
+  }
+  static kv_status write(kv_builder *to, date value, kv_error **error) {
+    return kv_builder_date(to, value.seconds_since_2001, error);
+  }
+};
+
+template <>
+struct value<data> {
+  static std::string expression() { return "Data"; }
+  static std::optional<data> read(const kv_cursor &at) {
+    kv_str found = {};
+    if (kv_cursor_data(&at, &found) != KV_OK) return {};
+    return data{std::string(found.data ? found.data : "", found.length)};
+  }
+  static kv_status write(kv_builder *to, const data &value, kv_error **error) {
+    return kv_builder_data(to, detail::view(value.bytes), error);
+  }
+};
+
+template <>
+struct value<tree> {
+  static std::string expression() { return "Any"; }
+  static std::optional<tree> read(const kv_cursor &at) {
+    kv_tree *copy = nullptr;
+    if (kv_cursor_copy(&at, &copy) != KV_OK) return {};
+    return tree(copy);
+  }
+  static kv_status write(kv_builder *to, const tree &value, kv_error **error) {
+    kv_cursor root = value.cursor();
+    return kv_builder_cursor(to, &root, error);
+  }
+};
+
+template <class T>
+struct value<std::vector<T>> {
+  static std::string expression() { return "[" + value<T>::expression() + "]"; }
+  static std::optional<std::vector<T>> read(const kv_cursor &at) {
+    std::vector<T> elements;
+    kv_cursor next;
+    uint64_t state = 0;
+    elements.reserve(kv_cursor_count(&at));
+    while (kv_cursor_next(&at, &state, &next) == KV_OK) {
+      auto element = value<T>::read(next);
+      if (!element) return {};
+      elements.push_back(*std::move(element));
+    }
+    return elements;
+  }
+  static kv_status write(kv_builder *to, const std::vector<T> &elements,
+                         kv_error **error) {
+    kv_status status = kv_builder_begin_array(to, error);
+    for (const auto &element : elements)
+      if (status == KV_OK) status = value<T>::write(to, element, error);
+    return status == KV_OK ? kv_builder_end(to, error) : status;
+  }
+};
+
+template <class T, class Less>
+struct value<std::map<std::string, T, Less>> {
+  using entries = std::map<std::string, T, Less>;
+  static std::string expression() {
+    return "[String: " + value<T>::expression() + "]";
+  }
+  static std::optional<entries> read(const kv_cursor &at) {
+    entries found;
+    kv_str key;
+    kv_cursor next;
+    for (size_t i = 0; kv_cursor_entry(&at, i, &key, &next) == KV_OK; i++) {
+      auto entry = value<T>::read(next);
+      if (!entry) return {};
+      found.emplace(std::string(key.data ? key.data : "", key.length),
+                    *std::move(entry));
+    }
+    return found;
+  }
+  static kv_status write(kv_builder *to, const entries &from,
+                         kv_error **error) {
+    kv_status status = kv_builder_begin_dictionary(to, error);
+    for (const auto &[key, entry] : from) {
+      if (status == KV_OK)
+        status = kv_builder_key(to, detail::view(key), error);
+      if (status == KV_OK) status = value<T>::write(to, entry, error);
+    }
+    return status == KV_OK ? kv_builder_end(to, error) : status;
+  }
+};
+
+namespace detail {
+
+// The type that T's values are checked against, made once.
+template <class T>
+const kv_type *type_of() {
+  static const owned<kv_type, kv_type_free> type([] {
+    kv_type *made = nullptr;
+    std::string text = value<T>::expression();
+    if (text != "Any") kv_registry_type(nullptr, view(text), &made, nullptr);
+    return made;
+  }());
+  return type.get();
+}
+
+template <class T>
+result<tree> build(const T &from) {
+  owned<kv_builder, kv_builder_free> builder(kv_builder_new());
+  kv_tree *built = nullptr;
+  kv_error *problem = nullptr;
+  kv_status status =
+      value<std::decay_t<T>>::write(builder.get(), from, &problem);
+  if (status == KV_OK)
+    status = kv_builder_finish(builder.get(), &built, &problem);
+  if (status < 0) return error(status, problem);
+  return tree(built);
+}
+
+// A value as a T, once it is checked.
+template <class T>
+result<std::optional<T>> convert(const tree &from, const path &at) {
+  auto found = value<T>::read(from.cursor());
+  if (found) return std::optional<T>(std::move(found));
+  kv_error *problem =
+      kv_error_new(KV_TYPE_MISMATCH, kv_string(""), at.data(), at.size());
+  kv_str where = kv_error_path(problem);
+  std::string words = "Expected " + value<T>::expression();
+  if (where.length) words += " at " + std::string(where.data, where.length);
+  kv_error_free(problem);
+  return error(KV_TYPE_MISMATCH, kv_error_new(KV_TYPE_MISMATCH, view(words),
+                                              at.data(), at.size()));
+}
+
+}  // namespace detail
+
+inline outcome<tree> tree::parse(std::string_view bytes, const kv_type *type) {
+  kv_tree *found = nullptr;
+  kv_error *problem = nullptr;
+  kv_status status =
+      kv_decode(detail::view(bytes), nullptr, type, &found, nullptr, &problem);
+  if (status < 0) return detail::deliver<tree>(error(status, problem));
+  return detail::deliver<tree>(tree(found));
+}
+
+inline outcome<std::optional<tree>> tree::read_file(std::string_view file,
+                                                    const kv_type *type) {
+  using optional = std::optional<tree>;
+  kv_tree *found = nullptr;
+  kv_error *problem = nullptr;
+  kv_status status = kv_read_file(detail::view(file), nullptr, type, &found,
+                                  nullptr, &problem);
+  if (status < 0) return detail::deliver<optional>(error(status, problem));
+  return detail::deliver<optional>(found ? optional(tree(found)) : optional());
+}
+
+template <class T>
+outcome<tree> tree::of(const T &value) {
+  return detail::deliver<tree>(detail::build(value));
+}
+
+inline outcome<void> tree::write_file(std::string_view file,
+                                      kv_format format) const {
+  kv_error *problem = nullptr;
+  kv_status status =
+      kv_write_file(detail::view(file), handle(), format, nullptr, &problem);
+  return detail::deliver<void>(detail::done(status, problem));
+}
+
+inline outcome<std::string> tree::encode(kv_format format) const {
+  kv_bytes bytes = {};
+  kv_error *problem = nullptr;
+  kv_status status = kv_encode(handle(), format, nullptr, &bytes, &problem);
+  if (status < 0) return detail::deliver<std::string>(error(status, problem));
+  return detail::deliver<std::string>(detail::text(bytes));
+}
+
+template <class T>
+outcome<std::optional<T>> tree::get(const path &at) const {
+  using optional = std::optional<T>;
+  kv_cursor root = cursor(), there = {};
+  kv_tree *stored = nullptr, *shown = nullptr;
+  kv_error *problem = nullptr;
+  if (kv_cursor_path(&root, at.data(), at.size(), &there) != KV_OK)
+    return detail::deliver<optional>(optional());
+  kv_cursor_copy(&there, &stored);
+  tree part(stored);
+  if (const kv_type *type = detail::type_of<T>()) {
+    kv_status status = kv_type_decode(type, stored, &shown, &problem);
+    if (status < 0) {
+      kv_error *placed = kv_error_placed(problem, at.data(), at.size());
+      kv_error_free(problem);
+      return detail::deliver<optional>(error(status, placed));
+    }
+    part = tree(shown);
+  }
+  return detail::deliver<optional>(detail::convert<T>(part, at));
+}
+
+// ---- Types
+
+// A type that values are checked against.
+class type {
+ public:
+  explicit type(kv_type *taken) : type_(taken) {}
+  kv_type *handle() const { return type_.get(); }
+
+ private:
+  detail::owned<kv_type, kv_type_free> type_;
+};
+
+// A set of declared types.
+class registry {
+ public:
+  registry() : registry_(kv_registry_new(nullptr, 0)) {}
+  explicit registry(kv_registry *taken) : registry_(taken) {}
+
+  // Structs and enums, in the type language.
+  outcome<void> declare(std::string_view text) {
+    kv_error *problem = nullptr;
+    kv_status status =
+        kv_registry_declare(handle(), detail::view(text), &problem);
+    return detail::deliver<void>(detail::done(status, problem));
+  }
+
+  // The type of an expression, such as "[Window]?".
+  outcome<kvcodable::type> type(std::string_view expression) {
+    kv_type *found = nullptr;
+    kv_error *problem = nullptr;
+    kv_status status =
+        kv_registry_type(handle(), detail::view(expression), &found, &problem);
+    if (status < 0)
+      return detail::deliver<kvcodable::type>(error(status, problem));
+    return detail::deliver<kvcodable::type>(kvcodable::type(found));
+  }
+
+  kv_registry *handle() const { return registry_.get(); }
+
+ private:
+  detail::owned<kv_registry, kv_registry_free> registry_;
+};
+
+// ---- Stores
+
+// Options of opening a store: the C struct, with its size set.
+struct store_options : kv_store_options {
+  store_options() : kv_store_options{} { size = sizeof(kv_store_options); }
+};
+
+// Called by store::pump() with a change; a value that is not there is no tree.
+// What it throws is thrown by the pump, once all others were called.
+using watch_handler =
+    std::function<void(const path &at, const kv_tree *old, const kv_tree *now)>;
+
+namespace detail {
+
+struct watch_state {
+  watch_handler handler;
+#ifndef KVCODABLE_NO_EXCEPTIONS
+  std::shared_ptr<std::exception_ptr> failure;
+#endif
+
+  static void call(void *context, const kv_step *steps, size_t count,
+                   const kv_tree *old, const kv_tree *now) {
+    auto *state = static_cast<watch_state *>(context);
+#ifdef KVCODABLE_NO_EXCEPTIONS
+    state->handler(path(steps, count), old, now);
+#else
+    try {
+      state->handler(path(steps, count), old, now);
+    } catch (...) {
+      if (!*state->failure) *state->failure = std::current_exception();
+    }
+#endif
+  }
+};
+
+}  // namespace detail
+
+// A watch, as long as the object lives. It belongs to the thread that pumps.
+class watch {
+ public:
+  watch(kv_watch *taken, std::unique_ptr<detail::watch_state> state)
+      : state_(std::move(state)), watch_(taken) {}
+
+ private:
+  std::unique_ptr<detail::watch_state> state_;
+  detail::owned<kv_watch, kv_watch_cancel> watch_;
+};
+
+// A transaction of this thread: the store's functions are part of it until it
+// is committed. Where it is destroyed before, nothing of it has happened.
+class transaction {
+ public:
+  explicit transaction(kv_transaction *taken) : transaction_(taken) {}
+
+  // Writes all changes at once, durably.
+  outcome<void> commit() {
+    kv_error *problem = nullptr;
+    kv_status status = kv_transaction_commit(transaction_.release(), &problem);
+    return detail::deliver<void>(detail::done(status, problem));
+  }
+  void rollback() { transaction_.reset(); }
+  kv_transaction *handle() const { return transaction_.get(); }
+
+ private:
+  detail::owned<kv_transaction, kv_transaction_rollback> transaction_;
+};
+
+// A store of preferences.
+class store {
+ public:
+  // The store with a name, such as "com.acme.app", or in a file.
+  static outcome<store> open(
+      std::string_view name,
+      const kv_store_options &options = store_options()) {
+    return opened(kv_store_open, name, options);
+  }
+  static outcome<store> open_file(
+      std::string_view file,
+      const kv_store_options &options = store_options()) {
+    return opened(kv_store_open_file, file, options);
+  }
+  explicit store(kv_store *taken) : store_(taken) {}
+
+  // The value at a path; none where there is none.
+  template <class T>
+  outcome<std::optional<T>> get(const path &at) const {
+    using optional = std::optional<T>;
+    auto found = stored(at, detail::type_of<T>());
+    if (!found) return detail::deliver<optional>(found.error());
+    if (!*found) return detail::deliver<optional>(optional());
+    return detail::deliver<optional>(detail::convert<T>(**found, at));
+  }
+
+  // The same as a type shows it.
+  outcome<std::optional<tree>> get(const path &at, const type &as) const {
+    return detail::deliver<std::optional<tree>>(stored(at, as.handle()));
+  }
+
+  // The value, or the fallback where there is none of that type, whatever the
+  // reason; a text's is a std::string. Throws nothing.
+  template <class T>
+  T get_or(const path &at, T fallback) const {
+    auto found = stored(at, detail::type_of<T>());
+    if (!found || !*found) return fallback;
+    auto value = detail::convert<T>(**found, at);
+    return value ? **std::move(value) : fallback;
+  }
+  std::string get_or(const path &at, const char *fallback) const {
+    return get_or<std::string>(at, fallback);
+  }
+
+  template <class T>
+  outcome<void> set(const path &at, const T &value) {
+    auto built = detail::build(value);
+    if (!built) return detail::deliver<void>(built.error());
+    return put(at, *built, nullptr, 0);
+  }
+  // As a type stores it: what the type does not know is kept, unless `flags`
+  // has KV_REPLACE.
+  outcome<void> set(const path &at, const tree &value, const type &as,
+                    uint32_t flags = 0) {
+    return put(at, value, as.handle(), flags);
+  }
+
+  // Whether there was a value.
+  outcome<bool> remove(const path &at) {
+    kv_error *problem = nullptr;
+    kv_status status =
+        kv_store_remove(handle(), at.data(), at.size(), &problem);
+    return detail::deliver<bool>(detail::found(status, problem));
+  }
+
+  outcome<std::vector<std::string>> keys() const {
+    using names = std::vector<std::string>;
+    kv_tree *found = nullptr;
+    kv_error *problem = nullptr;
+    kv_status status = kv_store_keys(handle(), &found, &problem);
+    if (status < 0) return detail::deliver<names>(error(status, problem));
+    return detail::deliver<names>(
+        value<names>::read(tree(found).cursor()).value_or(names()));
+  }
+
+  // Everything that can be read now.
+  outcome<tree> snapshot() const {
+    kv_tree *found = nullptr;
+    kv_error *problem = nullptr;
+    kv_status status = kv_store_snapshot(handle(), &found, &problem);
+    if (status < 0) return detail::deliver<tree>(error(status, problem));
+    return detail::deliver<tree>(tree(found));
+  }
+
+  // `seconds` is the time to wait for the lock; 0 for the store's own timeout.
+  outcome<transaction> begin(double seconds = 0) {
+    auto begun = start(seconds);
+    if (!begun) return detail::deliver<transaction>(begun.error());
+    return detail::deliver<transaction>(transaction(begun->release()));
+  }
+
+  // Calls `change` in a transaction, and commits; what it throws, and a `false`
+  // that it returns, takes all of it back. Gives whether it was committed.
+  template <class Change>
+  outcome<bool> transact(Change change) {
+    auto begun = start(0);
+    if (!begun) return detail::deliver<bool>(begun.error());
+    if constexpr (std::is_same_v<decltype(change()), bool>) {
+      if (!change()) return detail::deliver<bool>(false);
+    } else {
+      change();
+    }
+    kv_error *problem = nullptr;
+    kv_status status = kv_transaction_commit(begun->release(), &problem);
+    if (status < 0) return detail::deliver<bool>(error(status, problem));
+    return detail::deliver<bool>(true);
+  }
+
+  // Calls the handler, from pump(), for each change of the value, or of each
+  // value below it.
+  outcome<kvcodable::watch> watch(const path &at, watch_handler handler,
+                                  kv_scope scope = KV_SCOPE_VALUE) {
+    using watched = kvcodable::watch;
+    auto state = std::make_unique<detail::watch_state>();
+    state->handler = std::move(handler);
+#ifndef KVCODABLE_NO_EXCEPTIONS
+    state->failure = failure_;
+#endif
+    kv_watch *made = nullptr;
+    kv_error *problem = nullptr;
+    kv_status status =
+        kv_store_watch(handle(), at.data(), at.size(), scope,
+                       detail::watch_state::call, state.get(), &made, &problem);
+    if (status < 0) return detail::deliver<watched>(error(status, problem));
+    return detail::deliver<watched>(watched(made, std::move(state)));
+  }
+
+  // Takes up the changes of others and calls the handlers; gives the number of
+  // calls. Never waits: descriptor() is readable when there may be something.
+  outcome<size_t> pump() {
+    size_t calls = 0;
+    kv_error *problem = nullptr;
+    kv_status status = kv_store_pump(handle(), &calls, &problem);
+    if (status < 0) return detail::deliver<size_t>(error(status, problem));
+#ifndef KVCODABLE_NO_EXCEPTIONS
+    if (*failure_) std::rethrow_exception(std::exchange(*failure_, nullptr));
+#endif
+    return detail::deliver<size_t>(calls);
+  }
+  outcome<int> descriptor() {
+    int found = -1;
+    kv_error *problem = nullptr;
+    kv_status status = kv_store_watch_descriptor(handle(), &found, &problem);
+    if (status < 0) return detail::deliver<int>(error(status, problem));
+    return detail::deliver<int>(found);
+  }
+
+  // The members of a struct, by a table of kvcodable_fields.h.
+  template <class Struct, size_t count>
+  outcome<void> read(const kv_field (&fields)[count], Struct &values) const {
+    kv_error *problem = nullptr;
+    kv_status status =
+        kv_read_fields(handle(), fields, count, &values, &problem);
+    return detail::deliver<void>(detail::done(status, problem));
+  }
+  template <class Struct, size_t count>
+  outcome<void> write(const kv_field (&fields)[count], const Struct &old,
+                      const Struct &values) {
+    kv_error *problem = nullptr;
+    kv_status status =
+        kv_write_fields(handle(), fields, count, &old, &values, &problem);
+    return detail::deliver<void>(detail::done(status, problem));
+  }
+
+  // Returns when everything is on disk.
+  outcome<void> sync() {
+    kv_error *problem = nullptr;
+    kv_status status = kv_store_sync(handle(), &problem);
+    return detail::deliver<void>(detail::done(status, problem));
+  }
+  // Writes the changes and closes the handle; destroying it does that, too, and
+  // tells nobody of an error.
+  outcome<void> close() {
+    kv_error *problem = nullptr;
+    kv_status status = kv_store_close(handle(), &problem);
+    return detail::deliver<void>(detail::done(status, problem));
+  }
+
+  kv_store *handle() const { return store_.get(); }
+
+ private:
+  using begun_transaction =
+      detail::owned<kv_transaction, kv_transaction_rollback>;
+
+  template <class Open>
+  static outcome<store> opened(Open open, std::string_view name,
+                               const kv_store_options &options) {
+    kv_store *found = nullptr;
+    kv_error *problem = nullptr;
+    kv_status status = open(detail::view(name), &options, &found, &problem);
+    if (status < 0) return detail::deliver<store>(error(status, problem));
+    return detail::deliver<store>(store(found));
+  }
+
+  result<std::optional<tree>> stored(const path &at,
+                                     const kv_type *type) const {
+    kv_tree *found = nullptr;
+    kv_error *problem = nullptr;
+    kv_status status =
+        kv_store_get(handle(), at.data(), at.size(), type, &found, &problem);
+    if (status < 0) return error(status, problem);
+    return found ? std::optional<tree>(tree(found)) : std::optional<tree>();
+  }
+
+  outcome<void> put(const path &at, const tree &value, const kv_type *type,
+                    uint32_t flags) {
+    kv_error *problem = nullptr;
+    kv_status status =
+        kv_store_set(handle(), at.data(), at.size(), value.handle(), type,
+                     flags, nullptr, &problem);
+    return detail::deliver<void>(detail::done(status, problem));
+  }
+
+  result<begun_transaction> start(double seconds) {
+    kv_transaction *begun = nullptr;
+    kv_error *problem = nullptr;
+    kv_status status = kv_store_begin(handle(), seconds, &begun, &problem);
+    if (status < 0) return error(status, problem);
+    return begun_transaction(begun);
+  }
+
+  detail::owned<kv_store, kv_store_free> store_;
+#ifndef KVCODABLE_NO_EXCEPTIONS
+  // What a handler threw, for the pump that called it.
+  std::shared_ptr<std::exception_ptr> failure_ =
+      std::make_shared<std::exception_ptr>();
+#endif
+};
+
+}  // namespace kvcodable
+
+#endif
