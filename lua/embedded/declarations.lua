@@ -126,16 +126,17 @@ end
 local function case_fields(given)
   local fields = {}
   for label, value in pairs(is_type(given) and { given } or given) do
-    if math.type(label) == "integer" then label = "_" .. label - 1 end
-    fields[label] = check_type(value, 3)
+    local name = math.type(label) == "integer" and "_" .. label - 1 or label
+    fields[name] = check_type(value, 3)
   end
   return fields
 end
 
 local function variant(name, given)
   local cases, described = {}, list {}
-  for case, values in pairs(given) do
-    if math.type(case) == "integer" then case, values = values, {} end
+  for key, value in pairs(given) do
+    local case, values = key, value
+    if math.type(key) == "integer" then case, values = value, {} end
     if type(case) ~= "string" or type(values) ~= "table" then
       error(string.format(
         "enum %s: a case is a name, or has a table of its values", name), 3)

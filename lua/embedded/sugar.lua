@@ -5,7 +5,7 @@
 -- them, is in the files behind it, types.lua to compiling.lua: they would take
 -- half the time of `require`, and run when a script first needs one of them.
 
-local kv, globals = ...
+local kv = ...
 
 local Type = { __name = "kvcodable type" }
 
@@ -27,8 +27,7 @@ local made
 -- result counts.
 local function parts()
   if not made then
-    local result = shared.run_types(globals,
-      setmetatable({}, { __index = shared }))
+    local result = shared.run_types(setmetatable({}, { __index = shared }))
     made = made or result
     Type.__index = made.methods
   end

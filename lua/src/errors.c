@@ -1,4 +1,5 @@
 /* errors.c: the error object. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "handle.h"
@@ -222,7 +223,7 @@ static void add_path_text(luaL_Buffer *text, const kv_step *steps,
       if (i > 0) luaL_addchar(text, '.');
       kvl_add_shown(text, steps[i].key.data, steps[i].key.length);
     } else {
-      lua_pushfstring(text->L, "[%I]", (lua_Integer)steps[i].index + 1);
+      lua_pushfstring(text->L, "[%s]", KVL_DIGITS(steps[i].index + 1));
       luaL_addvalue(text);
     }
   }
@@ -257,18 +258,39 @@ static int build_failure(lua_State *L) {
   return 1;
 }
 
-/* Without the collector: the steps borrow from the script's tables and from the
- * state's buffers, which a finalizer could change. */
+/* The steps borrow from the script's tables and from the state's buffers, which
+ * a finalizer could change. */
+#if KVL_ASKS_COLLECTOR
+
+/* Without the collector. */
 static void push_failure(lua_State *L, Failure *failure) {
   luaL_checkstack(L, 8, NULL);
-  int is_running = lua_gc(L, LUA_GCISRUNNING) == 1;
-  if (is_running) lua_gc(L, LUA_GCSTOP);
+  int is_running = lua_gc(L, LUA_GCISRUNNING, 0) == 1;
+  if (is_running) lua_gc(L, LUA_GCSTOP, 0);
   lua_pushcfunction(L, build_failure);
   lua_pushlightuserdata(L, failure);
   int outcome = lua_pcall(L, 1, 1, 0);
-  if (is_running) lua_gc(L, LUA_GCRESTART);
+  if (is_running) lua_gc(L, LUA_GCRESTART, 0);
   if (outcome != LUA_OK) lua_error(L);
 }
+
+#else
+
+/* With a copy: a collector that was stopped could not be told from another,
+ * and would run afterwards. */
+static void push_failure(lua_State *L, Failure *failure) {
+  kv_step *steps = kvl_copy_steps(failure->steps, failure->count);
+  if (!steps) luaL_error(L, "not enough memory");
+  failure->steps = steps;
+  size_t slot = kvl_keep_more(L, kvl_find_state(L), steps, free);
+  luaL_checkstack(L, 8, NULL);
+  lua_pushcfunction(L, build_failure);
+  lua_pushlightuserdata(L, failure);
+  lua_call(L, 1, 1);
+  kvl_drop(kvl_find_state(L), slot);
+}
+
+#endif
 
 void kvl_push_failure(lua_State *L, kv_status status, const kv_step *steps,
                       size_t count, const char *expected, const char *found) {
@@ -283,6 +305,6 @@ void kvl_push_complaint(lua_State *L, kv_status status, const kv_step *steps,
 }
 
 void kvl_push_too_large(lua_State *L, size_t limit, const char *what) {
-  lua_pushfstring(L, "More than %I %s", (lua_Integer)limit, what);
+  lua_pushfstring(L, "More than %s %s", KVL_DIGITS(limit), what);
   kvl_push_failure(L, KV_LIMIT_EXCEEDED, NULL, 0, lua_tostring(L, -1), NULL);
 }

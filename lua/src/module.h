@@ -3,6 +3,7 @@
  * that it keeps.
  *
  *   module.c         opens the module; keeps the library's objects (module.h)
+ *   compat.h         the versions of Lua
  *   host.c           the functions of programs that embed Lua
  *   to_document.c    Lua value -> document (conversion.h, for the next six)
  *   from_document.c  document -> Lua value
@@ -40,10 +41,9 @@
 #ifndef KVCODABLE_MODULE_H
 #define KVCODABLE_MODULE_H
 
-#include <lauxlib.h>
-#include <lua.h>
 #include <stddef.h>
 
+#include "compat.h"
 #include "kvcodable.h"
 #include "kvcodable_lua.h"
 #include "kvcodable_nodes.h"
@@ -117,6 +117,7 @@ int kvl_is_forbidden(lua_State *L, const kvl_state *state, uint32_t policy);
 typedef struct kvl_kept {
   void *object;
   kvl_free free_object;
+  uintptr_t frame; /* where the stack of C was when the object was kept */
 } kvl_kept;
 
 /* Lets the state own the object until kvl_drop() frees it; where an error came

@@ -123,7 +123,7 @@ static int data_len(lua_State *L) {
 static int data_tostring(lua_State *L) {
   size_t length;
   check_data(L, 1, &length);
-  lua_pushfstring(L, "data (%I bytes)", (lua_Integer)length);
+  lua_pushfstring(L, "data (%s bytes)", KVL_DIGITS(length));
   return 1;
 }
 
@@ -244,7 +244,7 @@ static int new_uid(lua_State *L) {
 }
 
 static int uid_tostring(lua_State *L) {
-  lua_pushfstring(L, "uid %I", (lua_Integer)check_number(L, 1, KVL_UID));
+  lua_pushfstring(L, "uid %s", KVL_DIGITS(check_number(L, 1, KVL_UID)));
   return 1;
 }
 
