@@ -13,7 +13,7 @@ local Type = { __name = "kvcodable type" }
 local shared = { Type = Type, builtins = {}, named = {}, known = {},
   encode = kv.encode, decode = kv.decode, null = kv.null }
 for _, name in ipairs { "array_tag", "dictionary_tag", "store", "new_data",
-  "new_date", "new_uid", "new_uint64", "describe", "expression", "attach",
+  "new_date", "new_uid", "new_int64", "new_uint64", "describe", "expression", "attach",
   "install", "annotate", "depth", "run_types" } do
   shared[name], kv[name] = kv[name], nil
 end
@@ -44,16 +44,17 @@ function Type:__tostring()
   return self.description.name or self.description.kind
 end
 
---- Calling kv.date, kv.data, kv.uint64 or kv.uid makes a value.
+--- Calling kv.date, kv.data, kv.int64, kv.uint64 or kv.uid makes a value. Not as
+-- a tail call, which LuaJIT counts as no level of an error's place.
 function Type:__call(value)
   local make, found = rawget(self, "make"), type(value)
   if not make then
     error(string.format("%s makes no values", tostring(self)), 2)
-  elseif found ~= "string" and found ~= "number" then
+  elseif found ~= "string" and found ~= "number" and found ~= "cdata" then
     error(string.format("%s: expected a string or a number, found %s",
       tostring(self), found), 2)
   end
-  return make(self, value)
+  return (make(self, value))
 end
 
 for field, name in next, { bool = "Bool", int = "Int", int8 = "Int8",
@@ -105,14 +106,16 @@ end
 
 local Store = shared.store
 
---- for key, value in pairs(store)
-function Store:__pairs()
+--- for key, value in store:pairs(); and in pairs(store), from Lua 5.2 on
+function Store.__index:pairs()
   local keys, i = self:keys(), 0
   return function()
     i = i + 1
     if keys[i] ~= nil then return keys[i], self:get(keys[i]) end
   end
 end
+
+Store.__pairs = Store.__index.pairs
 
 function Store:__len()
   return #self:keys()

@@ -178,6 +178,7 @@ static int state_gc(lua_State *L) {
   kv_registry_free(state->registry);
   if (state->epoll > 0) close(state->epoll);
   free(state->nodes.data);
+  free(state->wholes.data);
   free(state->keys.data);
   free(state->bytes.data);
   free(state->steps.data);

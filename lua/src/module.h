@@ -8,7 +8,9 @@
  *   to_document.c    Lua value -> document (conversion.h, for the next six)
  *   from_document.c  document -> Lua value
  *   nodes.c          sizes of values in documents, and their comparison
- *   values.c         data, uint64, uid, null; tags of arrays and dictionaries
+ *   values.c         data, uid, null; tags of arrays and dictionaries
+ *   numbers.c        int64, uint64, real, and the numbers of LuaJIT
+ *   wholes.c         what a number is where Lua has no integers
  *   date.c           dates
  *   types.c          type arguments, converters
  *   codec.c          decode, encode, read, write
@@ -67,7 +69,9 @@ typedef struct kvl_buffer {
 typedef void (*kvl_free)(void *object);
 
 typedef struct kvl_state {
-  kvl_buffer nodes; /* the document being written: kv_node */
+  kvl_buffer nodes;  /* the document being written: kv_node */
+  kvl_buffer wholes; /* the nodes that may be reals as well: size_t */
+  uint64_t walks;    /* the number of values that were written to them */
   kvl_buffer keys;  /* its keys that wait for their dictionary's end: kv_node */
   kvl_buffer bytes; /* its strings and data: char */
   kvl_buffer steps; /* path of the last refused value: kv_step */
@@ -77,7 +81,7 @@ typedef struct kvl_state {
   const void *array_tag;
   const void *dictionary_tag;
   int array_ref;
-  const void *value_meta[5];
+  const void *value_meta[8];
   const void *type_meta; /* of the compiled forms of types */
   const void *type_tag;  /* of types */
   kv_registry *registry;
