@@ -13,7 +13,7 @@ SHELL := /bin/bash -o pipefail
 help:
 	@echo "make demo      a script reads and changes a typed part of a preferences file"
 	@echo "make test      every suite; ends with 'N passed, N failed'"
-	@echo "make lib       build/libkvcodable.so and the Lua module build/kvcodable.so"
+	@echo "make lib       build/libkvcodable.so, and build/lua/VERSION/kvcodable.so for each Lua"
 	@echo "make install   what make lib built: PREFIX=$(PREFIX) DESTDIR="
 	@echo "make check     format, lint, headers, exports, the recorded contract"
 	@echo "make bench     the targets, measured beside peers"
@@ -32,15 +32,21 @@ SWIFT_LINK := -Xlinker --version-script=$(CURDIR)/include/kvcodable.map -Xlinker
 CFLAGS_STRICT := -std=c11 -D_POSIX_C_SOURCE=200809L -O2 -Wall -Wextra -Wpedantic -Werror -fvisibility=hidden -Iinclude
 LUA_SOURCES := $(wildcard lua/src/*.c)
 
-lib: library build/kvcodable.so
+# The headers that are installed are looked for when all are.
+lib: library
+	@$(MAKE) -s --no-print-directory -j2 modules
 
-.PHONY: help lib library demo test install check bench fuzz stress mutants docs clean setup-lib setup-test
+.PHONY: help lib library modules demo test install check bench fuzz stress mutants docs clean setup-lib setup-test
 
 setup-lib:
 	@tools/require.sh lua5.4 liblua5.4-dev libsqlite3-dev pkg-config
 
+# nginx's Lua module needs OpenResty's LuaJIT, which takes the place of the other.
+LUAJIT = $(shell pkg-config --exists luajit && command -v luajit >/dev/null || echo luajit2 libluajit2-5.1-dev)
+
 setup-test: setup-lib
-	@tools/require.sh g++ lua-busted lua-check sqlite3 valgrind
+	@tools/require.sh g++ lua-busted lua-check sqlite3 valgrind \
+	  lua5.1 liblua5.1-0-dev lua5.2 liblua5.2-dev lua5.3 liblua5.3-dev $(LUAJIT)
 
 # SwiftPM does not see a changed map: a library older than it goes first. The
 # C++ library is linked in where the compiler has it, found in a folder without a
@@ -60,14 +66,34 @@ library: setup-lib
 lua/src/chunks.h: $(wildcard lua/embedded/*.lua) tools/embed.py
 	python3 tools/embed.py $@
 
-LUA_FLAGS = -fPIC
+# ---- The Lua module, for each Lua whose headers are installed
+#
+# LuaJIT has the interface of 5.1, and its folder: one module serves both, built
+# with the headers of either. LUA_CFLAGS_5.5="-I..." names headers that pkg-config
+# does not know.
 
-build/kvcodable.so: $(LUA_SOURCES) $(wildcard lua/src/*.h) lua/src/chunks.h $(wildcard include/*.h) | library setup-lib
-	$(CC) $(CFLAGS_STRICT) $(LUA_FLAGS) $$(pkg-config --cflags lua5.4) -shared -o $@ $(LUA_SOURCES) \
-	  -Lbuild -lkvcodable -Wl,-soname,libkvcodable_lua.so.1 -Wl,-z,nodelete \
+LUA_PACKAGES_5.1 = lua5.1 lua-5.1 lua51 luajit
+LUA_PACKAGES_5.2 = lua5.2 lua-5.2 lua52
+LUA_PACKAGES_5.3 = lua5.3 lua-5.3 lua53
+LUA_PACKAGES_5.4 = lua5.4 lua-5.4 lua54
+LUA_PACKAGES_5.5 = lua5.5 lua-5.5 lua55
+LUA_PACKAGE = $(shell for name in $(LUA_PACKAGES_$(1)); do pkg-config --exists $$name && echo $$name && break; done)
+$(foreach version,5.1 5.2 5.3 5.4 5.5,$(eval LUA_PACKAGE_$(version) := $(call LUA_PACKAGE,$(version))))
+LUA_VERSIONS := $(foreach version,5.1 5.2 5.3 5.4 5.5,$(if $(LUA_PACKAGE_$(version))$(LUA_CFLAGS_$(version)),$(version)))
+LUA_FLAGS = -fPIC -fexceptions
+
+modules: $(LUA_VERSIONS:%=build/lua/%/kvcodable.so)
+
+# 5.4's has names without a version, for hosts and for package.cpath.
+build/lua/%/kvcodable.so: $(LUA_SOURCES) $(wildcard lua/src/*.h) lua/src/chunks.h $(wildcard include/*.h)
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS_STRICT) $(LUA_FLAGS) \
+	  $(or $(LUA_CFLAGS_$*),$$(pkg-config --cflags $(LUA_PACKAGE_$*))) -shared -o $@ $(LUA_SOURCES) \
+	  -Lbuild -lkvcodable -Wl,-soname,libkvcodable_lua$(filter-out 5.4,$*).so.1 -Wl,-z,nodelete \
 	  -Wl,-rpath,'$$ORIGIN:$$ORIGIN/../..:$$ORIGIN/../../..'
-	@ln -sf kvcodable.so build/libkvcodable_lua.so.1
-	@ln -sf kvcodable.so build/libkvcodable_lua.so
+	@ln -sf lua/$*/kvcodable.so build/libkvcodable_lua$(filter-out 5.4,$*).so.1
+	@ln -sf lua/$*/kvcodable.so build/libkvcodable_lua$(filter-out 5.4,$*).so
+	@case $* in 5.1) ln -sfn 5.1 build/lua/luajit;; 5.4) ln -sf lua/5.4/kvcodable.so build/kvcodable.so;; esac
 
 # ---- Demonstration and proofs
 
@@ -101,39 +127,53 @@ mutants: setup-test lib
 docs: setup-lib
 	tools/docs.sh
 
-# ---- Installation. The Lua module is one file, a library for hosts and, through a
-# link, what require finds: whoever loads it, it is in a process once.
+# ---- Installation. Each Lua module is one file, a library for hosts and, through
+# a link, what require finds: whoever loads it, it is in a process once. 5.4's has
+# no version in its name.
 
 LIBDIR = $(PREFIX)/lib
 INCLUDEDIR = $(PREFIX)/include
 # Where the system's Lua looks: pkg-config knows for /usr, and names a folder that
 # is not searched for any other prefix.
-LUA_CMOD = $(if $(filter /usr,$(PREFIX)),$(shell pkg-config --variable=INSTALL_CMOD lua5.4),$(PREFIX)/lib/lua/5.4)
+LUA_CMOD = $(or $(if $(filter /usr,$(PREFIX)),$(shell pkg-config --variable=INSTALL_CMOD $(call LUA_PACKAGE,$(1)))),\
+  $(PREFIX)/lib/lua/$(1))
+
+# A file for pkg-config: its name, that of its .pc.in, and a Lua version.
+define install_package
+sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@VERSION@|$(VERSION)|' -e 's|@LUA@|$(filter-out 5.4,$(3))|' \
+  -e 's|@LIBDIR@|$(LIBDIR:$(PREFIX)/%=$${prefix}/%)|' -e 's|@INCLUDEDIR@|$(INCLUDEDIR:$(PREFIX)/%=$${prefix}/%)|' \
+  include/$(2).pc.in | install -m 644 /dev/stdin $(DESTDIR)$(LIBDIR)/pkgconfig/$(1).pc
+
+endef
+
+# The module of a Lua version, with its library's name, and its folder.
+define install_module
+install -d $(DESTDIR)$(3)
+install -m 755 build/lua/$(1)/kvcodable.so $(DESTDIR)$(LIBDIR)/$(2).so.$(VERSION)
+ln -sf $(2).so.$(VERSION) $(DESTDIR)$(LIBDIR)/$(2).so.1
+ln -sf $(2).so.1 $(DESTDIR)$(LIBDIR)/$(2).so
+ln -srf $(DESTDIR)$(LIBDIR)/$(2).so.$(VERSION) $(DESTDIR)$(3)/kvcodable.so
+$(call install_package,kvcodable-lua$(filter-out 5.4,$(1)),kvcodable-lua,$(1))
+$(if $(filter 5.1,$(1)),$(call install_package,kvcodable-luajit,kvcodable-lua,$(1)))
+
+endef
 
 # It builds nothing: sudo has no swift in its path.
 install:
 	@[ -e build/libkvcodable.so ] && [ -e build/kvcodable.so ] || { echo "Nothing is built yet: run make lib first"; exit 1; }
-	install -d $(DESTDIR)$(LIBDIR)/pkgconfig $(DESTDIR)$(INCLUDEDIR) $(DESTDIR)$(LUA_CMOD)
+	install -d $(DESTDIR)$(LIBDIR)/pkgconfig $(DESTDIR)$(LIBDIR)/cmake/kvcodable $(DESTDIR)$(INCLUDEDIR)
 	install -m 755 build/libkvcodable.so $(DESTDIR)$(LIBDIR)/libkvcodable.so.$(VERSION)
 	ln -sf libkvcodable.so.$(VERSION) $(DESTDIR)$(LIBDIR)/libkvcodable.so.1
 	ln -sf libkvcodable.so.1 $(DESTDIR)$(LIBDIR)/libkvcodable.so
 	install -m 644 include/kvcodable*.h include/kvcodable.hpp $(DESTDIR)$(INCLUDEDIR)
-	install -m 755 build/kvcodable.so $(DESTDIR)$(LIBDIR)/libkvcodable_lua.so.$(VERSION)
-	ln -sf libkvcodable_lua.so.$(VERSION) $(DESTDIR)$(LIBDIR)/libkvcodable_lua.so.1
-	ln -sf libkvcodable_lua.so.1 $(DESTDIR)$(LIBDIR)/libkvcodable_lua.so
-	ln -srf $(DESTDIR)$(LIBDIR)/libkvcodable_lua.so.$(VERSION) $(DESTDIR)$(LUA_CMOD)/kvcodable.so
-	for name in kvcodable kvcodable-lua; do \
-	  sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@VERSION@|$(VERSION)|' \
-	    -e 's|@LIBDIR@|$(LIBDIR:$(PREFIX)/%=$${prefix}/%)|' \
-	    -e 's|@INCLUDEDIR@|$(INCLUDEDIR:$(PREFIX)/%=$${prefix}/%)|' include/$$name.pc.in \
-	    | install -m 644 /dev/stdin $(DESTDIR)$(LIBDIR)/pkgconfig/$$name.pc; \
-	done
-	install -d $(DESTDIR)$(LIBDIR)/cmake/kvcodable
+	$(call install_package,kvcodable,kvcodable)
 	for name in kvcodableConfig kvcodableConfigVersion; do \
 	  sed -e 's|@VERSION@|$(VERSION)|' \
 	    -e "s|@INCLUDEDIR@|$$(realpath -m --relative-to=$(LIBDIR) $(INCLUDEDIR))|" include/$$name.cmake.in \
 	    | install -m 644 /dev/stdin $(DESTDIR)$(LIBDIR)/cmake/kvcodable/$$name.cmake; \
 	done
+	$(foreach version,$(shell ls build/lua | grep '^5'),$(call \
+	  install_module,$(version),libkvcodable_lua$(filter-out 5.4,$(version)),$(call LUA_CMOD,$(version))))
 
 clean:
 	rm -rf build .build .build-*

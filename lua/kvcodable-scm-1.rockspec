@@ -1,4 +1,5 @@
 -- Builds the Lua module against an installed libkvcodable:
+-- (5.1, which LuaJIT runs too, 5.2, 5.3, 5.4 or 5.5)
 --   luarocks --lua-version=5.4 make lua/kvcodable-scm-1.rockspec \
 --     KVCODABLE_DIR=/usr/local
 rockspec_format = "3.0"
@@ -13,7 +14,7 @@ description = {
   license = "MIT",
 }
 supported_platforms = { "linux" }
-dependencies = { "lua >= 5.4, < 5.5" }
+dependencies = { "lua >= 5.1, < 5.6" }
 external_dependencies = {
   KVCODABLE = { header = "kvcodable_lua.h", library = "kvcodable" },
 }
@@ -25,10 +26,11 @@ build = {
         "lua/src/bulk.c", "lua/src/codec.c", "lua/src/date.c", "lua/src/errors.c",
         "lua/src/from_document.c", "lua/src/handle.c", "lua/src/host.c",
         "lua/src/migrate.c", "lua/src/module.c", "lua/src/open.c",
-        "lua/src/nodes.c", "lua/src/options.c", "lua/src/path.c",
+        "lua/src/nodes.c", "lua/src/numbers.c", "lua/src/options.c",
+        "lua/src/path.c",
         "lua/src/store.c", "lua/src/to_document.c", "lua/src/transaction.c",
         "lua/src/types.c", "lua/src/values.c", "lua/src/watch.c",
-        "lua/src/watch_queue.c", "lua/src/watch_source.c",
+        "lua/src/watch_queue.c", "lua/src/watch_source.c", "lua/src/wholes.c",
       },
       incdirs = { "$(KVCODABLE_INCDIR)" },
       libdirs = { "$(KVCODABLE_LIBDIR)" },

@@ -26,7 +26,7 @@ local function later(name)
 end
 
 -- The most bytes of an expression: it is looked through at each of its levels.
-local longest = 1 << 17
+local longest = 131072
 
 --- The type of an expression such as "[Window]?"; names are looked up in
 -- `scope` first, where one is given.
@@ -113,7 +113,7 @@ end
 
 local function compile(value, scope)
   local since = shared.definitions()
-  local self = check_type(value, 3, scope)
+  local self = check_type(value, 4, scope)
   local description, notes = part(self), { said = {}, names = {} }
   if self.has_default then
     description = { kind = "default", wrapped = description,
@@ -132,7 +132,7 @@ end
 
 -- The most parts of types that annotations describe, and what a type counts
 -- besides: a type that is defined before those that it names has their parts.
-local most_parts, parts_of_a_type = 1 << 18, 128
+local most_parts, parts_of_a_type = 262144, 128
 
 --- The names of types as they were defined: what a type is made of comes first.
 local function names_in_order()

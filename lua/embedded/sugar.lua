@@ -5,7 +5,7 @@
 -- them, is in the files behind it, types.lua to compiling.lua: they would take
 -- half the time of `require`, and run when a script first needs one of them.
 
-local kv, globals = ...
+local kv = ...
 
 local Type = { __name = "kvcodable type" }
 
@@ -13,7 +13,7 @@ local Type = { __name = "kvcodable type" }
 local shared = { Type = Type, builtins = {}, named = {}, known = {},
   encode = kv.encode, decode = kv.decode, null = kv.null }
 for _, name in ipairs { "array_tag", "dictionary_tag", "store", "new_data",
-  "new_date", "new_uid", "new_uint64", "describe", "expression", "attach",
+  "new_date", "new_uid", "new_int64", "new_uint64", "describe", "expression", "attach",
   "install", "annotate", "depth", "run_types" } do
   shared[name], kv[name] = kv[name], nil
 end
@@ -27,8 +27,7 @@ local made
 -- result counts.
 local function parts()
   if not made then
-    local result = shared.run_types(globals,
-      setmetatable({}, { __index = shared }))
+    local result = shared.run_types(setmetatable({}, { __index = shared }))
     made = made or result
     Type.__index = made.methods
   end
@@ -45,16 +44,17 @@ function Type:__tostring()
   return self.description.name or self.description.kind
 end
 
---- Calling kv.date, kv.data, kv.uint64 or kv.uid makes a value.
+--- Calling kv.date, kv.data, kv.int64, kv.uint64 or kv.uid makes a value. Not by
+-- a tail call: LuaJIT does not count the level that one leaves.
 function Type:__call(value)
   local make, found = rawget(self, "make"), type(value)
   if not make then
     error(string.format("%s makes no values", tostring(self)), 2)
-  elseif found ~= "string" and found ~= "number" then
+  elseif found ~= "string" and found ~= "number" and found ~= "cdata" then
     error(string.format("%s: expected a string or a number, found %s",
       tostring(self), found), 2)
   end
-  return make(self, value)
+  return (make(self, value))
 end
 
 for field, name in next, { bool = "Bool", int = "Int", int8 = "Int8",
@@ -68,12 +68,14 @@ for field, name in next, { bool = "Bool", int = "Int", int8 = "Int8",
   shared.builtins[name] = kv[field]
 end
 
+-- No tail calls: Lua 5.1 counts the level of one that was left by a tail call,
+-- the others do not.
 for _, name in ipairs { "struct", "enum", "array_of", "dictionary_of",
   "annotations" } do
-  kv[name] = function(...) return parts()[name](...) end
+  kv[name] = function(...) return (parts()[name](...)) end
 end
 
-shared.install(Type, function(...) return parts().compile(...) end,
+shared.install(Type, function(...) return (parts().compile(...)) end,
   function(...) return parts().decode(...) end,
   function(...) return parts().encode(...) end,
   function(...) return parts().new_scope(...) end, shared.known)
@@ -106,14 +108,16 @@ end
 
 local Store = shared.store
 
---- for key, value in pairs(store)
-function Store:__pairs()
+--- for key, value in store:pairs(); and in pairs(store), from Lua 5.2 on
+function Store.__index:pairs()
   local keys, i = self:keys(), 0
   return function()
     i = i + 1
     if keys[i] ~= nil then return keys[i], self:get(keys[i]) end
   end
 end
+
+Store.__pairs = Store.__index.pairs
 
 function Store:__len()
   return #self:keys()

@@ -108,7 +108,7 @@ end
 
 --- Whether a text may be the name of a type.
 local function is_name(text)
-  return string.match(text, "^[%a_\x80-\xff][%w_\x80-\xff]*$") ~= nil
+  return string.match(text, "^[%a_\128-\255][%w_\128-\255]*$") ~= nil
 end
 
 --- The meanings of a store's own names, looked up before this state's: types by

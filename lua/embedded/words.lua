@@ -18,9 +18,9 @@ end
 -- stops at the first name that only this state knows: `Any` replaces it then,
 -- unless the name has only one or two letters.
 function shared.malformed(text, scope)
-  local word = "[%a_\x80-\xff][%w_\x80-\xff]*"
+  local word = "[%a_\128-\255][%w_\128-\255]*"
   local masked = string.gsub(text, word, function(name)
-    local _, length = string.gsub(name, "[^\x80-\xbf]", "")
+    local _, length = string.gsub(name, "[^\128-\191]", "")
     if length > 2 and is_known(name, scope) then
       return "Any" .. string.rep(" ", length - 3)
     end
@@ -89,7 +89,7 @@ end
 local function from_column(text, column)
   local start = 1
   for _ = 2, column do
-    start = string.find(text, "[^\x80-\xbf]", start + 1) or #text + 1
+    start = string.find(text, "[^\128-\191]", start + 1) or #text + 1
   end
   return string.sub(text, start)
 end
@@ -98,7 +98,7 @@ end
 local function unmask(problem, text)
   local start, word_end = string.find(problem.message, "found \"Any")
   local name = start
-    and string.match(from_column(text, problem.column), "^[%w_\x80-\xff]+")
+    and string.match(from_column(text, problem.column), "^[%w_\128-\255]+")
   if name then
     problem.message = string.sub(problem.message, 1, word_end - 3) .. name
       .. string.sub(problem.message, word_end + 1)
@@ -115,7 +115,7 @@ function shared.described(description, text, scope, is_masked)
   if type(text) == "string" then
     local _, other = pcall(expression, text)
     local column = type(other) == "table" and other.column
-    local name = column and string.match(text, "^[%w_\x80-\xff]+", column)
+    local name = column and string.match(text, "^[%w_\128-\255]+", column)
     if name and not is_known(name, scope) then
       made = other
     end

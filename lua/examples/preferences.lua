@@ -15,7 +15,7 @@ local Window = kv.struct "Window" {
   theme = Theme:default "dark",
 }
 
-local preferences <close> = assert(kv.open_file(arg[1], {
+local preferences = assert(kv.open_file(arg[1], {
   defaults = { volume = 7 },
 }))
 
@@ -49,3 +49,4 @@ preferences:update("window", Window, function(window)
 end)
 print("window", preferences:get { "window", "width" },
   preferences:get("window", Window).title)
+preferences:close()

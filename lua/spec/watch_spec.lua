@@ -1,6 +1,9 @@
 local kv = require "kvcodable"
 local support = require "lua.spec.support"
 
+-- What pump raises for nil; from 5.5 on Lua itself raises no nil.
+local nothing = select(2, pcall(error)) or "a watch's function raised nil"
+
 describe("watches", function()
   local folder, path, store
   support.in_folder(before_each, after_each, function(...)
@@ -63,7 +66,7 @@ describe("watches", function()
     store:set({ "ui", "a" }, {
       same = { 1, { y = "y", x = 1 } }, list = { 1, 3 },
       kind = { 1 }, text = "abd", deep = { er = { n = 2, m = 1, o = 1 } },
-      none = { new = 1 }, real = 1.0, fresh = { a = { b = 1 } },
+      none = { new = 1 }, real = kv.real(1), fresh = { a = { b = 1 } },
     })
     assert.equal(3 * 9, kv.pump())
     local expected = {}
@@ -127,10 +130,11 @@ describe("watches", function()
     local script = folder .. "/other.lua"
     support.write(script, ([[
       local kv = require "kvcodable"
-      local store <close> = assert(kv.open_file(%q))
+      local store = assert(kv.open_file(%q))
       store:set("n", 5)
+      store:close()
     ]]):format(path))
-    assert(os.execute(("LUA_CPATH=%q lua5.4 %s"):format(package.cpath, script)))
+    assert(support.run(script))
     kv.pump()
     assert.equal(5, told)
     assert.equal(1, store:get "mine")
@@ -150,7 +154,7 @@ describe("watches", function()
   it("go on after an error without a value, too", function()
     store:watch("a", function() error(nil) end)
     store:set("a", 1)
-    assert.equal("a watch's function raised nil", support.failure(kv.pump))
+    assert.equal(nothing, support.failure(kv.pump))
     assert.equal(0, kv.pump())
   end)
 
@@ -161,7 +165,7 @@ describe("watches", function()
       error(nil)
     end)
     for i = 1, 1000 do store:set("key" .. i, i) end
-    assert.matches("raised nil", support.failure(kv.pump, 1, 2))
+    assert.equal(nothing, support.failure(kv.pump, 1, 2))
     assert.equal(1000, calls)
   end)
 
@@ -195,7 +199,9 @@ describe("watches", function()
   it("refuse to yield, with an error", function()
     store:watch("a", function() coroutine.yield() end)
     store:set("a", 1)
-    local ok, problem = coroutine.resume(coroutine.create(kv.pump))
+    local ok, problem = coroutine.resume(coroutine.create(function()
+      kv.pump()
+    end))
     assert.is_false(ok)
     assert.matches("yield", tostring(problem), 1, true)
   end)
@@ -209,7 +215,7 @@ describe("whole stores", function()
 
   it("show their layers", function()
     kv.write(folder .. "/managed.plist", { locked = true })
-    local store <close> = assert(kv.open_file(path, {
+    local store = assert(kv.open_file(path, {
       defaults = { a = 1 }, arguments = { b = 2 },
       managed_file = folder .. "/managed.plist",
     }))
@@ -228,10 +234,11 @@ describe("whole stores", function()
       support.failure(store.layer, store, "suite", 0), 1, true)
     assert.matches("expected a key",
       support.failure(store.is_forced, store, {}), 1, true)
+    store:close()
   end)
 
   it("convert only in the getters that say so", function()
-    local store <close> = assert(kv.open_file(path))
+    local store = assert(kv.open_file(path))
     store:set("yes", "YES")
     store:set("text", "42")
     store:set("number", 123)
@@ -243,26 +250,30 @@ describe("whole stores", function()
     assert.equal(1, select("#", store:string_for_key "none")) -- nil, not none
     assert.is_nil(store:string_for_key "none")
     assert.has_error(function() store:get("text", kv.int) end)
+    store:close()
   end)
 
   it("are exported, imported and copied into another engine", function()
-    local store <close> = assert(kv.open_file(path))
+    local store = assert(kv.open_file(path))
     store:set("a", { 1, "two" })
     assert.same({ a = { 1, "two" } },
       kv.decode(store:export { format = "binary" }))
     store:import '{"b": 2}'
     assert.same({ a = { 1, "two" }, b = 2 }, store:get {})
-    local database <close> = assert(kv.open_file(folder .. "/settings.sqlite"))
+    local database = assert(kv.open_file(folder .. "/settings.sqlite"))
     store:copy_to(database)
     assert.same({ a = { 1, "two" }, b = 2 }, database:get {})
+    database:close()
+    store:close()
   end)
 
   it("compare and set", function()
-    local store <close> = assert(kv.open_file(path))
+    local store = assert(kv.open_file(path))
     store:set("a", 1)
     local generation = store:generation()
     assert.is_true(store:compare_and_set("a", 2, generation))
     assert.is_false(store:compare_and_set("a", 3, generation))
     assert.equal(2, store:get "a")
+    store:close()
   end)
 end)

@@ -27,6 +27,10 @@ void kvl_add_path(lua_State *L, int index, kvl_path *path);
 /* The whole path of the argument at `index`, below the handle at 1. Raises. */
 void kvl_full_path(lua_State *L, int index, kvl_path *path);
 
+/* A copy in memory of its own, the keys behind the steps, for free(); NULL for
+ * lack of memory. */
+kv_step *kvl_copy_steps(const kv_step *steps, size_t count);
+
 /* Pushes a key, or an index from 1; a table of them. */
 void kvl_push_step(lua_State *L, const kv_step *step);
 void kvl_push_steps(lua_State *L, const kv_step *steps, size_t count);

@@ -83,7 +83,7 @@ static int store_is_forced(lua_State *L) {
   }
 
 CONVERTING(bool, int, lua_pushboolean)
-CONVERTING(integer, int64_t, lua_pushinteger)
+CONVERTING(integer, int64_t, kvl_push_integer)
 CONVERTING(double, double, lua_pushnumber)
 
 /* store:string_for_key(key) */
@@ -179,7 +179,7 @@ static int store_copy(lua_State *L) {
 /* store:generation() */
 static int store_generation(lua_State *L) {
   kv_store *store = kvl_check_store(L);
-  lua_pushinteger(L, (lua_Integer)kv_store_generation(store));
+  kvl_push_integer(L, (int64_t)kv_store_generation(store));
   return 1;
 }
 
@@ -190,10 +190,14 @@ static int store_compare_and_set(lua_State *L) {
   kvl_path path;
   kv_error *error = NULL;
   kv_store *store = kvl_check_store(L);
-  uint64_t generation = (uint64_t)luaL_checkinteger(L, 4);
+  uint64_t generation = (uint64_t)kvl_check_integer(L, 4);
   kvl_full_path(L, 2, &path);
   kvl_check_writable(L, state, store, &path);
-  kv_tree *tree = kvl_to_tree(L, state, 3, &path);
+  if (!kvl_to_nodes(L, state, 3, &path)) return lua_error(L);
+  store = kvl_check_store(L); /* after the last Lua call */
+  kvl_settle(state, kvl_check_session(L), &path, NULL);
+  kv_tree *tree = kvl_written_tree(L, state, &path);
+  if (!tree) return lua_error(L);
   kv_status status = kv_store_compare_and_set(store, path.steps, path.count,
                                               tree, generation, &error);
   kv_tree_free(tree);
@@ -304,9 +308,15 @@ static int may_register(lua_State *L, kvl_state *state, kv_store *store,
 static int store_register(lua_State *L) {
   kvl_state *state = kvl_state_of(L);
   kv_error *error = NULL;
-  kv_store *store = kvl_check_whole(L);
+  kvl_path everything;
+  kvl_check_whole(L);
   luaL_checktype(L, 2, LUA_TTABLE);
-  kv_tree *defaults = kvl_to_tree(L, state, 2, NULL);
+  kvl_clear_path(&everything);
+  if (!kvl_to_nodes(L, state, 2, NULL)) return lua_error(L);
+  kv_store *store = kvl_check_whole(L); /* after the last Lua call */
+  kvl_settle(state, kvl_check_session(L), &everything, NULL);
+  kv_tree *defaults = kvl_written_tree(L, state, NULL);
+  if (!defaults) return lua_error(L);
   size_t slot = kvl_keep_tree(L, state, defaults);
   if (!may_register(L, state, store, defaults)) {
     kvl_drop(state, slot);

@@ -7,7 +7,18 @@
 
 /* ---- Values */
 
-enum { KVL_DATE, KVL_DATA, KVL_UINT64, KVL_UID, KVL_NULL };
+enum {
+  KVL_DATE,
+  KVL_DATA,
+  KVL_UINT64,
+  KVL_UID,
+  KVL_NULL,
+#if !KVL_HAS_INTEGERS
+  KVL_INT64,
+  KVL_REAL,
+#endif
+  KVL_KINDS
+};
 
 /* The kind of the value, one of those above, or -1. */
 int kvl_value_kind(lua_State *L, kvl_state *state, int index);
@@ -22,6 +33,53 @@ int kvl_new_date(lua_State *L);
  * where they are not, as Lua does for values without an order. */
 int kvl_are_alike(lua_State *L, const char *name);
 void kvl_check_alike(lua_State *L, const char *name);
+
+/* The value of a kind that has 64 bits: pushes one; gives that of the argument,
+ * and raises where it is none; compares the arguments 1 and 2. */
+void kvl_push_word(lua_State *L, int kind, uint64_t bits);
+uint64_t kvl_check_bits(lua_State *L, int index, int kind);
+int kvl_are_same(lua_State *L, int kind);
+
+/* kv.int64, kv.uint64, whose self is argument 1, and kv.real. */
+int kvl_new_int64(lua_State *L);
+int kvl_new_uint64(lua_State *L);
+int kvl_new_real(lua_State *L);
+extern const luaL_Reg kvl_uint64_methods[], kvl_int64_methods[];
+extern const luaL_Reg kvl_real_methods[];
+
+/* The bits of the value at `index`, where it is an int64_t or uint64_t of
+ * LuaJIT: gives KV_NODE_INTEGER or KV_NODE_UNSIGNED, or KV_NODE_NULL where it is
+ * no such value. */
+int kvl_cdata_kind(lua_State *L, int index, uint64_t *bits);
+
+/* Prepares telling them, where the FFI library is loaded. */
+void kvl_open_cdata(lua_State *L);
+
+/* Whether an integer is a number in this Lua, and no userdata. */
+static inline int kvl_is_number(int64_t value) {
+#if KVL_HAS_INTEGERS
+  (void)value;
+  return 1;
+#else
+  return value >= -(int64_t)KVL_MOST_WHOLE && value <= (int64_t)KVL_MOST_WHOLE;
+#endif
+}
+
+/* Pushes an integer: where it would not be a number that no other integer is
+ * taken for, as kv.int64 makes it. */
+static inline void kvl_push_integer(lua_State *L, int64_t value) {
+#if KVL_HAS_INTEGERS
+  lua_pushinteger(L, (lua_Integer)value);
+#else
+  if (kvl_is_number(value))
+    lua_pushinteger(L, value);
+  else
+    kvl_push_word(L, KVL_INT64, (uint64_t)value);
+#endif
+}
+
+/* The integer of an argument, also as kv.int64 makes it. Raises. */
+int64_t kvl_check_integer(lua_State *L, int index);
 
 /* A text argument without NUL. Raises. */
 const char *kvl_check_word(lua_State *L, int index);
@@ -52,6 +110,10 @@ enum { KVL_FREE_LEVELS = 2, KVL_SLOTS = 8 };
  * raises nothing but that error's own lack of memory. */
 int kvl_to_nodes(lua_State *L, kvl_state *state, int index,
                  const kvl_path *path);
+
+/* The same as a tree, of what kvl_to_nodes() has written. NULL with the error
+ * object on the stack. */
+kv_tree *kvl_written_tree(lua_State *L, kvl_state *state, const kvl_path *path);
 
 /* Gives a tree of the Lua value: the caller frees it before the next call that
  * can raise, or keeps it. NULL with the error object on the stack. */

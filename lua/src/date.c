@@ -86,9 +86,9 @@ int kvl_new_date(lua_State *L) {
 
 static int date_unix(lua_State *L) {
   double seconds = check_date(L, 1) + EPOCH;
-  lua_Integer whole;
-  if (lua_numbertointeger(seconds, &whole) && (double)whole == seconds)
-    lua_pushinteger(L, whole);
+  int64_t whole;
+  if (kvl_to_whole(seconds, &whole))
+    lua_pushinteger(L, (lua_Integer)whole);
   else
     lua_pushnumber(L, seconds);
   return 1;

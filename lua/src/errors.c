@@ -223,7 +223,7 @@ static void add_path_text(luaL_Buffer *text, const kv_step *steps,
       if (i > 0) luaL_addchar(text, '.');
       kvl_add_shown(text, steps[i].key.data, steps[i].key.length);
     } else {
-      lua_pushfstring(text->L, "[%I]", (lua_Integer)steps[i].index + 1);
+      lua_pushfstring(text->L, "[%s]", KVL_DIGITS(steps[i].index + 1));
       luaL_addvalue(text);
     }
   }
@@ -256,23 +256,6 @@ static void build_failure(lua_State *L, const Failure *failure) {
   lua_setfield(L, -2, "path");
 }
 
-/* The steps in memory of their own, with their keys behind them. */
-static kv_step *copy_steps(const kv_step *steps, size_t count) {
-  size_t size = count * sizeof *steps;
-  for (size_t i = 0; i < count; i++)
-    if (steps[i].key.data) size += steps[i].key.length;
-  kv_step *copy = malloc(size);
-  char *text = (char *)(copy + count);
-  for (size_t i = 0; copy && i < count; i++) {
-    copy[i] = steps[i];
-    if (!steps[i].key.data) continue;
-    memcpy(text, steps[i].key.data, steps[i].key.length);
-    copy[i].key.data = text;
-    text += steps[i].key.length;
-  }
-  return copy;
-}
-
 /* The steps borrow from the script's tables and from the state's buffers, which
  * a finalizer could change: they are copied before anything is pushed. To stop
  * the collector instead would cost a collection for each error: it starts
@@ -284,7 +267,7 @@ static void push_failure(lua_State *L, Failure *failure) {
     build_failure(L, failure);
     return;
   }
-  kv_step *steps = copy_steps(failure->steps, failure->count);
+  kv_step *steps = kvl_copy_steps(failure->steps, failure->count);
   if (!steps) luaL_error(L, "not enough memory");
   size_t slot = kvl_keep_more(L, state, steps, free);
   failure->steps = steps;
@@ -305,6 +288,6 @@ void kvl_push_complaint(lua_State *L, kv_status status, const kv_step *steps,
 }
 
 void kvl_push_too_large(lua_State *L, size_t limit, const char *what) {
-  lua_pushfstring(L, "More than %I %s", (lua_Integer)limit, what);
+  lua_pushfstring(L, "More than %s %s", KVL_DIGITS(limit), what);
   kvl_push_failure(L, KV_LIMIT_EXCEEDED, NULL, 0, lua_tostring(L, -1), NULL);
 }

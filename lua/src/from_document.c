@@ -22,7 +22,7 @@ static inline void push_scalar(Build *build, const kv_node *node) {
       lua_pushboolean(L, (int)node->payload);
       break;
     case KV_NODE_INTEGER:
-      lua_pushinteger(L, (lua_Integer)node->payload);
+      kvl_push_integer(L, (int64_t)node->payload);
       break;
     case KV_NODE_REAL:
       lua_pushnumber(L, payload.real);
@@ -100,8 +100,10 @@ void kvl_push_view(lua_State *L, kvl_state *state, const kv_view *view,
                    void *owner, kvl_free free_owner) {
   Build build = {L, state, view->bytes, 0};
   switch (view->node->head) { /* kinds that Lua pushes without an allocation */
-    case KV_NODE_BOOLEAN:
     case KV_NODE_INTEGER:
+      if (!kvl_is_number((int64_t)view->node->payload)) break;
+      /* fall through */
+    case KV_NODE_BOOLEAN:
     case KV_NODE_REAL:
       push_scalar(&build, view->node);
       free_owner(owner);

@@ -155,6 +155,25 @@ static int store_close_scope(lua_State *L) {
   return 0;
 }
 
+/* store:with(function(store) ... end): the function's results; closes the store
+ * whatever happens, and raises as __close does */
+static int store_with(lua_State *L) {
+  kvl_state *state = kvl_state_of(L);
+  kv_error *error = NULL;
+  kvl_check_store(L);
+  luaL_checktype(L, 2, LUA_TFUNCTION);
+  lua_settop(L, 2);
+  lua_pushvalue(L, 1);
+  int outcome = lua_pcall(L, 1, LUA_MULTRET, 0);
+  kv_status status = close_handle(L, &error);
+  if (outcome != LUA_OK) {
+    kv_error_free(error);
+    return lua_error(L);
+  }
+  if (status != KV_OK) return kvl_raise(L, state, status, error);
+  return lua_gettop(L) - 1;
+}
+
 static int store_gc(lua_State *L) {
   kvl_handle *handle = luaL_checkudata(L, 1, KVL_STORE_NAME);
   kv_transaction_rollback(handle->transaction);
@@ -175,10 +194,9 @@ static int store_tostring(lua_State *L) {
 }
 
 void kvl_add_closing(lua_State *L) {
-  static const luaL_Reg methods[] = {{"close", store_close},
-                                     {"__close", store_close_scope},
-                                     {"__gc", store_gc},
-                                     {"__tostring", store_tostring},
-                                     {NULL, NULL}};
+  static const luaL_Reg methods[] = {
+      {"close", store_close},         {"with", store_with},
+      {"__close", store_close_scope}, {"__gc", store_gc},
+      {"__tostring", store_tostring}, {NULL, NULL}};
   kvl_add_methods(L, methods);
 }

@@ -90,6 +90,19 @@ int kvl_push_context(lua_State *L);
 const kv_type *kvl_check_own_type(lua_State *L, kvl_state *state, int index,
                                   int *converts);
 
+/* Settles what the whole numbers of the value that kvl_to_nodes() has written
+ * are, where Lua has no integers: by the value that get gives at the path, by
+ * the type unless that is NULL. */
+#if KVL_HAS_INTEGERS
+static inline void kvl_settle(kvl_state *state, const kvl_handle *session,
+                              const kvl_path *path, const kv_type *type) {
+  (void)state, (void)session, (void)path, (void)type;
+}
+#else
+void kvl_settle(kvl_state *state, const kvl_handle *session,
+                const kvl_path *path, const kv_type *type);
+#endif
+
 /* Raises where the store must not be changed: before a value for it is walked,
  * which may be large. */
 void kvl_check_writable(lua_State *L, kvl_state *state, const kv_store *store,

@@ -17,7 +17,7 @@ static lua_Integer check_steps(lua_State *L) {
                  luaL_tolstring(L, -2, NULL));
     lua_Integer version = lua_tointeger(L, -2);
     if (!lua_isfunction(L, -1))
-      luaL_error(L, "expected a function as step %I, found %s", version,
+      luaL_error(L, "expected a function as step %d, found %s", (int)version,
                  luaL_typename(L, -1));
     if (version > last) last = version;
     lua_pop(L, 1);

@@ -45,30 +45,47 @@ int kvl_grow(kvl_buffer *buffer, size_t extra, size_t size) {
   return 1;
 }
 
+/* Where the stack of C is in the function that says so. */
+#define FRAME ((uintptr_t)__builtin_frame_address(0))
+
 /* A kept object is left over from an error, unless a finalizer runs in the
  * middle of another function: there, and where the script stopped it, no
- * collector runs. */
-static void drop_leftovers(lua_State *L, kvl_state *state) {
-  if (lua_gc(L, LUA_GCISRUNNING) == 1) kvl_drop(state, 0);
+ * collector runs. Lua 5.1 does not tell. There a function that is in the middle
+ * of its work has its frame above those of a finalizer in it, since the stack
+ * of C grows down: an object that was kept here or further down is left over,
+ * and so are those after it. */
+static void drop_leftovers(lua_State *L, kvl_state *state, uintptr_t frame) {
+#if KVL_ASKS_COLLECTOR
+  (void)frame;
+  if (lua_gc(L, LUA_GCISRUNNING, 0) == 1) kvl_drop(state, 0);
+#else
+  const kvl_kept *kept = state->kept.data;
+  size_t slot = 0;
+  (void)L;
+  while (slot < state->kept.count && kept[slot].frame > frame) slot++;
+  if (slot < state->kept.count) kvl_drop(state, slot);
+#endif
+}
+
+static size_t append_kept(lua_State *L, kvl_state *state, kvl_kept entry) {
+  kvl_buffer *kept = &state->kept;
+  if (kept->count == kept->capacity && !kvl_grow(kept, 1, sizeof entry)) {
+    entry.free_object(entry.object);
+    luaL_error(L, "not enough memory");
+  }
+  ((kvl_kept *)kept->data)[kept->count] = entry;
+  return kept->count++;
 }
 
 size_t kvl_keep(lua_State *L, kvl_state *state, void *object,
                 kvl_free free_object) {
-  if (state->kept.count > 0) drop_leftovers(L, state);
-  return kvl_keep_more(L, state, object, free_object);
+  if (state->kept.count > 0) drop_leftovers(L, state, FRAME);
+  return append_kept(L, state, (kvl_kept){object, free_object, FRAME});
 }
 
 size_t kvl_keep_more(lua_State *L, kvl_state *state, void *object,
                      kvl_free free_object) {
-  kvl_buffer *kept = &state->kept;
-  if (kept->count == kept->capacity && !kvl_grow(kept, 1, sizeof(kvl_kept))) {
-    free_object(object);
-    luaL_error(L, "not enough memory");
-  }
-  kvl_kept *entry = (kvl_kept *)kept->data + kept->count;
-  entry->object = object;
-  entry->free_object = free_object;
-  return kept->count++;
+  return append_kept(L, state, (kvl_kept){object, free_object, FRAME});
 }
 
 void kvl_drop(kvl_state *state, size_t slot) {
@@ -89,15 +106,17 @@ size_t kvl_keep_tree(lua_State *L, kvl_state *state, kv_tree *tree) {
   return kvl_keep(L, state, tree, kvl_free_tree);
 }
 
-/* In a finalizer every use of lua_gc is an error. The list refers to the
+#if KVL_ASKS_COLLECTOR
+
+/* While a finalizer runs the collector does not. The list refers to the
  * userdata made there for good: where memory runs out while a state is being
  * closed, Lua frees unreferenced userdata without its finalizer. In a state
  * that lives on the finalizers of such userdata run, and the list is dropped by
- * the next call outside of a finalizer. */
+ * the next call while the collector runs. */
 void kvl_hold(lua_State *L) {
   luaL_checkstack(L, 4, NULL);
   int list = lua_rawgetp(L, LUA_REGISTRYINDEX, &held_key);
-  if (lua_gc(L, LUA_GCISRUNNING) >= 0) {
+  if (lua_gc(L, LUA_GCISRUNNING, 0) == 1) {
     if (list != LUA_TNIL) {
       lua_pushnil(L);
       lua_rawsetp(L, LUA_REGISTRYINDEX, &held_key);
@@ -112,18 +131,42 @@ void kvl_hold(lua_State *L) {
     lua_rawsetp(L, LUA_REGISTRYINDEX, &held_key);
   }
   lua_pushvalue(L, -2);
-  lua_rawseti(L, -2, (lua_Integer)lua_rawlen(L, -2) + 1);
+  lua_pushboolean(L, 1);
+  lua_rawset(L, -3);
   lua_pop(L, 1);
 }
+
+#else
+
+/* Lua 5.1 does not tell whether a finalizer runs: the set has each userdata,
+ * and keeps none of them alive. */
+void kvl_hold(lua_State *L) {
+  luaL_checkstack(L, 4, NULL);
+  if (lua_rawgetp(L, LUA_REGISTRYINDEX, &held_key) == LUA_TNIL) {
+    lua_pop(L, 1);
+    lua_newtable(L);
+    lua_createtable(L, 0, 1);
+    lua_pushliteral(L, "k");
+    lua_setfield(L, -2, "__mode");
+    lua_setmetatable(L, -2);
+    lua_pushvalue(L, -1);
+    lua_rawsetp(L, LUA_REGISTRYINDEX, &held_key);
+  }
+  lua_pushvalue(L, -2);
+  lua_pushboolean(L, 1);
+  lua_rawset(L, -3);
+  lua_pop(L, 1);
+}
+
+#endif
 
 /* Runs the finalizers of the held userdata: those that ran have nothing more to
  * free. */
 static void free_held(lua_State *L) {
   if (lua_rawgetp(L, LUA_REGISTRYINDEX, &held_key) == LUA_TNIL) return;
-  for (size_t count = lua_rawlen(L, -1); count > 0; count--) {
-    lua_rawgeti(L, -1, (lua_Integer)count);
-    luaL_getmetafield(L, -1, "__gc");
-    lua_insert(L, -2);
+  for (lua_pushnil(L); lua_next(L, -2); lua_pop(L, 1)) {
+    luaL_getmetafield(L, -2, "__gc");
+    lua_pushvalue(L, -3);
     if (lua_pcall(L, 1, 0, 0) != LUA_OK) lua_pop(L, 1);
   }
 }
@@ -136,6 +179,7 @@ static int state_gc(lua_State *L) {
   if (state->epoll > 0) close(state->epoll);
   if (state->rest > 0) close(state->rest);
   free(state->nodes.data);
+  free(state->wholes.data);
   free(state->keys.data);
   free(state->bytes.data);
   free(state->steps.data);
@@ -239,6 +283,18 @@ static void copy_names(lua_State *L, const char *library,
   lua_pop(L, 1);
 }
 
+#if !KVL_HAS_INTEGERS
+/* math.type, where a whole number counts as an integer */
+static int math_type(lua_State *L) {
+  luaL_checkany(L, 1);
+  if (lua_type(L, 1) != LUA_TNUMBER)
+    lua_pushnil(L);
+  else
+    lua_pushstring(L, lua_isinteger(L, 1) ? "integer" : "float");
+  return 1;
+}
+#endif
+
 /* Pushes the globals of the embedded Lua. They are those of the state at this
  * time: a host may take them away from its scripts, and scripts may change
  * them, before all of it has run. */
@@ -246,7 +302,14 @@ static void push_globals(lua_State *L) {
   static const char *const base[] = {
       "error",  "getmetatable", "ipairs",       "next",     "pairs", "pcall",
       "rawget", "select",       "setmetatable", "tostring", "type",  NULL};
-  static const char *const math[] = {"abs", "huge", "type", NULL};
+  static const char *const math[] = {
+    "abs",
+    "huge",
+#if KVL_HAS_INTEGERS
+    "type",
+#endif
+    NULL
+  };
   static const char *const string[] = {"find", "format", "gsub", "match",
                                        "rep",  "sub",    NULL};
   static const char *const table[] = {"concat", "sort", NULL};
@@ -261,25 +324,35 @@ static void push_globals(lua_State *L) {
     copy_names(L, libraries[i], names[i]);
     lua_setfield(L, -2, libraries[i]);
   }
+#if !KVL_HAS_INTEGERS
+  lua_getfield(L, -1, "math");
+  lua_pushcfunction(L, math_type);
+  lua_setfield(L, -2, "type");
+  lua_pop(L, 1);
+#endif
 }
 
-/* Calls a chunk of embedded Lua, which has the globals at `globals`, with the
- * values above `base`. */
+/* Calls a chunk of embedded Lua with the values above `base`, of which the
+ * first is the table of its globals. It makes locals of them: before 5.2 a
+ * script can reach the globals of each function of Lua that it gets. */
 static int run_chunk(lua_State *L, const unsigned char *text, size_t length,
-                     const char *name, int base, int globals) {
+                     const char *name, int base) {
   if (luaL_loadbufferx(L, (const char *)text, length, name, "t") != LUA_OK)
     return lua_error(L);
-  lua_pushvalue(L, globals);
-  lua_setupvalue(L, -2, 1);
+  lua_newtable(L);
+  kvl_set_globals(L);
   lua_insert(L, base + 1);
   lua_call(L, lua_gettop(L) - base - 1, 1);
   return 1;
 }
 
-/* run_types(globals, shared): the results of the files behind sugar.lua */
+/* run_types(shared): the results of the files behind sugar.lua; upvalue 1 is
+ * the table of globals */
 static int run_types(lua_State *L) {
-  return run_chunk(L, types_chunk, sizeof types_chunk, "=kvcodable.types", 1,
-                   1);
+  lua_settop(L, 1);
+  lua_pushvalue(L, lua_upvalueindex(1));
+  lua_insert(L, 1);
+  return run_chunk(L, types_chunk, sizeof types_chunk, "=kvcodable.types", 0);
 }
 
 /* Makes the module's table; upvalue 1 is the state. */
@@ -298,11 +371,12 @@ static int make_module(lua_State *L) {
   lua_setfield(L, -2, "_VERSION");
   lua_pushinteger(L, KV_DEPTH);
   lua_setfield(L, -2, "depth");
-  lua_pushcfunction(L, run_types);
-  lua_setfield(L, -2, "run_types");
   push_globals(L);
-  return run_chunk(L, sugar_chunk, sizeof sugar_chunk, "=kvcodable.sugar", 0,
-                   lua_gettop(L));
+  lua_pushvalue(L, -1);
+  lua_pushcclosure(L, run_types, 1);
+  lua_setfield(L, -3, "run_types");
+  lua_insert(L, 1);
+  return run_chunk(L, sugar_chunk, sizeof sugar_chunk, "=kvcodable.sugar", 0);
 }
 
 /* Pushes the module's table, or another value where there is none. */

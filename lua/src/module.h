@@ -3,11 +3,14 @@
  * that it keeps.
  *
  *   module.c         opens the module; keeps the library's objects (module.h)
+ *   compat.h         the versions of Lua
  *   host.c           the functions of programs that embed Lua
  *   to_document.c    Lua value -> document (conversion.h, for the next six)
  *   from_document.c  document -> Lua value
  *   nodes.c          sizes of values in documents, and their comparison
- *   values.c         data, uint64, uid, null; tags of arrays and dictionaries
+ *   values.c         data, uid, null; tags of arrays and dictionaries
+ *   numbers.c        int64, uint64, real, and the numbers of LuaJIT
+ *   wholes.c         what a number is where Lua has no integers
  *   date.c           dates
  *   types.c          type arguments, converters
  *   codec.c          decode, encode, read, write
@@ -41,10 +44,9 @@
 #ifndef KVCODABLE_MODULE_H
 #define KVCODABLE_MODULE_H
 
-#include <lauxlib.h>
-#include <lua.h>
 #include <stddef.h>
 
+#include "compat.h"
 #include "kvcodable.h"
 #include "kvcodable_lua.h"
 #include "kvcodable_nodes.h"
@@ -68,7 +70,9 @@ typedef struct kvl_buffer {
 typedef void (*kvl_free)(void *object);
 
 typedef struct kvl_state {
-  kvl_buffer nodes; /* the document being written: kv_node */
+  kvl_buffer nodes;  /* the document being written: kv_node */
+  kvl_buffer wholes; /* the nodes that may be reals as well: size_t */
+  uint64_t walks;    /* the number of values that were written to them */
   kvl_buffer keys;  /* its keys that wait for their dictionary's end: kv_node */
   kvl_buffer bytes; /* its strings and data: char */
   kvl_buffer steps; /* path of the last refused value: kv_step */
@@ -78,7 +82,7 @@ typedef struct kvl_state {
   const void *array_tag;
   const void *dictionary_tag;
   int array_ref;
-  const void *value_meta[5];
+  const void *value_meta[8];
   const void *type_meta; /* of the compiled forms of types */
   const void *type_tag;  /* of types */
   kv_registry *registry;
@@ -124,6 +128,7 @@ int kvl_is_forbidden(lua_State *L, const kvl_state *state, uint32_t policy);
 typedef struct kvl_kept {
   void *object;
   kvl_free free_object;
+  uintptr_t frame; /* where the stack of C was when the object was kept */
 } kvl_kept;
 
 /* Lets the state own the object until kvl_drop() frees it; where an error came

@@ -1,4 +1,7 @@
 /* path.c: the paths that scripts give and get. */
+#include <stdlib.h>
+#include <string.h>
+
 #include "handle.h"
 
 /* ---- Paths */
@@ -50,8 +53,8 @@ void kvl_add_path(lua_State *L, int index, kvl_path *path) {
   }
   if (!lua_istable(L, index))
     luaL_typeerror(L, index, "string or table of a path");
-  lua_Unsigned count = lua_rawlen(L, index);
-  for (lua_Unsigned i = 1; i <= count; i++) {
+  size_t count = lua_rawlen(L, index);
+  for (size_t i = 1; i <= count; i++) {
     lua_rawgeti(L, index, (lua_Integer)i);
     add_step(L, -1, path);
     lua_pop(L, 1); /* the table keeps the string */
@@ -72,6 +75,23 @@ void kvl_path_below(lua_State *L, const kvl_handle *handle, int index,
 
 void kvl_full_path(lua_State *L, int index, kvl_path *path) {
   kvl_path_below(L, lua_touserdata(L, 1), index, path);
+}
+
+kv_step *kvl_copy_steps(const kv_step *steps, size_t count) {
+  size_t size = count * sizeof *steps, bytes = 0;
+  for (size_t i = 0; i < count; i++)
+    if (steps[i].key.data) bytes += steps[i].key.length;
+  kv_step *copies = malloc(size + bytes + 1);
+  if (!copies) return NULL;
+  char *text = (char *)copies + size;
+  for (size_t i = 0; i < count; i++) {
+    copies[i] = steps[i];
+    if (!steps[i].key.data) continue;
+    memcpy(text, steps[i].key.data, steps[i].key.length);
+    copies[i].key.data = text;
+    text += steps[i].key.length;
+  }
+  return copies;
 }
 
 void kvl_push_step(lua_State *L, const kv_step *step) {

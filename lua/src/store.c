@@ -102,13 +102,17 @@ static kv_status put(lua_State *L, kvl_state *state, kvl_handle *session,
   if (session->store) { /* in one call */
     kvl_check_writable(L, state, session->store, path);
     if (!kvl_to_nodes(L, state, value, path)) lua_error(L);
+    kvl_settle(state, session, path, type);
     return kv_store_set_nodes(session->store, path->steps, path->count,
                               state->nodes.data, state->nodes.count,
                               state->bytes.data, state->bytes.count, type,
                               flags, dropped, error);
   }
   if (!session->transaction) kvl_refuse_handle(L); /* a Lua call closed it */
-  kv_tree *tree = kvl_to_tree(L, state, value, path);
+  if (!kvl_to_nodes(L, state, value, path)) lua_error(L);
+  kvl_settle(state, session, path, type);
+  kv_tree *tree = kvl_written_tree(L, state, path);
+  if (!tree) lua_error(L);
   kv_status status =
       kv_transaction_set(session->transaction, path->steps, path->count, tree,
                          type, flags, dropped, error);

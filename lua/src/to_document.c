@@ -287,10 +287,29 @@ static int write_userdata(Walk *walk, int index, const Frame *frame) {
       return append_bytes(walk, &walk->state->nodes, KV_NODE_DATA, bytes,
                           length, frame);
     }
+#if !KVL_HAS_INTEGERS
+    case KVL_INT64:
+      return scalar(walk, KV_NODE_INTEGER, bits, frame);
+    case KVL_REAL:
+      return scalar(walk, KV_NODE_REAL, bits, frame);
+#endif
     default:
       return fail(walk, frame, KV_INVALID_VALUE,
                   "Expected a property-list value", "userdata");
   }
+}
+
+/* Writes a number of LuaJIT's own kinds. */
+static int write_foreign(Walk *walk, int index, const Frame *frame) {
+  uint64_t bits = 0, walks = walk->state->walks;
+  int kind = kvl_cdata_kind(walk->L, index, &bits);
+  if (walks != walk->state->walks) /* a finalizer wrote another value */
+    return fail(walk, frame, KV_CONFLICT,
+                "A finalizer changed a store while a value was taken", NULL);
+  if (kind == KV_NODE_UNSIGNED && bits <= INT64_MAX) kind = KV_NODE_INTEGER;
+  if (kind != KV_NODE_NULL) return scalar(walk, (uint32_t)kind, bits, frame);
+  return fail(walk, frame, KV_INVALID_VALUE, "Expected a property-list value",
+              luaL_typename(walk->L, index));
 }
 
 static int write_number(Walk *walk, int index, const Frame *frame) {
@@ -298,10 +317,20 @@ static int write_number(Walk *walk, int index, const Frame *frame) {
     lua_Number real;
     uint64_t bits;
   } number;
+#if KVL_HAS_INTEGERS
   if (lua_isinteger(walk->L, index))
     return scalar(walk, KV_NODE_INTEGER,
                   (uint64_t)lua_tointeger(walk->L, index), frame);
   number.real = lua_tonumber(walk->L, index);
+#else
+  number.real = lua_tonumber(walk->L, index);
+  if (kvl_is_whole(number.real)) {
+    kvl_buffer *wholes = &walk->state->wholes;
+    if (!reserve(wholes, 1, sizeof(size_t))) return no_memory(walk, frame);
+    ((size_t *)wholes->data)[wholes->count++] = walk->state->nodes.count;
+    return scalar(walk, KV_NODE_INTEGER, (uint64_t)(int64_t)number.real, frame);
+  }
+#endif
   return scalar(walk, KV_NODE_REAL, number.bits, frame);
 }
 
@@ -328,8 +357,7 @@ static int write_value(Walk *walk, int index, const Frame *frame) {
     case LUA_TUSERDATA:
       return write_userdata(walk, index, frame);
     default:
-      return fail(walk, frame, KV_INVALID_VALUE,
-                  "Expected a property-list value", lua_typename(L, type));
+      return write_foreign(walk, index, frame);
   }
 }
 
@@ -355,6 +383,8 @@ int kvl_to_nodes(lua_State *L, kvl_state *state, int index,
   Walk walk = {L, state, KV_OK, NULL, NULL, ""};
   int top = lua_gettop(L);
   state->nodes.count = state->keys.count = state->bytes.count = 0;
+  state->wholes.count = 0;
+  state->walks++;
   if (write_value(&walk, lua_absindex(L, index), NULL)) return 1;
   lua_settop(L, top);
   push_failure(&walk, path);
@@ -372,9 +402,14 @@ static void trim(kvl_buffer *buffer, size_t size) {
 
 kv_tree *kvl_try_tree(lua_State *L, kvl_state *state, int index,
                       const kvl_path *path) {
+  if (!kvl_to_nodes(L, state, index, path)) return NULL;
+  return kvl_written_tree(L, state, path);
+}
+
+kv_tree *kvl_written_tree(lua_State *L, kvl_state *state,
+                          const kvl_path *path) {
   kv_error *error = NULL;
   kv_tree *tree = NULL;
-  if (!kvl_to_nodes(L, state, index, path)) return NULL;
   kv_status status = kv_tree_from_nodes(
       (kv_node *)state->nodes.data, state->nodes.count,
       (char *)state->bytes.data, state->bytes.count, &tree, &error);

@@ -1,19 +1,23 @@
 /* values.c: kinds of property lists that Lua does not have. */
-#include <stdio.h>
 #include <string.h>
 
 #include "conversion.h"
 
-static const char *const names[] = {KVL_DATE_NAME, "kvcodable.data",
-                                    "kvcodable.uint64", "kvcodable.uid",
-                                    "kvcodable.null"};
+static const char *const names[KVL_KINDS] = {
+    [KVL_DATE] = KVL_DATE_NAME,        [KVL_DATA] = "kvcodable.data",
+    [KVL_UINT64] = "kvcodable.uint64", [KVL_UID] = "kvcodable.uid",
+    [KVL_NULL] = "kvcodable.null",
+#if !KVL_HAS_INTEGERS
+    [KVL_INT64] = "kvcodable.int64",   [KVL_REAL] = "kvcodable.real",
+#endif
+};
 
 int kvl_value_kind(lua_State *L, kvl_state *state, int index) {
   if (lua_type(L, index) != LUA_TUSERDATA || !lua_getmetatable(L, index))
     return -1;
   const void *meta = lua_topointer(L, -1);
   lua_pop(L, 1);
-  for (int kind = KVL_DATE; kind <= KVL_NULL; kind++)
+  for (int kind = 0; kind < KVL_KINDS; kind++)
     if (state->value_meta[kind] == meta) return kind;
   return -1;
 }
@@ -46,12 +50,20 @@ const char *kvl_data_at(lua_State *L, int index, size_t *length) {
   return (const char *)lua_touserdata(L, index) + sizeof(void *);
 }
 
+void kvl_push_word(lua_State *L, int kind, uint64_t bits) {
+  *(uint64_t *)new_value(L, kind, sizeof(uint64_t)) = bits;
+}
+
+uint64_t kvl_check_bits(lua_State *L, int index, int kind) {
+  return *(uint64_t *)luaL_checkudata(L, index, names[kind]);
+}
+
 void kvl_push_uint64(lua_State *L, uint64_t value) {
-  *(uint64_t *)new_value(L, KVL_UINT64, sizeof(uint64_t)) = value;
+  kvl_push_word(L, KVL_UINT64, value);
 }
 
 void kvl_push_uid(lua_State *L, uint32_t value) {
-  *(uint64_t *)new_value(L, KVL_UID, sizeof(uint64_t)) = value;
+  kvl_push_word(L, KVL_UID, value);
 }
 
 void kvl_push_null(lua_State *L) {
@@ -123,7 +135,7 @@ static int data_len(lua_State *L) {
 static int data_tostring(lua_State *L) {
   size_t length;
   check_data(L, 1, &length);
-  lua_pushfstring(L, "data (%I bytes)", (lua_Integer)length);
+  lua_pushfstring(L, "data (%s bytes)", KVL_DIGITS(length));
   return 1;
 }
 
@@ -166,72 +178,7 @@ static int data_concat(lua_State *L) {
   return 1;
 }
 
-/* ---- Unsigned integers, UIDs, null */
-
-static uint64_t check_number(lua_State *L, int index, int kind) {
-  return *(uint64_t *)luaL_checkudata(L, index, names[kind]);
-}
-
-/* kv.uint64(n) or kv.uint64 "18446744073709551615" */
-static int new_uint64(lua_State *L) {
-  uint64_t value = 0;
-  if (lua_isinteger(L, 2)) {
-    if (lua_tointeger(L, 2) < 0)
-      return kvl_value_error(L, "expected 0 or more");
-    kvl_push_uint64(L, (uint64_t)lua_tointeger(L, 2));
-    return 1;
-  }
-  const char *text = kvl_check_word(L, 2);
-  if (!*text) return kvl_value_error(L, "expected digits");
-  for (; *text; text++) {
-    uint64_t digit = (uint64_t)(unsigned char)*text - '0';
-    if (digit > 9) return kvl_value_error(L, "expected digits");
-    if (value > (UINT64_MAX - digit) / 10)
-      return kvl_value_error(L, "expected at most 18446744073709551615");
-    value = value * 10 + digit;
-  }
-  kvl_push_uint64(L, value);
-  return 1;
-}
-
-static void push_digits(lua_State *L, uint64_t value) {
-  char text[24];
-  snprintf(text, sizeof text, "%llu", (unsigned long long)value);
-  lua_pushstring(L, text);
-}
-
-static int uint64_tostring(lua_State *L) {
-  push_digits(L, check_number(L, 1, KVL_UINT64));
-  return 1;
-}
-
-static int number_eq(lua_State *L, int kind) {
-  lua_pushboolean(L, kvl_are_alike(L, names[kind]) &&
-                         check_number(L, 1, kind) == check_number(L, 2, kind));
-  return 1;
-}
-
-static int uint64_eq(lua_State *L) { return number_eq(L, KVL_UINT64); }
-
-static int uint64_lt(lua_State *L) {
-  kvl_check_alike(L, names[KVL_UINT64]);
-  lua_pushboolean(
-      L, check_number(L, 1, KVL_UINT64) < check_number(L, 2, KVL_UINT64));
-  return 1;
-}
-
-static int uint64_le(lua_State *L) {
-  kvl_check_alike(L, names[KVL_UINT64]);
-  lua_pushboolean(
-      L, check_number(L, 1, KVL_UINT64) <= check_number(L, 2, KVL_UINT64));
-  return 1;
-}
-
-/* value:number(): the nearest Lua float */
-static int uint64_number(lua_State *L) {
-  lua_pushnumber(L, (lua_Number)check_number(L, 1, KVL_UINT64));
-  return 1;
-}
+/* ---- UIDs, null */
 
 /* kv.uid(n) */
 static int new_uid(lua_State *L) {
@@ -244,16 +191,24 @@ static int new_uid(lua_State *L) {
 }
 
 static int uid_tostring(lua_State *L) {
-  lua_pushfstring(L, "uid %I", (lua_Integer)check_number(L, 1, KVL_UID));
+  lua_pushfstring(L, "uid %s", KVL_DIGITS(kvl_check_bits(L, 1, KVL_UID)));
   return 1;
 }
 
 static int uid_value(lua_State *L) {
-  lua_pushinteger(L, (lua_Integer)check_number(L, 1, KVL_UID));
+  lua_pushinteger(L, (lua_Integer)kvl_check_bits(L, 1, KVL_UID));
   return 1;
 }
 
-static int uid_eq(lua_State *L) { return number_eq(L, KVL_UID); }
+int kvl_are_same(lua_State *L, int kind) {
+  return kvl_are_alike(L, names[kind]) &&
+         kvl_check_bits(L, 1, kind) == kvl_check_bits(L, 2, kind);
+}
+
+static int uid_eq(lua_State *L) {
+  lua_pushboolean(L, kvl_are_same(L, KVL_UID));
+  return 1;
+}
 
 static int null_tostring(lua_State *L) {
   lua_pushliteral(L, "null");
@@ -268,11 +223,6 @@ static const luaL_Reg data_methods[] = {
     {"__lt", data_lt},         {"__le", data_le},
     {"__concat", data_concat}, {NULL, NULL}};
 
-static const luaL_Reg uint64_methods[] = {
-    {"number", uint64_number}, {"__tostring", uint64_tostring},
-    {"__eq", uint64_eq},       {"__lt", uint64_lt},
-    {"__le", uint64_le},       {NULL, NULL}};
-
 static const luaL_Reg uid_methods[] = {{"value", uid_value},
                                        {"__tostring", uid_tostring},
                                        {"__eq", uid_eq},
@@ -281,14 +231,22 @@ static const luaL_Reg uid_methods[] = {{"value", uid_value},
 static const luaL_Reg null_methods[] = {{"__tostring", null_tostring},
                                         {NULL, NULL}};
 
-static const luaL_Reg *const methods[] = {
-    kvl_date_methods, data_methods, uint64_methods, uid_methods, null_methods};
+static const luaL_Reg *const methods[KVL_KINDS] = {
+    [KVL_DATE] = kvl_date_methods,     [KVL_DATA] = data_methods,
+    [KVL_UINT64] = kvl_uint64_methods, [KVL_UID] = uid_methods,
+    [KVL_NULL] = null_methods,
+#if !KVL_HAS_INTEGERS
+    [KVL_INT64] = kvl_int64_methods,   [KVL_REAL] = kvl_real_methods,
+#endif
+};
 
-/* Makers of values, called through the types of the same names. */
+/* Makers of values, called through the types of the same names, and kv.real. */
 static const luaL_Reg makers[] = {{"new_date", kvl_new_date},
                                   {"new_data", new_data},
-                                  {"new_uint64", new_uint64},
+                                  {"new_uint64", kvl_new_uint64},
+                                  {"new_int64", kvl_new_int64},
                                   {"new_uid", new_uid},
+                                  {"real", kvl_new_real},
                                   {NULL, NULL}};
 
 /* The tag of decoded arrays, and of the tables that kv.array and kv.dictionary
@@ -301,7 +259,8 @@ static const void *open_tag(lua_State *L, const char *name, const char *field) {
 }
 
 void kvl_open_values(lua_State *L, kvl_state *state) {
-  for (int kind = KVL_DATE; kind <= KVL_NULL; kind++) {
+  kvl_open_cdata(L);
+  for (int kind = 0; kind < KVL_KINDS; kind++) {
     kvl_new_class(L, names[kind], methods[kind]);
     state->value_meta[kind] = lua_topointer(L, -1);
     lua_pop(L, 1);

@@ -92,28 +92,13 @@ typedef struct Noting {
   kv_step steps[KVL_STEPS];
 } Noting;
 
-/* The steps in memory of their own, with their keys behind them. */
-static kv_step *copy_steps(const Noting *noting) {
-  size_t size = noting->count * sizeof(kv_step);
-  kv_step *steps = malloc(size + noting->bytes + 1);
-  if (!steps) return NULL;
-  char *text = (char *)steps + size;
-  for (size_t i = 0; i < noting->count; i++) {
-    steps[i] = noting->steps[i];
-    memcpy(text, steps[i].key.data, steps[i].key.length);
-    steps[i].key.data = text;
-    text += steps[i].key.length;
-  }
-  return steps;
-}
-
 /* Notes the values at the present place. */
 static int append_note(Noting *noting, const kv_node *old_value,
                        const kv_node *new_value) {
   kvl_note *note = new_note(noting->queue);
   if (!note) return 0;
   note->count = noting->count;
-  note->steps = copy_steps(noting);
+  note->steps = kvl_copy_steps(noting->steps, noting->count);
   note->pair = kvl_use_pair(noting->pair);
   note->old_value = (kv_view){old_value, noting->old_value.bytes};
   note->new_value = (kv_view){new_value, noting->new_value.bytes};

@@ -1,0 +1,159 @@
+/* wholes.c: what a whole number becomes where Lua has no integers.
+ *
+ * There 2 may have been an integer or a real when it was read. Written as an
+ * integer, it becomes a real where the value that `get` gives at its place is
+ * one, before it is set: what was read comes back as it was. A type decides by
+ * itself, when the value is set: its fields are integers or reals whatever it
+ * is given, and what `get` gives by the type is of these kinds. */
+#include "handle.h"
+
+#if !KVL_HAS_INTEGERS
+
+/* The walk over the written nodes, with the value that is there now. */
+typedef struct Settling {
+  kv_node *nodes;
+  const char *bytes;
+  const size_t *wholes; /* the next node that may become a real */
+  const size_t *end;
+  kv_view old;
+} Settling;
+
+static void settle(Settling *settling, size_t index, const kv_node *old,
+                   int is_among_reals);
+
+static size_t span(const kv_node *node) {
+  return node->head >= KV_NODE_ARRAY ? (size_t)node->payload : 1;
+}
+
+/* Whether there are numbers in the array, all of them reals. */
+static int has_reals_alone(const kv_node *array) {
+  const kv_node *element = array + 1;
+  int found = 0;
+  for (uint32_t left = array->count; left > 0; left--) {
+    if (element->head == KV_NODE_REAL) found = 1;
+    if (element->head == KV_NODE_INTEGER || element->head == KV_NODE_UNSIGNED)
+      return 0;
+    element += span(element);
+  }
+  return found;
+}
+
+static void settle_array(Settling *settling, size_t index, const kv_node *old) {
+  const kv_node *array = settling->nodes + index;
+  const kv_node *element = old + 1, *end = old + span(old);
+  int is_real = has_reals_alone(old);
+  index++;
+  for (uint32_t left = array->count; left > 0; left--) {
+    settle(settling, index, element < end ? element : NULL, is_real);
+    index += span(settling->nodes + index);
+    if (element < end) element += span(element);
+  }
+}
+
+/* The value of a written key in a dictionary of the present value, or NULL. */
+static const kv_node *find(const Settling *settling, const kv_node *key,
+                           const kv_node *dictionary) {
+  const kv_view view = {key, settling->bytes};
+  const kv_node *keys = dictionary + dictionary->payload - dictionary->count;
+  uint32_t from = 0, to = dictionary->count;
+  while (from < to) {
+    uint32_t middle = from + (to - from) / 2;
+    int order = kvl_compare_keys(&view, key, &settling->old, keys + middle);
+    if (order == 0) return dictionary + (keys[middle].head & ~KV_NODE_KEY);
+    if (order < 0)
+      to = middle;
+    else
+      from = middle + 1;
+  }
+  return NULL;
+}
+
+/* The keys stand in the order of their values, as these were written. */
+static void settle_dictionary(Settling *settling, size_t index,
+                              const kv_node *old) {
+  const kv_node *dictionary = settling->nodes + index;
+  const kv_node *key = dictionary + dictionary->payload - dictionary->count;
+  for (uint32_t left = dictionary->count; left > 0; left--, key++)
+    settle(settling, index + (key->head & ~KV_NODE_KEY),
+           find(settling, key, old), 0);
+}
+
+static void make_real(kv_node *node) {
+  union {
+    double real;
+    uint64_t bits;
+  } number;
+  number.real = (double)(int64_t)node->payload;
+  node->head = KV_NODE_REAL;
+  node->payload = number.bits;
+}
+
+/* Settles the value at the index, where `old` is now, which may be NULL.
+ * Recursion is bounded by the depth of a document. */
+static void settle(Settling *settling, size_t index, const kv_node *old,
+                   int is_among_reals) {
+  kv_node *node = settling->nodes + index;
+  while (settling->wholes < settling->end && *settling->wholes < index)
+    settling->wholes++;
+  if (settling->wholes == settling->end) return;
+  if (*settling->wholes == index) {
+    if (is_among_reals || (old && old->head == KV_NODE_REAL)) make_real(node);
+  } else if (old && old->head == node->head) {
+    if (node->head == KV_NODE_ARRAY) settle_array(settling, index, old);
+    if (node->head == KV_NODE_DICTIONARY)
+      settle_dictionary(settling, index, old);
+  }
+}
+
+/* Settles the written value, which is to be where `old` is; as an element of an
+ * array where `array` is given. */
+static void settle_by(kvl_state *state, const kv_view *old,
+                      const kv_node *array) {
+  const size_t *wholes = state->wholes.data;
+  Settling settling = {state->nodes.data, state->bytes.data, wholes,
+                       wholes + state->wholes.count, *old};
+  settle(&settling, 0, old->node, array && has_reals_alone(array));
+}
+
+/* The element of the array at the index, or NULL. */
+static const kv_node *element_at(const kv_node *array, int64_t index) {
+  const kv_node *element = array + 1, *end = array + span(array);
+  for (; index > 0 && element < end; index--) element += span(element);
+  return element < end ? element : NULL;
+}
+
+/* The same where `view` has the value of the path without its last step. */
+static void settle_element(kvl_state *state, const kv_view *view,
+                           int64_t index) {
+  if (view->node->head != KV_NODE_ARRAY) return;
+  const kv_view old = {element_at(view->node, index), view->bytes};
+  settle_by(state, &old, view->node);
+}
+
+void kvl_settle(kvl_state *state, const kvl_handle *session,
+                const kvl_path *path, const kv_type *type) {
+  kv_view view;
+  kv_lease *lease = NULL;
+  kv_tree *tree = NULL;
+  size_t count = path->count;
+  if (state->wholes.count == 0) return;
+  /* An element of an array without a type goes by the others, too. */
+  int is_element = !type && count > 0 && !path->steps[count - 1].key.data;
+  if (is_element) count--;
+  kv_status status = session->store
+                         ? kv_store_get_view(session->store, path->steps, count,
+                                             type, &view, &lease, NULL)
+                         : kv_transaction_get(session->transaction, path->steps,
+                                              count, type, &tree, NULL);
+  if (tree) status = kv_tree_view(tree, &view);
+  if (status == KV_OK) {
+    if (is_element)
+      settle_element(state, &view, path->steps[count].index);
+    else
+      settle_by(state, &view, NULL);
+  }
+  kv_lease_free(lease);
+  kv_tree_free(tree);
+}
+
+#endif
