@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """Hosts and the rock, built against an installed library. Prints TAP.
 
-A C host and a Swift host each run a script that tries to get out of what it
+A C host, a C++ host and a Swift host each run a script that tries to get out of what it
 was given; the rock is built by luarocks and its module runs specs and states.
 """
 import re
 import shutil
+import subprocess
 import tempfile
 from pathlib import Path
 
@@ -30,6 +31,9 @@ BOUNDED = {
     "error(setmetatable({}, { __tostring = function() error('no text', 0) end }))": "no text",
     "error(setmetatable({}, { __tostring = function() error(kv) end }))": "an error without a text",
     "error(setmetatable({}, { __tostring = function() while true do end end }))": "the script takes too long",
+    "for i = 1, 9 do mine:watch('a' .. i, print) end": "More than 8 watches",
+    "mine:set('a', ('x'):rep(2 << 20))": "at most 1048576 bytes",
+    "mine:set('a', ('x'):rep(5 << 20))": "4194304",
     "setmetatable({}, { __gc = function() while true do end end })": "__gc is the host's alone",
 }
 
@@ -42,23 +46,62 @@ def bounded_scripts(folder):
         yield path, script, words
 
 
-def c_host(folder, stage):
+# The hosts in C and C++: how they are built, and their source.
+COMPILED = {"C": (["gcc", "-std=c11", "-D_POSIX_C_SOURCE=200809L"], "host.c"), "C++": (["g++", "-std=c++17"], "host.cpp")}
+
+CHANGE = """local kv = require "kvcodable"
+local s <close> = assert(kv.open_file(arg[1], { durability = "immediate" }))
+if arg[2] == "quit" then s:set("quit", true) else s:set("volume", tonumber(arg[2]) or arg[2]) end"""
+
+
+def follows(command, folder, what, installed):
+    """A host's loop takes up what another program changes, keeps its settings where a value is wrong, and ends."""
+    script, change = folder / "nothing.lua", folder / "change.lua"
+    script.write_text("return 1, {}")
+    change.write_text(CHANGE)
+    scripts = [] if what == "the Swift host" else [script]
+    lua = environment(LUA_CPATH=f"{ROOT}/build/?.so;;")
+    host = subprocess.Popen([*command, *scripts, folder, "60"], env=installed, text=True, stdout=subprocess.PIPE,
+                            stderr=subprocess.STDOUT)
+    lines = []
+
+    def until(text):
+        while line := host.stdout.readline():
+            lines.append(line)
+            if text in line:
+                return True
+        return False
+
+    good = until("the volume is 7")
+    for value, answer in ((9, "the volume is 9"), ("loud", "at volume, found String"),
+                          (10, "the volume is 10")):
+        good = good and run("lua5.4", change, folder / "host.plist", str(value), env=lua)[0] and until(answer)
+    check(good, f"{what} takes up what another program changes, and refuses what is wrong", "".join(lines))
+    run("lua5.4", change, folder / "host.plist", "quit", env=lua)
+    lines += host.communicate()[0]
+    check(host.returncode == 0 and "the theme is still light" in "".join(lines), f"{what} ends when it is told to",
+          "".join(lines))
+
+
+def compiled_host(language, folder, stage):
+    compiler, source = COMPILED[language]
     installed = environment(PKG_CONFIG_PATH=stage / "lib/pkgconfig", LD_LIBRARY_PATH=stage / "lib")
     good, flags = run("pkg-config", "--cflags", "--libs", "kvcodable-lua", "lua5.4", env=installed)
     check(good, "pkg-config knows the library for hosts", flags)
-    program = folder / "host"
-    good, output = run("gcc", "-std=c11", "-Wall", "-Wextra", "-Wpedantic", "-Werror", HOSTS / "host.c", "-o", program,
+    program, host = folder / f"{source}.out", f"the {language} host"
+    good, output = run(*compiler, "-Wall", "-Wextra", "-Wpedantic", "-Werror", HOSTS / source, "-o", program,
                        *flags.split())
-    check(good, "the C host builds against the installed library", output)
-    home = folder / "c"
+    check(good, f"{host} builds against the installed library", output)
+    home = folder / source
     home.mkdir()
     good, output = run(program, HOSTS / "escape.lua", home, env=installed)
-    check(good and is_tight(output), "a script finds no way out of the C host", output)
+    check(good and is_tight(output), f"a script finds no way out of {host}", output)
     for path, script, words in bounded_scripts(home):
         good, output = run(program, path, home, env=installed)
-        check(not good and words in output, f"the C host ends `{script}`", output)
+        check(not good and words in output, f"{host} ends `{script}`", output)
     good, output = run(program, HOSTS / "escape.lua", folder / "none", env=installed)
-    check(not good and "No such file or directory" in output, "the C host says what is wrong with its folder", output)
+    check(not good and "No such file or directory" in output, f"{host} says what is wrong with its folder", output)
+    follows([program], home, host, installed)
 
 
 def swift_host(folder):
@@ -78,6 +121,9 @@ def swift_host(folder):
     for path, script, words in bounded:
         said = [line for line in output.splitlines() if line.startswith(f"{path}: ")]
         check(said and words in said[0], f"the Swift host ends `{script}`", output)
+    home = folder / "loop"
+    home.mkdir()
+    follows([package / "debug/SwiftHost", HOSTS], home, "the Swift host", environment())
 
 
 def rock(folder, stage):
@@ -107,7 +153,8 @@ def main():
     try:
         good, output = run("make", "-s", "install", f"PREFIX={stage}", cwd=ROOT)
         check(good, "make install", output)
-        c_host(folder, stage)
+        for language in COMPILED:
+            compiled_host(language, folder, stage)
         rock(folder, stage)
         swift_host(folder)
     finally:

@@ -323,7 +323,7 @@ static inline const char *kv_fields_word(kv_field_kind kind) {
   return words[kind];
 }
 
-/* The bytes of a member of the kind; 0 where there are several possibilities. */
+/* The bytes of a member of the kind; 0 where there may be several. */
 static inline size_t kv_fields_size(kv_field_kind kind) {
   static const size_t sizes[] = {0,
                                  0,

@@ -66,9 +66,35 @@ import Testing
         #expect(try !store.isForced("own"))
         for path in [["locked"], ["locked", "inner"]] as [PropertyListPath] {
             let expected = DefaultsError(
-                .forced, "The administrator has set this key", at: path, file: folder.file("a.plist"))
+                .forced, "The administrator has set this key", at: path, file: folder.file("managed.plist"))
             #expect(throws: expected) { try store.set(list(1), at: path) }
             #expect(throws: expected) { try store.remove(at: path) }
+        }
+    }
+
+    @Test("takes for the administrator's what neither the user owns nor everybody may write")
+    func administrators() throws {
+        let file = folder.file("managed.plist")
+        try folder.write("<plist>", to: "managed.plist")
+        #expect(chmod(file, 0o644) == 0)
+        let owner = geteuid()
+        let another: UInt32 = owner == 12345 ? 12346 : 12345
+        try DefaultsStore.checkAdministrators(file, user: another)
+        try DefaultsStore.checkAdministrators(folder.file("none.plist"), user: another)
+        let users = DefaultsError(
+            .unsafeLocation, "Expected the administrator's, found what belongs to the user", file: file)
+        if owner == 0 {
+            try DefaultsStore.checkAdministrators(file, user: 0)
+            #expect(chown(file, another, another) == 0)
+            #expect(throws: users) { try DefaultsStore.checkAdministrators(file, user: another) }
+        } else {
+            #expect(throws: users) { try DefaultsStore.checkAdministrators(file, user: owner) }
+        }
+        #expect(chmod(file, 0o646) == 0)
+        let everybodys = DefaultsError(
+            .unsafeLocation, "Expected the administrator's, found what everybody may write", file: file)
+        for user in [0, another + 1] {
+            #expect(throws: everybodys) { try DefaultsStore.checkAdministrators(file, user: user) }
         }
     }
 

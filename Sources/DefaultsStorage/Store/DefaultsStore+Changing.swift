@@ -149,7 +149,8 @@ extension DefaultsStore {
         }
         if isReadOnly { throw DefaultsError(.readOnly, "The store was opened read-only", at: location(), file: file) }
         if layers.isForced(key) {
-            throw DefaultsError(.forced, "The administrator has set this key", at: location(), file: file)
+            throw DefaultsError(
+                .forced, "The administrator has set this key", at: location(), file: layers.managed?.file ?? file)
         }
         if let value {
             try rules.check(key: key, at: [.key(String(decoding: key, as: UTF8.self))])

@@ -15,7 +15,9 @@ extension DefaultsStore {
         let suffix = options.engine == .sqlite ? ".sqlite" : ".plist"
         var layers = try baseLayers(options)
         if options.managedFile == nil {
-            layers.managed = try readOnlyDomain(managedFolder + "/" + name + ".plist")
+            let managed = managedFolder + "/" + name + ".plist"
+            for place in [managedFolder, managed] { try checkAdministrators(place, user: geteuid()) }
+            layers.managed = try readOnlyDomain(managed)
         }
         if options.searchesGlobalDomain {
             layers.global = try readOnlyDomain(folder + "/.GlobalPreferences.plist")
@@ -33,6 +35,21 @@ extension DefaultsStore {
 
     /// The folder of the administrator's locked keys, with a file for each store's name.
     static let managedFolder = "/etc/kvcodable/managed"
+
+    /// Checks that what has the administrator's name is the administrator's: a user who owns it, or everybody, could
+    /// lock keys for the programs of others, or unlock them. What is not there is fine.
+    package static func checkAdministrators(_ path: String, user: UInt32) throws(DefaultsError) {
+        var status = stat()
+        guard stat(path, &status) == 0 else { return }
+        if user != 0, status.st_uid == user {
+            throw DefaultsError(
+                .unsafeLocation, "Expected the administrator's, found what belongs to the user", file: path)
+        }
+        if status.st_mode & S_IWOTH != 0 {
+            throw DefaultsError(
+                .unsafeLocation, "Expected the administrator's, found what everybody may write", file: path)
+        }
+    }
 
     private static func open(
         file: String, _ layers: SearchLayers, _ options: Options

@@ -40,14 +40,15 @@ def managed(proofs, folder):
     for name, value in (("theirs", 1), ("own", 2)):
         with open(f"{folder}/{name}.plist", "wb") as file:
             plistlib.dump({"key": value}, file)
-    script = ("mount -t tmpfs none /etc && mkdir -p /etc/kvcodable/managed && "
-              "cp \"$0/theirs.plist\" /etc/kvcodable/managed/com.example.app.plist && "
-              "exec \"$1\" managed com.example.app \"$0/own.plist\"")
-    result = subprocess.run(["unshare", "-m", "sh", "-c", script, folder, proofs.helper], text=True,
-                            stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                            env={**os.environ, "XDG_CONFIG_HOME": folder + "/config"})
-    if result.stdout != "1 2\n":
-        raise Broken(f"found {result.stdout}{result.stderr}")
+    for mode, said in (("0644", "1 2"), ("0646", "what everybody may write")):
+        script = ("mount -t tmpfs none /etc && mkdir -p /etc/kvcodable/managed && "
+                  f"install -m {mode} \"$0/theirs.plist\" /etc/kvcodable/managed/com.example.app.plist && "
+                  "exec \"$1\" managed com.example.app \"$0/own.plist\"")
+        result = subprocess.run(["unshare", "-m", "sh", "-c", script, folder, proofs.helper], text=True,
+                                stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                env={**os.environ, "XDG_CONFIG_HOME": folder + "/config"})
+        if said not in result.stdout:
+            raise Broken(f"found {result.stdout}{result.stderr} of a file with mode {mode}")
 
 
 def mounted(proofs, folder):

@@ -1,16 +1,38 @@
 /* A program in C that runs a script which it does not trust: the script may
  * read one part of the program's settings, change another, and reach nothing
- * else.
+ * else. The program has its settings in a struct, and takes up in its loop what
+ * others change: the script, another program, a person with an editor.
  *
- *   host SCRIPT.lua FOLDER
+ *   host SCRIPT.lua FOLDER [SECONDS]
  */
 #include "limits.h"
 
+#include <kvcodable_fields.h>
 #include <kvcodable_lua.h>
 #include <lauxlib.h>
 #include <lua.h>
 #include <lualib.h>
+#include <poll.h>
+#include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+/* What the program reads of its store, with its defaults. */
+struct settings {
+  uint8_t volume;
+  char theme[16];
+  bool quit;
+};
+
+static const struct settings defaults = {7, "light", false};
+
+static const kv_field fields[] = {
+    KV_FIELD(struct settings, volume, KV_FIELD_UINT8, "volume"),
+    KV_FIELD(struct settings, theme, KV_FIELD_TEXT, "ui", "theme"),
+    KV_FIELD(struct settings, quit, KV_FIELD_BOOL, "quit"),
+};
+enum { field_count = sizeof fields / sizeof *fields };
 
 /* Says what went wrong and frees the error; whether all is well. Takes the
  * error's address: C may read an argument before it makes the call that is
@@ -56,6 +78,10 @@ static int give(lua_State *L, const kv_store *store) {
   kv_step mine[] = {kv_key("plugins"), kv_key("demo")};
   options.size = sizeof options;
   options.policy = KV_LUA_SANDBOX;
+  options.max_nodes = 100000; /* of one value */
+  options.max_bytes = 4 << 20;
+  options.max_watches = 8;
+  options.quota = 1 << 20; /* of the file, for the script's part */
   if (!check(kv_lua_open(L, &options, &error), &error)) return 0;
   lua_setglobal(L, "kv");
   if (!check(kv_lua_push_store(L, store, &ui, 1, KV_LUA_READ_ONLY, &error),
@@ -98,6 +124,45 @@ static int run(lua_State *L, char *script, char *home) {
   return 0;
 }
 
+static void note_change(void *is_changed, const kv_step *path, size_t steps,
+                        const kv_tree *old, const kv_tree *now) {
+  (void)path, (void)steps, (void)old, (void)now;
+  *(bool *)is_changed = true;
+}
+
+/* Reads the settings again: a value that is gone is its default, and one of a
+ * wrong type leaves all as they were. */
+static void read_settings(const kv_store *store, struct settings *settings) {
+  struct settings found = defaults;
+  kv_error *error = NULL;
+  if (check(kv_read_fields(store, fields, field_count, &found, &error), &error))
+    *settings = found;
+  printf("the volume is %d\n", settings->volume);
+  fflush(stdout);
+}
+
+/* The program's loop: sleeps until there may be something to tell. */
+static int follow(kv_store *store, struct settings *settings, double seconds) {
+  kv_watch *watch = NULL;
+  kv_error *error = NULL;
+  bool is_changed = false;
+  struct pollfd poller = {-1, POLLIN, 0};
+  time_t end = time(NULL) + (time_t)seconds;
+  int good =
+      check(kv_store_watch(store, NULL, 0, KV_SCOPE_SUBTREE, note_change,
+                           &is_changed, &watch, &error),
+            &error) &&
+      check(kv_store_watch_descriptor(store, &poller.fd, &error), &error);
+  while (good && !settings->quit && time(NULL) < end) {
+    poll(&poller, 1, 500);
+    good = check(kv_store_pump(store, NULL, &error), &error);
+    if (is_changed) read_settings(store, settings);
+    is_changed = false;
+  }
+  kv_watch_cancel(watch);
+  return good;
+}
+
 int main(int count, char **arguments) {
   if (count < 3) return 2;
   kv_error *error = NULL;
@@ -116,6 +181,10 @@ int main(int count, char **arguments) {
   open_libraries(L);
   good = good && give(L, store) && run(L, arguments[1], arguments[2]);
   lua_close(L);
+
+  struct settings settings = defaults;
+  if (good) read_settings(store, &settings);
+  good = good && follow(store, &settings, count > 3 ? atof(arguments[3]) : 0);
 
   /* The script closed its handles; the program's is open, and unchanged. */
   kv_bytes text = {NULL, 0};

@@ -1,6 +1,6 @@
 /* limits.h: the bounds that a host puts around a script which it does not trust,
  * beside those of the module: Lua's memory, the steps of its virtual machine,
- * finalizers, and the calls that make the text of an error. For C and Swift.
+ * finalizers, and the calls that make the text of an error. For C, C++ and Swift.
  *
  * A call in C is not interrupted: one with an evil pattern, such as string.find
  * can be given, may take long. A host that must not wait for it runs the script
@@ -14,7 +14,7 @@
 #include <stdlib.h>
 
 typedef struct script_limits {
-  size_t memory;   /* bytes that the script may have, the state's own included */
+  size_t memory; /* bytes that the script may have, the state's own included */
   long long steps; /* instructions of Lua that it may take */
   size_t used;
 } script_limits;
@@ -24,7 +24,7 @@ enum { SCRIPT_STEPS = 1000 }; /* between two looks */
 /* Gives memory while there is some left; Lua makes an error of NULL. */
 static inline void *script_allocate(void *context, void *block, size_t old,
                                     size_t size) {
-  script_limits *limits = context;
+  script_limits *limits = (script_limits *)context;
   if (!block) old = 0; /* what it says then is the kind of the object */
   if (size == 0) {
     free(block);
@@ -43,7 +43,7 @@ static inline void script_count(lua_State *L, lua_Debug *event) {
   void *context;
   (void)event;
   lua_getallocf(L, &context);
-  script_limits *limits = context;
+  script_limits *limits = (script_limits *)context;
   limits->steps -= SCRIPT_STEPS;
   if (limits->steps > 0) return;
   lua_sethook(L, script_count, LUA_MASKCOUNT, 1);

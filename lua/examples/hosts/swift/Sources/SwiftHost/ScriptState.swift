@@ -45,6 +45,10 @@ final class ScriptState {
         options.size = MemoryLayout<kv_lua_options>.size
         options.policy = KV_LUA_NO_STORES | KV_LUA_NO_FILES
         options.registry = registry
+        options.max_nodes = 100_000  // of one value
+        options.max_bytes = 4 << 20
+        options.max_watches = 8
+        options.quota = 1 << 20  // of the file, for the script's part
         try check { kv_lua_open(lua, &options, &$0) }
         lua_setglobal(lua, "kv")
     }
