@@ -56,10 +56,12 @@ extension EncodingNode {
         func nestedContainer<NestedKey: CodingKey>(
             keyedBy type: NestedKey.Type, forKey key: Key
         ) -> KeyedEncodingContainer<NestedKey> {
-            nested(key).container(keyedBy: type)
+            nested(key, as: .keyed).container(keyedBy: type)
         }
 
-        func nestedUnkeyedContainer(forKey key: Key) -> any UnkeyedEncodingContainer { nested(key).unkeyedContainer() }
+        func nestedUnkeyedContainer(forKey key: Key) -> any UnkeyedEncodingContainer {
+            nested(key, as: .unkeyed).unkeyedContainer()
+        }
 
         func superEncoder() -> any Encoder {
             let key = NameKey.superclass
@@ -68,7 +70,9 @@ extension EncodingNode {
 
         func superEncoder(forKey key: Key) -> any Encoder { nested(key) }
 
-        private func nested(_ key: Key) -> EncodingNode { node.nested(at: slot(key), key) }
+        private func nested(_ key: Key, as kind: EncodingNode.Shape = .none) -> EncodingNode {
+            node.nested(at: slot(key), key, as: kind)
+        }
     }
 
     /// Encodes the elements of an array.
