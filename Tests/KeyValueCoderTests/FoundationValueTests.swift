@@ -116,7 +116,8 @@ private let isoForms: [(ISO8601DateFormatter.Options, String)] = [
         var decoder = KeyValueDecoder()
         decoder.boolDecodingStrategy = .exact
         #expect(
-            text { try decoder.decode([String: Bool].self, from: stored) } == "Expected Bool at SELF.on, found NSNumber")
+            text { try decoder.decode([String: Bool].self, from: stored) } == "Expected Bool at SELF.on, found NSNumber"
+        )
     }
 
     @Test("a number made of a Bool is no integer")

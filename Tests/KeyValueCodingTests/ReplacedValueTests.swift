@@ -50,7 +50,8 @@ private var failing: Writer {
         }
         let expected: [String: Any] = ["three": ["three": 3] as [String: Any]]
         #expect(try encodesAlike(nested, Self.leavingOut, as: expected))
-        #expect(try encodesAlike([nested, value], Self.leavingOut, as: [expected, ["three": 7] as [String: Any]] as [Any]))
+        let both: [Any] = [expected, ["three": 7] as [String: Any]]
+        #expect(try encodesAlike([nested, value], Self.leavingOut, as: both))
     }
 
     @Test("a nil inside a value that is encoded meanwhile takes the value before it, too")
@@ -107,6 +108,17 @@ private var failing: Writer {
             try later.encode(4, forKey: .two)
         }
         #expect(try encodesAlike(value, as: ["one": [2] as [Any], "two": ["two": 4] as [String: Any]]))
+    }
+
+    @Test("of two super encoders under one key the later counts, whatever was written to them")
+    func replacesSuperEncoders() throws {
+        let value = table { container in
+            try ["a": 1].encode(to: container.superEncoder())
+            try [2].encode(to: container.superEncoder())
+            try 3.encode(to: container.superEncoder(forKey: .one))
+            try 4.encode(to: container.superEncoder(forKey: .one))
+        }
+        #expect(try encodesAlike(value, as: ["super": [2] as [Any], "one": 4] as [String: Any]))
     }
 
     @Test("an integer beyond Float is an error, and the largest within it is none")

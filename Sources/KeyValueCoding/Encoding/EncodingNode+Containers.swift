@@ -65,12 +65,12 @@ extension EncodingNode {
 
         func superEncoder() -> any Encoder {
             let key = NameKey.superclass
-            return node.nested(at: .named(converts ? convertedName(of: key) : key.stringValue), key)
+            return node.superNode(at: .named(converts ? convertedName(of: key) : key.stringValue), key)
         }
 
-        func superEncoder(forKey key: Key) -> any Encoder { nested(key) }
+        func superEncoder(forKey key: Key) -> any Encoder { node.superNode(at: slot(key), key) }
 
-        private func nested(_ key: Key, as kind: EncodingNode.Shape = .none) -> EncodingNode {
+        private func nested(_ key: Key, as kind: EncodingNode.Shape) -> EncodingNode {
             node.nested(at: slot(key), key, as: kind)
         }
     }

@@ -123,7 +123,7 @@ extension EncodingNode: Encoder {
 // MARK: - Paths and errors
 
 extension EncodingNode {
-    private final var pathInValue: [any CodingKey] {
+    final var pathInValue: [any CodingKey] {
         var path: [any CodingKey] = []
         var node = self
         while let holder = node.holder {
@@ -184,6 +184,12 @@ extension EncodingNode {
         deferred.append(Deferred(slot: slot, position: position, node: node))
         isDeferring = true
         return node
+    }
+
+    /// A node for a super encoder: the later one of a name counts, as with Foundation's.
+    final func superNode(at slot: EncodingSlot, _ key: any CodingKey) -> EncodingNode {
+        if case .named(let name) = slot { forgetNested(name) }
+        return nested(at: slot, key)
     }
 
     /// A value for `name` comes now: it replaces a nested container of that name.

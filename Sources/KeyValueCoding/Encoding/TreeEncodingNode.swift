@@ -97,6 +97,9 @@ final class TreeEncodingNode: EncodingNode {
     }
 
     override func write(any value: Any, at slot: EncodingSlot) throws {
+        if case .whole = slot, shape == .whole, !defers(slot) {
+            return try replace { try $0.write(any: value, at: .whole) }
+        }
         let before = output.builder.mark
         let replaced = nestedIndex(of: slot)
         let other = try admit(slot)
@@ -154,6 +157,7 @@ final class TreeEncodingNode: EncodingNode {
     override func write(
         at slot: EncodingSlot, _ key: (any CodingKey)?, _ encode: (EncodingNode) throws -> Void
     ) throws {
+        if case .whole = slot, shape == .whole { return try replace(encode) }
         let before = output.builder.mark
         let replaced = nestedIndex(of: slot)
         try begin(slot)
@@ -175,6 +179,18 @@ final class TreeEncodingNode: EncodingNode {
             if case .named(let name) = slot { leaveOut(name) }
         }
         if case .whole = slot { shape = child.shape == .removed ? .removed : .whole }
+    }
+
+    /// Writes another value in this one's place, which stays where the other fails.
+    private func replace(_ encode: (EncodingNode) throws -> Void) throws {
+        let other = TreeEncodingNode(context, path: pathInValue, depth: depth + 1)
+        try encode(other)
+        let list = try other.document()
+        output.builder.rewind(to: mark)
+        shape = .removed
+        guard let list else { return }
+        try output.builder.append(list)
+        shape = .whole
     }
 
     /// A nil that is left out takes what its name had before, when the dictionary is complete.
