@@ -20,14 +20,25 @@ extension DefaultsStore {
     }
 
     /// The values of a key as a Swift type: the present one, then each that it changes to; nil while it is absent.
-    /// A value that does not fit the type ends the sequence with its error.
+    ///
+    /// Only the iteration throws: a store that cannot be watched, and a value that does not fit the type, end the
+    /// sequence with the error.
+    ///
+    /// ```swift
+    /// for try await volume in store.values(Int.self, forKey: "volume") {
+    ///     print(volume ?? 7)
+    ///     break
+    /// }
+    /// ```
     public func values<Value: Decodable & Sendable>(
         _ type: Value.Type = Value.self, forKey key: String
-    ) throws -> AsyncThrowingStream<Value?, any Error> {
-        let changes = try changes(of: .value([.key(key)]))
+    ) -> AsyncThrowingStream<Value?, any Error> {
         let (stream, continuation) = AsyncThrowingStream.makeStream(of: Value?.self)
+        // Watched from here on, not from when the task begins.
+        let watched = Result { try changes(of: .value([.key(key)])) }
         let task = Task {
             do {
+                let changes = try watched.get()
                 continuation.yield(try decode(type, forKey: key))
                 for await _ in changes { continuation.yield(try decode(type, forKey: key)) }
                 continuation.finish()

@@ -4,7 +4,7 @@ internal import FoundationEssentials
 public import KeyValueCoding
 public import PropertyLists
 
-extension DefaultsStore {
+extension PropertyListStorage {
     /// The value of a key as a Swift type; nil when the key is absent, and only then.
     ///
     /// - Parameter decoder: the strategies; the default ones read the values that ``encode(_:forKey:encoder:)`` writes.
@@ -23,11 +23,14 @@ extension DefaultsStore {
     public func decode<Value: Decodable>(
         _ type: Value.Type = Value.self, at path: PropertyListPath, decoder: KeyValueDecoder = KeyValueDecoder()
     ) throws -> Value? {
-        guard let list = try value(at: path) else { return nil }
-        // An older program may have archived the value: it is read without its classes, but for a type of raw bytes.
-        let isArchive = list.isKeyedArchive && type != Data.self
-        return try decoder.decode(type, from: isArchive ? try list.unarchived(from: path) : list, at: path)
+        try value(at: path).map { try decoder.decode(stored: type, from: $0, at: path) }
     }
+
+    /// Whether there is a value under the key, in any layer.
+    public func contains(_ key: String) throws -> Bool { try contains(at: [.key(key)]) }
+
+    /// Whether there is a value at the path, in any layer.
+    public func contains(at path: PropertyListPath) throws -> Bool { try value(at: path) != nil }
 
     /// Sets a key to a value of a Swift type, stored in a form that a person can read: dictionaries, arrays and
     /// scalars.
@@ -52,25 +55,28 @@ extension DefaultsStore {
     public func encode<Value: Codable>(
         _ value: Value, at path: PropertyListPath, encoder: KeyValueEncoder = KeyValueEncoder()
     ) throws -> Int {
-        guard let new = try Self.tree(value, encoder, at: path) else {
+        guard let new = try encoder.tree(value, at: path) else {
             _ = try remove(at: path)
             return 0
         }
-        // Read and written in one transaction: another program may be adding keys that the type does not know.
         guard let old = try self.value(at: path), old.kind.isContainer, !old.isKeyedArchive else {
             try set(new, at: path)
             return 0
         }
-        return try transaction { transaction in
-            guard let old = try transaction.value(at: path) else {
-                try transaction.set(new, at: path)
+        // Read and written in one transaction: another program may be adding keys that the type does not know.
+        return try atomically { storage in
+            guard let old = try storage.value(at: path) else {
+                try storage.set(new, at: path)
                 return 0
             }
-            let (merged, dropped) = try Self.merge(old, new, Value.self, encoder)
-            try transaction.set(merged, at: path)
+            let (merged, dropped) = try encoder.merge(old, new, Value.self)
+            try storage.set(merged, at: path)
             return dropped
         }
     }
+
+    /// Sets a key to a value of a Swift type, as ``encode(_:forKey:encoder:)``, under the name that UserDefaults has.
+    public func set<Value: Codable>(_ value: Value, forKey key: String) throws { try encode(value, forKey: key) }
 
     /// Changes the value of a key in a transaction: a change of another program meanwhile is not lost.
     ///
@@ -80,11 +86,58 @@ extension DefaultsStore {
     public func update<Value: Codable>(
         _ type: Value.Type = Value.self, forKey key: String, _ change: (inout Value?) throws -> Void
     ) throws -> Value? {
-        try transaction { _ in
-            var value = try decode(type, forKey: key)
+        try update(type, at: [.key(key)], change)
+    }
+
+    /// Changes the value at a path in a transaction; as ``update(_:forKey:_:)``.
+    @discardableResult
+    public func update<Value: Codable>(
+        _ type: Value.Type = Value.self, at path: PropertyListPath, _ change: (inout Value?) throws -> Void
+    ) throws -> Value? {
+        try atomically { storage in
+            var value = try storage.decode(type, at: path)
             try change(&value)
-            if let value { try encode(value, forKey: key) } else { _ = try remove(at: [.key(key)]) }
+            if let value { try storage.encode(value, at: path) } else { _ = try storage.remove(at: path) }
             return value
+        }
+    }
+
+    /// The value of a key, or the default where the key is absent, or its value does not fit the type or cannot be read:
+    /// use ``decode(_:forKey:decoder:)`` where that is an error.
+    ///
+    /// ```swift
+    /// let volume = store["volume", default: 7]
+    /// ```
+    public subscript<Value: Decodable>(key: String, default fallback: @autoclosure () -> Value) -> Value {
+        (try? decode(Value.self, forKey: key)) ?? fallback()
+    }
+}
+
+extension DefaultsStore {
+    /// Adds the properties of a value to the registered defaults of this handle; as `register(_:)` of a tree.
+    ///
+    /// - Throws: `EncodingError` for a value that cannot be encoded; ``DefaultsError`` for one that is no dictionary, and
+    ///   as for a tree.
+    public func register<Value: Encodable>(
+        _ defaults: Value, encoder: KeyValueEncoder = KeyValueEncoder()
+    ) throws {
+        try register(try encoder.tree(defaults, at: nil) ?? .emptyDictionary)
+    }
+
+    /// Watches the value at a path as a Swift type: ``pump()`` calls `handler` with the new value, nil where there is
+    /// none any more, or with the error of one that does not fit the type.
+    ///
+    /// ```swift
+    /// let watch = try store.watch(Int.self, at: ["volume"]) { volume in
+    ///     print((try? volume.get()) ?? 7)
+    /// }
+    /// ```
+    public func watch<Value: Decodable & SendableMetatype>(
+        _ type: Value.Type = Value.self, at path: PropertyListPath, decoder: KeyValueDecoder = KeyValueDecoder(),
+        _ handler: @escaping @Sendable (Result<Value?, any Error>) -> Void
+    ) throws -> DefaultsWatch {
+        try watch(.value(path)) { change in
+            handler(Result { try change.new.map { try decoder.decode(stored: type, from: $0, at: path) } })
         }
     }
 
@@ -107,30 +160,41 @@ extension DefaultsStore {
             return true
         }
     }
+}
 
-    private static func tree<Value: Encodable>(
-        _ value: Value, _ encoder: KeyValueEncoder, at path: PropertyListPath? = nil
-    ) throws -> PropertyList? {
+extension KeyValueDecoder {
+    /// A stored value. An older program may have archived it: it is read without its classes, but for a type of raw
+    /// bytes.
+    fileprivate func decode<Value: Decodable>(
+        stored type: Value.Type, from list: PropertyList, at path: PropertyListPath
+    ) throws -> Value {
+        let isArchive = list.isKeyedArchive && type != Data.self
+        return try decode(type, from: isArchive ? try list.unarchived(from: path) : list, at: path)
+    }
+}
+
+extension KeyValueEncoder {
+    fileprivate func tree<Value: Encodable>(_ value: Value, at path: PropertyListPath?) throws -> PropertyList? {
         if let optional = value as? any OptionalValue, optional.wrapped == nil { return nil }
-        return try encoder.encodeToPropertyList(value, at: path)
+        return try encodeToPropertyList(value, at: path)
     }
 
-    private static func merge<Value: Codable>(
-        _ old: PropertyList, _ new: PropertyList, _ type: Value.Type, _ encoder: KeyValueEncoder
+    fileprivate func merge<Value: Codable>(
+        _ old: PropertyList, _ new: PropertyList, _ type: Value.Type
     ) throws -> (list: PropertyList, dropped: Int) {
-        guard case .useDefaultKeys = encoder.keyEncodingStrategy else {
+        guard case .useDefaultKeys = keyEncodingStrategy else {
             // With converted keys it cannot be told which stored key was asked for.
             return (new, 0)
         }
         let record = KeyRecord()
         var decoder = KeyValueDecoder()
-        decoder.userInfo = encoder.userInfo
+        decoder.userInfo = userInfo
         // The old value may be of another type: then it is replaced.
         guard let known = try? decoder.decode(Value.self, from: old, recording: record) else {
             return (new, 0)
         }
         var merge = KnownKeyMerge()
-        let merged = try merge.merge(new, over: old, oldForm: try tree(known, encoder), known: record)
+        let merged = try merge.merge(new, over: old, oldForm: try tree(known, at: nil), known: record)
         return (merged, merge.droppedElements)
     }
 }

@@ -3,9 +3,17 @@ public import DefaultsStorage
 /// A property kept under a key of a store, with the value that it has while the key is absent.
 ///
 /// ```swift
+/// enum Theme: String, Codable { case light, dark }
+/// struct Window: Codable { var width = 640 }
 /// struct Settings {
-///     @Preference var volume: Int
-///     init(store: DefaultsStore) { _volume = Preference(wrappedValue: 7, "volume", in: store) }
+///     @Preference var theme: Theme
+///     @Preference var title: String?
+///     @Preference var width: Int
+///     init(store: DefaultsStore) {
+///         _theme = Preference(wrappedValue: .dark, "theme", in: store)
+///         _title = Preference("title", in: store)
+///         _width = Preference(\.width, of: Window(), "window", in: store)
+///     }
 /// }
 /// ```
 ///
@@ -18,7 +26,9 @@ public import DefaultsStorage
     /// The property's value while the key is absent, or its value cannot be read. It is never stored.
     public let defaultValue: Value
     private let store: DefaultsStore
-    private let failure: LastFailure
+    private let failure = LastFailure()
+    private let read: @Sendable () throws -> Value?
+    private let write: @Sendable (Value) throws -> Void
 
     /// A property kept under `key`, whose default is the value that the declaration gives it. Keeps the store alive as
     /// long as the property; nothing is read before the property is.
@@ -26,14 +36,38 @@ public import DefaultsStorage
         self.key = key
         self.store = store
         defaultValue = wrappedValue
-        failure = LastFailure()
+        read = { try store.decode(Value.self, forKey: key) }
+        write = { try store.encode($0, forKey: key) }
+    }
+
+    /// A property kept under `key` that is nil while the key is absent; setting it to nil removes the key.
+    public init(_ key: String, in store: DefaultsStore) where Value: ExpressibleByNilLiteral {
+        self.init(wrappedValue: nil, key, in: store)
+    }
+
+    /// A part of the value that is kept under `key`. A set changes that part in a transaction, and begins with
+    /// `defaults` where the key is absent.
+    public init<Root: Codable & Sendable>(
+        _ part: any WritableKeyPath<Root, Value> & Sendable, of defaults: Root, _ key: String, in store: DefaultsStore
+    ) {
+        self.key = key
+        self.store = store
+        defaultValue = defaults[keyPath: part]
+        read = { try store.decode(Root.self, forKey: key)?[keyPath: part] }
+        write = { value in
+            try store.update(Root.self, forKey: key) { root in
+                var new = root ?? defaults
+                new[keyPath: part] = value
+                root = new
+            }
+        }
     }
 
     /// The stored value, decoded at each access, or the default. A set stores the value at once and keeps the keys that
     /// its type does not know, as `encode(_:forKey:)`. From any thread.
     public var wrappedValue: Value {
-        get { failure.noting { try store.decode(Value.self, forKey: key) } ?? defaultValue }
-        nonmutating set { _ = failure.noting { try store.encode(newValue, forKey: key) } }
+        get { failure.noting(read) ?? defaultValue }
+        nonmutating set { _ = failure.noting { try write(newValue) } }
     }
 
     /// The property itself, for ``error()`` and ``reset()``: `$volume.error()`.

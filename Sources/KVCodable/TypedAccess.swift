@@ -19,10 +19,21 @@ public protocol PropertyListStorage {
     func set(_ value: PropertyList, at path: PropertyListPath) throws(DefaultsError)
     /// Removes the value at `path` and says whether there was one; as a store's `remove(at:)`.
     func remove(at path: PropertyListPath) throws(DefaultsError) -> Bool
+    /// Runs `body` in a transaction: a new one of a store's, and the transaction itself.
+    func atomically<Result>(_ body: (DefaultsTransaction) throws -> Result) throws -> Result
 }
 
-extension DefaultsStore: PropertyListStorage {}
-extension DefaultsTransaction: PropertyListStorage {}
+extension DefaultsStore: PropertyListStorage {
+    /// As ``transaction(_:)``.
+    public func atomically<Result>(_ body: (DefaultsTransaction) throws -> Result) throws -> Result {
+        try transaction(body)
+    }
+}
+
+extension DefaultsTransaction: PropertyListStorage {
+    /// Runs `body` in this transaction.
+    public func atomically<Result>(_ body: (DefaultsTransaction) throws -> Result) throws -> Result { try body(self) }
+}
 
 extension PropertyListStorage {
     /// The value at `path` as `type` shows it: checked, keys renamed to fields, defaults filled in; nil when it is

@@ -19,7 +19,7 @@ extension NSString: ForeignValue {
     }
 }
 
-extension NSNumber: ForeignValue {
+extension NSNumber: ForeignNumber {
     /// A Bool only from a number made of one.
     package var swiftValue: Any? {
         if let decimal = self as? NSDecimalNumber { return decimal.decimalValue }

@@ -30,6 +30,8 @@ extension UserDefaults {
         if let value = native(type, object, forKey: key) { return value }
         var decoder = KeyValueDecoder()
         decoder.nilDecodingStrategy = .stringNull
+        // What a program stored as a number is one when it comes back.
+        decoder.boolDecodingStrategy = .exact
         return try decoder.decode(type, fromPropertyListValue: object)
     }
 

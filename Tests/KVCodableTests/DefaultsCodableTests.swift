@@ -127,7 +127,7 @@ private struct Tab: Codable, Equatable, Sendable {
 
     @Test("tells changes as an asynchronous sequence, which ends with the store", .timeLimit(.minutes(1)))
     func sequence() async throws {
-        let values = try store.values(Int.self, forKey: "n")
+        let values = store.values(Int.self, forKey: "n")
         let store = self.store
         var seen: [Int?] = []
         for try await value in values {

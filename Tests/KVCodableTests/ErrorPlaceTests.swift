@@ -211,7 +211,7 @@ private struct Told: Equatable, CustomStringConvertible {
         number.wrappedValue = Even(3)
         #expect(Told(number.error()) == Told("invalidValue", ["number"], "odd"))
         do {
-            for try await _ in try store.values(Tab.self, forKey: "tab") { Issue.record("A value that does not fit") }
+            for try await _ in store.values(Tab.self, forKey: "tab") { Issue.record("A value that does not fit") }
         } catch {
             #expect(Told(error) == told)
         }

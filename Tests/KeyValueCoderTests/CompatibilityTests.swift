@@ -15,6 +15,8 @@ import Testing
         decoder's defaults: true
         shared: true
         strategies: 5
+        closure: 5
+        flags: [true, false]
         kind: typeMismatch String: Expected String at SELF[0].name, found Int
         missing: keyNotFound name: Dictionary does not contain key SELF[0].name
         array: typeMismatch Dictionary<String, Any>: Expected Dictionary<String, Any> at SELF, found Array<Int>

@@ -29,6 +29,7 @@ enum PropertyListPeer: Peer {
     static var decoder: KeyValueDecoder {
         var decoder = KeyValueDecoder()
         decoder.nilDecodingStrategy = .stringNull
+        decoder.boolDecodingStrategy = .exact
         return decoder
     }
 
@@ -73,6 +74,7 @@ enum JSONPeer: Peer {
     static var decoder: KeyValueDecoder {
         var decoder = KeyValueDecoder()
         decoder.nilDecodingStrategy = .nsNull
+        decoder.boolDecodingStrategy = .exact
         decoder.dataDecodingStrategy = .base64
         decoder.dateDecodingStrategy = .custom {
             Date(timeIntervalSinceReferenceDate: try KeyValueDecoder().decode(Double.self, from: $0))

@@ -75,8 +75,10 @@ private let isoForms: [(ISO8601DateFormatter.Options, String)] = [
     }
 
     static let rejections: [Rejection] = [
-        .init(Bool.self, NSNumber(value: 1), "Expected Bool at SELF, found NSNumber"),
-        .init(Bool.self, NSNumber(value: Int8(1)), "Expected Bool at SELF, found NSNumber"),
+        .init(Bool.self, NSNumber(value: 2), "Expected Bool at SELF, found NSNumber"),
+        .init(Bool.self, NSNumber(value: Int8(-1)), "Expected Bool at SELF, found NSNumber"),
+        .init(Bool.self, NSNumber(value: 0.5), "Expected Bool at SELF, found NSNumber"),
+        .init(Bool.self, 1, "Expected Bool at SELF, found Int"),
         .init(Int.self, NSNumber(value: UInt64.max), "NSNumber at SELF, cannot be exactly represented by Int"),
         .init(Int.self, NSNumber(value: 1.5), "NSNumber at SELF, cannot be exactly represented by Int"),
         .init(Int.self, NSNull(), "Expected BinaryInteger at SELF, found NSNull"),
@@ -99,6 +101,23 @@ private let isoForms: [(ISO8601DateFormatter.Options, String)] = [
         let message = text { try KeyValueDecoder().decode(String.self, from: string) }
         let isReplaced = string.character(at: 0) == 0xFFFD
         #expect(message == (isReplaced ? "no error, but \u{FFFD}A" : "Expected String at SELF, found NSString"))
+    }
+
+    @Test("a flag that was written as a number is read where Foundation gives an object, unless the strategy is exact")
+    func readsNumbersAsFlags() throws {
+        struct Flags: Decodable { var on: Bool, off: Bool?, list: [Bool], named: [String: Bool] }
+        let json = #"{"on": 1, "off": 0, "list": [1, true, 0], "named": {"a": 1}}"#
+        let object = try JSONSerialization.jsonObject(with: Data(json.utf8))
+        let flags = try KeyValueDecoder().decode(Flags.self, from: object)
+        #expect(flags.on && flags.off == false && flags.list == [true, true, false] && flags.named == ["a": true])
+        let list = try PropertyListSerialization.data(fromPropertyList: ["on": 1], format: .xml, options: 0)
+        let stored = try PropertyListSerialization.propertyList(from: list, format: nil)
+        #expect(try KeyValueDecoder().decode([String: Bool].self, from: stored) == ["on": true])
+        var decoder = KeyValueDecoder()
+        decoder.boolDecodingStrategy = .exact
+        #expect(
+            text { try decoder.decode([String: Bool].self, from: stored) } == "Expected Bool at SELF.on, found NSNumber"
+        )
     }
 
     @Test("a number made of a Bool is no integer")

@@ -197,9 +197,11 @@ private let tooDeep = "Values are nested deeper than 512 levels"
 
     @Test("a number of every kind is what it holds, or an error", arguments: numbers)
     func readsNumbers(row: NumberRow) {
+        var decoder = KeyValueDecoder()
+        decoder.boolDecodingStrategy = .exact
         func value<T: Decodable>(_ type: T.Type) -> T? {
-            let alone = try? KeyValueDecoder().decode(type, from: row.number())
-            let inside = try? KeyValueDecoder().decode(
+            let alone = try? decoder.decode(type, from: row.number())
+            let inside = try? decoder.decode(
                 [String: [T]].self, from: NSDictionary(object: [row.number()], forKey: "a" as NSString))
             #expect((alone == nil) == (inside == nil))
             return alone

@@ -113,19 +113,19 @@ extension ScalarType {
         switch value.kind {
         case .integer:
             let number = Int64(bitPattern: value.node.payload)
-            try check(number, number < 0 ? nil : UInt64(number), .integer)
+            try check(number, number < 0 ? nil : UInt64(number), value)
             return .same
         case .unsigned:
-            try check(nil, value.node.payload, .unsigned)
+            try check(nil, value.node.payload, value)
             return .same
         case .real:
             let number = Double(bitPattern: value.node.payload)
             if let whole = Int64(exactly: number) {
-                try check(whole, whole < 0 ? nil : UInt64(whole), .real)
+                try check(whole, whole < 0 ? nil : UInt64(whole), value)
                 return .integer(whole)
             }
-            guard let whole = UInt64(exactly: number) else { throw .notRepresentable(.real, by: kind.rawValue) }
-            try check(nil, whole, .real)
+            guard let whole = UInt64(exactly: number) else { throw .notRepresentable(value, by: kind.rawValue) }
+            try check(nil, whole, value)
             return .unsigned(whole)
         default:
             throw .mismatch("BinaryInteger", value)
@@ -134,7 +134,7 @@ extension ScalarType {
 
     /// Checks a whole number, given as one or both of its forms, against the type's bounds and range.
     private func check(
-        _ signed: Int64?, _ unsigned: UInt64?, _ found: PropertyListKind
+        _ signed: Int64?, _ unsigned: UInt64?, _ found: PropertyList
     ) throws(TypeError) {
         guard let bounds = kind.bounds else { return }
         let isInBounds = unsigned.map { $0 <= bounds.high } ?? signed.map { $0 >= bounds.low } ?? false
@@ -149,7 +149,7 @@ extension ScalarType {
     private func real(_ value: PropertyList) throws(TypeError) -> ScalarForm {
         guard let number = value.number else { throw .mismatch(kind.rawValue, value) }
         let rounded = kind == .float ? Double(Float(number)) : number
-        guard rounded.isFinite || !number.isFinite else { throw .notRepresentable(value.kind, by: kind.rawValue) }
+        guard rounded.isFinite || !number.isFinite else { throw .notRepresentable(value, by: kind.rawValue) }
         if case .reals(let range) = range, !range.contains(rounded) {
             throw TypeError(.notRepresentable, "Expected \(range)", ", found \(number)")
         }
@@ -172,7 +172,7 @@ extension ScalarType {
         case .real:
             guard let number = value.real, !number.isNaN else { return .nan }
             guard let decimal = DecimalDigits.number(number.description) else {
-                throw .notRepresentable(.real, by: "Decimal")
+                throw .notRepresentable(value, by: "Decimal")
             }
             return decimal
         default: return nil
@@ -208,6 +208,7 @@ extension ScalarType {
         guard let text = value.string, let uuid = UUID(uuidString: text) else {
             // Foundation's own words.
             throw TypeError(.mismatch, "Attempted to decode UUID from invalid UUID string")
+                .plainly("UUID", found: "\"\(shown(value.string ?? ""))\"")
         }
         return uuid.uuidString == text ? .same : .string(uuid.uuidString)
     }

@@ -134,6 +134,20 @@ final class EnumerationType: Sendable, Equatable {
         // Swift's own words for a raw value that no case has.
         let raw = isInteger ? "Int value \(wholeNumber(value))" : "String value \(shown(value.string ?? ""))"
         throw TypeError(.mismatch, "Cannot initialize \(name) from invalid \(raw)")
+            .plainly(choice, found: isInteger ? wholeNumber(value) : suggestion(for: value.string ?? ""))
+    }
+
+    /// The raw values, which are what a file and a script have: `compact or wide`. Of many the first few.
+    private var choice: String {
+        let values = cases.prefix(12).map { $0.rawValue.string ?? "\($0.rawValue)" }
+        if cases.count > 12 { return "\(values.joined(separator: ", ")) or one of \(cases.count - 12) more" }
+        guard let last = values.last, values.count > 1 else { return values.joined() }
+        return "\(values.dropLast().joined(separator: ", ")) or \(last)"
+    }
+
+    private func suggestion(for text: String) -> String {
+        let meant = closest(to: text, among: cases.compactMap(\.rawValue.string)).map { "; did you mean \($0)?" }
+        return "\"\(shown(text))\"\(meant ?? "")"
     }
 
     private func wholeNumber(_ value: PropertyList) -> String {

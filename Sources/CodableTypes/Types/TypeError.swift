@@ -52,6 +52,8 @@ public struct TypeError: Error, Sendable, Hashable {
     public var finding: String
     /// The path of the value at fault, below the path that the caller gave; empty for the value itself and for a type.
     public var path: PropertyListPath
+    /// Subject and finding in the words of the type language, where they are more than a translation of Swift's.
+    var plainWords: PlainWords?
     /// The position in a type's text.
     public var location: PropertyListError.Location?
 
@@ -62,6 +64,20 @@ public struct TypeError: Error, Sendable, Hashable {
         self.finding = shown(finding, 1_000)
         self.path = []
         self.location = location
+    }
+
+    /// What was expected and found, without the words of Swift's own coders.
+    struct PlainWords: Sendable, Hashable {
+        var subject: String
+        var finding: String
+    }
+
+    /// The same error with words for those who have no Swift types.
+    func plainly(_ expected: String, found: String) -> TypeError {
+        var error = self
+        error.plainWords = PlainWords(
+            subject: shown("Expected \(expected)", 1_000), finding: shown(", found \(found)", 1_000))
+        return error
     }
 
     /// Whether the type is wrong, rather than a value.
@@ -121,8 +137,9 @@ extension TypeError {
     }
 
     /// The words of the coders for a number that does not fit.
-    static func notRepresentable(_ kind: PropertyListKind, by type: String) -> TypeError {
-        TypeError(.notRepresentable, kind.foundName, ", cannot be exactly represented by \(type)")
+    static func notRepresentable(_ number: PropertyList, by type: String) -> TypeError {
+        TypeError(.notRepresentable, number.kind.foundName, ", cannot be exactly represented by \(type)")
+            .plainly(type, found: "\(number)")
     }
 
     static func missingField(_ key: String) -> TypeError {

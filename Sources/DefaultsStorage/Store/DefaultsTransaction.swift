@@ -102,6 +102,7 @@ extension DefaultsStore {
     }
 
     /// Runs `body` in a transaction: commits when it returns, rolls back when it throws.
+    @discardableResult
     public func transaction<Result>(_ body: (DefaultsTransaction) throws -> Result) throws -> Result {
         let transaction = try beginTransaction()
         let result: Result

@@ -82,6 +82,21 @@ extension KeyValueDecoder {
         case custom(@Sendable (Any) throws -> Data)
     }
 
+    /// The numbers that are read as a Bool. A number in Swift's own types, such as Int, is none under either.
+    ///
+    /// ```swift
+    /// var decoder = KeyValueDecoder()
+    /// decoder.boolDecodingStrategy = .exact
+    /// print(try decoder.decode(Bool.self, from: true))  // true
+    /// ```
+    public enum BoolDecodingStrategy: Sendable {
+        /// None: a Bool, and an NSNumber made from one, alone. A 1 in a file stays a number there.
+        case exact
+        /// An NSNumber that is 0 or 1, too, as Swift's own casts have it: so JSONSerialization gives a flag that
+        /// another program wrote as a number. Only programs with Foundation meet such objects.
+        case numberObjects
+    }
+
     /// The treatment of keys of dictionaries that decoding did not ask for.
     ///
     /// ```swift

@@ -1,5 +1,5 @@
 internal import FoundationEssentials
-public import PropertyLists
+package import PropertyLists
 
 #if canImport(Combine)
 public import Combine
@@ -32,34 +32,36 @@ public struct KeyValueDecoder: Sendable {
     public var nonConformingFloatDecodingStrategy = NonConformingFloatDecodingStrategy.pass
     /// The treatment of keys that decoding did not ask for; they are ignored unless said otherwise.
     public var leftOverKeyDecodingStrategy = LeftOverKeyDecodingStrategy.ignore
+    /// The numbers that are read as a Bool; Foundation's number objects 0 and 1, unless said otherwise.
+    public var boolDecodingStrategy = BoolDecodingStrategy.numberObjects
 
     /// A decoder that reads the output of a ``KeyValueEncoder`` with the strategies of its own
     /// ``KeyValueEncoder/init()``.
     public init() {}
 
-    /// Reads a value of the given type from `value`.
+    /// Reads a value of the given type from `value`, which may be a property-list tree: that is read as it is, without
+    /// an `Any` for each value in it, under the same strategies. In a tree a null and, unless the nil strategy says
+    /// otherwise, the string `"$null"` are nil, and decimal numbers are read from strings, too.
     ///
     /// - Throws: a `DecodingError` whose path and text name the value at fault, such as
     ///   `Expected String at SELF.names[2], found Int`; and the errors of `init(from:)`.
     public func decode<T: Decodable>(_ type: T.Type = T.self, from value: Any) throws -> T {
+        if let list = propertyList(value) { return try decode(type, from: list, at: nil) }
         let root = AnyDecodingNode(DecodingContext(self), value)
         return try root.decodeRoot { try $0.decodeWhole(type) }
+    }
+
+    private func propertyList(_ value: Any) -> PropertyList? {
+        func open<Value>(_ value: Value) -> PropertyList? {
+            Value.self == PropertyList.self ? exactly(value, as: PropertyList.self) : nil
+        }
+        return open(value)
     }
 }
 
 // MARK: - The property-list tree
 
 extension KeyValueDecoder {
-    /// Reads a value of the given type from a property-list tree, without an `Any` between, under the same strategies.
-    ///
-    /// A null and, unless the nil strategy says otherwise, the string `"$null"` are nil. Decimal numbers are read from
-    /// strings, too.
-    ///
-    /// - Throws: as ``decode(_:from:)`` for the same values in an `Any`.
-    public func decode<T: Decodable>(_ type: T.Type = T.self, from list: PropertyList) throws -> T {
-        try decode(type, from: list, at: nil)
-    }
-
     /// Reads a value of a property-list tree that is at `location` in a holder such as a store: every path of an error,
     /// of a decoder, and of left-over keys begins with it. Key strategies are given paths inside the value.
     package func decode<T: Decodable>(_ type: T.Type, from list: PropertyList, at location: PropertyListPath?) throws

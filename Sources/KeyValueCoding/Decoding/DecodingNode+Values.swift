@@ -76,8 +76,18 @@ extension DecodingNode {
 
 extension DecodingNode {
     final func bool(at slot: DecodingSlot, _ key: (any CodingKey)?) throws -> Bool {
-        guard case .bool(let value) = scalar(at: slot) else { throw mismatch(Bool.self, at: slot, key) }
+        if case .bool(let value) = scalar(at: slot) { return value }
+        guard let value = numberObject(at: slot) else { throw mismatch(Bool.self, at: slot, key) }
         return value
+    }
+
+    /// The Bool in a foreign number that is 0 or 1.
+    private final func numberObject(at slot: DecodingSlot) -> Bool? {
+        guard case .numberObjects = context.options.boolDecodingStrategy, let node = self as? AnyDecodingNode,
+            let value = node.any(at: slot).flatMap(flattened), value is any ForeignNumber,
+            case .number(let number) = Scalar(in: value).integer(UInt8.self, .exact)
+        else { return nil }
+        return number > 1 ? nil : number == 1
     }
 
     final func string(at slot: DecodingSlot, _ key: (any CodingKey)?) throws -> String {

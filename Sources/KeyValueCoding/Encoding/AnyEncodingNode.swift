@@ -33,8 +33,19 @@ final class AnyEncodingNode: EncodingNode {
     override func writeNil(at slot: EncodingSlot) {
         if let placeholder = context.options.nilEncodingStrategy.encoded {
             put(placeholder, at: slot)
-        } else if case .whole = slot {
-            shape = .removed
+        } else {
+            leaveOut(slot)
+        }
+    }
+
+    /// A nil that is left out takes what its name had before.
+    private func leaveOut(_ slot: EncodingSlot) {
+        switch slot {
+        case .named(let name):
+            forgetNested(name)
+            entries[name] = nil
+        case .next: break
+        case .whole: shape = .removed
         }
     }
 
@@ -48,8 +59,8 @@ final class AnyEncodingNode: EncodingNode {
         if child.shape == .keyed { lastCount = min(child.entries.count, 64) }
         if let value = child.take() {
             put(value, at: slot)
-        } else if case .whole = slot {
-            shape = .removed
+        } else {
+            leaveOut(slot)
         }
     }
 

@@ -56,19 +56,23 @@ extension EncodingNode {
         func nestedContainer<NestedKey: CodingKey>(
             keyedBy type: NestedKey.Type, forKey key: Key
         ) -> KeyedEncodingContainer<NestedKey> {
-            nested(key).container(keyedBy: type)
+            nested(key, as: .keyed).container(keyedBy: type)
         }
 
-        func nestedUnkeyedContainer(forKey key: Key) -> any UnkeyedEncodingContainer { nested(key).unkeyedContainer() }
+        func nestedUnkeyedContainer(forKey key: Key) -> any UnkeyedEncodingContainer {
+            nested(key, as: .unkeyed).unkeyedContainer()
+        }
 
         func superEncoder() -> any Encoder {
             let key = NameKey.superclass
-            return node.nested(at: .named(converts ? convertedName(of: key) : key.stringValue), key)
+            return node.superNode(at: .named(converts ? convertedName(of: key) : key.stringValue), key)
         }
 
-        func superEncoder(forKey key: Key) -> any Encoder { nested(key) }
+        func superEncoder(forKey key: Key) -> any Encoder { node.superNode(at: slot(key), key) }
 
-        private func nested(_ key: Key) -> EncodingNode { node.nested(at: slot(key), key) }
+        private func nested(_ key: Key, as kind: EncodingNode.Shape) -> EncodingNode {
+            node.nested(at: slot(key), key, as: kind)
+        }
     }
 
     /// Encodes the elements of an array.

@@ -31,8 +31,16 @@ extension EncodingNode {
     private final func encodeDeferred<T: Encodable>(
         _ value: T, at slot: EncodingSlot, _ key: (any CodingKey)?
     ) throws {
+        let replaced = nestedIndex(of: slot)
         if case .named(let name) = slot { forgetNested(name) }
-        try nested(at: slot, key ?? IndexKey(elements)).encode(value, at: .whole, nil)
+        let node = nested(at: slot, key ?? IndexKey(elements))
+        do {
+            try node.encode(value, at: .whole, nil)
+        } catch {
+            forgetNested(node)
+            restoreNested(replaced, of: slot)
+            throw error
+        }
     }
 
     /// Writes a value of a type that the coders know; gives false for every other.

@@ -125,7 +125,7 @@ extension EncodingNode: Encoder {
 // MARK: - Paths and errors
 
 extension EncodingNode {
-    private final var pathInValue: [any CodingKey] {
+    final var pathInValue: [any CodingKey] {
         var path: [any CodingKey] = []
         var node = self
         while let holder = node.holder {
@@ -168,9 +168,14 @@ extension EncodingNode {
     /// A node for values that cannot be written. As deep as this one, so that the limit on depth holds there, too.
     final func lostNode() -> EncodingNode { EncodingNode(context, depth: depth) }
 
-    /// A node whose value is written to `slot` when this one is finished; the same one for the same name.
-    final func nested(at slot: EncodingSlot, _ key: any CodingKey) -> EncodingNode {
-        if case .named(let name) = slot, let index = deferredNames[.key(name)] { return deferred[index].node }
+    /// A node whose value is written to `slot` when this one is finished; the same one for the same name, unless it is
+    /// of another kind than is wanted: then the later one counts.
+    final func nested(at slot: EncodingSlot, _ key: any CodingKey, as wanted: Shape = .none) -> EncodingNode {
+        if case .named(let name) = slot, let index = deferredNames[.key(name)] {
+            let node = deferred[index].node
+            if wanted == .none || node.shape == .none || node.shape == wanted { return node }
+            replaceNested(name)
+        }
         guard depth < CodingLimits.depth else {
             fail(tooDeep("", key))
             return lostNode()
@@ -183,6 +188,12 @@ extension EncodingNode {
         return node
     }
 
+    /// A node for a super encoder: the later one of a name counts, as with Foundation's.
+    final func superNode(at slot: EncodingSlot, _ key: any CodingKey) -> EncodingNode {
+        if case .named(let name) = slot { forgetNested(name) }
+        return nested(at: slot, key)
+    }
+
     /// A value for `name` comes now: it replaces a nested container of that name.
     final func forgetNested(_ name: String) {
         if isDeferring { replaceNested(name) }
@@ -190,6 +201,26 @@ extension EncodingNode {
 
     private final func replaceNested(_ name: String) {
         guard let index = deferredNames.removeValue(forKey: .key(name)) else { return }
+        deferred[index].slot = .whole
+    }
+
+    /// The nested container that a value for `slot` would replace.
+    final func nestedIndex(of slot: EncodingSlot) -> Int? {
+        guard isDeferring, case .named(let name) = slot else { return nil }
+        return deferredNames[.key(name)]
+    }
+
+    /// Puts a nested container back where the value that replaced it has failed.
+    final func restoreNested(_ index: Int?, of slot: EncodingSlot) {
+        guard let index, case .named(let name) = slot else { return }
+        deferred[index].slot = slot
+        deferredNames[.key(name)] = index
+    }
+
+    /// Forgets a nested node, whose value has failed.
+    final func forgetNested(_ node: EncodingNode) {
+        guard let index = deferred.lastIndex(where: { $0.node === node }) else { return }
+        if case .named(let name) = deferred[index].slot { deferredNames[.key(name)] = nil }
         deferred[index].slot = .whole
     }
 

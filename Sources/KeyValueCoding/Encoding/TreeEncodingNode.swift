@@ -18,6 +18,8 @@ final class TreeEncodingNode: EncodingNode {
     private let output: TreeOutput
     /// The state of the document before the value.
     private let mark: PropertyListBuilder.Mark
+    /// The names of nils that are left out, and for each the number of entries that were written before it.
+    private var leftOut: [String: Int] = [:]
 
     override init(_ context: EncodingContext, path: [any CodingKey] = [], depth: Int = 0) {
         output = TreeOutput()
@@ -95,12 +97,18 @@ final class TreeEncodingNode: EncodingNode {
     }
 
     override func write(any value: Any, at slot: EncodingSlot) throws {
+        if case .whole = slot, shape == .whole, !defers(slot) {
+            return try replace { try $0.write(any: value, at: .whole) }
+        }
         let before = output.builder.mark
-        if let other = try admit(slot) { return try other.write(any: value, at: .whole) }
+        let replaced = nestedIndex(of: slot)
+        let other = try admit(slot)
         do {
+            if let other { return try other.write(any: value, at: .whole) }
             try output.builder.append(any: value, depth: depth)
         } catch {
-            forget(slot, before)
+            if let other { forgetNested(other) } else { forget(slot, before) }
+            restoreNested(replaced, of: slot)
             throw error
         }
     }
@@ -115,9 +123,14 @@ final class TreeEncodingNode: EncodingNode {
     override func writeNil(at slot: EncodingSlot) throws {
         switch context.options.nilEncodingStrategy {
         case .removed:
-            guard case .whole = slot else { return }
-            if shape == .whole { output.builder.rewind(to: mark) }
-            shape = .removed
+            switch slot {
+            case .named where defers(slot): try keep(slot)?.writeNil(at: .whole)
+            case .named(let name): leaveOut(name)
+            case .next: break
+            case .whole:
+                if shape == .whole { output.builder.rewind(to: mark) }
+                shape = .removed
+            }
         case .optionalNone: try write(.string("$null"), at: slot)
         case .sentinel(let text): try write(.string(text), at: slot)
         case .placeholder(let value, _): try write(any: value, at: slot)
@@ -144,7 +157,9 @@ final class TreeEncodingNode: EncodingNode {
     override func write(
         at slot: EncodingSlot, _ key: (any CodingKey)?, _ encode: (EncodingNode) throws -> Void
     ) throws {
+        if case .whole = slot, shape == .whole { return try replace(encode) }
         let before = output.builder.mark
+        let replaced = nestedIndex(of: slot)
         try begin(slot)
         let child = TreeEncodingNode(inside: self, key)
         defer {
@@ -156,11 +171,32 @@ final class TreeEncodingNode: EncodingNode {
             try child.close()
         } catch {
             forget(slot, before)
+            restoreNested(replaced, of: slot)
             throw error
         }
-        // A nil that is left out has no name either.
-        if child.shape == .removed { output.builder.rewind(to: before) }
+        if child.shape == .removed {
+            output.builder.rewind(to: before)
+            if case .named(let name) = slot { leaveOut(name) }
+        }
         if case .whole = slot { shape = child.shape == .removed ? .removed : .whole }
+    }
+
+    /// Writes another value in this one's place, which stays where the other fails.
+    private func replace(_ encode: (EncodingNode) throws -> Void) throws {
+        let other = TreeEncodingNode(context, path: pathInValue, depth: depth + 1)
+        try encode(other)
+        let list = try other.document()
+        output.builder.rewind(to: mark)
+        shape = .removed
+        guard let list else { return }
+        try output.builder.append(list)
+        shape = .whole
+    }
+
+    /// A nil that is left out takes what its name had before, when the dictionary is complete.
+    private func leaveOut(_ name: String) {
+        forgetNested(name)
+        leftOut[name] = output.builder.openEntries
     }
 
     /// Completes the value: its nested containers, its end, an empty dictionary where nothing was written.
@@ -171,14 +207,14 @@ final class TreeEncodingNode: EncodingNode {
         }
         guard shape == .keyed || shape == .unkeyed else { return }
         for entry in deferred {
-            guard let list = try (entry.node as? TreeEncodingNode)?.document() else { continue }
-            switch entry.slot {
-            case .named(let name): try output.builder.key(name)
-            case .next: break
-            case .whole: continue
+            if case .whole = entry.slot { continue }
+            let list = try (entry.node as? TreeEncodingNode)?.document()
+            if case .named(let name) = entry.slot {
+                if list == nil { leftOut[name] = .max } else { try output.builder.key(name) }
             }
-            try output.builder.append(list)
+            if let list { try output.builder.append(list) }
         }
+        if !leftOut.isEmpty { output.builder.removeEntries(leftOut) }
         try output.builder.end()
     }
 

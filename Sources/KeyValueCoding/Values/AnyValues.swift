@@ -117,3 +117,6 @@ package protocol ForeignValue {
     /// Nil where Swift has no such value, as for a dictionary whose keys are not strings.
     var swiftValue: Any? { get }
 }
+
+/// A number of a class that this module does not know.
+package protocol ForeignNumber: ForeignValue {}

@@ -88,7 +88,7 @@ extension Scalar {
         case .uint32(let value): .number(F(value))
         case .uint64(let value): .number(F(value))
         case .int128(let value): .number(F(value))
-        case .uint128(let value): Self.narrowed(F(value))
+        case .uint128(let value): F(value).isFinite ? .number(F(value)) : .inexact
         case .decimal(let value): F(value.description).map { .number($0) } ?? .inexact
         default: .notNumeric
         }

@@ -222,7 +222,7 @@ extension PropertyListBuilder {
         return PropertyListPath(steps)
     }
 
-    private func text(of key: kv_node) -> String {
+    func text(of key: kv_node) -> String {
         guard let base = bytes.base else { return "" }
         let start = base + Int(truncatingIfNeeded: key.payload)
         return String(decoding: UnsafeBufferPointer(start: start, count: Int(key.count)), as: UTF8.self)

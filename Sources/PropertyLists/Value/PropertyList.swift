@@ -12,9 +12,9 @@ public import CKVCodable
 /// Equality is exact: reals and dates by their bits, integer 1 is not real 1, keys and strings by their bytes.
 ///
 /// ```swift
-/// let window = try PropertyList(any: ["width": 640, "tags": ["main"]] as [String: Any])
-/// print(window["width"]?.integer ?? 0)  // 640
-/// let wider = try window.setting(PropertyList(any: 1280), at: ["width"])
+/// let window: PropertyList = ["width": 640, "tags": ["main"]]
+/// print(window["width"].flatMap { Int($0) } ?? 0)  // 640
+/// let wider = try window.setting(1280, at: ["width"])
 /// print(wider)  // ["tags": ["main"], "width": 1280]
 /// ```
 public struct PropertyList: Sendable {

@@ -69,6 +69,11 @@ let shared: [any Sendable] = [
 ]
 note("strategies", shared.count)
 
+// The parameter of a closure needs no type, and a number object is a flag.
+let reader = { try decoder.decode(Int.self, from: $0) }
+note("closure", try reader(5))
+note("flags", try decoder.decode([Bool].self, from: [NSNumber(value: 1), NSNumber(value: 0)]))
+
 // Errors name the place.
 note("kind", try decoder.decode([Seafood].self, from: [["name": 1]] as [Any]))
 note("missing", try decoder.decode([Seafood].self, from: [["tags": ["a"]]] as [Any]))
