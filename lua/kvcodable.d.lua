@@ -17,7 +17,7 @@
 ---@field int8 kvcodable.Type
 ---@field int16 kvcodable.Type
 ---@field int32 kvcodable.Type
----@field int64 kvcodable.Type
+---@field int64 kvcodable.Int64Type
 ---@field uint kvcodable.Type
 ---@field uint8 kvcodable.Type
 ---@field uint16 kvcodable.Type
@@ -45,7 +45,7 @@ local kv = {}
 ---@alias kvcodable.AnyType kvcodable.Type|string
 
 ---What a property list holds: nil stands for nothing.
----@alias kvcodable.Value boolean|integer|number|string|table|kvcodable.Date|kvcodable.Data|kvcodable.Uint64|kvcodable.Uid|kvcodable.Null
+---@alias kvcodable.Value boolean|integer|number|string|table|kvcodable.Date|kvcodable.Data|kvcodable.Int64|kvcodable.Uint64|kvcodable.Real|kvcodable.Uid|kvcodable.Null
 
 ---@alias kvcodable.Format "any"|"xml"|"binary"|"openstep"|"json"
 
@@ -233,6 +233,16 @@ function Store:remove(path) end
 ---@return string[]
 function Store:keys() end
 
+---The keys, each with its value, for `for`; from Lua 5.2 on pairs(store) too.
+---@return fun(): string?, any
+function Store:pairs() end
+
+---Calls the function, and closes the store whatever happens.
+---@generic T
+---@param body fun(store: kvcodable.Store): T
+---@return T
+function Store:with(body) end
+
 ---A handle rooted at a part, with the same methods.
 ---@param path kvcodable.Path
 ---@return kvcodable.Store
@@ -409,7 +419,7 @@ function Type:convert(functions) end
 ---@overload fun(time: number|string): kvcodable.Date
 
 ---```lua
----store:set("icon", kv.data "\x89PNG")
+---store:set("icon", kv.data "\137PNG")
 ---assert(#store:get("icon", kv.data) == 4)
 ---```
 ---@class kvcodable.DataType: kvcodable.Type
@@ -421,6 +431,13 @@ function Type:convert(functions) end
 ---```
 ---@class kvcodable.Uint64Type: kvcodable.Type
 ---@overload fun(value: integer|string): kvcodable.Uint64
+
+---```lua
+---store:set("size", kv.int64 "9007199254740993")
+---assert(tostring(store:get "size") == "9007199254740993")
+---```
+---@class kvcodable.Int64Type: kvcodable.Type
+---@overload fun(value: integer|string): integer|kvcodable.Int64
 
 ---```lua
 ---local archive = { ["$top"] = { root = kv.uid(1) } }
@@ -454,6 +471,11 @@ function kv.annotations() end
 
 -- ---- Values
 
+---A number that is a real, also where it is whole and Lua has no integers.
+---@param value number
+---@return number|kvcodable.Real
+function kv.real(value) end
+
 ---Tags a table as an array, so that it is one when it is empty.
 ---@param values? any[]
 ---@return any[]
@@ -471,7 +493,7 @@ function kv.is_array(value) end
 ---A date, compared by `==`, `<` and `<=`.
 ---```lua
 ---local opened = kv.date "2026-11-21T08:00:00Z"
----assert(os.date("!%H:%M", opened:unix() // 1 | 0) == "08:00")
+---assert(os.date("!%H:%M", opened:unix()) == "08:00")
 ---```
 ---@class kvcodable.Date
 local Date = {}
@@ -499,6 +521,34 @@ local Uint64 = {}
 
 ---@return number nearest
 function Uint64:number() end
+
+---A uint64_t; in LuaJIT alone.
+---@return any
+function Uint64:cdata() end
+
+---An integer where Lua has none: Lua 5.1, 5.2 and LuaJIT.
+---```lua
+---assert(tostring(kv.int64 "9007199254740993") == "9007199254740993")
+---```
+---@class kvcodable.Int64
+local Int64 = {}
+
+---@return number nearest
+function Int64:number() end
+
+---An int64_t; in LuaJIT alone.
+---@return any
+function Int64:cdata() end
+
+---A real where Lua has no integers: Lua 5.1, 5.2 and LuaJIT.
+---```lua
+---assert(kv.encode(kv.real(1), nil, { format = "json" }) == "1.0")
+---```
+---@class kvcodable.Real
+local Real = {}
+
+---@return number
+function Real:number() end
 
 ---```lua
 ---assert(kv.uid(7):value() == 7)

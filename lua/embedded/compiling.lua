@@ -113,7 +113,7 @@ end
 
 local function compile(value, scope)
   local since = shared.definitions()
-  local self = check_type(value, 3, scope)
+  local self = check_type(value, 4, scope)
   local description, notes = part(self), { said = {}, names = {} }
   if self.has_default then
     description = { kind = "default", wrapped = description,

@@ -25,7 +25,7 @@ end
 
 --- Arrays of `element`.
 local function array_of(element)
-  element = check_type(element, 2)
+  element = check_type(element, 3)
   return new_type {
     description = { kind = "array", element = part(element) },
     decoder = each(element, "decoder", true),
@@ -35,7 +35,7 @@ end
 
 --- Dictionaries of string to `value`.
 local function dictionary_of(value)
-  value = check_type(value, 2)
+  value = check_type(value, 3)
   return new_type {
     description = { kind = "dictionary", value = part(value) },
     decoder = each(value, "decoder"), encoder = each(value, "encoder"),
@@ -58,11 +58,11 @@ end
 --- Begins the declaration of a name, which may not be one of a built-in type.
 local function begin(what, name, ...)
   if type(name) ~= "string" or select("#", ...) > 0 then
-    error(string.format('%s: expected kv.%s "Name" { ... }', what, what), 3)
+    error(string.format('%s: expected kv.%s "Name" { ... }', what, what), 4)
   elseif builtins[name] then
-    error(string.format("%s %s: the name is a built-in type's", what, name), 3)
+    error(string.format("%s %s: the name is a built-in type's", what, name), 4)
   elseif not shared.is_name(name) then
-    error(string.format("%s %s: no name for a type", what, name), 3)
+    error(string.format("%s %s: no name for a type", what, name), 4)
   end
 end
 

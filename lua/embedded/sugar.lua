@@ -44,8 +44,8 @@ function Type:__tostring()
   return self.description.name or self.description.kind
 end
 
---- Calling kv.date, kv.data, kv.int64, kv.uint64 or kv.uid makes a value. Not as
--- a tail call, which LuaJIT counts as no level of an error's place.
+--- Calling kv.date, kv.data, kv.int64, kv.uint64 or kv.uid makes a value. Not by
+-- a tail call: LuaJIT does not count the level that one leaves.
 function Type:__call(value)
   local make, found = rawget(self, "make"), type(value)
   if not make then
@@ -68,12 +68,14 @@ for field, name in next, { bool = "Bool", int = "Int", int8 = "Int8",
   shared.builtins[name] = kv[field]
 end
 
+-- No tail calls: Lua 5.1 counts the level of one that was left by a tail call,
+-- the others do not.
 for _, name in ipairs { "struct", "enum", "array_of", "dictionary_of",
   "annotations" } do
-  kv[name] = function(...) return parts()[name](...) end
+  kv[name] = function(...) return (parts()[name](...)) end
 end
 
-shared.install(Type, function(...) return parts().compile(...) end,
+shared.install(Type, function(...) return (parts().compile(...)) end,
   function(...) return parts().decode(...) end,
   function(...) return parts().encode(...) end,
   function(...) return parts().new_scope(...) end, shared.known)

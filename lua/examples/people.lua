@@ -1,7 +1,7 @@
 -- Properties that are renamed, joined, left out, or made with a context.
 
 local kv = require "kvcodable"
-local store <close> = assert(kv.open_file("people", { engine = "memory" }))
+local store = assert(kv.open_file("people", { engine = "memory" }))
 
 -- `name` is stored as "username"; what is selected is not stored at all.
 local User = kv.struct "User" {
@@ -64,3 +64,4 @@ store:set("place", new_place {
 }, Place)
 local place = store:get("place", Place).numbers()
 print("read", place.latitude, place.floor, place.timestamp)
+store:close()

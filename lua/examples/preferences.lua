@@ -13,7 +13,7 @@ local Window = kv.struct "Window" {
   theme = Theme:default "dark",
 }
 
-local preferences <close> = assert(kv.open_file(arg[1], {
+local preferences = assert(kv.open_file(arg[1], {
   defaults = { volume = 7 },
 }))
 
@@ -47,3 +47,4 @@ preferences:update("window", Window, function(window)
 end)
 print("window", preferences:get { "window", "width" },
   preferences:get("window", Window).title)
+preferences:close()

@@ -27,7 +27,8 @@ assert(kv.write(arg[1], products, Products))
 print("an archive", kv.is_archive(assert(kv.read(arg[1]))))
 
 -- A preference: it is migrated once, and nothing else is touched.
-local preferences <close> = assert(kv.open_file(arg[2]))
+local preferences = assert(kv.open_file(arg[2]))
 print("migrated", preferences:migrate_archive("products", Products))
 print("migrated", preferences:migrate_archive("products", Products))
 show(preferences:get("products", Products))
+preferences:close()

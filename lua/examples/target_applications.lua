@@ -10,7 +10,7 @@ local Application = kv.struct "Application" {
 }
 local Applications = kv.array_of(Application)
 
-local preferences <close> = assert(kv.open_file(arg[1]))
+local preferences = assert(kv.open_file(arg[1]))
 
 local applications = preferences:get("Target Applications", Applications)
 if not applications then
@@ -34,3 +34,4 @@ local ok, problem = pcall(preferences.update, preferences,
   end)
 assert(not ok)
 print("refused", problem)
+preferences:close()

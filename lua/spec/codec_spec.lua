@@ -12,8 +12,8 @@ describe("decode and encode", function()
       assert.equal("main", back.name)
       assert.equal(value.when, back.when)
       assert.equal(value.bytes, back.bytes)
-      assert.equal("integer", math.type(back.sizes[1]))
-      assert.equal("float", math.type(back.sizes[2]))
+      assert.equal("integer", support.kind(back.sizes[1]))
+      assert.equal("float", support.kind(back.sizes[2]))
       assert.equal(bytes, kv.encode(back, nil, { format = format }))
     end)
   end
@@ -30,8 +30,9 @@ describe("decode and encode", function()
 
   it("refuse what shared parts make too large, as the options say", function()
     -- An array of twice an array of twice a string.
-    local bytes = "bplist00\xA2\1\1\xA2\2\2\x54abcd\8\11\14"
-      .. string.pack(">I6BBI8I8I8", 0, 1, 1, 3, 0, 19)
+    local bytes = "bplist00\162\1\1\162\2\2\084abcd\8\11\14"
+      .. ("\0"):rep(6) .. "\1\1" .. ("\0"):rep(7) .. "\3" .. ("\0"):rep(15)
+      .. "\19"
     local whole = { { "abcd", "abcd" }, { "abcd", "abcd" } }
     for name, enough in pairs { expanded_nodes = 7, expanded_bytes = 200 } do
       assert.same(whole, kv.decode(bytes, nil, { [name] = enough }))
@@ -54,7 +55,7 @@ describe("decode and encode", function()
   it("hand the options' context to converters", function()
     local Scaled = kv.int:convert {
       decode = function(stored, context) return stored * context.scale end,
-      encode = function(given, context) return given // context.scale end,
+      encode = function(given, context) return math.floor(given / context.scale) end,
     }
     local options = { context = { scale = 3 }, format = "json" }
     assert.equal("4", kv.encode(12, Scaled, options))

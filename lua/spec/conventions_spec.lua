@@ -29,8 +29,8 @@ end)
 
 describe("conventions", function()
   it("name every kind of userdata, and hide its metatable", function()
-    local store <close> = memory()
-    local watch <close> = store:watch("a", print)
+    local store = memory()
+    local watch = store:watch("a", print)
     for name, value in pairs {
       ["kvcodable.store"] = store, ["kvcodable.watch"] = watch,
       ["kvcodable.date"] = kv.date(0), ["kvcodable.data"] = kv.data "",
@@ -41,6 +41,8 @@ describe("conventions", function()
       assert.is_false(getmetatable(value))
       assert.is_string(tostring(value))
     end
+    watch:cancel()
+    store:close()
   end)
 
   it("show stores, transactions, watches, values and errors", function()
@@ -63,62 +65,78 @@ describe("conventions", function()
     assert.equal(problem.message, tostring(problem))
   end)
 
-  it("close stores and watches at the end of their scope", function()
+  it("close stores after what is done with them", function()
     local outer = memory()
-    do
-      local store <close> = outer
-      local watch <close> = store:watch("a", error)
+    local function results(...) return select("#", ...), ... end
+    local count, one, two = results(outer:with(function(store, ...)
+      assert.equal(outer, store)
+      assert.equal(0, select("#", ...))
+      local watch = store:watch("a", error)
       assert.matches("open", tostring(watch))
       store:set("a", 1)
-    end
+      return store:get "a", nil
+    end))
+    assert.same({ 2, 1 }, { count, one, two })
     assert.equal("closed", failure(outer.get, outer, "a").code)
+    assert.equal("closed", failure(outer.with, outer, print).code)
     assert.equal(0, kv.pump())
+    local store = memory()
+    assert.equal("mine", failure(store.with, store, function()
+      error("mine", 0)
+    end))
+    assert.matches("(closed)", tostring(store), 1, true)
+    store = memory()
+    assert.matches("function expected", failure(store.with, store, 1), 1, true)
+    store:with(function(same) same:close() end)
   end)
 
-  it("say at the end of a scope that a store was not written", function()
+  it("say after what is done with a store that it was not written", function()
     local folder, remove = support.folder()
     local function leave(problem)
       local store
       local raised = failure(function()
-        local scoped <close> = assert(kv.open_file(folder .. "/a/b.plist"))
-        store = scoped
-        store:set("a", 1)
-        os.execute("rm -rf " .. folder)
-        if problem then error(problem, 0) end
+        store = assert(kv.open_file(folder .. "/a/b.plist"))
+        store:with(function()
+          store:set("a", 1)
+          os.execute("rm -rf " .. folder)
+          if problem then error(problem, 0) end
+        end)
       end)
       assert.matches("(closed)", tostring(store), 1, true)
-      assert(os.execute("mkdir -m 700 " .. folder .. " " .. folder .. "/a"))
+      assert(support.execute("mkdir -m 700 " .. folder .. " " .. folder .. "/a"))
       assert.is_true(store:close())
       return raised
     end
-    assert(os.execute("mkdir -m 700 " .. folder .. "/a"))
+    assert(support.execute("mkdir -m 700 " .. folder .. "/a"))
     assert.equal("io", leave().code)
     assert.equal("mine", leave "mine")
     remove()
   end)
 
   it("count and walk a store, and a part of it", function()
-    local store <close> = memory()
+    local store = memory()
     store:set("b", 2)
     store:set("a", { x = 1, y = 2, z = 3 })
     assert.equal(2, #store)
     local keys = {}
-    for key, value in pairs(store) do keys[#keys + 1] = { key, value } end
+    for key, value in store:pairs() do keys[#keys + 1] = { key, value } end
     assert.same({ { "a", { x = 1, y = 2, z = 3 } }, { "b", 2 } }, keys)
     assert.equal(3, #store:at "a")
     assert.same({ "x", "y", "z" }, store:at "a":keys())
+    store:close()
   end)
 end)
 
 describe("errors", function()
   it("are objects with a message, a code and a path", function()
-    local store <close> = memory()
+    local store = memory()
     local problem = failure(store.set, store, "a", { b = { 1, print } })
     assert.equal("invalid_value", problem.code)
     assert.same({ "a", "b", 2 }, problem.path)
     assert.equal("Expected a property-list value at a.b[2], found function",
       problem.message)
     assert.is_nil(problem.line)
+    store:close()
   end)
 
   it("have a line and a column for text, and an offset for bytes", function()
@@ -164,7 +182,7 @@ describe("errors", function()
   end)
 
   it("are raised by get, set, update, remove and transaction", function()
-    local store <close> = memory()
+    local store = memory()
     store:set("a", 1)
     assert.equal("type_mismatch", failure(store.get, store, "a", "Bool").code)
     assert.equal("type_mismatch",
@@ -173,10 +191,11 @@ describe("errors", function()
       failure(store.set, store, { "a", "b" }, 1).code)
     assert.equal("type_mismatch", failure(store.update, store, "a", "[Int]",
       function() end).code)
+    store:close()
   end)
 
   it("of arguments are raised", function()
-    local store <close> = memory()
+    local store = memory()
     assert.matches("use remove", failure(store.set, store, "a", nil), 1, true)
     assert.matches("string or table", failure(store.get, store), 1, true)
     assert.matches("index from 1", failure(store.get, store, { 0 }), 1, true)
@@ -226,6 +245,7 @@ describe("errors", function()
     assert.matches("whole store", failure(function()
       store:at "a":export()
     end), 1, true)
+    store:close()
   end)
 end)
 
@@ -265,19 +285,20 @@ describe("opening", function()
     local folder, remove = support.folder()
     local path = folder .. "/a.plist"
     kv.write(path, { a = 1 })
-    local store <close> = assert(kv.open_file(path, { read_only = true }))
+    local store = assert(kv.open_file(path, { read_only = true }))
     assert.equal(1, store:get "a")
     assert.equal("read_only", failure(store.set, store, "a", 2).code)
     assert.equal("read_only",
       failure(store.transaction, store, function() end).code)
     store:close()
     remove()
+    store:close()
   end)
 end)
 
 describe("parts", function()
   it("tell places below themselves", function()
-    local store <close> = memory()
+    local store = memory()
     store:set({ "ui", "window" }, { width = 1 })
     local places = {}
     local ui = store:at "ui"
@@ -288,6 +309,7 @@ describe("parts", function()
     table.sort(places, function(a) return type(a) == "string" end)
     assert.same({ "window", { "window", "width" } }, places)
     assert.equal(2, ui:get { "window", "width" })
+    store:close()
   end)
 
   it("do not close their store, and are closed with it", function()

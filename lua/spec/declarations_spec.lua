@@ -120,7 +120,7 @@ describe("declared types", function()
       { "[Int](1...)", { 1 }, {}, "Expected 1... elements, found 0" },
       { "Int(1...)", 1, 0, "Expected 1..., found 0" },
     } do
-      local as, good, bad, message = table.unpack(row)
+      local as, good, bad, message = support.unpack(row)
       store:set("good", good, as)
       assert.same(good, store:get("good", as))
       local problem = support.failure(store.set, store, "x", bad, as)
@@ -307,7 +307,7 @@ describe("declared types", function()
         return { first = first, last = last }
       end,
     }
-    local people <close> = assert(kv.open_file("none.plist",
+    local people = assert(kv.open_file("none.plist",
       { engine = "memory", context = { gap = " " } }))
     people:set("one", { name = "Ada Lovelace" }, Person)
     assert.same({ firstName = "Ada", lastName = "Lovelace" },
@@ -321,6 +321,7 @@ describe("declared types", function()
       store:set("one", { name = "A B" }, Person)
     end)
     assert.is_nil(store:get "one")
+    people:close()
   end)
 
   it("mean one thing in each state, and another when defined again", function()

@@ -8,9 +8,7 @@ local folder, remove
 local function run(text)
   local path, log = folder .. "/program.lua", folder .. "/log"
   support.write(path, 'local kv = require "kvcodable"\n' .. text)
-  local ok = os.execute(("LUA_CPATH=%q lua5.4 %s 2>%s"):format(package.cpath,
-    path, log))
-  assert(ok, support.contents(log))
+  assert(support.run(path .. " 2>" .. log), support.contents(log))
 end
 
 describe("the first use of types", function()
@@ -92,24 +90,25 @@ describe("the first use of types", function()
 
   it("may come from a finalizer, in the midst of another first use", function()
     run [[
+      local support = require "lua.spec.support"
       local Early, is_inside, was_inside
       local function litter()
-        setmetatable({}, { __gc = function()
+        support.finalizer(function()
           if is_inside and not was_inside then
             was_inside = true
             Early = kv.struct "Early" { a = kv.array_of(kv.int:convert {
               decode = function(value) return -value end }) }
           end
           litter()
-        end })
+        end)
       end
-      collectgarbage("incremental", 1, 1000, 40)
+      support.collect_often(true)
       litter()
       is_inside = true
       local Late = kv.struct "Late" { early = "Early" }
       is_inside = false
       assert(was_inside, "no finalizer ran")
-      collectgarbage("incremental", 200, 100, 13)
+      support.collect_often(false)
       local store = kv.open_file("x", { engine = "memory" })
       store:set("late", { early = { a = { 1, 2 } } })
       assert(store:get("late", Late).early.a[2] == -2)

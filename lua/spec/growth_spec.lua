@@ -107,7 +107,7 @@ local cases = {
     store:register { registered = long }
   end },
   ["a value that no file holds"] = { 30000, function()
-    return pcall(store.compare_and_set, store, "number", "\xff", 0)
+    return pcall(store.compare_and_set, store, "number", "\255", 0)
   end },
   ["a handle with layers of its own"] = { 100, function()
     local layer = { long = long }
@@ -117,20 +117,20 @@ local cases = {
   end },
   ["a watch"] = { 5000, function()
     local watch = store:watch("number", function() end)
-    store:set("number", math.random(1 << 30))
+    store:set("number", math.random(2 ^ 30))
     kv.pump()
     watch:cancel()
   end },
   ["what a watch tells of long values"] = { 50, function()
     local watch = store:watch("long", function() end)
-    store:set("long", { long, math.random(1 << 30) })
+    store:set("long", { long, math.random(2 ^ 30) })
     kv.pump()
     watch:cancel()
   end },
   ["what a watch tells of long paths"] = { 700, function()
     local watch = store:watch("deep", function(place) assert(#place == 400) end,
       { subtree = true })
-    store:set(deep, math.random(1 << 30))
+    store:set(deep, math.random(2 ^ 30))
     assert(kv.pump() == 1)
     watch:cancel()
   end },
@@ -138,7 +138,7 @@ local cases = {
     local one, other
     one = store:watch("long", function() other:cancel() end)
     other = store:watch("long", function() one:cancel() end)
-    store:set("long", { long, math.random(1 << 30) })
+    store:set("long", { long, math.random(2 ^ 30) })
     assert(kv.pump() == 1)
     one:cancel()
     other:cancel()

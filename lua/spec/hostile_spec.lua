@@ -164,7 +164,8 @@ describe("hostile scripts", function()
         "Expected a property-list value at x.a[3][1], found function",
         problem.message)
       assert.same({ "x", "a", 3, 1 }, problem.path)
-      for _, value in ipairs { print, coroutine.create(print), io.stdout } do
+      local thread = coroutine.create(function() end)
+      for _, value in ipairs { print, thread, io.stdout } do
         assert.equal("invalid_value", refusal(value).code)
         assert.equal("invalid_value", refusal({ value }).code)
       end
@@ -178,9 +179,9 @@ describe("hostile scripts", function()
       end
       assert.equal("invalid_value", refusal({ [print] = 1 }).code)
       assert.matches("without holes", refusal({ 1, nil, 3 }).message)
-      assert.matches("without holes", refusal({ [2 ^ 53] = 1 }).message)
-      assert.matches("without holes",
-        refusal({ [math.maxinteger] = 1 }).message)
+      assert.matches("without holes", refusal({ [2 ^ 52] = 1 }).message)
+      assert.matches(support.has_integers and "without holes" or "only indexes",
+        refusal({ [support.most] = 1 }).message)
     end)
 
     it("may index with floats that are integers, as Lua does", function()
@@ -201,8 +202,8 @@ describe("hostile scripts", function()
     end)
 
     it("are pointed to data where they are not UTF-8", function()
-      for _, bytes in ipairs { "\xff", "a\x80", "\xed\xa0\x80", "\xc0\xaf",
-        "\xf4\x90\x80\x80", "\xe2\x82" } do
+      for _, bytes in ipairs { "\255", "a\128", "\237\160\128", "\192\175",
+        "\244\144\128\128", "\226\130" } do
         for _, value in ipairs { bytes, { bytes }, { [bytes] = 1 } } do
           local problem = refusal(value)
           assert.equal("invalid_value", problem.code)
@@ -237,21 +238,21 @@ describe("hostile scripts", function()
 
   describe("with numbers", function()
     it("keep what cannot be told apart easily", function()
-      for _, number in ipairs { 2 ^ 53 + 1.0, (1 << 53) + 1, math.maxinteger,
-        math.mininteger, 1 / 0, -1 / 0, 5e-324, 1e308, 0.1, 1, 1.0 } do
+      for _, number in ipairs { 2 ^ 53 + 1.0, kv.int64 "9007199254740993",
+        support.most, support.least, 1 / 0, -1 / 0, 5e-324, 1e308, 0.1, 1, 1.0 } do
         store:set("x", number)
         local got = store:get "x"
         assert.equal(number, got)
-        assert.equal(math.type(number), math.type(got))
+        assert.equal(support.kind(number), support.kind(got))
       end
     end)
 
     it("keep the sign of -0.0, and nan", function()
-      store:set("x", -0.0)
+      store:set("x", support.minus_zero)
       assert.equal(-1 / 0, 1 / store:get "x")
       store:set("x", 0 / 0)
       assert.is_true(store:get "x" ~= store:get "x")
-      local file = kv.encode({ -0.0, 0 / 0, 1 / 0 }, nil,
+      local file = kv.encode({ support.minus_zero, 0 / 0, 1 / 0 }, nil,
         { format = "binary" })
       local list = kv.decode(file)
       assert.equal(-1 / 0, 1 / list[1])
@@ -328,9 +329,8 @@ describe("hostile scripts", function()
           os.exit(7, true)
         end)
       ]]):format(path))
-      local _, how, code = os.execute(
-        ("LUA_CPATH=%q lua5.4 %s"):format(package.cpath, script))
-      assert.same({ "exit", 7 }, { how, code })
+      local _, code = support.run(script)
+      assert.equal(7, code)
       local again = assert(kv.open_file(path))
       assert.equal(1, again:get "a")
       again:close()
@@ -397,7 +397,7 @@ describe("hostile scripts", function()
         function() store:update("kept", function() coroutine.yield() end) end,
         function() store:get("y", Yielding) end,
         function() store:set("y", { a = 2 }, Yielding) end,
-        kv.pump,
+        function() kv.pump() end,
       } do
         local ok, problem = coroutine.resume(coroutine.create(call))
         assert.is_false(ok)
@@ -457,9 +457,13 @@ describe("hostile scripts", function()
   it("that make data look like handles and types are told", function()
     for bytes = 8, 96, 8 do
       for _, class in ipairs { "kvcodable.store", "kvcodable.type" } do
-        local address = debug.getregistry()[class]
-        local mark = tonumber((("%p"):format(address):gsub("^0x", "")), 16)
-        local forged = string.pack("j", mark):rep(bytes // 8)
+        local address = tostring(debug.getregistry()[class])
+        local mark, word = tonumber(address:match "0x(%x+)", 16), ""
+        for _ = 1, 8 do
+          word = word .. string.char(mark % 256)
+          mark = math.floor(mark / 256)
+        end
+        local forged = word:rep(bytes / 8)
         for _, data in ipairs { kv.data(forged), kv.data(forged:sub(1, -9)) } do
           assert.matches("kvcodable.store expected",
             failure(store.get, data, "a"), 1, true)
@@ -513,7 +517,7 @@ describe("hostile scripts", function()
   end)
 
   it("may collect garbage whenever they like", function()
-    local mode = collectgarbage "generational"
+    local mode = support.generational()
     for i = 1, 50 do
       store:set("g", { i, tostring(i), { x = { i } } })
       collectgarbage()
@@ -523,7 +527,7 @@ describe("hostile scripts", function()
       end)
       assert.equal(i + 1, store:get "g"[1])
     end
-    collectgarbage(mode)
+    support.collect_as(mode)
   end)
 
   it("may read in a metamethod of the options of a store", function()
@@ -536,9 +540,10 @@ describe("hostile scripts", function()
         for _ = 1, 3 do assert.same({ 1, { 2 } }, store:get "r") end
       end })
     for _ = 1, 20 do
-      local other <close> = assert(kv.open_file("none", options))
+      local other = assert(kv.open_file("none", options))
       assert.equal("text", other:get "z")
       assert.same({ 1, 2, 3 }, other:get "q")
+      other:close()
     end
     assert.is_true(reads >= 20)
   end)
@@ -571,14 +576,14 @@ describe("hostile scripts", function()
           other:close()
         end })
         arguments[#arguments + 1] = options
-        local ok, problem = pcall(other[name], other, table.unpack(arguments))
+        local ok, problem = pcall(other[name], other, support.unpack(arguments))
         assert.is_false(ok)
         assert.equal("closed", problem.code)
       end)
   end
 
   it("may close the store in a finalizer that runs in any method", function()
-    local mode = collectgarbage "generational"
+    local mode = support.generational()
     local given = {
       get = { "r" }, set = { "r", { 1, {} }, "Any" }, remove = { "r" },
       keys = {}, watch = { "a", print }, events = { print }, at = { "r" },
@@ -593,26 +598,26 @@ describe("hostile scripts", function()
       for _ = 1, 30 do
         local other = assert(kv.open_file("none", { engine = "memory" }))
         other:set("r", { 1, { 2 } })
-        setmetatable({}, { __gc = function() other:close() end })
+        support.finalizer(function() other:close() end)
         local ok, problem
         for _ = 1, 60 do
-          ok, problem = pcall(other[name], other, table.unpack(arguments))
+          ok, problem = pcall(other[name], other, support.unpack(arguments))
           if not ok then break end
         end
         if not ok then assert.equal("closed", problem.code, name) end
         other:close()
       end
     end
-    collectgarbage(mode)
+    support.collect_as(mode)
   end)
 
   it("may stop the collector in a finalizer that sets", function()
     local ran = 0
     for i = 1, 200 do
-      setmetatable({}, { __gc = function()
+      support.finalizer(function()
         ran = ran + 1
         store:set("gc", { i, { "x" .. i } })
-      end })
+      end)
       store:set("y", { tostring(i) })
     end
     collectgarbage()

@@ -7,8 +7,8 @@ local failure, scrub = support.failure, support.scrub
 
 --- What `make` returns, when nothing else of its work is left.
 local function alone(make, ...)
-  local kept = table.pack(make(...))
-  return scrub(), table.unpack(kept, 1, kept.n)
+  local kept = support.pack(make(...))
+  return scrub(), support.unpack(kept, 1, kept.n)
 end
 
 local function open(options)
@@ -31,7 +31,7 @@ local function assert_over(handle)
   for _, call in ipairs(calls) do
     local blocks = scrub()
     local problem =
-      failure(handle[call[1]], handle, table.unpack(call, 2, #call))
+      failure(handle[call[1]], handle, support.unpack(call, 2, #call))
     assert.equal("closed", problem.code, call[1])
     assert.equal("The transaction is over", problem.message)
     assert.is_true(#blocks > 0)
@@ -179,7 +179,7 @@ describe("a handle that nothing else keeps alive", function()
   end)
 
   it("is kept by what pairs gives", function()
-    local _, iterate = alone(function() return (pairs(open():at "p")) end)
+    local _, iterate = alone(function() return (open():at "p":pairs()) end)
     local found = {}
     for key, value in iterate do
       local _ = scrub()
@@ -190,7 +190,7 @@ describe("a handle that nothing else keeps alive", function()
 
   it("is kept by what pairs gives of a transaction", function()
     local store, iterate = open(), nil
-    store:transaction(function(tx) iterate = pairs(tx:at "p") end)
+    store:transaction(function(tx) iterate = tx:at "p":pairs() end)
     local _ = scrub()
     assert.equal("closed", failure(iterate).code)
     store:close()
@@ -217,7 +217,7 @@ describe("a handle that nothing else keeps alive", function()
     local _, part = alone(function()
       local stored = kv.int:convert {
         decode = function(value, context) return value * context.factor end,
-        encode = function(value, context) return value // context.factor end,
+        encode = function(value, context) return math.floor(value / context.factor) end,
       }
       local Pair = kv.struct "LifetimesPair" { a = stored }
       return open { context = { factor = 10 },
@@ -377,9 +377,9 @@ describe("what finalizers use", function()
   it("is there still, in whatever order they run", function()
     local outcomes = {}
     local function finally(call)
-      setmetatable({}, { __gc = function()
+      support.finalizer(function()
         outcomes[#outcomes + 1] = call()
-      end })
+      end)
     end
     local function make()
       local store = open()
@@ -412,9 +412,9 @@ describe("a type that was finalized", function()
   it("is made anew where a finalizer uses it", function()
     local store, problem = open(), nil
     do
-      local holder = setmetatable({}, { __gc = function(held)
+      local holder = support.finalizer(function(held)
         problem = failure(store.set, store, "list", { "x" }, held.type)
-      end })
+      end)
       holder.type = kv.array_of(kv.int) -- compiled later, so finalized before
       store:set("list", { 1 }, holder.type)
     end
@@ -427,7 +427,7 @@ end)
 describe("what finalizers make", function()
   it("is let go of like anything else", function()
     local made = setmetatable({}, { __mode = "k" })
-    setmetatable({}, { __gc = function() made[open()] = true end })
+    support.finalizer(function() made[open()] = true end)
     local _ = scrub()
     assert.is_userdata(next(made))
     open():close() -- made elsewhere: no finalizer runs

@@ -17,7 +17,7 @@ describe("a method that there is not", function()
     { "volume" }, { "ui" }, { "x" }, { "" }, { ("long"):rep(100) },
   }
   for _, row in ipairs(rows) do
-    local given, meant = table.unpack(row)
+    local given, meant = support.unpack(row)
     it(("'%s' is named"):format(given:sub(1, 20)), function()
       -- Of a long one the beginning and the end are shown.
       local shown = #given <= 80 and given
@@ -37,10 +37,11 @@ describe("a method that there is not", function()
     store:transaction(function(tx)
       assert.matches(what .. "'gte'", failure(function() tx:gte "a" end))
     end)
-    local watch <close> = store:watch("a", print)
+    local watch = store:watch("a", print)
     assert.matches("a watch has no method 'cancle'; did you mean 'cancel'%?$",
       failure(function() watch:cancle() end))
     assert.matches("no method '1'$", failure(function() return store[1] end))
+    watch:cancel()
   end)
 
   it("is nil in the module, so that a script can ask for it", function()

@@ -10,12 +10,12 @@ describe("the place of an error", function()
   end)
 
   local wrong = { list = { 1, { f = print } } }
-  local binary = { list = { 1, { f = "\xff" } } }
+  local binary = { list = { 1, { f = "\255" } } }
 
   local function check(path, problem)
     local text = ""
     for _, step in ipairs(path) do
-      text = text .. (math.type(step) and "[%d]" or text == "" and "%s"
+      text = text .. (support.kind(step) and "[%d]" or text == "" and "%s"
         or ".%s"):format(step)
     end
     assert.equal("invalid_value", problem.code)

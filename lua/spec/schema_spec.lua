@@ -33,7 +33,7 @@ describe("the schema of a store", function()
   end
 
   it("refuses what a typed get would not give, and changes nothing", function()
-    local store <close> = open()
+    local store = open()
     store:set("volume", 8)
     refused(no_integer("volume", "String"), store.set, store, "volume",
       "loud")
@@ -50,23 +50,25 @@ describe("the schema of a store", function()
       store:get {})
     store:set({ "window", "tags", 2 }, "b")
     assert.is_true(store:remove "window")
+    store:close()
   end)
 
   it("leaves unknown keys alone, and reads without a type as it is", function()
     support.write(path, [[<?xml version="1.0"?><plist version="1.0"><dict>
       <key>volume</key><string>wrong</string>
       <key>other</key><true/></dict></plist>]])
-    local store <close> = open()
+    local store = open()
     assert.equal("wrong", store:get "volume")
     refused(no_integer("volume", "String"), store.get, store, "volume",
       kv.int)
     store:set("other", { "anything" })
     store:set("volume", 1)
     assert.same({ other = { "anything" }, volume = 1 }, store:get {})
+    store:close()
   end)
 
   it("looks at a transaction when it is committed", function()
-    local store <close> = open()
+    local store = open()
     store:transaction(function(tx)
       tx:set({ "window", "width" }, 3) -- not a window yet
       tx:set({ "window", "tags" }, kv.array {})
@@ -83,6 +85,7 @@ describe("the schema of a store", function()
     refused(no_integer("volume", "Bool"), store.import, store,
       '{"Title": "x", "volume": true}')
     assert.is_nil(store:get "Title")
+    store:close()
   end)
 
   it("looks at defaults", function()
@@ -90,14 +93,15 @@ describe("the schema of a store", function()
       { schema = Settings, defaults = { volume = "x" } })
     assert.is_nil(store)
     assert.equal(no_integer("volume", "String"), tostring(problem))
-    local opened <close> = open { defaults = { volume = 3 } }
+    local opened = open { defaults = { volume = 3 } }
     refused(no_integer("volume", "Bool"), opened.register, opened,
       { volume = false })
     assert.equal(3, opened:get "volume")
+    opened:close()
   end)
 
   it("may be a dictionary or an expression, and nothing else", function()
-    local store <close> = open { schema = "[String: SpecLevel]",
+    local store = open { schema = "[String: SpecLevel]",
       types = { SpecLevel = kv.int:range(0, 3) } }
     store:set("any key", 3)
     refused("Expected 0...3 at any, found 4", store.set, store, "any", 4)
@@ -108,6 +112,7 @@ describe("the schema of a store", function()
       "Expected a struct or a dictionary as a store's schema, found Int",
       tostring(problem))
     assert.has_error(function() kv.open_file(path, { schema = 1 }) end)
+    store:close()
   end)
 
   it("holds for parts and for types with converters, as they are stored",
@@ -118,12 +123,13 @@ describe("the schema of a store", function()
           decode = function(rgb) return ("x"):rep(rgb[1]) end,
         },
       }
-      local store <close> = open { schema = kv.dictionary_of(Colour) }
+      local store = open { schema = kv.dictionary_of(Colour) }
       local part = store:at { "red" }
       part:set({}, { rgb = "xxx" }, Colour)
       assert.same({ 3, 0, 0 }, store:get { "red", "rgb" })
       refused(no_integer("red.rgb[1]", "String"), part.set, part,
         { "rgb", 1 }, "x")
+      store:close()
     end)
 end)
 
@@ -134,7 +140,7 @@ describe("the types of a store", function()
 
   it("are what names mean in the expressions given to it", function()
     local Here = kv.struct "SpecHere" { x = kv.int }
-    local store <close> = open {
+    local store = open {
       Point = Here, Points = "[Point]", Count = "Int(0...3)", Maybe = "Points?",
     }
     store:set("one", { x = 1 }, "Point")
@@ -149,12 +155,13 @@ describe("the types of a store", function()
       local problem = support.failure(tx.get, tx, { "one", "x" }, "Count")
       assert.equal("Expected 0...3 at one.x, found 9", tostring(problem))
     end)
+    store:close()
   end)
 
   it("are the handle's own, and go before this state's", function()
     kv.struct "SpecShared" { a = kv.int }
-    local store <close> = open { SpecShared = kv.string, SpecMine = kv.bool }
-    local other <close> = open()
+    local store = open { SpecShared = kv.string, SpecMine = kv.bool }
+    local other = open()
     store:set("s", "text", "SpecShared")
     local problem = support.failure(other.set, other, "s", "text", "SpecShared")
     assert.equal("Expected Dictionary at s, found String",
@@ -166,6 +173,8 @@ describe("the types of a store", function()
     kv.struct "SpecLater" { b = kv.int:optional() }
     store:set("l", {}, "SpecLater")
     assert.same({}, store:get("l", "SpecLater"))
+    other:close()
+    store:close()
   end)
 
   it("are types or expressions under a name", function()
@@ -178,8 +187,9 @@ describe("the types of a store", function()
     fails({ ["a b"] = kv.string }, "types: a b is no name for a type")
     fails({ A = 1 }, "types.A: expected a type or its name, found number")
     fails(7, "types: expected a table, found number")
-    local store <close> = open { Loop = "[Loop]" }
+    local store = open { Loop = "[Loop]" }
     local problem = support.failure(store.get, store, "x", "Loop")
     assert.equal("invalid_type", problem.code)
+    store:close()
   end)
 end)

@@ -22,9 +22,12 @@ describe("a store opened by its name", function()
       local store = assert(kv.open("org.app", %s))
       io.write(tostring(store:get "a"), " ", tostring(store:get "b"), " ",
         tostring(store:get "c"))]]):format(package.cpath, options))
-    local program <close> = assert(io.popen(
-      ("XDG_CONFIG_HOME=%s lua5.4 %s/program.lua 2>&1"):format(folder, folder)))
-    return program:read "a"
+    local program = assert(io.popen(
+      ("XDG_CONFIG_HOME=%s %s %s/program.lua 2>&1"):format(folder,
+        support.program, folder)))
+    local text = program:read "*a"
+    program:close()
+    return text
   end
 
   for options, expected in pairs {
@@ -45,8 +48,9 @@ describe("a store opened by its name", function()
     local names = {}
     for i = 1, 1000 do names[i] = "org.suite" .. i end
     local options = { engine = "memory", suites = names }
-    local store <close> = assert(kv.open_file("x", options))
+    local store = assert(kv.open_file("x", options))
     assert.same({}, store:layer("suite", 1000))
+    store:close()
   end)
 
   it("refuses suites that are no names", function()

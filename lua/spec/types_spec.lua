@@ -184,7 +184,7 @@ describe("types", function()
       for _, key in ipairs { "point", "none" } do
         local point = store:get(key, Corner)
         assert.same({ x = 1.0, y = 2.0 }, point)
-        assert.equal("float", math.type(point.x))
+        assert.is_true(support.is_real(point.x))
       end
     end)
 
@@ -238,14 +238,15 @@ describe("types", function()
   end)
 
   it("hand a context to converters", function()
-    local scaled <close> = assert(kv.open_file("none.plist",
+    local scaled = assert(kv.open_file("none.plist",
       { engine = "memory", context = { scale = 2 } }))
     local Scaled = kv.int:convert {
       decode = function(value, context) return value * context.scale end,
-      encode = function(value, context) return value // context.scale end,
+      encode = function(value, context) return math.floor(value / context.scale) end,
     }
     scaled:set("x", 10, Scaled)
     assert.equal(5, scaled:get "x")
     assert.equal(10, scaled:get("x", Scaled))
+    scaled:close()
   end)
 end)

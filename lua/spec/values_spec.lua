@@ -3,21 +3,24 @@ local support = require "lua.spec.support"
 
 -- Through the library and back, without a file.
 local function pass(value)
-  local store <close> = assert(kv.open_file("none.plist",
+  local store = assert(kv.open_file("none.plist",
     { engine = "memory", format = "binary" }))
   store:set("value", value)
-  return store:get "value"
+  local passed = store:get "value"
+  store:close()
+  return passed
 end
 
 describe("values", function()
   it("keeps integers and floats apart", function()
-    for _, value in ipairs { 0, 1, -1, math.maxinteger, math.mininteger,
-      2 ^ 53 + 1, 1.0, -0.0, 0.1, math.huge, -math.huge, (1 << 53) + 1 } do
+    for _, value in ipairs { 0, 1, -1, support.most, support.least,
+      2 ^ 53 + 1, 1.0, support.minus_zero, 0.1, math.huge, -math.huge,
+      kv.int64 "9007199254740993" } do
       local back = pass(value)
       assert.equal(value, back)
-      assert.equal(math.type(value), math.type(back))
+      assert.equal(support.kind(value), support.kind(back))
     end
-    assert.equal(-math.huge, 1 / pass(-0.0))
+    assert.equal(-math.huge, 1 / pass(support.minus_zero))
     local nan = pass(0 / 0)
     assert.is_true(nan ~= nan)
   end)
@@ -29,7 +32,7 @@ describe("values", function()
   end)
 
   it("refuses strings that are not UTF-8, and points to data", function()
-    local ok, problem = pcall(pass, { list = { "good", "bad \xff" } })
+    local ok, problem = pcall(pass, { list = { "good", "bad \255" } })
     assert.is_false(ok)
     assert.equal("invalid_value", problem.code)
     assert.same({ "value", "list", 2 }, problem.path)
@@ -42,10 +45,10 @@ describe("values", function()
     assert.equal(1795248000, pass(date):unix())
     assert.equal("2026-11-21T08:00:00Z", tostring(pass(date)))
     assert.equal(1.5, pass(kv.date(1.5)):unix())
-    local data = kv.data "\0\xff"
+    local data = kv.data "\0\255"
     assert.equal(data, pass(data))
     assert.equal(2, #pass(data))
-    assert.equal("\0\xff", pass(data):bytes())
+    assert.equal("\0\255", pass(data):bytes())
     local big = kv.uint64 "18446744073709551615"
     assert.equal(big, pass(big))
     assert.equal("18446744073709551615", tostring(pass(big)))
@@ -101,7 +104,9 @@ describe("values", function()
               local ok, problem = pcall(compare, one, other)
               assert.is_false(ok, name .. operator .. other_name)
               assert.matches("attempt to compare", problem, 1, true)
-              assert.matches("kvcodable.", problem, 1, true)
+              if support.has_integers then
+                assert.matches("kvcodable.", problem, 1, true)
+              end
             end
           end
         end
@@ -111,8 +116,10 @@ describe("values", function()
     it("are told apart in the words of Lua", function()
       local ok, problem = pcall(function() return kv.date(1) < 5 end)
       assert.is_false(ok)
-      assert.matches("attempt to compare kvcodable.date with number", problem,
-        1, true)
+      -- Before 5.3 Lua does not know the names of classes.
+      assert.matches(support.has_integers
+        and "attempt to compare kvcodable.date with number"
+        or "attempt to compare userdata with number", problem, 1, true)
     end)
   end)
 
@@ -152,8 +159,8 @@ describe("values", function()
   it("reads fractions of seconds, and counts whole ones as integers", function()
     assert.equal(0.25, kv.date "1970-01-01T00:00:00.25Z":unix())
     assert.equal(-0.5, kv.date "1969-12-31T23:59:59.5Z":unix())
-    assert.equal("integer", math.type(kv.date(5.0):unix()))
-    assert.equal("float", math.type(kv.date(1.5):unix()))
+    assert.equal("integer", support.kind(kv.date(5.0):unix()))
+    assert.equal("float", support.kind(kv.date(1.5):unix()))
     assert.equal(1e300, kv.date(1e300):unix())
     for _, text in ipairs { "1970-01-01T00:00:00.2", "1970-01-01T00:00:00.2.5Z",
       "1970-01-01T00:00:00.:Z", "1970-01-01T00:00:00./Z" } do
@@ -166,9 +173,9 @@ describe("values", function()
     assert.equal("date (-1e+15 seconds since 1970)", tostring(kv.date(-1e15)))
     -- What no integer holds, for the sanitizers.
     assert.equal("date (-1e+300 seconds since 1970)", tostring(kv.date(-1e300)))
-    assert.matches("^date %(9", tostring(kv.date(math.maxinteger)))
+    assert.matches("^date %(9", tostring(kv.date(2 ^ 63)))
     assert.equal(2.0 ^ 64, kv.uint64 "18446744073709551615":number())
-    assert.equal("float", math.type(kv.uint64(1):number()))
+    assert.is_true(support.is_real(kv.uint64(1):number()))
   end)
 
   it("keeps empty arrays arrays and empty tables dictionaries", function()
@@ -191,7 +198,7 @@ describe("values", function()
     local list = { a = 1, b = 2, c = 3, d = 4 }
     for key in pairs(list) do list[key] = nil end
     for i = 3, 1, -1 do list[i] = i * 10 end
-    assert.not_equal(1, (next(list)))
+    if support.has_integers then assert.not_equal(1, (next(list))) end
     assert.same({ 10, 20, 30 }, pass(list))
     list[1] = print
     assert.same({ "value", 1 }, support.failure(pass, list).path)
@@ -209,7 +216,7 @@ describe("values", function()
     { "boolean keys", { [true] = 1 }, "only string keys", { "value" } },
     { "a function", { a = { print } }, "found function",
       { "value", "a", 1 } },
-    { "a coroutine", { a = coroutine.create(print) }, "found thread",
+    { "a coroutine", { a = coroutine.create(function() end) }, "found thread",
       { "value", "a" } },
     { "a file", { io.stdout }, "found userdata", { "value", 1 } },
     { "a type", kv.int, "found a type", { "value" } },

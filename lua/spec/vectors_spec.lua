@@ -49,6 +49,11 @@ local function container(value)
   return "{" .. table.concat(parts, ", ") .. "}"
 end
 
+--- Whether an integer of 64 bits is above those that have a sign.
+local function is_unsigned(value)
+  return value:number() >= 2 ^ 63 and value ~= support.most
+end
+
 local function userdata(value)
   if rawequal(value, kv.null) then return "null" end
   if value.unix then return "date " .. real(value:unix()) end
@@ -58,29 +63,40 @@ local function userdata(value)
     end) .. ">"
   end
   if value.value then return "uid " .. value:value() end
-  return tostring(value) .. "u"
+  return tostring(value) .. (is_unsigned(value) and "u" or "")
 end
 
 function notation(value)
-  local kind = math.type(value) or type(value)
-  if kind == "integer" or kind == "boolean" then return tostring(value) end
+  local kind = support.kind(value) or type(value)
+  if kind == "integer" then
+    return support.has_integers and tostring(value) or ("%d"):format(value)
+  elseif kind == "boolean" then
+    return tostring(value)
+  end
   if kind == "float" then return "real " .. real(value) end
   if kind == "string" then return quoted(value) end
   if kind == "table" then return container(value) end
   return userdata(value)
 end
 
---- A row's tree with its dates counted from 1970.
+--- A row's tree with its dates counted from 1970; where Lua has no integers, a
+-- whole real is one, and an integer that is none of its numbers a userdata.
 local function expected(tree)
-  return tree and tree:gsub("date (%-?[%d.]+e?[+-]?%d*)", function(seconds)
+  if not tree then return nil end
+  local text = tree:gsub("date (%-?[%d.]+e?[+-]?%d*)", function(seconds)
     return "date " .. real(tonumber(seconds) + epoch)
   end)
+  if support.has_integers then return text end
+  return (text:gsub("real (%-?[%d.]+e?[+-]?%d*)", function(digits)
+    local value = tonumber(digits)
+    if support.kind(value) == "integer" then return notation(value) end
+  end))
 end
 
 local function path(steps)
   local text = ""
   for _, step in ipairs(steps or {}) do
-    if math.type(step) then
+    if support.kind(step) then
       text = text .. "[" .. step - 1 .. "]"
     else
       text = text .. (text == "" and "" or ".") .. step

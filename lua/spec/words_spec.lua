@@ -24,7 +24,7 @@ describe("the words of a message", function()
     { "Date", kv.date(0) }, { "UID", kv.uid(7) }, { "Array", { 1 } },
     { "Array", kv.array {} }, { "Array", { "a" } }, { "Dictionary", {} },
     { "Dictionary", { a = "x" } }, { "Dictionary", { b = {} } },
-    { "UInt64", kv.uint64 "18446744073709551615" }, { "Int", 1 << 40 } }
+    { "UInt64", kv.uint64 "18446744073709551615" }, { "Int", 1099511627776 } }
 
   local foreign = { "<", ">", "Binary", "PropertyList", "NS", "__", "SELF",
     "Optional", "Swift", "CodingKey" }

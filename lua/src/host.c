@@ -23,12 +23,76 @@ typedef struct Call {
   size_t *calls;
 } Call;
 
-/* ---- Calling without Lua errors */
-
 static kv_status fail(kv_status status, const char *message, kv_error **error) {
   if (error) *error = kv_error_new(status, kv_string(message), NULL, 0);
   return status;
 }
+
+/* ---- Protected calls */
+
+#if LUA_VERSION_NUM < 502
+
+/* In Lua 5.1 a function of C is made, and making one, or room on the stack, may
+ * raise. So one function is made in a protected call, and kept: it calls the
+ * body that its upvalue, a userdata, has. */
+typedef struct Protected {
+  lua_CFunction body;
+  void *data;
+} Protected;
+
+static const char protected_key; /* of the registry */
+
+/* The arguments are the body's, but that the first, nil, is its data. */
+static int call_protected(lua_State *L) {
+  Protected now = *(Protected *)lua_touserdata(L, lua_upvalueindex(1));
+  lua_pushlightuserdata(L, now.data);
+  lua_replace(L, 1);
+  return now.body(L);
+}
+
+/* Makes room and the function, where there is none. */
+static int prepare(lua_State *L) {
+  luaL_checkstack(L, *(int *)lua_touserdata(L, 1) + LUA_MINSTACK, NULL);
+  if (lua_rawgetp(L, LUA_REGISTRYINDEX, &protected_key) == LUA_TFUNCTION)
+    return 0;
+  lua_newuserdata(L, sizeof(Protected));
+  lua_pushcclosure(L, call_protected, 1);
+  lua_rawsetp(L, LUA_REGISTRYINDEX, &protected_key);
+  return 0;
+}
+
+/* The stack keeps the room that a call had on it, until a collector runs. */
+static int make_room(lua_State *L, int slots) {
+  if (lua_cpcall(L, prepare, &slots) == LUA_OK) return lua_checkstack(L, slots);
+  lua_pop(L, 1);
+  return 0;
+}
+
+/* Pushes a function that calls the body with the data and its own arguments
+ * behind the first, which is nil. */
+static void push_protected(lua_State *L, lua_CFunction body, void *data) {
+  lua_rawgetp(L, LUA_REGISTRYINDEX, &protected_key);
+  lua_getupvalue(L, -1, 1);
+  *(Protected *)lua_touserdata(L, -1) = (Protected){body, data};
+  lua_pop(L, 1);
+  lua_pushnil(L);
+}
+
+#else
+
+static int make_room(lua_State *L, int slots) {
+  return lua_checkstack(L, slots);
+}
+
+/* Pushes the body and its first argument, the data. */
+static void push_protected(lua_State *L, lua_CFunction body, void *data) {
+  lua_pushcfunction(L, body);
+  lua_pushlightuserdata(L, data);
+}
+
+#endif
+
+/* ---- Calling without Lua errors */
 
 static int text_of(lua_State *L) {
   luaL_tolstring(L, 1, NULL);
@@ -47,11 +111,12 @@ static void push_text(lua_State *L) {
   lua_pushliteral(L, "an error without a text");
 }
 
-/* describe(problem): its path, if it has one, and its message. Raises nothing
- * but a lack of memory. */
+/* describe(status, problem): its path, if it has one, and its message. Raises
+ * nothing but a lack of memory. */
 static int describe(lua_State *L) {
-  kv_status *status = lua_touserdata(L, 2);
-  lua_settop(L, 1);
+  kv_status *status = lua_touserdata(L, 1);
+  lua_settop(L, 2);
+  lua_remove(L, 1);
   lua_pushnil(L);
   if (kvl_is_error(L, 1)) {
     *status = kvl_error_status(L, 1);
@@ -95,9 +160,9 @@ static size_t path_steps(lua_State *L, int index, kv_step *steps) {
 static kv_status report(lua_State *L, kv_error **error) {
   kv_status status = KV_MISUSE;
   kv_step steps[KVL_STEPS];
-  lua_pushcfunction(L, describe);
-  lua_insert(L, -2);
-  lua_pushlightuserdata(L, &status);
+  push_protected(L, describe, &status);
+  lua_pushvalue(L, -3);
+  lua_remove(L, -4);
   if (lua_pcall(L, 2, 2, 0) != LUA_OK) {
     lua_pop(L, 1);
     return fail(KV_LIMIT_EXCEEDED, "not enough memory", error);
@@ -118,8 +183,7 @@ static kv_status report(lua_State *L, kv_error **error) {
 static kv_status protect(lua_State *L, lua_CFunction body, Call *call,
                          int index, int results, kv_error **error) {
   if (index) index = lua_absindex(L, index);
-  lua_pushcfunction(L, body);
-  lua_pushlightuserdata(L, call);
+  push_protected(L, body, call);
   if (index)
     lua_pushvalue(L, index);
   else
@@ -136,7 +200,7 @@ static kv_status protect_open(lua_State *L, lua_CFunction body, Call *call,
                               int index, int results, kv_error **error) {
   if (error) *error = NULL;
   if (!L) return fail(KV_INVALID_ARGUMENT, "the Lua state is NULL", error);
-  if (!lua_checkstack(L, 8))
+  if (!make_room(L, 8))
     return fail(KV_LIMIT_EXCEEDED, "the Lua stack is full", error);
   call->state = kvl_find_state(L);
   if (!call->state || call->state->is_over)
@@ -184,7 +248,7 @@ EXPORT kv_status kv_lua_open(struct lua_State *L, const kv_lua_options *options,
                 error);
   call.options = options ? &copy : NULL;
   if (error) *error = NULL;
-  if (!lua_checkstack(L, 8))
+  if (!make_room(L, 8))
     return fail(KV_LIMIT_EXCEEDED, "the Lua stack is full", error);
   return protect(L, open_body, &call, 0, 1, error);
 }
@@ -267,7 +331,7 @@ EXPORT kv_status kv_lua_to_store(struct lua_State *L, int index,
 EXPORT kv_status kv_lua_store_root(struct lua_State *L, int index, size_t step,
                                    kv_step *root) {
   if (!L) return KV_INVALID_ARGUMENT;
-  if (!lua_checkstack(L, 8)) return KV_ABSENT;
+  if (!make_room(L, 8)) return KV_ABSENT;
   const kvl_handle *handle = kvl_handle_at(L, index);
   if (!handle || !handle->is_part) return KV_ABSENT;
   lua_getiuservalue(L, index, KVL_PREFIX);
