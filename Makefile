@@ -105,8 +105,8 @@ check: setup-test lib
 	@tools/require.sh clang-format
 	tools/check.sh
 
-bench: lib
-	@tools/require.sh valgrind lua-cjson lua-dkjson libmsgpack-dev libplist-dev libglib2.0-dev libsqlite3-dev
+bench: setup-test lib
+	@tools/require.sh lua-cjson lua-dkjson libmsgpack-dev libplist-dev libglib2.0-dev libsqlite3-dev
 	Benchmarks/run.sh
 
 fuzz:
