@@ -71,12 +71,12 @@ describe("the annotations for editors", function()
   it("name every option, and no other", function()
     local opened = assert(kv.open_file("x", { engine = "memory" }))
     local wrong = { zzz = true }
-    for class, call in pairs {
+    for named, call in pairs {
       OpenOptions = function() kv.open_file("x", wrong) end,
       UnarchiveOptions = function() kv.unarchive({}, nil, wrong) end,
       SetOptions = function() opened:set("a", 1, "Int", wrong) end,
     } do
-      local fields, taken = {}, {}
+      local class, fields, taken = named, {}, {}
       local expected = support.failure(call):match "expected (.*)"
       for name in expected:gmatch '"([^"]+)"' do
         taken[#taken + 1] = name

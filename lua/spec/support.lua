@@ -44,8 +44,13 @@ end
 
 --- Has the collector begin anew as soon as it has ended, or as usual.
 function support.collect_often(is_often)
-  collectgarbage("setpause", is_often and 1 or 200)
-  collectgarbage("setstepmul", is_often and 1000 or 100)
+  local pause, step = is_often and 1 or 200, is_often and 1000 or 100
+  if pcall(collectgarbage, "setpause", pause) then
+    collectgarbage("setstepmul", step)
+  else -- 5.5
+    collectgarbage("param", "pause", pause)
+    collectgarbage("param", "stepmul", step)
+  end
 end
 
 --- A table whose finalizer calls a function with it: before 5.2, where tables

@@ -1,6 +1,9 @@
 local kv = require "kvcodable"
 local support = require "lua.spec.support"
 
+-- What pump raises for nil; from 5.5 on Lua itself raises no nil.
+local nothing = select(2, pcall(error)) or "a watch's function raised nil"
+
 describe("watches", function()
   local folder, path, store
   support.in_folder(before_each, after_each, function(...)
@@ -151,7 +154,7 @@ describe("watches", function()
   it("go on after an error without a value, too", function()
     store:watch("a", function() error(nil) end)
     store:set("a", 1)
-    assert.equal("a watch's function raised nil", support.failure(kv.pump))
+    assert.equal(nothing, support.failure(kv.pump))
     assert.equal(0, kv.pump())
   end)
 
@@ -162,7 +165,7 @@ describe("watches", function()
       error(nil)
     end)
     for i = 1, 1000 do store:set("key" .. i, i) end
-    assert.matches("raised nil", support.failure(kv.pump, 1, 2))
+    assert.equal(nothing, support.failure(kv.pump, 1, 2))
     assert.equal(1000, calls)
   end)
 
