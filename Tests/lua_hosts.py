@@ -56,6 +56,8 @@ def neovim(folder):
     expect("wrong", ["margin: Expected Int at column, found String"], "what another program set wrongly is told, once")
     expect("still", "72", "and what was right before is kept")
     expect("removed", "80", "an option that is taken away has its default again")
+    check(len(noted["typo"]) == 1 and "(line 2, column 10)" in noted["typo"][0], "Neovim: a typo is told with its line",
+          str(noted["typo"]))
     expect("late", "90", "what is set while its user is asked something arrives after that")
     check(noted["pumps"] < 10, "Neovim: the poll rests until it was pumped", f"{noted['pumps']} pumps")
     check(json.loads(options.read_text()) == {"filetypes": {"lua": 60}, "column": 90},
