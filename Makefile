@@ -41,12 +41,11 @@ lib: library
 setup-lib:
 	@tools/require.sh lua5.4 liblua5.4-dev libsqlite3-dev pkg-config
 
-# nginx's Lua module needs OpenResty's LuaJIT, which takes the place of the other.
-LUAJIT = $(shell pkg-config --exists luajit && command -v luajit >/dev/null || echo luajit2 libluajit2-5.1-dev)
-
+# nginx's Lua module needs OpenResty's LuaJIT, which takes the place of luajit.
 setup-test: setup-lib
 	@tools/require.sh g++ lua-busted lua-check sqlite3 valgrind \
-	  lua5.1 liblua5.1-0-dev lua5.2 liblua5.2-dev lua5.3 liblua5.3-dev $(LUAJIT)
+	  lua5.1 liblua5.1-0-dev lua5.2 liblua5.2-dev lua5.3 liblua5.3-dev \
+	  luajit2 libluajit2-5.1-dev neovim nginx-light libnginx-mod-http-lua
 
 # SwiftPM does not see a changed map: a library older than it goes first. The
 # C++ library is linked in where the compiler has it, found in a folder without a
@@ -110,8 +109,8 @@ check: setup-test lib
 	@tools/require.sh clang-format
 	tools/check.sh
 
-bench: lib
-	@tools/require.sh valgrind lua-cjson lua-dkjson libmsgpack-dev libplist-dev libglib2.0-dev libsqlite3-dev
+bench: setup-test lib
+	@tools/require.sh lua-cjson lua-dkjson libmsgpack-dev libplist-dev libglib2.0-dev libsqlite3-dev
 	Benchmarks/run.sh
 
 fuzz:

@@ -3,10 +3,10 @@
 # equal before they are timed. Their output is kept in build/bench/PART.out;
 # report.py sets it against the targets.
 #
-#   run.sh [PART…]     parts: tables coders formats store
+#   run.sh [PART…]     parts: tables versions coders formats store
 set -euo pipefail
 cd "$(dirname "$0")/.."
-parts=${*:-tables coders formats store}
+parts=${*:-tables versions coders formats store}
 mkdir -p build/bench
 
 swift_benchmark() {
@@ -30,6 +30,16 @@ tables() {
   python3 Benchmarks/require.py
 }
 
+# Set and get from each Lua; LuaJIT has the lua-cjson of 5.1.
+versions() {
+  local version process
+  for version in 5.1 luajit 5.2 5.3 5.4; do
+    for process in 1 2 3; do
+      LUA_CPATH="build/lua/$version/?.so;;" "lua${version#lua}" Benchmarks/lua/versions.lua "$version"
+    done
+  done
+}
+
 coders() { swift_benchmark CoderBenchmarks; }
 formats() { swift_benchmark FormatBenchmarks; }
 store() {
@@ -44,7 +54,7 @@ store() {
 
 for part in $parts; do
   case $part in
-    tables | coders | formats | store) ;;
+    tables | versions | coders | formats | store) ;;
     *) echo "no part $part" && exit 1 ;;
   esac
   echo "-- $part"

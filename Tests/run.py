@@ -78,6 +78,7 @@ SUITES = {
     "processes": (["python3", "Tests/processes.py"], tap_counts),
     "contract": (["python3", "Tests/contract.py"], tap_counts),
     "hosts": (["python3", "Tests/hosts.py"], tap_counts),
+    "lua-hosts": (["python3", "Tests/lua_hosts.py"], tap_counts),
     "crowd": (["python3", "Tests/crowd.py"], tap_counts),
     "examples": (["python3", "Tests/examples.py"], tap_counts),
     "bench": (["python3", "Tests/bench.py"], tap_counts),

@@ -10,20 +10,9 @@ local copy = require "floor"
 local cjson = require "cjson"
 local dkjson = require "dkjson"
 local messagepack = require "messagepack"
-
-local function record(i)
-  return {
-    id = i, name = "record " .. i, active = i % 2 == 0, score = i * 0.5,
-    email = "user" .. i .. "@example.org", count = i * 3, ratio = i / 7,
-    city = "Springfield", zip = "0" .. i, visits = i % 100,
-  }
-end
-
-local function array(count, make)
-  local result = {}
-  for i = 1, count do result[i] = make(i) end
-  return result
-end
+local common = require "Benchmarks.lua.shapes"
+local record, array = common.record, common.array
+local time, median, alike = common.time, common.median, common.alike
 
 local Record = kv.struct "Record" {
   id = kv.int, name = kv.string, active = kv.bool, score = kv.double,
@@ -41,23 +30,13 @@ local Renamed = kv.struct "Renamed" {
 }
 
 -- Name, value, how often it is set and read in a round, and its type.
-local shapes = {
-  { "one 10-field record", record(1), 10000 },
-  { "1,000 records", array(1000, record), 20 },
-  { "100,000 integers", array(100000, function(i) return i end), 10 },
-  { "100,000 floats", array(100000, function(i) return i + 0.5 end), 10 },
-  { "10,000 strings",
-    array(10000, function(i) return "string number " .. i end), 30 },
-  { "10,000-key table", (function()
-    local result = {}
-    for i = 1, 10000 do result["key" .. i] = i end
-    return result
-  end)(), 20 },
+local shapes = array(#common.six, function(i) return common.six[i] end)
+for _, shape in ipairs {
   { "one record, typed", record(1), 5000, Record },
   { "1,000 records, typed", array(1000, record), 10, kv.array_of(Record) },
   { "one record, renamed", record(1), 5000, Renamed },
   { "1,000 records, renamed", array(1000, record), 10, kv.array_of(Renamed) },
-}
+} do shapes[#shapes + 1] = shape end
 for i, as in ipairs { "[Int]", "[Double]", "[String]", "[String: Int]" } do
   local name, value, count = table.unpack(shapes[i + 2])
   shapes[#shapes + 1] = { name .. ", typed", value, count, as }
@@ -74,20 +53,6 @@ local function equal(a, b)
   return true
 end
 
--- Seconds for one call, over `count` of them.
-local function time(count, call)
-  collectgarbage()
-  local clock = os.clock
-  local start = clock()
-  for _ = 1, count do call() end
-  return (clock() - start) / count
-end
-
-local function median(values)
-  table.sort(values)
-  return values[(#values + 1) // 2]
-end
-
 local store = assert(kv.open_file("build/bench-tables.plist",
   { durability = "manual", engine = "memory" }))
 
@@ -98,16 +63,6 @@ local serializers = {
   { "MessagePack",
     function(value) return messagepack.decode(messagepack.encode(value)) end },
 }
-
--- Equal but for the kind of number: JSON has one, and lua-cjson 14 digits.
-local function alike(a, b)
-  if type(a) == "number" then return math.abs(a - b) <= 1e-9 * math.abs(a) end
-  if type(a) ~= "table" then return a == b end
-  for key, value in pairs(a) do
-    if not alike(value, b[key]) then return false end
-  end
-  return true
-end
 
 -- What is compared: a set and get of the value, and the floor.
 local function calls(name, value, as)
@@ -149,17 +104,16 @@ local function measure(shape)
     end
     rounds[i] = round
   end
-  -- Our time is the median of the rounds; a peer's is ours times the median of
-  -- its ratios to ours. A disturbance of the machine slows a whole round, but
-  -- not always as many of our calls as of a peer's.
-  local times = {}
-  for i, round in ipairs(rounds) do times[i] = round.ours end
-  local ours_took = median(times)
-  local row = { "row", name, "µs", ("%.3f"):format(ours_took * 1e6) }
+  local function took(whose)
+    local times = {}
+    for i, round in ipairs(rounds) do times[i] = round[whose] end
+    return times
+  end
+  local ours_took = took "ours"
+  local row = { "row", name, "µs", ("%.3f"):format(median(ours_took) * 1e6) }
   local function add(peer)
-    local ratios = {}
-    for i, round in ipairs(rounds) do ratios[i] = round[peer] / round.ours end
-    row[#row + 1] = ("%s=%.3f"):format(peer, ours_took * median(ratios) * 1e6)
+    row[#row + 1] = ("%s=%.3f"):format(peer,
+      common.beside(ours_took, took(peer)) * 1e6)
   end
   add "floor"
   for _, peer in ipairs(peers) do add(peer[1]) end

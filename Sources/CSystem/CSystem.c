@@ -75,6 +75,12 @@ int cs_timer_open(int seconds) {
   return timer;
 }
 
+void cs_timer_arm(int timer, int milliseconds) {
+  struct itimerspec once = {
+      {0, 0}, {milliseconds / 1000, milliseconds % 1000 * 1000000L}};
+  timerfd_settime(timer, 0, &once, NULL);
+}
+
 void cs_replace_descriptor(int fresh, int number) {
   dup3(fresh, number, O_CLOEXEC);
   close(fresh);

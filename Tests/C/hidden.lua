@@ -90,7 +90,7 @@ function hidden.changing(store, is_whole)
     { "list", 9 }, 1)
   provoke("function", "invalid_value", false, store.set, store, "f",
     { print })
-  provoke("bytes", "invalid_value", false, store.set, store, "f", "\xff")
+  provoke("bytes", "invalid_value", false, store.set, store, "f", "\255")
   provoke("control character", "invalid_value", false, store.set, store,
     "f", "\1")
   provoke("nil", "text", false, store.set, store, "f", nil)
@@ -153,7 +153,7 @@ function hidden.changing_whole(store)
   store:remove "KVStoreVersion"
   provoke("forced", "forced", true, store.set, store, "locked", 1)
   local text
-  local _ <close> = store:events(function(_, told) text = told end)
+  local events = store:events(function(_, told) text = told end)
   store:set("long", ("x"):rep(300000))
   kv.pump()
   if store:layer "application".long and hidden.tells and not text then
@@ -162,6 +162,7 @@ function hidden.changing_whole(store)
   if text and is_own ~= hidden.look("an event", text) then
     note("an event tells " .. text)
   end
+  events:cancel()
   provoke("no layer", "text", false, store.layer, store, "hidden")
 end
 
@@ -215,9 +216,8 @@ end
 --- Of a store whose file cannot be used.
 function hidden.broken(store, code)
   local text
-  local _ <close> = store:watch("a", print)
-  local _ <close> = whole and store:events(function(_, told) text = told end)
-    or nil
+  local watch = store:watch("a", print)
+  local events = whole and store:events(function(_, told) text = told end)
   spoil()
   if code == "io" then
     kv.pump()
@@ -229,6 +229,8 @@ function hidden.broken(store, code)
     function(tx) tx:set("a", 1) end)
   provoke(code .. " update", code, true, store.update, store, "a",
     function() return 1 end)
+  watch:cancel()
+  if events then events:cancel() end
 end
 
 --- Of a closed handle.
@@ -241,7 +243,7 @@ function hidden.closed(store)
     compare_and_set = { "a", 1, 1 }, migrate = { { print } } }
   for name, arguments in pairs(given) do
     provoke("closed " .. name, "closed", false, store[name], store,
-      table.unpack(arguments))
+      unpack(arguments))
   end
 end
 

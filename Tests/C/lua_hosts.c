@@ -58,7 +58,7 @@ static void check_stores(void) {
                     "  return not ok and problem.path[1] == 'f'\n"
                     "    and problem.message:find(' at f,', 1, true)\n"
                     "end\n"
-                    "return told { f = print } and told { f = '\\xff' }\n"
+                    "return told { f = print } and told { f = '\\255' }\n"
                     "  and true"),
               "a place in the whole of what the script sees is its own, too");
   CHECK(kv_store_remove(store, root, 2, NULL) == KV_OK);
@@ -137,7 +137,7 @@ static void check_root(void) {
       "    { 'set', { 'a', 'b' }, 1 }, { 'set', 'a', true, 'Int' },\n"
       "  } do\n"
       "    local ok, problem = pcall(handle[call[1]], handle,\n"
-      "      table.unpack(call, 2))\n"
+      "      unpack(call, 2))\n"
       "    if ok or problem.path[1] ~= 'a' or problem.message:find 'secret' "
       "then\n"
       "      print('#', call[1], problem, ok or problem.path[1])\n"
@@ -189,8 +189,8 @@ static int ask_script(void *context, const kv_step *path, size_t steps,
                       const kv_tree *value) {
   lua_State *L = *(lua_State **)context;
   (void)path, (void)steps, (void)value;
-  int good = lua_getglobal(L, "check") != LUA_TFUNCTION ||
-             lua_pcall(L, 0, 0, 0) == LUA_OK;
+  lua_getglobal(L, "check");
+  int good = !lua_isfunction(L, -1) || lua_pcall(L, 0, 0, 0) == LUA_OK;
   lua_settop(L, -(good ? 1 : 2));
   return 0;
 }
@@ -312,12 +312,17 @@ static void check_forgery(void) {
   CHECK(holds(L, "return s:get 'a' == 1 and s.get(s, 'a') == 1"));
   CHECK_NAMED(holds(L, "return not pcall(s.get, kv.data(bytes), 'a')"),
               "data with a handle's bytes is no handle");
+#ifdef LUA_JITLIBNAME
+  printf("# skipped: memory like a handle's: LuaJIT's own is not malloc's\n");
+  (void)allocate_marked, (void)mark;
+#else
   void *context;
   lua_Alloc allocate = lua_getallocf(L, &context);
   lua_setallocf(L, allocate_marked, &mark);
   CHECK_NAMED(holds(L, "return not pcall(s.get, kv.data(bytes:sub(9)), 'a')"),
               "nor is it where a handle has been");
   lua_setallocf(L, allocate, context);
+#endif
   CHECK(run_script(L, compiled, 1) && lua_isuserdata(L, -1));
   lua_pushlstring(L, lua_touserdata(L, -1), lua_rawlen(L, -1));
   lua_setglobal(L, "bytes");
@@ -430,7 +435,7 @@ static void check_pumping(void) {
   kv_error_free(error);
   CHECK(kv_lua_pump(L, NULL, NULL) == KV_OK);
   CHECK(run_script(L,
-                   "s:watch('b', function() error('\\xff', 0) end)\n"
+                   "s:watch('b', function() error('\\255', 0) end)\n"
                    "s:set('b', 1)",
                    0));
   CHECK(kv_lua_pump(L, NULL, &error) == KV_MISUSE);
@@ -450,7 +455,7 @@ static int is_told(lua_State *L, const char *raising, const char *message,
   lua_setglobal(L, "raising");
   if (!run_script(L,
                   "local _, problem = pcall(s.set, s, 'a', { b = print })\n"
-                  "local raise = assert(load(raising))\n"
+                  "local raise = assert((loadstring or load)(raising))\n"
                   "w = s:watch('a', function() raise(problem) end)\n"
                   "s:set('a', (s:get 'a' or 0) + 1)",
                   0))
@@ -486,15 +491,15 @@ static void check_odd_errors(void) {
                   none, "") &&
           is_told(L, "local e = ... e.message = {} error(e)", none, "a.b"),
       "an error without a text is told, and no lack of memory");
-  CHECK_NAMED(is_told(L, "local e = ... e.path = { math.mininteger } error(e)",
-                      text, "") &&
-                  is_told(L, "local e = ... e.path = { 'c', 0, 'd' } error(e)",
-                          text, "c") &&
-                  is_told(L, "local e = ... e.path = { 'c', {}, 'd' } error(e)",
-                          text, "c") &&
-                  is_told(L, "local e = ... e.path = { 'c', 1, 'd' } error(e)",
-                          text, "c[0].d"),
-              "a path ends where it has no step");
+  CHECK_NAMED(
+      is_told(L, "local e = ... e.path = { -2 ^ 53 } error(e)", text, "") &&
+          is_told(L, "local e = ... e.path = { 'c', 0, 'd' } error(e)", text,
+                  "c") &&
+          is_told(L, "local e = ... e.path = { 'c', {}, 'd' } error(e)", text,
+                  "c") &&
+          is_told(L, "local e = ... e.path = { 'c', 1, 'd' } error(e)", text,
+                  "c[0].d"),
+      "a path ends where it has no step");
   lua_close(L);
   kv_store_free(store);
 }

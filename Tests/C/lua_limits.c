@@ -34,7 +34,7 @@ static lua_State *limited_state(uint32_t policy, size_t nodes, size_t bytes,
   options.policy = policy;
   options.max_nodes = nodes;
   options.max_bytes = bytes;
-  luaL_openlibs(L);
+  open_libraries(L);
   CHECK(kv_lua_open(L, &options, NULL) == KV_OK);
   lua_setglobal(L, "kv");
   CHECK(kv_lua_push_store(L, store, NULL, 0, flags, NULL) == KV_OK);
@@ -73,7 +73,7 @@ static void check_walks(void) {
       "tables that are in a value many times are counted each time");
   CHECK_NAMED(
       holds(L,
-            "local long = ('x'):rep(1 << 20)\n"
+            "local long = ('x'):rep(1048576)\n"
             "local data = kv.data(long)\n"
             "local message = 'More than 67108864 bytes of strings and data'\n"
             "local one = refused('limit_exceeded', message .. ' at x[65]',\n"
@@ -87,7 +87,7 @@ static void check_walks(void) {
       "and so are long strings and data");
   CHECK_NAMED(
       holds(L,
-            "local deep = repeated(1 << 19, 1)\n"
+            "local deep = repeated(524288, 1)\n"
             "for i = 1, 400 do deep = { deep } end\n"
             "local text = ('['):rep(600) .. (']'):rep(600)\n"
             "return refused('limit_exceeded',\n"
@@ -151,7 +151,7 @@ static void check_defaults(void) {
   CHECK_NAMED(
       holds(L,
             "local half = kv.struct 'Half' {\n"
-            "  a = kv.any:default(repeated(1 << 19, 1)) }\n"
+            "  a = kv.any:default(repeated(524288, 1)) }\n"
             "local text = 'grow to more than 1048576 nodes or 64 MB'\n"
             "assert(kv.decode('{}', half)); collectgarbage()\n"
             "local list = kv.array_of(half)\n"
@@ -204,8 +204,16 @@ static void check_given(void) {
           "local function list(n)\n"
           "  return '[' .. ('1,'):rep(n - 1) .. '1]'\n"
           "end\n"
+          "-- The end of a file: all but the number of objects and the "
+          "table's\n"
+          "-- place, each below 256, is the same.\n"
+          "local function trailer(count, place)\n"
+          "  return ('\\0'):rep(6) .. '\\1\\1' .. ('\\0'):rep(7)\n"
+          "    .. string.char(count) .. ('\\0'):rep(15) .. string.char(place)\n"
+          "end\n"
           "local shared = 'bplist00'\n"
-          "local lots = { expanded_nodes = 1 << 40, expanded_bytes = 1 << 40,\n"
+          "local lots = { expanded_nodes = 1099511627776, expanded_bytes = "
+          "1099511627776,\n"
           "  depth = 2000 }\n"
           "assert(#kv.decode(list(99)) == 99)\n"
           "assert(#kv.decode(list(9) .. (' '):rep(231)) == 9)\n"
@@ -214,19 +222,18 @@ static void check_given(void) {
           "local parts, offsets = {}, {}\n"
           "for i = 0, 5 do\n"
           "  offsets[#offsets + 1] = #shared\n"
-          "  shared = shared .. '\\xa2' .. string.char(i + 1, i + 1)\n"
+          "  shared = shared .. '\\162' .. string.char(i + 1, i + 1)\n"
           "end\n"
           "offsets[#offsets + 1] = #shared\n"
-          "shared = shared .. '\\x10\\x01'\n"
+          "shared = shared .. '\\016\\001'\n"
           "local table_at = #shared\n"
-          "shared = shared .. string.char(table.unpack(offsets))\n"
-          "  .. string.pack('>I5BBBI8I8I8', 0, 0, 1, 1, #offsets, 0,\n"
-          "    table_at)\n"
+          "shared = shared .. string.char(unpack(offsets))\n"
+          "  .. trailer(#offsets, table_at)\n"
           "-- An array of one string of 100 bytes, twenty times.\n"
-          "local strings = 'bplist00\\xaf\\x10\\x14' .. ('\\1'):rep(20)\n"
-          "  .. '\\x5f\\x10\\x64' .. ('s'):rep(100)\n"
+          "local strings = 'bplist00\\175\\016\\020' .. ('\\1'):rep(20)\n"
+          "  .. '\\095\\016\\100' .. ('s'):rep(100)\n"
           "strings = strings .. string.char(8, 31)\n"
-          "  .. string.pack('>I5BBBI8I8I8', 0, 0, 1, 1, 2, 0, #strings)\n"
+          "  .. trailer(2, #strings)\n"
           "return no('More than 100 values and keys', kv.decode, list(101))\n"
           "  and no('More than 250 bytes to decode', kv.decode,\n"
           "    list(9) .. (' '):rep(300))\n"
@@ -251,7 +258,7 @@ static void check_paths(void) {
   long before = resident_kilobytes();
   CHECK_NAMED(
       holds(L,
-            "local path = repeated(500, ('k'):rep(8 << 20))\n"
+            "local path = repeated(500, ('k'):rep(8388608))\n"
             "local text = 'The keys of a path have at most 1048576 bytes'\n"
             "local function no(...)\n"
             "  return refused('limit_exceeded', text, ...)\n"
@@ -274,7 +281,7 @@ static void check_paths(void) {
             "  assert(no(tx.remove, tx, path) and no(tx.at, tx, path))\n"
             "  assert(no(tx.update, tx, path, function() return 1 end))\n"
             "end)\n"
-            "local long = ('k'):rep(1 << 20)\n"
+            "local long = ('k'):rep(1048576)\n"
             "return all(s) and all(part) and s:get(long) == nil\n"
             "  and no(part.get, part, long) and no(s.get, s, { long, 'k' })\n"
             "  and no(s.bool_for_key, s, long .. 'k')"),
@@ -298,7 +305,7 @@ static void check_texts(void) {
   lua_State *L = limited_state(KV_LUA_SANDBOX, 0, 0, store, 0);
   CHECK_NAMED(
       holds(L,
-            "local long = ('k'):rep(1 << 20)\n"
+            "local long = ('k'):rep(1048576)\n"
             "local text = 'grow to more than 1048576 nodes or 64 MB'\n"
             "local function no(...)\n"
             "  return refused('limit_exceeded', text, ...)\n"
@@ -317,7 +324,7 @@ static void check_texts(void) {
       "keys, names and defaults count each time that they are written");
   CHECK_NAMED(
       holds(L,
-            "local long, x = ('x'):rep(8 << 20), ('x'):rep(40)\n"
+            "local long, x = ('x'):rep(8388608), ('x'):rep(40)\n"
             "local shown = x .. '\u2026' .. x\n"
             "local function is(text, ...)\n"
             "  local message = problem(...).message\n"
@@ -329,7 +336,7 @@ static void check_texts(void) {
             "  and is('Expected a, found \"' .. shown .. '\"',\n"
             "    kv.encode, long, kv.enum 'Raw' { 'a' })\n"
             "  and is('No type is named ' .. shown .. ' (line 1, column 1)',\n"
-            "    kv.encode, 1, long:sub(1, 1 << 17))\n"
+            "    kv.encode, 1, long:sub(1, 131072))\n"
             "  and is('Expected a property-list value at a.' .. shown\n"
             "    .. ', found function', kv.encode, { a = { [long] = print } "
             "})"),
@@ -615,7 +622,7 @@ static void check_programs(void) {
               "    doubled(26))\n"
               "  and refused('limit_exceeded',\n"
               "    'More than 268435456 bytes of strings and data at x[257]',\n"
-              "    s.set, s, 'x', repeated(300, ('x'):rep(1 << 20)))\n"
+              "    s.set, s, 'x', repeated(300, ('x'):rep(1048576)))\n"
               "  and refused('limit_exceeded', 'grow to more than',\n"
               "    kv.decode, '{}', nested(28, 'Free')) and true"),
       "a program's own scripts have limits, larger ones");

@@ -12,7 +12,7 @@ static void check_opening(void) {
   CHECK(luaopen_kvcodable(NULL) == 0);
   CHECK_NAMED(failed_with(kv_lua_open(L, NULL, &error), KV_MISUSE, &error),
               "a state that is opened too early is told so");
-  luaL_openlibs(L);
+  open_libraries(L);
   CHECK(failed_with(kv_lua_open(NULL, NULL, &error), KV_INVALID_ARGUMENT,
                     &error));
   CHECK(failed_with(kv_lua_open(L, &options, &error), KV_INVALID_ARGUMENT,
@@ -49,7 +49,7 @@ static void check_older_options(void) {
   options.registry = (kv_registry *)&options; /* not looked at */
   for (options.size = 0; options.size < 9; options.size++) {
     lua_State *L = luaL_newstate();
-    luaL_openlibs(L);
+    open_libraries(L);
     if (options.size < sizeof(size_t))
       CHECK(failed_with(kv_lua_open(L, &options, &error), KV_INVALID_ARGUMENT,
                         &error));
@@ -59,13 +59,13 @@ static void check_older_options(void) {
   }
   options.size = offsetof(kv_lua_options, registry);
   lua_State *L = luaL_newstate();
-  luaL_openlibs(L);
+  open_libraries(L);
   CHECK(kv_lua_open(L, &options, &error) == KV_OK);
   lua_setglobal(L, "kv");
   CHECK_NAMED(holds(L, refused), "what an older header has counts");
   lua_close(L);
   L = luaL_newstate();
-  luaL_openlibs(L);
+  open_libraries(L);
   options.size = sizeof options + 1;
   CHECK(failed_with(kv_lua_open(L, &options, &error), KV_INVALID_ARGUMENT,
                     &error));
@@ -109,7 +109,7 @@ static void check_copies(void) {
   CHECK_NAMED(lua_rawequal(L, 1, 2), "a script gets the one that its host has");
   lua_close(L);
   L = luaL_newstate();
-  luaL_openlibs(L);
+  open_libraries(L);
   lua_pushcfunction(L, opener);
   lua_call(L, 0, 0);
   CHECK_NAMED(failed_with(kv_lua_open(L, &options, &error), KV_MISUSE, &error),
@@ -164,7 +164,7 @@ static void check_policies(void) {
 static lua_State *state_over(kv_registry *registry) {
   kv_lua_options options = {0};
   lua_State *L = luaL_newstate();
-  luaL_openlibs(L);
+  open_libraries(L);
   options.size = sizeof options;
   options.registry = registry;
   CHECK(kv_lua_open(L, &options, NULL) == KV_OK);
@@ -192,6 +192,17 @@ static void check_registry(void) {
 }
 
 /* Opens the module in a state that has all of the libraries but one. */
+static void open_library(lua_State *L, const luaL_Reg *library) {
+#if LUA_VERSION_NUM < 502
+  lua_pushcfunction(L, library->func);
+  lua_pushstring(L, strcmp(library->name, "_G") == 0 ? "" : library->name);
+  lua_call(L, 1, 0);
+#else
+  luaL_requiref(L, library->name, library->func, 1);
+  lua_pop(L, 1);
+#endif
+}
+
 static int fails_without(const char *missing, const char *message) {
   static const luaL_Reg libraries[] = {{"_G", luaopen_base},
                                        {"string", luaopen_string},
@@ -201,8 +212,7 @@ static int fails_without(const char *missing, const char *message) {
   lua_State *L = luaL_newstate();
   for (size_t i = 0; i < 4; i++) {
     if (strcmp(libraries[i].name, missing) == 0) continue;
-    luaL_requiref(L, libraries[i].name, libraries[i].func, 1);
-    lua_pop(L, 1);
+    open_library(L, &libraries[i]);
   }
   kv_status status = kv_lua_open(L, NULL, &error);
   int good = *message ? status == KV_MISUSE && lua_gettop(L) == 0 &&

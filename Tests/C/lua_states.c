@@ -37,7 +37,7 @@ static const char script[] =
 
 static int use_state(void) {
   lua_State *L = luaL_newstate();
-  luaL_openlibs(L);
+  open_libraries(L);
   lua_getglobal(L, "package");
   lua_pushstring(
       L, getenv("KVCODABLE_CPATH") ? getenv("KVCODABLE_CPATH") : "build/?.so");
@@ -100,7 +100,7 @@ static int load_plugin(lua_State *L, int number) {
   lua_pushglobaltable(L);
   lua_setfield(L, -2, "__index");
   lua_setmetatable(L, -2);
-  lua_setupvalue(L, -2, 1);
+  kvl_set_globals(L);
   int good = lua_pcall(L, 0, 1, 0) == LUA_OK && lua_isboolean(L, -1) &&
              lua_toboolean(L, -1);
   if (!good) printf("# load %d: %s\n", number, luaL_tolstring(L, -1, NULL));
@@ -116,6 +116,14 @@ static int give_again(lua_State *L, kv_store *store) {
   return good;
 }
 
+/* Kilobytes: LuaJIT keeps the traces of functions that are gone, of which it has
+ * so many that it begins anew. */
+#ifdef LUA_JITLIBNAME
+#define LUA_GROWTH 1024
+#else
+#define LUA_GROWTH 64
+#endif
+
 static void check_reloading(void) {
   kv_store *store = new_store("{}");
   lua_State *L = new_state(0);
@@ -124,17 +132,17 @@ static void check_reloading(void) {
   for (int i = 1; i <= 1200; i++) {
     good += give_again(L, store) && load_plugin(L, i);
     if (i != 200) continue;
-    lua_gc(L, LUA_GCCOLLECT);
+    lua_gc(L, LUA_GCCOLLECT, 0);
     early = resident_kilobytes();
-    lua_early = lua_gc(L, LUA_GCCOUNT);
+    lua_early = lua_gc(L, LUA_GCCOUNT, 0);
   }
   CHECK_NAMED(good == 1200, "a script loaded and unloaded 1,200 times");
-  lua_gc(L, LUA_GCCOLLECT);
+  lua_gc(L, LUA_GCCOLLECT, 0);
   long growth = resident_kilobytes() - early;
-  long lua_growth = lua_gc(L, LUA_GCCOUNT) - lua_early;
+  long lua_growth = lua_gc(L, LUA_GCCOUNT, 0) - lua_early;
   printf("# over 1,000 loads the process grew by %ld KB, Lua by %ld KB\n",
          growth, lua_growth);
-  CHECK_NAMED((is_checked() || growth < 2048) && lua_growth < 64,
+  CHECK_NAMED((is_checked() || growth < 2048) && lua_growth < LUA_GROWTH,
               "what is held does not grow with the loads");
   lua_close(L);
   kv_store_free(store);
@@ -258,24 +266,24 @@ static void check_closing(void) {
       "end\n"
       "s:watch({}, print); s:events(print); s:set('left', 'behind')\n"
       "co = coroutine.create(function()\n"
-      "  local own <close> = kv.open_file('y', { engine = 'memory' })\n"
+      "  local own = kv.open_file('y', { engine = 'memory' })\n"
       "  coroutine.yield(own:at 'part')\n"
       "end)\n"
       "assert(coroutine.resume(co))\n"
-      "finalizer = setmetatable({}, { __gc = function()\n"
-      "  pcall(s.set, s, 'finalizer', 1); pcall(kv.encode, { 1 }) end })\n"
+      "finalizer = collected(function()\n"
+      "  pcall(s.set, s, 'finalizer', 1); pcall(kv.encode, { 1 }) end)\n"
       "return true\n";
   kv_store *store = new_store("{\"a\": 1}");
   kv_step left = kv_key("left");
   lua_State *L = luaL_newstate();
-  luaL_openlibs(L);
+  open_libraries(L);
   lua_register(L, "note", note);
   /* Finalized after the module, which it calls. */
   CHECK(run_script(L,
-                   "early = setmetatable({}, { __gc = function()\n"
+                   "early = collected(function()\n"
                    "  note(pcall(kv.decode, '[1]'))\n"
                    "  note(pcall(s.get, s, 'a'))\n"
-                   "  note(pcall(s.set, s, 'late', { 1 })) end })",
+                   "  note(pcall(s.set, s, 'late', { 1 })) end)",
                    0));
   kv_lua_open(L, NULL, NULL);
   lua_setglobal(L, "kv");
@@ -292,7 +300,7 @@ static void check_closing(void) {
 /* Lua runs no finalizer of what finalizers make while a state is closed. */
 static void check_finalizers(void) {
   static const char script[] =
-      "finalizer = setmetatable({}, { __gc = function()\n"
+      "finalizer = collected(function()\n"
       "  local store = assert(kv.open_file(path,\n"
       "    { durability = 'immediate' }))\n"
       "  store:watch({}, print)\n"
@@ -301,7 +309,7 @@ static void check_finalizers(void) {
       "  part:transaction(function(tx) tx:at 'c' end)\n"
       "  store:watch('d', function() done = true; pcall(kv.pump) end)\n"
       "  store:set('d', 1); kv.pump()\n"
-      "end })\n"
+      "end)\n"
       "return true\n";
   enum { STATES = 5 };
   int before = count_descriptors(), good = 1;
@@ -321,7 +329,7 @@ static void check_finalizers(void) {
  * state frees, and has a finalizer of its own: it is freed once. */
 static void check_once(void) {
   static const char script[] =
-      "setmetatable({}, { __gc = function()\n"
+      "collected(function()\n"
       "  store = assert(kv.open_file('x', { engine = 'memory' }))\n"
       "  watch = store:watch('a', function() end)\n"
       "  for i = 1, 50 do\n"
@@ -329,7 +337,7 @@ static void check_once(void) {
       "  end\n"
       "  kv.pump()\n"
       "  store:set('a', { 2 })\n"
-      "end })\n"
+      "end)\n"
       "collectgarbage()\n"
       "return store ~= nil";
   int good = 0;
@@ -373,8 +381,8 @@ static int abandon(lua_State *L) {
 static void check_abandoned(void) {
   static const char script[] =
       "s:watch({}, print)\n"
-      "setmetatable({}, { __gc = function()\n"
-      "  note(pcall(left.get, left, 'a')) end })\n"
+      "collected(function()\n"
+      "  note(pcall(left.get, left, 'a')) end)\n"
       "s:transaction(function(tx) left = tx; tx:set('a', 2); abandon() end)\n";
   kv_store *store = new_store("{\"a\": 1}");
   kv_step path = kv_key("a");

@@ -3,11 +3,32 @@
 #define LUA_SUPPORT_H
 
 #include <kvcodable_lua.h>
-#include <lauxlib.h>
-#include <lua.h>
 #include <lualib.h>
 
+#include "../../lua/src/compat.h"
 #include "check.h"
+
+#if LUA_VERSION_NUM >= 505
+#define lua_newstate(allocator, data) lua_newstate(allocator, data, 1)
+#endif
+
+/* The libraries, and two functions that all versions have by these names then:
+ * unpack, and collected(call), which has the collector call a function when it
+ * collects what is returned. Before 5.2 tables have no finalizers. */
+static inline void open_libraries(lua_State *L) {
+  static const char functions[] =
+      "unpack = table.unpack or unpack\n"
+      "function collected(call)\n"
+      "  if _VERSION ~= 'Lua 5.1' then\n"
+      "    return setmetatable({}, { __gc = call })\n"
+      "  end\n"
+      "  local proxy = newproxy(true)\n"
+      "  getmetatable(proxy).__gc = call\n"
+      "  return proxy\n"
+      "end\n";
+  luaL_openlibs(L);
+  if (luaL_dostring(L, functions) != LUA_OK) printf("# no functions\n");
+}
 
 /* Functions for the scripts of tests. */
 #define HELPERS                                     \
@@ -58,7 +79,7 @@ static inline lua_State *new_state(uint32_t policy) {
   lua_State *L = luaL_newstate();
   options.size = sizeof options;
   options.policy = policy;
-  luaL_openlibs(L);
+  open_libraries(L);
   if (kv_lua_open(L, &options, NULL) != KV_OK) printf("# not open\n");
   lua_setglobal(L, "kv");
   return L;

@@ -60,19 +60,39 @@ address() {
     swift test --sanitize=address --scratch-path .build-address --disable-xctest 2>&1
 }
 
-# The Lua specs with module and library under AddressSanitizer, which also looks
-# for leaks, and the module's C under UndefinedBehaviorSanitizer as well; once
-# more with a collection at every allocation of the module.
+# The Lua specs in each Lua with module and library under AddressSanitizer, which
+# also looks for leaks, and the module's C under UndefinedBehaviorSanitizer as
+# well, and under valgrind; in 5.4 once more with a collection at every
+# allocation of the module.
 lua() {
-  local target=build/stress/asan
-  Tests/Stress/sanitized.sh || return 1
-  specs $target && specs $target/collecting &&
-    make -s -C Tests/C lua-sanitized ASAN="$PWD/$target" && make -s -C Tests/C lua-valgrind
+  local target=build/stress/asan version status=0
+  make setup-test lib && Tests/Stress/sanitized.sh || return 1
+  for version in 5.1 luajit 5.2 5.3; do
+    sanitized_specs $version $target/lua/${version/luajit/5.1} || status=1
+    valgrind_specs $version || status=1
+  done
+  sanitized_specs 5.4 $target && sanitized_specs 5.4 $target/collecting &&
+    make -s -C Tests/C lua-sanitized ASAN="$PWD/$target" && make -s -C Tests/C lua-valgrind && return $status
 }
 
+# VERSION FOLDER COMMAND...: the specs in one Lua, with the module of a folder.
 specs() {
-  ASAN_OPTIONS=detect_leaks=1 LD_PRELOAD=$(clang -print-file-name=libclang_rt.asan-x86_64.so) \
-    lua5.4 -e "package.cpath='$1/?.so;'..package.cpath" /usr/bin/busted --cpath="$1/?.so" lua/spec
+  local version=$1 modules=/usr/share/lua/${1/luajit/5.1} folder=$2 without=--exclude-pattern=close_spec
+  shift 2
+  [ "$version" = 5.4 ] && without=
+  "$@" "lua${version#lua}" -e "package.path = './?.lua;$modules/?.lua;$modules/?/init.lua;' .. package.path
+    package.cpath = '$folder/?.so;' .. package.cpath" /usr/bin/busted -o plainTerminal $without ${SPECS:-lua/spec}
+}
+
+sanitized_specs() {
+  echo "# the specs in Lua $1 with the module of $2, under the sanitizers"
+  specs "$1" "$2" env ASAN_OPTIONS=detect_leaks=1 LD_PRELOAD="$(clang -print-file-name=libclang_rt.asan-x86_64.so)"
+}
+
+valgrind_specs() {
+  echo "# the specs in Lua $1 under valgrind"
+  specs "$1" "build/lua/$1" valgrind -q --leak-check=full --error-exitcode=9 --suppressions=Tests/C/lua.supp \
+    --errors-for-leak-kinds=definite,indirect --show-leak-kinds=definite,indirect
 }
 
 # The C programs under AddressSanitizer and UndefinedBehaviorSanitizer, and what

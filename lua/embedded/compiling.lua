@@ -122,7 +122,7 @@ local function compile(value, scope)
   description = expanded(description, notes, {})
   local compiled =
     shared.described(description, value, scope, self.is_masked)
-  shared.meanings[self] = notes.names
+  self[shared.meanings] = notes.names
   shared.attach(self, compiled, notes.converts)
   if type(value) == "string" then
     shared.remember(value, self, scope, since)

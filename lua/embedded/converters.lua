@@ -108,9 +108,10 @@ local function case_converter(cases, which)
   end
 end
 
--- The meanings of the names in a type when it was compiled; and those of the
--- type whose converters run.
-local meanings, names = setmetatable({}, { __mode = "k" }), nil
+-- The key in a type's table of the meanings of its names when it was compiled,
+-- which may be the type: before 5.2 a weak table would keep it. And the meanings
+-- in the type whose converters run.
+local meanings, names = {}, nil
 
 local function meaning(name)
   return names and names[name]
@@ -134,7 +135,7 @@ end
 -- raised and the steps to its value. Any other error is raised.
 local function placed(convert, self, value, context)
   local start, outer = depth, names
-  names = meanings[self]
+  names = rawget(self, meanings)
   local ok, result = pcall(convert, self, value, context)
   names = outer
   if ok then return result end

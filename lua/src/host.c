@@ -178,10 +178,19 @@ static kv_status report(lua_State *L, kv_error **error) {
   return status;
 }
 
-/* Calls `body` with the call, and with the value at `index`, where that is not
- * 0, as arguments; leaves its results. */
+/* Whether something may be at the index: Lua checks none. */
+static int is_index(lua_State *L, int index) {
+  int top = lua_gettop(L);
+  if (index > LUA_REGISTRYINDEX)
+    return index != 0 && index >= -top && index <= top;
+  return index >= lua_upvalueindex(255);
+}
+
+/* Calls `body` with the call, and with the value at `index`, where there is
+ * one, as arguments; leaves its results. */
 static kv_status protect(lua_State *L, lua_CFunction body, Call *call,
                          int index, int results, kv_error **error) {
+  if (!is_index(L, index)) index = 0;
   if (index) index = lua_absindex(L, index);
   push_protected(L, body, call);
   if (index)
@@ -332,7 +341,8 @@ EXPORT kv_status kv_lua_store_root(struct lua_State *L, int index, size_t step,
                                    kv_step *root) {
   if (!L) return KV_INVALID_ARGUMENT;
   if (!make_room(L, 8)) return KV_ABSENT;
-  const kvl_handle *handle = kvl_handle_at(L, index);
+  const kvl_handle *handle =
+      is_index(L, index) ? kvl_handle_at(L, index) : NULL;
   if (!handle || !handle->is_part) return KV_ABSENT;
   lua_getiuservalue(L, index, KVL_PREFIX);
   kv_status status = KV_ABSENT;

@@ -42,8 +42,11 @@ int cs_inotify_open(void);
 int cs_epoll_open(void);
 int cs_eventfd_open(void);
 
-/* A timer that fires every so many seconds, as a descriptor. */
+/* A timer that fires every so many seconds, as a descriptor; 0: not at all. */
 int cs_timer_open(int seconds);
+
+/* Has a timer fire once, after so many milliseconds. */
+void cs_timer_arm(int timer, int milliseconds);
 
 /* Makes `number` a close-on-exec duplicate of `fresh`, and closes `fresh`. */
 void cs_replace_descriptor(int fresh, int number);

@@ -134,7 +134,7 @@ extension DefaultsStore {
         do throws(DefaultsError) {
             try refresh(until: .after(.zero))
         } catch {
-            list.lookAgain()
+            list.lookAgain(isSoon: error.code == .timedOut)
             let isTold = ([domain] + layers.domains).contains { $0.hasTold(error) }
             guard error.code == .timedOut || isTold else { throw error }
         }

@@ -5,13 +5,15 @@ internal import PropertyLists
 /// The watches of one handle, and the descriptor that tells the program to pump them.
 ///
 /// The descriptor is an epoll of an eventfd, written when this process changes the domain, and of an inotify on the
-/// stores' folders; where the system has no inotify left, of a timer that fires once a second.
+/// stores' folders; where the system has no inotify left, of a timer that fires once a second. A timer that fires once
+/// joins them where a look at the files was put off.
 ///
 /// `@unchecked Sendable`: the state is guarded by `lock`; the descriptors' numbers never change.
 final class WatchList: @unchecked Sendable {
     let descriptor: Int32
     let eventDescriptor: Int32
     private let wakeDescriptor: Int32
+    private let retryDescriptor: Int32
     private let folders: [StoreFolder]
     /// Of all lists and watches, so that a fork can take it. Nothing else is locked under it, and nothing that a handler
     /// refers to is let go of.
@@ -29,6 +31,7 @@ final class WatchList: @unchecked Sendable {
         self.folders = folders
         descriptor = cs_epoll_open()
         eventDescriptor = cs_eventfd_open()
+        retryDescriptor = cs_timer_open(0)
         var wake = cs_inotify_open()
         if wake >= 0, !Self.observe(folders, wake) {
             Glibc.close(wake)
@@ -39,13 +42,15 @@ final class WatchList: @unchecked Sendable {
             isPolling = true
         }
         wakeDescriptor = wake
-        guard descriptor >= 0, eventDescriptor >= 0, wakeDescriptor >= 0 else {
+        guard descriptor >= 0, eventDescriptor >= 0, wakeDescriptor >= 0, retryDescriptor >= 0 else {
             throw DefaultsError.system("epoll_create", errno, file: folders.first?.path)
         }
         join()
     }
 
-    deinit { for number in [descriptor, eventDescriptor, wakeDescriptor] where number >= 0 { Glibc.close(number) } }
+    deinit { for number in descriptors where number >= 0 { Glibc.close(number) } }
+
+    private var descriptors: [Int32] { [descriptor, eventDescriptor, wakeDescriptor, retryDescriptor] }
 
     private static func observe(_ folders: [StoreFolder], _ inotify: Int32) -> Bool {
         let mask = UInt32(IN_MOVED_TO | IN_MOVED_FROM | IN_MODIFY | IN_CLOSE_WRITE | IN_DELETE)
@@ -55,7 +60,7 @@ final class WatchList: @unchecked Sendable {
     }
 
     private func join() {
-        for number in [eventDescriptor, wakeDescriptor] {
+        for number in descriptors.dropFirst() {
             var event = epoll_event()
             event.events = UInt32(EPOLLIN.rawValue)
             epoll_ctl(descriptor, EPOLL_CTL_ADD, number, &event)
@@ -89,6 +94,7 @@ final class WatchList: @unchecked Sendable {
             if process != getpid() { return remakeInChild() }
             var buffer = [UInt8](repeating: 0, count: 16384)
             _ = read(eventDescriptor, &buffer, 8)
+            _ = read(retryDescriptor, &buffer, 8)
             var isOurs = mustLook
             mustLook = false
             while true {
@@ -100,7 +106,14 @@ final class WatchList: @unchecked Sendable {
     }
 
     /// Has the next ``takeWakeUp()`` say that a file may have changed.
-    func lookAgain() { lock.withLock { mustLook = true } }
+    ///
+    /// - Parameter isSoon: whether the descriptor asks for it in a tenth of a second: nothing else may wake the program.
+    func lookAgain(isSoon: Bool) {
+        lock.withLock {
+            mustLook = true
+            if isSoon { cs_timer_arm(retryDescriptor, 100) }
+        }
+    }
 
     /// Whether an inotify event is about one of the files, or says that events were lost.
     private func mentionsStore(_ events: ArraySlice<UInt8>) -> Bool {
@@ -124,8 +137,10 @@ final class WatchList: @unchecked Sendable {
     /// In a child process: puts descriptors of its own under the same numbers.
     private func remakeInChild() -> Bool {
         process = getpid()
-        let fresh = [cs_epoll_open(), cs_eventfd_open(), isPolling ? cs_timer_open(1) : cs_inotify_open()]
-        for (new, old) in zip(fresh, [descriptor, eventDescriptor, wakeDescriptor]) where new >= 0 {
+        let fresh = [
+            cs_epoll_open(), cs_eventfd_open(), isPolling ? cs_timer_open(1) : cs_inotify_open(), cs_timer_open(0),
+        ]
+        for (new, old) in zip(fresh, descriptors) where new >= 0 {
             cs_replace_descriptor(new, old)
         }
         if !isPolling { _ = Self.observe(folders, wakeDescriptor) }
