@@ -93,6 +93,15 @@ import Testing
         #expect(text { try self.defaults.decode(Bool?.self, forKey: "two") } == "Expected Bool at SELF, found String")
     }
 
+    @Test("a number inside a stored value is no Bool")
+    func keepsNumbers() throws {
+        defaults.set(["on": NSNumber(value: 1)], forKey: "flags")
+        #expect(
+            text { try self.defaults.decode([String: Bool].self, forKey: "flags") }.hasPrefix(
+                "Expected Bool at SELF.on"))
+        #expect(try defaults.decode([String: Int].self, forKey: "flags") == ["on": 1])
+    }
+
     @Test("a URL is stored whole", arguments: ["https://a.b/c?d=e", "file:///tmp/a%20b", "mailto:a@b.c"])
     func storesURL(text: String) throws {
         let url = try #require(URL(string: text))

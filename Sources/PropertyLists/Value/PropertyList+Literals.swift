@@ -30,13 +30,7 @@ extension PropertyList {
 
     /// A whole number; one within `Int64` is the same value as that.
     public init(_ value: UInt64) {
-        self.init { builder throws(PropertyListError) in
-            if let value = Int64(exactly: value) {
-                try builder.append(integer: value)
-            } else {
-                try builder.append(unsigned: value)
-            }
-        }
+        self.init { builder throws(PropertyListError) in try builder.append(unsigned: value) }
     }
 
     /// A floating-point number.
