@@ -20,6 +20,10 @@ func tests(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target {
         swiftSettings: strict)
 }
 
+/// The Lua that KVCodableLua is for, by the name of its pkg-config package: lua5.1, lua5.2, lua5.3 or luajit in the place
+/// of lua5.4.
+let lua = Context.environment["KVCODABLE_LUA"] ?? "lua5.4"
+
 let package = Package(
     name: "kvcodable",
     products: [
@@ -34,7 +38,7 @@ let package = Package(
         .target(name: "CKVCodable", path: "include", publicHeadersPath: "."),
         .target(name: "CSystem"),
         .target(name: "CSQLite"),
-        .systemLibrary(name: "CLua", pkgConfig: "lua5.4", providers: [.apt(["liblua5.4-dev"])]),
+        .systemLibrary(name: "CLua", pkgConfig: lua, providers: [.apt(["lib\(lua)-dev"])]),
 
         room("PropertyLists", ["CKVCodable"]),
         room("KeyValueCoding", ["CKVCodable", "PropertyLists"]),

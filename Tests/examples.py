@@ -154,15 +154,42 @@ def snippets(language):
             yield f"{page.relative_to(ROOT)}: {language} snippet {number}", code
 
 
+# Each Lua whose module is built, but 5.5, which has no package.
+LUAS = [path.name for path in sorted((ROOT / "build/lua").glob("*")) if path.name != "5.5"]
+
+
+def lua_of(version):
+    """The program and the environment of a Lua."""
+    return (version if version == "luajit" else f"lua{version}",
+            environment(LUA_CPATH=f"{ROOT}/build/lua/{version}/?.so;;"))
+
+
 def lua_snippets(folder):
-    for name, code in snippets("lua"):
-        script = folder / "snippet.lua"
-        script.write_text(code)
-        good, output = run("lua5.4", script, cwd=folder,
-                           env={**ENVIRONMENT, "XDG_CONFIG_HOME": str(folder / "config")})
-        promised = re.findall(r"--> (.*)$", code, flags=re.M)
-        check(good and (not promised or output.splitlines() == promised), f"{name} runs, and prints what it says",
-              output)
+    for version in LUAS:
+        program, environment = lua_of(version)
+        home = folder / f"snippets-{version}"
+        home.mkdir()
+        for name, code in snippets("lua"):
+            script = home / "snippet.lua"
+            script.write_text(code)
+            good, output = run(program, script, cwd=home, env={**environment, "XDG_CONFIG_HOME": str(home / "config")})
+            promised = re.findall(r"--> (.*)$", code, flags=re.M)
+            check(good and (not promised or output.splitlines() == promised),
+                  f"{name} runs with {program}, and prints what it says", output)
+
+
+def from_ffi(folder):
+    """The example of LuaJIT's FFI runs, and declares what the header declares."""
+    script = ROOT / "lua/examples/ffi.lua"
+    if shutil.which("luajit"):
+        good, output = run("luajit", script, ROOT / "build/libkvcodable.so", cwd=folder)
+        check(good and output == "false\tExpected Dictionary at ui.width, found Int\nstored\t1000\n",
+              "the example of LuaJIT's FFI stores and reads", output)
+    header = " ".join((ROOT / "include/kvcodable.h").read_text().split())
+    declared = re.search(r"ffi\.cdef \[\[(.*?)\]\]", script.read_text(), flags=re.S)[1]
+    lost = [name for name in re.findall(r"^[^;{}]*\([^;]*\);$", declared, flags=re.M)
+            if " ".join(name.split()) not in header]
+    check(not lost and declared.count("(") >= 7, "and declares functions as the header does", "\n".join(lost))
 
 
 C_COMPILERS = {"c": ("gcc", "-std=c11"), "cpp": ("g++", "-std=c++17")}
@@ -314,6 +341,7 @@ def main():
         preferences(folder)
         products(folder)
         lua_snippets(folder)
+        from_ffi(folder)
         c_snippets(folder, "c")
         c_snippets(folder, "cpp")
         c_headers(folder)

@@ -14,7 +14,7 @@ PLACES = [("/usr", "/usr/lib"), ("/opt/kvcodable", "/opt/kvcodable/lib"), ("/usr
 
 WHERE = """
 local kv = require "kvcodable"
-local s <close> = assert(kv.open_file("none.plist", { engine = "memory" }))
+local s = assert(kv.open_file("none.plist", { engine = "memory" }))
 s:set("width", 640)
 assert(s:get("width", kv.int) == 640)
 for line in io.lines "/proc/self/maps" do
@@ -126,19 +126,30 @@ def packages(folder):
           "who may is told what is installed", output)
 
 
-def lua_module(stage, prefix, files, folder):
-    module = next((name for name in files if name.endswith("/kvcodable.so")), "none")
+def lua_modules(stage, prefix, files, folder):
+    modules = [path for path in map(str, (path.relative_to(stage) for path in stage.rglob("kvcodable.so")))]
+    check(len(modules) >= 4, "each Lua has its module", "\n".join(modules))
+    for module in modules:
+        version = Path(module).parent.name
+        if not shutil.which(f"lua{version}"):
+            continue
+        lua_module(stage, prefix, module, f"lua{version}", folder)
+        if version == "5.1":
+            lua_module(stage, prefix, module, "luajit", folder)
+
+
+def lua_module(stage, prefix, module, program, folder):
     if prefix in ("/usr", "/usr/local"):
         bare = environment(LUA_CPATH=None, LUA_CPATH_5_4=None)
-        good, searched = run("lua5.4", "-e", "print(package.cpath)", env=bare)
-        check(f"/{Path(module).parent}/?.so" in searched.split(";"), f"Lua looks where {prefix} has the module",
+        good, searched = run(program, "-e", "print(package.cpath)", env=bare)
+        check(f"/{Path(module).parent}/?.so" in searched.split(";"), f"{program} looks where {prefix} has the module",
               searched)
     script = folder / "where.lua"
     script.write_text(WHERE)
-    good, output = run("lua5.4", script, cwd=folder,
+    good, output = run(program, script, cwd=folder,
                        env=environment(LUA_CPATH=f"{(stage / module).parent}/?.so", LD_LIBRARY_PATH=None))
     lines = output.splitlines()
-    check(good and lines[0].startswith(str(stage)), "the Lua module finds the library beside it", output)
+    check(good and lines[0].startswith(str(stage)), f"the module of {program} finds the library beside it", output)
     check(good and version() in lines[-1], "and has its version", output)
 
 
@@ -159,7 +170,7 @@ def main():
                 listed = listing(files)
                 check(listed == readme_listing(), "the README lists what is installed", "\n".join(listed))
             consumer(stage, libraries, folder)
-            lua_module(stage, prefix, files, folder)
+            lua_modules(stage, prefix, files, folder)
         cmake(folder / "stage2", PLACES[2][0], folder)
         installs_alone(folder)
         packages(folder)

@@ -1,9 +1,10 @@
 /*
- * kvcodable_lua.h: for programs that embed Lua 5.4 and hand values and stores
- * to scripts.
+ * kvcodable_lua.h: for programs that embed Lua, 5.1 to 5.5 or LuaJIT, and hand
+ * values and stores to scripts.
  *
  * The functions are part of the Lua module. A C program links the library that
- * `require "kvcodable"` loads too (pkg-config: kvcodable-lua), and its own Lua;
+ * `require "kvcodable"` loads too (pkg-config: kvcodable-lua for Lua 5.4,
+ * kvcodable-lua5.1, -lua5.2, -lua5.3 and kvcodable-luajit), and its own Lua;
  * a Swift package links the product KVCodableLua.
  *
  * Conventions, besides those of kvcodable.h:
@@ -161,7 +162,8 @@ kv_status kv_lua_push_tree(struct lua_State *L, const kv_tree *tree,
                            kv_error **error);
 
 /* Gives a tree of the Lua value at `index`, as store:set takes it: no
- * metamethod is called. KV_INVALID_VALUE, with the path, for a value that no
+ * metamethod is called, and a whole number is an integer where Lua has none.
+ * KV_INVALID_VALUE, with the path, for a value that no
  * property list holds. */
 kv_status kv_lua_to_tree(struct lua_State *L, int index, kv_tree **tree,
                          kv_error **error);

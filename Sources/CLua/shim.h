@@ -1,4 +1,4 @@
-/* Lua 5.4, as the system has it (pkg-config lua5.4). */
+/* The system's Lua, as pkg-config finds it: see Package.swift. */
 #include <lauxlib.h>
 #include <lua.h>
 #include <lualib.h>

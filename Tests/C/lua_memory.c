@@ -275,7 +275,7 @@ static void check_opening(long step) {
                   "s:set('a', { 1 }, '[Int]'); s:set('b', { a = 2 }, 'First')\n"
                   "return s:get('a')[1] == 1");
     lua_close(L);
-    if (memory.used != 0) good--;
+    if (!is_all_free(&memory)) good--;
   }
   printf("# %ld points of failure while opening, up to call %ld\n", rounds,
          point);

@@ -109,8 +109,8 @@ local function case_converter(cases, which)
 end
 
 -- The key in a type's table of the meanings of its names when it was compiled,
--- which may be the type: before 5.2 a weak table would keep it. And the meanings
--- in the type whose converters run.
+-- which may be the type: before 5.2 a weak table would keep it. And those in
+-- the type whose converters run.
 local meanings, names = {}, nil
 
 local function meaning(name)

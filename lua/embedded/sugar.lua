@@ -13,8 +13,8 @@ local Type = { __name = "kvcodable type" }
 local shared = { Type = Type, builtins = {}, named = {}, known = {},
   encode = kv.encode, decode = kv.decode, null = kv.null }
 for _, name in ipairs { "array_tag", "dictionary_tag", "store", "new_data",
-  "new_date", "new_uid", "new_int64", "new_uint64", "describe", "expression", "attach",
-  "install", "annotate", "depth", "run_types" } do
+  "new_date", "new_uid", "new_int64", "new_uint64", "describe", "expression",
+  "attach", "install", "annotate", "depth", "run_types" } do
   shared[name], kv[name] = kv[name], nil
 end
 
@@ -44,8 +44,8 @@ function Type:__tostring()
   return self.description.name or self.description.kind
 end
 
---- Calling kv.date, kv.data, kv.int64, kv.uint64 or kv.uid makes a value. Not by
--- a tail call: LuaJIT does not count the level that one leaves.
+--- Calling kv.date, kv.data, kv.int64, kv.uint64 or kv.uid makes a value. Not
+-- by a tail call: LuaJIT does not count the level that one leaves.
 function Type:__call(value)
   local make, found = rawget(self, "make"), type(value)
   if not make then

@@ -55,7 +55,9 @@ describe("decode and encode", function()
   it("hand the options' context to converters", function()
     local Scaled = kv.int:convert {
       decode = function(stored, context) return stored * context.scale end,
-      encode = function(given, context) return math.floor(given / context.scale) end,
+      encode = function(given, context)
+        return math.floor(given / context.scale)
+      end,
     }
     local options = { context = { scale = 3 }, format = "json" }
     assert.equal("4", kv.encode(12, Scaled, options))

@@ -103,7 +103,8 @@ describe("conventions", function()
         end)
       end)
       assert.matches("(closed)", tostring(store), 1, true)
-      assert(support.execute("mkdir -m 700 " .. folder .. " " .. folder .. "/a"))
+      assert(support.execute("mkdir -m 700 " .. folder .. " " .. folder
+        .. "/a"))
       assert.is_true(store:close())
       return raised
     end

@@ -242,7 +242,8 @@ describe("hostile scripts", function()
   describe("with numbers", function()
     it("keep what cannot be told apart easily", function()
       for _, number in ipairs { 2 ^ 53 + 1.0, kv.int64 "9007199254740993",
-        support.most, support.least, 1 / 0, -1 / 0, 5e-324, 1e308, 0.1, 1, 1.0 } do
+        support.most, support.least, 1 / 0, -1 / 0, 5e-324, 1e308, 0.1, 1,
+        1.0 } do
         store:set("x", number)
         local got = store:get "x"
         assert.equal(number, got)

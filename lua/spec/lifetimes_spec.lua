@@ -217,7 +217,9 @@ describe("a handle that nothing else keeps alive", function()
     local _, part = alone(function()
       local stored = kv.int:convert {
         decode = function(value, context) return value * context.factor end,
-        encode = function(value, context) return math.floor(value / context.factor) end,
+        encode = function(value, context)
+          return math.floor(value / context.factor)
+        end,
       }
       local Pair = kv.struct "LifetimesPair" { a = stored }
       return open { context = { factor = 10 },

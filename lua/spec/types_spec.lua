@@ -242,7 +242,9 @@ describe("types", function()
       { engine = "memory", context = { scale = 2 } }))
     local Scaled = kv.int:convert {
       decode = function(value, context) return value * context.scale end,
-      encode = function(value, context) return math.floor(value / context.scale) end,
+      encode = function(value, context)
+        return math.floor(value / context.scale)
+      end,
     }
     scaled:set("x", 10, Scaled)
     assert.equal(5, scaled:get "x")

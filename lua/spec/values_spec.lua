@@ -116,10 +116,10 @@ describe("values", function()
     it("are told apart in the words of Lua", function()
       local ok, problem = pcall(function() return kv.date(1) < 5 end)
       assert.is_false(ok)
-      -- Before 5.3 Lua does not know the names of classes.
-      assert.matches(support.has_integers
-        and "attempt to compare kvcodable.date with number"
-        or "attempt to compare userdata with number", problem, 1, true)
+      -- In 5.1 Lua finds no operator of both, and does not know our names.
+      assert.matches(_VERSION == "Lua 5.1"
+        and "attempt to compare userdata with number"
+        or "attempt to compare kvcodable.date with number", problem, 1, true)
     end)
   end)
 
@@ -198,7 +198,8 @@ describe("values", function()
     local list = { a = 1, b = 2, c = 3, d = 4 }
     for key in pairs(list) do list[key] = nil end
     for i = 3, 1, -1 do list[i] = i * 10 end
-    if support.has_integers then assert.not_equal(1, (next(list))) end
+    -- Where each Lua puts its first element is its own.
+    if _VERSION == "Lua 5.4" then assert.not_equal(1, (next(list))) end
     assert.same({ 10, 20, 30 }, pass(list))
     list[1] = print
     assert.same({ "value", 1 }, support.failure(pass, list).path)

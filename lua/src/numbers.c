@@ -230,7 +230,9 @@ static int make_kind_function(lua_State *L) {
 
 void kvl_open_cdata(lua_State *L) {
   lua_pushcfunction(L, make_kind_function);
-  if (lua_pcall(L, 0, 0, 0) != LUA_OK) lua_pop(L, 1); /* no FFI, or not yet */
+  int outcome = lua_pcall(L, 0, 0, 0);
+  if (outcome == LUA_ERRMEM) lua_error(L);
+  if (outcome != LUA_OK) lua_pop(L, 1); /* no FFI, or not yet */
 }
 
 int kvl_cdata_kind(lua_State *L, int index, uint64_t *bits) {
