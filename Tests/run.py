@@ -101,6 +101,8 @@ def run(name):
         failed = 1
     print(f"{name}: {passed} passed, {failed} failed, {skipped} skipped "
           f"in {time.monotonic() - started:.0f} s", flush=True)
+    if name.startswith("lua ") and name != "lua luajit":
+        print("  skipped: lua/spec/luajit_spec.lua, since this Lua has no compiler and no numbers of C")
     if name in ("lua 5.1", "lua luajit", "lua 5.2", "lua 5.3"):
         print("  skipped: lua/spec/close_spec.lua, since this Lua has no variables that are closed")
     if failed:

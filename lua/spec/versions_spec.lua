@@ -108,13 +108,17 @@ describe("in every Lua", function()
     local rows, ran = {}, 0
     for i = 1, 200 do rows[i] = { name = "row " .. i, value = { i } } end
     store:set("rows", rows)
+    local text = kv.encode(rows, nil, { format = "json" })
+    local other = text:gsub("row", "cow"):gsub("value", "eulav")
     for _ = 1, 60 do
       support.finalizer(function()
         ran = ran + 1
         assert(#store:get "rows" == 200 and store:keys()[1] == "rows")
-        assert(kv.encode(rows) and not pcall(store.set, store, "x", print))
+        assert(not pcall(store.set, store, "x", print))
+        for _ = 1, 5 do assert(kv.decode(other)[200].name == "cow 200") end
       end)
       assert.same(rows[200], store:get("rows")[200])
+      assert.same(rows, kv.decode(text)) -- which nothing else keeps
     end
     collectgarbage()
     collectgarbage()
