@@ -160,10 +160,10 @@ static void check_collections(void) {
       holds(L,
             "local cycles, live = 0, {}\n"
             "local function count()\n"
-            "  setmetatable({}, { __gc = function()\n"
+            "  collected(function()\n"
             "    cycles = cycles + 1\n"
             "    count()\n"
-            "  end })\n"
+            "  end)\n"
             "end\n"
             "for i = 1, 50000 do live[i] = { i } end\n"
             "collectgarbage() collectgarbage()\n"

@@ -49,7 +49,7 @@ describe("the words of a message", function()
           refused = refused + 1
           local text = check(problem)
           if text:find(", found ", 1, true)
-            and #problem.path == 1 and not text:find "found %-?%d" then
+            and #problem.path == 1 and not text:find "found [%-%d\"]" then
             assert.matches(" at v, found " .. found .. "$", text)
           end
         end
