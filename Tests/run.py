@@ -90,7 +90,7 @@ SUITES = {
 def run(name):
     command, count = SUITES[name]
     started = time.monotonic()
-    result = subprocess.run(command, cwd=ROOT, env={**os.environ, "KVCODABLE_LUA": command[0]}, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+    result = subprocess.run(command, cwd=ROOT, env={**os.environ, "KVCODABLE_LUA_PROGRAM": command[0]}, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                             stdin=subprocess.DEVNULL, text=True, errors="replace")
     (LOGS / f"{name.replace(' ', '-')}.log").write_text(result.stdout)
     counts = count(result.stdout)

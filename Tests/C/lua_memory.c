@@ -328,7 +328,7 @@ static const char finalizing[] =
     "})\n"
     "  pcall(kv.encode, victim)\n"
     "end\n"
-    "return count > 1000\n";
+    "return count > 150\n";
 
 static void check_collecting(int generational) {
   Memory memory;

@@ -129,9 +129,9 @@ void scalars() {
   CHECK(thrown([&] { store.get<int>("s"); }) ==
         "Expected Int at s, found String");
   CHECK(thrown([&] { store.get<std::uint8_t>("i8"); }) ==
-        "Int at i8, cannot be exactly represented by UInt8");
+        "Expected UInt8 at i8, found -128");
   CHECK(thrown([&] { store.get<int>("u64"); }) ==
-        "UInt64 at u64, cannot be exactly represented by Int32");
+        "Expected Int32 at u64, found 18446744073709551615");
   CHECK(store.get_or("i8", 5) == -128 && store.get_or("none", 5) == 5);
   CHECK(store.get_or("s", 5) == 5 && store.get_or("none", "x") == "x");
   CHECK(store.get_or<std::string>("s", "x") == title);

@@ -77,12 +77,15 @@ import Testing
             (["sizes": ["x"], "names": [String: String]()], "Expected Int at sizes[0], found String"),
             (
                 ["sizes": [1], "names": [String: String](), "layout": "nothing"],
-                "Expected Layout at layout, found \"nothing\""
+                "Cannot initialize Layout from invalid String value nothing at layout"
             ),
-            (["sizes": [1], "names": [String: String](), "id": "x"], "Expected UUID at id, found another String"),
+            (
+                ["sizes": [1], "names": [String: String](), "id": "x"],
+                "Attempted to decode UUID from invalid UUID string at id"
+            ),
             (
                 ["sizes": [1], "names": [String: String](), "small": 300],
-                "Expected Int8 at small, found Int that it cannot hold"
+                "Int at small, cannot be exactly represented by Int8"
             ),
         ] as [([String: Any], String)] {
             let error = try typeError { _ = try type.decode(try tree(value)) }

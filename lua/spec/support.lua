@@ -78,7 +78,7 @@ function support.execute(command)
 end
 
 -- The program that runs the specs.
-support.program = os.getenv "KVCODABLE_LUA" or jit and "luajit"
+support.program = os.getenv "KVCODABLE_LUA_PROGRAM" or jit and "luajit"
   or "lua" .. _VERSION:match "%d%.%d"
 
 --- Runs a script, with what follows for the shell, as a program of its own: as

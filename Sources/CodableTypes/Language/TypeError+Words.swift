@@ -4,7 +4,7 @@ extension TypeError {
     /// `PropertyListUID`.
     package var inTypeLanguage: TypeError {
         var error = self
-        if let words = plainWords ?? ofSwiftCode {
+        if let words = plainWords {
             (error.subject, error.finding, error.plainWords) = (words.subject, words.finding, nil)
             return error
         }
@@ -12,24 +12,6 @@ extension TypeError {
         error.subject = Self.translated(Self.translated(subject, behind: "Expected "), behind: ", found ")
         error.finding = Self.translated(finding, behind: ", found ")
         return error
-    }
-
-    /// The words for an error of a Swift type's own code, which the standard library and Foundation have put in theirs.
-    private var ofSwiftCode: PlainWords? {
-        if let match = subject.wholeMatch(
-            of: /Cannot initialize (.+?) from invalid (?:String|Int[0-9]*|UInt[0-9]*) value (.*)/)
-        {
-            let isText = subject.contains(" invalid String value ")
-            return PlainWords(
-                subject: "Expected \(match.1)", finding: ", found " + (isText ? "\"\(match.2)\"" : "\(match.2)"))
-        }
-        if subject == "Attempted to decode UUID from invalid UUID string" {
-            return PlainWords(subject: "Expected UUID", finding: ", found another String")
-        }
-        if let match = finding.wholeMatch(of: /, cannot be exactly represented by (.+)/) {
-            return PlainWords(subject: "Expected \(match.1)", finding: ", found \(subject) that it cannot hold")
-        }
-        return nil
     }
 
     private static func translated(_ text: String, behind start: String) -> String {
