@@ -4,7 +4,8 @@
 /// `( … )` is an array, `{ key = value; }` a dictionary, `< … >` data in hexadecimal, everything else a string, in
 /// quotes of either kind or without where it has only letters, digits and `_ $ / : . -`. In quotes, `\ooo` is a
 /// character of the NeXTSTEP encoding and `\Uhhhh`, one to four digits, one of UTF-16. An entry `key;` without a value
-/// has the key as its value; comments alone are `{}`, as in Xcode's template. GNUstep's typed values (`<*I5>`) do not belong to this format, and are errors.
+/// has the key as its value; comments alone are `{}`, as in Xcode's template. GNUstep's typed values (`<*I5>`) do not
+/// belong to this format, and are errors.
 struct OpenStepReader: TextFormatReader {
     /// Whether the dictionary at the root has no braces.
     fileprivate var isStringsFile = false
