@@ -49,6 +49,8 @@ local function describe_fields(fields)
     described[#described + 1] = {
       name = name, type = part(field), key = field.stored_key,
       default = field.default_value, transient = field.is_transient,
+      documentation = field.documentation, deprecated = field.deprecation,
+      secret = field.is_secret,
     }
   end
   table.sort(described, function(one, other) return one.name < other.name end)

@@ -180,12 +180,16 @@ final class StoreFolder: Sendable {
         defer { closedir(stream) }
         var result: [String] = []
         while let entry = readdir(stream) {
-            let name = withUnsafePointer(to: &entry.pointee.d_name) { pointer in
-                pointer.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
-            }
+            let name = Self.name(of: entry)
             if name.utf8.starts(with: prefix.utf8), name.hasSuffix(suffix) { result.append(name) }
         }
         return result
+    }
+
+    static func name(of entry: UnsafeMutablePointer<dirent>) -> String {
+        withUnsafePointer(to: &entry.pointee.d_name) { pointer in
+            pointer.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
+        }
     }
 }
 
