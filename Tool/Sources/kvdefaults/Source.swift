@@ -75,9 +75,20 @@ enum Format: String, ExpressibleByArgument, CaseIterable {
 
 /// Writes what is exported: to a file, as a whole, or to standard output.
 enum Output {
-    static func write(_ list: PropertyList, as format: Format, of domain: Domain?, to file: String?) throws {
-        let bytes = try about(domain?.text ?? file ?? "-") { try Self.bytes(of: list, as: format, domain) }
-        guard let file else { return kvdefaults.write(bytes, to: STDOUT_FILENO) }
+    /// Makes the bytes of what `value` gives, with a bar where that takes long. The bar is gone before they are printed.
+    static func write(
+        _ title: String, as format: Format, of domain: Domain?, to file: String?, _ value: () throws -> PropertyList
+    ) throws {
+        let bytes = try Progress.shown(title, of: 0) { _ in
+            let list = try value()
+            let bytes = try about(domain?.text ?? file ?? "-") { try Self.bytes(of: list, as: format, domain) }
+            if let file { try write(bytes, to: file) }
+            return bytes
+        }
+        if file == nil { kvdefaults.write(bytes, to: STDOUT_FILENO) }
+    }
+
+    private static func write(_ bytes: [UInt8], to file: String) throws {
         try about(file) {
             guard let stream = fopen(file, "w") else { throw Failure(String(cString: strerror(errno)), of: file) }
             let count = bytes.withUnsafeBytes { fwrite($0.baseAddress, 1, $0.count, stream) }

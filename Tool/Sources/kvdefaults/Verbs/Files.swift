@@ -37,10 +37,9 @@ struct Convert: ParsableCommand {
         guard let format = to ?? output.flatMap(Format.init(file:)) else {
             throw Failure("Expected --to xml, --to binary or --to json", of: input.text)
         }
-        try Progress.shown("Converting", of: 0) { _ in
+        try Output.write("Converting", as: format, of: nil, to: output) {
             let (list, _) = try input.read()
-            let value = try about(input.text) { unarchive && list.isKeyedArchive ? try list.unarchived() : list }
-            try Output.write(value, as: format, of: nil, to: output)
+            return try about(input.text) { unarchive && list.isKeyedArchive ? try list.unarchived() : list }
         }
     }
 }

@@ -12,9 +12,9 @@ struct Export: ParsableCommand {
 
     func run() throws {
         guard domain.hasFile else { throw Failure.absent("There is no such store", of: domain.text) }
-        try Progress.shown("Exporting", of: 0) { _ in
-            let list = try about(domain.text) { try domain.opened().dictionary(of: .application) }
-            try Output.write(list, as: format ?? file.flatMap(Format.init(file:)) ?? .xml, of: domain, to: file)
+        let format = format ?? file.flatMap(Format.init(file:)) ?? .xml
+        try Output.write("Exporting", as: format, of: domain, to: file) {
+            try about(domain.text) { try domain.opened().dictionary(of: .application) }
         }
     }
 }
