@@ -14,7 +14,9 @@ for _, name in ipairs { "decode JSON: dictionaries in a list",
   "decode XML: keys", "decode binary: keys",
   "unarchive a dictionary of one key", "encode xml: distinct long texts",
   "a type from white space in brackets", "fields of 10 MB",
-  "a default of 60 MB", "an enum of as many cases as may be",
+  "a default of 60 MB", "sixty structs with one default of 60 MB",
+  "annotations of sixty types with one default of 60 MB",
+  "sqlite: import 500,000 keys over 16 MB", "an enum of as many cases as may be",
   "memory: set all 500,000 keys again", "file: copy to another",
   "file: import 500,000 keys", "memory: get over registered defaults",
   "memory: pump 64 watches of everything",
@@ -848,6 +850,34 @@ typed("optional elements that are null", function()
   return function() return kv.decode(text, type) end
 end)
 
+--- Types that have one default, which is in Lua's memory once.
+local function sharing(name, make)
+  typed(name, function()
+    local field = kv.string:default(("x"):rep(60 * MEGABYTE))
+    return function()
+      local types = {}
+      for i = 1, 60 do
+        types[i] = make(i, field)
+        local ok, problem = pcall(kv.encode, {}, types[i])
+        if not ok then return i, problem end
+      end
+    end
+  end)
+end
+sharing("sixty structs with one default of 60 MB", function(i, field)
+  return kv.struct("S" .. i) { a = field }
+end)
+sharing("sixty arrays with one default of 60 MB", function(_, field)
+  return kv.array_of(kv.struct "S" { a = field })
+end)
+typed("a struct declared anew with a default of 60 MB", function()
+  local field = kv.string:default(("x"):rep(60 * MEGABYTE))
+  return function()
+    for _ = 1, 5 do kv.encode({}, kv.struct "S" { a = field }) end
+    return "done"
+  end
+end)
+
 -- Annotations
 
 local function annotating(name, make)
@@ -891,6 +921,18 @@ end)
 annotating("a large default", function()
   local value = repeated(300000, 1)
   kv.struct "S" { a = kv.array_of(kv.int):default(value) }
+end)
+annotating("sixty types with one default of 60 MB", function()
+  local field = kv.string:default(("x"):rep(60 * MEGABYTE))
+  for i = 1, 60 do kv.struct("S" .. i) { a = field } end
+end)
+annotating("ten enums of 500,000 cases", function()
+  local cases = list(500000, function(i) return "case" .. i end)
+  for i = 1, 10 do kv.enum("S" .. i) (cases) end
+end)
+annotating("100 structs with one enum of 500,000 cases", function()
+  local one = kv.enum "E" (list(500000, function(i) return "case" .. i end))
+  for i = 1, 100 do kv.struct("S" .. i) { a = one } end
 end)
 annotating("a struct of 100,000 fields", function()
   kv.struct "S" (fields(100000))
@@ -1015,9 +1057,34 @@ storing("keys", function(s)
   return function() return s:keys() end
 end)
 storing("set all 500,000 keys again", function(s)
-  s:set({}, dictionary(500000, one))
+  s:set({}, dictionary(500000, one)) s:sync()
   local value = dictionary(500000, function() return 2 end)
   return function() return s:set({}, value) end
+end)
+storing("sync all 500,000 keys, set again", function(s)
+  s:set({}, dictionary(500000, one)) s:sync()
+  s:set({}, dictionary(500000, function() return 2 end))
+  return function() return s:sync() end
+end)
+storing("import 500,000 keys over 16 MB", function(s)
+  s:set("a", ("x"):rep(16 * MEGABYTE)) s:sync()
+  local text = "{" .. joined(500000, function(i)
+    return '"' .. i .. '":1'
+  end, ",") .. "}"
+  return function() return s:import(text) end
+end)
+storing("sync 100,000 keys beside 60 MB", function(s)
+  s:set("z", ("x"):rep(60 * MEGABYTE)) s:sync()
+  s:set({}, dictionary(100000, one))
+  s:set("z", ("x"):rep(60 * MEGABYTE))
+  return function() return s:sync() end
+end)
+storing("sync 100,000 keys beside one of 1 MB", function(s)
+  s:set(("z"):rep(MEGABYTE - 100), 1) s:sync()
+  s:transaction(function(tx)
+    for i = 1, 100000 do tx:set("key" .. i, 1) end
+  end)
+  return function() return s:sync() end
 end)
 storing("remove 500,000 keys", function(s)
   s:set({}, dictionary(500000, one))
