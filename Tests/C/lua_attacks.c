@@ -98,8 +98,8 @@ static Outcome attack(lua_State *L, int index) {
     note(L, -1, outcome.text, sizeof outcome.text);
     return outcome;
   }
-  lua_gc(L, LUA_GCCOLLECT);
-  lua_gc(L, LUA_GCCOLLECT);
+  lua_gc(L, LUA_GCCOLLECT, 0);
+  lua_gc(L, LUA_GCCOLLECT, 0);
   malloc_trim(0);
   int first = lua_gettop(L);
   size_t before = reset_peak(), lua_before = lua_peak = lua_used;
