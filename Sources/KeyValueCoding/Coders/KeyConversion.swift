@@ -36,7 +36,8 @@ enum DecodingNames {
             }
             return Key(stringValue: name)
         case .snakeCase:
-            for candidate in SnakeCase.candidates(for: name) where node.context.snakeCaseNames.form(of: candidate) == name {
+            let candidates = SnakeCase.candidates(for: name)
+            for candidate in candidates where node.context.snakeCaseNames.form(of: candidate) == name {
                 if let key = Key(stringValue: candidate) { return key }
             }
             return Key(stringValue: name)
