@@ -128,6 +128,23 @@ func transaction<P: Peer>(_ type: P.Type, _ count: Int) throws -> (String, Doubl
     )
 }
 
+/// The time to bring many new keys to the disk, which were set before: the sync, or the table's whole transaction.
+func firstSync<P: Peer>(_ type: P.Type, _ count: Int) throws -> (String, Double) {
+    let path = "\(folder)/first"
+    let peer = try P(path: path)
+    let setAll = { for index in 0..<count { try peer.set("key-\(index)", "the value of \(index)") } }
+    let figure: Double
+    if let store = peer as? StorePeer {
+        try setAll()
+        figure = try time(1) { try store.flush() }
+    } else {
+        figure = try time(1) { try peer.transaction(setAll) }
+    }
+    guard try peer.get("key-\(count - 1)") == "the value of \(count - 1)" else { throw PeerError(text: "first sync") }
+    peer.close()
+    return (P.name, figure)
+}
+
 /// A file that no store has open: an open one would be shared, and nothing loaded.
 func closedFile<P: Peer>(_ type: P.Type, _ count: Int) throws -> String {
     let (peer, path) = try filled(type, count)
@@ -213,6 +230,9 @@ row(
         try transaction(UserDefaultsPeer.self, 10_000), try transaction(KeyFilePeer.self, 10_000),
         try transaction(TablePeer.self, 10_000),
     ])
+row(
+    "SQLite, first sync of 1000000 keys",
+    [try firstSync(SQLiteStorePeer.self, 1_000_000), try firstSync(TablePeer.self, 1_000_000)])
 for count in [10_000, 100_000] {
     // UserDefaults keeps the values it loaded: only its first load in a process counts, and that was the filling.
     row(
