@@ -36,12 +36,12 @@ def staged(stage, prefix, libraries):
 
 
 def listing(files):
-    """The files as the README lists them: without what differs between machines and versions."""
+    """The files as docs/installing.md lists them: without what differs between machines and versions."""
     return [re.sub(r"lib/[\w-]+-linux-gnu/", "lib/<triplet>/", name).replace(version(), "<version>") for name in files]
 
 
 def consumer(stage, libraries, folder):
-    """A C program from the staged files alone, with the one line of the README."""
+    """A C program from the staged files alone, with the one line of docs/installing.md."""
     packages = f"{stage}{libraries}/pkgconfig"
     build = environment(PKG_CONFIG_LIBDIR=packages, PKG_CONFIG_SYSROOT_DIR=stage, PKG_CONFIG_PATH=None)
     good, output = run("pkg-config", "--modversion", "kvcodable", env=build)
@@ -181,8 +181,8 @@ def lua_module(stage, prefix, module, program, folder):
     check(good and version() in lines[-1], "and has its version", output)
 
 
-def readme_listing():
-    blocks = re.findall(r"^```text staged\n(.*?)^```", (ROOT / "README.md").read_text(), flags=re.M | re.S)
+def documented_listing():
+    blocks = re.findall(r"^```text staged\n(.*?)^```", (ROOT / "docs/installing.md").read_text(), flags=re.M | re.S)
     return blocks[0].splitlines() if blocks else []
 
 
@@ -196,7 +196,7 @@ def main():
             files = staged(stage, prefix, libraries)
             if number == 0:
                 listed = listing(files)
-                check(listed == readme_listing(), "the README lists what is installed", "\n".join(listed))
+                check(listed == documented_listing(), "docs/installing.md lists what is installed", "\n".join(listed))
             consumer(stage, libraries, folder)
             lua_modules(stage, prefix, files, folder)
         cmake(folder / "stage2", PLACES[2][0], folder)
