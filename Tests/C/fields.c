@@ -634,8 +634,7 @@ static void renamed(void) {
   CHECK(kv_write_fields(store, field, 1, &old, &s, NULL) == KV_OK);
   old = s;
   s.plugins[0].level = 10;
-  CHECK(kv_write_fields(store, field, 1, &old, &s, &error) ==
-        KV_TYPE_MISMATCH);
+  CHECK(kv_write_fields(store, field, 1, &old, &s, &error) == KV_TYPE_MISMATCH);
   CHECK(error_says(error, KV_TYPE_MISMATCH,
                    "Expected 0...9 at list[0].level, found 10"));
   CHECK(store_is(store,

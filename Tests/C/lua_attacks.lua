@@ -52,7 +52,7 @@ local function word(number)
     math.floor(number / 65536) % 256, math.floor(number / 256) % 256,
     number % 256)
 end
-local function long(number)
+local function long_word(number)
   return "\0\0\0\0" .. word(number)
 end
 
@@ -352,7 +352,7 @@ local function binary(objects, offsets, root, reference_size)
     parts[#parts + 1] = word(offset)
   end
   parts[#parts + 1] = ("\0"):rep(6) .. string.char(4, reference_size or 4)
-    .. long(#offsets) .. long(root or 0) .. long(at)
+    .. long_word(#offsets) .. long_word(root or 0) .. long_word(at)
   return table.concat(parts)
 end
 
@@ -949,8 +949,8 @@ annotating("ten enums of 500,000 cases", function()
   for i = 1, 10 do kv.enum("S" .. i) (cases) end
 end)
 annotating("100 structs with one enum of 500,000 cases", function()
-  local one = kv.enum "E" (list(500000, function(i) return "case" .. i end))
-  for i = 1, 100 do kv.struct("S" .. i) { a = one } end
+  local large = kv.enum "E" (list(500000, function(i) return "case" .. i end))
+  for i = 1, 100 do kv.struct("S" .. i) { a = large } end
 end)
 annotating("a struct of 100,000 fields", function()
   kv.struct "S" (fields(100000))

@@ -48,7 +48,7 @@ import Testing
         #expect(folder.isUnlocked("a.plist"))
     }
 
-    @Test("a commit that was killed when the files had changed places is ended: another program's file has its name back")
+    @Test("a commit that was killed between exchange and look is ended: another program's file has its name back")
     func endsExchange() throws {
         try folder.write(["ours": 1])
         let middle = "3w5e11264sgsf"

@@ -109,7 +109,9 @@ private final class Events {
         #expect(try parsed("a.plist.bak") == list(["a": 1]))
     }
 
-    @Test("a text of comments alone has no values, and one of nothing is damaged", arguments: ["// a = 1;\n", "/**/", "", "\n"])
+    @Test(
+        "a text of comments alone has no values, and one of nothing is damaged",
+        arguments: ["// a = 1;\n", "/**/", "", "\n"])
     func comments(text: String) throws {
         try folder.write(text, to: "a.plist")
         if text.hasPrefix("/") {

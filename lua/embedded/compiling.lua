@@ -126,12 +126,12 @@ end
 
 -- The compiled forms that the library's registry has names of: as long as it
 -- keeps these, they count.
-local kept = {}
+shared.kept = {}
 
 --- The library's form of a description in which types have names.
 local function described(description, notes, ...)
   local compiled = shared.described(description, ...)
-  for name in pairs(notes.said) do kept[name] = compiled end
+  for name in pairs(notes.said) do shared.kept[name] = compiled end
   return compiled
 end
 

@@ -98,20 +98,20 @@ int64_t kvl_check_integer(lua_State *L, int index) {
 
 /* The order of two values of the kind `name`, and value:number(), the nearest
  * number of Lua; check_NAME gives the value at an index. */
-#define COMPARED(name)                                                        \
-  static int name##_lt(lua_State *L) {                                        \
-    kvl_check_alike(L, "kvcodable." #name);                                   \
-    lua_pushboolean(L, check_##name(L, 1) < check_##name(L, 2));              \
-    return 1;                                                                 \
-  }                                                                           \
-  static int name##_le(lua_State *L) {                                        \
-    kvl_check_alike(L, "kvcodable." #name);                                   \
-    lua_pushboolean(L, check_##name(L, 1) <= check_##name(L, 2));             \
-    return 1;                                                                 \
-  }                                                                           \
-  static int name##_number(lua_State *L) {                                    \
-    lua_pushnumber(L, (lua_Number)check_##name(L, 1));                        \
-    return 1;                                                                 \
+#define COMPARED(name)                                            \
+  static int name##_lt(lua_State *L) {                            \
+    kvl_check_alike(L, "kvcodable." #name);                       \
+    lua_pushboolean(L, check_##name(L, 1) < check_##name(L, 2));  \
+    return 1;                                                     \
+  }                                                               \
+  static int name##_le(lua_State *L) {                            \
+    kvl_check_alike(L, "kvcodable." #name);                       \
+    lua_pushboolean(L, check_##name(L, 1) <= check_##name(L, 2)); \
+    return 1;                                                     \
+  }                                                               \
+  static int name##_number(lua_State *L) {                        \
+    lua_pushnumber(L, (lua_Number)check_##name(L, 1));            \
+    return 1;                                                     \
   }
 
 /* ---- Unsigned integers */
