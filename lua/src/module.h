@@ -94,10 +94,10 @@ typedef struct kvl_state {
   kv_registry *registry;
   kvl_size types;     /* of the descriptions of types that are alive */
   kvl_size described; /* since garbage was collected for them */
-  uint32_t policy;  /* the host's policy: KV_LUA_... */
-  size_t max_nodes; /* of a value that is written or decoded */
-  size_t max_bytes; /* of its strings, keys and data */
-  int is_bounded;   /* decoding, too: a policy or the host's own limits hold */
+  uint32_t policy;    /* the host's policy: KV_LUA_... */
+  size_t max_nodes;   /* of a value that is written or decoded */
+  size_t max_bytes;   /* of its strings, keys and data */
+  int is_bounded; /* decoding, too: a policy or the host's own limits hold */
   size_t max_watches;
   uint64_t quota;     /* of a store's bytes, or a part's; 0 for none */
   size_t watches;     /* those that are open */
