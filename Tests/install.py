@@ -77,14 +77,17 @@ endforeach()
 HOST = r"""
 #include <kvcodable_lua.h>
 #include <lauxlib.h>
+#include <lualib.h>
 #include <stdio.h>
 int main(void) {
   kv_lua_options options = {.size = sizeof options};
   lua_State *L = luaL_newstate();
-  kv_status status = kv_lua_open(L, &options, NULL);
+  luaL_openlibs(L);
+  if (kv_lua_open(L, &options, NULL) != KV_OK) return 1;
   lua_getfield(L, -1, "_VERSION");
   puts(lua_tostring(L, -1));
-  return status == KV_OK ? 0 : 1;
+  lua_close(L);
+  return 0;
 }
 """
 
@@ -101,7 +104,7 @@ def cmake(stage, prefix, folder):
     shutil.copy(ROOT / "Tests/Packages/c/main.c", source)
     (source / "host.c").write_text(HOST)
     hosts = [name for name in ("lua5.1", "luajit", "lua5.2", "lua5.3", "lua5.4") if run("pkg-config", "--exists", name)[0]
-             and (ROOT / f"build/lua/{name.removeprefix('lua')}/kvcodable.so").exists()]
+             and (ROOT / "build/lua" / name.replace("lua5", "5") / "kvcodable.so").exists()]
     (source / "main.cpp").write_text("#include <kvcodable.hpp>\nint main() { return kvcodable::tree::of(1) ? 0 : 1; }\n")
     for wanted, is_there in ((version(), True), ("", True), ("0.0.9", False), ("99.0", False)):
         (source / "CMakeLists.txt").write_text(CMAKE.replace("kvcodable VERSION ", f"kvcodable {wanted} ")
