@@ -48,7 +48,7 @@ extension Domain {
     /// - Returns: the new file's path.
     private func writeUnsaved(_ folder: StoreFolder) throws(DefaultsError) -> String {
         let document = try snapshot()
-        let bytes = try translating { () throws(PropertyListError) in try document.serialized(as: engine.format) }
+        let bytes = try translating { () throws(PropertyListError) in try document.fileContents(as: engine.format) }
         let name = "\(folder.fileName).unsaved-\(currentTime())-\(randomName())"
         guard let file = try folder.openFile(name, O_WRONLY | O_CREAT | O_EXCL, mode: 0o600) else {
             throw DefaultsError.system("open", ENOENT, file: folder.path(of: name))
