@@ -1198,6 +1198,12 @@ kv_status kv_store_watch_descriptor(kv_store *store, int *descriptor,
  * number of calls. Never waits. */
 kv_status kv_store_pump(kv_store *store, size_t *calls, kv_error **error);
 
+/* Waits until there is something to tell, at most for so many seconds, and pumps:
+ * for a program without a loop of its own. `calls` is set to 0 when the time is
+ * over, and when a signal came, which the program may be waiting for. */
+kv_status kv_store_wait(kv_store *store, double seconds, size_t *calls,
+                        kv_error **error);
+
 #ifdef __cplusplus
 }
 #endif
