@@ -65,6 +65,27 @@ target_link_libraries(wrapped kvcodable::kvcodable)
 if(NOT TARGET kvcodable::lua)
   message(FATAL_ERROR "no library for hosts")
 endif()
+find_package(PkgConfig REQUIRED)
+foreach(name IN ITEMS HOSTS)
+  pkg_check_modules(${name} REQUIRED ${name})
+  add_executable(host-${name} host.c)
+  target_include_directories(host-${name} PRIVATE ${${name}_INCLUDE_DIRS})
+  target_link_libraries(host-${name} kvcodable::${name} ${${name}_LINK_LIBRARIES})
+endforeach()
+"""
+
+HOST = r"""
+#include <kvcodable_lua.h>
+#include <lauxlib.h>
+#include <stdio.h>
+int main(void) {
+  kv_lua_options options = {.size = sizeof options};
+  lua_State *L = luaL_newstate();
+  kv_status status = kv_lua_open(L, &options, NULL);
+  lua_getfield(L, -1, "_VERSION");
+  puts(lua_tostring(L, -1));
+  return status == KV_OK ? 0 : 1;
+}
 """
 
 
@@ -78,9 +99,13 @@ def cmake(stage, prefix, folder):
     shutil.copytree(stage, moved, symlinks=True)
     source.mkdir()
     shutil.copy(ROOT / "Tests/Packages/c/main.c", source)
+    (source / "host.c").write_text(HOST)
+    hosts = [name for name in ("lua5.1", "luajit", "lua5.2", "lua5.3", "lua5.4") if run("pkg-config", "--exists", name)[0]
+             and (ROOT / f"build/lua/{name.removeprefix('lua')}/kvcodable.so").exists()]
     (source / "main.cpp").write_text("#include <kvcodable.hpp>\nint main() { return kvcodable::tree::of(1) ? 0 : 1; }\n")
     for wanted, is_there in ((version(), True), ("", True), ("0.0.9", False), ("99.0", False)):
-        (source / "CMakeLists.txt").write_text(CMAKE.replace("kvcodable VERSION ", f"kvcodable {wanted} "))
+        (source / "CMakeLists.txt").write_text(CMAKE.replace("kvcodable VERSION ", f"kvcodable {wanted} ")
+                                               .replace("HOSTS", " ".join(hosts)))
         shutil.rmtree(source / "build", ignore_errors=True)
         good, output = run("cmake", "-S", source, "-B", source / "build", f"-DCMAKE_PREFIX_PATH={moved}{prefix}")
         check(good == is_there, f"find_package(kvcodable {wanted}) {'finds' if is_there else 'does not take'} it", output)
@@ -92,6 +117,9 @@ def cmake(stage, prefix, folder):
         check(good and output == f"kvcodable {version()}\n", "and run", output)
         good, output = run(source / "build/wrapped")
         check(good, "in C++ too", output)
+        for name in hosts:
+            good, output = run(source / f"build/host-{name}")
+            check(good and version() in output, f"a host links kvcodable::{name}", output)
 
 
 def installs_alone(folder):
