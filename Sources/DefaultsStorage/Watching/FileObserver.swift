@@ -29,6 +29,8 @@ struct FileObserver {
     private var places: [Place]
     /// The inotify's numbers of folders.
     private var folders: Set<Int32> = []
+    /// Whether the system lets it observe no more: it tries again at each look.
+    private(set) var isBlind = false
 
     private static let fileEvents = UInt32(
         IN_MODIFY | IN_CLOSE_WRITE | IN_ATTRIB | IN_MOVE_SELF | IN_DELETE_SELF | IN_DONT_FOLLOW)
@@ -50,7 +52,7 @@ struct FileObserver {
     /// Takes what was noticed; says whether a file may have changed.
     mutating func take() -> Bool {
         let (isAny, isOurs) = drain()
-        guard isAny else { return false }
+        guard isAny || isBlind else { return false }
         let isNew = arm() ?? true
         // Numbers that were given back are noticed, too.
         return drain().isOurs || isOurs || isNew
@@ -93,7 +95,8 @@ struct FileObserver {
                 if old >= 0 { inotify_rm_watch(descriptor, old) }
             }
         }
-        return armFolders() ? isNew : nil
+        isBlind = !armFolders()
+        return isBlind ? nil : isNew
     }
 
     private mutating func armFolders() -> Bool {

@@ -81,7 +81,9 @@ final class WatchList: @unchecked Sendable {
             _ = read(retryDescriptor, &buffer, 8)
             defer { mustLook = false }
             guard observer != nil else { return read(wakeDescriptor, &buffer, 8) > 0 || mustLook }
-            return observer?.take() == true || mustLook
+            let mayHaveChanged = observer?.take() == true
+            if observer?.isBlind == true { cs_timer_arm(retryDescriptor, 1000) }
+            return mayHaveChanged || mustLook
         }
     }
 
