@@ -40,7 +40,7 @@ GOOD = {
     "kv_status": "KV_IO", "kv_format": "KV_FORMAT_ANY", "kv_layer": "KV_LAYER_APPLICATION", "kv_scope": "KV_SCOPE_VALUE",
 }
 # Sizes and values that go by the parameter's name.
-NAMED = {"steps": "1", "root_count": "1", "step": "0", "count": "1", "root:kv_step*": "&g.out_step", "path_count": "1",
+NAMED = {"steps": "1", "new_steps": "1", "root_count": "1", "step": "0", "count": "1", "root:kv_step*": "&g.out_step", "path_count": "1",
          "node_count": "g.node_count", "byte_count": "g.byte_count", "index:int": "1", "index": "0",
          "suite": "0", "path:kv_str": "g.file", "bytes:kv_str": "g.document", "name:kv_str": "g.name",
          "expression:kv_str": "g.expression", "text:kv_str": "g.declaration",
