@@ -752,8 +752,11 @@ typedef struct kv_store_options {
  * be freed once the store is open. KV_INVALID_TYPE for another type. */
 
 /* Gives the store `name`, such as "com.acme.app": the file NAME.plist in
- * $XDG_CONFIG_HOME or ~/.config. A file that cannot be read is an error, never
- * an empty store. */
+ * $XDG_CONFIG_HOME or ~/.config. "acme/settings" is settings.plist in the folder
+ * acme there, up to eight parts deep; folders are made for their owner alone
+ * (0700), and the administrator's file is in the same ones below its own.
+ * KV_INVALID_NAME where a part is empty, begins with "." or has ".." in it. A
+ * file that cannot be read is an error, never an empty store. */
 kv_status kv_store_open(kv_str name, const kv_store_options *options,
                         kv_store **store, kv_error **error);
 
@@ -805,6 +808,16 @@ kv_status kv_store_file(const kv_store *store, kv_bytes *file,
 
 /* Gives the value at the path, as its type shows it unless `type` is NULL.
  * KV_ABSENT when there is none and the type has no default. */
+/* Gives an array of strings, sorted: the names of the stores that are there for
+ * kv_store_open() with the engine, whoever wrote them; none in memory. Folders
+ * that cannot be read are left out. */
+kv_status kv_store_names(kv_engine engine, kv_tree **names, kv_error **error);
+
+/* Gives the path of the file of the store `name`, which need not be there;
+ * KV_ABSENT for one in memory. */
+kv_status kv_store_path(kv_str name, kv_engine engine, kv_bytes *path,
+                        kv_error **error);
+
 kv_status kv_store_get(const kv_store *store, const kv_step *path, size_t steps,
                        const kv_type *type, kv_tree **value, kv_error **error);
 

@@ -129,13 +129,27 @@ local kv = {}
 -- ---- Stores and files
 
 ---Opens the store NAME.plist in $XDG_CONFIG_HOME or ~/.config.
----@param name string such as "com.acme.app"
+---@param name string such as "com.acme.app", or "acme/settings" in a folder
 ---@param options? kvcodable.OpenOptions
 ---@return kvcodable.Store? store
 ---@return kvcodable.Error? error
 function kv.open(name, options) end
 
 ---Opens the store in a file.
+---The names of the stores that `kv.open` finds, sorted.
+---@param options? { engine: "automatic"|"file"|"sqlite"|"memory" }
+---@return string[]? names
+---@return kvcodable.Error? error
+function kv.stores(options) end
+
+---The file of the store of a name, which need not be there; nil for one in
+---memory.
+---@param name string
+---@param options? { engine: "automatic"|"file"|"sqlite"|"memory" }
+---@return string? path
+---@return kvcodable.Error? error
+function kv.path(name, options) end
+
 ---@param path string
 ---@param options? kvcodable.OpenOptions
 ---@return kvcodable.Store? store

@@ -38,6 +38,7 @@ GOOD = {
     "struct lua_State*": "g.L", "const kv_lua_options*": "&g.options",
     "int": "1", "int64_t": "0", "uint32_t": "0", "uint64_t": "0", "double": "0",
     "kv_status": "KV_IO", "kv_format": "KV_FORMAT_ANY", "kv_layer": "KV_LAYER_APPLICATION", "kv_scope": "KV_SCOPE_VALUE",
+    "kv_engine": "KV_ENGINE_AUTOMATIC",
 }
 # Sizes and values that go by the parameter's name.
 NAMED = {"steps": "1", "root_count": "1", "step": "0", "count": "1", "root:kv_step*": "&g.out_step", "path_count": "1",

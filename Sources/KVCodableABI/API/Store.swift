@@ -126,6 +126,27 @@ private func durability(_ value: kv_durability) throws(Failure) -> DefaultsDurab
     }
 }
 
+@c @implementation public func kv_store_names(
+    _ engine: kv_engine, _ names: UnsafeMutablePointer<OpaquePointer?>?, _ error: UnsafeMutablePointer<OpaquePointer?>?
+) -> kv_status {
+    reporting(error) {
+        giveTree(try PropertyList(any: try DefaultsStore.names(engine: try KVCodableABI.engine(engine))), names)
+        return KV_OK
+    }
+}
+
+@c @implementation public func kv_store_path(
+    _ name: kv_str, _ engine: kv_engine, _ path: UnsafeMutablePointer<kv_bytes>?,
+    _ error: UnsafeMutablePointer<OpaquePointer?>?
+) -> kv_status {
+    reporting(error) {
+        let engine = try KVCodableABI.engine(engine)
+        guard let found = try DefaultsStore.path(of: try name.string("name"), engine: engine) else { return KV_ABSENT }
+        try giveBytes(found.utf8, path)
+        return KV_OK
+    }
+}
+
 @c @implementation public func kv_store_file(
     _ store: OpaquePointer?, _ file: UnsafeMutablePointer<kv_bytes>?, _ error: UnsafeMutablePointer<OpaquePointer?>?
 ) -> kv_status {
