@@ -505,6 +505,17 @@ void kv_registry_free(kv_registry *registry);
 kv_status kv_registry_declare(kv_registry *registry, kv_str text,
                               kv_error **error);
 
+/* The same of a text that was read from a file, which errors name; `file` may be
+ * empty. Gives an array of the types' names, in the order of the text. */
+kv_status kv_registry_declare_text(kv_registry *registry, kv_str text,
+                                   kv_str file, kv_tree **names,
+                                   kv_error **error);
+
+/* The same of a text file, of 16 MB at most: one for programs in C and Swift and
+ * for scripts. KV_ABSENT when there is no file. */
+kv_status kv_registry_declare_file(kv_registry *registry, kv_str file,
+                                   kv_tree **names, kv_error **error);
+
 /* Gives the type of an expression such as "[Window]?". A NULL registry knows
  * the built-in types alone. */
 kv_status kv_registry_type(kv_registry *registry, kv_str expression,

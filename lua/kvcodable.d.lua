@@ -480,6 +480,17 @@ function kv.struct(name) end
 function kv.enum(name) end
 
 ---What the types of this state and its host are to the language server: a file
+---The structs and enums of a text in the type language, by their names.
+---@param text string
+---@return table<string, kvcodable.Type>
+function kv.declare(text) end
+
+---The same of a file: one for programs in C and Swift and for scripts.
+---@param path string
+---@return table<string, kvcodable.Type>? types
+---@return kvcodable.Error? error
+function kv.types_from(path) end
+
 ---that begins with `---@meta`, with a comment for a type that is wrong.
 ---@return string
 function kv.annotations() end

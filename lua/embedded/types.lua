@@ -109,6 +109,13 @@ end
 --- Whether a text may be the name of a type.
 local function is_name(text)
   return string.match(text, "^[%a_\128-\255][%w_\128-\255]*$") ~= nil
+--- Takes the meaning of a name away: it is then what the library knows it as.
+local function undefine(name)
+  named[name], defined[name] = nil, nil
+  definitions = definitions + 1
+  for known in next, sizes do forget(known) end
+end
+
 end
 
 --- The meanings of a store's own names, looked up before this state's: types by
@@ -247,3 +254,4 @@ shared.check_type, shared.define, shared.is_name = check_type, define, is_name
 shared.new_scope, shared.remember = new_scope, remember
 shared.definitions = function() return definitions end
 shared.defined = defined
+shared.undefine = undefine

@@ -50,4 +50,7 @@ int kvl_return_error(lua_State *L, kvl_state *state, kv_status status,
 int kvl_is_error(lua_State *L, int index);
 kv_status kvl_error_status(lua_State *L, int index);
 
+/* Leaves nil and the error of a file that is not there; gives 2. */
+int kvl_no_file(lua_State *L, const char *path);
+
 #endif

@@ -61,6 +61,41 @@ static int expression(lua_State *L) {
   return 1;
 }
 
+/* declare_text(text): the names of the types that a text declares */
+static int declare_text(lua_State *L) {
+  kvl_state *state = kvl_state_of(L);
+  kv_error *error = NULL;
+  kv_tree *names = NULL;
+  const kv_str none = {NULL, 0};
+  kv_str text;
+  text.data = luaL_checklstring(L, 1, &text.length);
+  if (state->is_bounded && text.length > state->max_bytes / 4) {
+    kvl_push_too_large(L, state->max_bytes / 4, "bytes of a text");
+    return lua_error(L);
+  }
+  kv_status status =
+      kv_registry_declare_text(state->registry, text, none, &names, &error);
+  if (status != KV_OK) return kvl_raise(L, state, status, error);
+  kvl_push_tree(L, state, names);
+  return 1;
+}
+
+/* declare_file(path): the same of a file; nil and an error */
+static int declare_file(lua_State *L) {
+  kvl_state *state = kvl_state_of(L);
+  kv_error *error = NULL;
+  kv_tree *names = NULL;
+  kv_str path;
+  path.data = luaL_checklstring(L, 1, &path.length);
+  if (kvl_is_forbidden(L, state, KV_LUA_NO_FILES)) return 2;
+  kv_status status =
+      kv_registry_declare_file(state->registry, path, &names, &error);
+  if (status == KV_ABSENT) return kvl_no_file(L, path.data);
+  if (status != KV_OK) return kvl_return_error(L, state, status, error);
+  kvl_push_tree(L, state, names);
+  return 1;
+}
+
 /* annotate(): the text for editors about the types of the state's registry */
 static int annotate(lua_State *L) {
   kvl_state *state = kvl_state_of(L);
@@ -220,9 +255,10 @@ void kvl_convert_encoded(lua_State *L, int type, int context, int path_index) {
 
 void kvl_open_types(lua_State *L) {
   static const luaL_Reg functions[] = {
-      {"describe", describe}, {"expression", expression},
-      {"annotate", annotate}, {"attach", attach},
-      {"install", install},   {NULL, NULL}};
+      {"describe", describe},         {"expression", expression},
+      {"annotate", annotate},         {"attach", attach},
+      {"install", install},           {"declare_text", declare_text},
+      {"declare_file", declare_file}, {NULL, NULL}};
   static const luaL_Reg methods[] = {{"__gc", type_gc}, {NULL, NULL}};
   kvl_new_class(L, TYPE_NAME, methods);
   kvl_state_of(L)->type_meta = lua_topointer(L, -1);
