@@ -73,7 +73,8 @@ local kv = {}
 ---@field global_domain? boolean false leaves it out
 ---@field context? any handed to converters
 ---@field types? table<string, kvcodable.AnyType> what names in expressions mean
----@field schema? kvcodable.AnyType what the store's dictionary has to be
+---@field schema? kvcodable.AnyType what the store's dictionary is: its values
+---have these types without one at each call, and these defaults
 
 ---```lua
 ---local options = { format = "json", depth = 8 }
@@ -135,7 +136,6 @@ local kv = {}
 ---@return kvcodable.Error? error
 function kv.open(name, options) end
 
----Opens the store in a file.
 ---The names of the stores that `kv.open` finds, sorted.
 ---@param options? { engine: "automatic"|"file"|"sqlite"|"memory" }
 ---@return string[]? names
@@ -150,6 +150,7 @@ function kv.stores(options) end
 ---@return kvcodable.Error? error
 function kv.path(name, options) end
 
+---Opens the store in a file.
 ---@param path string
 ---@param options? kvcodable.OpenOptions
 ---@return kvcodable.Store? store
@@ -479,7 +480,6 @@ function kv.struct(name) end
 ---@return fun(cases: table): kvcodable.Type
 function kv.enum(name) end
 
----What the types of this state and its host are to the language server: a file
 ---The structs and enums of a text in the type language, by their names.
 ---@param text string
 ---@return table<string, kvcodable.Type>
@@ -491,6 +491,7 @@ function kv.declare(text) end
 ---@return kvcodable.Error? error
 function kv.types_from(path) end
 
+---What the types of this state and its host are to the language server: a file
 ---that begins with `---@meta`, with a comment for a type that is wrong.
 ---@return string
 function kv.annotations() end

@@ -22,7 +22,7 @@ local function later(name)
     return not (found and found[which])
   end
   return new_type { description = name, decoder = converter "decoder",
-    encoder = converter "encoder", is_idle = is_idle }
+    encoder = converter "encoder", is_idle = is_idle, refers_to = name }
 end
 
 -- The most bytes of an expression: it is looked through at each of its levels.

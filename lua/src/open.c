@@ -143,7 +143,9 @@ static int open_with(lua_State *L, Opener opener, uint32_t forbidden) {
     lua_getfield(L, 2, "defaults");
     int top = lua_gettop(L);
     /* After the last Lua call: a metamethod may do anything. */
-    options.schema = kvl_check_type_in(L, state, schema, scope, NULL);
+    int converts = 0;
+    options.schema = kvl_check_type_in(L, state, schema, scope, &converts);
+    if (converts) kvl_set_schema(L, 3, schema);
     defaults = option_tree(L, state, top, &defaults_slot);
     arguments = option_tree(L, state, top - 1, &arguments_slot);
   }
@@ -167,8 +169,6 @@ static int open_file(lua_State *L) {
   return open_with(L, kv_store_open_file, KV_LUA_NO_STORES | KV_LUA_NO_FILES);
 }
 
-void kvl_open_opening(lua_State *L) {
-  static const luaL_Reg functions[] = {
 /* The engine that the options at `index`, which have no other, name. */
 static kv_engine check_engine(lua_State *L, int index) {
   static const char *const names[] = {"engine", NULL};
@@ -207,6 +207,11 @@ static int path_of(lua_State *L) {
   return 1;
 }
 
-      {"open", open_name}, {"open_file", open_file}, {NULL, NULL}};
+void kvl_open_opening(lua_State *L) {
+  static const luaL_Reg functions[] = {{"open", open_name},
+                                       {"open_file", open_file},
+                                       {"stores", stores},
+                                       {"path", path_of},
+                                       {NULL, NULL}};
   kvl_set_functions(L, functions);
 }

@@ -55,6 +55,7 @@ void kvl_push_typed(lua_State *L, kvl_state *state, const kvl_handle *handle) {
   int context = converts ? kvl_push_context(L) : 0;
   push_value(L, state, handle->session, &path, type);
   if (converts) kvl_convert_decoded(L, 3, context, 2);
+  if (!type && handle->converts) kvl_convert_by_schema(L, 2, 1);
 }
 
 /* store:get(path, type?) */
@@ -62,7 +63,7 @@ static int store_get(lua_State *L) {
   kvl_path path;
   const kvl_handle *handle = kvl_check_handle(L);
   kvl_state *state = handle->state;
-  if (lua_isnoneornil(L, 3)) {
+  if (lua_isnoneornil(L, 3) && !handle->converts) {
     kvl_path_below(L, handle, 2, &path);
     push_value(L, state, handle->session, &path, NULL);
     return 1;
@@ -134,6 +135,10 @@ int kvl_put_value(lua_State *L, kvl_state *state, const kvl_handle *handle,
     kvl_convert_encoded(L, type_index, context, path_index);
     value = lua_gettop(L);
     type = kvl_check_type(L, state, type_index, NULL); /* after Lua calls */
+  } else if (!type && handle->converts) {
+    lua_pushvalue(L, value);
+    kvl_convert_by_schema(L, path_index, 0);
+    value = lua_gettop(L);
   }
   kvl_path_below(L, handle, path_index, &path);
   size_t dropped = 0;
@@ -178,40 +183,36 @@ static int store_keys(lua_State *L) {
   kvl_path path;
   kv_error *error = NULL;
   kv_tree *tree = NULL;
-  kv_str key;
+  kv_str text;
+  kv_cursor key;
+  uint64_t at = 0;
   lua_settop(L, 1);
   lua_newtable(L);
-  kvl_handle *session = kvl_check_session(L);
+  const kvl_handle *session = kvl_check_session(L);
+  /* Of a transaction too: what its thread reads of the store is its own. */
+  const kv_store *store =
+      session->transaction ? session->owner->store : session->store;
+  if (!store) kvl_refuse_handle(L);
   kvl_full_path(L, 2, &path);
-  kv_status status = get_tree(session, &path, NULL, &tree, &error);
+  kv_status status =
+      kv_store_keys_at(store, path.steps, path.count, &tree, &error);
   if (status < 0) return kvl_raise(L, state, status, error);
   size_t slot = kvl_keep_tree(L, state, tree);
-  kv_cursor root = kv_tree_root(tree);
-  for (size_t i = 0; kv_cursor_entry(&root, i, &key, NULL) == KV_OK; i++) {
-    lua_pushlstring(L, key.data, key.length);
-    lua_rawseti(L, 2, (lua_Integer)i + 1);
+  kv_cursor keys = kv_tree_root(tree);
+  for (lua_Integer i = 1; kv_cursor_next(&keys, &at, &key) == KV_OK; i++) {
+    kv_cursor_string(&key, &text);
+    lua_pushlstring(L, text.data, text.length);
+    lua_rawseti(L, 2, i);
   }
   kvl_drop(state, slot);
   return 1;
-}
-
-/* Keeps the strings of a path's table, which a finalizer could change, on the
- * stack: in a copy of it. */
-static void anchor_path(lua_State *L, int index) {
-  if (!lua_istable(L, index)) return;
-  lua_Integer count = (lua_Integer)lua_rawlen(L, index);
-  lua_newtable(L);
-  for (lua_Integer i = 1; i <= count; i++) {
-    lua_rawgeti(L, index, i);
-    lua_rawseti(L, -2, i);
-  }
 }
 
 /* store:at(path): a handle on a part, with the same methods */
 static int store_at(lua_State *L) {
   kvl_path path;
   kvl_check_session(L);
-  anchor_path(L, 2);
+  kvl_own_path(L, 2);
   kvl_full_path(L, 2, &path);
   kvl_push_part(L, path.steps, path.count);
   return 1;

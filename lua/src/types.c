@@ -205,19 +205,24 @@ void kvl_push_scope(lua_State *L, int names) {
   lua_call(L, 1, 1);
 }
 
-/* Pushes the error of a converter: its message and the table of steps below the
- * value are on top. */
+/* Pushes the error of a converter of the value at the path: its message and the
+ * table of steps below the value are on top. */
+static void push_complaint_at(lua_State *L, kvl_path *path) {
+  size_t count;
+  luaL_checkstack(L, 8, NULL);
+  if (path->count + lua_rawlen(L, -1) <= KVL_STEPS)
+    kvl_add_path(L, lua_gettop(L), path);
+  const kv_step *steps = kvl_shown_steps(L, path, &count);
+  kvl_push_complaint(L, KV_REFUSED, steps, count, "The converter failed",
+                     lua_tostring(L, -2));
+}
+
 static void push_complaint(lua_State *L, int path_index) {
   kvl_path path;
-  size_t count;
   kvl_clear_path(&path);
   luaL_checkstack(L, 8, NULL);
   if (path_index) kvl_full_path(L, path_index, &path);
-  if (path.count + lua_rawlen(L, -1) <= KVL_STEPS)
-    kvl_add_path(L, lua_gettop(L), &path);
-  const kv_step *steps = kvl_shown_steps(L, &path, &count);
-  kvl_push_complaint(L, KV_REFUSED, steps, count, "The converter failed",
-                     lua_tostring(L, -2));
+  push_complaint_at(L, &path);
 }
 
 static int convert(lua_State *L, const void *function, int type, int context,
@@ -251,6 +256,37 @@ void kvl_convert_decoded(lua_State *L, int type, int context, int path_index) {
 
 void kvl_convert_encoded(lua_State *L, int type, int context, int path_index) {
   if (!convert(L, &encode_function, type, context, path_index)) lua_error(L);
+}
+
+/* Calls the function with the schema, the value on top, the context, and the
+ * steps of the path, by which it finds the type. */
+static void convert_part(lua_State *L, const void *function, int handle,
+                         kvl_path *path) {
+  int value = lua_gettop(L);
+  luaL_checkstack(L, 8, NULL);
+  lua_rawgetp(L, LUA_REGISTRYINDEX, function);
+  lua_getiuservalue(L, handle, KVL_SCHEMA);
+  lua_pushvalue(L, value);
+  lua_getiuservalue(L, handle, KVL_CONTEXT);
+  kvl_push_steps(L, path->steps, path->count);
+  lua_call(L, 4, 3); /* the value; or nil, the message and the path */
+  if (!lua_isnil(L, -1)) {
+    push_complaint_at(L, path);
+    lua_error(L);
+  }
+  lua_pop(L, 2);
+  lua_replace(L, value);
+}
+
+void kvl_decode_by_schema(lua_State *L, int handle, kvl_path *path) {
+  convert_part(L, &decode_function, handle, path);
+}
+
+void kvl_convert_by_schema(lua_State *L, int index, int is_decoding) {
+  kvl_path path;
+  kvl_own_path(L, index);
+  kvl_full_path(L, index, &path);
+  convert_part(L, is_decoding ? &decode_function : &encode_function, 1, &path);
 }
 
 void kvl_open_types(lua_State *L) {

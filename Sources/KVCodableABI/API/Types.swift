@@ -142,6 +142,23 @@ private func giveNames(_ types: [CodableType], _ names: UnsafeMutablePointer<Opa
     Handle.take(type, as: TypeHandle.self)
 }
 
+/// Gives the type, or says that there is none.
+func give(_ type: CodableType?, _ result: UnsafeMutablePointer<OpaquePointer?>?) -> kv_status {
+    guard let type else { return KV_ABSENT }
+    result?.pointee = Handle.give(TypeHandle(type))
+    return KV_OK
+}
+
+@c @implementation public func kv_type_at(
+    _ type: OpaquePointer?, _ steps: UnsafePointer<kv_step>?, _ count: Int,
+    _ part: UnsafeMutablePointer<OpaquePointer?>?, _ error: UnsafeMutablePointer<OpaquePointer?>?
+) -> kv_status {
+    reporting(error) {
+        let type = try require(type, TypeHandle.self, "type").type
+        return give(type.type(at: try path(steps, count)), part)
+    }
+}
+
 @c @implementation public func kv_type_decode(
     _ type: OpaquePointer?, _ stored: OpaquePointer?, _ value: UnsafeMutablePointer<OpaquePointer?>?,
     _ error: UnsafeMutablePointer<OpaquePointer?>?
