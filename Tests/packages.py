@@ -49,6 +49,9 @@ def by_path(folder):
     for number, code in enumerate(snippets, 1):
         (package / "Sources/Readme/main.swift").write_text(code)
         build_and_run(package, "Readme", f"README: Swift snippet {number}", folder, KVCODABLE_PATH=path)
+    for lua, name in (("lua5.1", "Lua 5.1"), ("lua5.4", "Lua 5.4")):
+        output = build_and_run(package, "Host", f"a Swift host of {name}", folder, KVCODABLE_PATH=path, KVCODABLE_LUA=lua)
+        check(output == f"kvcodable {version()} in {name}: 640\n", f"and it is {name}", output)
     check_documentation(package, folder)
 
 

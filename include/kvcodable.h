@@ -71,7 +71,7 @@ extern "C" {
 /* The contract version that the library was built with. */
 int32_t kv_abi_version(void);
 
-/* The library's version, such as "0.1.0". A string that lasts for ever. */
+/* The library's version, such as "0.2.0". A string that lasts for ever. */
 const char *kv_version(void);
 
 /* ------------------------------------------------------------------------

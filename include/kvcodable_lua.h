@@ -96,6 +96,9 @@ typedef struct kv_lua_options {
    * once the values that it has told are as large as the limits: the other
    * changes wait for the next one, and kv.fd() stays readable.
    *
+   * The types that are in use, and those that have names, have together at most
+   * half as much again in their descriptions, whatever shares a default.
+   *
    * One call takes memory for a few copies of such a value besides Lua's own. A
    * script's tables and strings are Lua's memory: the host bounds that by its
    * allocator (lua_newstate), and the steps of a script by a hook

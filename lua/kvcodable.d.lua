@@ -270,7 +270,8 @@ function Store:at(path) end
 ---@return T
 function Store:transaction(body) end
 
----Runs the steps whose versions the store has not seen, in one transaction.
+---Runs the steps whose versions the store has not seen, in one transaction; again,
+---ten times at most, where another program writes the file meanwhile.
 ---@param steps (fun(tx: kvcodable.Store))[] the keys are versions, from 1
 ---@return boolean migrated
 function Store:migrate(steps) end

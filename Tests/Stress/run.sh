@@ -96,10 +96,9 @@ valgrind_specs() {
 }
 
 # The C programs under AddressSanitizer and UndefinedBehaviorSanitizer, and what
-# one call of a script can make its host use, in full.
+# one call of a script can make its host use, in full, in each Lua.
 c() {
-  make lib && make -s -C Tests/C sanitized && make -s -C Tests/C "$PWD/build/c-tests/lua_attacks" &&
-    build/c-tests/lua_attacks --full
+  make lib && make -s -C Tests/C sanitized && make -s -C Tests/C lua-attacks
 }
 
 # A package that depends on a clone of this one by URL and tag.

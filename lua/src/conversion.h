@@ -138,12 +138,6 @@ int kvl_may_write(lua_State *L, const kvl_state *state, kv_format format,
  * format, which is not binary. */
 size_t kvl_text_size(const kv_view *view, kv_format format);
 
-/* A number of nodes, and of bytes of strings, keys and data. */
-typedef struct kvl_size {
-  size_t nodes;
-  size_t bytes;
-} kvl_size;
-
 /* Adds the size of the value at the node. */
 void kvl_add_size(kvl_size *size, const kv_node *node);
 

@@ -67,6 +67,12 @@ typedef struct kvl_buffer {
   size_t capacity;
 } kvl_buffer;
 
+/* A number of nodes, and of bytes of strings, keys and data. */
+typedef struct kvl_size {
+  size_t nodes;
+  size_t bytes;
+} kvl_size;
+
 typedef void (*kvl_free)(void *object);
 
 typedef struct kvl_state {
@@ -86,6 +92,8 @@ typedef struct kvl_state {
   const void *type_meta; /* of the compiled forms of types */
   const void *type_tag;  /* of types */
   kv_registry *registry;
+  kvl_size types;     /* of the descriptions of types that are alive */
+  kvl_size described; /* since garbage was collected for them */
   uint32_t policy;  /* the host's policy: KV_LUA_... */
   size_t max_nodes; /* of a value that is written or decoded */
   size_t max_bytes; /* of its strings, keys and data */

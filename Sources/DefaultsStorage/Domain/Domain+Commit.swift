@@ -149,7 +149,9 @@ extension Domain {
     /// Writes the changes that were set aside, and those of a transaction over them. On failure all are as before.
     func commit(_ transaction: Delta?, isOneCall: Bool = false) throws(DefaultsError) {
         guard let committing = lock.withLock({ self.committing }) else { return }
-        if let transaction, !transaction.isEmpty {
+        if let transaction, !transaction.isEmpty, committing.isEmpty {
+            try publish(transaction, hasTransaction: true, merges: isOneCall)
+        } else if let transaction, !transaction.isEmpty {
             // The transaction's entries win, and take up the changes below them.
             let upper = Delta()
             upper.absorb(below: transaction)

@@ -21,5 +21,8 @@ let package = Package(
         program("Consumer", "KVCodable", "KeyValueCoder", "PropertyLists"),
         // The README's Swift, which the tests put here.
         program("Readme", "KVCodable", "KeyValueCoder", "PropertyLists"),
+        .systemLibrary(name: "LuaLibrary", pkgConfig: environment["KVCODABLE_LUA"] ?? "lua5.4"),
+        .executableTarget(
+            name: "Host", dependencies: ["LuaLibrary", .product(name: "KVCodableLua", package: "kvcodable")]),
     ]
 )
