@@ -551,10 +551,13 @@ kv_status kv_type_declaration(const kv_type *type, kv_bytes *text,
  *
  * Example:
  *
- *   kv_step path[] = {kv_key("window"), kv_key("width")};
- *   kv_type *width;
- *   if (kv_type_at(settings, path, 2, &width, NULL) == KV_OK)
- *     kv_type_free(width);
+ *   kv_step first = kv_index(0);
+ *   kv_type *sizes, *size;
+ *   if (kv_registry_type(NULL, kv_string("[Int]"), &sizes, NULL) == KV_OK) {
+ *     if (kv_type_at(sizes, &first, 1, &size, NULL) == KV_OK)
+ *       kv_type_free(size);
+ *     kv_type_free(sizes);
+ *   }
  */
 kv_status kv_type_at(const kv_type *type, const kv_step *path, size_t steps,
                      kv_type **part, kv_error **error);
