@@ -243,6 +243,10 @@ kv_status kv_error_position(const kv_error *error, int64_t *line,
  * none. */
 kv_status kv_error_offset(const kv_error *error, int64_t *offset);
 
+/* The file that the message names; empty where it names none. Borrows: lasts as
+ * long as the error. A NUL follows the text. */
+kv_str kv_error_file(const kv_error *error);
+
 /* Gives the same error for a reader that may see only the values below `root`,
  * and not where the store is kept, such as a script in a sandbox: paths begin
  * at the root, and one outside it is left out; "the store" stands for its file
@@ -586,7 +590,8 @@ kv_status kv_type_encode(const kv_type *type, const kv_tree *value,
  */
 
 typedef enum kv_format {
-  KV_FORMAT_ANY = 0, /* to read: found from the content; to write: XML */
+  KV_FORMAT_ANY = 0, /* to read: found from the content; to write: XML, and JSON
+                        into a file whose name ends in .json */
   KV_FORMAT_XML = 1,
   KV_FORMAT_BINARY = 2,
   KV_FORMAT_OPENSTEP = 3, /* read only */
@@ -614,6 +619,8 @@ typedef struct kv_decode_options {
   size_t expanded_bytes; /* bytes that shared strings and data may grow to:
                             64 MB and 16 for each byte */
   size_t file_bytes;     /* of a file that is read: 1 GB */
+  int drop_nulls;        /* whether JSON's nulls are left out of dictionaries
+                            and arrays; not of an archive */
 } kv_decode_options;
 
 /* Gives the tree that the bytes hold, as `type` shows it unless that is NULL;
@@ -630,8 +637,9 @@ kv_status kv_encode(const kv_tree *tree, kv_format format, const kv_type *type,
                     kv_bytes *bytes, kv_error **error);
 
 /* The same from and to a file, whole. A written file replaces the old one at
- * once: a reader sees the one or the other. Nothing of the old one's comments
- * is kept: a store opened on the file keeps them. KV_ABSENT when the file to
+ * once: a reader sees the one or the other. JSON has a line for each value.
+ * Nothing of the old one's comments is kept: a store opened on the file keeps
+ * them. KV_ABSENT when the file to
  * read does not exist; KV_IO when it is no file but a folder or a device;
  * KV_LIMIT_EXCEEDED, before it is read, when it is larger than the options say;
  * KV_OUTCOME_UNKNOWN when the new file is there, and a power failure may take
@@ -735,7 +743,8 @@ typedef int (*kv_check)(void *context, const kv_step *path, size_t steps,
 typedef struct kv_store_options {
   size_t size;             /* sizeof(kv_store_options) */
   const kv_tree *defaults; /* a dictionary of values for absent keys */
-  kv_format format;        /* of a new file: XML (default), binary or JSON */
+  kv_format format; /* of a new file: XML, binary or JSON; by default JSON
+                       where its name ends in .json, else XML */
   kv_durability durability;
   kv_engine engine;
   int read_only;
@@ -865,7 +874,8 @@ kv_status kv_store_file(const kv_store *store, kv_bytes *file,
 
 /* Gives the value at the path, as its type shows it: `type`, unless that is NULL,
  * else the store's schema's, else as it is stored. KV_ABSENT when there is none
- * and `type` has no default. */
+ * and `type` has no default. With a NULL `value` it tells whether there is
+ * one. */
 kv_status kv_store_get(const kv_store *store, const kv_step *path, size_t steps,
                        const kv_type *type, kv_tree **value, kv_error **error);
 
@@ -962,6 +972,20 @@ kv_status kv_store_set_string(kv_store *store, const kv_step *path,
 kv_status kv_store_remove(kv_store *store, const kv_step *path, size_t steps,
                           kv_error **error);
 
+/* Removes what the store's file has over the lower layers at the path, such as
+ * over a default; KV_ABSENT when there was nothing. A part of a value becomes
+ * what it is in the lower layers. */
+kv_status kv_store_reset(kv_store *store, const kv_step *path, size_t steps,
+                         kv_error **error);
+
+/* Moves the value that the store's file has at the path to another one;
+ * KV_ABSENT when there was none. KV_CONFLICT where the file has a value there.
+ * Defaults stay where they are. Both are transactions of their own, or parts of
+ * the one that the thread has open. */
+kv_status kv_store_rename(kv_store *store, const kv_step *path, size_t steps,
+                          const kv_step *new_path, size_t new_steps,
+                          kv_error **error);
+
 /* Gives an array of strings: the keys at the top level, defaults included. */
 kv_status kv_store_keys(const kv_store *store, kv_tree **keys,
                         kv_error **error);
@@ -1030,6 +1054,12 @@ kv_status kv_store_export(const kv_store *store, kv_format format,
  * archive those of its plain value. KV_CORRUPT where the bytes are no property
  * list, and KV_INVALID_VALUE where that is no dictionary. */
 kv_status kv_store_import(kv_store *store, kv_str bytes, kv_error **error);
+
+/* The same with options of reading: the format, limits, and whether JSON's
+ * nulls, which are KV_INVALID_VALUE in a store, are left out. */
+kv_status kv_store_import_with(kv_store *store, kv_str bytes,
+                               const kv_decode_options *options,
+                               kv_error **error);
 
 /* Replaces the values of `target` by those of `store`, whatever their
  * engines. */
@@ -1243,6 +1273,12 @@ kv_status kv_store_watch_descriptor(kv_store *store, int *descriptor,
  * number of calls. Never waits. A changed value that is not of its type is
  * KV_TYPE_MISMATCH, when the other watches were told. */
 kv_status kv_store_pump(kv_store *store, size_t *calls, kv_error **error);
+
+/* Waits until there is something to tell, at most for so many seconds, and pumps:
+ * for a program without a loop of its own. `calls` is set to 0 when the time is
+ * over, and when a signal came, which the program may be waiting for. */
+kv_status kv_store_wait(kv_store *store, double seconds, size_t *calls,
+                        kv_error **error);
 
 #ifdef __cplusplus
 }

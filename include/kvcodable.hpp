@@ -58,8 +58,9 @@ namespace kvcodable {
 
 // ---- Errors and results
 
-// What a call could not do: a status of kvcodable.h, the whole message, and the
-// path in it, such as "window.tags[2]".
+// What a call could not do: a status of kvcodable.h, the whole message, and what
+// is in it: the path, such as "window.tags[2]", the file, and the line and column
+// of a text, which count from 1 and are 0 where it has none.
 class error : public std::exception {
  public:
   explicit error(kv_status status, std::string message = {})
@@ -69,18 +70,25 @@ class error : public std::exception {
   error(kv_status status, kv_error *problem) : status_(status) {
     kv_str message = kv_error_message(problem), path = kv_error_path(problem);
     if (message.data) message_.assign(message.data, message.length);
+    kv_str file = kv_error_file(problem);
     if (path.data) path_.assign(path.data, path.length);
+    if (file.data) file_.assign(file.data, file.length);
+    kv_error_position(problem, &line_, &column_);
     kv_error_free(problem);
   }
 
   kv_status status() const noexcept { return status_; }
   const std::string &message() const noexcept { return message_; }
   const std::string &path() const noexcept { return path_; }
+  const std::string &file() const noexcept { return file_; }
+  int64_t line() const noexcept { return line_; }
+  int64_t column() const noexcept { return column_; }
   const char *what() const noexcept override { return message_.c_str(); }
 
  private:
   kv_status status_;
-  std::string message_, path_;
+  std::string message_, path_, file_;
+  int64_t line_ = 0, column_ = 0;
 };
 
 // A value, or the error of the call that should have given one.
@@ -768,6 +776,28 @@ class store {
     return detail::deliver<bool>(detail::found(status, problem));
   }
 
+  // Whether there is a value, in any layer.
+  outcome<bool> has(const path &at) const {
+    kv_error *problem = nullptr;
+    kv_status status = kv_store_get(handle(), at.data(), at.size(), nullptr,
+                                    nullptr, &problem);
+    return detail::deliver<bool>(detail::found(status, problem));
+  }
+
+  // Removes what is over a default; moves a value to where there is none. Whether
+  // there was one.
+  outcome<bool> reset(const path &at) {
+    kv_error *problem = nullptr;
+    kv_status status = kv_store_reset(handle(), at.data(), at.size(), &problem);
+    return detail::deliver<bool>(detail::found(status, problem));
+  }
+  outcome<bool> rename(const path &from, const path &to) {
+    kv_error *problem = nullptr;
+    kv_status status = kv_store_rename(handle(), from.data(), from.size(),
+                                       to.data(), to.size(), &problem);
+    return detail::deliver<bool>(detail::found(status, problem));
+  }
+
   // The keys at the top level, or of the dictionary at a path, as paths name
   // them, with those of defaults.
   outcome<std::vector<std::string>> keys(const path &at = {}) const {
@@ -863,11 +893,15 @@ class store {
     size_t calls = 0;
     kv_error *problem = nullptr;
     kv_status status = kv_store_pump(handle(), &calls, &problem);
-    if (status < 0) return detail::deliver<size_t>(error(status, problem));
-#ifndef KVCODABLE_NO_EXCEPTIONS
-    if (*failure_) std::rethrow_exception(std::exchange(*failure_, nullptr));
-#endif
-    return detail::deliver<size_t>(calls);
+    return pumped(status, calls, problem);
+  }
+  // The same as soon as there is something, waiting at most so long: 0 when the
+  // time is over, or a signal came.
+  outcome<size_t> wait(double seconds) {
+    size_t calls = 0;
+    kv_error *problem = nullptr;
+    kv_status status = kv_store_wait(handle(), seconds, &calls, &problem);
+    return pumped(status, calls, problem);
   }
   outcome<int> descriptor() {
     int found = -1;
@@ -942,6 +976,14 @@ class store {
         kv_store_get(handle(), at.data(), at.size(), type, &found, &problem);
     if (status < 0) return error(status, problem);
     return found ? std::optional<tree>(tree(found)) : std::optional<tree>();
+  }
+
+  outcome<size_t> pumped(kv_status status, size_t calls, kv_error *problem) {
+    if (status < 0) return detail::deliver<size_t>(error(status, problem));
+#ifndef KVCODABLE_NO_EXCEPTIONS
+    if (*failure_) std::rethrow_exception(std::exchange(*failure_, nullptr));
+#endif
+    return detail::deliver<size_t>(calls);
   }
 
   outcome<void> put(const path &at, const tree &value, const kv_type *type,

@@ -137,7 +137,7 @@ static void cases(void) {
   kv_error_free(error);
   CHECK(kv_type_decode(type, wrong, NULL, &error) == KV_TYPE_MISMATCH);
   CHECK(text_equals(kv_error_message(error),
-                    "Invalid number of keys found, expected one"));
+                    "Expected one key of circle, square, empty, found 0"));
   kv_error_free(error);
   kv_tree_free(stored);
   kv_tree_free(shown);

@@ -41,7 +41,7 @@ GOOD = {
     "kv_engine": "KV_ENGINE_AUTOMATIC",
 }
 # Sizes and values that go by the parameter's name.
-NAMED = {"steps": "1", "root_count": "1", "step": "0", "count": "1", "root:kv_step*": "&g.out_step", "path_count": "1",
+NAMED = {"steps": "1", "new_steps": "1", "root_count": "1", "step": "0", "count": "1", "root:kv_step*": "&g.out_step", "path_count": "1",
          "node_count": "g.node_count", "byte_count": "g.byte_count", "index:int": "1", "index": "0",
          "suite": "0", "path:kv_str": "g.file", "file:kv_str": "g.types", "bytes:kv_str": "g.document", "name:kv_str": "g.name",
          "expression:kv_str": "g.expression", "text:kv_str": "g.declaration",

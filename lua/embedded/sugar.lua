@@ -15,7 +15,7 @@ local shared = { Type = Type, builtins = {}, named = {}, known = {},
 for _, name in ipairs { "array_tag", "dictionary_tag", "store", "new_data",
   "new_date", "new_uid", "new_int64", "new_uint64", "describe", "expression",
   "attach", "install", "annotate", "depth", "run_types", "declare_text",
-  "declare_file" } do
+  "declare_file", "is_list", "element", "make_parts" } do
   shared[name], kv[name] = kv[name], nil
 end
 
@@ -114,8 +114,20 @@ end
 
 local Store = shared.store
 
---- for key, value in store:pairs(); and in pairs(store), from Lua 5.2 on
+--- for index, value in part:ipairs(); and in ipairs(part), from Lua 5.2 on
+function Store.__index:ipairs()
+  local element = shared.element
+  element(self, 1) -- raises for what is no handle
+  return function(part, i)
+    local value = element(part, i + 1)
+    if value ~= nil then return i + 1, value end
+  end, self, 0
+end
+
+--- for key, value in store:pairs(); and in pairs(store), from Lua 5.2 on. Of an
+-- array the elements
 function Store.__index:pairs()
+  if shared.is_list(self) then return self:ipairs() end
   local keys, i = self:keys(), 0
   return function()
     i = i + 1
@@ -124,9 +136,7 @@ function Store.__index:pairs()
 end
 
 Store.__pairs = Store.__index.pairs
-
-function Store:__len()
-  return #self:keys()
-end
+Store.__ipairs = Store.__index.ipairs -- of Lua 5.2; later ones index
+shared.make_parts()
 
 return kv

@@ -341,6 +341,7 @@ describe("types from text", function()
     assert.is_nil(none)
     assert.equal("invalid_type", problem.code)
     assert.equal(2, problem.line)
+    assert.equal(file, problem.file)
     local place = " (line 2, column 5) (" .. file .. ")"
     assert.equal(place, tostring(problem):sub(-#place))
     none, problem = kv.types_from(path .. ".none")

@@ -18,8 +18,21 @@ kvl_handle *kvl_new_handle(lua_State *L) {
   return handle;
 }
 
+void kvl_make_part(lua_State *L, kvl_handle *handle) {
+  handle->is_part = 1;
+  luaL_getmetatable(L, KVL_PART_NAME);
+  lua_setmetatable(L, -2);
+}
+
+/* The handle at 1, open or not. Raises. */
+static kvl_handle *check_any_handle(lua_State *L) {
+  kvl_handle *handle = kvl_handle_at(L, 1);
+  if (!handle) luaL_typeerror(L, 1, KVL_STORE_NAME);
+  return handle;
+}
+
 void kvl_refuse_handle(lua_State *L) {
-  const kvl_handle *handle = luaL_checkudata(L, 1, KVL_STORE_NAME);
+  const kvl_handle *handle = check_any_handle(L);
   if (handle->state->is_over) luaL_error(L, "the Lua state is being closed");
   kvl_push_failure(L, KV_CLOSED, NULL, 0,
                    handle->session->is_transaction ? "The transaction is over"
@@ -75,7 +88,7 @@ kvl_handle *kvl_push_part(lua_State *L, const kv_step *steps, size_t count) {
   kvl_inherit(L, KVL_SCHEMA);
   kvl_push_steps(L, steps, count);
   lua_setiuservalue(L, -2, KVL_PREFIX);
-  part->is_part = 1;
+  kvl_make_part(L, part);
   return part;
 }
 
@@ -133,7 +146,7 @@ kv_store *kvl_check_whole(lua_State *L) {
 }
 
 kv_store *kvl_store_at(lua_State *L, int index) {
-  kvl_handle *handle = luaL_testudata(L, index, KVL_STORE_NAME);
+  const kvl_handle *handle = kvl_handle_at(L, index);
   return handle ? handle->session->store : NULL;
 }
 
@@ -141,7 +154,7 @@ kv_store *kvl_store_at(lua_State *L, int index) {
 
 /* Closes the session that the handle at 1 owns: a part owns none. */
 static kv_status close_handle(lua_State *L, kv_error **error) {
-  kvl_handle *handle = luaL_checkudata(L, 1, KVL_STORE_NAME);
+  kvl_handle *handle = check_any_handle(L);
   if (handle->owns_session) handle = handle->session;
   kv_store *store = handle->store;
   if (!store) return KV_OK;
@@ -194,7 +207,7 @@ static int store_with(lua_State *L) {
 }
 
 static int store_gc(lua_State *L) {
-  kvl_handle *handle = luaL_checkudata(L, 1, KVL_STORE_NAME);
+  kvl_handle *handle = check_any_handle(L);
   kv_transaction_rollback(handle->transaction);
   kv_store_free(handle->store);
   handle->transaction = NULL;
@@ -203,8 +216,7 @@ static int store_gc(lua_State *L) {
 }
 
 static int store_tostring(lua_State *L) {
-  const kvl_handle *session =
-      ((const kvl_handle *)luaL_checkudata(L, 1, KVL_STORE_NAME))->session;
+  const kvl_handle *session = check_any_handle(L)->session;
   int is_open = session->store || session->transaction;
   lua_pushfstring(L, "kvcodable %s (%s): %p",
                   session->is_transaction ? "transaction" : "store",

@@ -8,6 +8,7 @@
 #include "conversion.h"
 
 #define KVL_STORE_NAME "kvcodable.store"
+#define KVL_PART_NAME "kvcodable.part"
 
 /* A store, a transaction, or a part of either.
  *
@@ -45,6 +46,10 @@ enum {
 
 /* Pushes a handle that is a session of its own. */
 kvl_handle *kvl_new_handle(lua_State *L);
+
+/* Gives the handle on top the class of parts, which may be on arrays: such a
+ * handle has elements besides its methods. */
+void kvl_make_part(lua_State *L, kvl_handle *handle);
 
 /* Raises the error of a value at 1 that is no handle, or whose session or Lua
  * state is over. */
@@ -139,6 +144,10 @@ void kvl_push_typed(lua_State *L, kvl_state *state, const kvl_handle *handle);
  * Raises. */
 int kvl_put_value(lua_State *L, kvl_state *state, const kvl_handle *handle,
                   int path_index, int value, int type_index, int options);
+
+/* Removes the value at the path of the argument at `index`, below the handle at
+ * 1, of that session; gives whether there was one. Raises. */
+int kvl_remove(lua_State *L, kvl_state *state, kvl_handle *session, int index);
 
 /* Pushes a store's handle; gives the address for the store. */
 kv_store **kvl_new_store(lua_State *L);

@@ -45,6 +45,7 @@
 #define KVCODABLE_MODULE_H
 
 #include <stddef.h>
+#include <sys/types.h>
 
 #include "compat.h"
 #include "kvcodable.h"
@@ -108,9 +109,10 @@ typedef struct kvl_state {
   size_t told_nodes;          /* of the values told in this kv.pump() */
   size_t told_bytes;
   int is_pumping;
-  int epoll;   /* the descriptor of kv.fd(); 0 for none */
-  int rest;    /* in it: an eventfd, readable while notes wait */
-  int is_over; /* the Lua state is being closed */
+  int epoll;     /* the descriptor of kv.fd(); 0 for none */
+  int rest;      /* in it: an eventfd, readable while notes wait */
+  pid_t process; /* that made them */
+  int is_over;   /* the Lua state is being closed */
 } kvl_state;
 
 /* The state of the running function. Raises in a finalizer that outlives it. */
@@ -195,6 +197,9 @@ void kvl_new_class(lua_State *L, const char *name, const luaL_Reg *functions);
  * says that `what` has no such method, and names the one that was most likely
  * meant. */
 void kvl_name_methods(lua_State *L, const char *what);
+
+/* Raises the error of the name at 2 that is no method in the table at 1. */
+int kvl_refuse_method(lua_State *L, const char *what);
 
 /* Adds methods, and metamethods, to the class whose metatable is on top. */
 void kvl_add_methods(lua_State *L, const luaL_Reg *functions);

@@ -41,9 +41,9 @@ struct kvl_watch_queue {
   kvl_buffer notes; /* kvl_note */
   size_t first;     /* the oldest: those before it were taken */
   kvl_state *state;
-  size_t depth;   /* of the watch's own path */
-  int is_subtree; /* whether places below it are told, and not its value */
-  int lost;       /* there was no memory for a note: kv.pump() raises that */
+  size_t depth;  /* of the watch's own path */
+  size_t levels; /* below it that are told: 0 for its value, 1 for its keys */
+  int lost;      /* there was no memory for a note: kv.pump() raises that */
   kvl_source *source;    /* that notes changes here; NULL for none */
   kvl_watch_queue *next; /* of the same source */
 };

@@ -50,7 +50,7 @@ extension Domain {
     /// - Returns: the new file's path.
     private func writeUnsaved(_ folder: StoreFolder) throws(DefaultsError) -> String {
         let document = try snapshot()
-        let bytes = try translating { () throws(PropertyListError) in try document.serialized(as: engine.format) }
+        let bytes = try translating { () throws(PropertyListError) in try document.fileContents(as: engine.format) }
         let name = "\(folder.fileName).unsaved-\(currentTime())-\(randomName())"
         let part = name + ".part"
         guard let file = try folder.openFile(part, O_WRONLY | O_CREAT | O_EXCL, mode: 0o600) else {

@@ -71,6 +71,8 @@ public struct DefaultsError: Error, Sendable, Hashable {
     public var path: PropertyListPath
     /// The file, when the error is about one.
     public var file: String?
+    /// The position in the file, when it is damaged: the message has it, too.
+    public var location: PropertyListError.Location?
     /// The system's error number, when a system call failed.
     public var errno: Int32?
     private var schemaError: SchemaErrorBox?
@@ -167,6 +169,7 @@ extension DefaultsError {
             }
         self.init(code, error.words, at: prefix.appending(error.path), file: file)
         words.finding += error.locationText
+        location = error.location
     }
 
     /// The error of a system call that failed with `number`.

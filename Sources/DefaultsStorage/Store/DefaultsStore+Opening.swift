@@ -68,7 +68,7 @@ extension DefaultsStore {
     }
 
     private static func openMemory(_ options: Options) throws(DefaultsError) -> DefaultsStore {
-        let domain = Domain(MemoryEngine(format: options.format), file: nil)
+        let domain = Domain(MemoryEngine(format: options.format ?? .xml), file: nil)
         DomainRegistry.shared.add(domain)
         let store = try DefaultsStore(domain, try baseLayers(options), options)
         try store.migrate(options.migrations)
@@ -84,7 +84,7 @@ extension DefaultsStore {
         } catch {
             // A missing folder is no error for a handle that only reads: its store is empty.
             guard options.isReadOnly, error.errno == ENOENT else { throw error }
-            return Domain(MemoryEngine(format: options.format), file: file)
+            return Domain(MemoryEngine(format: options.format ?? .xml), file: file)
         }
         guard options.format != .openStep else {
             throw DefaultsError(.misuse, "A store cannot be written as OpenStep; use XML, binary or JSON", file: file)
@@ -114,10 +114,11 @@ extension DefaultsStore {
         let isDatabase = folder.fileName.hasSuffix(".sqlite") || folder.fileName.hasSuffix(".db")
         if options.engine == .sqlite || (options.engine == .automatic && isDatabase) {
             return try SQLiteEngine(
-                folder, format: options.format, isReadOnly: options.isReadOnly, limits: options.limits)
+                folder, format: options.format ?? .xml, isReadOnly: options.isReadOnly, limits: options.limits)
         }
+        let format = options.format ?? PropertyListFormat(ofFile: folder.fileName)
         return try PropertyListFileEngine(
-            folder, format: options.format, isReadOnly: options.isReadOnly, limits: options.limits)
+            folder, format: format, isReadOnly: options.isReadOnly, limits: options.limits)
     }
 
     private static func baseLayers(_ options: Options) throws(DefaultsError) -> SearchLayers {

@@ -1,3 +1,4 @@
+internal import CSystem
 internal import Glibc
 public import PropertyLists
 
@@ -115,7 +116,10 @@ extension DefaultsStore {
     public func pump() throws(DefaultsError) -> Int {
         try checkOpen()
         guard let list = domain.lock.withLock({ state.watches }) else { return 0 }
-        if list.takeWakeUp() { try lookWithoutWaiting(list) }
+        if list.takeWakeUp() {
+            try lookWithoutWaiting(list)
+            list.forgetWakeUp()
+        }
         let (events, changed) = drain(list.identity)
         var calls = 0
         for event in events {
@@ -132,6 +136,17 @@ extension DefaultsStore {
         }
         if let failure { throw failure }
         return calls
+    }
+
+    /// Waits until there is something to tell, for `timeout` at most, and pumps: for a program without a loop of its own.
+    /// Gives the number of calls: 0 when the time is over, and when a signal came, which the program may be waiting for.
+    public func wait(for timeout: Duration) throws(DefaultsError) -> Int {
+        let deadline = Deadline.after(timeout)
+        while true {
+            let calls = try pump()
+            guard calls == 0, !deadline.hasPassed else { return calls }
+            if cs_wait_readable(try watches().descriptor, deadline.remaining) < 0 { return 0 }
+        }
     }
 
     /// The events and the changes of every layer.
@@ -183,16 +198,16 @@ extension DefaultsStore {
         }) {
             return list
         }
-        let new = try WatchList(([domain] + layers.domains).compactMap(\.folder))
+        let new = try WatchList(([domain] + layers.domains).compactMap(\.watchedFile))
         for layer in layers.domains {
             layer.lock.withLock {
-                layer.inbox.subscribeToChanges(new.identity, descriptor: new.eventDescriptor)
+                layer.inbox.subscribeToChanges(new.identity, new)
             }
         }
         let list = domain.lock.withLock {
             if let list = state.watches { return list }
             state.watches = new
-            domain.inbox.subscribe(new.identity, descriptor: new.eventDescriptor)
+            domain.inbox.subscribe(new.identity, new)
             return new
         }
         if list !== new { unsubscribe(new) }
@@ -224,6 +239,7 @@ extension DefaultsScope {
 }
 
 extension Domain {
-    /// The folder and name of the file whose changes are watched.
-    fileprivate var folder: StoreFolder? { engine.watchedFolder }
+    fileprivate var watchedFile: WatchedFile? {
+        engine.watchedFolder.map { WatchedFile(folder: $0, isDatabase: rowFormat != nil) }
+    }
 }

@@ -14,7 +14,7 @@ private func options(
     let copy = try sized(given, given.pointee.size)
     if copy.defaults != nil { options.defaults = try tree(copy.defaults, "defaults") }
     if copy.arguments != nil { options.arguments = try tree(copy.arguments, "arguments") }
-    options.format = try copy.format.format() ?? .xml
+    options.format = try copy.format.format()
     options.isReadOnly = copy.read_only != 0
     options.durability = try durability(copy.durability)
     options.engine = try engine(copy.engine)
@@ -334,6 +334,26 @@ func mismatch(_ found: PropertyListKind, _ expected: String, _ path: PropertyLis
     reporting(error) {
         let store = try require(store, DefaultsStore.self, "store")
         return try store.remove(at: try path(steps, count)) ? KV_OK : KV_ABSENT
+    }
+}
+
+@c @implementation public func kv_store_reset(
+    _ store: OpaquePointer?, _ steps: UnsafePointer<kv_step>?, _ count: Int,
+    _ error: UnsafeMutablePointer<OpaquePointer?>?
+) -> kv_status {
+    reporting(error) {
+        let store = try require(store, DefaultsStore.self, "store")
+        return try store.reset(at: try path(steps, count)) ? KV_OK : KV_ABSENT
+    }
+}
+
+@c @implementation public func kv_store_rename(
+    _ store: OpaquePointer?, _ steps: UnsafePointer<kv_step>?, _ count: Int, _ newSteps: UnsafePointer<kv_step>?,
+    _ newCount: Int, _ error: UnsafeMutablePointer<OpaquePointer?>?
+) -> kv_status {
+    reporting(error) {
+        let store = try require(store, DefaultsStore.self, "store")
+        return try store.rename(try path(steps, count), to: try path(newSteps, newCount)) ? KV_OK : KV_ABSENT
     }
 }
 

@@ -135,3 +135,16 @@ private func described(_ source: DefaultsRecovery) -> String {
         return KV_OK
     }
 }
+
+@c @implementation public func kv_store_wait(
+    _ store: OpaquePointer?, _ seconds: Double, _ calls: UnsafeMutablePointer<Int>?,
+    _ error: UnsafeMutablePointer<OpaquePointer?>?
+) -> kv_status {
+    reporting(error) {
+        let store = try require(store, DefaultsStore.self, "store")
+        guard seconds >= 0 else { throw Failure.invalidArgument("Expected seconds from 0, found \(seconds)") }
+        let count = try store.wait(for: .seconds(min(seconds, 1e9)))
+        calls?.pointee = count
+        return KV_OK
+    }
+}
