@@ -83,9 +83,9 @@ static void append(kvl_source *source, kvl_watch_queue *queue) {
 kv_status kvl_join_source(kvl_state *state, kv_store *store,
                           const kvl_path *path, kvl_watch_queue *queue,
                           kv_error **error) {
-  kv_scope scope = path->count == 0          ? KV_SCOPE_SUBTREE
-                   : kvl_tells_stored(queue) ? KV_SCOPE_STORED
-                                             : KV_SCOPE_VALUE;
+  kv_scope scope = kvl_tells_stored(queue) ? KV_SCOPE_STORED
+                   : path->count == 0      ? KV_SCOPE_SUBTREE
+                                           : KV_SCOPE_VALUE;
   kvl_source *source = find(state, store, path, scope);
   if (!source) {
     source = new_source(store, path);
