@@ -580,7 +580,25 @@ outcome<std::optional<T>> tree::get(const path &at) const {
 class type {
  public:
   explicit type(kv_type *taken) : type_(taken) {}
+
+  // The type of the value at a path of stored keys; none where it says nothing.
+  outcome<std::optional<type>> at(const path &at) const {
+    kv_type *found = nullptr;
+    kv_error *problem = nullptr;
+    kv_status status =
+        kv_type_at(handle(), at.data(), at.size(), &found, &problem);
+    return given(status, found, problem);
+  }
+
   kv_type *handle() const { return type_.get(); }
+
+  static outcome<std::optional<type>> given(kv_status status, kv_type *found,
+                                            kv_error *problem) {
+    using optional = std::optional<type>;
+    if (status < 0) return detail::deliver<optional>(error(status, problem));
+    return detail::deliver<optional>(status == KV_OK ? optional(type(found))
+                                                     : optional());
+  }
 
  private:
   detail::owned<kv_type, kv_type_free> type_;
@@ -598,6 +616,14 @@ class registry {
     kv_status status =
         kv_registry_declare(handle(), detail::view(text), &problem);
     return detail::deliver<void>(detail::done(status, problem));
+  }
+
+  // Those of a file; gives whether there is one.
+  outcome<bool> declare_file(std::string_view file) {
+    kv_error *problem = nullptr;
+    kv_status status = kv_registry_declare_file(handle(), detail::view(file),
+                                                nullptr, &problem);
+    return detail::deliver<bool>(detail::found(status, problem));
   }
 
   // The type of an expression, such as "[Window]?".
@@ -687,7 +713,8 @@ class transaction {
 // A store of preferences.
 class store {
  public:
-  // The store with a name, such as "com.acme.app", or in a file.
+  // The store with a name, such as "com.acme.app" or "acme/settings", or in a
+  // file.
   static outcome<store> open(
       std::string_view name,
       const kv_store_options &options = store_options()) {
@@ -771,17 +798,44 @@ class store {
     return detail::deliver<bool>(detail::found(status, problem));
   }
 
-  outcome<std::vector<std::string>> keys() const {
-    using names = std::vector<std::string>;
+  // The keys at the top level, or of the dictionary at a path, as paths name
+  // them, with those of defaults.
+  outcome<std::vector<std::string>> keys(const path &at = {}) const {
     kv_tree *found = nullptr;
     kv_error *problem = nullptr;
-    kv_status status = kv_store_keys(handle(), &found, &problem);
-    if (status < 0) return detail::deliver<names>(error(status, problem));
-    return detail::deliver<names>(
-        value<names>::read(tree(found).cursor()).value_or(names()));
+    kv_status status =
+        kv_store_keys_at(handle(), at.data(), at.size(), &found, &problem);
+    return texts(status, found, problem);
   }
 
-  // Everything that can be read now.
+  // The names of the stores that are there for open(); the file of one.
+  static outcome<std::vector<std::string>> names(
+      kv_engine engine = KV_ENGINE_AUTOMATIC) {
+    kv_tree *found = nullptr;
+    kv_error *problem = nullptr;
+    kv_status status = kv_store_names(engine, &found, &problem);
+    return texts(status, found, problem);
+  }
+  static outcome<std::string> file_of(std::string_view name,
+                                      kv_engine engine = KV_ENGINE_AUTOMATIC) {
+    kv_bytes found = {};
+    kv_error *problem = nullptr;
+    kv_status status =
+        kv_store_path(detail::view(name), engine, &found, &problem);
+    if (status < 0) return detail::deliver<std::string>(error(status, problem));
+    return detail::deliver<std::string>(detail::text(found));
+  }
+
+  // The type that the schema has for the value at a path of stored keys.
+  outcome<std::optional<type>> type_at(const path &at) const {
+    kv_type *found = nullptr;
+    kv_error *problem = nullptr;
+    kv_status status =
+        kv_store_type_at(handle(), at.data(), at.size(), &found, &problem);
+    return type::given(status, found, problem);
+  }
+
+  // Everything that can be read now, as it is stored.
   outcome<tree> snapshot() const {
     kv_tree *found = nullptr;
     kv_error *problem = nullptr;
@@ -891,6 +945,16 @@ class store {
   kv_store *handle() const { return store_.get(); }
 
  private:
+  static outcome<std::vector<std::string>> texts(kv_status status,
+                                                 kv_tree *found,
+                                                 kv_error *problem) {
+    using list = std::vector<std::string>;
+    if (status < 0) return detail::deliver<list>(error(status, problem));
+    if (!found) return detail::deliver<list>(list());
+    return detail::deliver<list>(
+        value<list>::read(tree(found).cursor()).value_or(list()));
+  }
+
   using begun_transaction =
       detail::owned<kv_transaction, kv_transaction_rollback>;
 

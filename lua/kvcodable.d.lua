@@ -74,7 +74,8 @@ local kv = {}
 ---@field global_domain? boolean false leaves it out
 ---@field context? any handed to converters
 ---@field types? table<string, kvcodable.AnyType> what names in expressions mean
----@field schema? kvcodable.AnyType what the store's dictionary has to be
+---@field schema? kvcodable.AnyType what the store's dictionary is: its values
+---have these types without one at each call, and these defaults
 
 ---```lua
 ---local options = { format = "json", depth = 8 }
@@ -133,11 +134,25 @@ local kv = {}
 -- ---- Stores and files
 
 ---Opens the store NAME.plist in $XDG_CONFIG_HOME or ~/.config.
----@param name string such as "com.acme.app"
+---@param name string such as "com.acme.app", or "acme/settings" in a folder
 ---@param options? kvcodable.OpenOptions
 ---@return kvcodable.Store? store
 ---@return kvcodable.Error? error
 function kv.open(name, options) end
+
+---The names of the stores that `kv.open` finds, sorted.
+---@param options? { engine: "automatic"|"file"|"sqlite"|"memory" }
+---@return string[]? names
+---@return kvcodable.Error? error
+function kv.stores(options) end
+
+---The file of the store of a name, which need not be there; nil for one in
+---memory.
+---@param name string
+---@param options? { engine: "automatic"|"file"|"sqlite"|"memory" }
+---@return string? path
+---@return kvcodable.Error? error
+function kv.path(name, options) end
 
 ---Opens the store in a file.
 ---@param path string
@@ -498,6 +513,17 @@ function kv.struct(name) end
 ---@param name string
 ---@return fun(cases: table): kvcodable.Type
 function kv.enum(name) end
+
+---The structs and enums of a text in the type language, by their names.
+---@param text string
+---@return table<string, kvcodable.Type>
+function kv.declare(text) end
+
+---The same of a file: one for programs in C and Swift and for scripts.
+---@param path string
+---@return table<string, kvcodable.Type>? types
+---@return kvcodable.Error? error
+function kv.types_from(path) end
 
 ---What the types of this state and its host are to the language server: a file
 ---that begins with `---@meta`, with a comment for a type that is wrong.

@@ -575,6 +575,12 @@ static void declarations(void) {
   CHECK(kv_store_set_integer(typed, &flag, 1, 1, &error) == KV_TYPE_MISMATCH);
   CHECK(
       error_says(error, KV_TYPE_MISMATCH, "Expected Bool at flag, found Int"));
+  /* What is absent has the schema's default; what it refuses is refused. */
+  struct settings filled;
+  memset(&filled, 0, sizeof filled);
+  CHECK(kv_read_fields(typed, fields, count, &filled, &error) == KV_OK);
+  CHECK(filled.window.width == s.window.width && filled.flag == s.flag);
+  kv_free_fields(fields, count, &filled);
   kv_copy_fields(fields, count, &s, &old);
   old.flag = false;
   s.window.width = 1024;

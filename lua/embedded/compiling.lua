@@ -22,7 +22,7 @@ local function later(name)
     return not (found and found[which])
   end
   return new_type { description = name, decoder = converter "decoder",
-    encoder = converter "encoder", is_idle = is_idle }
+    encoder = converter "encoder", is_idle = is_idle, refers_to = name }
 end
 
 -- The most bytes of an expression: it is looked through at each of its levels.
@@ -199,10 +199,49 @@ local function annotations()
   return shared.annotate() .. table.concat(wrong)
 end
 
+--- Makes the types of this state known to a text that may name them: those that
+-- were not used before are not known to the library yet. One with an error is
+-- unknown there.
+local function announce()
+  for _, name in ipairs(names_in_order()) do
+    local self = named[name]
+    if not rawget(self, shared.meanings) then pcall(compile, self) end
+  end
+end
+
+--- The types of names that a text has declared, by the names.
+local function types_of(names)
+  local types = {}
+  for _, name in ipairs(names) do shared.undefine(name) end
+  for _, name in ipairs(names) do types[name] = later(name) end
+  return types
+end
+
+--- The structs and enums of a text in the type language, by their names.
+local function from_text(text)
+  if type(text) ~= "string" then
+    error("declare: expected a text, found " .. type(text), 3)
+  end
+  announce()
+  return types_of(shared.declare_text(text))
+end
+
+--- The same of a file; or nil and an error.
+local function from_file(path)
+  if type(path) ~= "string" then
+    error("types_from: expected a path, found " .. type(path), 3)
+  end
+  announce()
+  local names, problem = shared.declare_file(path)
+  if not names then return nil, problem end
+  return types_of(names)
+end
+
 -- The functions of these files for scripts and the C module.
 return {
   methods = shared.methods, struct = shared.struct, enum = shared.enum,
   array_of = array_of, dictionary_of = dictionary_of,
+  declare = from_text, types_from = from_file,
   annotations = annotations, compile = compile, new_scope = shared.new_scope,
   decode = shared.decode_value, encode = shared.encode_value,
 }

@@ -28,6 +28,7 @@ local function array_of(element)
   element = check_type(element, 3)
   return new_type {
     description = { kind = "array", element = part(element) },
+    element = element,
     decoder = each(element, "decoder", true),
     encoder = each(element, "encoder", true),
   }
@@ -38,6 +39,7 @@ local function dictionary_of(value)
   value = check_type(value, 3)
   return new_type {
     description = { kind = "dictionary", value = part(value) },
+    element = value,
     decoder = each(value, "decoder"), encoder = each(value, "encoder"),
   }
 end
@@ -82,6 +84,15 @@ local function check_body(what, name, given)
     type(given)), 3)
 end
 
+--- The fields that are stored, by their keys, as a type's parts.
+local function by_keys(fields)
+  local parts = {}
+  for name, field in pairs(fields) do
+    if not field.is_transient then parts[field.stored_key or name] = field end
+  end
+  return parts
+end
+
 --- kv.struct "Name" { field = type, ... }
 local function struct(name, ...)
   begin("struct", name, ...)
@@ -97,6 +108,7 @@ local function struct(name, ...)
     return define(name, new_type {
       description =
         { kind = "struct", name = name, fields = describe_fields(fields) },
+      parts = by_keys(fields),
       decoder = struct_converter(fields, "decoder"),
       encoder = struct_converter(fields, "encoder"),
     })
@@ -141,7 +153,7 @@ local function case_fields(given)
 end
 
 local function variant(name, given)
-  local cases = {}
+  local cases, parts = {}, {}
   for key, value in pairs(given) do
     local case, values = key, value
     if math.type(key) == "integer" then case, values = value, {} end
@@ -150,12 +162,16 @@ local function variant(name, given)
         "enum %s: a case is a name, or has a table of its values", name), 3)
     end
     cases[case] = case_fields(values)
+    parts[case] = new_type { parts = by_keys(cases[case]),
+      decoder = struct_converter(cases[case], "decoder"),
+      encoder = struct_converter(cases[case], "encoder") }
   end
   local described = in_order(cases, function(case, fields)
     return { name = case, values = describe_fields(fields) }
   end)
   return new_type {
     description = { kind = "enum", name = name, cases = described },
+    parts = parts,
     decoder = shared.case_converter(cases, "decoder"),
     encoder = shared.case_converter(cases, "encoder"),
   }

@@ -14,8 +14,8 @@ local shared = { Type = Type, builtins = {}, named = {}, known = {},
   encode = kv.encode, decode = kv.decode, null = kv.null }
 for _, name in ipairs { "array_tag", "dictionary_tag", "store", "new_data",
   "new_date", "new_uid", "new_int64", "new_uint64", "describe", "expression",
-  "attach", "install", "annotate", "depth", "run_types", "is_list", "element",
-  "make_parts" } do
+  "attach", "install", "annotate", "depth", "run_types", "declare_text",
+  "declare_file", "is_list", "element", "make_parts" } do
   shared[name], kv[name] = kv[name], nil
 end
 
@@ -72,8 +72,13 @@ end
 -- No tail calls: Lua 5.1 counts the level of one that was left by a tail call,
 -- the others do not.
 for _, name in ipairs { "struct", "enum", "array_of", "dictionary_of",
-  "annotations" } do
+  "annotations", "declare" } do
   kv[name] = function(...) return (parts()[name](...)) end
+end
+
+function kv.types_from(...)
+  local types, problem = parts().types_from(...)
+  return types, problem
 end
 
 shared.install(Type, function(...) return (parts().compile(...)) end,

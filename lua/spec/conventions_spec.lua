@@ -173,7 +173,7 @@ describe("errors", function()
       assert.is_string(problem.code)
       return problem.code
     end
-    assert.equal("invalid_name", returned(kv.open "a/b"))
+    assert.equal("invalid_name", returned(kv.open "a/../b"))
     returned(kv.open_file "/nowhere/at/all.plist")
     assert.equal("absent", returned(kv.read "/nowhere/at/all.plist"))
     returned(kv.write("/nowhere/at/all.plist", 1))

@@ -370,7 +370,7 @@ describe("stores", function()
   end)
 
   it("refuse names that lead elsewhere", function()
-    for _, name in ipairs { "", "../x", "a/b", ".hidden", "a\0b" } do
+    for _, name in ipairs { "", "../x", "a//b", ".hidden", "a\0b" } do
       local store, problem = kv.open(name)
       assert.is_nil(store)
       assert.is_string(problem.message)

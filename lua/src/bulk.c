@@ -199,6 +199,9 @@ static int store_compare_and_set(lua_State *L) {
   kv_error *error = NULL;
   kv_store *store = kvl_check_store(L);
   uint64_t generation = (uint64_t)kvl_check_integer(L, 4);
+  lua_settop(L, 3);
+  if (((const kvl_handle *)lua_touserdata(L, 1))->converts)
+    kvl_convert_by_schema(L, 2, 0);
   kvl_full_path(L, 2, &path);
   kvl_check_writable(L, state, store, &path);
   if (!kvl_to_nodes(L, state, 3, &path)) return lua_error(L);

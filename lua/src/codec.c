@@ -103,7 +103,7 @@ static int push_decoded(lua_State *L, kvl_state *state, kv_status status,
   return 1;
 }
 
-static int no_file(lua_State *L, const char *path) {
+int kvl_no_file(lua_State *L, const char *path) {
   lua_pushfstring(L, "Expected a file at %s", path);
   kvl_push_failure(L, KV_ABSENT, NULL, 0, lua_tostring(L, -1), "none");
   lua_pushstring(L, path);
@@ -164,7 +164,7 @@ static int read_with(lua_State *L, Reader reader, int is_file) {
   const kv_type *type =
       kvl_check_type(L, state, 2, &converts); /* after all Lua calls */
   kv_status status = reader(source, &options, type, &tree, NULL, &error);
-  if (status == KV_ABSENT) return no_file(L, source.data);
+  if (status == KV_ABSENT) return kvl_no_file(L, source.data);
   return push_decoded(L, state, status, tree, error, 2, converts, context);
 }
 

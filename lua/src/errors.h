@@ -55,4 +55,7 @@ void kvl_name_failure(lua_State *L, int index, const kvl_path *path,
 int kvl_is_error(lua_State *L, int index);
 kv_status kvl_error_status(lua_State *L, int index);
 
+/* Leaves nil and the error of a file that is not there; gives 2. */
+int kvl_no_file(lua_State *L, const char *path);
+
 #endif

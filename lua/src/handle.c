@@ -8,7 +8,7 @@ const char kvl_handle_mark = 0;
 
 kvl_handle *kvl_new_handle(lua_State *L) {
   kvl_state *state = kvl_find_state(L);
-  kvl_handle *handle = lua_newuserdatauv(L, sizeof *handle, 4);
+  kvl_handle *handle = lua_newuserdatauv(L, sizeof *handle, KVL_USER_VALUES);
   memset(handle, 0, sizeof *handle);
   handle->mark = &kvl_handle_mark;
   handle->state = state;
@@ -55,6 +55,17 @@ const kv_step *kvl_shown_steps(lua_State *L, const kvl_path *path,
   return path->steps + root;
 }
 
+void kvl_own_path(lua_State *L, int index) {
+  if (!lua_istable(L, index)) return;
+  lua_Integer count = (lua_Integer)lua_rawlen(L, index);
+  lua_newtable(L);
+  for (lua_Integer i = 1; i <= count; i++) {
+    lua_rawgeti(L, index, i);
+    lua_rawseti(L, -2, i);
+  }
+  lua_replace(L, index);
+}
+
 void kvl_inherit(lua_State *L, int value) {
   lua_getiuservalue(L, 1, value);
   lua_setiuservalue(L, -2, value);
@@ -66,6 +77,7 @@ kvl_handle *kvl_push_part(lua_State *L, const kv_step *steps, size_t count) {
   part->session = handle->session;
   part->is_hosts = handle->is_hosts;
   part->root = handle->root;
+  part->converts = handle->converts;
   if (handle->session == handle)
     lua_pushvalue(L, 1); /* also of a transaction, which keeps its store */
   else
@@ -73,6 +85,7 @@ kvl_handle *kvl_push_part(lua_State *L, const kv_step *steps, size_t count) {
   lua_setiuservalue(L, -2, KVL_SESSION);
   kvl_inherit(L, KVL_CONTEXT);
   kvl_inherit(L, KVL_SCOPE);
+  kvl_inherit(L, KVL_SCHEMA);
   kvl_push_steps(L, steps, count);
   lua_setiuservalue(L, -2, KVL_PREFIX);
   kvl_make_part(L, part);
@@ -110,6 +123,12 @@ void kvl_set_context(lua_State *L, int handle) {
 
 void kvl_set_scope(lua_State *L, int handle) {
   lua_setiuservalue(L, handle, KVL_SCOPE);
+}
+
+void kvl_set_schema(lua_State *L, int handle, int schema) {
+  lua_pushvalue(L, schema);
+  lua_setiuservalue(L, handle, KVL_SCHEMA);
+  ((kvl_handle *)lua_touserdata(L, handle))->converts = 1;
 }
 
 kv_store *kvl_check_store(lua_State *L) {

@@ -43,6 +43,7 @@ static int migration(lua_State *L) {
   if (status < 0) return kvl_raise(L, state, status, error);
   lua_pushboolean(L, status == KV_OK);
   if (status != KV_OK) return 1;
+  session->converts = 0; /* values are as they are stored */
   lua_settop(L, 1);
   for (lua_Integer version = found + 1; version <= last; version++) {
     if (lua_rawgeti(L, lua_upvalueindex(2), version) == LUA_TFUNCTION) {

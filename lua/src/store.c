@@ -57,6 +57,7 @@ void kvl_push_typed(lua_State *L, kvl_state *state, const kvl_handle *handle) {
   int context = converts ? kvl_push_context(L) : 0;
   push_value(L, state, handle->session, &path, type);
   if (converts) kvl_convert_decoded(L, 3, context, 2);
+  if (!type && handle->converts) kvl_convert_by_schema(L, 2, 1);
 }
 
 /* store:get(path, type?) */
@@ -64,7 +65,7 @@ static int store_get(lua_State *L) {
   kvl_path path;
   const kvl_handle *handle = kvl_check_handle(L);
   kvl_state *state = handle->state;
-  if (lua_isnoneornil(L, 3)) {
+  if (lua_isnoneornil(L, 3) && !handle->converts) {
     kvl_path_below(L, handle, 2, &path);
     push_value(L, state, handle->session, &path, NULL);
     return 1;
@@ -136,6 +137,10 @@ int kvl_put_value(lua_State *L, kvl_state *state, const kvl_handle *handle,
     kvl_convert_encoded(L, type_index, context, path_index);
     value = lua_gettop(L);
     type = kvl_check_type(L, state, type_index, NULL); /* after Lua calls */
+  } else if (!type && handle->converts) {
+    lua_pushvalue(L, value);
+    kvl_convert_by_schema(L, path_index, 0);
+    value = lua_gettop(L);
   }
   kvl_path_below(L, handle, path_index, &path);
   size_t dropped = 0;
@@ -228,24 +233,38 @@ static int store_rename(lua_State *L) {
   return 1;
 }
 
+/* The keys of the dictionary at the path; of a transaction too: what its thread
+ * reads of the store is its own. Raises where that is closed. */
+static kv_status get_keys(lua_State *L, const kvl_handle *session,
+                          const kvl_path *path, kv_tree **keys,
+                          kv_error **error) {
+  const kv_store *store =
+      session->transaction ? session->owner->store : session->store;
+  if (!store) kvl_refuse_handle(L);
+  return kv_store_keys_at(store, path->steps, path->count, keys, error);
+}
+
 /* store:keys(): those of the dictionary that the handle is rooted at, sorted */
 static int store_keys(lua_State *L) {
   kvl_state *state = kvl_state_of(L);
   kvl_path path;
   kv_error *error = NULL;
   kv_tree *tree = NULL;
-  kv_str key;
+  kv_str text;
+  kv_cursor key;
+  uint64_t at = 0;
   lua_settop(L, 1);
   lua_newtable(L);
-  kvl_handle *session = kvl_check_session(L);
+  const kvl_handle *session = kvl_check_session(L);
   kvl_full_path(L, 2, &path);
-  kv_status status = get_tree(session, &path, NULL, &tree, &error);
+  kv_status status = get_keys(L, session, &path, &tree, &error);
   if (status < 0) return kvl_raise(L, state, status, error);
   size_t slot = kvl_keep_tree(L, state, tree);
-  kv_cursor root = kv_tree_root(tree);
-  for (size_t i = 0; kv_cursor_entry(&root, i, &key, NULL) == KV_OK; i++) {
-    lua_pushlstring(L, key.data, key.length);
-    lua_rawseti(L, 2, (lua_Integer)i + 1);
+  kv_cursor keys = kv_tree_root(tree);
+  for (lua_Integer i = 1; kv_cursor_next(&keys, &at, &key) == KV_OK; i++) {
+    kv_cursor_string(&key, &text);
+    lua_pushlstring(L, text.data, text.length);
+    lua_rawseti(L, 2, i);
   }
   kvl_drop(state, slot);
   return 1;
@@ -262,9 +281,16 @@ static kv_kind look_at(lua_State *L, size_t *count) {
   lua_settop(L, 1);
   lua_newtable(L);
   kvl_full_path(L, 2, &path);
-  kv_status status = get_tree(session, &path, NULL, &tree, &error);
+  kv_status status = get_keys(L, session, &path, &tree, &error);
   if (status < 0) kvl_raise(L, state, status, error);
   kv_cursor root = kv_tree_root(tree);
+  *count = kv_cursor_count(&root);
+  kv_tree_free(tree);
+  tree = NULL;
+  if (*count > 0) return KV_DICTIONARY;
+  status = get_tree(session, &path, NULL, &tree, &error);
+  if (status < 0) kvl_raise(L, state, status, error);
+  root = kv_tree_root(tree);
   kv_kind kind = kv_cursor_kind(&root);
   *count = kv_cursor_count(&root);
   kv_tree_free(tree);
@@ -300,6 +326,7 @@ static int element(lua_State *L) {
   if (!is_index || index < 1 || path.count == KVL_STEPS) return 0;
   path.steps[path.count++] = (kv_step){{NULL, 0}, index - 1};
   push_value(L, handle->state, handle->session, &path, NULL);
+  if (handle->converts) kvl_decode_by_schema(L, 1, &path);
   return 1;
 }
 
@@ -332,23 +359,11 @@ static int make_parts(lua_State *L) {
   return 0;
 }
 
-/* Keeps the strings of a path's table, which a finalizer could change, on the
- * stack: in a copy of it. */
-static void anchor_path(lua_State *L, int index) {
-  if (!lua_istable(L, index)) return;
-  lua_Integer count = (lua_Integer)lua_rawlen(L, index);
-  lua_newtable(L);
-  for (lua_Integer i = 1; i <= count; i++) {
-    lua_rawgeti(L, index, i);
-    lua_rawseti(L, -2, i);
-  }
-}
-
 /* store:at(path): a handle on a part, with the same methods */
 static int store_at(lua_State *L) {
   kvl_path path;
   kvl_check_session(L);
-  anchor_path(L, 2);
+  kvl_own_path(L, 2);
   kvl_full_path(L, 2, &path);
   kvl_push_part(L, path.steps, path.count);
   return 1;

@@ -13,11 +13,13 @@ static kvl_handle *new_transaction(lua_State *L) {
   if (handle->is_part) kvl_make_part(L, transaction);
   transaction->is_hosts = handle->is_hosts;
   transaction->root = handle->root;
+  transaction->converts = handle->converts;
   lua_pushvalue(L, 1);
   lua_setiuservalue(L, -2, KVL_SESSION); /* keeps the store's handle alive */
   kvl_inherit(L, KVL_PREFIX);
   kvl_inherit(L, KVL_CONTEXT);
   kvl_inherit(L, KVL_SCOPE);
+  kvl_inherit(L, KVL_SCHEMA);
   return transaction;
 }
 

@@ -1,5 +1,6 @@
 /* types.c: type arguments. The parts of a type are described in types.lua. */
 #include <string.h>
+#include <sys/stat.h>
 
 #include "handle.h"
 
@@ -125,6 +126,55 @@ static int expression(lua_State *L) {
   return 1;
 }
 
+/* Counts a text's types, which stay as long as the state, where a host bounds
+ * it: whatever they mean, they are about as large as the text. Raises. */
+static void count_text(lua_State *L, kvl_state *state, size_t length) {
+  kvl_size size = {length / 4, length};
+  if (!state->is_bounded) return;
+  if (is_too_large(L, state, size)) lua_error(L);
+  state->types.nodes += size.nodes;
+  state->types.bytes += size.bytes;
+}
+
+/* declare_text(text): the names of the types that a text declares */
+static int declare_text(lua_State *L) {
+  kvl_state *state = kvl_state_of(L);
+  kv_error *error = NULL;
+  kv_tree *names = NULL;
+  const kv_str none = {NULL, 0};
+  kv_str text;
+  text.data = luaL_checklstring(L, 1, &text.length);
+  if (state->is_bounded && text.length > state->max_bytes / 4) {
+    kvl_push_too_large(L, state->max_bytes / 4, "bytes of a text");
+    return lua_error(L);
+  }
+  count_text(L, state, text.length);
+  kv_status status =
+      kv_registry_declare_text(state->registry, text, none, &names, &error);
+  if (status != KV_OK) return kvl_raise(L, state, status, error);
+  kvl_push_tree(L, state, names);
+  return 1;
+}
+
+/* declare_file(path): the same of a file; nil and an error */
+static int declare_file(lua_State *L) {
+  kvl_state *state = kvl_state_of(L);
+  kv_error *error = NULL;
+  kv_tree *names = NULL;
+  kv_str path;
+  path.data = luaL_checklstring(L, 1, &path.length);
+  struct stat file;
+  if (kvl_is_forbidden(L, state, KV_LUA_NO_FILES)) return 2;
+  if (stat(path.data, &file) == 0 && file.st_size > 0)
+    count_text(L, state, (size_t)file.st_size);
+  kv_status status =
+      kv_registry_declare_file(state->registry, path, &names, &error);
+  if (status == KV_ABSENT) return kvl_no_file(L, path.data);
+  if (status != KV_OK) return kvl_return_error(L, state, status, error);
+  kvl_push_tree(L, state, names);
+  return 1;
+}
+
 /* annotate(): the text for editors about the types of the state's registry */
 static int annotate(lua_State *L) {
   kvl_state *state = kvl_state_of(L);
@@ -234,19 +284,24 @@ void kvl_push_scope(lua_State *L, int names) {
   lua_call(L, 1, 1);
 }
 
-/* Pushes the error of a converter: its message and the table of steps below the
- * value are on top. */
+/* Pushes the error of a converter of the value at the path: its message and the
+ * table of steps below the value are on top. */
+static void push_complaint_at(lua_State *L, kvl_path *path) {
+  size_t count;
+  luaL_checkstack(L, 8, NULL);
+  if (path->count + lua_rawlen(L, -1) <= KVL_STEPS)
+    kvl_add_path(L, lua_gettop(L), path);
+  const kv_step *steps = kvl_shown_steps(L, path, &count);
+  kvl_push_complaint(L, KV_REFUSED, steps, count, "The converter failed",
+                     lua_tostring(L, -2));
+}
+
 static void push_complaint(lua_State *L, int path_index) {
   kvl_path path;
-  size_t count;
   kvl_clear_path(&path);
   luaL_checkstack(L, 8, NULL);
   if (path_index) kvl_full_path(L, path_index, &path);
-  if (path.count + lua_rawlen(L, -1) <= KVL_STEPS)
-    kvl_add_path(L, lua_gettop(L), &path);
-  const kv_step *steps = kvl_shown_steps(L, &path, &count);
-  kvl_push_complaint(L, KV_REFUSED, steps, count, "The converter failed",
-                     lua_tostring(L, -2));
+  push_complaint_at(L, &path);
 }
 
 static int convert(lua_State *L, const void *function, int type, int context,
@@ -282,11 +337,43 @@ void kvl_convert_encoded(lua_State *L, int type, int context, int path_index) {
   if (!convert(L, &encode_function, type, context, path_index)) lua_error(L);
 }
 
+/* Calls the function with the schema, the value on top, the context, and the
+ * steps of the path, by which it finds the type. */
+static void convert_part(lua_State *L, const void *function, int handle,
+                         kvl_path *path) {
+  int value = lua_gettop(L);
+  luaL_checkstack(L, 8, NULL);
+  lua_rawgetp(L, LUA_REGISTRYINDEX, function);
+  lua_getiuservalue(L, handle, KVL_SCHEMA);
+  lua_pushvalue(L, value);
+  lua_getiuservalue(L, handle, KVL_CONTEXT);
+  kvl_push_steps(L, path->steps, path->count);
+  lua_call(L, 4, 3); /* the value; or nil, the message and the path */
+  if (!lua_isnil(L, -1)) {
+    push_complaint_at(L, path);
+    lua_error(L);
+  }
+  lua_pop(L, 2);
+  lua_replace(L, value);
+}
+
+void kvl_decode_by_schema(lua_State *L, int handle, kvl_path *path) {
+  convert_part(L, &decode_function, handle, path);
+}
+
+void kvl_convert_by_schema(lua_State *L, int index, int is_decoding) {
+  kvl_path path;
+  kvl_own_path(L, index);
+  kvl_full_path(L, index, &path);
+  convert_part(L, is_decoding ? &decode_function : &encode_function, 1, &path);
+}
+
 void kvl_open_types(lua_State *L) {
   static const luaL_Reg functions[] = {
-      {"describe", describe}, {"expression", expression},
-      {"annotate", annotate}, {"attach", attach},
-      {"install", install},   {NULL, NULL}};
+      {"describe", describe},         {"expression", expression},
+      {"annotate", annotate},         {"attach", attach},
+      {"install", install},           {"declare_text", declare_text},
+      {"declare_file", declare_file}, {NULL, NULL}};
   static const luaL_Reg methods[] = {{"__gc", type_gc}, {NULL, NULL}};
   kvl_new_class(L, TYPE_NAME, methods);
   kvl_state_of(L)->type_meta = lua_topointer(L, -1);

@@ -294,6 +294,87 @@ static void push_view(lua_State *L, kvl_state *state, const kv_view *view,
   }
 }
 
+/* The whole path of a note: the prefix of the handle at `store`, the watch's own
+ * steps at `own`, and the note's. The strings stay where they are. */
+static void whole_path(lua_State *L, const kvl_note *note, int store, int own,
+                       kvl_path *path) {
+  kvl_clear_path(path);
+  if (((const kvl_handle *)lua_touserdata(L, store))->is_part) {
+    lua_getiuservalue(L, store, KVL_PREFIX);
+    kvl_add_path(L, lua_gettop(L), path);
+    lua_pop(L, 1); /* the handle keeps the table */
+  }
+  kvl_add_path(L, own, path);
+  for (size_t i = 0; i < note->count && path->count < KVL_STEPS; i++)
+    path->steps[path->count++] = note->steps[i];
+}
+
+/* Gives the value at a view of the tree as the type shows it. Takes the type. */
+static kv_status show(kv_type *type, const kv_tree *tree, const kv_view *view,
+                      kv_tree **value, kv_error **error) {
+  kv_cursor cursor = kv_tree_root(tree);
+  kv_view root;
+  kv_tree *stored = NULL;
+  kv_status status = kv_tree_view(tree, &root);
+  if (status == KV_OK) {
+    cursor.position += (uint64_t)(view->node - root.node);
+    status = kv_cursor_copy(&cursor, &stored);
+  }
+  if (status == KV_OK) status = kv_type_decode(type, stored, value, error);
+  kv_tree_free(stored);
+  kv_type_free(type);
+  return status;
+}
+
+/* Pushes a stored value of the tree as the type of the store's schema shows it;
+ * nil for an old one that is not of its type. 0 where there is no type, and
+ * nothing was pushed. */
+static int push_typed(lua_State *L, kvl_state *state, int store,
+                      const kvl_path *path, const kv_tree *tree,
+                      const kv_view *view, int is_old) {
+  kv_error *error = NULL, *placed = NULL;
+  kv_type *type = NULL;
+  kv_tree *value = NULL;
+  const kv_store *open = kvl_store_at(L, store);
+  if (!open ||
+      kv_store_type_at(open, path->steps, path->count, &type, NULL) != KV_OK)
+    return 0;
+  kv_status status = show(type, tree, view, &value, &error);
+  if (status == KV_OK) {
+    count_told(state, view->node);
+    kvl_push_tree(L, state, value);
+    return 1;
+  }
+  if (is_old) {
+    kv_error_free(error);
+    lua_pushnil(L);
+    return 1;
+  }
+  placed = kv_error_placed(error, path->steps, path->count);
+  kv_error_free(error);
+  kvl_push_error_of(L, state, store, status, placed);
+  return lua_error(L);
+}
+
+/* Pushes a value of a note, as get gives it. */
+static void push_note_value(lua_State *L, kvl_state *state, kvl_note *note,
+                            int store, const kv_tree *tree,
+                            const kv_view *view) {
+  const Watch *watch = lua_touserdata(L, 1);
+  int converts = ((const kvl_handle *)lua_touserdata(L, store))->converts;
+  int is_stored = kvl_tells_stored(&watch->queue) && view->node;
+  kvl_path path;
+  if (is_stored || converts) {
+    lua_getiuservalue(L, 1, STEPS); /* the watch keeps the table */
+    whole_path(L, note, store, lua_gettop(L), &path);
+    lua_pop(L, 1);
+  }
+  if (!is_stored || !push_typed(L, state, store, &path, tree, view,
+                                tree == note->pair->old_value))
+    push_view(L, state, view, note->pair);
+  if (converts) kvl_decode_by_schema(L, store, &path);
+}
+
 /* Pushes everything that is in the store of the handle at `handle`. */
 static void push_everything(lua_State *L, kvl_state *state, int handle) {
   kv_error *error = NULL;
@@ -316,8 +397,10 @@ static void push_change(lua_State *L, kvl_state *state, kvl_note *note,
   push_path(L, lua_touserdata(L, 1), note, lua_gettop(L));
   lua_remove(L, -2);
   if (note->pair) {
-    push_view(L, state, &note->new_value, note->pair);
-    push_view(L, state, &note->old_value, note->pair);
+    push_note_value(L, state, note, store, note->pair->new_value,
+                    &note->new_value);
+    push_note_value(L, state, note, store, note->pair->old_value,
+                    &note->old_value);
   } else {
     push_everything(L, state, store);
     lua_pushnil(L);

@@ -48,6 +48,13 @@ struct kvl_watch_queue {
   kvl_watch_queue *next; /* of the same source */
 };
 
+/* Whether the queue's notes have values as they are stored: places name stored
+ * keys, which the types of a schema do not show. Of the keys of the whole store
+ * the library tells by itself. */
+static inline int kvl_tells_stored(const kvl_watch_queue *queue) {
+  return queue->levels > (queue->depth == 0);
+}
+
 static inline size_t kvl_waiting(const kvl_watch_queue *queue) {
   return queue->notes.count - queue->first;
 }

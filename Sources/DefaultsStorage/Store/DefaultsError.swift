@@ -15,7 +15,7 @@ public import PropertyLists
 public struct DefaultsError: Error, Sendable, Hashable {
     /// The kinds of errors.
     public enum Code: Sendable, Hashable {
-        /// A domain's name that is empty, begins with a dot, or holds `/`, `..` or NUL.
+        /// A store's name of which a part between slashes is empty, begins with a dot, or holds `..` or NUL.
         case invalidName
         /// A value that the store's file could not hold, or a root that is no dictionary.
         case invalidValue

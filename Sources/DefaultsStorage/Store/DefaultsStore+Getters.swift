@@ -3,12 +3,12 @@ internal import Glibc
 public import PropertyLists
 
 // The getters of UserDefaults under their own names, with Apple's coercions: a value that cannot be coerced gives the
-// type's zero, or nil. The store's own `value` never coerces.
+// type's zero, or nil. The store's own `value` never coerces. They look at what is stored, whatever the schema says.
 extension DefaultsStore {
     /// True for a true boolean, a number other than 0, and a string that begins with "y", "t" or a whole number other
     /// than 0, in either case, behind white space.
     public func bool(forKey key: String) throws(DefaultsError) -> Bool {
-        guard let value = try value(forKey: key) else { return false }
+        guard let value = try stored(forKey: key) else { return false }
         if let boolean = value.boolean { return boolean }
         if let text = value.string { return truth(of: text) }
         if let integer = value.integer { return integer != 0 }
@@ -18,7 +18,7 @@ extension DefaultsStore {
     /// A whole number; of a real the part before the point, of a boolean 1 or 0, of a string the number that it begins
     /// with.
     public func integer(forKey key: String) throws(DefaultsError) -> Int {
-        guard let value = try value(forKey: key) else { return 0 }
+        guard let value = try stored(forKey: key) else { return 0 }
         if let integer = value.integer { return Int(clamping: integer) }
         if let unsigned = value.unsigned { return Int(clamping: unsigned) }
         if let boolean = value.boolean { return boolean ? 1 : 0 }
@@ -34,7 +34,7 @@ extension DefaultsStore {
     /// A real number; of an integer its value, of a boolean 1 or 0, of a string the decimal number that it begins with,
     /// in every locale.
     public func double(forKey key: String) throws(DefaultsError) -> Double {
-        guard let value = try value(forKey: key) else { return 0 }
+        guard let value = try stored(forKey: key) else { return 0 }
         if let real = value.real { return real }
         if let integer = value.integer { return Double(integer) }
         if let unsigned = value.unsigned { return Double(unsigned) }
@@ -47,7 +47,7 @@ extension DefaultsStore {
 
     /// A string, or a number or boolean as text; nil for other kinds.
     public func string(forKey key: String) throws(DefaultsError) -> String? {
-        guard let value = try value(forKey: key) else { return nil }
+        guard let value = try stored(forKey: key) else { return nil }
         if let text = value.string { return text }
         if let integer = value.integer { return "\(integer)" }
         if let unsigned = value.unsigned { return "\(unsigned)" }
@@ -57,17 +57,17 @@ extension DefaultsStore {
     }
 
     /// A copy of a data value's bytes; nil for another kind and for an absent key.
-    public func data(forKey key: String) throws(DefaultsError) -> [UInt8]? { try value(forKey: key)?.data }
+    public func data(forKey key: String) throws(DefaultsError) -> [UInt8]? { try stored(forKey: key)?.data }
 
     /// An array; nil for another kind.
     public func array(forKey key: String) throws(DefaultsError) -> PropertyList? {
-        let value = try value(forKey: key)
+        let value = try stored(forKey: key)
         return value?.kind == .array ? value : nil
     }
 
     /// A dictionary; nil for another kind.
     public func dictionary(forKey key: String) throws(DefaultsError) -> PropertyList? {
-        let value = try value(forKey: key)
+        let value = try stored(forKey: key)
         return value?.kind == .dictionary ? value : nil
     }
 
@@ -190,7 +190,7 @@ extension DefaultsStore {
         let dictionary = try Self.dictionary(list, "what is imported")
         try checkWritable()
         try domain.transactionAsWhole(state) { () throws(DefaultsError) in
-            for (key, value) in dictionary.entries { try set(value, forKey: key) }
+            for (key, value) in dictionary.entries { try setStored(value, forKey: key) }
         }
     }
 
@@ -200,7 +200,7 @@ extension DefaultsStore {
     /// - Throws: also the error of a value that cannot be read, and then copies nothing.
     public func copy(to other: DefaultsStore) throws(DefaultsError) {
         try sync()
-        if let key = domain.unreadableKeys.first { _ = try value(forKey: String(decoding: key, as: UTF8.self)) }
-        try other.set(try dictionary(of: .application), at: [])
+        if let key = domain.unreadableKeys.first { _ = try stored(forKey: String(decoding: key, as: UTF8.self)) }
+        try other.setStored(try dictionary(of: .application), at: [])
     }
 }

@@ -19,7 +19,7 @@ extension DefaultsStore {
             guard let value = try own(old) else { return (false, nil) }
             if taken == nil {
                 _ = try remove(at: old)
-                try set(value, at: new)
+                try setStored(value, at: new)
             }
             return (true, taken)
         }
@@ -42,7 +42,7 @@ extension DefaultsStore {
             let old = try own(path)
             let new = lower?.value(atSteps: path.steps.dropFirst())
             guard old != new, try own([.key(key)]) != nil else { return false }
-            if let new { try set(new, at: path) } else { _ = try remove(at: path) }
+            if let new { try setStored(new, at: path) } else { _ = try remove(at: path) }
             if try own([.key(key)]) == lower { _ = try remove(at: [.key(key)]) }
             return true
         }

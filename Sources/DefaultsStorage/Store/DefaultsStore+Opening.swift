@@ -4,25 +4,27 @@ internal import PropertyLists
 
 extension DefaultsStore {
     /// Opens the store of a name: `com.acme.app` is `com.acme.app.plist` in `$XDG_CONFIG_HOME` or `~/.config`, where
-    /// Foundation's UserDefaults keeps its own.
+    /// Foundation's UserDefaults keeps its own; `acme/settings` is `settings.plist` in the folder `acme` there, up to
+    /// eight parts deep.
     ///
-    /// The folder is made, with access for its owner alone, unless the handle is read-only.
+    /// The folders are made, with access for their owner alone, unless the handle is read-only.
     public static func open(_ name: String, options: Options = Options()) throws(DefaultsError) -> DefaultsStore {
-        try checkName(name)
-        if options.engine == .memory { return try openMemory(options) }
+        let name = try StoreName(name)
+        guard let suffix = options.engine.suffix else { return try openMemory(options) }
         let folder = try configurationFolder()
-        if !options.isReadOnly { try makeFolder(folder) }
-        let suffix = options.engine == .sqlite ? ".sqlite" : ".plist"
+        if !options.isReadOnly, let inner = name.folders(in: folder).last { try makeFolder(inner) }
         var layers = try baseLayers(options)
         if options.managedFile == nil {
-            let managed = managedFolder + "/" + name + ".plist"
-            for place in [managedFolder, managed] { try checkAdministrators(place, user: geteuid()) }
+            let managed = name.file(in: managedFolder, ".plist")
+            for place in name.folders(in: managedFolder) + [managed] {
+                try checkAdministrators(place, user: geteuid())
+            }
             layers.managed = try readOnlyDomain(managed)
         }
         if options.searchesGlobalDomain {
             layers.global = try readOnlyDomain(folder + "/.GlobalPreferences.plist")
         }
-        return try open(file: folder + "/" + name + suffix, layers, options)
+        return try open(file: name.file(in: folder, suffix), layers, options)
     }
 
     /// Opens the store of a file. Its folder must exist.
@@ -33,7 +35,7 @@ extension DefaultsStore {
         return try open(file: path, try baseLayers(options), options)
     }
 
-    /// The folder of the administrator's locked keys, with a file for each store's name.
+    /// The folder of the administrator's locked keys, with a file for each store's name, in the same folders.
     static let managedFolder = "/etc/kvcodable/managed"
 
     /// Checks that what has the administrator's name is the administrator's: a user who owns it, or everybody, could
@@ -126,8 +128,8 @@ extension DefaultsStore {
         if !options.suites.isEmpty {
             let folder = try configurationFolder()
             for suite in options.suites {
-                try checkName(suite)
-                if let domain = try readOnlyDomain(folder + "/" + suite + ".plist") { layers.suites.append(domain) }
+                let file = try StoreName(suite).file(in: folder, ".plist")
+                if let domain = try readOnlyDomain(file) { layers.suites.append(domain) }
             }
         }
         return layers
@@ -146,21 +148,7 @@ extension DefaultsStore {
         return try domain(of: file, options)
     }
 
-    // MARK: - Names and folders
-
-    private static func checkName(_ name: String) throws(DefaultsError) {
-        let isWrong =
-            name.isEmpty || name.hasPrefix(".") || name.utf8.contains(UInt8(ascii: "/")) || name.utf8.contains(0)
-            || name.utf8.count > 200 || containsTwoDots(name)
-        if isWrong {
-            throw DefaultsError(
-                .invalidName, .expected("a name like com.acme.app, without \"/\" and \"..\"", found: "\"\(name)\""))
-        }
-    }
-
-    private static func containsTwoDots(_ name: String) -> Bool {
-        zip(name.utf8, name.utf8.dropFirst()).contains { $0 == UInt8(ascii: ".") && $1 == UInt8(ascii: ".") }
-    }
+    // MARK: - Folders
 
     /// `$XDG_CONFIG_HOME`, else `.config` in the home folder. A privileged program goes by the user database alone.
     static func configurationFolder() throws(DefaultsError) -> String {

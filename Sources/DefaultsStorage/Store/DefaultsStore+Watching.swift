@@ -71,11 +71,29 @@ extension DefaultsStore {
     /// this process and of others: once for each difference since the last time, however many changes led there.
     ///
     /// The system is asked to report changes of the file from the first watch on.
+    ///
+    /// Under a schema of types paths name keys as they are stored, and values are told as their types show them: a
+    /// change that the type does not see is not told. One that is not of its type is an error of ``pump()``, when the
+    /// other watches have been told.
     public func watch(
         _ scope: DefaultsScope, _ handler: @escaping @Sendable (DefaultsChange) -> Void
     ) throws(DefaultsError) -> DefaultsWatch {
+        try watch(scope, by: types, handler)
+    }
+
+    /// As ``watch(_:_:)``, with the values told as they are stored, and the schema's defaults in them.
+    public func watchStored(
+        _ scope: DefaultsScope, _ handler: @escaping @Sendable (DefaultsChange) -> Void
+    ) throws(DefaultsError) -> DefaultsWatch {
+        try watch(scope, by: nil, handler)
+    }
+
+    private func watch(
+        _ scope: DefaultsScope, by types: (any DefaultsSchemaTypes)?,
+        _ handler: @escaping @Sendable (DefaultsChange) -> Void
+    ) throws(DefaultsError) -> DefaultsWatch {
         let list = try watches()
-        return DefaultsWatch(list, list.add(Watch(scope, handler, seen: try value(of: scope))))
+        return DefaultsWatch(list, list.add(Watch(scope, by: types, handler, seen: try value(of: scope))))
     }
 
     /// Has ``pump()`` call `handler` with the events of the store, also with those from before the first watch.
@@ -91,7 +109,7 @@ extension DefaultsStore {
     public func watchDescriptor() throws(DefaultsError) -> Int32 { try watches().descriptor }
 
     /// Takes up the changes of others and calls the handlers of the watches with the differences; gives the number of
-    /// calls.
+    /// calls. An error of one watch is thrown when all were told.
     ///
     /// Never waits for a program that has the store locked. The time depends on the changes and not on the store's
     /// size, but for a property-list file that another process wrote: that is loaded as a whole.
@@ -108,7 +126,15 @@ extension DefaultsStore {
             for watch in list.watches { calls += watch.tell(event) }
         }
         if changed.isEmpty { return calls }
-        for watch in list.watches { calls += try tell(watch, changed) }
+        var failure: DefaultsError?
+        for watch in list.watches {
+            do throws(DefaultsError) {
+                calls += try tell(watch, changed)
+            } catch {
+                failure = failure ?? error
+            }
+        }
+        if let failure { throw failure }
         return calls
     }
 
@@ -138,10 +164,10 @@ extension DefaultsStore {
     private func tell(_ watch: Watch, _ changed: ChangedKeys) throws(DefaultsError) -> Int {
         guard let scope = watch.scope else { return 0 }
         guard case .everything = scope else {
-            return scope.isReached(by: changed) ? watch.tell(of: try value(of: scope)) : 0
+            return scope.isReached(by: changed) ? try watch.tell(of: try value(of: scope)) : 0
         }
-        if changed.isEverything { return try watch.tell(ofAll: try snapshot()) }
-        return try watch.tell(of: changed.sorted) { key throws(DefaultsError) in try value(forUTF8Key: key) }
+        if changed.isEverything { return try watch.tell(ofAll: try layered()) }
+        return try watch.tell(of: changed.sorted) { key throws(DefaultsError) in try stored(forUTF8Key: key) }
     }
 
     /// Takes up the changes of others, unless another thread is doing so: then the next pump looks again.
@@ -155,12 +181,13 @@ extension DefaultsStore {
         }
     }
 
+    /// The value as it is stored, with the schema's defaults.
     private func value(of scope: DefaultsScope) throws(DefaultsError) -> PropertyList? {
         switch scope {
         // A copy: the rest of a document must not live for as long as the watch. Not of the greater part of one, which
         // many watches may share.
-        case .value(let path), .subtree(let path): try value(at: path)?.detached()
-        case .everything: try snapshot()
+        case .value(let path), .subtree(let path): try filled(at: path)?.detached()
+        case .everything: try layered()
         }
     }
 

@@ -21,6 +21,12 @@ public enum PropertyListFile {
     public static func read(
         _ path: String, as format: PropertyListFormat? = nil, limits: PropertyListLimits = PropertyListLimits()
     ) throws -> (list: PropertyList, format: PropertyListFormat)? {
+        guard let bytes = try contents(of: path, most: limits.fileBytes) else { return nil }
+        return try PropertyList.parse(bytes, as: format, limits: limits)
+    }
+
+    /// The bytes of a file, of any kind; nil when there is none.
+    package static func contents(of path: String, most: Int) throws(DefaultsError) -> [UInt8]? {
         let folder: StoreFolder
         do throws(DefaultsError) {
             folder = try StoreFolder.open(path)
@@ -33,8 +39,7 @@ public enum PropertyListFile {
         guard try file.status().st_mode & S_IFMT == S_IFREG else {
             throw DefaultsError.noFile(file.path)
         }
-        let bytes = try file.readToEnd(most: limits.fileBytes)
-        return try PropertyList.parse(bytes, as: format, limits: limits)
+        return try file.readToEnd(most: most)
     }
 
     /// Writes the value as the whole content of the file, durably: in the format given, else as JSON where the name ends

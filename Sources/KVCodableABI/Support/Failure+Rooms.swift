@@ -38,6 +38,7 @@ extension Failure {
             error.path = shown.path
             return error.message(firstIndex: shown.firstIndex)
         }
+        file = error.file
     }
 }
 

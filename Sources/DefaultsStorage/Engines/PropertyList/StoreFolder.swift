@@ -49,6 +49,9 @@ final class StoreFolder: Sendable {
         throw DefaultsError(.unsafeLocation, "More than 40 symbolic links lead from one to the next", file: path)
     }
 
+    /// A folder, to look at the names in it.
+    static func folder(_ path: String) throws(DefaultsError) -> StoreFolder { try direct(path + "/-") }
+
     private static func direct(_ path: String) throws(DefaultsError) -> StoreFolder {
         guard !path.isEmpty, !path.utf8.contains(0) else {
             throw DefaultsError(.invalidName, .expected("the path of a file", found: "\"\(path)\""))
