@@ -15,6 +15,8 @@ help:
 	@echo "make test      every suite; ends with 'N passed, N failed'"
 	@echo "make lib       build/libkvcodable.so, and build/lua/VERSION/kvcodable.so for each Lua"
 	@echo "make install   what make lib built: PREFIX=$(PREFIX) DESTDIR="
+	@echo "make tool      build/kvdefaults, the command line, with its completion"
+	@echo "make install-tool  what make tool built, with its manual: PREFIX= DESTDIR="
 	@echo "make check     format, lint, headers, exports, the recorded contract"
 	@echo "make bench     the targets, measured beside peers"
 	@echo "make fuzz      SECONDS=$(SECONDS) for each fuzzer"
@@ -24,10 +26,14 @@ help:
 
 # ---- The library: self-contained, with only the header's functions exported
 
+# The C++ library is linked in where the compiler has it, found in a folder
+# without a shared one, and so is the compiler's own: loading them took a third
+# and a tenth of the time of `require`.
+STATIC_LINK := -Xlinker -s -Xswiftc -L -Xswiftc $(CURDIR)/build/c++ -Xswiftc -Xclang-linker -Xswiftc -static-libgcc
+
 SWIFT_LINK := -Xlinker --version-script=$(CURDIR)/include/kvcodable.map -Xlinker --no-undefined-version \
   -Xlinker -soname -Xlinker libkvcodable.so.1 -Xlinker -z -Xlinker defs \
-  -Xlinker -z -Xlinker nodelete -Xlinker -s -Xswiftc -L -Xswiftc $(CURDIR)/build/c++ \
-  -Xswiftc -Xclang-linker -Xswiftc -static-libgcc
+  -Xlinker -z -Xlinker nodelete $(STATIC_LINK)
 
 CFLAGS_STRICT := -std=c11 -D_POSIX_C_SOURCE=200809L -O2 -Wall -Wextra -Wpedantic -Werror -fvisibility=hidden -Iinclude
 LUA_SOURCES := $(wildcard lua/src/*.c)
@@ -36,7 +42,7 @@ LUA_SOURCES := $(wildcard lua/src/*.c)
 lib: library
 	@$(MAKE) -s --no-print-directory -j2 modules
 
-.PHONY: help lib library modules demo test install check bench fuzz stress mutants docs clean setup-lib setup-test
+.PHONY: help tool install-tool lib library modules demo test install check bench fuzz stress mutants docs clean setup-lib setup-test
 
 setup-lib:
 	@tools/require.sh lua5.4 liblua5.4-dev libsqlite3-dev pkg-config
@@ -45,22 +51,39 @@ setup-lib:
 setup-test: setup-lib
 	@tools/require.sh g++ lua-busted lua-check sqlite3 valgrind \
 	  lua5.1 liblua5.1-0-dev lua5.2 liblua5.2-dev lua5.3 liblua5.3-dev \
-	  luajit2 libluajit2-5.1-dev neovim nginx-light libnginx-mod-http-lua
+	  luajit2 libluajit2-5.1-dev neovim nginx-light libnginx-mod-http-lua zsh man-db
 
-# SwiftPM does not see a changed map: a library older than it goes first. The
-# C++ library is linked in where the compiler has it, found in a folder without a
-# shared one, and so is the compiler's own: loading them took a third and a tenth
-# of the time of `require`.
-library: setup-lib
-	@mkdir -p build/c++
+build/c++:
+	@mkdir -p $@
+	@archive=$$($(CC) -print-file-name=libstdc++.a); [ ! -f "$$archive" ] || ln -sf "$$archive" $@/
+
+# SwiftPM does not see a changed map: a library older than it goes first.
+library: setup-lib build/c++
 	@find .build-static -name libkvcodable.so ! -newer include/kvcodable.map -delete 2>/dev/null || true
-	@archive=$$($(CC) -print-file-name=libstdc++.a); [ ! -f "$$archive" ] || ln -sf "$$archive" build/c++/
 	$(SWIFT) build -c release --product kvcodable --scratch-path .build-static -Xswiftc -static-stdlib $(SWIFT_LINK) \
 	  2>&1 | tools/quiet.sh
 	@cmp -s .build-static/release/libkvcodable.so build/libkvcodable.so || \
 	  cp --remove-destination .build-static/release/libkvcodable.so build/
 	@ln -sf libkvcodable.so build/libkvcodable.so.1
 	@touch build/compiled
+
+# ---- The command line: a package of its own, which fetches what it needs
+
+tool: setup-lib build/c++
+	@mkdir -p build/completion
+	$(SWIFT) build -c release --package-path Tool --scratch-path .build-tool -Xswiftc -static-stdlib $(STATIC_LINK) \
+	  2>&1 | tools/quiet.sh
+	@cmp -s .build-tool/release/kvdefaults build/kvdefaults || cp --remove-destination .build-tool/release/kvdefaults build/
+	@for shell in bash zsh fish; do build/kvdefaults --generate-completion-script $$shell > build/completion/$$shell; done
+
+# Shells look there for what completes a program's arguments.
+install-tool:
+	@[ -e build/kvdefaults ] || { echo "Nothing is built yet: run make tool first"; exit 1; }
+	install -D -m 755 build/kvdefaults $(DESTDIR)$(PREFIX)/bin/kvdefaults
+	install -D -m 644 Tool/kvdefaults.1 $(DESTDIR)$(PREFIX)/share/man/man1/kvdefaults.1
+	install -D -m 644 build/completion/bash $(DESTDIR)$(PREFIX)/share/bash-completion/completions/kvdefaults
+	install -D -m 644 build/completion/zsh $(DESTDIR)$(PREFIX)/share/zsh/site-functions/_kvdefaults
+	install -D -m 644 build/completion/fish $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/kvdefaults.fish
 
 lua/src/chunks.h: $(wildcard lua/embedded/*.lua) tools/embed.py
 	python3 tools/embed.py $@
@@ -102,15 +125,16 @@ demo:
 	  $(MAKE) -s --no-print-directory lib; }
 	@LUA_CPATH="build/?.so;;" Tests/demo.sh
 
-test: setup-test lib
+test: setup-test lib tool
 	python3 Tests/run.py
 
 check: setup-test lib
 	@tools/require.sh clang-format
 	tools/check.sh
 
-bench: setup-test lib
-	@tools/require.sh lua-cjson lua-dkjson libmsgpack-dev libplist-dev libglib2.0-dev libsqlite3-dev
+bench: setup-test lib tool
+	@tools/require.sh lua-cjson lua-dkjson libmsgpack-dev libplist-dev libglib2.0-dev libsqlite3-dev \
+	  libglib2.0-bin libplist-utils
 	Benchmarks/run.sh
 
 fuzz:

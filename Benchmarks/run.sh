@@ -3,10 +3,10 @@
 # equal before they are timed. Their output is kept in build/bench/PART.out;
 # report.py sets it against the targets.
 #
-#   run.sh [PART…]     parts: tables versions coders formats store
+#   run.sh [PART…]     parts: tables versions coders formats store tool
 set -euo pipefail
 cd "$(dirname "$0")/.."
-parts=${*:-tables versions coders formats store}
+parts=${*:-tables versions coders formats store tool}
 mkdir -p build/bench
 
 swift_benchmark() {
@@ -42,6 +42,7 @@ versions() {
 
 coders() { swift_benchmark CoderBenchmarks; }
 formats() { swift_benchmark FormatBenchmarks; }
+tool() { python3 Benchmarks/tool.py; }
 store() {
   local folder
   swift_benchmark StoreBenchmarks
@@ -54,7 +55,7 @@ store() {
 
 for part in $parts; do
   case $part in
-    tables | versions | coders | formats | store) ;;
+    tables | versions | coders | formats | store | tool) ;;
     *) echo "no part $part" && exit 1 ;;
   esac
   echo "-- $part"

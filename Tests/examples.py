@@ -175,7 +175,7 @@ def lua_snippets(folder):
         for name, code in snippets("lua"):
             script = home / "snippet.lua"
             script.write_text(code)
-            good, output = run(program, script, cwd=home, env={**environment, "XDG_CONFIG_HOME": str(home / "config")})
+            good, output = run(program, script, cwd=home, env={**environment, "XDG_CONFIG_HOME": str(home / "config"), "XDG_DATA_HOME": str(home / "data")})
             promised = re.findall(r"--> (.*)$", code, flags=re.M)
             check(good and (not promised or output.splitlines() == promised),
                   f"{name} runs with {program}, and prints what it says", output)

@@ -74,6 +74,8 @@ SUITES = {
     "c": (["make", "-s", "-C", "Tests/C", "test"], tap_counts),
     **{f"lua {version}": (specs(version), plain_counts if version == "5.5" else busted_counts)
        for version in LUAS if (ROOT / f"build/lua/{version}/kvcodable.so").exists()},
+    "json-schema": (["python3", "Tests/json_schema.py"], tap_counts),
+    "tool": (["python3", "Tests/tool.py"], tap_counts),
     "store": (["python3", "Tests/Stress/store.py"], plain_counts),
     "processes": (["python3", "Tests/processes.py"], tap_counts),
     "contract": (["python3", "Tests/contract.py"], tap_counts),

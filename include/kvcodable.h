@@ -566,6 +566,27 @@ kv_status kv_type_declaration(const kv_type *type, kv_bytes *text,
 kv_status kv_type_at(const kv_type *type, const kv_step *path, size_t steps,
                      kv_type **part, kv_error **error);
 
+/* Gives the JSON Schema (2020-12) of what a file holds for the type, as JSON on
+ * one line: for the completion and the checks of other tools. Dates, data and
+ * UIDs are objects of one key there, {"$date": "2026-11-21T08:00:00Z"}. */
+kv_status kv_type_json_schema(const kv_type *type, kv_bytes *text,
+                              kv_error **error);
+
+/* Publishes the type of an expression, which must be declared, as that of the
+ * store `name`, for tools and scripts: writes its declaration, and those of the
+ * types in it, to kvcodable/types/NAME.kvtypes in $XDG_DATA_HOME or
+ * ~/.local/share, in place of an older one. Gives the file's path.
+ * KV_INVALID_NAME where no store may have the name. */
+kv_status kv_registry_publish(kv_registry *registry, kv_str expression,
+                              kv_str name, kv_bytes *file, kv_error **error);
+
+/* Gives the type that is published for a store, by the user or by a package:
+ * in $XDG_DATA_HOME, then in the folders of $XDG_DATA_DIRS. Its names are in no
+ * registry of the program. KV_ABSENT where there is none; KV_INVALID_TYPE with
+ * the file, line and column where its text is wrong; KV_UNSAFE_LOCATION for a
+ * file that is neither the user's nor root's, or that everybody may write. */
+kv_status kv_type_published(kv_str name, kv_type **type, kv_error **error);
+
 /* Frees a type. */
 void kv_type_free(kv_type *type);
 

@@ -443,6 +443,20 @@ function Type:key(key) end
 ---@return kvcodable.Type
 function Type:transient() end
 
+---What it means, for editors, tools and documentation; the first sentence is its
+---title. A struct or enum that has none has it itself, else it is the field's.
+---@param text string
+---@return kvcodable.Type
+function Type:describe(text) end
+
+---@param text string what to use instead
+---@return kvcodable.Type
+function Type:deprecated(text) end
+
+---A value that tools never show. The file holds it as it is.
+---@return kvcodable.Type
+function Type:secret() end
+
 ---```lua
 ---local percent = kv.double:convert {
 ---  decode = function(stored) return stored * 100 end,
@@ -529,6 +543,18 @@ function kv.types_from(path) end
 ---that begins with `---@meta`, with a comment for a type that is wrong.
 ---@return string
 function kv.annotations() end
+
+---The JSON Schema (2020-12) of what a file holds for the type, as JSON.
+---@param type kvcodable.AnyType
+---@return string
+function kv.json_schema(type) end
+
+---Publishes a declared type as that of a store, for tools and scripts.
+---@param name string the store's
+---@param type kvcodable.AnyType
+---@return string? file
+---@return kvcodable.Error? error
+function kv.publish(name, type) end
 
 -- ---- Values
 

@@ -17,7 +17,7 @@ step() {
 }
 
 swift_format() {
-  swift format lint --strict --recursive Package.swift Sources Tests Benchmarks
+  swift format lint --strict --recursive Package.swift Sources Tests Benchmarks Tool
 }
 
 c_format() {

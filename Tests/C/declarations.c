@@ -1,5 +1,7 @@
 /* declarations.c: what is told of declared types, and the default registry. */
 #define _XOPEN_SOURCE 700
+#include <sys/stat.h>
+
 #include "check.h"
 
 static const char shapes[] =
@@ -159,13 +161,70 @@ static void default_registry(void) {
   kv_registry_free(other);
 }
 
+static void json_schemas(void) {
+  kv_type *type = NULL;
+  kv_bytes text = {NULL, 0};
+  CHECK(kv_registry_type(NULL, kv_string("Int8(...5)"), &type, NULL) == KV_OK);
+  CHECK(kv_type_json_schema(type, &text, NULL) == KV_OK);
+  CHECK(strcmp(text.data,
+               "{\"$schema\":\"https://json-schema.org/draft/2020-12/schema\","
+               "\"maximum\":5,\"minimum\":-128,\"type\":\"integer\"}") == 0);
+  kv_bytes_free(&text);
+  CHECK(kv_type_json_schema(type, NULL, NULL) == KV_OK);
+  CHECK(kv_type_json_schema(NULL, &text, NULL) == KV_INVALID_ARGUMENT);
+  kv_type_free(type);
+}
+
+/* Types that are published for a store, read by another program's registry. */
+static void published(void) {
+  const kv_str name = kv_string("org.example.player");
+  kv_registry *registry = kv_registry_new(NULL, 0);
+  kv_type *type = NULL;
+  kv_bytes file = {NULL, 0}, text = {NULL, 0};
+  kv_error *error = NULL;
+  CHECK(kv_type_published(name, &type, NULL) == KV_ABSENT && !type);
+  CHECK(kv_registry_declare(registry, kv_string(shapes), NULL) == KV_OK);
+  CHECK(kv_registry_publish(registry, kv_string("Window"), name, &file, NULL) ==
+        KV_OK);
+  CHECK_NAMED(holds(file, "/kvcodable/types/org.example.player.kvtypes"),
+              "the file is told");
+  CHECK(kv_type_published(name, &type, NULL) == KV_OK);
+  CHECK(kv_type_declaration(type, &text, NULL) == KV_OK);
+  CHECK(holds(text, "struct Window {\n    width: Int(1...)\n"));
+  kv_bytes_free(&text);
+  kv_type_free(type);
+  CHECK(chmod(file.data, 0666) == 0);
+  CHECK(kv_type_published(name, &type, NULL) == KV_UNSAFE_LOCATION);
+  FILE *stream = fopen(file.data, "w");
+  fputs("root A\nstruct A { x: }", stream);
+  fclose(stream);
+  CHECK(chmod(file.data, 0600) == 0);
+  CHECK(kv_type_published(name, &type, &error) == KV_INVALID_TYPE);
+  CHECK(strncmp(kv_error_message(error).data, file.data, file.length) == 0);
+  kv_error_free(error);
+  CHECK(kv_registry_publish(registry, kv_string("Window"), kv_string("a/../b"),
+                            NULL, NULL) == KV_INVALID_NAME);
+  CHECK(kv_registry_publish(registry, kv_string("[Int]"), name, NULL, NULL) ==
+        KV_MISUSE);
+  CHECK(kv_registry_publish(registry, kv_string("None"), name, NULL, NULL) ==
+        KV_INVALID_TYPE);
+  CHECK(kv_registry_publish(NULL, kv_string("Window"), name, NULL, NULL) ==
+        KV_INVALID_ARGUMENT);
+  kv_bytes_free(&file);
+  kv_registry_free(registry);
+}
+
 int main(void) {
   make_folder();
+  setenv("XDG_DATA_HOME", folder, 1);
+  setenv("XDG_DATA_DIRS", folder, 1);
   annotations();
   declarations();
   files();
   cases();
   default_registry();
+  json_schemas();
+  published();
   remove_folder();
   return finish_checks();
 }

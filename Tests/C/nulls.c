@@ -167,6 +167,7 @@ static int is_refused(kv_status status) {
 int main(void) {
   make_folder();
   setenv("XDG_CONFIG_HOME", folder, 1);
+  setenv("XDG_DATA_HOME", folder, 1);
   write_file(in_folder("file.plist"), "<plist><dict/></plist>");
   write_file(in_folder("file.kvtypes"), "struct Filed { x: Int }");
 #include "null_rows.h"

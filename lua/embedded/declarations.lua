@@ -58,7 +58,9 @@ end
 
 local function describe_field(name, field)
   return { name = name, type = part(field), key = field.stored_key,
-    default = field.default_value, transient = field.is_transient }
+    default = field.default_value, transient = field.is_transient,
+    documentation = field.documentation, deprecated = field.deprecation,
+    secret = field.is_secret }
 end
 
 --- Fields in the order of their names.

@@ -14,7 +14,8 @@
 --   parts, element   the types of a struct's fields by their keys, or of the
 --                values of an enum's cases; of elements or values
 --   refers_to    the name of another type, which this one is
---   stored_key, has_default, default_value, is_transient, is_optional
+--   stored_key, has_default, default_value, is_transient, is_optional,
+--   documentation, deprecation, is_secret
 --                properties of the type as a struct's field
 
 local shared = ...
@@ -189,6 +190,44 @@ end
 function methods:length(low, high)
   if type(low) == "number" and high == nil then high = low end
   return attribute(self, "length", range(low, high))
+end
+
+--- A copy with words for people. A struct or enum has them itself, under its
+-- name, until it has some of the kind; those behind them are a field's.
+-- `name` is the property of a field, `key` that of a description.
+local function with_words(self, name, key, value)
+  local description = self.description
+  local kind = type(description) == "table" and description.kind
+  local declared = (kind == "struct" or kind == "enum")
+    and named[description.name] == self and description[key] == nil
+  if not declared then return with(self, { [name] = value }) end
+  return define(description.name, attribute(self, key, value))
+end
+
+local function check_text(what, text)
+  if type(text) ~= "string" then
+    error(string.format("%s: expected a string, found %s", what, type(text)), 3)
+  end
+  return text
+end
+
+--- What the value means, for editors, tools and documentation: the first
+-- sentence is its title.
+function methods:describe(text)
+  text = check_text("describe", text)
+  return with_words(self, "documentation", "documentation", text)
+end
+
+--- What to use instead.
+function methods:deprecated(text)
+  text = check_text("deprecated", text)
+  return with_words(self, "deprecation", "deprecated", text)
+end
+
+--- A value that tools never show. The file holds it as it is: a keyring is the
+-- better place.
+function methods:secret()
+  return with_words(self, "is_secret", "secret", true)
 end
 
 --- A value that may be absent.

@@ -171,6 +171,11 @@ void kvl_push_view(lua_State *L, kvl_state *state, const kv_view *view,
 const kv_type *kvl_check_type(lua_State *L, kvl_state *state, int index,
                               int *converts);
 
+/* Pushes the type that is published for a store, and gives it; what is pushed
+ * keeps it alive. */
+kv_status kvl_push_published(lua_State *L, kv_str name, const kv_type **found,
+                             kv_error **error);
+
 /* The same, with names looked up in the scope at `scope` before this Lua
  * state's. */
 const kv_type *kvl_check_type_in(lua_State *L, kvl_state *state, int index,

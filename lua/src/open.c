@@ -112,11 +112,24 @@ static int push_scope(lua_State *L) {
   return lua_gettop(L);
 }
 
+/* Whether the option `schema` is the word for the type that others publish. */
+static int is_published(lua_State *L, int index) {
+  return lua_type(L, index) == LUA_TSTRING &&
+         strcmp(lua_tostring(L, index), "published") == 0;
+}
+
+static int no_published_type(lua_State *L) {
+  kvl_push_failure(L, KV_INVALID_TYPE, NULL, 0,
+                   "No type is published for the store", NULL);
+  return kvl_return_failure(L);
+}
+
 static int open_with(lua_State *L, Opener opener, uint32_t forbidden) {
   kvl_state *state = kvl_state_of(L);
   kv_store_options options;
   kv_error *error = NULL;
   kv_tree *defaults = NULL, *arguments = NULL;
+  const kv_type *published = NULL;
   size_t defaults_slot = 0, arguments_slot = 0;
   kv_str name;
   memset(&options, 0, sizeof options);
@@ -138,13 +151,20 @@ static int open_with(lua_State *L, Opener opener, uint32_t forbidden) {
     int scope = push_scope(L);
     lua_getfield(L, 2, "schema");
     int schema = lua_gettop(L);
+    if (is_published(L, schema)) {
+      kv_status status = kvl_push_published(L, name, &published, &error);
+      if (status == KV_ABSENT) return no_published_type(L);
+      if (status != KV_OK) return kvl_return_error(L, state, status, error);
+    }
     if (!check_layers(L, state, 2, &options)) return 2;
     lua_getfield(L, 2, "arguments");
     lua_getfield(L, 2, "defaults");
     int top = lua_gettop(L);
     /* After the last Lua call: a metamethod may do anything. */
     int converts = 0;
-    options.schema = kvl_check_type_in(L, state, schema, scope, &converts);
+    options.schema =
+        published ? published
+                  : kvl_check_type_in(L, state, schema, scope, &converts);
     if (converts) kvl_set_schema(L, 3, schema);
     defaults = option_tree(L, state, top, &defaults_slot);
     arguments = option_tree(L, state, top - 1, &arguments_slot);

@@ -186,6 +186,47 @@ static int annotate(lua_State *L) {
   return 1;
 }
 
+kv_status kvl_push_published(lua_State *L, kv_str name, const kv_type **found,
+                             kv_error **error) {
+  kv_type **type = new_type(L, kvl_state_of(L));
+  kv_status status = kv_type_published(name, type, error);
+  *found = *type;
+  return status;
+}
+
+/* kv.json_schema(type) */
+static int json_schema(lua_State *L) {
+  kvl_state *state = kvl_state_of(L);
+  kv_error *error = NULL;
+  kv_bytes text = {NULL, 0};
+  luaL_checkany(L, 1);
+  const kv_type *type = kvl_check_type(L, state, 1, NULL);
+  kv_status status = kv_type_json_schema(type, &text, &error);
+  if (status != KV_OK) return kvl_raise(L, state, status, error);
+  kvl_push_bytes(L, state, &text);
+  return 1;
+}
+
+/* kv.publish(name, type): the type by its name, which it has in the registry
+ * once it is compiled */
+static int publish(lua_State *L) {
+  kvl_state *state = kvl_state_of(L);
+  kv_error *error = NULL;
+  kv_bytes file = {NULL, 0};
+  kv_str name, expression;
+  if (kvl_is_forbidden(L, state, KVL_POLICIES)) return 2;
+  name.data = luaL_checklstring(L, 1, &name.length);
+  luaL_checkany(L, 2);
+  lua_settop(L, 2);
+  expression.data = luaL_tolstring(L, 2, &expression.length);
+  kvl_check_type(L, state, 2, NULL);
+  kv_status status =
+      kv_registry_publish(state->registry, expression, name, &file, &error);
+  if (status != KV_OK) return kvl_return_error(L, state, status, error);
+  kvl_push_bytes(L, state, &file);
+  return 1;
+}
+
 /* attach(table, type, converts): sets the compiled form of a type's table */
 static int attach(lua_State *L) {
   Compiled *compiled = luaL_checkudata(L, 2, TYPE_NAME);
@@ -373,7 +414,8 @@ void kvl_open_types(lua_State *L) {
       {"describe", describe},         {"expression", expression},
       {"annotate", annotate},         {"attach", attach},
       {"install", install},           {"declare_text", declare_text},
-      {"declare_file", declare_file}, {NULL, NULL}};
+      {"declare_file", declare_file}, {"publish", publish},
+      {"json_schema", json_schema},   {NULL, NULL}};
   static const luaL_Reg methods[] = {{"__gc", type_gc}, {NULL, NULL}};
   kvl_new_class(L, TYPE_NAME, methods);
   kvl_state_of(L)->type_meta = lua_topointer(L, -1);

@@ -78,7 +78,7 @@ struct FormComparison {
 
 extension CodableType.Form {
     /// The name of a declared type.
-    fileprivate var declaredName: String? {
+    var declaredName: String? {
         switch self {
         case .structure(let structure): structure.name
         case .variant(let variant): variant.name

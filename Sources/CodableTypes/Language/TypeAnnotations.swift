@@ -12,25 +12,54 @@ extension TypeRegistry {
     }
 
     private func annotation(_ name: String, _ form: CodableType.Form) -> String {
+        comment(form.words) + (form.words.deprecation == nil ? "" : "---@deprecated\n") + definition(name, form)
+    }
+
+    private func definition(_ name: String, _ form: CodableType.Form) -> String {
         switch form {
-        case .structure(let structure): return annotation(name, structure)
+        case .structure(let structure): return definition(name, structure)
         case .enumeration(let enumeration):
-            return "---@alias \(name) \(enumeration.cases.map(\.rawValue.literal).joined(separator: "|"))\n"
-        case .variant(let variant):
-            return "---@alias \(name) \(variant.cases.map(shape).joined(separator: "|"))\n"
+            return alias(name, enumeration.cases.map { ($0.rawValue.literal, $0.words) })
+        case .variant(let variant): return alias(name, variant.cases.map { (shape(of: $0), $0.values.words) })
         case .swift(let type):
-            return type.described.map { annotation(name, $0) } ?? "---@alias \(name) table\n"
+            return type.described.map { definition(name, $0) } ?? "---@alias \(name) table\n"
         default: return "---@alias \(name) \(form.luaName)\n"
         }
     }
 
-    private func annotation(_ name: String, _ structure: StructureType) -> String {
+    /// The choices on one line, or on lines of their own where one has words.
+    private func alias(_ name: String, _ choices: [(text: String, words: TypeWords)]) -> String {
+        guard choices.contains(where: { !$0.words.isEmpty }) else {
+            return "---@alias \(name) \(choices.map(\.text).joined(separator: "|"))\n"
+        }
+        let lines = choices.map { choice in
+            let notes = [choice.words.title.map(line)] + [choice.words.deprecation.map { "deprecated: \(line($0))" }]
+            let text = notes.compactMap { $0 }.joined(separator: "; ")
+            return "---| \(choice.text)\(text.isEmpty ? "" : " # \(text)")\n"
+        }
+        return "---@alias \(name)\n" + lines.joined()
+    }
+
+    private func definition(_ name: String, _ structure: StructureType) -> String {
         let fields = structure.fields.map { field in
             let mark = field.mayBeAbsent ? "?" : ""
             let type = field.isOptional ? field.type.wrapped : field.type
-            return "---@field \(luaKey(field.name))\(mark) \(type.luaName)\(note(of: field))\n"
+            return comment(field.words) + "---@field \(luaKey(field.name))\(mark) \(type.luaName)\(note(of: field))\n"
         }
         return "---@class (exact) \(name)\n" + fields.joined()
+    }
+
+    /// The documentation as comments that the language server shows. A line that begins with `@` or `|` would be an
+    /// annotation: every line has a space in front.
+    private func comment(_ words: TypeWords) -> String {
+        guard let documentation = words.documentation else { return "" }
+        return documentation.split(separator: "\n", omittingEmptySubsequences: false)
+            .map { "--- \(line(String($0)))\n" }.joined()
+    }
+
+    /// The text without what would end its line.
+    private func line(_ text: String) -> String {
+        String(String.UnicodeScalarView(text.unicodeScalars.map { $0.value < 0x20 ? " " : $0 }))
     }
 
     /// A case as a table with one field.
@@ -44,18 +73,14 @@ extension TypeRegistry {
 
     private func note(of field: StructureType.Field) -> String {
         var notes: [String] = []
-        if let value = field.defaultValue { notes.append("default \(shortLiteral(value))") }
+        if let value = field.defaultValue { notes.append("default \(value.shortLiteral)") }
         if field.isTransient { notes.append("never stored") }
+        if let deprecation = field.words.deprecation { notes.append("deprecated: \(line(deprecation))") }
+        if field.shownWords.isSecret { notes.append("secret") }
         if case .scalar(let scalar) = field.type, scalar.range != nil || scalar.length != nil {
             notes.append("\(scalar)")
         }
         return notes.isEmpty ? "" : " " + notes.joined(separator: "; ")
-    }
-
-    /// A default as a line has room for it: defaults hold one another, and may be large.
-    private func shortLiteral(_ value: PropertyList) -> String {
-        let size = value.fileSize(as: .json, depth: 0)
-        return size.nodes <= 64 && size.bytes <= 1000 ? value.literal : "\(value)"
     }
 
     /// A field's name, in brackets where it is no word of Lua.

@@ -15,6 +15,8 @@ internal import PropertyLists
 /// | `default` | `wrapped`; `default` |
 /// | a built-in type | `range` or `length`, a range |
 ///
+/// Structs, enums, cases with associated values and fields also have `documentation`, `deprecated`, a text, and `secret`.
+///
 /// A range is a text, such as `1...10`, `0..<1`, `1...`, or an array of the lowest and the highest.
 struct TypeDescription {
     private let table: TypeTable
@@ -197,7 +199,8 @@ extension TypeDescription {
         table.announce(name)
         let (fields, paths) = try fields("fields", of: description, at: path)
         return try placed(at: path) { () throws(TypeError) in
-            let structure = try StructureType(name: name, fields: fields)
+            let words = try words(of: description)
+            let structure = try StructureType(name: name, fields: fields, words: words)
             try table.declare(name, .structure(structure))
             // Now that the name is declared, defaults that hold values of the struct itself can be checked.
             let settled = CodableType.Form.structure(try settled(structure, paths))
@@ -248,7 +251,16 @@ extension TypeDescription {
         let key = description["key"] == nil ? nil : try text("key", of: description, at: path)
         return StructureType.Field(
             name: name, key: key, type: try part("type", of: description, at: path), default: description["default"],
-            isTransient: description["transient"]?.boolean ?? false)
+            isTransient: description["transient"]?.boolean ?? false, words: try words(of: description, at: path))
+    }
+
+    private func words(of description: PropertyList, at path: PropertyListPath = []) throws(TypeError) -> TypeWords {
+        var words = TypeWords(isSecret: description["secret"]?.boolean ?? false)
+        for (key, part) in [("documentation", \TypeWords.documentation), ("deprecated", \.deprecation)]
+        where description[key] != nil {
+            words[keyPath: part] = try text(key, of: description, at: path)
+        }
+        return words
     }
 
     private func enumeration(
@@ -269,7 +281,8 @@ extension TypeDescription {
             let form = CodableType.Form.enumeration(
                 try EnumerationType(
                     name: name, isInteger: raw == "Int",
-                    cases: zip(cases, rawValues.elements).map { EnumerationType.Case(name: $0.name, rawValue: $1) }))
+                    cases: zip(cases, rawValues.elements).map { EnumerationType.Case(name: $0.name, rawValue: $1) },
+                    words: try words(of: description)))
             try table.declare(name, form)
             return form
         }
@@ -305,12 +318,13 @@ extension TypeDescription {
             let caseName = try text("name", of: one, at: casePath)
             let (fields, paths) = one["values"] == nil ? ([], []) : try fields("values", of: one, at: casePath)
             let values = try placed(at: casePath) { () throws(TypeError) in
-                try StructureType(name: "\(name).\(caseName)", fields: fields)
+                try StructureType(name: "\(name).\(caseName)", fields: fields, words: try words(of: one))
             }
             cases.append((VariantType.Case(name: caseName, values: values), paths))
         }
         return try placed(at: path) { () throws(TypeError) in
-            try table.declare(name, .variant(try VariantType(name: name, cases: cases.map(\.0))))
+            let words = try words(of: description)
+            try table.declare(name, .variant(try VariantType(name: name, cases: cases.map(\.0), words: words)))
             var settled: [VariantType.Case] = []
             for (index, (one, paths)) in cases.enumerated() {
                 let values = try placed(at: ["cases", .index(index)]) { () throws(TypeError) in
@@ -318,7 +332,7 @@ extension TypeDescription {
                 }
                 settled.append(VariantType.Case(name: one.name, values: values))
             }
-            let form = CodableType.Form.variant(try VariantType(name: name, cases: settled))
+            let form = CodableType.Form.variant(try VariantType(name: name, cases: settled, words: words))
             table.settle(name, form)
             return form
         }

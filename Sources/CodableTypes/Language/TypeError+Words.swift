@@ -2,7 +2,7 @@ extension TypeError {
     /// The same error in the words of the type language and of property lists, for languages that have no Swift types:
     /// `Int` for `BinaryInteger`, `Array` for `Array<Any>`, `Dictionary` for `Dictionary<String, Any>`, `UID` for
     /// `PropertyListUID`.
-    package var inTypeLanguage: TypeError {
+    public var inTypeLanguage: TypeError {
         var error = self
         if let words = plainWords {
             (error.subject, error.finding, error.plainWords) = (words.subject, words.finding, nil)

@@ -3,15 +3,17 @@ internal import PropertyLists
 /// Declarations:
 ///
 /// ```
-/// declaration := "struct" name "{" field* "}" | "indirect"? "enum" name (":" ("String" | "Int"))? "{" case* "}"
-/// field       := name ":" expression (attribute | "=" literal)*
-/// attribute   := "@key(" name ")" | "@transient"
-/// case        := name ("=" literal | "(" value ("," value)* ")")?
+/// declaration := "struct" name words* "{" field* "}"
+///              | "indirect"? "enum" name (":" ("String" | "Int"))? words* "{" case* "}"
+///              | "root" name
+/// field       := name ":" expression ("@key(" name ")" | "@transient" | words | "=" literal)*
+/// words       := "@deprecated(" text ")" | "@secret"
+/// case        := name ("=" literal | "(" value ("," value)* ")")? words*
 /// value       := (name ":")? expression ("=" literal)?
 /// ```
 ///
 /// Names that are no words need quotes. A field ends with `;`, a case with `,`, both also with their line or the
-/// closing brace. Comments are `// …` and `/* … */`.
+/// closing brace. Comments are `// …` and `/* … */`; `/// …` before a struct, an enum, a case or a field documents it.
 extension TypeParser {
     /// Declares everything in the text; gives it in the text's order.
     ///
@@ -25,7 +27,9 @@ extension TypeParser {
         try first.checkNames()
         stage = .defaults
         var names: [String] = []
-        while try isAtDeclaration() { names.append(try declaration()) }
+        while try isAtDeclaration() {
+            if let name = try declaration() { names.append(name) }
+        }
         try settleDefaults()
         return names.compactMap { table.form(named: $0) }
     }
@@ -40,10 +44,15 @@ extension TypeParser {
         for (name, position) in unknownNames where table.form(named: name) == nil { throw unknown(name, at: position) }
     }
 
-    /// Gives the declared name.
-    private mutating func declaration() throws(TypeError) -> String {
+    /// Gives the declared name; nil for a line that names the root.
+    private mutating func declaration() throws(TypeError) -> String? {
         let start = try scanner.start()
+        let documentation = scanner.documentation()
         var word = try scanner.name("struct or enum")
+        if word == "root" {
+            try readRoot(at: start)
+            return nil
+        }
         if word == "indirect" { word = try scanner.name("enum") }
         guard word == "enum" || word == "struct" && !scanner.isBehind("indirect", from: start) else {
             throw scanner.error("struct or enum", at: start)
@@ -54,7 +63,9 @@ extension TypeParser {
             throw TypeError(.redeclared, "\(name) is a built-in type", location: scanner.location(of: start))
         }
         table.announce(name)
-        let form = word == "struct" ? try structure(name, at: position) : try enumeration(name, at: position)
+        let form =
+            try word == "struct"
+            ? structure(name, documentation, at: position) : enumeration(name, documentation, at: position)
         try located(at: start) { () throws(TypeError) in
             if stage == .types { return try table.declare(name, form) }
             // The first pass saw no defaults.
@@ -65,6 +76,15 @@ extension TypeParser {
             table.settle(name, form)
         }
         return name
+    }
+
+    /// `root Settings`: the type of a store, once in a text.
+    private mutating func readRoot(at start: Int) throws(TypeError) {
+        let position = try scanner.start()
+        guard root == nil else { throw scanner.error("one root", at: start) }
+        let name = try scanner.name("the name of the root's type")
+        root = name
+        if stage == .types { unknownNames.append((name, position)) }
     }
 
     /// Runs `body`; an error of it that knows no position gets this one.
@@ -83,7 +103,11 @@ extension TypeParser {
 
     // MARK: - Structs
 
-    private mutating func structure(_ name: String, at position: Int) throws(TypeError) -> CodableType.Form {
+    private mutating func structure(
+        _ name: String, _ documentation: String?, at position: Int
+    ) throws(TypeError) -> CodableType.Form {
+        var words = TypeWords(documentation)
+        try attributes(of: &words)
         try scanner.expect("{")
         var fields: [StructureType.Field] = []
         while !(try scanner.skip("}")) {
@@ -91,7 +115,7 @@ extension TypeParser {
             try endEntry(";")
         }
         return try located(at: position) { () throws(TypeError) in
-            .structure(try StructureType(name: name, fields: fields))
+            .structure(try StructureType(name: name, fields: fields, words: words))
         }
     }
 
@@ -103,6 +127,8 @@ extension TypeParser {
     }
 
     private mutating func field(number: Int, of structure: String) throws(TypeError) -> StructureType.Field {
+        try scanner.skipBlanks()
+        var words = TypeWords(scanner.documentation())
         let name = try scanner.quotableName("a field's name or \"}\"")
         try scanner.expect(":")
         let form = try type()
@@ -112,7 +138,7 @@ extension TypeParser {
         // Either may also begin the next line, so that long fields can be broken.
         while true {
             if try scanner.skip("@") {
-                try attribute(&key, &isTransient)
+                try attribute(&key, &isTransient, &words)
             } else if defaultValue == nil, try scanner.skip("=") {
                 defaultValue = try standard(of: form, DefaultSlot(type: structure, part: nil, field: number))
             } else {
@@ -120,7 +146,8 @@ extension TypeParser {
             }
         }
         return StructureType.Field(
-            name: name, key: key, type: form, default: stage == .types ? nil : defaultValue, isTransient: isTransient)
+            name: name, key: key, type: form, default: stage == .types ? nil : defaultValue, isTransient: isTransient,
+            words: words)
     }
 
     /// The default that comes next, as it is written.
@@ -133,26 +160,59 @@ extension TypeParser {
         return literal
     }
 
-    private mutating func attribute(_ key: inout String?, _ isTransient: inout Bool) throws(TypeError) {
+    private mutating func attribute(
+        _ key: inout String?, _ isTransient: inout Bool, _ words: inout TypeWords
+    ) throws(TypeError) {
         let start = try scanner.start()
-        switch try scanner.name("key or transient") {
+        let name = try scanner.name("key or transient")
+        switch name {
         case "key":
             try scanner.expect("(")
             key = try scanner.quotableName("a key")
             try scanner.expect(")")
         case "transient": isTransient = true
-        default: throw scanner.error("key or transient", at: start)
+        default:
+            guard try attribute(name, of: &words) else {
+                throw scanner.error("key, transient, deprecated or secret", at: start)
+            }
         }
+    }
+
+    /// The attributes that come next, of what has no others than these.
+    private mutating func attributes(of words: inout TypeWords) throws(TypeError) {
+        while try scanner.skip("@") {
+            let start = try scanner.start()
+            guard try attribute(try scanner.name("deprecated or secret"), of: &words) else {
+                throw scanner.error("deprecated or secret", at: start)
+            }
+        }
+    }
+
+    /// Reads what belongs to an attribute that changes nothing about values; false for any other.
+    private mutating func attribute(_ name: String, of words: inout TypeWords) throws(TypeError) -> Bool {
+        switch name {
+        case "secret": words.isSecret = true
+        case "deprecated":
+            try scanner.expect("(")
+            words.deprecation = try scanner.string()
+            try scanner.expect(")")
+        default: return false
+        }
+        return true
     }
 
     // MARK: - Enums
 
     /// An enum with raw values where a raw type is named, else with associated values, as in Swift.
-    private mutating func enumeration(_ name: String, at position: Int) throws(TypeError) -> CodableType.Form {
-        guard try scanner.skip(":") else { return try variant(name, at: position) }
+    private mutating func enumeration(
+        _ name: String, _ documentation: String?, at position: Int
+    ) throws(TypeError) -> CodableType.Form {
+        var words = TypeWords(documentation)
+        guard try scanner.skip(":") else { return try variant(name, words, at: position) }
         let rawPlace = try scanner.start()
         let raw = try scanner.name("String or Int")
         guard raw == "String" || raw == "Int" else { throw scanner.error("String or Int", at: rawPlace) }
+        try attributes(of: &words)
         try scanner.expect("{")
         var cases: [EnumerationType.Case] = []
         while !(try scanner.skip("}")) {
@@ -160,7 +220,7 @@ extension TypeParser {
             try endEntry(",")
         }
         return try located(at: position) { () throws(TypeError) in
-            .enumeration(try EnumerationType(name: name, isInteger: raw == "Int", cases: cases))
+            .enumeration(try EnumerationType(name: name, isInteger: raw == "Int", cases: cases, words: words))
         }
     }
 
@@ -168,39 +228,58 @@ extension TypeParser {
     private mutating func enumerationCase(
         _ isInteger: Bool, after previous: EnumerationType.Case?
     ) throws(TypeError) -> EnumerationType.Case {
+        try scanner.skipBlanks()
+        var words = TypeWords(scanner.documentation())
         let name = try scanner.quotableName("a case or \"}\"")
-        if try scanner.skip("=") {
-            let position = try scanner.start()
-            let value = try literal(of: .scalar(ScalarType(kind: isInteger ? .int : .string)))
-            guard isInteger ? value.integer != nil : value.string != nil else {
-                throw scanner.error(isInteger ? "an integer" : "a string", at: position)
-            }
-            return EnumerationType.Case(name: name, rawValue: value)
-        }
-        let next = previous?.rawValue.integer.map { $0.addingReportingOverflow(1).partialValue } ?? 0
-        let value =
-            try isInteger
-            ? PropertyList.made { builder throws(PropertyListError) in
-                try builder.append(integer: next)
-            } : PropertyList.made { builder throws(PropertyListError) in try builder.append(string: name) }
-        return EnumerationType.Case(name: name, rawValue: value)
+        let value = try rawValue(of: name, isInteger, after: previous)
+        try attributes(of: &words)
+        return EnumerationType.Case(name: name, rawValue: value, words: words)
     }
 
-    private mutating func variant(_ name: String, at position: Int) throws(TypeError) -> CodableType.Form {
+    private mutating func rawValue(
+        of name: String, _ isInteger: Bool, after previous: EnumerationType.Case?
+    ) throws(TypeError) -> PropertyList {
+        guard try scanner.skip("=") else { return try standardRawValue(of: name, isInteger, after: previous) }
+        let position = try scanner.start()
+        let value = try literal(of: .scalar(ScalarType(kind: isInteger ? .int : .string)))
+        guard isInteger ? value.integer != nil : value.string != nil else {
+            throw scanner.error(isInteger ? "an integer" : "a string", at: position)
+        }
+        return value
+    }
+
+    private func standardRawValue(
+        of name: String, _ isInteger: Bool, after previous: EnumerationType.Case?
+    ) throws(TypeError) -> PropertyList {
+        let next = previous?.rawValue.integer.map { $0.addingReportingOverflow(1).partialValue } ?? 0
+        return try PropertyList.made { builder throws(PropertyListError) in
+            if isInteger { try builder.append(integer: next) } else { try builder.append(string: name) }
+        }
+    }
+
+    private mutating func variant(
+        _ name: String, _ words: TypeWords, at position: Int
+    ) throws(TypeError) -> CodableType.Form {
+        var words = words
+        try attributes(of: &words)
         try scanner.expect("{")
         var cases: [VariantType.Case] = []
         while !(try scanner.skip("}")) {
             let casePlace = try scanner.start()
+            var caseWords = TypeWords(scanner.documentation())
             let caseName = try scanner.quotableName("a case or \"}\"")
             var fields: [StructureType.Field] = []
             if try scanner.skip("(") { fields = try associatedValues(ofCase: cases.count, of: name) }
+            try attributes(of: &caseWords)
             let values = try located(at: casePlace) { () throws(TypeError) in
-                try StructureType(name: "\(name).\(caseName)", fields: fields)
+                try StructureType(name: "\(name).\(caseName)", fields: fields, words: caseWords)
             }
             cases.append(VariantType.Case(name: caseName, values: values))
             try endEntry(",")
         }
-        return try located(at: position) { () throws(TypeError) in .variant(try VariantType(name: name, cases: cases)) }
+        return try located(at: position) { () throws(TypeError) in
+            .variant(try VariantType(name: name, cases: cases, words: words))
+        }
     }
 
     /// The associated values behind the opening bracket, up to the closing one.
@@ -330,7 +409,7 @@ private struct DefaultedType {
                 let values = try one.values.replacing(defaults: changes[number] ?? [:])
                 cases.append(VariantType.Case(name: one.name, values: values))
             }
-            return .variant(try VariantType(name: variant.name, cases: cases))
+            return .variant(try VariantType(name: variant.name, cases: cases, words: variant.words))
         default: return nil
         }
     }
@@ -354,7 +433,8 @@ extension StructureType {
             fields: fields.enumerated().map { number, field in
                 Field(
                     name: field.name, key: field.key, type: field.type, default: defaults[number] ?? field.defaultValue,
-                    isTransient: field.isTransient)
-            })
+                    isTransient: field.isTransient, words: field.words)
+            },
+            words: words)
     }
 }

@@ -93,6 +93,9 @@ struct TypeParser {
     /// Whether names of the text's own types become references, since the types are not finished yet.
     private var isDeclaring: Bool { stage == .types || stage == .defaults }
 
+    /// The name of the root's type, where the text says it.
+    var root: String?
+
     /// Names that no type had when they were met, and their positions.
     var unknownNames: [(name: String, position: Int)] = []
 

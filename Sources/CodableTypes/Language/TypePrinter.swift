@@ -5,16 +5,102 @@ extension CodableType {
     /// The declaration of a declared struct or enum, and of a registered Swift type as far as its example shows it, in
     /// the type language; nil for types that are not declared, and for Swift types without an example.
     ///
-    /// The text gives the same type when it is declared in another registry.
-    public var declaration: String? {
-        switch form {
+    /// The text gives the same type when it is declared in another registry, with the same words for people.
+    public var declaration: String? { form.declaration }
+
+    /// The declarations of every type that this one is made of, and a line that says which of them is the root: what
+    /// ``TypeRegistry/schema(_:)`` reads. Nil for a type that is not declared, and where a registered Swift type in it
+    /// has no example.
+    public var schemaText: String? {
+        let types = DeclaredTypes(in: form)
+        guard let root = form.resolved.declaredName, !types.areAmbiguous else { return nil }
+        let declarations = types.entries.map(\.form.declaration)
+        guard !declarations.contains(where: { $0 == nil }) else { return nil }
+        return "root \(root)\n\n" + declarations.compactMap { $0 }.joined(separator: "\n\n") + "\n"
+    }
+}
+
+extension CodableType.Form {
+    var declaration: String? {
+        switch self {
         case .structure(let structure): structure.declaration
         case .enumeration(let enumeration): enumeration.declaration
         case .variant(let variant): variant.declaration
         case .swift(let type): type.described?.declaration
-        case .reference(let reference): (try? reference.resolved()).flatMap { CodableType($0, in: table).declaration }
+        case .reference(let reference): (try? reference.resolved()).flatMap(\.declaration)
         default: nil
         }
+    }
+
+    /// The meaning of a name; any other type itself, and a name that no type has.
+    var resolved: CodableType.Form {
+        if case .reference(let reference) = self, let form = try? reference.resolved() { form } else { self }
+    }
+}
+
+/// The declared types that a type is made of, each once, in the order in which they are met. A list rather than
+/// recursion through structs, which long chains would exhaust.
+struct DeclaredTypes {
+    /// Types with names of their own: where a name got another meaning while types with the old one were in use, the
+    /// second has a number behind it.
+    private(set) var entries: [(name: String, form: CodableType.Form)] = []
+    private var indexes: [String: [Int]] = [:]
+
+    init(in form: CodableType.Form) {
+        var next = 0
+        note(form)
+        while next < entries.count {
+            for part in entries[next].form.declaredParts { note(part) }
+            next += 1
+        }
+    }
+
+    /// Whether a name has several meanings.
+    var areAmbiguous: Bool { indexes.values.contains { $0.count > 1 } }
+
+    /// The name of a type that was met.
+    func name(of form: CodableType.Form) -> String? {
+        guard let name = form.declaredName else { return nil }
+        return indexes[name]?.first { entries[$0].form == form }.map { entries[$0].name }
+    }
+
+    /// Recursion is bounded by the nesting of type expressions.
+    private mutating func note(_ form: CodableType.Form) {
+        switch form {
+        case .array(let inner, _), .dictionary(let inner), .optional(let inner), .defaulted(let inner, _): note(inner)
+        case .reference: if case .reference = form.resolved {} else { note(form.resolved) }
+        case .structure, .enumeration, .variant, .swift:
+            guard let name = form.declaredName, self.name(of: form) == nil else { return }
+            let count = indexes[name, default: []].count
+            indexes[name, default: []].append(entries.count)
+            entries.append((count == 0 ? name : "\(name) \(count + 1)", form))
+        case .scalar, .any: break
+        }
+    }
+}
+
+extension CodableType.Form {
+    /// The types of a declared type's fields, or of its cases' values.
+    fileprivate var declaredParts: [CodableType.Form] {
+        switch self {
+        case .structure(let structure): structure.fields.map(\.type)
+        case .variant(let variant): variant.cases.flatMap { $0.values.fields.map(\.type) }
+        case .swift(let type): type.described?.fields.map(\.type) ?? []
+        default: []
+        }
+    }
+}
+
+extension TypeWords {
+    /// The doc comment, a line for each of the documentation's.
+    fileprivate func comment(_ indent: String = "") -> String {
+        guard let documentation else { return "" }
+        return documentation.split(separator: "\n", omittingEmptySubsequences: false)
+            .map { indent + ($0.isEmpty ? "///" : "/// \($0)") + "\n" }.joined()
+    }
+
+    fileprivate var attributes: String {
+        (deprecation.map { " @deprecated(\(quoted($0)))" } ?? "") + (isSecret ? " @secret" : "")
     }
 }
 
@@ -25,9 +111,9 @@ extension StructureType {
             if field.key != field.name { line += " @key(\(quotedWord(field.key)))" }
             if field.isTransient { line += " @transient" }
             if let value = field.defaultValue { line += " = \(value.literal)" }
-            return line + "\n"
+            return field.words.comment("    ") + line + field.words.attributes + "\n"
         }
-        return "struct \(name) {\n\(lines.joined())}"
+        return "\(words.comment())struct \(name)\(words.attributes) {\n\(lines.joined())}"
     }
 }
 
@@ -35,9 +121,10 @@ extension EnumerationType {
     var declaration: String {
         let list = cases.map { one in
             let word = quotedWord(one.name)
-            return one.rawValue.string == one.name ? word : "\(word) = \(one.rawValue.literal)"
+            return (one.rawValue.string == one.name ? word : "\(word) = \(one.rawValue.literal)", one.words)
         }
-        return "enum \(name): \(isInteger ? "Int" : "String") { \(list.joined(separator: ", ")) }"
+        let head = "enum \(name): \(isInteger ? "Int" : "String")"
+        return words.comment() + head + words.attributes + " " + caseList(list)
     }
 }
 
@@ -48,10 +135,20 @@ extension VariantType {
                 let label = field.name == VariantType.key(ofValue: index) ? "" : "\(quotedWord(field.name)): "
                 return label + "\(field.type)" + (field.defaultValue.map { " = \($0.literal)" } ?? "")
             }
-            return quotedWord(one.name) + (values.isEmpty ? "" : "(\(values.joined(separator: ", ")))")
+            let text = quotedWord(one.name) + (values.isEmpty ? "" : "(\(values.joined(separator: ", ")))")
+            return (text, one.values.words)
         }
-        return "enum \(name) { \(list.joined(separator: ", ")) }"
+        return words.comment() + "enum \(name)" + words.attributes + " " + caseList(list)
     }
+}
+
+/// The cases of an enum on its line, or on lines of their own where one has words.
+private func caseList(_ cases: [(text: String, words: TypeWords)]) -> String {
+    guard cases.contains(where: { !$0.words.isEmpty }) else {
+        return "{ \(cases.map(\.text).joined(separator: ", ")) }"
+    }
+    let lines = cases.map { $0.words.comment("    ") + "    \($0.text)\($0.words.attributes)\n" }
+    return "{\n\(lines.joined())}"
 }
 
 /// A name as it stands in the type language: bare, or in quotes where it is no word.
@@ -130,11 +227,14 @@ extension SwiftType {
         let present = example.keys.lazy.map { PropertyListPath.Step.key($0) }
         let others = Self.texts((exampleKeys?.asked ?? []).subtracting(present)).sorted()
         let shown = example.entries.map { field($0.key, $0.value.shownType) }
-        return try? StructureType(name: name, fields: shown + others.map { field($0, .optional(.any)) })
+        return try? StructureType(
+            name: name, fields: shown + others.map { field($0, .optional(.any)) }, words: words)
     }
 
     private func field(_ key: String, _ type: CodableType.Form) -> StructureType.Field {
-        StructureType.Field(name: names[key] ?? key, key: key, type: type, default: nil, isTransient: false)
+        StructureType.Field(
+            name: names[key] ?? key, key: key, type: type, default: nil, isTransient: false,
+            words: fieldWords[key] ?? TypeWords())
     }
 }
 

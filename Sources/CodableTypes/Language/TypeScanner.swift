@@ -4,6 +4,8 @@ internal import PropertyLists
 struct TypeScanner {
     private let text: [UInt8]
     private(set) var position = 0
+    /// The lines of doc comments that were met, from the first slash to the line's end.
+    private var documentationLines: [Range<Int>] = []
 
     init(_ text: String) {
         self.text = Array(text.utf8)
@@ -13,9 +15,7 @@ struct TypeScanner {
 
     var current: UInt8? { position < text.count ? text[position] : nil }
 
-    private func byte(_ distance: Int) -> UInt8? {
-        position + distance < text.count ? text[position + distance] : nil
-    }
+    private func byte(_ distance: Int) -> UInt8? { byte(at: position + distance) }
 
     var isAtEnd: Bool { current == nil }
 
@@ -38,7 +38,7 @@ struct TypeScanner {
             case UInt8(ascii: " "), UInt8(ascii: "\t"), UInt8(ascii: "\r"):
                 position += 1
             case UInt8(ascii: "/") where self.byte(1) == UInt8(ascii: "/"):
-                while let byte = current, byte != UInt8(ascii: "\n") { position += 1 }
+                skipLine()
             case UInt8(ascii: "/") where self.byte(1) == UInt8(ascii: "*"):
                 try skipComment()
             default:
@@ -46,6 +46,41 @@ struct TypeScanner {
             }
         }
         return sawLineEnd
+    }
+
+    private mutating func skipLine() {
+        let start = position
+        while let byte = current, byte != UInt8(ascii: "\n") { position += 1 }
+        let isDocumentation =
+            text[start..<position].starts(with: "///".utf8) && byte(at: start + 3) != UInt8(ascii: "/")
+        // Blanks may be skipped several times.
+        if isDocumentation, start >= documentationLines.last?.upperBound ?? 0 {
+            documentationLines.append(start..<position)
+        }
+    }
+
+    private func byte(at index: Int) -> UInt8? { index < text.count ? text[index] : nil }
+
+    /// The lines of the doc comment that ends before the current position, where only blanks are between; nil where
+    /// there is none. One space behind the slashes does not belong to it.
+    func documentation() -> String? {
+        var end = position
+        var lines: [String] = []
+        for line in documentationLines.reversed() where line.upperBound <= end {
+            guard text[line.upperBound..<end].allSatisfy(isBlank) else { break }
+            end = line.lowerBound
+            let words = text[line].dropFirst(
+                text[line].count > 3 && text[line.lowerBound + 3] == UInt8(ascii: " ") ? 4 : 3)
+            let last = words.lastIndex { !isBlank($0) }
+            lines.append(String(decoding: words[..<(last.map { $0 + 1 } ?? words.startIndex)], as: UTF8.self))
+        }
+        let text = lines.reversed().joined(separator: "\n")
+        return text.isEmpty ? nil : text
+    }
+
+    private func isBlank(_ byte: UInt8) -> Bool {
+        byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t") || byte == UInt8(ascii: "\r")
+            || byte == UInt8(ascii: "\n")
     }
 
     /// Comments nest, as in Swift.

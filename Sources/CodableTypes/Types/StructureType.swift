@@ -12,14 +12,18 @@ final class StructureType: Sendable, Equatable {
         /// Whether the field is never stored.
         let isTransient: Bool
         let isOptional: Bool
+        let words: TypeWords
 
-        init(name: String, key: String?, type: CodableType.Form, default defaultValue: PropertyList?, isTransient: Bool)
-        {
+        init(
+            name: String, key: String?, type: CodableType.Form, default defaultValue: PropertyList?, isTransient: Bool,
+            words: TypeWords = TypeWords()
+        ) {
             self.name = name
             self.key = key ?? name
             self.type = type
             self.defaultValue = defaultValue
             self.isTransient = isTransient
+            self.words = words
             isOptional = if case .optional = type { true } else { false }
         }
 
@@ -45,9 +49,11 @@ final class StructureType: Sendable, Equatable {
     private let indexes: [[UInt8]: Int]
     /// Whether a value in which every field is there has the same keys in both forms.
     let keepsNames: Bool
+    let words: TypeWords
 
-    init(name: String, fields: [Field]) throws(TypeError) {
+    init(name: String, fields: [Field], words: TypeWords = TypeWords()) throws(TypeError) {
         self.name = name
+        self.words = words
         self.fields = fields
         // One array for each text, however often it occurs: names may be long, and fields many.
         let bytes = fields.map { Array($0.name.utf8) }
@@ -87,6 +93,11 @@ final class EnumerationType: Sendable, Equatable {
     struct Case: Sendable, Equatable {
         let name: String
         let rawValue: PropertyList
+        var words = TypeWords()
+
+        static func == (left: Case, right: Case) -> Bool {
+            left.name == right.name && left.rawValue == right.rawValue
+        }
 
         fileprivate var isItsRawValue: Bool { rawValue.withBytes { $0.elementsEqual(name.utf8) } ?? false }
     }
@@ -94,11 +105,13 @@ final class EnumerationType: Sendable, Equatable {
     let name: String
     let isInteger: Bool
     let cases: [Case]
+    let words: TypeWords
     private let texts: Set<[UInt8]>
     private let numbers: Set<Int64>
 
-    init(name: String, isInteger: Bool, cases: [Case]) throws(TypeError) {
+    init(name: String, isInteger: Bool, cases: [Case], words: TypeWords = TypeWords()) throws(TypeError) {
         self.name = name
+        self.words = words
         self.isInteger = isInteger
         self.cases = cases
         if cases.isEmpty { throw TypeError(.description, "Enum \(name) has no cases") }

@@ -14,6 +14,9 @@ final class SwiftType: Sendable, Equatable {
     /// The names of fields for programs, by their keys; a key that is not in it is its own name.
     let names: [String: String]
     let keys: [String: String]
+    let words: TypeWords
+    /// The words of fields, by their keys.
+    let fieldWords: [String: TypeWords]
     /// The encoded example; nil for a type without one.
     let example: PropertyList?
     /// The keys that decoding the example asked for.
@@ -23,6 +26,8 @@ final class SwiftType: Sendable, Equatable {
     init<T: Codable & SendableMetatype>(_ type: T.Type, _ registration: TypeRegistry.Registration<T>) throws {
         name = registration.name
         names = registration.names
+        words = registration.words
+        fieldWords = registration.fieldWords
         keys = Dictionary(registration.names.map { ($1, $0) }) { first, _ in first }
         var decoder = KeyValueDecoder()
         decoder.userInfo = registration.userInfo

@@ -94,6 +94,26 @@ public final class TypeRegistry: Sendable {
             location: .line(line.count, column: (line.last?.count ?? 0) + 1))
     }
 
+    /// Declares the structs and enums of a text that names its root, such as a published one; gives the root's type.
+    ///
+    /// ```
+    /// root Settings
+    /// struct Settings { volume: Int(0...10) = 7 }
+    /// ```
+    ///
+    /// - Throws: ``TypeError`` as ``declare(_:)``, and for a text without a line that names the root.
+    public func schema(_ text: String) throws(TypeError) -> CodableType {
+        let draft = TypeTable(over: table)
+        var parser = TypeParser(text, draft)
+        _ = try parser.declarations()
+        guard let root = parser.root else {
+            throw TypeError(.syntax, "Expected a line that names the root, such as root Settings")
+        }
+        try table.adopt(draft)
+        guard let form = table.form(named: root) else { throw TypeError(.unknownType, "No type is named \(root)") }
+        return CodableType(form, in: table)
+    }
+
     /// The type that a tree describes; structs and enums in it are declared. The notation is in the documentation of
     /// this module, under *Describing types by trees*.
     ///
@@ -224,8 +244,8 @@ final class TypeTable: @unchecked Sendable {
         let changed = forms.keys.sorted().first { name in
             guard let old = known[name], let new = forms[name] else { return false }
             guard comparison.areEqual(old, new) else { return true }
-            // The old one stays: what is made of it is known to be the same at a glance.
-            equal.append(name)
+            // The old one stays, unless the new one says more: what is made of it is known to be the same at a glance.
+            if !new.saysMore(than: old) { equal.append(name) }
             return false
         }
         if let changed, redeclaration == .rejected {

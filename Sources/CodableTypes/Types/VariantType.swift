@@ -7,7 +7,7 @@ internal import PropertyLists
 final class VariantType: Sendable, Equatable {
     struct Case: Sendable {
         let name: String
-        /// The associated values as fields.
+        /// The associated values as fields; its words are the case's.
         let values: StructureType
     }
 
@@ -16,10 +16,12 @@ final class VariantType: Sendable, Equatable {
     let cases: [Case]
     /// The cases in the order of their names' bytes, and each name as bytes.
     let sorted: [(values: StructureType, key: [UInt8])]
+    let words: TypeWords
     private let indices: [[UInt8]: Int]
 
-    init(name: String, cases: [Case]) throws(TypeError) {
+    init(name: String, cases: [Case], words: TypeWords = TypeWords()) throws(TypeError) {
         self.name = name
+        self.words = words
         self.cases = cases
         if cases.isEmpty { throw TypeError(.description, "Enum \(name) has no cases") }
         var indices: [[UInt8]: Int] = [:]

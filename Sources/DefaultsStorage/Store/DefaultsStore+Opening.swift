@@ -150,16 +150,20 @@ extension DefaultsStore {
 
     // MARK: - Folders
 
-    /// `$XDG_CONFIG_HOME`, else `.config` in the home folder. A privileged program goes by the user database alone.
-    static func configurationFolder() throws(DefaultsError) -> String {
+    /// `$XDG_CONFIG_HOME`, else `.config` in the home folder.
+    static func configurationFolder() throws(DefaultsError) -> String { try userFolder("XDG_CONFIG_HOME", ".config") }
+
+    /// The folder that a variable names, else one in the home folder. A privileged program goes by the user database
+    /// alone.
+    static func userFolder(_ variable: String, _ usual: String) throws(DefaultsError) -> String {
         if cs_is_privileged() == 0 {
-            if let folder = environment("XDG_CONFIG_HOME"), folder.hasPrefix("/") { return folder }
-            if let home = environment("HOME"), home.hasPrefix("/") { return home + "/.config" }
+            if let folder = environment(variable), folder.hasPrefix("/") { return folder }
+            if let home = environment("HOME"), home.hasPrefix("/") { return home + "/" + usual }
         }
         guard let home = databaseHome() else {
             throw DefaultsError(.unavailable, "The user has no home folder")
         }
-        return home + "/.config"
+        return home + "/" + usual
     }
 
     private static func environment(_ name: String) -> String? {
@@ -177,7 +181,7 @@ extension DefaultsStore {
     }
 
     /// Makes the folder, and the missing ones that it is in, durably.
-    private static func makeFolder(_ path: String) throws(DefaultsError) {
+    static func makeFolder(_ path: String) throws(DefaultsError) {
         if mkdir(path, 0o700) != 0 {
             if errno == EEXIST { return }
             guard errno == ENOENT, let slash = path.lastIndex(of: "/"), slash > path.startIndex else {

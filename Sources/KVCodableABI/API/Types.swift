@@ -138,6 +138,39 @@ private func giveNames(_ types: [CodableType], _ names: UnsafeMutablePointer<Opa
     }
 }
 
+@c @implementation public func kv_type_json_schema(
+    _ type: OpaquePointer?, _ text: UnsafeMutablePointer<kv_bytes>?, _ error: UnsafeMutablePointer<OpaquePointer?>?
+) -> kv_status {
+    reporting(error) {
+        let schema = try require(type, TypeHandle.self, "type").type.jsonSchema()
+        try giveBytes(try schema.serialized(as: .json), text)
+        return KV_OK
+    }
+}
+
+@c @implementation public func kv_registry_publish(
+    _ registry: OpaquePointer?, _ expression: kv_str, _ name: kv_str, _ file: UnsafeMutablePointer<kv_bytes>?,
+    _ error: UnsafeMutablePointer<OpaquePointer?>?
+) -> kv_status {
+    reporting(error) {
+        let registry = try require(registry, RegistryHandle.self, "registry").registry
+        let type = try registry.type(try expression.string("expression"))
+        let path = try PublishedTypes.publish(type, for: try name.string("name"))
+        try giveBytes(path.utf8, file)
+        return KV_OK
+    }
+}
+
+@c @implementation public func kv_type_published(
+    _ name: kv_str, _ type: UnsafeMutablePointer<OpaquePointer?>?, _ error: UnsafeMutablePointer<OpaquePointer?>?
+) -> kv_status {
+    reporting(error) {
+        guard let found = try PublishedTypes.type(of: try name.string("name")) else { return KV_ABSENT }
+        type?.pointee = Handle.give(TypeHandle(found))
+        return KV_OK
+    }
+}
+
 @c @implementation public func kv_type_free(_ type: OpaquePointer?) {
     Handle.take(type, as: TypeHandle.self)
 }

@@ -1,0 +1,77 @@
+internal import CSystem
+internal import Glibc
+internal import PropertyLists
+
+/// The texts of published types, which lie in `kvcodable/types/NAME.kvtypes` of the user's data folder and the system's:
+/// `$XDG_DATA_HOME`, else `~/.local/share`, and those of `$XDG_DATA_DIRS`, else `/usr/local/share` and `/usr/share`. A
+/// privileged program goes by the user database and the two usual folders alone.
+package enum PublishedText {
+    private static let suffix = ".kvtypes"
+    /// More than any text of types has.
+    private static let mostBytes = 16 << 20
+
+    /// The text of a store's name, from the first folder that has it, with its file; nil where none has.
+    ///
+    /// - Throws: ``DefaultsError/Code/unsafeLocation`` for a file that is neither the user's nor root's, or that everybody
+    ///   may write, as for an administrator's keys: whoever could write it would say what a setting means.
+    package static func read(_ name: String) throws(DefaultsError) -> (bytes: [UInt8], file: String)? {
+        let name = try StoreName(name)
+        for folder in try folders() {
+            let path = name.file(in: folder, suffix)
+            if let bytes = try read(file: path) { return (bytes, path) }
+        }
+        return nil
+    }
+
+    private static func read(file path: String) throws(DefaultsError) -> [UInt8]? {
+        let folder: StoreFolder
+        do throws(DefaultsError) {
+            folder = try StoreFolder.open(path)
+        } catch {
+            if error.errno == ENOENT || error.errno == ENOTDIR { return nil }
+            throw error
+        }
+        guard let file = try folder.openFile(folder.fileName, O_RDONLY | O_NONBLOCK) else { return nil }
+        let status = try file.status()
+        guard status.st_mode & S_IFMT == S_IFREG else { throw DefaultsError.noFile(file.path) }
+        let places = [status, try folder.descriptor.status()]
+        guard places.allSatisfy({ $0.st_uid == 0 || $0.st_uid == geteuid() }) else {
+            throw DefaultsError(
+                .unsafeLocation, "Expected the user's or root's, found what belongs to somebody else", file: path)
+        }
+        guard places.allSatisfy({ $0.st_mode & S_IWOTH == 0 }) else {
+            throw DefaultsError(
+                .unsafeLocation, "Expected the user's or root's, found what everybody may write", file: path)
+        }
+        return try file.readToEnd(most: mostBytes)
+    }
+
+    /// Writes the text of a store's name for the user, durably; gives the file. Its folders are made where they are not
+    /// there, with access for the user alone.
+    package static func write(_ bytes: [UInt8], _ name: String) throws(DefaultsError) -> String {
+        let path = try StoreName(name).file(in: try userFolder(), suffix)
+        try DefaultsStore.makeFolder(String(path[..<(path.lastIndex(of: "/") ?? path.endIndex)]))
+        let engine = try PropertyListFileEngine(
+            StoreFolder.open(path), format: .json, isReadOnly: false, limits: DefaultsStore.Options().limits)
+        if let refusal = engine.refusal { throw refusal }
+        engine.isChecking = false
+        _ = try engine.replaceFile(with: bytes, over: nil)
+        if let debt = engine.debt { throw debt }
+        return path
+    }
+
+    /// The names that have a text, sorted; folders that cannot be read have none.
+    package static func names() throws(DefaultsError) -> [String] {
+        Set(try folders().flatMap { (try? StoreName.all(in: $0, suffix)) ?? [] }).sorted()
+    }
+
+    private static func userFolder() throws(DefaultsError) -> String {
+        try DefaultsStore.userFolder("XDG_DATA_HOME", ".local/share") + "/kvcodable/types"
+    }
+
+    private static func folders() throws(DefaultsError) -> [String] {
+        let listed = cs_is_privileged() == 0 ? getenv("XDG_DATA_DIRS").map { String(cString: $0) } : nil
+        let system = (listed.flatMap { $0.isEmpty ? nil : $0 } ?? "/usr/local/share:/usr/share").split(separator: ":")
+        return [try userFolder()] + system.filter { $0.hasPrefix("/") }.map { "\($0)/kvcodable/types" }
+    }
+}

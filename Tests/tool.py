@@ -1,0 +1,568 @@
+#!/usr/bin/env python3
+"""The command line: a table of commands with what they print and their status, run
+as processes; a terminal by a pseudo-terminal; completion in bash and zsh; several
+programs at once. Prints TAP.
+
+    tool.py [--seconds N]   how long programs change one store at the same time
+"""
+import json
+import os
+import pty
+import re
+import select
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent))
+import tap  # noqa: E402
+
+TOOL = tap.ROOT / "build/kvdefaults"
+TYPES = """root Settings
+
+/// The settings of a player.
+struct Settings {
+    /// How loud it is.
+    volume: Int(0...10) = 7
+    theme: Theme = light
+    window: Window?
+    /// Where to log in.
+    token: String? @secret
+    speed: Double = 1.0
+    tags: [String] = []
+    since: Date?
+    old: Int? @deprecated("use volume")
+}
+
+struct Window {
+    /// In pixels.
+    width: Int(1...16384) = 640
+    title: String? @key(window_title)
+}
+
+enum Theme: String { /// For the day.
+    light, dark }
+"""
+
+
+class Place:
+    """Folders of a test's own, and commands in them."""
+
+    def __init__(self):
+        self.folder = Path(tempfile.mkdtemp(prefix="kvdefaults-"))
+        self.config, self.data = self.folder / "config", self.folder / "data"
+        for folder in (self.config, self.data / "kvcodable/types"):
+            folder.mkdir(parents=True, mode=0o700)
+        (self.data / "kvcodable/types/com.example.player.kvtypes").write_text(TYPES)
+        self.environment = tap.environment(
+            XDG_CONFIG_HOME=self.config, XDG_DATA_HOME=self.data, XDG_DATA_DIRS=self.folder / "none",
+            HOME=self.folder, TERM="xterm", NO_COLOR=None, PATH=f"{TOOL.parent}:{os.environ['PATH']}", LC_ALL="C.UTF-8")
+
+    def run(self, *arguments, given="", **changes):
+        result = subprocess.run([str(TOOL), *arguments], input=given, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                text=True, cwd=self.folder, env={**self.environment, **changes}, timeout=60)
+        return result.returncode, result.stdout, result.stderr
+
+    def write(self, name, text):
+        path = self.folder / name
+        path.write_text(text)
+        return path
+
+    def close(self):
+        shutil.rmtree(self.folder)
+
+
+# A command's words, what it prints, what it says as an error, and its status; one
+# after the other in one place. None stands for anything.
+PLAYER, PLAIN = "com.example.player", "com.example.plain"
+TABLE = [
+    # Values by the published type
+    ("list", "com.example.player\n", "", 0),
+    (f"get {PLAYER} volume", "7\n", "", 0),
+    (f"get {PLAYER} volume --origin", "7\ndefault\n", "", 0),
+    (f"set {PLAYER} volume 9 theme dark window.width 800", "", "", 0),
+    (f"get {PLAYER} volume", "9\n", "", 0),
+    (f"get {PLAYER} theme", "dark\n", "", 0),
+    (f"get {PLAYER} theme --json", '"dark"\n', "", 0),
+    (f"get {PLAYER} window", '{\n  "width": 800\n}\n', "", 0),
+    (f"get {PLAYER} window.width --origin", "800\nuser\tCONFIG/com.example.player.plist\n", "", 0),
+    (f"get {PLAYER} window.window_title", "", f"kvdefaults: {PLAYER}: There is no value at window.window_title\n", 1),
+    (f"set {PLAYER} speed 2", "", "", 0),
+    (f"get {PLAYER} speed --xml",
+     '<?xml version="1.0" encoding="UTF-8"?>\n<!DOCTYPE plist PUBLIC "-//Apple//DTD PLIST 1.0//EN" '
+     '"http://www.apple.com/DTDs/PropertyList-1.0.dtd">\n<plist version="1.0">\n<real>2</real>\n</plist>\n', "", 0),
+    (f"set {PLAYER} since 2026-11-21T08:00:00Z", "", "", 0),
+    (f"get {PLAYER} since", '{\n  "$date": "2026-11-21T08:00:00Z"\n}\n', "", 0),
+    (f"set {PLAYER} tags '[\"a\",\"b\"]'", "", "", 0),
+    (f"get {PLAYER} tags[1]", "b\n", "", 0),
+    # What is wrong, in one form
+    (f"set {PLAYER} window.width 0", "", f"kvdefaults: {PLAYER}: Expected 1...16384 at window.width, found 0\n", 2),
+    (f"set {PLAYER} volume 5 window.width 0", "",
+     f"kvdefaults: {PLAYER}: Expected 1...16384 at window.width, found 0\n", 2),
+    (f"get {PLAYER} volume", "9\n", "", 0),
+    (f"set {PLAYER} volume -- -1", "", f"kvdefaults: {PLAYER}: Expected 0...10 at volume, found -1\n", 2),
+    (f"set {PLAYER} theme drak", "",
+     f'kvdefaults: {PLAYER}: Expected light or dark at theme, found "drak"; did you mean dark?\n', 2),
+    (f"set {PLAYER} volume", "", None, 2),
+    (f"get {PLAYER} a..b", "",
+     f'kvdefaults: {PLAYER}: Expected a key in the path, found "." (line 1, column 3)\n', 2),
+    ("get ../bad/.. x", "", None, 2),
+    ("nothing", "", None, 2),
+    # Secrets
+    (f"set {PLAYER} token s3cret", "", "", 0),
+    (f"get {PLAYER} token", "", f"kvdefaults: {PLAYER}: token is a secret, which is not shown\n", 2),
+    (f"list {PLAYER} --changed",
+     'since\t{"$date":"2026-11-21T08:00:00Z"}\tDate?\tuser\nspeed\t2.0\tDouble\tuser\n'
+     'tags\t["a","b"]\t[String]\tuser\ntheme\t"dark"\tTheme\tuser\ntoken\t(secret)\tString?\tuser\n'
+     'volume\t9\tInt(0...10)\tuser\nwindow\t{"width":800}\tWindow?\tuser\n', "", 0),
+    (f"print {PLAYER} token", "(secret)\n".replace("(secret)", '"(secret)"'), "", 0),
+    # Removing
+    (f"unset {PLAYER} volume since", "", "", 0),
+    (f"get {PLAYER} volume", "7\n", "", 0),
+    (f"unset {PLAYER} theme since", "", f"kvdefaults: {PLAYER}: There is no value at since\n", 1),
+    (f"get {PLAYER} theme", "dark\n", "", 0),
+    # What it means
+    (f"describe {PLAYER} volume", "volume  Int(0...10)\n    How loud it is.\n    Default: 7\n", "", 0),
+    (f"describe {PLAYER} window",
+     "window  Window?\n  window.width  Int(1...16384)\n      In pixels.\n      Default: 640\n"
+     "  window.window_title  String?\n", "", 0),
+    (f"describe {PLAYER} theme", 'theme  Theme\n    Default: "light"\n    "light"  For the day.\n    "dark"\n', "", 0),
+    (f"describe {PLAYER} old --json", '{\n  "deprecated": "use volume",\n  "type": "Int?"\n}\n', "", 0),
+    (f"describe {PLAYER} nothing", "", f"kvdefaults: {PLAYER}: Its type has no nothing\n", 1),
+    (f"describe {PLAIN}", "", f"kvdefaults: {PLAIN}: No type is published for it\n", 1),
+    # Without a type: JSON, and a word is a string
+    (f"set {PLAIN} a 5 b text c '{{\"d\":[1,2.0,true]}}' '\"x.y\".z' 1.5", "", "", 0),
+    (f"print {PLAIN}",
+     '{\n  "a": 5,\n  "b": "text",\n  "c": {\n    "d": [1,2.0,true]\n  },\n  "x.y": {\n    "z": 1.5\n  }\n}\n', "", 0),
+    (f"get {PLAIN} '\"x.y\".z'", "1.5\n", "", 0),
+    (f"set {PLAIN} --type String a 5", "", "", 0),
+    (f"get {PLAIN} a --json", '"5"\n', "", 0),
+    (f"set {PLAIN} --type 'Int(0...3)' a 5", "", f"kvdefaults: {PLAIN}: Expected 0...3 at a, found 5\n", 2),
+    (f"set {PLAIN} --type Nothing a 5", "", "kvdefaults: --type: No type is named Nothing (line 1, column 1)\n", 2),
+    (f"set {PLAIN} a null", "", None, 2),
+    ("list", "com.example.plain\ncom.example.player\n", "", 0),
+    ("list --json", '["com.example.plain","com.example.player"]\n', "", 0),
+    ("list com.example.none", "", "kvdefaults: com.example.none: There is no such store\n", 1),
+    # Moving
+    (f"export {PLAIN} --format commands",
+     f"kvdefaults set --type Any {PLAIN} a -- '\"5\"'\nkvdefaults set --type Any {PLAIN} b -- '\"text\"'\n"
+     f"kvdefaults set --type Any {PLAIN} c -- '{{\"d\":[1,2.0,true]}}'\n"
+     f"kvdefaults set --type Any {PLAIN} '\"x.y\"' -- '{{\"z\":1.5}}'\n", "", 0),
+    (f"export {PLAIN} plain.json", "", "", 0),
+    (f"import com.example.other plain.json", "", "", 0),
+    (f"diff {PLAIN} com.example.other", "", "", 0),
+    (f"diff {PLAIN} plain.json", "", "", 0),
+    (f"set com.example.other a 6", "", "", 0),
+    (f"diff {PLAIN} com.example.other", '- a = "5"\n+ a = 6\n', "", 1),
+    (f"diff --json {PLAIN} com.example.other", '[\n  {\n    "new": 6,\n    "old": "5",\n    "path": "a"\n  }\n]\n', "", 1),
+    (f"copy {PLAIN} ./copy.sqlite", "", "", 0),
+    ("get ./copy.sqlite c.d[2]", "true\n", "", 0),
+    (f"diff {PLAIN} ./copy.sqlite", "", "", 0),
+    (f"copy ./copy.sqlite com.example.moved --sqlite", "", "", 0),
+    ("get com.example.moved b", "text\n", "", 0),
+    ("convert plain.json plain.plist", "", "", 0),
+    ("convert plain.plist --to binary plain.bin", "", "", 0),
+    ("print plain.bin b", '"text"\n', "", 0),
+    ("convert plain.bin --to json", None, "", 0),
+    ("convert plain.bin", "", "kvdefaults: plain.bin: Expected --to xml, --to binary or --to json\n", 2),
+    ("convert none.plist --to xml", "", "kvdefaults: none.plist: There is no such file\n", 2),
+    (f"export com.example.none", "", "kvdefaults: com.example.none: There is no such store\n", 1),
+    (f"import {PLAYER} wrong.json", "", f"kvdefaults: {PLAYER}: Expected 0...10 at volume, found 11\n", 2),
+    # Checking
+    ("lint plain.json plain.plist plain.bin", "", "", 0),
+    ("lint wrong.json", "", "", 0),
+    (f"lint wrong.json --types {PLAYER}",
+     "wrong.json: Expected 0...10 at volume, found 11 (line 2, column 13)\n"
+     "wrong.json: Settings has no windw; did you mean window? (line 4, column 12)\n", "", 2),
+    ("lint wrong.json --types player.kvtypes",
+     "wrong.json: Expected 0...10 at volume, found 11 (line 2, column 13)\n"
+     "wrong.json: Settings has no windw; did you mean window? (line 4, column 12)\n", "", 2),
+    ("lint broken.json plain.json", 'broken.json: Expected , or } at a, found 2 (line 2, column 4)\n', "", 2),
+    ("lint player.kvtypes", "", "", 0),
+    ("lint broken.kvtypes", 'broken.kvtypes: Expected a type, found "}" (line 1, column 15)\n', "", 2),
+    ("lint none.plist", "none.plist: There is no such file\n", "", 2),
+    # Types
+    (f"types {PLAYER}", None, "", 0),
+    (f"types {PLAIN}", "", f"kvdefaults: {PLAIN}: No type is published for it\n", 1),
+    (f"types {PLAYER} --annotations", None, "", 0),
+]
+
+
+def words(text):
+    import shlex
+    return shlex.split(text)
+
+
+def try_table():
+    place = Place()
+    place.write("wrong.json", '{\n  "volume": 11,\n  "other": 1,\n  "windw": {}\n}\n')
+    place.write("broken.json", '{"a":\n 1 2}')
+    place.write("player.kvtypes", TYPES)
+    place.write("broken.kvtypes", "struct A { x: }")
+    for command, output, error, status in TABLE:
+        found = place.run(*words(command))
+        def shown(text):
+            return None if text is None else text.replace("CONFIG", str(place.config))
+        expected = (status, shown(output), shown(error))
+        same = all(want is None or want == have for want, have in zip(expected, found))
+        tap.check(same, f"kvdefaults {command}", f"expected {expected}\nfound    {found}")
+    try_other_answers(place)
+    place.close()
+
+
+def try_other_answers(place):
+    status, text, _ = place.run("types", PLAYER, "--json-schema")
+    schema = json.loads(text)
+    tap.check(schema["$ref"] == "#/$defs/Settings" and schema["$defs"]["Window"]["properties"]["width"]["maximum"] == 16384,
+              "a JSON Schema of the published type")
+    _, text, _ = place.run("types", PLAYER)
+    again = place.write("again.kvtypes", text)
+    tap.check(text.startswith("root Settings\n\n/// The settings of a player.\nstruct Settings {\n    /// How loud it is.\n"
+                              "    volume: Int(0...10) = 7\n") and place.run("lint", str(again))[0] == 0,
+              "the published type as text", text)
+    status, text, _ = place.run("types", PLAYER, "--markdown")
+    tap.check(text.startswith(f"# {PLAYER}\n\nThe settings of a player.\n") and "| `window.width` |" in text,
+              "a page of all settings", text)
+    for verb in ("--help", "help get", "--version"):
+        status, text, error = place.run(*verb.split())
+        tap.check(status == 0 and text and not error, f"kvdefaults {verb}", text + error)
+    # Commands that were printed make the same store.
+    _, commands, _ = place.run("export", PLAIN, "--format", "commands")
+    other = commands.replace(PLAIN, "com.example.again")
+    good = subprocess.run(["/bin/sh", "-e"], input=other, text=True, env=place.environment).returncode == 0
+    tap.check(good and place.run("diff", PLAIN, "com.example.again")[0] == 0, "commands that were exported make an equal store")
+    # An administrator's file of types is nobody's who may write it.
+    published = place.data / "kvcodable/types/com.example.player.kvtypes"
+    published.chmod(0o666)
+    status, _, error = place.run("get", PLAYER, "volume")
+    tap.check(status == 2 and "found what everybody may write" in error, "a type that everybody may write is refused", error)
+    published.chmod(0o644)
+    published.write_text("root A\nstruct A { x: }")
+    status, _, error = place.run("get", PLAYER, "volume")
+    tap.check(status == 2 and f'{published}: Expected a type, found "}}" (line 2, column 15)' in error,
+              "a published text that is wrong says where", error)
+
+
+# ---- Editing
+
+def try_editing():
+    place = Place()
+    place.run("set", PLAYER, "volume", "5", "token", "s3cret")
+
+    def edit(script, *arguments):
+        editor = place.write("editor.sh", f"#!/bin/sh\n{script}\n")
+        editor.chmod(0o755)
+        return place.run("edit", PLAYER, *arguments, EDITOR=str(editor), VISUAL="")
+
+    result = edit('cp "$1" seen; sed -i "s/\\"volume\\": 5/\\"volume\\": 6/" "$1"')
+    seen = (place.folder / "seen").read_text()
+    tap.check(result == (0, "1 setting changed.\n", ""), "edit changes what was edited", str(result))
+    tap.check('  // How loud it is.\n  "volume": 5' in seen and '// "theme": "light",\n' in seen,
+              "the text has the documentation, and absent settings with their defaults", seen)
+    tap.check("s3cret" not in seen and "token is a secret" in seen, "the text has no secret", seen)
+    tap.check(place.run("get", PLAYER, "volume")[1] == "6\n", "the edited value is stored")
+    plist = (place.config / f"{PLAYER}.plist").read_text()
+    tap.check("s3cret" in plist, "a secret stays as it was")
+    tap.check(edit("true") == (0, "Nothing was changed.\n", ""), "edit changes nothing where nothing was edited")
+    status, _, error = edit("exit 3")
+    tap.check(status == 2 and "failed; nothing was changed" in error, "an editor that fails changes nothing", error)
+    # A fault, then its mending: the editor opens again.
+    result = edit('if [ -e again ]; then sed -i "s/60/8/" "$1"; else touch again; sed -i "s/6/60/" "$1"; fi')
+    tap.check(result[0] == 0 and result[2] == f"kvdefaults: {PLAYER}: Expected 0...10 at volume, found 60 (line 3, column 13)\n",
+              "a fault is shown with its line, and mended in the next round", str(result))
+    tap.check(place.run("get", PLAYER, "volume")[1] == "8\n", "what was mended is stored")
+    result = edit('echo "}" >> "$1.x"; printf "{ \\"volume\\": }" > "$1"')
+    tap.check(result[0] == 2 and result[2].count("(line 1, column 13)") == 2, "a fault that stays ends it", str(result))
+    # Another program changes another setting meanwhile.
+    result = edit(f'"{TOOL}" set {PLAYER} theme dark speed 3; sed -i "s/\\"volume\\": 8/\\"volume\\": 9/" "$1"')
+    values = [place.run("get", PLAYER, key)[1] for key in ("volume", "theme", "speed")]
+    tap.check(result[0] == 0 and values == ["9\n", "dark\n", "3.0\n"], "what others changed meanwhile stays", str((result, values)))
+    result = edit(f'"{TOOL}" set {PLAYER} volume 1; sed -i "s/9/2/" "$1"')
+    tap.check("volume was changed meanwhile; yours counts" in result[2] and place.run("get", PLAYER, "volume")[1] == "2\n",
+              "the same setting changed meanwhile is told", str(result))
+    place.close()
+
+
+# ---- Watching
+
+def try_watching():
+    place = Place()
+    place.run("set", PLAYER, "volume", "5", "window.width", "640")
+    for option, expected in (
+            ([], "volume = 6, was 5\nwindow.width = 800, was 640\nvolume removed, was 6\n"),
+            (["--commands"], f"kvdefaults set --type Any {PLAYER} volume -- 6\n"
+             f"kvdefaults set --type Any {PLAYER} window.width -- 800\nkvdefaults unset {PLAYER} volume\n"),
+            (["--json"], '{"new":6,"old":5,"path":"volume"}\n{"new":800,"old":640,"path":"window.width"}\n'
+             '{"old":6,"path":"volume"}\n')):
+        place.run("set", PLAYER, "volume", "5", "window.width", "640")
+        watch = subprocess.Popen([str(TOOL), "watch", PLAYER, "--count", "3", *option], stdout=subprocess.PIPE, text=True,
+                                 env=place.environment)
+        wait_for_inotify(watch.pid)
+        lines = []
+        for command in (["set", PLAYER, "volume", "6"], ["set", PLAYER, "window.width", "800"], ["unset", PLAYER, "volume"]):
+            place.run(*command)
+            lines.append(watch.stdout.readline())
+        status = watch.wait(timeout=20)
+        tap.check(status == 0 and "".join(lines) == expected, f"watch {' '.join(option)} prints each change".replace("  ", " "),
+                  "".join(lines))
+    place.close()
+
+
+def wait_for_inotify(process):
+    """Until the program watches: it has an inotify descriptor then."""
+    deadline = time.monotonic() + 20
+    while time.monotonic() < deadline:
+        names = []
+        try:
+            names = [os.readlink(f"/proc/{process}/fd/{name}") for name in os.listdir(f"/proc/{process}/fd")]
+        except OSError:
+            pass
+        if "anon_inode:inotify" in names:
+            return
+        time.sleep(0.01)
+
+
+# ---- A terminal
+
+def in_terminal(place, *arguments, **changes):
+    """What a program prints to a terminal of 80 columns."""
+    process, terminal = pty.fork()
+    if process == 0:
+        os.chdir(place.folder)
+        os.execve(str(TOOL), [str(TOOL), *arguments], {**place.environment, "COLUMNS": "80", **changes})
+    output = b""
+    while select.select([terminal], [], [], 60)[0]:
+        try:
+            part = os.read(terminal, 65536)
+        except OSError:
+            break
+        if not part:
+            break
+        output += part
+    os.close(terminal)
+    return os.waitstatus_to_exitcode(os.waitpid(process, 0)[1]), output.decode().replace("\r\n", "\n")
+
+
+def try_terminal():
+    place = Place()
+    place.run("set", PLAYER, "volume", "5")
+    status, text = in_terminal(place, "list", PLAYER, "--changed")
+    tap.check(text == "\x1b[1mkey     value  type         layer\x1b[0m\nvolume  5      Int(0...10)  user\n",
+              "a terminal has a table with a bold head", repr(text))
+    status, text = in_terminal(place, "list", PLAYER, "--changed", NO_COLOR="1")
+    tap.check(text == "key     value  type         layer\nvolume  5      Int(0...10)  user\n", "NO_COLOR takes the colour away", repr(text))
+    status, text = in_terminal(place, "list", PLAYER, "--changed", TERM="dumb")
+    tap.check("\x1b" not in text, "a dumb terminal has no colour", repr(text))
+    status, text = in_terminal(place, "get", PLAYER, "volume")
+    tap.check((status, text) == (0, "5\n"), "a value is the same in a terminal", repr(text))
+    status, text = slow_conversion(place)
+    tap.check(status == 0 and "Converting… 1 s" in text and "\r\x1b[K<?xml" in text and text.endswith("</plist>\n"), "a bar is shown after a second", repr(text))
+    place.close()
+
+
+def slow_conversion(place):
+    process, terminal = pty.fork()
+    if process == 0:
+        os.chdir(place.folder)
+        os.execve("/bin/sh", ["sh", "-c", f"(sleep 1.6; echo '{{\"a\": 1}}') | \"{TOOL}\" convert - --to xml"], place.environment)
+    output = b""
+    while select.select([terminal], [], [], 60)[0]:
+        try:
+            output += os.read(terminal, 65536)
+        except OSError:
+            break
+    os.close(terminal)
+    return os.waitstatus_to_exitcode(os.waitpid(process, 0)[1]), output.decode().replace("\r\n", "\n")
+
+
+# ---- Completion
+
+def try_completion():
+    place = Place()
+    place.run("set", PLAIN, "alpha", "1")
+    for shell in ("bash", "zsh", "fish"):
+        status, script, _ = place.run("--generate-completion-script", shell)
+        tap.check(status == 0 and "kvdefaults" in script, f"a completion script for {shell}")
+        place.write(f"completion.{shell}", script)
+    cases = [
+        ("kvdefaults unse", "unset"), ("kvdefaults get com.example.pla", None), (f"kvdefaults get {PLAYER} vol", "volume"),
+        (f"kvdefaults get {PLAYER} window.wid", "window.width"), (f"kvdefaults set {PLAYER} theme da", "dark"),
+        (f"kvdefaults get {PLAIN} al", "alpha"),
+    ]
+    for line, expected in cases:
+        wanted = [expected] if expected else [PLAIN, PLAYER]
+        found = in_bash(place, line)
+        tap.check(sorted(found) == wanted, f"bash completes {line!r}", str(found))
+        text = in_zsh(place, line)
+        tap.check(all(word in text for word in wanted), f"zsh completes {line!r}", repr(text))
+    place.close()
+
+
+def in_bash(place, line):
+    """The replies of bash's completion for a line, as readline asks for them."""
+    count = len(line.split())
+    script = (f"source completion.bash; COMP_LINE={line!r}; COMP_POINT=${{#COMP_LINE}}; COMP_WORDS=({line}); "
+              f"COMP_CWORD={count - 1}; COMP_TYPE=9; COMP_KEY=9; _kvdefaults kvdefaults {line.split()[-1]} {line.split()[-2]}; "
+              'printf "%s\\n" "${COMPREPLY[@]}"')
+    result = subprocess.run(["bash", "--norc", "-c", script], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                            cwd=place.folder, env=place.environment, timeout=60)
+    return [word.strip() for word in result.stdout.splitlines() if word.strip()]
+
+
+def in_zsh(place, line):
+    """What a real zsh in a terminal shows after a tab."""
+    process, terminal = pty.fork()
+    if process == 0:
+        os.chdir(place.folder)
+        os.execvpe("zsh", ["zsh", "-f", "-i"], {**place.environment, "PS1": "%% ", "COLUMNS": "200", "LINES": "40"})
+
+    def read_until(mark, seconds=20):
+        output, deadline = "", time.monotonic() + seconds
+        while time.monotonic() < deadline and not re.search(mark, output):
+            if select.select([terminal], [], [], 0.2)[0]:
+                try:
+                    output += os.read(terminal, 65536).decode(errors="replace")
+                except OSError:
+                    break
+        return output
+
+    setup = "unsetopt zle_bracketed_paste; autoload -U compinit && compinit -u -D; source completion.zsh; " \
+            "compdef _kvdefaults kvdefaults; bindkey '^I' complete-word; setopt nolistbeep; echo rea''dy\n"
+    os.write(terminal, setup.encode())
+    read_until("ready")
+    os.write(terminal, (line + "\t").encode())
+    text = read_until("(?!)", 3)
+    os.kill(process, signal.SIGKILL)
+    os.waitpid(process, 0)
+    os.close(terminal)
+    return text
+
+
+# ---- Several programs at once
+
+SCRIPT = """
+local kv = require "kvcodable"
+local s = assert(kv.open "com.example.player")
+local seconds, seen, n = tonumber(arg[1]), {}, 0
+for _, name in ipairs { "set", "edit" } do
+  s:watch({"counts", name}, function() seen["counts." .. name] = true end)
+end
+local start = os.time()
+while os.time() - start < seconds do
+  s:transaction(function() s:set({"counts", "script"}, (s:get({"counts", "script"}) or 0) + 1) end)
+  n = n + 1
+  kv.pump()
+end
+s:sync()
+local deadline = os.time() + 10
+while os.time() < deadline and not (seen["counts.set"] and seen["counts.edit"]) do kv.pump() end
+print(n, seen["counts.set"] and 1 or 0, seen["counts.edit"] and 1 or 0)
+s:close()
+"""
+
+
+def try_at_once(seconds):
+    place = Place()
+    place.write("script.lua", SCRIPT)
+    place.run("set", PLAYER, "volume", "5", "counts.start", "0")
+    environment = {**place.environment, "LUA_CPATH": f"{tap.ROOT}/build/?.so;;"}
+    watch = subprocess.Popen([str(TOOL), "watch", PLAYER, "counts", "--json"], stdout=subprocess.PIPE, text=True,
+                             env=environment)
+    wait_for_inotify(watch.pid)
+    seen = {}
+
+    def collect():
+        for line in watch.stdout:
+            change = json.loads(line)
+            seen[change["path"]] = change.get("new")
+
+    reader = threading.Thread(target=collect)
+    reader.start()
+    script = subprocess.Popen(["lua5.4", "script.lua", str(seconds)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                              cwd=place.folder, env=environment)
+    counts, wrong = {"set": 0, "edit": 0}, []
+    deadline = time.monotonic() + seconds
+
+    def by_set():
+        while time.monotonic() < deadline:
+            counts["set"] += 1
+            result = place.run("set", PLAYER, "counts.set", str(counts["set"]), f"kept.set{counts['set']}", "1")
+            if result[0] != 0:
+                wrong.append(result)
+
+    def by_edit():
+        while time.monotonic() < deadline:
+            counts["edit"] += 1
+            number = counts["edit"]
+            if number == 1:
+                place.run("set", PLAYER, "counts.edit", "0")
+            editor = f"sed -i 's/\"edit\": {number - 1}/\"edit\": {number}, \"e{number}\": 1/'"
+            result = place.run("edit", PLAYER, "counts", EDITOR=editor, VISUAL="")
+            if result[0] != 0 or "meanwhile" in result[2]:
+                wrong.append(result)
+
+    threads = [threading.Thread(target=run) for run in (by_set, by_edit)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    output, error = script.communicate(timeout=120)
+    tap.check(not wrong and script.returncode == 0, f"set, edit and a script change one store for {seconds} seconds",
+              f"{wrong[:3]} {error}")
+    made, saw_set, saw_edit = (output.split() + ["0"] * 3)[:3]
+    stored = json.loads(place.run("print", PLAYER)[1])
+    found = (stored["counts"]["script"], stored["counts"]["set"], stored["counts"]["edit"])
+    tap.check(found == (int(made), counts["set"], counts["edit"]),
+              f"nothing is lost: {made} changes of the script, {counts['set']} of set, {counts['edit']} of edit", str(found))
+    tap.check(all(f"set{number}" in stored["kept"] for number in range(1, counts["set"] + 1))
+              and all(f"e{number}" in stored["counts"] for number in range(1, counts["edit"] + 1)), "each change is there")
+    tap.check((saw_set, saw_edit) == ("1", "1"), "the script saw the changes of both", output)
+    last = {f"counts.{name}": number for name, number in zip(("script", "set", "edit"), found)}
+    wait_until(lambda: all(seen.get(path) == number for path, number in last.items()))
+    tap.check(all(seen.get(path) == number for path, number in last.items()), "watch saw the last change of each", str(seen)[-300:])
+    watch.terminate()
+    watch.wait()
+    reader.join()
+    place.close()
+
+
+def wait_until(holds, seconds=20):
+    deadline = time.monotonic() + seconds
+    while not holds() and time.monotonic() < deadline:
+        time.sleep(0.02)
+
+
+# ---- The page of the manual
+
+def try_manual():
+    page = (tap.ROOT / "Tool/kvdefaults.1").read_text().replace("\\-", "-")
+    help_text = subprocess.run([str(TOOL), "--experimental-dump-help"], stdout=subprocess.PIPE, text=True).stdout
+    root = json.loads(help_text)["command"]
+    names = []
+    for verb in root["subcommands"]:
+        if verb["commandName"] == "help":
+            continue
+        names.append(verb["commandName"])
+        for argument in verb.get("arguments", []):
+            names += ["--" + name["name"] for name in argument.get("names", [])
+                      if name["kind"] == "long" and name["name"] not in ("help", "version")]
+    missing = sorted({name for name in names if not re.search(rf"(?<![\w-]){re.escape(name)}(?![\w-])", page)})
+    tap.check(not missing, f"the manual names every verb and option: {len(set(names))}", str(missing))
+    good, output = tap.run("man", "--warnings", "-l", str(tap.ROOT / "Tool/kvdefaults.1"), env=tap.environment(MANWIDTH="80"))
+    tap.check(good or "no program man" in output, "man shows the page", output[:500])
+
+
+def main():
+    seconds = int(sys.argv[sys.argv.index("--seconds") + 1]) if "--seconds" in sys.argv else 5
+    for run in (try_table, try_editing, try_watching, try_terminal, try_completion, try_manual):
+        run()
+    try_at_once(seconds)
+    tap.finish()
+
+
+main()

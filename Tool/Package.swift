@@ -1,0 +1,24 @@
+// swift-tools-version: 6.3
+// A package of its own, so that users of the library fetch no dependency.
+import PackageDescription
+
+let package = Package(
+    name: "kvdefaults",
+    dependencies: [
+        .package(name: "kvcodable", path: ".."),
+        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
+    ],
+    targets: [
+        .executableTarget(
+            name: "kvdefaults",
+            dependencies: [
+                .product(name: "KVCodable", package: "kvcodable"),
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            ],
+            swiftSettings: [
+                .enableUpcomingFeature("ExistentialAny"), .enableUpcomingFeature("InternalImportsByDefault"),
+                .enableUpcomingFeature("MemberImportVisibility"), .treatAllWarnings(as: .error),
+            ])
+    ],
+    swiftLanguageModes: [.v6]
+)

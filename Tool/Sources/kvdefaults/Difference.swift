@@ -1,0 +1,21 @@
+import KVCodable
+
+/// The paths at which two values differ, down to values that are no dictionaries on both sides.
+enum Difference {
+    struct Change {
+        let path: PropertyListPath
+        let old: PropertyList?
+        let new: PropertyList?
+    }
+
+    /// Recursion is bounded by the depth of values.
+    static func between(_ old: PropertyList?, _ new: PropertyList?, at path: PropertyListPath = []) -> [Change] {
+        if old == new { return [] }
+        guard let old, let new, old.kind == .dictionary, new.kind == .dictionary else {
+            return [Change(path: path, old: old, new: new)]
+        }
+        return Swift.Set(old.keys + new.keys).sorted().flatMap { key in
+            between(old[key], new[key], at: path.appending(.key(key)))
+        }
+    }
+}

@@ -1,0 +1,109 @@
+import ArgumentParser
+import Glibc
+import KVCodable
+
+/// A store as a person names it: by its name, or by the path of its file.
+struct Domain: ExpressibleByArgument {
+    let text: String
+
+    init?(argument: String) { text = argument }
+    init(_ text: String) { self.text = text }
+
+    static var defaultCompletionKind: CompletionKind { .custom(Completion.domains) }
+
+    /// Whether the text is a path: a name has no slash in front and no file's suffix.
+    var isFile: Bool {
+        text.hasPrefix("/") || text.hasPrefix("./") || text.hasPrefix("../")
+            || [".plist", ".json", ".sqlite", ".db", ".xml", ".strings"].contains { text.hasSuffix($0) }
+    }
+
+    /// The type that is published for the store; nil where none is.
+    func type() throws -> CodableType? {
+        try about(text) { isFile ? nil : try PublishedTypes.type(of: text) }
+    }
+
+    /// The type, where the verb is of no use without one.
+    func requiredType() throws -> CodableType {
+        guard let type = try type() else { throw Failure.absent("No type is published for it", of: text) }
+        return type
+    }
+
+    /// The engine and file of a named store: SQLite where only such a file is there.
+    private var engine: DefaultsStore.Options.Engine {
+        guard !isFile, let plain = try? DefaultsStore.path(of: text),
+            let base = try? DefaultsStore.path(of: text, engine: .sqlite)
+        else { return .automatic }
+        return !exists(plain) && exists(base) ? .sqlite : .automatic
+    }
+
+    /// Opens the store to read it: nothing is made.
+    func opened() throws -> DefaultsStore {
+        try about(text) {
+            var options = DefaultsStore.Options()
+            options.isReadOnly = true
+            return try open(options)
+        }
+    }
+
+    /// Opens the store to change it; changes are on disk when they return.
+    func openedForWriting(engine: DefaultsStore.Options.Engine? = nil) throws -> DefaultsStore {
+        try about(text) {
+            var options = DefaultsStore.Options()
+            options.durability = .manual
+            if let engine { options.engine = engine }
+            return try open(options)
+        }
+    }
+
+    private func open(_ options: DefaultsStore.Options) throws -> DefaultsStore {
+        var options = options
+        if text.hasSuffix(".json") { options.format = .json }
+        if isFile { return try DefaultsStore.open(path: text, options: options) }
+        if options.engine == .automatic { options.engine = engine }
+        return try DefaultsStore.open(text, options: options)
+    }
+
+    /// Whether the store has a file of its own.
+    var hasFile: Bool {
+        if isFile { return exists(text) }
+        let engines: [DefaultsStore.Options.Engine] = [.automatic, .sqlite]
+        return engines.contains { engine in (try? DefaultsStore.path(of: text, engine: engine)).map(exists) ?? false }
+    }
+
+    /// Runs `body` in a transaction whose result the published type must accept, and waits for the disk.
+    func change(_ body: (DefaultsTransaction, CodableType?) throws -> Void) throws {
+        let type = try type()
+        let store = try openedForWriting()
+        try about(text) {
+            try store.transaction { transaction in
+                let before = try transaction.value(at: [])
+                try body(transaction, type)
+                if let type { try check(try transaction.value(at: []), type, before: before) }
+            }
+            try store.sync()
+            try store.close()
+        }
+    }
+
+    /// Checks the top-level values that have changed: those that were wrong before are not this command's fault.
+    private func check(_ list: PropertyList?, _ type: CodableType, before: PropertyList?) throws {
+        for (key, value) in list?.entries ?? PropertyList.emptyDictionary.entries where before?[key] != value {
+            _ = try type.member(at: [.key(key)])?.type.read(value, at: [.key(key)])
+        }
+    }
+
+    /// All domains: those with a file, and those with a published type.
+    static func all() throws -> [String] {
+        try about("domains") {
+            let names = try DefaultsStore.names() + DefaultsStore.names(engine: .sqlite) + PublishedTypes.names()
+            return Swift.Set(names).sorted()
+        }
+    }
+}
+
+func exists(_ path: String) -> Bool { access(path, F_OK) == 0 }
+
+/// The path that a person's text means.
+func path(_ text: String, of domain: Domain) throws -> PropertyListPath {
+    try about(domain.text) { try PropertyListPath(text: text) }
+}

@@ -1,0 +1,197 @@
+import KVCodable
+
+/// JSON for people: two spaces, a key on each line, short arrays of scalars on one; comments where they are wanted.
+struct JSONText {
+    /// The comments before a member, a line each, and what is behind the last member of an object.
+    typealias Comments = (PropertyListPath) -> (before: [String], end: [String])
+
+    private(set) var text = ""
+    private let comments: Comments?
+
+    /// The value in JSON's form, without a newline at the end.
+    static func of(_ list: PropertyList, comments: Comments? = nil) throws -> String {
+        var writer = JSONText(comments: comments)
+        writer.write(try list.jsonForm(), at: [], indent: "")
+        return writer.text
+    }
+
+    /// A value that is JSON already, such as a schema.
+    static func of(plain list: PropertyList) throws -> String {
+        var writer = JSONText(comments: nil)
+        writer.write(list, at: [], indent: "")
+        return writer.text
+    }
+
+    /// The value in JSON's form on one line.
+    static func line(_ list: PropertyList) throws -> String {
+        try String(decoding: list.jsonForm().serialized(as: .json), as: UTF8.self)
+    }
+
+    private init(comments: Comments?) { self.comments = comments }
+
+    /// Recursion is bounded by the depth of values.
+    private mutating func write(_ list: PropertyList, at path: PropertyListPath, indent: String) {
+        let end = comments?(path).end ?? []
+        switch list.kind {
+        case .dictionary where list.count > 0 || !end.isEmpty:
+            writeObject(list, at: path, indent: indent, end: end)
+        case .array where list.count > 0 && !isShort(list): writeArray(list, at: path, indent: indent)
+        default: text += Self.scalar(list)
+        }
+    }
+
+    private func isShort(_ list: PropertyList) -> Bool {
+        list.count <= 16 && list.elements.allSatisfy { $0.kind != .array && $0.kind != .dictionary } && Self.scalar(list).utf8.count <= 72
+    }
+
+    private mutating func writeObject(_ list: PropertyList, at path: PropertyListPath, indent: String, end: [String]) {
+        let inner = indent + "  "
+        text += "{\n"
+        for (number, entry) in list.entries.enumerated() {
+            let place = path.appending(.key(entry.key))
+            for line in comments?(place).before ?? [] { text += "\(inner)// \(line)\n" }
+            text += inner + Self.scalar(PropertyList(entry.key)) + ": "
+            write(entry.value, at: place, indent: inner)
+            text += number + 1 < list.count ? ",\n" : "\n"
+        }
+        for line in end { text += "\(inner)// \(line)\n" }
+        text += indent + "}"
+    }
+
+    private mutating func writeArray(_ list: PropertyList, at path: PropertyListPath, indent: String) {
+        let inner = indent + "  "
+        text += "[\n"
+        for (index, element) in list.elements.enumerated() {
+            text += inner
+            write(element, at: path.appending(.index(index)), indent: inner)
+            text += index + 1 < list.count ? ",\n" : "\n"
+        }
+        text += indent + "]"
+    }
+
+    /// A value that is on one line; JSON holds every value of JSON's form.
+    private static func scalar(_ list: PropertyList) -> String {
+        (try? String(decoding: list.serialized(as: .json), as: UTF8.self)) ?? ""
+    }
+}
+
+/// JSON with comments, as an editor has it: the comments become blanks, so that lines and columns stay, and a comma
+/// before a closing brace goes.
+struct CommentedJSON {
+    private var bytes: [UInt8]
+    private var position = 0
+
+    /// The text without comments.
+    static func stripped(_ text: [UInt8]) -> [UInt8] {
+        var reader = CommentedJSON(bytes: text)
+        reader.strip()
+        return reader.bytes
+    }
+
+    private init(bytes: [UInt8]) { self.bytes = bytes }
+
+    private mutating func strip() {
+        var comma: Int?
+        while position < bytes.count {
+            switch bytes[position] {
+            case UInt8(ascii: "\""):
+                skipString()
+                comma = nil
+            case UInt8(ascii: "/") where isNext("/"): blank { $0 != UInt8(ascii: "\n") }
+            case UInt8(ascii: ","):
+                comma = position
+                position += 1
+            case UInt8(ascii: "}"), UInt8(ascii: "]"):
+                if let comma { bytes[comma] = UInt8(ascii: " ") }
+                comma = nil
+                position += 1
+            case UInt8(ascii: " "), UInt8(ascii: "\n"), UInt8(ascii: "\r"), UInt8(ascii: "\t"): position += 1
+            default:
+                comma = nil
+                position += 1
+            }
+        }
+    }
+
+    private func isNext(_ mark: Unicode.Scalar) -> Bool {
+        position + 1 < bytes.count && bytes[position + 1] == UInt8(ascii: mark)
+    }
+
+    private mutating func blank(while holds: (UInt8) -> Bool) {
+        while position < bytes.count, holds(bytes[position]) {
+            bytes[position] = UInt8(ascii: " ")
+            position += 1
+        }
+    }
+
+    private mutating func skipString() {
+        position += 1
+        while position < bytes.count, bytes[position] != UInt8(ascii: "\"") {
+            position += bytes[position] == UInt8(ascii: "\\") ? 2 : 1
+        }
+        position += 1
+    }
+
+    /// The line and column, from 1, of the value at a path in a text of JSON without comments; nil where there is none.
+    static func location(of path: PropertyListPath, in text: [UInt8]) -> (line: Int, column: Int)? {
+        var reader = CommentedJSON(bytes: text)
+        for step in path.steps {
+            guard reader.enter(step) else { return nil }
+        }
+        reader.skipBlanks()
+        guard reader.position < text.count else { return nil }
+        let before = text[..<reader.position]
+        let start = before.lastIndex(of: UInt8(ascii: "\n")).map { $0 + 1 } ?? 0
+        return (before.count { $0 == UInt8(ascii: "\n") } + 1, before[start...].count { $0 & 0xC0 != 0x80 } + 1)
+    }
+
+    private mutating func skipBlanks() {
+        while position < bytes.count, bytes[position] <= UInt8(ascii: " ") { position += 1 }
+    }
+
+    /// Moves from the start of a container to the start of a part of it.
+    private mutating func enter(_ step: PropertyListPath.Step) -> Bool {
+        skipBlanks()
+        guard position < bytes.count else { return false }
+        let isObject = bytes[position] == UInt8(ascii: "{")
+        position += 1
+        var index = 0
+        while position < bytes.count {
+            skipBlanks()
+            var key: String?
+            if isObject {
+                let start = position
+                skipString()
+                guard position <= bytes.count, start < position else { return false }
+                key = try? PropertyList(parsing: Array(bytes[start..<position]), as: .json).string
+                skipBlanks()
+                position += 1
+            }
+            if step == key.map(PropertyListPath.Step.key) ?? .index(index) { return true }
+            skipValue()
+            skipBlanks()
+            guard position < bytes.count, bytes[position] == UInt8(ascii: ",") else { return false }
+            position += 1
+            index += 1
+        }
+        return false
+    }
+
+    private mutating func skipValue() {
+        var depth = 0
+        while position < bytes.count {
+            switch bytes[position] {
+            case UInt8(ascii: "\""):
+                skipString()
+                continue
+            case UInt8(ascii: "{"), UInt8(ascii: "["): depth += 1
+            case UInt8(ascii: "}"), UInt8(ascii: "]"):
+                if depth == 0 { return }
+                depth -= 1
+            case UInt8(ascii: ",") where depth == 0: return
+            default: break
+            }
+            position += 1
+        }
+    }
+}

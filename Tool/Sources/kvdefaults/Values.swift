@@ -1,0 +1,112 @@
+import FoundationEssentials
+import KVCodable
+
+/// Values as people give them, and as they are shown.
+enum Values {
+    /// The value that a word means: by its type where there is one, else JSON, or the word itself as a string.
+    static func read(_ word: String, as type: CodableType?, at path: PropertyListPath) throws -> PropertyList {
+        guard let type else { return try json(word) ?? PropertyList(word) }
+        let core = type.wrapped
+        let value = try known(word, core) ?? json(word) ?? PropertyList(word)
+        guard core.members.isEmpty, core.cases.isEmpty, core.element == nil else {
+            _ = try type.read(value, at: path)
+            return value
+        }
+        // A scalar is kept as its type has it: 5 is the real 5.0 of a Double.
+        return try type.encode(try type.read(value, at: path), at: path).list
+    }
+
+    /// The value of a word whose type says how it is written; nil where JSON is to say it.
+    private static func known(_ word: String, _ type: CodableType) -> PropertyList? {
+        if let one = type.cases.first(where: { $0.name == word || $0.rawValue?.string == word }) {
+            return one.rawValue ?? PropertyList([one.name: [:]])
+        }
+        switch type.description.prefix(while: { $0 != "(" && $0 != "?" }) {
+        case "String", "URL", "UUID", "Decimal": return PropertyList(word)
+        case "Bool": return ["true": true, "yes": true, "on": true, "false": false, "no": false, "off": false][word]
+        case "Date": return (try? Date(word, strategy: .iso8601)).map { PropertyList($0) }
+        case "Data": return Data(base64Encoded: word).map { PropertyList($0) }
+        case "Double", "Float": return Double(word).map { PropertyList($0) }
+        default: return nil
+        }
+    }
+
+    private static func json(_ word: String) throws -> PropertyList? {
+        guard let list = try? PropertyList(parsing: Array(word.utf8), as: .json) else { return nil }
+        let value = try list.valueOfJSONForm()
+        if value.isNull { throw Failure("Expected a value, found null; kvdefaults unset removes one") }
+        return value
+    }
+
+    /// The value for a person or a script: a string as it is, anything else as JSON.
+    static func text(_ list: PropertyList) throws -> String {
+        if let text = list.string { return text }
+        return try JSONText.of(list)
+    }
+
+    /// The value on one line of a list: a string in quotes.
+    static func line(_ list: PropertyList) -> String { (try? JSONText.line(list)) ?? "\(list)" }
+
+    static let secret = "(secret)"
+
+    /// The value without its secrets, which no tool shows.
+    ///
+    /// - Parameter path: where the value is.
+    static func masked(
+        _ list: PropertyList, _ type: CodableType?, at path: PropertyListPath = [], by mask: PropertyList? = "(secret)"
+    ) throws -> PropertyList {
+        guard let type else { return list }
+        var result = list
+        for secret in secrets(in: list, type.member(at: path)) {
+            if let mask {
+                result = try result.setting(mask, at: secret)
+            } else {
+                result = try result.removing(at: secret) ?? result
+            }
+        }
+        return result
+    }
+
+    /// The paths of the secrets in a value. Recursion is bounded by the depth of values.
+    private static func secrets(in list: PropertyList, _ member: CodableType.Member?) -> [PropertyListPath] {
+        guard let member else { return [] }
+        if member.words.isSecret { return [[]] }
+        var paths: [PropertyListPath] = []
+        func add(_ step: PropertyListPath.Step, _ value: PropertyList) {
+            let inner = member.type.member(at: [step])
+            paths += secrets(in: value, inner).map { PropertyListPath([step] + $0.steps) }
+        }
+        if list.kind == .dictionary {
+            for (key, value) in list.entries { add(.key(key), value) }
+        } else if list.kind == .array {
+            // From the end: what is removed must not move the others.
+            for (index, value) in list.elements.enumerated().reversed() { add(.index(index), value) }
+        }
+        return paths
+    }
+
+    /// A word as a shell reads it.
+    static func quoted(_ word: String) -> String {
+        let isPlain =
+            !word.isEmpty
+            && word.utf8.allSatisfy { byte in
+                switch byte {
+                case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                    UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "."), UInt8(ascii: "_"), UInt8(ascii: "/"),
+                    UInt8(ascii: ":"), UInt8(ascii: ","), UInt8(ascii: "+"), UInt8(ascii: "@"), UInt8(ascii: "-"):
+                    true
+                default: false
+                }
+            }
+        return isPlain
+            ? word : "'" + word.split(separator: "'", omittingEmptySubsequences: false).joined(separator: "'\\''") + "'"
+    }
+
+    /// The command that gives a domain's setting a value, or takes it away.
+    static func command(_ domain: Domain, _ path: PropertyListPath, _ value: PropertyList?) -> String {
+        let place = "\(quoted(domain.text)) \(quoted(path.text))"
+        guard let value else { return "kvdefaults unset \(place)" }
+        // By --type Any the word is JSON, whatever the published type would make of it.
+        return "kvdefaults set --type Any \(place) -- \(quoted(line(value)))"
+    }
+}

@@ -1,0 +1,167 @@
+import ArgumentParser
+import Glibc
+import KVCodable
+
+struct Edit: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Opens a domain's settings in an editor, as JSON with comments.",
+        discussion: """
+            The editor is that of VISUAL or EDITOR, else vi. What is wrong is shown, and the editor opens again at its \
+            line. Only what was edited is changed: what other programs change meanwhile stays.
+            """)
+
+    @Argument var domain: Domain
+    @Argument(help: "The setting; all of them without one.", completion: .custom(Completion.paths)) var path = ""
+
+    func run() throws {
+        let place = try kvdefaults.path(path, of: domain)
+        let type = try domain.type()
+        guard type?.member(at: place)?.words.isSecret != true else {
+            throw Failure("\(path) is a secret, which is not shown; kvdefaults set sets it", of: domain.text)
+        }
+        let store = try domain.opened()
+        let old = try about(domain.text) { try Values.masked(base(store, place), type, at: place, by: nil) }
+        let session = EditSession(domain: domain, type: type, place: place, base: old)
+        guard let new = try session.edited() else { return print("Nothing was changed.") }
+        try apply(old, new, at: place)
+    }
+
+    private func base(_ store: DefaultsStore, _ place: PropertyListPath) throws -> PropertyList {
+        if place.isEmpty { return try store.dictionary(of: .application) }
+        guard let value = try store.value(at: place) else {
+            throw Failure.absent("There is no value at \(path)", of: domain.text)
+        }
+        return value
+    }
+
+    /// Makes the differences in one step, over what the store has by now.
+    private func apply(_ old: PropertyList, _ new: PropertyList, at place: PropertyListPath) throws {
+        let changes = Difference.between(old, new, at: place)
+        guard !changes.isEmpty else { return print("Nothing was changed.") }
+        try domain.change { transaction, _ in
+            for change in changes {
+                let present = try transaction.value(at: change.path)
+                if present != change.old, present != change.new {
+                    writeError("kvdefaults: \(domain.text): \(change.path.text) was changed meanwhile; yours counts")
+                }
+                if let value = change.new {
+                    try transaction.set(value, at: change.path)
+                } else {
+                    _ = try transaction.remove(at: change.path)
+                }
+            }
+        }
+        print("\(changes.count) \(changes.count == 1 ? "setting" : "settings") changed.")
+    }
+}
+
+/// A text in a file of its own, opened in an editor until it is right or given up.
+private struct EditSession {
+    let domain: Domain
+    let type: CodableType?
+    let place: PropertyListPath
+    let base: PropertyList
+
+    private struct Fault: Error {
+        let message: String
+        let line: Int
+    }
+
+    /// The edited value; nil where the text was left as it was.
+    func edited() throws -> PropertyList? {
+        let first = try about(domain.text) { try JSONText.of(base, comments: comments) + "\n" }
+        let file = try TemporaryFile(first)
+        defer { file.remove() }
+        var before = first
+        var line = 1
+        while true {
+            try open(file.path, line: line)
+            let text = try TypesFile.read(file.path)
+            if text == first { return nil }
+            do {
+                return try value(of: text)
+            } catch let fault as Fault {
+                writeError("kvdefaults: \(domain.text): \(fault.message)")
+                // An editor that changes nothing any more would be opened for ever.
+                guard text != before else { throw Failure.told }
+                (before, line) = (text, fault.line)
+            }
+        }
+    }
+
+    private func value(of text: String) throws -> PropertyList {
+        let bytes = CommentedJSON.stripped(Array(text.utf8))
+        do {
+            let value = try PropertyList(parsing: bytes, as: .json).valueOfJSONForm()
+            guard let type else { return value }
+            let inner = place.isEmpty ? type : type.member(at: place)?.type
+            guard let fault = inner.flatMap({ Check($0).faults(in: value).first }) else { return value }
+            let location = CommentedJSON.location(of: fault.path, in: bytes)
+            throw Fault(
+                message: fault.message + (location.map { " (line \($0.line), column \($0.column))" } ?? ""),
+                line: location?.line ?? 1)
+        } catch let error as PropertyListError {
+            var line = 1
+            if case .line(let number, _)? = error.location { line = number }
+            throw Fault(message: "\(error)", line: line)
+        }
+    }
+
+    /// The documentation of a setting before it, and those that are absent, with their defaults, at the end.
+    private func comments(_ inner: PropertyListPath) -> (before: [String], end: [String]) {
+        let whole = PropertyListPath(place.steps + inner.steps)
+        guard let member = type?.member(at: whole) else { return ([], []) }
+        let before = inner.isEmpty ? [] : Self.lines(member.words)
+        let present = base.value(at: inner)
+        let absent = member.type.members.filter { present?[$0.key] == nil }
+        let end = absent.flatMap { absent -> [String] in
+            if absent.words.isSecret { return ["\(absent.key) is a secret, which is not shown."] }
+            let value = absent.defaultValue.map { Values.line($0) }
+            return Self.lines(absent.words) + [
+                "\(Values.line(PropertyList(absent.key))): \(value ?? "\(absent.type)"),"
+            ]
+        }
+        return (before, end)
+    }
+
+    private static func lines(_ words: TypeWords) -> [String] {
+        let notes = (words.documentation ?? "").split(separator: "\n").map(String.init)
+        return notes + (words.deprecation.map { ["Deprecated: \($0)"] } ?? [])
+    }
+
+    /// Runs the editor, at a line where it is one that takes a line in front of the file.
+    private func open(_ file: String, line: Int) throws {
+        let editor = variable("VISUAL") ?? variable("EDITOR") ?? "vi"
+        let program = editor.split(separator: " ").first?.split(separator: "/").last.map(String.init) ?? editor
+        let known = ["vi", "vim", "nvim", "nano", "emacs", "micro", "kak", "ed", "joe", "ne", "mg"]
+        let argument = line > 1 && known.contains(program) ? "+\(line) " : ""
+        // As git runs one: the words of the variable are the shell's.
+        guard system("\(editor) \(argument)\(Values.quoted(file))") == 0 else {
+            throw Failure("The editor \(editor) failed; nothing was changed", of: domain.text)
+        }
+    }
+}
+
+/// The text of a variable of the environment; nil for an empty one.
+private func variable(_ name: String) -> String? {
+    getenv(name).map { String(cString: $0) }.flatMap { $0.isEmpty ? nil : $0 }
+}
+
+/// A file for the editor, which its owner alone may read.
+private struct TemporaryFile {
+    let path: String
+
+    init(_ text: String) throws {
+        let folder = getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp"
+        var pattern = Array("\(folder)/kvdefaults-XXXXXX.json".utf8CString)
+        let descriptor = mkstemps(&pattern, 5)
+        path = pattern.withUnsafeBufferPointer { $0.baseAddress.map { String(cString: $0) } ?? "" }
+        guard descriptor >= 0, let stream = fdopen(descriptor, "w") else {
+            throw Failure(String(cString: strerror(errno)), of: folder)
+        }
+        fputs(text, stream)
+        guard fclose(stream) == 0 else { throw Failure(String(cString: strerror(errno)), of: path) }
+    }
+
+    func remove() { unlink(path) }
+}

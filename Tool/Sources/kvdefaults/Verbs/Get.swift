@@ -1,0 +1,38 @@
+import ArgumentParser
+import KVCodable
+
+struct Get: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Prints the value of a setting.",
+        discussion: "A string is printed as it is, other values as JSON. Exit status 1 where there is no value.")
+
+    @Argument var domain: Domain
+    @Argument(help: "The setting; all of them without one.", completion: .custom(Completion.paths))
+    var path = ""
+    @Flag(help: "Print JSON, strings too.") var json = false
+    @Flag(help: "Print an XML property list.") var xml = false
+    @Flag(help: "Print where the value comes from as well: its layer, and the file.") var origin = false
+
+    func run() throws {
+        let place = try kvdefaults.path(path, of: domain)
+        let type = try domain.type()
+        if type?.member(at: place)?.words.isSecret == true {
+            throw Failure("\(path) is a secret, which is not shown", of: domain.text)
+        }
+        let found = try about(domain.text) { try Layers(store: try domain.opened(), type: type).find(place) }
+        guard let found else { throw Failure.absent("There is no value at \(path)", of: domain.text) }
+        let value = try about(domain.text) { try Values.masked(found.value, type, at: place) }
+        if xml {
+            print(
+                try String(decoding: about(domain.text) { try value.serialized(as: .xml) }, as: UTF8.self),
+                terminator: "")
+        } else if origin && json {
+            var answer: [String: PropertyList] = ["value": value, "layer": PropertyList(found.layer)]
+            if let file = found.file { answer["file"] = PropertyList(file) }
+            print(try JSONText.of(PropertyList(answer)))
+        } else {
+            print(try json ? JSONText.of(value) : Values.text(value))
+            if origin { print("\(found.layer)\(found.file.map { "\t\($0)" } ?? "")") }
+        }
+    }
+}

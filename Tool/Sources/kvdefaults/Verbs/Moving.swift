@@ -1,0 +1,66 @@
+import ArgumentParser
+import KVCodable
+
+struct Export: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Writes a domain's own values: XML, binary, JSON, or commands that set them.",
+        discussion: "Secrets are among them: it is what another machine needs.")
+
+    @Argument var domain: Domain
+    @Argument(help: "The new file; standard output without one.", completion: .file()) var file: String?
+    @Option(help: "The format: xml, binary, json or commands.") var format: Format?
+
+    func run() throws {
+        guard domain.hasFile else { throw Failure.absent("There is no such store", of: domain.text) }
+        let format = format ?? file.flatMap(Format.init(file:)) ?? .xml
+        try Output.write("Exporting", as: format, of: domain, to: file) {
+            try about(domain.text) { try domain.opened().dictionary(of: .application) }
+        }
+    }
+}
+
+struct Import: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Takes the entries of a file into a domain, in one step; its other settings stay.",
+        discussion: "A published type must accept them. Of a keyed archive the plain value is taken.")
+
+    @Argument var domain: Domain
+    @Argument(help: "The file; - is standard input.") var file: Source
+
+    func run() throws {
+        let list = try file.value(unarchives: true)
+        guard list.kind == .dictionary else {
+            throw Failure("Expected Dictionary as what is imported, found \(list.kind)", of: file.text)
+        }
+        try Progress.shown("Importing", of: list.count) { progress in
+            try domain.change { transaction, _ in
+                for (key, value) in list.entries {
+                    try transaction.set(value, at: [.key(key)])
+                    progress.advance()
+                }
+            }
+        }
+    }
+}
+
+struct Copy: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Copies a domain into another, whose own values it replaces, whatever the engine.",
+        discussion: "A domain is a name or a path: kvdefaults copy com.example.app /backup/app.sqlite.")
+
+    @Argument var from: Domain
+    @Argument var to: Domain
+    @Flag(help: "Keep the new domain in a SQLite database.") var sqlite = false
+
+    func run() throws {
+        guard from.hasFile else { throw Failure.absent("There is no such store", of: from.text) }
+        try Progress.shown("Copying", of: 0) { _ in
+            let source = try from.opened()
+            let target = try to.openedForWriting(engine: sqlite ? .sqlite : nil)
+            try about(to.text) {
+                try target.set(try source.dictionary(of: .application), at: [])
+                try target.close()
+            }
+        }
+    }
+}

@@ -1,0 +1,28 @@
+import ArgumentParser
+import KVCodable
+
+struct Types: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Prints the type that is published for a domain.",
+        discussion: "Exit status 1 where there is none.")
+
+    @Argument var domain: Domain
+    @Flag(help: "Print the JSON Schema (2020-12), for other tools.") var jsonSchema = false
+    @Flag(help: "Print a page of all settings in Markdown.") var markdown = false
+    @Flag(help: "Print annotations for the Lua language server.") var annotations = false
+
+    func run() throws {
+        let type = try domain.requiredType()
+        if jsonSchema {
+            print(try about(domain.text) { try JSONText.of(plain: try type.jsonSchema()) })
+        } else if markdown {
+            print(type.referencePage(title: domain.text), terminator: "")
+        } else if annotations {
+            let registry = TypeRegistry()
+            _ = try about(domain.text) { try registry.schema(type.schemaText ?? "") }
+            print(registry.annotations, terminator: "")
+        } else {
+            print(type.schemaText ?? "", terminator: "")
+        }
+    }
+}
