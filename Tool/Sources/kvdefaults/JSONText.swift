@@ -41,7 +41,8 @@ struct JSONText {
     }
 
     private func isShort(_ list: PropertyList) -> Bool {
-        list.count <= 16 && list.elements.allSatisfy { $0.kind != .array && $0.kind != .dictionary } && Self.scalar(list).utf8.count <= 72
+        list.count <= 16 && list.elements.allSatisfy { $0.kind != .array && $0.kind != .dictionary }
+            && Self.scalar(list).utf8.count <= 72
     }
 
     private mutating func writeObject(_ list: PropertyList, at path: PropertyListPath, indent: String, end: [String]) {

@@ -25,8 +25,12 @@ struct Kvdefaults: ParsableCommand {
     /// Errors have one form, `kvdefaults: com.example.app: message`, and a status of ours.
     static func main() {
         do {
-            var command = try parseAsRoot()
-            try command.run()
+            if let command = Get.plain(CommandLine.arguments) {
+                try command.run()
+            } else {
+                var command = try parseAsRoot()
+                try command.run()
+            }
         } catch let failure as Failure {
             failure.report()
             Glibc.exit(failure.status)

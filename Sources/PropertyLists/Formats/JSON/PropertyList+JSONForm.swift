@@ -49,6 +49,7 @@ extension PropertyList {
     /// - Throws: ``PropertyListError/Code/invalidValue`` with the path of an object that should be such a value and is
     ///   none: a date that is none, bad base64.
     public func valueOfJSONForm() throws(PropertyListError) -> PropertyList {
+        guard hasMarks else { return self }
         var builder = PropertyListBuilder()
         var walk = TreeWalk(of: self)
         // An object of one marked key is begun only once its value is seen to be no value of ours.
@@ -82,6 +83,16 @@ extension PropertyList {
             }
         }
         return try builder.finish()
+    }
+
+    /// Whether a dictionary in it may stand for a value that JSON has no word for.
+    private var hasMarks: Bool {
+        var walk = TreeWalk(of: self)
+        while let event = walk.next() {
+            guard case .begin(let node) = event, node.kind == .dictionary, node.count == 1 else { continue }
+            if PropertyList(document: document, index: walk.position).isMarked { return true }
+        }
+        return false
     }
 
     /// Whether the dictionary has one key, which begins with `$`.

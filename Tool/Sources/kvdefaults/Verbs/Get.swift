@@ -13,6 +13,18 @@ struct Get: ParsableCommand {
     @Flag(help: "Print an XML property list.") var xml = false
     @Flag(help: "Print where the value comes from as well: its layer, and the file.") var origin = false
 
+    /// A get without options, from the words of the command line; nil where they are any other command.
+    ///
+    /// The parser of arguments takes more time than a get: scripts that read many settings are spared it.
+    static func plain(_ words: [String]) -> Get? {
+        guard words.count == 4, words[1] == "get", !words[2...].contains(where: { $0.hasPrefix("-") }) else { return nil }
+        var command = Get()
+        command.domain = Domain(words[2])
+        command.path = words[3]
+        (command.json, command.xml, command.origin) = (false, false, false)
+        return command
+    }
+
     func run() throws {
         let place = try kvdefaults.path(path, of: domain)
         let type = try domain.type()

@@ -35,7 +35,7 @@ struct Watch: ParsableCommand {
     private func pump(_ store: DefaultsStore) throws {
         do {
             _ = try store.pump()
-        } catch where error.code == .timedOut {
+        } catch let error where error.code == .timedOut {
             usleep(20_000)
         }
     }
