@@ -48,7 +48,8 @@ def demo_command(folder):
 
 
 # What each example prints last, run without arguments.
-UNAIDED = {"people.lua": "2026-11-21T08:00:00Z", "preferences.lua": "window\t1600\tPreferences",
+LAST_SETTING = "refused\tExpected Dictionary at window.width, found Int"
+UNAIDED = {"settings.lua": LAST_SETTING, "printer.lua": "- 1.5", "people.lua": "2026-11-21T08:00:00Z", "preferences.lua": "window\t1600\tPreferences",
            "products.lua": "Cafe\t7.25\t1", "shape.lua": "saved\t0.5", "target_applications.lua": REFUSAL}
 
 
@@ -58,10 +59,12 @@ def unaided(folder):
     check(names == set(UNAIDED), "each example is run without arguments", str(names))
     samples = {path: path.read_bytes() for path in (ROOT / "lua/examples/samples").iterdir()}
     (folder / "copies").mkdir()
-    for name, last in UNAIDED.items():
-        good, output = run("lua5.4", ROOT / "lua/examples" / name, cwd=folder,
-                           env={**ENVIRONMENT, "TMPDIR": str(folder / "copies")})
-        check(good and output.rstrip("\n").endswith(last), f"{name} runs without arguments", output)
+    for version in LUAS:
+        program, given = lua_of(version)
+        for name, last in UNAIDED.items():
+            good, output = run(program, ROOT / "lua/examples" / name, cwd=folder,
+                               env={**given, "TMPDIR": str(folder / "copies")})
+            check(good and output.rstrip("\n").endswith(last), f"{name} runs without arguments in {program}", output)
     check(samples == {path: path.read_bytes() for path in samples}, "and the samples are as they were")
 
 
@@ -182,9 +185,12 @@ def from_ffi(folder):
     """The example of LuaJIT's FFI runs, and declares what the header declares."""
     script = ROOT / "lua/examples/ffi.lua"
     if shutil.which("luajit"):
-        good, output = run("luajit", script, ROOT / "build/libkvcodable.so", cwd=folder)
-        check(good and output == "false\tExpected Dictionary at ui.width, found Int\nstored\t1000\n",
-              "the example of LuaJIT's FFI stores and reads", output)
+        file = folder / "ffi.plist"
+        expected = "false\tExpected Dictionary at ui.width, found Int\nstored\t1000\tin "
+        good, output = run("luajit", script, ROOT / "build/libkvcodable.so", file, cwd=folder)
+        check(good and output == f"{expected}{file}\n", "the example of LuaJIT's FFI stores and reads", output)
+        good, output = run("luajit", script, cwd=folder)
+        check(good and output.startswith(expected), "and runs without arguments", output)
     header = " ".join((ROOT / "include/kvcodable.h").read_text().split())
     declared = re.search(r"ffi\.cdef \[\[(.*?)\]\]", script.read_text(), flags=re.S)[1]
     lost = [name for name in re.findall(r"^[^;{}]*\([^;]*\);$", declared, flags=re.M)

@@ -36,12 +36,12 @@ def staged(stage, prefix, libraries):
 
 
 def listing(files):
-    """The files as the README lists them: without what differs between machines and versions."""
+    """The files as docs/installing.md lists them: without what differs between machines and versions."""
     return [re.sub(r"lib/[\w-]+-linux-gnu/", "lib/<triplet>/", name).replace(version(), "<version>") for name in files]
 
 
 def consumer(stage, libraries, folder):
-    """A C program from the staged files alone, with the one line of the README."""
+    """A C program from the staged files alone, with the one line of docs/installing.md."""
     packages = f"{stage}{libraries}/pkgconfig"
     build = environment(PKG_CONFIG_LIBDIR=packages, PKG_CONFIG_SYSROOT_DIR=stage, PKG_CONFIG_PATH=None)
     good, output = run("pkg-config", "--modversion", "kvcodable", env=build)
@@ -65,6 +65,30 @@ target_link_libraries(wrapped kvcodable::kvcodable)
 if(NOT TARGET kvcodable::lua)
   message(FATAL_ERROR "no library for hosts")
 endif()
+find_package(PkgConfig REQUIRED)
+foreach(name IN ITEMS HOSTS)
+  pkg_check_modules(${name} REQUIRED ${name})
+  add_executable(host-${name} host.c)
+  target_include_directories(host-${name} PRIVATE ${${name}_INCLUDE_DIRS})
+  target_link_libraries(host-${name} kvcodable::${name} ${${name}_LINK_LIBRARIES})
+endforeach()
+"""
+
+HOST = r"""
+#include <kvcodable_lua.h>
+#include <lauxlib.h>
+#include <lualib.h>
+#include <stdio.h>
+int main(void) {
+  kv_lua_options options = {.size = sizeof options};
+  lua_State *L = luaL_newstate();
+  luaL_openlibs(L);
+  if (kv_lua_open(L, &options, NULL) != KV_OK) return 1;
+  lua_getfield(L, -1, "_VERSION");
+  puts(lua_tostring(L, -1));
+  lua_close(L);
+  return 0;
+}
 """
 
 
@@ -78,9 +102,13 @@ def cmake(stage, prefix, folder):
     shutil.copytree(stage, moved, symlinks=True)
     source.mkdir()
     shutil.copy(ROOT / "Tests/Packages/c/main.c", source)
+    (source / "host.c").write_text(HOST)
+    hosts = [name for name in ("lua5.1", "luajit", "lua5.2", "lua5.3", "lua5.4") if run("pkg-config", "--exists", name)[0]
+             and (ROOT / "build/lua" / name.replace("lua5", "5") / "kvcodable.so").exists()]
     (source / "main.cpp").write_text("#include <kvcodable.hpp>\nint main() { return kvcodable::tree::of(1) ? 0 : 1; }\n")
     for wanted, is_there in ((version(), True), ("", True), ("0.0.9", False), ("99.0", False)):
-        (source / "CMakeLists.txt").write_text(CMAKE.replace("kvcodable VERSION ", f"kvcodable {wanted} "))
+        (source / "CMakeLists.txt").write_text(CMAKE.replace("kvcodable VERSION ", f"kvcodable {wanted} ")
+                                               .replace("HOSTS", " ".join(hosts)))
         shutil.rmtree(source / "build", ignore_errors=True)
         good, output = run("cmake", "-S", source, "-B", source / "build", f"-DCMAKE_PREFIX_PATH={moved}{prefix}")
         check(good == is_there, f"find_package(kvcodable {wanted}) {'finds' if is_there else 'does not take'} it", output)
@@ -92,6 +120,9 @@ def cmake(stage, prefix, folder):
         check(good and output == f"kvcodable {version()}\n", "and run", output)
         good, output = run(source / "build/wrapped")
         check(good, "in C++ too", output)
+        for name in hosts:
+            good, output = run(source / f"build/host-{name}")
+            check(good and version() in output, f"a host links kvcodable::{name}", output)
 
 
 def installs_alone(folder):
@@ -153,8 +184,8 @@ def lua_module(stage, prefix, module, program, folder):
     check(good and version() in lines[-1], "and has its version", output)
 
 
-def readme_listing():
-    blocks = re.findall(r"^```text staged\n(.*?)^```", (ROOT / "README.md").read_text(), flags=re.M | re.S)
+def documented_listing():
+    blocks = re.findall(r"^```text staged\n(.*?)^```", (ROOT / "docs/installing.md").read_text(), flags=re.M | re.S)
     return blocks[0].splitlines() if blocks else []
 
 
@@ -168,7 +199,7 @@ def main():
             files = staged(stage, prefix, libraries)
             if number == 0:
                 listed = listing(files)
-                check(listed == readme_listing(), "the README lists what is installed", "\n".join(listed))
+                check(listed == documented_listing(), "docs/installing.md lists what is installed", "\n".join(listed))
             consumer(stage, libraries, folder)
             lua_modules(stage, prefix, files, folder)
         cmake(folder / "stage2", PLACES[2][0], folder)

@@ -53,7 +53,7 @@ def neovim(folder):
                        "margin: Expected 1...500 at filetypes.lua, found 1000"], "wrong options are told, with places")
     expect("kept", "100", "a wrong option changes nothing")
     expect("arrived", "72", "what another program sets arrives")
-    expect("wrong", ["margin: Expected Int at column, found String"], "what another program set wrongly is told, once")
+    expect("wrong", ["Expected Int at column, found String"], "what another program set wrongly is told, once")
     expect("still", "72", "and what was right before is kept")
     expect("removed", "80", "an option that is taken away has its default again")
     check(len(noted["typo"]) == 1 and "(line 2, column 10)" in noted["typo"][0], "Neovim: a typo is told with its line",

@@ -71,7 +71,7 @@ extern "C" {
 /* The contract version that the library was built with. */
 int32_t kv_abi_version(void);
 
-/* The library's version, such as "0.1.0". A string that lasts for ever. */
+/* The library's version, such as "0.2.0". A string that lasts for ever. */
 const char *kv_version(void);
 
 /* ------------------------------------------------------------------------
@@ -242,6 +242,10 @@ kv_status kv_error_position(const kv_error *error, int64_t *line,
 /* The offset in binary data, in bytes from its start; KV_ABSENT when there is
  * none. */
 kv_status kv_error_offset(const kv_error *error, int64_t *offset);
+
+/* The file that the message names; empty where it names none. Borrows: lasts as
+ * long as the error. A NUL follows the text. */
+kv_str kv_error_file(const kv_error *error);
 
 /* Gives the same error for a reader that may see only the values below `root`,
  * and not where the store is kept, such as a script in a sandbox: paths begin
@@ -505,6 +509,17 @@ void kv_registry_free(kv_registry *registry);
 kv_status kv_registry_declare(kv_registry *registry, kv_str text,
                               kv_error **error);
 
+/* The same of a text that was read from a file, which errors name; `file` may be
+ * empty. Gives an array of the types' names, in the order of the text. */
+kv_status kv_registry_declare_text(kv_registry *registry, kv_str text,
+                                   kv_str file, kv_tree **names,
+                                   kv_error **error);
+
+/* The same of a text file, of 16 MB at most: one for programs in C and Swift and
+ * for scripts. KV_ABSENT when there is no file. */
+kv_status kv_registry_declare_file(kv_registry *registry, kv_str file,
+                                   kv_tree **names, kv_error **error);
+
 /* Gives the type of an expression such as "[Window]?". A NULL registry knows
  * the built-in types alone. */
 kv_status kv_registry_type(kv_registry *registry, kv_str expression,
@@ -532,6 +547,24 @@ kv_status kv_registry_annotations(const kv_registry *registry, kv_bytes *text,
  * nothing is known. */
 kv_status kv_type_declaration(const kv_type *type, kv_bytes *text,
                               kv_error **error);
+
+/* Gives the type of the value at a path inside a value of the type; the path
+ * names keys as they are stored. A field's type has the field's default.
+ * KV_ABSENT for a place of which the type says nothing: a key that a struct does
+ * not declare, and what is in a scalar, in Any or in a Swift type.
+ *
+ * Example:
+ *
+ *   kv_step first = kv_index(0);
+ *   kv_type *sizes, *size;
+ *   if (kv_registry_type(NULL, kv_string("[Int]"), &sizes, NULL) == KV_OK) {
+ *     if (kv_type_at(sizes, &first, 1, &size, NULL) == KV_OK)
+ *       kv_type_free(size);
+ *     kv_type_free(sizes);
+ *   }
+ */
+kv_status kv_type_at(const kv_type *type, const kv_step *path, size_t steps,
+                     kv_type **part, kv_error **error);
 
 /* Gives the JSON Schema (2020-12) of what a file holds for the type, as JSON on
  * one line: for the completion and the checks of other tools. Dates, data and
@@ -578,7 +611,8 @@ kv_status kv_type_encode(const kv_type *type, const kv_tree *value,
  */
 
 typedef enum kv_format {
-  KV_FORMAT_ANY = 0, /* to read: found from the content; to write: XML */
+  KV_FORMAT_ANY = 0, /* to read: found from the content; to write: XML, and JSON
+                        into a file whose name ends in .json */
   KV_FORMAT_XML = 1,
   KV_FORMAT_BINARY = 2,
   KV_FORMAT_OPENSTEP = 3, /* read only */
@@ -606,6 +640,8 @@ typedef struct kv_decode_options {
   size_t expanded_bytes; /* bytes that shared strings and data may grow to:
                             64 MB and 16 for each byte */
   size_t file_bytes;     /* of a file that is read: 1 GB */
+  int drop_nulls;        /* whether JSON's nulls are left out of dictionaries
+                            and arrays; not of an archive */
 } kv_decode_options;
 
 /* Gives the tree that the bytes hold, as `type` shows it unless that is NULL;
@@ -622,8 +658,9 @@ kv_status kv_encode(const kv_tree *tree, kv_format format, const kv_type *type,
                     kv_bytes *bytes, kv_error **error);
 
 /* The same from and to a file, whole. A written file replaces the old one at
- * once: a reader sees the one or the other. Nothing of the old one's comments
- * is kept: a store opened on the file keeps them. KV_ABSENT when the file to
+ * once: a reader sees the one or the other. JSON has a line for each value.
+ * Nothing of the old one's comments is kept: a store opened on the file keeps
+ * them. KV_ABSENT when the file to
  * read does not exist; KV_IO when it is no file but a folder or a device;
  * KV_LIMIT_EXCEEDED, before it is read, when it is larger than the options say;
  * KV_OUTCOME_UNKNOWN when the new file is there, and a power failure may take
@@ -727,7 +764,8 @@ typedef int (*kv_check)(void *context, const kv_step *path, size_t steps,
 typedef struct kv_store_options {
   size_t size;             /* sizeof(kv_store_options) */
   const kv_tree *defaults; /* a dictionary of values for absent keys */
-  kv_format format;        /* of a new file: XML (default), binary or JSON */
+  kv_format format; /* of a new file: XML, binary or JSON; by default JSON
+                       where its name ends in .json, else XML */
   kv_durability durability;
   kv_engine engine;
   int read_only;
@@ -764,23 +802,54 @@ typedef struct kv_store_options {
   double settle_time;
 } kv_store_options;
 
-/* A schema refuses, with KV_TYPE_MISMATCH, a change that would give one of its
- * keys a value that kv_store_get() with the field's type does not give. A
- * transaction is checked when it is committed. Keys that a struct does not
- * declare may hold any value, and every key may be absent. Defaults are checked
- * when they are registered; values that are stored already, and those of other
- * layers, are not: the store opens, and a typed get reports them. The type may
- * be freed once the store is open. KV_INVALID_TYPE for another type. */
+/* A schema is the type of all that is read and written without one: gets, sets,
+ * scalars, updates, transactions and watches do what they do with the type that
+ * the schema has for the place. Paths name keys as they are stored. The whole
+ * store (no steps) is a dictionary of stored keys, each with its value as its
+ * type shows it. What the schema says nothing of, such as a key that a struct
+ * does not declare, is read and written as it is stored, and so is everything
+ * with a type given, by that type: with Any as it is. In a migration everything
+ * is as it is stored. Layers, kv_store_snapshot(), kv_store_export() and
+ * kv_store_import(), defaults and the converting getters know no type.
+ *
+ * A value that is not of its type is KV_TYPE_MISMATCH for the get; a set of one
+ * is refused. So is any other change that would give one of the keys a value that
+ * kv_store_get() with the field's type does not give: at once, and in a
+ * transaction when it is committed. Every key may be absent. Values that are
+ * stored already, and those of other layers, are not looked at before they are
+ * read: the store opens. The type may be freed once the store is open.
+ * KV_INVALID_TYPE for a type that is neither struct nor dictionary.
+ *
+ * The schema's defaults are the lowest of the registered defaults; those of
+ * `defaults` and kv_store_register(), which are checked, replace them key by
+ * key. They are the defaults of the struct's fields, and for a field that is a
+ * struct and needs no value an empty one, which its own fields' defaults fill. In
+ * a value that is there each absent field has its default; below an optional one
+ * that is absent all is absent. A set writes no default that was not there. A
+ * registered Swift type has no defaults that could be seen here. */
 
 /* Gives the store `name`, such as "com.acme.app": the file NAME.plist in
- * $XDG_CONFIG_HOME or ~/.config. A file that cannot be read is an error, never
- * an empty store. */
+ * $XDG_CONFIG_HOME or ~/.config. "acme/settings" is settings.plist in the folder
+ * acme there, up to eight parts deep; folders are made for their owner alone
+ * (0700), and the administrator's file is in the same ones below its own.
+ * KV_INVALID_NAME where a part is empty, begins with "." or has ".." in it. A
+ * file that cannot be read is an error, never an empty store. */
 kv_status kv_store_open(kv_str name, const kv_store_options *options,
                         kv_store **store, kv_error **error);
 
 /* Gives the store in the file `path`. */
 kv_status kv_store_open_file(kv_str path, const kv_store_options *options,
                              kv_store **store, kv_error **error);
+
+/* Gives an array of strings, sorted: the names of the stores that are there for
+ * kv_store_open() with the engine, whoever wrote them; none in memory. Folders
+ * that cannot be read are left out. */
+kv_status kv_store_names(kv_engine engine, kv_tree **names, kv_error **error);
+
+/* Gives the path of the file of the store `name`, which need not be there;
+ * KV_ABSENT for one in memory. */
+kv_status kv_store_path(kv_str name, kv_engine engine, kv_bytes *path,
+                        kv_error **error);
 
 /* Flag: the handle may only read. */
 #define KV_READ_ONLY_HANDLE 4u
@@ -824,8 +893,10 @@ kv_status kv_store_share_bounded(const kv_store *store, uint32_t flags,
 kv_status kv_store_file(const kv_store *store, kv_bytes *file,
                         kv_error **error);
 
-/* Gives the value at the path, as its type shows it unless `type` is NULL.
- * KV_ABSENT when there is none and the type has no default. */
+/* Gives the value at the path, as its type shows it: `type`, unless that is NULL,
+ * else the store's schema's, else as it is stored. KV_ABSENT when there is none
+ * and `type` has no default. With a NULL `value` it tells whether there is
+ * one. */
 kv_status kv_store_get(const kv_store *store, const kv_step *path, size_t steps,
                        const kv_type *type, kv_tree **value, kv_error **error);
 
@@ -899,8 +970,8 @@ static inline const char *kv_store_get_string_or(const kv_store *store,
  *
  * With a type, the value is checked and stored as
  * the type says, and the parts of the stored value that the type does not know
- * are kept, unless the flags have KV_REPLACE. Without one, it is stored as it
- * is. `dropped` is set to the number of elements of stored arrays that held
+ * are kept, unless the flags have KV_REPLACE. Without one, the schema's type
+ * counts; where there is none, it is stored as it is. `dropped` is set to the number of elements of stored arrays that held
  * such parts, could not be matched with a new element, and were dropped. */
 kv_status kv_store_set(kv_store *store, const kv_step *path, size_t steps,
                        const kv_tree *value, const kv_type *type,
@@ -922,11 +993,36 @@ kv_status kv_store_set_string(kv_store *store, const kv_step *path,
 kv_status kv_store_remove(kv_store *store, const kv_step *path, size_t steps,
                           kv_error **error);
 
+/* Removes what the store's file has over the lower layers at the path, such as
+ * over a default; KV_ABSENT when there was nothing. A part of a value becomes
+ * what it is in the lower layers. */
+kv_status kv_store_reset(kv_store *store, const kv_step *path, size_t steps,
+                         kv_error **error);
+
+/* Moves the value that the store's file has at the path to another one;
+ * KV_ABSENT when there was none. KV_CONFLICT where the file has a value there.
+ * Defaults stay where they are. Both are transactions of their own, or parts of
+ * the one that the thread has open. */
+kv_status kv_store_rename(kv_store *store, const kv_step *path, size_t steps,
+                          const kv_step *new_path, size_t new_steps,
+                          kv_error **error);
+
 /* Gives an array of strings: the keys at the top level, defaults included. */
 kv_status kv_store_keys(const kv_store *store, kv_tree **keys,
                         kv_error **error);
 
-/* Gives a dictionary: everything that can be read now, defaults included. */
+/* Gives the keys of the dictionary at a path, as paths name them, those of
+ * defaults included: none where another value is; KV_ABSENT where nothing is. */
+kv_status kv_store_keys_at(const kv_store *store, const kv_step *path,
+                           size_t steps, kv_tree **keys, kv_error **error);
+
+/* Gives the type that the store's schema has for the value at a path, as
+ * kv_type_at(); KV_ABSENT where it has none. */
+kv_status kv_store_type_at(const kv_store *store, const kv_step *path,
+                           size_t steps, kv_type **type, kv_error **error);
+
+/* Gives a dictionary: everything that can be read now, as it is stored, with
+ * the defaults of all layers and of the schema. */
 kv_status kv_store_snapshot(const kv_store *store, kv_tree **snapshot,
                             kv_error **error);
 
@@ -979,6 +1075,12 @@ kv_status kv_store_export(const kv_store *store, kv_format format,
  * archive those of its plain value. KV_CORRUPT where the bytes are no property
  * list, and KV_INVALID_VALUE where that is no dictionary. */
 kv_status kv_store_import(kv_store *store, kv_str bytes, kv_error **error);
+
+/* The same with options of reading: the format, limits, and whether JSON's
+ * nulls, which are KV_INVALID_VALUE in a store, are left out. */
+kv_status kv_store_import_with(kv_store *store, kv_str bytes,
+                               const kv_decode_options *options,
+                               kv_error **error);
 
 /* Replaces the values of `target` by those of `store`, whatever their
  * engines. */
@@ -1116,8 +1218,11 @@ kv_status kv_transaction_migrate(kv_transaction *transaction, int64_t version,
 /* ---- Watching: changes, told on the thread that pumps */
 
 typedef enum kv_scope {
-  KV_SCOPE_VALUE = 0,  /* the value at the path, as a whole */
-  KV_SCOPE_SUBTREE = 1 /* each path below it; each key where it is empty */
+  KV_SCOPE_VALUE = 0,   /* the value at the path, as a whole */
+  KV_SCOPE_SUBTREE = 1, /* each path below it; each key where it is empty */
+  /* The value at the path as it is stored, whatever the schema says, with its
+   * defaults; each key where the path is empty. */
+  KV_SCOPE_STORED = 2
 } kv_scope;
 
 /* A watch on values, or on the events of a store.
@@ -1186,8 +1291,15 @@ kv_status kv_store_watch_descriptor(kv_store *store, int *descriptor,
                                     kv_error **error);
 
 /* Takes up the changes of others and calls the handlers; `calls` is set to the
- * number of calls. Never waits. */
+ * number of calls. Never waits. A changed value that is not of its type is
+ * KV_TYPE_MISMATCH, when the other watches were told. */
 kv_status kv_store_pump(kv_store *store, size_t *calls, kv_error **error);
+
+/* Waits until there is something to tell, at most for so many seconds, and pumps:
+ * for a program without a loop of its own. `calls` is set to 0 when the time is
+ * over, and when a signal came, which the program may be waiting for. */
+kv_status kv_store_wait(kv_store *store, double seconds, size_t *calls,
+                        kv_error **error);
 
 #ifdef __cplusplus
 }

@@ -58,8 +58,9 @@ namespace kvcodable {
 
 // ---- Errors and results
 
-// What a call could not do: a status of kvcodable.h, the whole message, and the
-// path in it, such as "window.tags[2]".
+// What a call could not do: a status of kvcodable.h, the whole message, and what
+// is in it: the path, such as "window.tags[2]", the file, and the line and column
+// of a text, which count from 1 and are 0 where it has none.
 class error : public std::exception {
  public:
   explicit error(kv_status status, std::string message = {})
@@ -69,18 +70,25 @@ class error : public std::exception {
   error(kv_status status, kv_error *problem) : status_(status) {
     kv_str message = kv_error_message(problem), path = kv_error_path(problem);
     if (message.data) message_.assign(message.data, message.length);
+    kv_str file = kv_error_file(problem);
     if (path.data) path_.assign(path.data, path.length);
+    if (file.data) file_.assign(file.data, file.length);
+    kv_error_position(problem, &line_, &column_);
     kv_error_free(problem);
   }
 
   kv_status status() const noexcept { return status_; }
   const std::string &message() const noexcept { return message_; }
   const std::string &path() const noexcept { return path_; }
+  const std::string &file() const noexcept { return file_; }
+  int64_t line() const noexcept { return line_; }
+  int64_t column() const noexcept { return column_; }
   const char *what() const noexcept override { return message_.c_str(); }
 
  private:
   kv_status status_;
-  std::string message_, path_;
+  std::string message_, path_, file_;
+  int64_t line_ = 0, column_ = 0;
 };
 
 // A value, or the error of the call that should have given one.
@@ -572,7 +580,25 @@ outcome<std::optional<T>> tree::get(const path &at) const {
 class type {
  public:
   explicit type(kv_type *taken) : type_(taken) {}
+
+  // The type of the value at a path of stored keys; none where it says nothing.
+  outcome<std::optional<type>> at(const path &at) const {
+    kv_type *found = nullptr;
+    kv_error *problem = nullptr;
+    kv_status status =
+        kv_type_at(handle(), at.data(), at.size(), &found, &problem);
+    return given(status, found, problem);
+  }
+
   kv_type *handle() const { return type_.get(); }
+
+  static outcome<std::optional<type>> given(kv_status status, kv_type *found,
+                                            kv_error *problem) {
+    using optional = std::optional<type>;
+    if (status < 0) return detail::deliver<optional>(error(status, problem));
+    return detail::deliver<optional>(status == KV_OK ? optional(type(found))
+                                                     : optional());
+  }
 
  private:
   detail::owned<kv_type, kv_type_free> type_;
@@ -590,6 +616,14 @@ class registry {
     kv_status status =
         kv_registry_declare(handle(), detail::view(text), &problem);
     return detail::deliver<void>(detail::done(status, problem));
+  }
+
+  // Those of a file; gives whether there is one.
+  outcome<bool> declare_file(std::string_view file) {
+    kv_error *problem = nullptr;
+    kv_status status = kv_registry_declare_file(handle(), detail::view(file),
+                                                nullptr, &problem);
+    return detail::deliver<bool>(detail::found(status, problem));
   }
 
   // The type of an expression, such as "[Window]?".
@@ -679,7 +713,8 @@ class transaction {
 // A store of preferences.
 class store {
  public:
-  // The store with a name, such as "com.acme.app", or in a file.
+  // The store with a name, such as "com.acme.app" or "acme/settings", or in a
+  // file.
   static outcome<store> open(
       std::string_view name,
       const kv_store_options &options = store_options()) {
@@ -741,17 +776,66 @@ class store {
     return detail::deliver<bool>(detail::found(status, problem));
   }
 
-  outcome<std::vector<std::string>> keys() const {
-    using names = std::vector<std::string>;
-    kv_tree *found = nullptr;
+  // Whether there is a value, in any layer.
+  outcome<bool> has(const path &at) const {
     kv_error *problem = nullptr;
-    kv_status status = kv_store_keys(handle(), &found, &problem);
-    if (status < 0) return detail::deliver<names>(error(status, problem));
-    return detail::deliver<names>(
-        value<names>::read(tree(found).cursor()).value_or(names()));
+    kv_status status = kv_store_get(handle(), at.data(), at.size(), nullptr,
+                                    nullptr, &problem);
+    return detail::deliver<bool>(detail::found(status, problem));
   }
 
-  // Everything that can be read now.
+  // Removes what is over a default; moves a value to where there is none. Whether
+  // there was one.
+  outcome<bool> reset(const path &at) {
+    kv_error *problem = nullptr;
+    kv_status status = kv_store_reset(handle(), at.data(), at.size(), &problem);
+    return detail::deliver<bool>(detail::found(status, problem));
+  }
+  outcome<bool> rename(const path &from, const path &to) {
+    kv_error *problem = nullptr;
+    kv_status status = kv_store_rename(handle(), from.data(), from.size(),
+                                       to.data(), to.size(), &problem);
+    return detail::deliver<bool>(detail::found(status, problem));
+  }
+
+  // The keys at the top level, or of the dictionary at a path, as paths name
+  // them, with those of defaults.
+  outcome<std::vector<std::string>> keys(const path &at = {}) const {
+    kv_tree *found = nullptr;
+    kv_error *problem = nullptr;
+    kv_status status =
+        kv_store_keys_at(handle(), at.data(), at.size(), &found, &problem);
+    return texts(status, found, problem);
+  }
+
+  // The names of the stores that are there for open(); the file of one.
+  static outcome<std::vector<std::string>> names(
+      kv_engine engine = KV_ENGINE_AUTOMATIC) {
+    kv_tree *found = nullptr;
+    kv_error *problem = nullptr;
+    kv_status status = kv_store_names(engine, &found, &problem);
+    return texts(status, found, problem);
+  }
+  static outcome<std::string> file_of(std::string_view name,
+                                      kv_engine engine = KV_ENGINE_AUTOMATIC) {
+    kv_bytes found = {};
+    kv_error *problem = nullptr;
+    kv_status status =
+        kv_store_path(detail::view(name), engine, &found, &problem);
+    if (status < 0) return detail::deliver<std::string>(error(status, problem));
+    return detail::deliver<std::string>(detail::text(found));
+  }
+
+  // The type that the schema has for the value at a path of stored keys.
+  outcome<std::optional<type>> type_at(const path &at) const {
+    kv_type *found = nullptr;
+    kv_error *problem = nullptr;
+    kv_status status =
+        kv_store_type_at(handle(), at.data(), at.size(), &found, &problem);
+    return type::given(status, found, problem);
+  }
+
+  // Everything that can be read now, as it is stored.
   outcome<tree> snapshot() const {
     kv_tree *found = nullptr;
     kv_error *problem = nullptr;
@@ -809,11 +893,15 @@ class store {
     size_t calls = 0;
     kv_error *problem = nullptr;
     kv_status status = kv_store_pump(handle(), &calls, &problem);
-    if (status < 0) return detail::deliver<size_t>(error(status, problem));
-#ifndef KVCODABLE_NO_EXCEPTIONS
-    if (*failure_) std::rethrow_exception(std::exchange(*failure_, nullptr));
-#endif
-    return detail::deliver<size_t>(calls);
+    return pumped(status, calls, problem);
+  }
+  // The same as soon as there is something, waiting at most so long: 0 when the
+  // time is over, or a signal came.
+  outcome<size_t> wait(double seconds) {
+    size_t calls = 0;
+    kv_error *problem = nullptr;
+    kv_status status = kv_store_wait(handle(), seconds, &calls, &problem);
+    return pumped(status, calls, problem);
   }
   outcome<int> descriptor() {
     int found = -1;
@@ -857,6 +945,16 @@ class store {
   kv_store *handle() const { return store_.get(); }
 
  private:
+  static outcome<std::vector<std::string>> texts(kv_status status,
+                                                 kv_tree *found,
+                                                 kv_error *problem) {
+    using list = std::vector<std::string>;
+    if (status < 0) return detail::deliver<list>(error(status, problem));
+    if (!found) return detail::deliver<list>(list());
+    return detail::deliver<list>(
+        value<list>::read(tree(found).cursor()).value_or(list()));
+  }
+
   using begun_transaction =
       detail::owned<kv_transaction, kv_transaction_rollback>;
 
@@ -878,6 +976,14 @@ class store {
         kv_store_get(handle(), at.data(), at.size(), type, &found, &problem);
     if (status < 0) return error(status, problem);
     return found ? std::optional<tree>(tree(found)) : std::optional<tree>();
+  }
+
+  outcome<size_t> pumped(kv_status status, size_t calls, kv_error *problem) {
+    if (status < 0) return detail::deliver<size_t>(error(status, problem));
+#ifndef KVCODABLE_NO_EXCEPTIONS
+    if (*failure_) std::rethrow_exception(std::exchange(*failure_, nullptr));
+#endif
+    return detail::deliver<size_t>(calls);
   }
 
   outcome<void> put(const path &at, const tree &value, const kv_type *type,

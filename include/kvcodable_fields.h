@@ -166,10 +166,11 @@ typedef struct kv_field {
     }                                                                       \
   }
 
-/* Reads the members from the store, all at one moment. Whatever fails, the
- * struct is as it was. KV_TYPE_MISMATCH for a value of another type, of a
- * number that the member cannot hold, and of a string or an array that has no
- * room in it; KV_INVALID_ARGUMENT for a table that does not fit its struct. */
+/* Reads the members from the store, all at one moment; what is absent has the
+ * default of the store's schema, where that has one. Whatever fails, the struct
+ * is as it was. KV_TYPE_MISMATCH for what the schema refuses, a value of another
+ * type, a number that the member cannot hold, and a string or an array that has
+ * no room in it; KV_INVALID_ARGUMENT for a table that does not fit its struct. */
 static inline kv_status kv_read_fields(const kv_store *store,
                                        const kv_field *fields, size_t count,
                                        void *values, kv_error **error);
@@ -187,7 +188,7 @@ static inline kv_status kv_tree_read_fields(const kv_tree *tree,
  * one transaction: what others have changed of the rest stays, and so does what
  * no field names. Where nothing differs nothing is done. `old` may be NULL: all
  * members that are there are written. Errors, and what they leave behind, are
- * those of kv_transaction_commit(); a store's schema checks each value.
+ * those of kv_transaction_commit(); a store's schema checks each value then.
  * KV_INVALID_VALUE, with the path, for a string that is not UTF-8. */
 static inline kv_status kv_write_fields(kv_store *store, const kv_field *fields,
                                         size_t count, const void *old,
@@ -235,6 +236,7 @@ struct kv_fields_walk {
   kv_step path[KV_FIELD_DEPTH];
   size_t steps, start;
   kv_transaction *transaction;
+  kv_type *any; /* by which the transaction has values as they are stored */
   kv_tree *tree;
   kv_error **error;
 };
@@ -686,11 +688,41 @@ static inline kv_status kv_tree_read_fields(const kv_tree *tree,
   return status;
 }
 
+/* Checks the values of the fields by the types of the store's schema. */
+static inline kv_status kv_fields_check_values(struct kv_fields_walk *walk,
+                                               const kv_store *store,
+                                               const kv_tree *tree,
+                                               const kv_field *fields,
+                                               size_t count) {
+  kv_cursor root = kv_tree_root(tree), value;
+  kv_status status = KV_OK;
+  for (size_t i = 0; i < count && !status; i++) {
+    kv_type *type = NULL;
+    kv_tree *stored = NULL;
+    kv_error *error = NULL;
+    status = kv_fields_push_path(walk, &fields[i]);
+    if (status) return status;
+    if (!kv_store_type_at(store, walk->path, walk->steps, &type, NULL) &&
+        !kv_cursor_path(&root, walk->path, walk->steps, &value) &&
+        !kv_cursor_copy(&value, &stored))
+      status = kv_type_decode(type, stored, NULL, &error);
+    if (error) kv_fields_placed(walk, walk->steps, error);
+    kv_tree_free(stored);
+    kv_type_free(type);
+    walk->steps = 0;
+  }
+  return status;
+}
+
 static inline kv_status kv_read_fields(const kv_store *store,
                                        const kv_field *fields, size_t count,
                                        void *values, kv_error **error) {
+  struct kv_fields_walk walk = kv_fields_begin(error);
   kv_tree *tree = NULL;
-  kv_status status = kv_store_snapshot(store, &tree, error);
+  kv_status status = kv_fields_check(&walk, fields, count);
+  if (!status) status = kv_store_snapshot(store, &tree, error);
+  if (!status)
+    status = kv_fields_check_values(&walk, store, tree, fields, count);
   if (!status)
     status = kv_tree_read_fields(tree, NULL, fields, count, values, error);
   kv_tree_free(tree);
@@ -796,8 +828,8 @@ static inline kv_status kv_fields_stored(struct kv_fields_walk *walk,
                                          kv_tree **value) {
   kv_cursor found, root = kv_tree_root(walk->tree);
   if (walk->transaction)
-    return kv_transaction_get(walk->transaction, walk->path, walk->steps, NULL,
-                              value, walk->error);
+    return kv_transaction_get(walk->transaction, walk->path, walk->steps,
+                              walk->any, value, walk->error);
   kv_status status = kv_cursor_path(&root, walk->path + walk->start,
                                     walk->steps - walk->start, &found);
   return status ? status : kv_cursor_copy(&found, value);
@@ -824,8 +856,8 @@ static inline kv_status kv_fields_put(struct kv_fields_walk *walk,
   kv_error *error = NULL;
   kv_status status;
   if (walk->transaction && value)
-    return kv_transaction_set(walk->transaction, path, steps, value, NULL, 0,
-                              NULL, walk->error);
+    return kv_transaction_set(walk->transaction, path, steps, value, walk->any,
+                              KV_REPLACE, NULL, walk->error);
   if (walk->transaction)
     return kv_transaction_remove(walk->transaction, path, steps, walk->error);
   if (value)
@@ -1039,7 +1071,9 @@ static inline kv_status kv_write_fields(kv_store *store, const kv_field *fields,
     return status;
   status = kv_store_begin(store, 0, &walk.transaction, error);
   if (status) return status;
+  kv_registry_type(NULL, kv_string("Any"), &walk.any, NULL);
   status = kv_fields_write(&walk, fields, count, before, now);
+  kv_type_free(walk.any);
   if (status < 0) {
     kv_transaction_rollback(walk.transaction);
     return status;

@@ -49,7 +49,8 @@ int luaopen_kvcodable(struct lua_State *L);
  */
 
 /* Policies, to be combined. A forbidden call gives scripts the error
- * "access_denied", or "read_only". Without files, no layer of a store is a file
+ * "access_denied", or "read_only"; under any policy so does kv.wait, which no
+ * hook interrupts. Without files, no layer of a store is a file
  * that the script names (managed_file). */
 #define KV_LUA_NO_STORES 1u /* no kv.open and kv.open_file */
 #define KV_LUA_NO_FILES 2u  /* no kv.read, kv.write and kv.open_file */
@@ -95,6 +96,9 @@ typedef struct kv_lua_options {
    * where 65,536 changes wait. A pump calls no more functions
    * once the values that it has told are as large as the limits: the other
    * changes wait for the next one, and kv.fd() stays readable.
+   *
+   * The types that are in use, and those that have names, have together at most
+   * half as much again in their descriptions, whatever shares a default.
    *
    * One call takes memory for a few copies of such a value besides Lua's own. A
    * script's tables and strings are Lua's memory: the host bounds that by its
@@ -170,7 +174,7 @@ kv_status kv_lua_to_tree(struct lua_State *L, int index, kv_tree **tree,
 
 /* Calls the functions of the state's watches, as kv.pump(); `calls` is set to
  * the number of calls, and may be NULL. The first error that one of them raised
- * is reported when all were called. */
+ * is reported when all were called; its message names the watch. */
 kv_status kv_lua_pump(struct lua_State *L, size_t *calls, kv_error **error);
 
 #ifdef __cplusplus

@@ -12,6 +12,7 @@
 ---@class kvcodable
 ---@field _VERSION string
 ---@field null kvcodable.Null what JSON's null is read as
+---@field absent kvcodable.Absent what an update gives to remove its value
 ---@field bool kvcodable.Type
 ---@field int kvcodable.Type
 ---@field int8 kvcodable.Type
@@ -57,7 +58,7 @@ local kv = {}
 ---```
 ---@class kvcodable.OpenOptions
 ---@field defaults? table values for what is absent
----@field format? "any"|"xml"|"binary"|"json" of a new file
+---@field format? "any"|"xml"|"binary"|"json" of a new file: by its name
 ---@field durability? "coalesced"|"immediate"|"manual"
 ---@field synchronous? "full"|"normal" of SQLite
 ---@field engine? "automatic"|"file"|"sqlite"|"memory"
@@ -73,7 +74,8 @@ local kv = {}
 ---@field global_domain? boolean false leaves it out
 ---@field context? any handed to converters
 ---@field types? table<string, kvcodable.AnyType> what names in expressions mean
----@field schema? kvcodable.AnyType what the store's dictionary has to be
+---@field schema? kvcodable.AnyType what the store's dictionary is: its values
+---have these types without one at each call, and these defaults
 
 ---```lua
 ---local options = { format = "json", depth = 8 }
@@ -85,6 +87,7 @@ local kv = {}
 ---@field expanded_nodes? integer
 ---@field expanded_bytes? integer
 ---@field file_bytes? integer of a file that is read: 1 GB
+---@field nulls? "keep"|"drop" of JSON
 ---@field context? any
 
 ---```lua
@@ -125,15 +128,31 @@ local kv = {}
 ---@field line? integer of text
 ---@field column? integer of text
 ---@field offset? integer of binary data
+---@field file? string that the message names
+---@operator concat(string|number|kvcodable.Error): string
 
 -- ---- Stores and files
 
 ---Opens the store NAME.plist in $XDG_CONFIG_HOME or ~/.config.
----@param name string such as "com.acme.app"
+---@param name string such as "com.acme.app", or "acme/settings" in a folder
 ---@param options? kvcodable.OpenOptions
 ---@return kvcodable.Store? store
 ---@return kvcodable.Error? error
 function kv.open(name, options) end
+
+---The names of the stores that `kv.open` finds, sorted.
+---@param options? { engine: "automatic"|"file"|"sqlite"|"memory" }
+---@return string[]? names
+---@return kvcodable.Error? error
+function kv.stores(options) end
+
+---The file of the store of a name, which need not be there; nil for one in
+---memory.
+---@param name string
+---@param options? { engine: "automatic"|"file"|"sqlite"|"memory" }
+---@return string? path
+---@return kvcodable.Error? error
+function kv.path(name, options) end
 
 ---Opens the store in a file.
 ---@param path string
@@ -196,6 +215,12 @@ function kv.pump() end
 ---@return integer
 function kv.fd() end
 
+---Waits until there is something to tell, and pumps. Not to be had under a
+---host's policy.
+---@param seconds number at most
+---@return integer calls 0 when the time is over, or a signal came
+function kv.wait(seconds) end
+
 ---```lua
 ---store:set({ "window", "width" }, 640)
 ---store:update("window", function(window) window.title = "Main" end)
@@ -221,7 +246,8 @@ function Store:set(path, value, type, options) end
 ---Gets, changes and sets in one transaction.
 ---@param path kvcodable.Path
 ---@param type? kvcodable.AnyType may be left out
----@param change fun(value: any): any changes it in place, or returns another
+---@param change fun(value: any): any changes it in place, or returns another,
+---or kv.absent
 ---@param options? kvcodable.SetOptions
 ---@return integer? dropped
 ---@overload fun(self: kvcodable.Store, path: kvcodable.Path, change: fun(value: any): any): integer?
@@ -231,12 +257,33 @@ function Store:update(path, type, change, options) end
 ---@return boolean existed
 function Store:remove(path) end
 
+---Whether there is a value, in any layer.
+---@param path kvcodable.Path
+---@return boolean
+function Store:has(path) end
+
+---Removes what the store has over its defaults and other layers.
+---@param path kvcodable.Path
+---@return boolean existed
+function Store:reset(path) end
+
+---Moves a value of the store's own; a value at the new place is an error.
+---@param from kvcodable.Path
+---@param to kvcodable.Path
+---@return boolean existed
+function Store:rename(from, to) end
+
 ---@return string[]
 function Store:keys() end
 
----The keys, each with its value, for `for`; from Lua 5.2 on pairs(store) too.
----@return fun(): string?, any
+---The keys, each with its value, for `for`; of a handle on an array the elements.
+---From Lua 5.2 on pairs(store) too.
+---@return fun(): (string|integer)?, any
 function Store:pairs() end
+
+---The elements of an array, for `for`; from Lua 5.2 on ipairs(part) too.
+---@return fun(): integer?, any
+function Store:ipairs() end
 
 ---Calls the function, and closes the store whatever happens.
 ---@generic T
@@ -255,7 +302,8 @@ function Store:at(path) end
 ---@return T
 function Store:transaction(body) end
 
----Runs the steps whose versions the store has not seen, in one transaction.
+---Runs the steps whose versions the store has not seen, in one transaction; again,
+---ten times at most, where another program writes the file meanwhile.
 ---@param steps (fun(tx: kvcodable.Store))[] the keys are versions, from 1
 ---@return boolean migrated
 function Store:migrate(steps) end
@@ -276,9 +324,9 @@ function Store:sync() end
 ---@return kvcodable.Error? error
 function Store:close() end
 
----A watch of a subtree, or of `{}`, is told of each place that differs; where
----these are more than one value may hold, of its own path, once, with the whole
----values. Of everything there is no old one then.
+---A watch of `{}` is told of each key, and one of a subtree of each place that
+---differs, always a table; where these are more than one value may hold, of its
+---own path, once, with the whole values. Of everything there is no old one then.
 ---@param path kvcodable.Path
 ---@param told fun(place: kvcodable.Path, new: any, old: any) called by kv.pump
 ---@param options? { subtree?: boolean }
@@ -325,7 +373,8 @@ function Store:string_for_key(key) end
 function Store:export(options) end
 
 ---@param bytes string
-function Store:import(bytes) end
+---@param options? { format?: kvcodable.Format, nulls?: "refuse"|"drop" }
+function Store:import(bytes, options) end
 
 ---@param other kvcodable.Store
 function Store:copy_to(other) end
@@ -479,6 +528,17 @@ function kv.struct(name) end
 ---@return fun(cases: table): kvcodable.Type
 function kv.enum(name) end
 
+---The structs and enums of a text in the type language, by their names.
+---@param text string
+---@return table<string, kvcodable.Type>
+function kv.declare(text) end
+
+---The same of a file: one for programs in C and Swift and for scripts.
+---@param path string
+---@return table<string, kvcodable.Type>? types
+---@return kvcodable.Error? error
+function kv.types_from(path) end
+
 ---What the types of this state and its host are to the language server: a file
 ---that begins with `---@meta`, with a comment for a type that is wrong.
 ---@return string
@@ -516,6 +576,11 @@ function kv.dictionary(values) end
 ---@param value any
 ---@return boolean
 function kv.is_array(value) end
+
+---The kind of a value: what it is in a property list, or what Lua's type gives.
+---@param value any
+---@return "date"|"data"|"int64"|"uint64"|"real"|"uid"|"null"|"absent"|"array"|"dictionary"|type
+function kv.type(value) end
 
 ---A date, compared by `==`, `<` and `<=`.
 ---```lua
@@ -590,5 +655,11 @@ function Uid:value() end
 ---assert(kv.decode("[null]", nil, { format = "json" })[1] == kv.null)
 ---```
 ---@class kvcodable.Null
+
+---```lua
+---store:update("volume", function() return kv.absent end)
+---assert(not store:has "volume")
+---```
+---@class kvcodable.Absent
 
 return kv

@@ -2,6 +2,7 @@
 #include "CSystem.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
@@ -79,6 +80,12 @@ void cs_timer_arm(int timer, int milliseconds) {
   struct itimerspec once = {
       {0, 0}, {milliseconds / 1000, milliseconds % 1000 * 1000000L}};
   timerfd_settime(timer, 0, &once, NULL);
+}
+
+int cs_wait_readable(int descriptor, int64_t nanoseconds) {
+  struct pollfd entry = {descriptor, POLLIN, 0};
+  struct timespec time = {nanoseconds / 1000000000, nanoseconds % 1000000000};
+  return ppoll(&entry, 1, &time, NULL);
 }
 
 void cs_replace_descriptor(int fresh, int number) {

@@ -7,6 +7,16 @@ extension DefaultsSchema {
     /// the file has; `[String: T]` says that every value is a `T`. Keys that a struct does not declare may hold any
     /// value: a preferences file has other programs' keys.
     ///
+    /// Values are shown and set as their types say, without a type at each call: `store.value(at:)` and `store.set(_:at:)`
+    /// do what they do with the type of the place, and watches tell values as the type shows them. Paths name keys as
+    /// they are stored. What a type says nothing of, and what is of type Any, is shown as it is stored; so is everything
+    /// in a migration. A value that is not of its type is an error of reading it, the same as with the type given.
+    ///
+    /// The type's defaults are the lowest of the registered ones, which the program's own replace key by key: the
+    /// defaults of top-level fields, and an empty struct for a field that is a struct and needs no value. A field inside
+    /// of a value has its default where that value is there; below an optional one that is absent all is absent. A
+    /// registered Swift type has no defaults that could be seen here.
+    ///
     /// The schema accepts a value where a typed read of its key, as the field's type, gives it.
     ///
     /// ```swift
@@ -16,8 +26,57 @@ extension DefaultsSchema {
     ///
     /// - Throws: `TypeError` for a type that is neither struct nor dictionary.
     public convenience init(_ type: CodableType) throws(TypeError) {
-        let entries = try type.entries()
-        self.init { key, value in _ = try entries[key]?.read(value, at: [.key(key)]) }
+        let types = SchemaTypes(parts: try TypeParts(of: type))
+        self.init(types) { key, value in _ = try types.read(value, at: [.key(key)]) }
+    }
+}
+
+extension DefaultsStore {
+    /// The type that the store's schema has for the value at a path of stored keys; nil where it has none. See
+    /// ``CodableTypes/CodableType/type(at:)``.
+    public func type(at path: PropertyListPath) -> CodableType? {
+        guard path.steps.first != .key(DefaultsMigration.versionKey) else { return nil }
+        return (schema?.types as? SchemaTypes)?.parts.type.type(at: path)
+    }
+}
+
+/// The types of a schema that was made of a type.
+private final class SchemaTypes: DefaultsSchemaTypes {
+    let parts: TypeParts
+
+    init(parts: TypeParts) {
+        self.parts = parts
+    }
+
+    /// The part at a path; nil where the schema says nothing of it. The version of migrations is the store's own.
+    private func part(at path: PropertyListPath) -> TypeParts.Part? {
+        path.steps.first == .key(DefaultsMigration.versionKey) ? nil : parts.part(at: path)
+    }
+
+    func defaults() throws -> PropertyList { try parts.defaults() }
+
+    func read(_ stored: PropertyList, at path: PropertyListPath) throws -> PropertyList? {
+        guard let part = part(at: path) else { return stored }
+        let value = try part.type.read(stored, at: path)
+        guard value.isNull else { return value }
+        return try part.defaultValue.map { try part.type.read($0, at: path) }
+    }
+
+    func encode(
+        _ value: PropertyList, over stored: PropertyList?, at path: PropertyListPath
+    ) throws -> (list: PropertyList, dropped: Int) {
+        guard let part = part(at: path) else { return (value, 0) }
+        let old = stored.flatMap { part.type.isReplacedArchive($0) ? nil : $0 }
+        let encoded = try part.type.encode(value, over: old, at: path)
+        return (encoded.list, encoded.droppedElements)
+    }
+
+    func missing(at path: PropertyListPath, in top: PropertyList) -> PropertyList? {
+        part(at: path) == nil ? nil : parts.missing(at: path, in: top)
+    }
+
+    func filled(_ stored: PropertyList, at path: PropertyListPath) throws -> PropertyList {
+        part(at: path) == nil ? stored : try parts.filled(stored, at: path)
     }
 }
 

@@ -8,8 +8,14 @@ extension DefaultsStore {
     ///
     /// One plain thread for each sequence waits for them; it ends with the iteration or when the store is closed.
     public func changes(of scope: DefaultsScope) throws -> AsyncStream<DefaultsChange> {
+        try changes { try watch(scope, $0) }
+    }
+
+    private func changes(
+        _ watch: (@escaping @Sendable (DefaultsChange) -> Void) throws -> DefaultsWatch
+    ) throws -> AsyncStream<DefaultsChange> {
         let (stream, continuation) = AsyncStream.makeStream(of: DefaultsChange.self)
-        let watch = try watch(scope) { continuation.yield($0) }
+        let watch = try watch { continuation.yield($0) }
         let pump = try ChangePump(self, continuation)
         continuation.onTermination = { _ in
             watch.cancel()
@@ -35,7 +41,7 @@ extension DefaultsStore {
     ) -> AsyncThrowingStream<Value?, any Error> {
         let (stream, continuation) = AsyncThrowingStream.makeStream(of: Value?.self)
         // Watched from here on, not from when the task begins.
-        let watched = Result { try changes(of: .value([.key(key)])) }
+        let watched = Result { try changes { try watchStored(.value([.key(key)]), $0) } }
         let task = Task {
             do {
                 let changes = try watched.get()

@@ -23,14 +23,14 @@ extension PropertyListStorage {
     public func decode<Value: Decodable>(
         _ type: Value.Type = Value.self, at path: PropertyListPath, decoder: KeyValueDecoder = KeyValueDecoder()
     ) throws -> Value? {
-        try value(at: path).map { try decoder.decode(stored: type, from: $0, at: path) }
+        try filled(at: path).map { try decoder.decode(stored: type, from: $0, at: path) }
     }
 
     /// Whether there is a value under the key, in any layer.
     public func contains(_ key: String) throws -> Bool { try contains(at: [.key(key)]) }
 
     /// Whether there is a value at the path, in any layer.
-    public func contains(at path: PropertyListPath) throws -> Bool { try value(at: path) != nil }
+    public func contains(at path: PropertyListPath) throws -> Bool { try stored(at: path) != nil }
 
     /// Sets a key to a value of a Swift type, stored in a form that a person can read: dictionaries, arrays and
     /// scalars.
@@ -59,18 +59,18 @@ extension PropertyListStorage {
             _ = try remove(at: path)
             return 0
         }
-        guard let old = try self.value(at: path), old.kind.isContainer, !old.isKeyedArchive else {
-            try set(new, at: path)
+        guard let old = try stored(at: path), old.kind.isContainer, !old.isKeyedArchive else {
+            try setStored(new, at: path)
             return 0
         }
         // Read and written in one transaction: another program may be adding keys that the type does not know.
         return try atomically { storage in
-            guard let old = try storage.value(at: path) else {
-                try storage.set(new, at: path)
+            guard let old = try storage.stored(at: path) else {
+                try storage.setStored(new, at: path)
                 return 0
             }
             let (merged, dropped) = try encoder.merge(old, new, Value.self)
-            try storage.set(merged, at: path)
+            try storage.setStored(merged, at: path)
             return dropped
         }
     }
@@ -136,7 +136,7 @@ extension DefaultsStore {
         _ type: Value.Type = Value.self, at path: PropertyListPath, decoder: KeyValueDecoder = KeyValueDecoder(),
         _ handler: @escaping @Sendable (Result<Value?, any Error>) -> Void
     ) throws -> DefaultsWatch {
-        try watch(.value(path)) { change in
+        try watchStored(.value(path)) { change in
             handler(Result { try change.new.map { try decoder.decode(stored: type, from: $0, at: path) } })
         }
     }
@@ -153,9 +153,9 @@ extension DefaultsStore {
         _ type: Value.Type, forKey key: String, keepingOldAs oldKey: String? = nil
     ) throws -> Bool {
         try transaction { _ in
-            guard let old = try value(forKey: key), old.isKeyedArchive else { return false }
+            guard let old = try stored(at: [.key(key)]), old.isKeyedArchive else { return false }
             guard let value = try decode(type, forKey: key) else { return false }
-            if let oldKey, try self.value(forKey: oldKey) == nil { try set(old, forKey: oldKey) }
+            if let oldKey, try stored(at: [.key(oldKey)]) == nil { try setStored(old, at: [.key(oldKey)]) }
             try encode(value, forKey: key)
             return true
         }

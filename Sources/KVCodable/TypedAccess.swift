@@ -17,10 +17,29 @@ public protocol PropertyListStorage {
     func value(at path: PropertyListPath) throws(DefaultsError) -> PropertyList?
     /// Sets the value at `path`; as a store's `set(_:at:)`.
     func set(_ value: PropertyList, at path: PropertyListPath) throws(DefaultsError)
+    /// The value at `path` as it is stored, whatever a schema says; as a store's `stored(at:)`.
+    func stored(at path: PropertyListPath) throws(DefaultsError) -> PropertyList?
+    /// The same with the schema's defaults in it, at every depth.
+    func filled(at path: PropertyListPath) throws(DefaultsError) -> PropertyList?
+    /// Sets the value at `path` as it is to be stored; as a store's `setStored(_:at:)`.
+    func setStored(_ value: PropertyList, at path: PropertyListPath) throws(DefaultsError)
     /// Removes the value at `path` and says whether there was one; as a store's `remove(at:)`.
     func remove(at path: PropertyListPath) throws(DefaultsError) -> Bool
     /// Runs `body` in a transaction: a new one of a store's, and the transaction itself.
     func atomically<Result>(_ body: (DefaultsTransaction) throws -> Result) throws -> Result
+}
+
+extension PropertyListStorage {
+    /// As `value(at:)`, of a storage without a schema.
+    public func stored(at path: PropertyListPath) throws(DefaultsError) -> PropertyList? { try value(at: path) }
+
+    /// As `stored(at:)`, of a storage without a schema.
+    public func filled(at path: PropertyListPath) throws(DefaultsError) -> PropertyList? { try stored(at: path) }
+
+    /// As `set(_:at:)`, of a storage without a schema.
+    public func setStored(_ value: PropertyList, at path: PropertyListPath) throws(DefaultsError) {
+        try set(value, at: path)
+    }
 }
 
 extension DefaultsStore: PropertyListStorage {
@@ -36,12 +55,12 @@ extension DefaultsTransaction: PropertyListStorage {
 }
 
 extension PropertyListStorage {
-    /// The value at `path` as `type` shows it: checked, keys renamed to fields, defaults filled in; nil when it is
-    /// absent and the type has no default of its own.
+    /// The value at `path` as `type` shows it, whatever a schema says: checked, keys renamed to fields, defaults filled
+    /// in; nil when it is absent and the type has no default of its own. Any shows it as it is stored.
     ///
     /// - Throws: `TypeError` with the path of the value that is not of the type; `DefaultsError` from the store.
     public func value(at path: PropertyListPath, as type: CodableType) throws -> PropertyList? {
-        guard let stored = try value(at: path) else { return type.defaultValue }
+        guard let stored = try stored(at: path) else { return type.defaultValue }
         return try type.read(stored, at: path)
     }
 
@@ -56,10 +75,10 @@ extension PropertyListStorage {
         _ value: PropertyList, at path: PropertyListPath, as type: CodableType,
         options: CodableType.EncodeOptions = CodableType.EncodeOptions()
     ) throws -> Int {
-        var stored = options.replaces ? nil : try self.value(at: path)
+        var stored = options.replaces ? nil : try self.stored(at: path)
         if let found = stored, type.isReplacedArchive(found) { stored = nil }
         let encoded = try type.encode(value, over: stored, at: path, options: options)
-        try set(encoded.list, at: path)
+        try setStored(encoded.list, at: path)
         return encoded.droppedElements
     }
 }
@@ -67,7 +86,7 @@ extension PropertyListStorage {
 extension CodableType {
     /// Whether a set keeps nothing of the stored value, since it is an older program's archive: the value is in the
     /// type's own form from now on.
-    fileprivate func isReplacedArchive(_ stored: PropertyList) -> Bool {
+    func isReplacedArchive(_ stored: PropertyList) -> Bool {
         !takesArchives && stored.isKeyedArchive
     }
 
@@ -88,7 +107,7 @@ extension DefaultsStore {
     /// As ``PropertyListStorage/value(at:as:)`` for a top-level key, without making a path: for the C functions. The
     /// bytes must be UTF-8.
     package func value(forUTF8Key key: UnsafeBufferPointer<UInt8>, as type: CodableType) throws -> PropertyList? {
-        guard let stored = try value(forUTF8Key: key) else { return type.defaultValue }
+        guard let stored = try stored(forUTF8Key: key) else { return type.defaultValue }
         if let known = type.knownProgramForm(stored) { return known }
         do {
             return try type.read(stored)
@@ -102,15 +121,15 @@ extension DefaultsStore {
         _ value: PropertyList, forUTF8Key key: UnsafeBufferPointer<UInt8>, as type: CodableType,
         options: CodableType.EncodeOptions
     ) throws -> Int {
-        var stored = options.replaces ? nil : try self.value(forUTF8Key: key)
+        var stored = options.replaces ? nil : try self.stored(forUTF8Key: key)
         if let found = stored, type.isReplacedArchive(found) { stored = nil }
         guard let encoded = try? type.encode(value, over: stored, options: options) else {
             let path: PropertyListPath = [.key(String(decoding: key, as: UTF8.self))]
             let encoded = try type.encode(value, over: stored, at: path, options: options)
-            try set(encoded.list, at: path)
+            try setStored(encoded.list, at: path)
             return encoded.droppedElements
         }
-        try set(encoded.list, forUTF8Key: key)
+        try setStored(encoded.list, forUTF8Key: key)
         return encoded.droppedElements
     }
 
@@ -127,10 +146,10 @@ extension DefaultsStore {
         at path: PropertyListPath, to type: CodableType, keepingOld: Bool = false
     ) throws -> Bool {
         try transaction { transaction in
-            guard let archive = try transaction.value(at: path), archive.isKeyedArchive else { return false }
+            guard let archive = try transaction.stored(at: path), archive.isKeyedArchive else { return false }
             let value = try type.decode(try archive.unarchived(from: path), at: path)
             if keepingOld { try transaction.keep(archive, beside: path) }
-            try transaction.set(try type.encode(value, at: path).list, at: path)
+            try transaction.setStored(try type.encode(value, at: path).list, at: path)
             return true
         }
     }
@@ -139,6 +158,7 @@ extension DefaultsStore {
     ///
     /// - Parameters:
     ///   - options: whether the keys that the type does not know are dropped.
+    ///   - type: the type; nil for the schema's, and without one for values as they are stored.
     ///   - change: given the value as `type` shows it, or nil, gives the new one; nil changes nothing.
     /// - Returns: the number of stored elements with unknown keys that could not be matched with a new one.
     /// - Throws: the error of `change`, and those of reading and setting. Nothing is changed then.
@@ -152,8 +172,7 @@ extension DefaultsStore {
             let old = try type.map { try transaction.value(at: path, as: $0) } ?? transaction.value(at: path)
             guard let new = try change(old) else { return 0 }
             if let type { return try transaction.set(new, at: path, as: type, options: options) }
-            try transaction.set(new, at: path)
-            return 0
+            return try transaction.set(new, at: path, replaces: options.replaces)
         }
     }
 }
@@ -164,6 +183,6 @@ extension DefaultsTransaction {
             throw DefaultsError(.misuse, "Expected a key, to keep the archive beside it", at: path)
         }
         let archivePath = PropertyListPath(path.steps.dropLast() + [.key(key + ".archive")])
-        if try value(at: archivePath) == nil { try set(archive, at: archivePath) }
+        if try stored(at: archivePath) == nil { try setStored(archive, at: archivePath) }
     }
 }

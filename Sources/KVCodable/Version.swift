@@ -1,2 +1,2 @@
 /// The version of the package. It is defined here alone, and `make install` reads it from this file.
-public let libraryVersion = "0.1.0"
+public let libraryVersion = "0.2.0"

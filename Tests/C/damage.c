@@ -54,6 +54,15 @@ static void opening(void) {
   CHECK(opened("a.plist", KV_CORRUPTION_ERROR, NULL, &error) == KV_CORRUPT);
   CHECK(says(kv_error_message(error).data, "a.plist",
              "Expected </key>, found </kye> (line 3, column 7)"));
+  int64_t line = 0, column = 0;
+  CHECK(kv_error_position(error, &line, &column) == KV_OK);
+  CHECK(line == 3 && column == 7);
+  CHECK(text_equals(kv_error_file(error), in_folder("a.plist")));
+  kv_error *confined = kv_error_confined(error, NULL, 0);
+  CHECK(kv_error_file(confined).length == 0);
+  CHECK(kv_error_position(confined, NULL, NULL) == KV_OK);
+  kv_error_free(confined);
+  CHECK(kv_error_file(NULL).length == 0);
   kv_error_free(error);
   CHECK(!is_there(".a.plist.lock"));
   /* A program that was built before there was the option. */

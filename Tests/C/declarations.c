@@ -60,6 +60,62 @@ static void declarations(void) {
   kv_registry_free(other);
 }
 
+static int is_names(kv_tree *names, const char *json) {
+  kv_tree *expected = parse(json);
+  int good = kv_tree_equal(names, expected);
+  kv_tree_free(names);
+  kv_tree_free(expected);
+  return good;
+}
+
+/* Texts from files, which errors name. */
+static void files(void) {
+  kv_registry *registry = kv_registry_new(NULL, 0);
+  kv_tree *names = NULL;
+  kv_error *error = NULL;
+  kv_type *type = NULL;
+  char message[400];
+  int64_t line = 0, column = 0;
+  kv_str good = kv_string(in_folder("good.kvtypes"));
+  kv_str wrong = kv_string(in_folder("wrong.kvtypes"));
+  write_file(good.data, "\xEF\xBB\xBFstruct A { b: B }\r\nenum B { c, d }\n");
+  write_file(wrong.data, "struct C { x: Int }\nstruct D { x: Nix }\n");
+  CHECK(kv_registry_declare_file(registry, good, &names, &error) == KV_OK);
+  CHECK(is_names(names, "[\"A\", \"B\"]"));
+  CHECK(kv_registry_type(registry, kv_string("[A]"), &type, NULL) == KV_OK);
+  kv_type_free(type);
+  names = NULL;
+  CHECK(kv_registry_declare_file(registry, wrong, &names, &error) ==
+        KV_INVALID_TYPE);
+  CHECK(!names && kv_error_position(error, &line, &column) == KV_OK);
+  CHECK(line == 2 && column == 15);
+  snprintf(message, sizeof message,
+           "No type is named Nix (line 2, column 15) (%s)", wrong.data);
+  CHECK(error_says(error, KV_INVALID_TYPE, message));
+  CHECK(kv_registry_type(registry, kv_string("C"), &type, NULL) ==
+        KV_INVALID_TYPE);
+  CHECK(kv_registry_declare_text(registry, kv_string("struct"), wrong, NULL,
+                                 &error) == KV_INVALID_TYPE);
+  CHECK(strstr(kv_error_message(error).data, wrong.data) != NULL);
+  kv_error_free(error);
+  CHECK(kv_registry_declare_text(registry, kv_string("enum E: Int { one = 1 }"),
+                                 kv_string(""), &names, NULL) == KV_OK);
+  CHECK(is_names(names, "[\"E\"]"));
+  write_file(wrong.data, "struct F { x: Int }\n// \xFF");
+  CHECK(kv_registry_declare_file(registry, wrong, NULL, &error) ==
+        KV_INVALID_TYPE);
+  snprintf(message, sizeof message,
+           "Expected UTF-8, found other bytes (line 2, column 4) (%s)",
+           wrong.data);
+  CHECK(error_says(error, KV_INVALID_TYPE, message));
+  CHECK(kv_registry_declare_file(registry, kv_string(in_folder("none")), &names,
+                                 &error) == KV_ABSENT);
+  CHECK(!error);
+  CHECK(kv_registry_declare_file(registry, kv_string(folder), NULL, NULL) ==
+        KV_IO);
+  kv_registry_free(registry);
+}
+
 /* Cases of an enum with associated values, both ways. */
 static void cases(void) {
   kv_registry *registry = kv_registry_new(NULL, 0);
@@ -83,7 +139,7 @@ static void cases(void) {
   kv_error_free(error);
   CHECK(kv_type_decode(type, wrong, NULL, &error) == KV_TYPE_MISMATCH);
   CHECK(text_equals(kv_error_message(error),
-                    "Invalid number of keys found, expected one"));
+                    "Expected one key of circle, square, empty, found 0"));
   kv_error_free(error);
   kv_tree_free(stored);
   kv_tree_free(shown);
@@ -164,6 +220,7 @@ int main(void) {
   setenv("XDG_DATA_DIRS", folder, 1);
   annotations();
   declarations();
+  files();
   cases();
   default_registry();
   json_schemas();

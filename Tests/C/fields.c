@@ -575,6 +575,12 @@ static void declarations(void) {
   CHECK(kv_store_set_integer(typed, &flag, 1, 1, &error) == KV_TYPE_MISMATCH);
   CHECK(
       error_says(error, KV_TYPE_MISMATCH, "Expected Bool at flag, found Int"));
+  /* What is absent has the schema's default; what it refuses is refused. */
+  struct settings filled;
+  memset(&filled, 0, sizeof filled);
+  CHECK(kv_read_fields(typed, fields, count, &filled, &error) == KV_OK);
+  CHECK(filled.window.width == s.window.width && filled.flag == s.flag);
+  kv_free_fields(fields, count, &filled);
   kv_copy_fields(fields, count, &s, &old);
   old.flag = false;
   s.window.width = 1024;
@@ -587,6 +593,64 @@ static void declarations(void) {
   kv_registry_free(registry);
   kv_store_free(store);
   kv_store_free(typed);
+}
+
+/* Under a schema whose fields have other names than their keys, the table has
+ * the keys. */
+static void renamed(void) {
+  static const kv_field field[] = {
+      KV_FIELD_NESTED_ARRAY(S, plugins, plugin_count, plugin_fields, "list")};
+  kv_registry *registry = kv_registry_new(NULL, 0);
+  kv_store_options options = store_options(KV_ENGINE_MEMORY);
+  kv_store *store = NULL;
+  kv_type *schema = NULL;
+  kv_error *error = NULL;
+  CHECK(kv_registry_declare(
+            registry,
+            kv_string("struct P { title: String @key(name);"
+                      " height: Int(0...9)? @key(level); sound: A? @key(audio);"
+                      " link: String? @key(url) }"
+                      "struct A { volume: Double @key(gain) }"
+                      "struct R { plugins: [P] = [] @key(list) }"),
+            NULL) == KV_OK);
+  CHECK(kv_registry_type(registry, kv_string("R"), &schema, NULL) == KV_OK);
+  options.schema = schema;
+  CHECK(kv_store_open_file(kv_string("c"), &options, &store, NULL) == KV_OK);
+  struct settings s = {0}, old = {0}, found = {0};
+  s.plugin_count = 2;
+  strcpy(s.plugins[0].name, "a");
+  strcpy(s.plugins[1].name, "b");
+  s.plugins[1].has_level = true;
+  s.plugins[1].level = 3;
+  s.plugins[1].gain = 0.5;
+  CHECK(kv_write_fields(store, field, 1, &old, &s, &error) == KV_OK);
+  if (error) printf("# %s\n", kv_error_message(error).data);
+  CHECK(store_is(store,
+                 "{\"list\": [{\"name\": \"a\", \"audio\": {\"gain\": 0.0}},"
+                 " {\"name\": \"b\", \"level\": 3,"
+                 " \"audio\": {\"gain\": 0.5}}]}"));
+  CHECK(kv_read_fields(store, field, 1, &found, NULL) == KV_OK);
+  CHECK(found.plugin_count == 2 && found.plugins[1].level == 3 &&
+        found.plugins[1].gain == 0.5 && !found.plugins[0].has_level &&
+        strcmp(found.plugins[1].name, "b") == 0);
+  old = s;
+  s.plugins[0] = old.plugins[1];
+  s.plugins[1] = old.plugins[0];
+  s.plugins[0].level = 4;
+  CHECK(kv_write_fields(store, field, 1, &old, &s, NULL) == KV_OK);
+  old = s;
+  s.plugins[0].level = 10;
+  CHECK(kv_write_fields(store, field, 1, &old, &s, &error) == KV_TYPE_MISMATCH);
+  CHECK(error_says(error, KV_TYPE_MISMATCH,
+                   "Expected 0...9 at list[0].level, found 10"));
+  CHECK(store_is(store,
+                 "{\"list\": [{\"name\": \"b\", \"level\": 4,"
+                 " \"audio\": {\"gain\": 0.5}},"
+                 " {\"name\": \"a\", \"audio\": {\"gain\": 0.0}}]}"));
+  kv_free_fields(field, 1, &found);
+  kv_type_free(schema);
+  kv_registry_free(registry);
+  kv_store_free(store);
 }
 
 /* Two programs with a struct each lose nothing of one another's. */
@@ -627,6 +691,7 @@ int main(void) {
   refused_writes();
   trees();
   declarations();
+  renamed();
   two_programs("a.plist");
   two_programs("a.sqlite");
   remove_folder();

@@ -63,6 +63,88 @@ static void layers(void) {
   kv_store_free(target);
 }
 
+static void nulls(void) {
+  kv_store *store = open_memory(NULL);
+  kv_decode_options options;
+  kv_error *error = NULL;
+  kv_tree *tree = NULL, *expected = parse("{\"b\": [1, {\"d\": 2}]}");
+  kv_str text =
+      kv_string("{\"a\": null, \"b\": [1, null, {\"c\": null, \"d\": 2}]}");
+  memset(&options, 0, sizeof options);
+  options.size = sizeof options;
+  CHECK(kv_store_import(store, text, NULL) == KV_INVALID_VALUE);
+  CHECK(kv_store_import_with(store, text, &options, &error) ==
+        KV_INVALID_VALUE);
+  CHECK(error_says(error, KV_INVALID_VALUE,
+                   "A file cannot hold nil at a; remove the key instead"));
+  options.drop_nulls = 1;
+  CHECK(kv_store_import_with(store, text, &options, NULL) == KV_OK);
+  CHECK(kv_store_get(store, NULL, 0, NULL, &tree, NULL) == KV_OK);
+  CHECK(kv_tree_equal(tree, expected));
+  kv_tree_free(tree);
+  CHECK(kv_decode(text, &options, NULL, &tree, NULL, NULL) == KV_OK);
+  CHECK(kv_tree_equal(tree, expected));
+  kv_tree_free(tree);
+  kv_tree_free(expected);
+  options.format = KV_FORMAT_XML;
+  CHECK(kv_store_import_with(store, text, &options, NULL) == KV_CORRUPT);
+  CHECK(kv_store_import_with(store, kv_string("{\"e\": 1}"), NULL, NULL) ==
+        KV_OK);
+  options.format = KV_FORMAT_ANY;
+  options.expanded_nodes = 2;
+  CHECK(kv_store_import_with(store, text, &options, NULL) == KV_LIMIT_EXCEEDED);
+  kv_store_free(store);
+}
+
+static int has(const kv_store *store, const char *name) {
+  kv_step key = kv_key(name);
+  return kv_store_get(store, &key, 1, NULL, NULL, NULL) == KV_OK;
+}
+
+static void moving(void) {
+  kv_tree *defaults = parse("{\"volume\": 7, \"ui\": {\"x\": 1, \"y\": 2}}");
+  kv_store_options options = store_options(KV_ENGINE_MEMORY);
+  kv_store *store = NULL;
+  kv_error *error = NULL;
+  kv_tree *layer = NULL;
+  kv_transaction *transaction = NULL;
+  kv_step volume = kv_key("volume"), loud = kv_key("loud");
+  kv_step x[] = {kv_key("ui"), kv_key("x")};
+  int64_t value = 0;
+  options.defaults = defaults;
+  CHECK(kv_store_open_file(kv_string("moving"), &options, &store, NULL) ==
+        KV_OK);
+  CHECK(has(store, "volume") && !has(store, "loud"));
+  CHECK(kv_store_rename(store, &volume, 1, &loud, 1, NULL) == KV_ABSENT);
+  CHECK(kv_store_reset(store, &volume, 1, NULL) == KV_ABSENT);
+  CHECK(kv_store_set_integer(store, &volume, 1, 3, NULL) == KV_OK);
+  CHECK(kv_store_rename(store, &volume, 1, &loud, 1, NULL) == KV_OK);
+  CHECK(kv_store_get_integer(store, &loud, 1, &value, NULL) == KV_OK &&
+        value == 3);
+  CHECK(kv_store_set_integer(store, &volume, 1, 4, NULL) == KV_OK);
+  CHECK(kv_store_rename(store, &volume, 1, &loud, 1, &error) == KV_CONFLICT);
+  CHECK(error_says(error, KV_CONFLICT, "Expected nothing at loud, found Int"));
+  CHECK(kv_store_rename(store, NULL, 0, &loud, 1, NULL) == KV_PATH_MISMATCH);
+  CHECK(kv_store_reset(store, &volume, 1, NULL) == KV_OK);
+  CHECK(kv_store_get_integer(store, &volume, 1, &value, NULL) == KV_OK &&
+        value == 7);
+  /* They are parts of the thread's transaction. */
+  CHECK(kv_store_begin(store, 0, &transaction, NULL) == KV_OK);
+  CHECK(kv_store_set_integer(store, x, 2, 5, NULL) == KV_OK);
+  CHECK(kv_store_rename(store, &loud, 1, &volume, 1, NULL) == KV_OK);
+  kv_transaction_rollback(transaction);
+  CHECK(has(store, "loud"));
+  CHECK(kv_store_set_integer(store, x, 2, 5, NULL) == KV_OK);
+  CHECK(kv_store_reset(store, x, 2, NULL) == KV_OK);
+  CHECK(kv_store_reset(store, &loud, 1, NULL) == KV_OK);
+  CHECK(kv_store_layer(store, KV_LAYER_APPLICATION, 0, &layer, NULL) == KV_OK);
+  kv_cursor root = kv_tree_root(layer);
+  CHECK(kv_cursor_count(&root) == 0);
+  kv_tree_free(layer);
+  kv_tree_free(defaults);
+  kv_store_free(store);
+}
+
 static int64_t integer_at(const kv_store *store, const char *name) {
   kv_step key = kv_key(name);
   int64_t value = -1;
@@ -115,6 +197,8 @@ int main(void) {
   make_folder();
   setenv("XDG_CONFIG_HOME", folder, 1);
   layers();
+  nulls();
+  moving();
   search();
   remove_folder();
   return finish_checks();

@@ -36,13 +36,16 @@ static void *allocate(void *context, void *block, size_t old, size_t size) {
   return block;
 }
 
-/* open_store(engine): a new store of the host's, rooted at everything */
+/* open_store(engine): a new store of the host's, rooted at everything. Nothing
+ * is written but by sync: what a set makes the library's thread do later is
+ * that's. */
 static int push_store(lua_State *L) {
   static const char *const names[] = {"memory", "file", "sqlite", NULL};
   static const kv_engine engines[] = {KV_ENGINE_MEMORY, KV_ENGINE_PROPERTY_LIST,
                                       KV_ENGINE_SQLITE};
   int which = luaL_checkoption(L, 1, "memory", names);
   kv_store_options options = store_options(engines[which]);
+  options.durability = KV_MANUAL;
   kv_store *store = NULL;
   kv_error *error = NULL;
   kv_status status = kv_store_open_file(kv_string(in_folder(names[which])),
@@ -95,8 +98,8 @@ static Outcome attack(lua_State *L, int index) {
     note(L, -1, outcome.text, sizeof outcome.text);
     return outcome;
   }
-  lua_gc(L, LUA_GCCOLLECT);
-  lua_gc(L, LUA_GCCOLLECT);
+  lua_gc(L, LUA_GCCOLLECT, 0);
+  lua_gc(L, LUA_GCCOLLECT, 0);
   malloc_trim(0);
   int first = lua_gettop(L);
   size_t before = reset_peak(), lua_before = lua_peak = lua_used;

@@ -4,9 +4,9 @@
 -- that took most memory, now or once.
 
 local kv, open_store = ...
-local MEGABYTE = 1 << 20
+local MEGABYTE = 1048576
 local MOST_INPUT = 16 * MEGABYTE -- of bytes to decode
-local MOST_NODES = 1 << 20
+local MOST_NODES = MEGABYTE
 local attacks = {}
 
 local quick = {}
@@ -14,7 +14,10 @@ for _, name in ipairs { "decode JSON: dictionaries in a list",
   "decode XML: keys", "decode binary: keys",
   "unarchive a dictionary of one key", "encode xml: distinct long texts",
   "a type from white space in brackets", "fields of 10 MB",
-  "a default of 60 MB", "an enum of as many cases as may be",
+  "a default of 60 MB", "sixty structs with one default of 60 MB",
+  "annotations of sixty types with one default of 60 MB",
+  "sqlite: import 500,000 keys over 16 MB",
+  "an enum of as many cases as may be",
   "memory: set all 500,000 keys again", "file: copy to another",
   "file: import 500,000 keys", "memory: get over registered defaults",
   "memory: pump 64 watches of everything",
@@ -36,13 +39,28 @@ local function add(name, prepare)
     is_long = not quick[name], most_seconds = most_seconds[name] or 2 }
 end
 
--- ---- Making large values
+-- ---- Making large values, as each Lua can
+
+--- A part of a count: the half where nothing is said.
+local function half(count, parts)
+  return math.floor(count / (parts or 2))
+end
+
+--- A number in four bytes, the highest first, and in eight.
+local function word(number)
+  return string.char(math.floor(number / 16777216) % 256,
+    math.floor(number / 65536) % 256, math.floor(number / 256) % 256,
+    number % 256)
+end
+local function long_word(number)
+  return "\0\0\0\0" .. word(number)
+end
 
 --- A text of at most `size` bytes: the text again and again, between two
 -- others.
 local function fill(before, text, after, size)
   size = (size or MOST_INPUT) - #before - #after
-  return before .. text:rep(size // #text) .. after
+  return before .. text:rep(half(size, #text)) .. after
 end
 
 local function list(count, make)
@@ -95,7 +113,7 @@ decoding("JSON: dictionaries in a list", function()
   return fill("[", "{},", "{}]", 3 * MOST_NODES - 8)
 end)
 decoding("JSON: small dictionaries in a list", function()
-  return fill("[", '{"a":1},', "{}]", 8 * (MOST_NODES // 3) - 8)
+  return fill("[", '{"a":1},', "{}]", 8 * half(MOST_NODES, 3) - 8)
 end)
 decoding("JSON: deep", function() return ("["):rep(MOST_INPUT) end)
 decoding("JSON: deep dictionaries", function()
@@ -105,7 +123,7 @@ decoding("JSON: deep again and again", function()
   return fill("[", ("["):rep(500) .. ("]"):rep(500) .. ",", "1]")
 end)
 decoding("JSON: keys", function()
-  return "{" .. joined(MOST_NODES // 2 - 8, function(i)
+  return "{" .. joined(half(MOST_NODES) - 8, function(i)
     return '"' .. i .. '":1'
   end, ",") .. "}"
 end)
@@ -117,7 +135,7 @@ decoding("JSON: one key of much", function()
   return fill("{", '"a":[' .. ("1,"):rep(1000) .. '1],', '"b":1}')
 end)
 decoding("JSON: keys in falling order", function()
-  return "{" .. joined(MOST_NODES // 2 - 8, function(i)
+  return "{" .. joined(half(MOST_NODES) - 8, function(i)
     return string.format('"%07d":1', 9999999 - i)
   end, ",") .. "}"
 end)
@@ -128,7 +146,7 @@ decoding("JSON: long keys alike", function()
   end, ",") .. "}"
 end)
 decoding("JSON: keys with escapes", function()
-  return "{" .. joined(MOST_NODES // 2 - 8, function(i)
+  return "{" .. joined(half(MOST_NODES) - 8, function(i)
     return string.format('"\\u00e9%d":1', i)
   end, ",") .. "}"
 end)
@@ -153,17 +171,17 @@ decoding("JSON: a text", function() return fill('"', "x", '"') end)
 decoding("JSON: a text without an end", function()
   return fill('"', "x", "")
 end)
-decoding("JSON: no UTF-8", function() return fill('"', "x", "\xff\"") end)
+decoding("JSON: no UTF-8", function() return fill('"', "x", "\255\"") end)
 decoding("JSON: white space", function() return fill("[", " ", "]") end)
 decoding("JSON: lines", function() return fill("[", "\n", "?]") end)
 decoding("JSON: a fault in a long line", function()
-  return fill('["', "\xc3\xa9", '"?]')
+  return fill('["', "\195\169", '"?]')
 end)
 decoding("JSON: UTF-16", function()
-  return "\xff\xfe" .. fill("[\0", "1\0,\0", "1\0]\0", 4 * MOST_NODES - 64)
+  return "\255\254" .. fill("[\0", "1\0,\0", "1\0]\0", 4 * MOST_NODES - 64)
 end)
 decoding("JSON: a text in UTF-16", function()
-  return "\xff\xfe" .. fill('"\0', "\x00\x4e", '"\0')
+  return "\255\254" .. fill('"\0', "\000\078", '"\0')
 end)
 decoding("JSON: as another type", function()
   return fill('["', "x", '"]')
@@ -252,7 +270,7 @@ xml("data of white space", function()
 end)
 xml("small data", function() return plist("<data></data>") end)
 xml("keys", function()
-  return HEAD .. "<dict>" .. joined(MOST_NODES // 2 - 8, function(i)
+  return HEAD .. "<dict>" .. joined(half(MOST_NODES) - 8, function(i)
     return "<key>" .. i .. "</key><true/>"
   end) .. "</dict></plist>"
 end)
@@ -269,19 +287,19 @@ xml("a long name", function() return plist("a", nil, "<", "/>") end)
 xml("white space", function() return plist("\n ") end)
 xml("UTF-16", function()
   local text = plist("<true/>", 7 * MOST_NODES)
-  return "\xff\xfe" .. text:gsub(".", "%0\0")
+  return "\255\254" .. text:gsub(".", "%0\0")
 end)
 xml("UTF-16 of another kind", function()
   local text = plist("é", 4 * MEGABYTE, "<string>", "</string>")
-  return "\xfe\xff" .. text:gsub(".", "\0%0")
+  return "\254\255" .. text:gsub(".", "\0%0")
 end)
 xml("UTF-32", function()
   local text = plist("<true/>", 3 * MEGABYTE)
-  return "\xff\xfe\0\0" .. text:gsub(".", "%0\0\0\0")
+  return "\255\254\0\0" .. text:gsub(".", "%0\0\0\0")
 end)
 xml("Latin-1", function()
   return '<?xml version="1.0" encoding="iso-8859-1"?><plist><string>'
-    .. ("\xe9"):rep(15 * MEGABYTE) .. "</string></plist>"
+    .. ("\233"):rep(15 * MEGABYTE) .. "</string></plist>"
 end)
 
 -- OpenStep
@@ -300,7 +318,7 @@ openstep("line comments", function() return fill("(", "//\n", "a)") end)
 openstep("a comment without an end", function() return fill("(/*", "*", "") end)
 openstep("one key", function() return fill("{", "a=b;", "}") end)
 openstep("keys", function()
-  return "{" .. joined(MOST_NODES // 2 - 8, function(i)
+  return "{" .. joined(half(MOST_NODES) - 8, function(i)
     return "k" .. i .. "=1;"
   end) .. "}"
 end)
@@ -331,23 +349,23 @@ local function binary(objects, offsets, root, reference_size)
   end
   offsets = offsets or found
   for _, offset in ipairs(offsets) do
-    parts[#parts + 1] = string.pack(">I4", offset)
+    parts[#parts + 1] = word(offset)
   end
-  parts[#parts + 1] = string.pack(">I5I1I1I1I8I8I8", 0, 0, 4,
-    reference_size or 4, #offsets, root or 0, at)
+  parts[#parts + 1] = ("\0"):rep(6) .. string.char(4, reference_size or 4)
+    .. long_word(#offsets) .. long_word(root or 0) .. long_word(at)
   return table.concat(parts)
 end
 
 --- The head of an object with a length.
 local function head(kind, count)
-  if count < 15 then return string.char(kind << 4 | count) end
-  return string.char(kind << 4 | 15) .. string.pack(">I1I4", 0x12, count)
+  if count < 15 then return string.char(kind * 16 + count) end
+  return string.char(kind * 16 + 15, 0x12) .. word(count)
 end
 
 --- An array of references to objects, which count from 0.
 local function references(kind, count, make)
   return head(kind, count) .. joined(count, function(i)
-    return string.pack(">I4", make(i))
+    return word(make(i))
   end)
 end
 
@@ -355,41 +373,41 @@ local function bytes(name, make, type)
   decoding("binary: " .. name, make, type)
 end
 bytes("one number many times", function()
-  return binary({ references(0xA, 3 * MEGABYTE, one), "\x10\x01" })
+  return binary({ references(0xA, 3 * MEGABYTE, one), "\016\001" })
 end)
 bytes("as many numbers as may be", function()
-  return binary({ references(0xA, MOST_NODES - 2, one), "\x10\x01" })
+  return binary({ references(0xA, MOST_NODES - 2, one), "\016\001" })
 end)
 bytes("many objects", function()
   local count = MOST_NODES - 2
-  local objects = repeated(count, "\x09")
+  local objects = repeated(count, "\009")
   table.insert(objects, 1, references(0xA, count, function(i) return i end))
   return binary(objects)
 end)
 bytes("objects that nothing names", function()
-  local objects = repeated(3 * MEGABYTE, "\x09")
+  local objects = repeated(3 * MEGABYTE, "\009")
   return binary(objects)
 end)
 bytes("shared lists", function()
   return binary(list(30, function(i)
-    return i < 30 and references(0xA, 2, function() return i end) or "\x09"
+    return i < 30 and references(0xA, 2, function() return i end) or "\009"
   end))
 end)
 bytes("shared empty dictionaries", function()
   return binary({ references(0xA, 2000, one), references(0xA, 2000,
-    function() return 2 end), "\xD0" })
+    function() return 2 end), "\208" })
 end)
 bytes("a list in itself", function()
   return binary({ references(0xA, 1000, function() return 0 end) })
 end)
 bytes("deep", function()
   return binary(list(1000000, function(i)
-    return i < 1000000 and references(0xA, 1, function() return i end) or "\x09"
+    return i < 1000000 and references(0xA, 1, function() return i end) or "\009"
   end))
 end)
 bytes("a long text many times", function()
-  return binary({ references(0xA, 1000000, one), head(5, 1 << 20)
-    .. ("x"):rep(1 << 20) })
+  return binary({ references(0xA, 1000000, one), head(5, MEGABYTE)
+    .. ("x"):rep(MEGABYTE) })
 end)
 bytes("long texts at one place", function()
   local count, size = 1000000, 6 * MEGABYTE
@@ -401,7 +419,7 @@ bytes("long texts at one place", function()
 end)
 bytes("texts in UTF-16 at one place", function()
   local count, size = 1000000, 3 * MEGABYTE
-  local text = head(6, size) .. ("\x4e\x00"):rep(size)
+  local text = head(6, size) .. ("\078\000"):rep(size)
   local names = references(0xA, count, function(i) return i end)
   local offsets = repeated(count + 1, 8 + #names)
   offsets[1] = 8
@@ -413,52 +431,52 @@ bytes("lists at one place", function()
   local names = references(0xA, count, function(i) return i end)
   local offsets = repeated(count + 2, 8 + #names)
   offsets[1], offsets[count + 2] = 8, 8 + #names + #inner
-  return binary({ names, inner, "\x09" }, offsets)
+  return binary({ names, inner, "\009" }, offsets)
 end)
 bytes("large dictionaries at one place", function()
   local count, size = 500000, 700000
   local inner = head(0xD, size)
-    .. string.pack(">I4", count + 1):rep(2 * size)
+    .. word(count + 1):rep(2 * size)
   local names = references(0xA, count, function(i) return i end)
   local offsets = repeated(count + 2, 8 + #names)
   offsets[1], offsets[count + 2] = 8, 8 + #names + #inner
-  return binary({ names, inner, "\x51a" }, offsets)
+  return binary({ names, inner, "\081a" }, offsets)
 end)
 bytes("a dictionary of one key", function()
   local size = MOST_NODES
-  return binary({ head(0xD, size) .. string.pack(">I4", 1):rep(2 * size),
-    "\x51a" })
+  return binary({ head(0xD, size) .. word(1):rep(2 * size),
+    "\081a" })
 end)
 bytes("keys", function()
-  local count = MOST_NODES // 2 - 8
+  local count = half(MOST_NODES) - 8
   local objects = list(count, function(i)
-    return "\x57" .. string.format("%07d", 9999999 - i)
+    return "\087" .. string.format("%07d", 9999999 - i)
   end)
   table.insert(objects, 1, references(0xD, count, function(i) return i end)
-    .. string.pack(">I4", 1):rep(count))
+    .. word(1):rep(count))
   return binary(objects)
 end)
 bytes("a text in UTF-16", function()
-  return binary({ head(6, 8000000) .. ("\x4e\x00"):rep(8000000) })
+  return binary({ head(6, 8000000) .. ("\078\000"):rep(8000000) })
 end)
 bytes("surrogates without partners", function()
-  return binary({ head(6, 8000000) .. ("\xd8\x00"):rep(8000000) })
+  return binary({ head(6, 8000000) .. ("\216\000"):rep(8000000) })
 end)
 bytes("data", function()
   return binary({ head(4, 16000000) .. ("\0"):rep(16000000) })
 end)
 bytes("a count beyond the file", function()
-  return binary({ "\xAF\x13" .. ("\x7f"):rep(8) })
+  return binary({ "\175\019" .. ("\127"):rep(8) })
 end)
 bytes("offsets beyond the file", function()
-  return binary({ "\x09" }, repeated(3 * MEGABYTE, 1 << 31))
+  return binary({ "\009" }, repeated(3 * MEGABYTE, 2147483648))
 end)
 bytes("numbers of 16 bytes", function()
   return binary({ references(0xA, 3 * MEGABYTE, one),
-    "\x14" .. ("\xff"):rep(16) })
+    "\020" .. ("\255"):rep(16) })
 end)
 bytes("sets", function()
-  return binary({ references(0xC, MOST_NODES - 2, one), "\x10\x01" })
+  return binary({ references(0xC, MOST_NODES - 2, one), "\016\001" })
 end)
 
 -- ---- Keyed archives
@@ -607,7 +625,7 @@ encoding("reals", function() return repeated(MOST_NODES - 2, 1 / 3) end)
 encoding("dates", function()
   return repeated(MOST_NODES - 2, kv.date(1e9 + 1 / 3))
 end)
-encoding("keys", function() return dictionary(MOST_NODES // 2 - 2, one) end)
+encoding("keys", function() return dictionary(half(MOST_NODES) - 2, one) end)
 encoding("distinct texts", function()
   return list(500000, function(i) return "text number " .. i end)
 end)
@@ -655,10 +673,10 @@ local function texts(name, make)
     return function() return kv.decode("1", text) end
   end)
 end
-local LONGEST = 1 << 17 -- of a type
+local LONGEST = 131072 -- of a type
 texts("brackets", function() return ("["):rep(LONGEST) end)
 texts("matching brackets", function()
-  return ("["):rep(LONGEST // 2) .. ("]"):rep(LONGEST // 2)
+  return ("["):rep(half(LONGEST)) .. ("]"):rep(half(LONGEST))
 end)
 texts("white space in brackets", function()
   return ("["):rep(60) .. (" "):rep(LONGEST - 200) .. "Int" .. ("]"):rep(60)
@@ -668,18 +686,20 @@ texts("white space between brackets", function()
 end)
 texts("question marks", function() return "Int" .. ("?"):rep(LONGEST - 10) end)
 texts("question marks and spaces", function()
-  return "Int" .. ("? "):rep(LONGEST // 2 - 10)
+  return "Int" .. ("? "):rep(half(LONGEST) - 10)
 end)
 texts("a long name", function() return ("a"):rep(LONGEST) end)
 texts("a long range", function()
   return "Int(" .. ("1"):rep(LONGEST - 30) .. "...2)"
 end)
 texts("many ranges", function()
-  return "[Int](" .. ("1..."):rep(LONGEST // 4 - 30) .. ")"
+  return "[Int](" .. ("1..."):rep(half(LONGEST, 4) - 30) .. ")"
 end)
 texts("braces", function() return "[String:" .. ("{"):rep(LONGEST - 20) end)
-texts("words", function() return ("Window "):rep(LONGEST // 7) end)
-texts("comments", function() return ("/**/"):rep(LONGEST // 4 - 4) .. "Int" end)
+texts("words", function() return ("Window "):rep(half(LONGEST, 7)) end)
+texts("comments", function()
+  return ("/**/"):rep(half(LONGEST, 4) - 4) .. "Int"
+end)
 texts("dictionaries in dictionaries", function()
   return ("[String:"):rep(16000) .. "Int" .. ("]"):rep(16000)
 end)
@@ -838,7 +858,7 @@ typed("numbers for floats", function()
   return function() return kv.decode(text, type) end
 end)
 typed("a length of a long text", function()
-  local text = fill('"', "e\xcc\x81", '"')
+  local text = fill('"', "e\204\129", '"')
   local type = kv.string:length(0, 1)
   return function() return kv.decode(text, type) end
 end)
@@ -846,6 +866,34 @@ typed("optional elements that are null", function()
   local text = fill("[", "null,", "null]", 5 * MOST_NODES - 40)
   local type = kv.array_of(kv.int:optional())
   return function() return kv.decode(text, type) end
+end)
+
+--- Types that have one default, which is in Lua's memory once.
+local function sharing(name, make)
+  typed(name, function()
+    local field = kv.string:default(("x"):rep(60 * MEGABYTE))
+    return function()
+      local types = {}
+      for i = 1, 60 do
+        types[i] = make(i, field)
+        local ok, problem = pcall(kv.encode, {}, types[i])
+        if not ok then return i, problem end
+      end
+    end
+  end)
+end
+sharing("sixty structs with one default of 60 MB", function(i, field)
+  return kv.struct("S" .. i) { a = field }
+end)
+sharing("sixty arrays with one default of 60 MB", function(_, field)
+  return kv.array_of(kv.struct "S" { a = field })
+end)
+typed("a struct declared anew with a default of 60 MB", function()
+  local field = kv.string:default(("x"):rep(60 * MEGABYTE))
+  return function()
+    for _ = 1, 5 do kv.encode({}, kv.struct "S" { a = field }) end
+    return "done"
+  end
 end)
 
 -- Annotations
@@ -891,6 +939,18 @@ end)
 annotating("a large default", function()
   local value = repeated(300000, 1)
   kv.struct "S" { a = kv.array_of(kv.int):default(value) }
+end)
+annotating("sixty types with one default of 60 MB", function()
+  local field = kv.string:default(("x"):rep(60 * MEGABYTE))
+  for i = 1, 60 do kv.struct("S" .. i) { a = field } end
+end)
+annotating("ten enums of 500,000 cases", function()
+  local cases = list(500000, function(i) return "case" .. i end)
+  for i = 1, 10 do kv.enum("S" .. i) (cases) end
+end)
+annotating("100 structs with one enum of 500,000 cases", function()
+  local large = kv.enum "E" (list(500000, function(i) return "case" .. i end))
+  for i = 1, 100 do kv.struct("S" .. i) { a = large } end
 end)
 annotating("a struct of 100,000 fields", function()
   kv.struct "S" (fields(100000))
@@ -1015,9 +1075,34 @@ storing("keys", function(s)
   return function() return s:keys() end
 end)
 storing("set all 500,000 keys again", function(s)
-  s:set({}, dictionary(500000, one))
+  s:set({}, dictionary(500000, one)) s:sync()
   local value = dictionary(500000, function() return 2 end)
   return function() return s:set({}, value) end
+end)
+storing("sync all 500,000 keys, set again", function(s)
+  s:set({}, dictionary(500000, one)) s:sync()
+  s:set({}, dictionary(500000, function() return 2 end))
+  return function() return s:sync() end
+end)
+storing("import 500,000 keys over 16 MB", function(s)
+  s:set("a", ("x"):rep(16 * MEGABYTE)) s:sync()
+  local text = "{" .. joined(500000, function(i)
+    return '"' .. i .. '":1'
+  end, ",") .. "}"
+  return function() return s:import(text) end
+end)
+storing("sync 100,000 keys beside 60 MB", function(s)
+  s:set("z", ("x"):rep(60 * MEGABYTE)) s:sync()
+  s:set({}, dictionary(100000, one))
+  s:set("z", ("x"):rep(60 * MEGABYTE))
+  return function() return s:sync() end
+end)
+storing("sync 100,000 keys beside one of 1 MB", function(s)
+  s:set(("z"):rep(MEGABYTE - 100), 1) s:sync()
+  s:transaction(function(tx)
+    for i = 1, 100000 do tx:set("key" .. i, 1) end
+  end)
+  return function() return s:sync() end
 end)
 storing("remove 500,000 keys", function(s)
   s:set({}, dictionary(500000, one))
@@ -1063,8 +1148,8 @@ storing("copy to another", function(s)
   return function() return s:copy_to(other) end
 end)
 storing("compare and set", function(s)
-  s:set("a", small(MOST_NODES // 2))
-  local value, generation = small(MOST_NODES // 2), s:generation()
+  s:set("a", small(half(MOST_NODES)))
+  local value, generation = small(half(MOST_NODES)), s:generation()
   return function() return s:compare_and_set("a", value, generation) end
 end)
 storing("update a million numbers", function(s)
@@ -1162,7 +1247,7 @@ keeping("200,000 of which none is alike", 200000,
   function(i) return { a = i, b = i } end,
   function(i) return { a = -i } end, struct)
 keeping("200,000 in pairs", 200000,
-  function(i) return { a = i // 2, b = i } end,
+  function(i) return { a = half(i), b = i } end,
   function(i) return { a = (i * 7919) % 100000 } end, struct)
 keeping("20,000 of ten kinds, moved", 200000,
   function(i) return { a = i % 10, b = i } end,

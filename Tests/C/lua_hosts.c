@@ -429,6 +429,8 @@ static void check_pumping(void) {
               "s:set('a', 1) return true"));
   lua_pushliteral(L, "below");
   CHECK(kv_lua_pump(L, &calls, &error) == KV_MISUSE);
+  CHECK(strncmp(kv_error_message(error).data,
+                "A watch's function failed at a: ", 32) == 0);
   CHECK(strstr(kv_error_message(error).data, "mine") != NULL);
   CHECK(lua_gettop(L) == 1);
   CHECK(holds(L, "return n == 2"));
@@ -471,10 +473,26 @@ static int is_told(lua_State *L, const char *raising, const char *message,
   return run_script(L, "w:cancel()", 0) && good;
 }
 
+/* No hook ends a call that waits. */
+static void check_waiting(void) {
+  lua_State *L = new_state(KV_LUA_READ_ONLY);
+  CHECK_NAMED(holds(L,
+                    "local ok, problem = pcall(kv.wait, 1000)\n"
+                    "return not ok and problem.code == 'access_denied' and\n"
+                    "  problem.message ==\n"
+                    "    'The host of this script allows no waiting'"),
+              "a script under a policy does not wait");
+  lua_close(L);
+  L = new_state(0);
+  CHECK_NAMED(holds(L, "return kv.wait(0.001) == 0"), "another one may");
+  lua_close(L);
+}
+
 /* Scripts raise what they like, and change what they caught. */
 static void check_odd_errors(void) {
   static const char none[] = "an error without a text";
   static const char text[] =
+      "A watch's function failed at a: "
       "Expected a property-list value at a.b, found function";
   kv_store *store = new_store("{}");
   lua_State *L = new_state(KV_LUA_SANDBOX);
@@ -515,6 +533,7 @@ int main(void) {
   check_trees();
   check_growth();
   check_pumping();
+  check_waiting();
   check_odd_errors();
   return finish_checks();
 }

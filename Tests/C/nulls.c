@@ -19,7 +19,7 @@ struct fixture {
   kv_store *store, *target;
   kv_transaction *open_transaction;
   kv_step path[1];
-  kv_str text, file, document, name, expression, declaration;
+  kv_str text, file, types, document, name, expression, declaration;
   kv_decode_options decode_options;
   kv_store_options store_options;
   kv_view view;
@@ -100,6 +100,7 @@ static void make_texts(void) {
   g.path[0] = kv_key("window");
   g.text = kv_string("window");
   g.file = kv_string(in_folder("file.plist"));
+  g.types = kv_string(in_folder("file.kvtypes"));
   g.document = kv_string("<plist><dict/></plist>");
   g.name = kv_string("org.example.nulls");
   g.expression = kv_string("[String: Int]");
@@ -168,6 +169,7 @@ int main(void) {
   setenv("XDG_CONFIG_HOME", folder, 1);
   setenv("XDG_DATA_HOME", folder, 1);
   write_file(in_folder("file.plist"), "<plist><dict/></plist>");
+  write_file(in_folder("file.kvtypes"), "struct Filed { x: Int }");
 #include "null_rows.h"
   remove_folder();
   return finish_checks();

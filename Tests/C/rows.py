@@ -38,11 +38,12 @@ GOOD = {
     "struct lua_State*": "g.L", "const kv_lua_options*": "&g.options",
     "int": "1", "int64_t": "0", "uint32_t": "0", "uint64_t": "0", "double": "0",
     "kv_status": "KV_IO", "kv_format": "KV_FORMAT_ANY", "kv_layer": "KV_LAYER_APPLICATION", "kv_scope": "KV_SCOPE_VALUE",
+    "kv_engine": "KV_ENGINE_AUTOMATIC",
 }
 # Sizes and values that go by the parameter's name.
-NAMED = {"steps": "1", "root_count": "1", "step": "0", "count": "1", "root:kv_step*": "&g.out_step", "path_count": "1",
+NAMED = {"steps": "1", "new_steps": "1", "root_count": "1", "step": "0", "count": "1", "root:kv_step*": "&g.out_step", "path_count": "1",
          "node_count": "g.node_count", "byte_count": "g.byte_count", "index:int": "1", "index": "0",
-         "suite": "0", "path:kv_str": "g.file", "bytes:kv_str": "g.document", "name:kv_str": "g.name",
+         "suite": "0", "path:kv_str": "g.file", "file:kv_str": "g.types", "bytes:kv_str": "g.document", "name:kv_str": "g.name",
          "expression:kv_str": "g.expression", "text:kv_str": "g.declaration",
          "description:const kv_tree*": "g.description", "target:kv_store*": "g.target"}
 # What the function takes is gone from the fixture.
@@ -54,7 +55,7 @@ OUTPUTS = {name for name in GOOD if name.endswith("**")} | {
 # Inputs that may be absent, and outputs that may not: by parameter, or by function and parameter.
 ABSENT_IS_FINE = {"type", "options", "context", "old", "kv_type_encode.stored", "kv_registry_type.registry",
                   "kv_tree_equal.left", "kv_tree_equal.right"}
-NEEDED = {"state", "kv_type_declaration.type", "kv_type_decode.type", "kv_type_encode.type", "kv_store_migrate_archive.type",
+NEEDED = {"state", "kv_type_declaration.type", "kv_type_decode.type", "kv_type_encode.type", "kv_type_at.type", "kv_store_migrate_archive.type",
           "kv_store_begin.transaction", "kv_store_watch.watch", "kv_store_watch_events.watch",
           "kv_store_get_view.view", "kv_store_get_view.lease"}
 

@@ -54,8 +54,9 @@ static void refusals(void) {
   kv_store *store = open_settings(), *other = NULL;
   kv_step path[3] = {kv_key("window"), kv_key("tags"), kv_index(1)};
   kv_tree *seven = integer_tree(7), *all = NULL;
-  kv_tree *expected =
-      parse("{\"window\": {\"width\": 1, \"tags\": [\"a\"]}, \"other\": [7]}");
+  kv_tree *expected = parse(
+      "{\"window\": {\"width\": 1, \"tags\": [\"a\"]}, \"other\": [7],"
+      " \"volume\": 7}");
   kv_error *error = NULL;
   CHECK(set(store, "window", "[{\"width\": 1, \"tags\": [\"a\"]}]", NULL) ==
         KV_OK);
@@ -137,10 +138,259 @@ static void options(void) {
   store = open_settings();
   kv_step key = kv_key("volume");
   CHECK(kv_store_get(store, &key, 1, levels, NULL, NULL) == KV_TYPE_MISMATCH);
+  CHECK(kv_store_get(store, &key, 1, NULL, NULL, NULL) == KV_TYPE_MISMATCH);
   kv_store_free(store);
   kv_tree_free(defaults);
   kv_type_free(levels);
   kv_type_free(wrong);
+}
+
+/* Whether the tree is this JSON, kinds included. */
+static int is_json(const kv_tree *tree, const char *json) {
+  kv_tree *expected = parse(json);
+  int good = kv_tree_equal(tree, expected);
+  kv_tree_free(expected);
+  return good;
+}
+
+/* The same of the only element of an array, and the value that get gives. */
+static int holds(const kv_store *store, kv_step key, const char *json) {
+  kv_tree *found = NULL, *array = NULL;
+  kv_builder *builder = kv_builder_new();
+  kv_store_get(store, &key, 1, NULL, &found, NULL);
+  kv_cursor root = kv_tree_root(found);
+  kv_builder_begin_array(builder, NULL);
+  kv_builder_cursor(builder, &root, NULL);
+  kv_builder_end(builder, NULL);
+  kv_builder_finish(builder, &array, NULL);
+  int good = is_json(array, json);
+  kv_builder_free(builder);
+  kv_tree_free(array);
+  kv_tree_free(found);
+  return good;
+}
+
+static int text_of(kv_store *store, const kv_step *path, size_t steps,
+                   const char *expected) {
+  kv_bytes text = {NULL, 0};
+  if (kv_store_get_string(store, path, steps, &text, NULL) != KV_OK) return 0;
+  int good = strcmp(text.data, expected) == 0;
+  kv_bytes_free(&text);
+  return good;
+}
+
+static kv_store *open_typed(const char *file, const char *json) {
+  kv_type *schema = type_of(
+      "struct Window { width: Int = 640; title: String? @key(window_title);"
+      " price: Decimal? }"
+      "struct Settings { volume: Int(0...10) = 7; scale: Double?; on: Bool?;"
+      " window: Window?; frame: Window; tags: [String]; any: Any? }",
+      "Settings");
+  kv_tree *defaults = json ? parse(json) : NULL;
+  kv_store_options options = store_options(KV_ENGINE_AUTOMATIC);
+  kv_store *store = NULL;
+  options.schema = schema;
+  options.defaults = defaults;
+  CHECK(kv_store_open_file(kv_string(in_folder(file)), &options, &store,
+                           NULL) == KV_OK);
+  kv_type_free(schema);
+  kv_tree_free(defaults);
+  return store;
+}
+
+/* Gets and sets without a type, of scalars too, by the schema's types. */
+static void typed(void) {
+  kv_store *store = open_typed("typed.plist", "{\"scale\": 2}");
+  kv_step volume = kv_key("volume"), scale = kv_key("scale");
+  kv_step width[] = {kv_key("window"), kv_key("width")};
+  kv_step title[] = {kv_key("window"), kv_key("window_title")};
+  kv_step price[] = {kv_key("window"), kv_key("price")};
+  kv_step framed[] = {kv_key("frame"), kv_key("width")};
+  kv_type *any = type_of("", "Any"), *type = NULL;
+  kv_error *error = NULL;
+  kv_tree *tree = NULL;
+  int64_t integer = 0;
+  double real = 0;
+  CHECK(kv_store_get_integer(store, &volume, 1, &integer, NULL) == KV_OK);
+  CHECK(integer == 7);
+  CHECK(kv_store_get_real(store, &scale, 1, &real, NULL) == KV_OK);
+  CHECK(real == 2);
+  CHECK(kv_store_get_integer(store, width, 2, &integer, NULL) == KV_ABSENT);
+  CHECK(kv_store_get_integer(store, framed, 2, &integer, NULL) == KV_OK);
+  CHECK(integer == 640);
+  /* A whole number becomes what the type holds. */
+  CHECK(kv_store_set_integer(store, &scale, 1, 3, NULL) == KV_OK);
+  CHECK(kv_store_get(store, &scale, 1, any, &tree, NULL) == KV_OK);
+  kv_cursor root = kv_tree_root(tree);
+  CHECK(kv_cursor_kind(&root) == KV_REAL);
+  kv_tree_free(tree);
+  CHECK(kv_store_set_real(store, width, 2, 2, NULL) == KV_OK);
+  CHECK(kv_store_get(store, width, 2, any, &tree, NULL) == KV_OK);
+  root = kv_tree_root(tree);
+  CHECK(kv_cursor_kind(&root) == KV_INTEGER);
+  kv_tree_free(tree);
+  CHECK(kv_store_set_integer(store, price, 2, 5, NULL) == KV_OK);
+  CHECK(text_of(store, price, 2, "5"));
+  CHECK(kv_store_set_string(store, title, 2, kv_string("x"), NULL) == KV_OK);
+  CHECK(text_of(store, title, 2, "x"));
+  /* The struct has its fields' names, and paths have stored keys. */
+  CHECK(set(store, "window", "[{\"title\": \"y\", \"width\": 1}]", NULL) ==
+        KV_OK);
+  CHECK(text_of(store, title, 2, "y"));
+  CHECK(holds(store, kv_key("window"), "[{\"title\": \"y\", \"width\": 1}]"));
+  /* A value that is not of its type is a typed get's error. */
+  kv_tree *loud = parse("[\"loud\"]");
+  kv_cursor first, array = kv_tree_root(loud);
+  kv_tree *text = NULL;
+  uint64_t at = 0;
+  kv_store *free_store = NULL;
+  CHECK(kv_cursor_next(&array, &at, &first) == KV_OK);
+  CHECK(kv_cursor_copy(&first, &text) == KV_OK);
+  CHECK(kv_store_open_file(kv_string(in_folder("typed.plist")), NULL,
+                           &free_store, NULL) == KV_OK);
+  CHECK(kv_store_set(free_store, &volume, 1, text, NULL, 0, NULL, NULL) ==
+        KV_OK);
+  CHECK(kv_store_get_integer(store, &volume, 1, &integer, &error) ==
+        KV_TYPE_MISMATCH);
+  CHECK(error_says(error, KV_TYPE_MISMATCH,
+                   "Expected Int at volume, found String"));
+  CHECK(kv_store_get(store, &volume, 1, any, &tree, NULL) == KV_OK);
+  kv_tree_free(tree);
+  CHECK(kv_store_set_integer(store, &volume, 1, 11, &error) ==
+        KV_TYPE_MISMATCH);
+  CHECK(error_says(error, KV_TYPE_MISMATCH,
+                   "Expected 0...10 at volume, found 11"));
+  CHECK(kv_store_set_integer(store, &volume, 1, 1, NULL) == KV_OK);
+  /* An empty dictionary is an empty array where the type has one. */
+  CHECK(set(store, "tags", "[{}]", NULL) == KV_OK);
+  CHECK(holds(store, kv_key("tags"), "[[]]"));
+  /* Types and keys of places. */
+  CHECK(kv_store_type_at(store, title, 2, &type, NULL) == KV_OK);
+  CHECK(kv_type_decode(type, text, NULL, NULL) == KV_OK);
+  kv_type_free(type);
+  title[1] = kv_key("title");
+  CHECK(kv_store_type_at(store, title, 2, &type, NULL) == KV_ABSENT);
+  CHECK(kv_store_type_at(free_store, &volume, 1, &type, NULL) == KV_ABSENT);
+  CHECK(kv_store_keys_at(store, framed, 1, &tree, NULL) == KV_OK);
+  CHECK(is_json(tree, "[\"width\"]"));
+  kv_tree_free(tree);
+  CHECK(kv_store_keys_at(store, title, 2, &tree, NULL) == KV_ABSENT);
+  CHECK(kv_store_snapshot(store, &tree, NULL) == KV_OK);
+  root = kv_tree_root(tree);
+  CHECK(kv_cursor_path(&root, framed, 2, NULL) == KV_OK);
+  kv_tree_free(tree);
+  /* In a transaction, too. */
+  kv_transaction *transaction = NULL;
+  CHECK(kv_store_begin(store, 0, &transaction, NULL) == KV_OK);
+  CHECK(kv_transaction_set(transaction, &volume, 1, text, NULL, 0, NULL,
+                           &error) == KV_TYPE_MISMATCH);
+  CHECK(error_says(error, KV_TYPE_MISMATCH,
+                   "Expected Int at volume, found String"));
+  CHECK(kv_transaction_get(transaction, title, 1, NULL, &tree, NULL) == KV_OK);
+  root = kv_tree_root(tree);
+  CHECK(kv_cursor_key(&root, kv_string("title"), NULL) == KV_OK);
+  kv_tree_free(tree);
+  kv_transaction_rollback(transaction);
+  kv_tree_free(text);
+  kv_tree_free(loud);
+  kv_type_free(any);
+  kv_store_free(free_store);
+  kv_store_free(store);
+}
+
+static char told[400];
+
+static void note(void *name, const kv_step *path, size_t steps,
+                 const kv_tree *old_value, const kv_tree *new_value) {
+  kv_bytes text = {NULL, 0};
+  size_t used = strlen(told);
+  kv_tree *whole = NULL;
+  kv_builder *builder = kv_builder_new();
+  kv_cursor root = kv_tree_root(new_value);
+  (void)old_value;
+  kv_builder_begin_array(builder, NULL);
+  if (new_value) kv_builder_cursor(builder, &root, NULL);
+  kv_builder_end(builder, NULL);
+  kv_builder_finish(builder, &whole, NULL);
+  kv_encode(whole, KV_FORMAT_JSON, NULL, &text, NULL);
+  kv_str last = path[steps - 1].key;
+  snprintf(told + used, sizeof told - used, "%s %.*s %s;", (const char *)name,
+           (int)last.length, last.data, text.data);
+  kv_bytes_free(&text);
+  kv_tree_free(whole);
+  kv_builder_free(builder);
+}
+
+static void watched(void) {
+  kv_store *store = open_typed("watched.plist", NULL);
+  kv_step window = kv_key("window"), volume = kv_key("volume");
+  kv_watch *watches[4] = {NULL};
+  kv_error *error = NULL;
+  CHECK(set(store, "window", "[{\"title\": \"a\", \"width\": 640}]", NULL) ==
+        KV_OK);
+  CHECK(kv_store_watch(store, &window, 1, KV_SCOPE_VALUE, note, "value",
+                       &watches[0], NULL) == KV_OK);
+  CHECK(kv_store_watch(store, &window, 1, KV_SCOPE_SUBTREE, note, "below",
+                       &watches[1], NULL) == KV_OK);
+  CHECK(kv_store_watch(store, &window, 1, KV_SCOPE_STORED, note, "stored",
+                       &watches[2], NULL) == KV_OK);
+  CHECK(kv_store_watch(store, &volume, 1, KV_SCOPE_VALUE, note, "volume",
+                       &watches[3], NULL) == KV_OK);
+  CHECK(set(store, "window", "[{\"title\": \"b\", \"width\": 640}]", NULL) ==
+        KV_OK);
+  CHECK(kv_store_pump(store, NULL, NULL) == KV_OK);
+  CHECK(!strcmp(told,
+                "value window [{\"title\":\"b\",\"width\":640}];"
+                "below window_title [\"b\"];"
+                "stored window [{\"width\":640,\"window_title\":\"b\"}];"));
+  printf("# %s\n", told);
+  told[0] = 0;
+  kv_store *other = NULL;
+  kv_tree *wrong = parse("{\"volume\": \"loud\", \"window\": {}}");
+  CHECK(kv_store_open_file(kv_string(in_folder("watched.plist")), NULL, &other,
+                           NULL) == KV_OK);
+  CHECK(kv_store_set(other, NULL, 0, wrong, NULL, 0, NULL, NULL) == KV_OK);
+  CHECK(kv_store_pump(store, NULL, &error) == KV_TYPE_MISMATCH);
+  CHECK(error_says(error, KV_TYPE_MISMATCH,
+                   "Expected Int at volume, found String"));
+  CHECK(!strcmp(told,
+                "value window [{\"width\":640}];"
+                "below window_title [];"
+                "stored window [{\"width\":640}];"));
+  printf("# %s\n", told);
+  for (int i = 0; i < 4; i++) kv_watch_cancel(watches[i]);
+  kv_tree_free(wrong);
+  kv_store_free(other);
+  kv_store_free(store);
+}
+
+static void parts_of_types(void) {
+  kv_type *type = type_of(
+      "struct A { b: [String: B]; c: Int = 4 } struct B { d: [Int] @key(e) }",
+      "A");
+  kv_type *part = NULL;
+  kv_step path[] = {kv_key("b"), kv_key("any"), kv_key("e"), kv_index(3)};
+  kv_step c = kv_key("c");
+  kv_store *store = memory_store();
+  kv_tree *tree = NULL;
+  kv_error *error = NULL;
+  CHECK(kv_type_at(type, path, 4, &part, NULL) == KV_OK);
+  kv_tree *number = integer_tree(1);
+  CHECK(kv_type_decode(part, number, NULL, NULL) == KV_OK);
+  kv_type_free(part);
+  /* With its default. */
+  CHECK(kv_type_at(type, &c, 1, &part, NULL) == KV_OK);
+  CHECK(kv_store_get(store, &c, 1, part, &tree, NULL) == KV_OK);
+  kv_cursor root = kv_tree_root(tree);
+  int64_t four = 0;
+  CHECK(kv_cursor_integer(&root, &four) == KV_OK && four == 4);
+  kv_type_free(part);
+  kv_tree_free(tree);
+  path[2] = kv_key("d");
+  CHECK(kv_type_at(type, path, 3, &part, &error) == KV_ABSENT && !error);
+  kv_tree_free(number);
+  kv_type_free(type);
+  kv_store_free(store);
 }
 
 static int give_one(void *context, const kv_tree *old, kv_tree **changed) {
@@ -181,6 +431,9 @@ int main(void) {
   refusals();
   transactions();
   options();
+  typed();
+  watched();
+  parts_of_types();
   dropped();
   remove_folder();
   return finish_checks();

@@ -4,6 +4,9 @@
 #define _XOPEN_SOURCE 700
 #include <malloc.h>
 
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include "check.h"
 
 static void transactions(void) {
@@ -250,6 +253,57 @@ static void flushes(void) {
   kv_store_free(store);
 }
 
+/* Whether the list in the store, and nothing else, is [1, .., count]. */
+static int has_list(const kv_store *store, int64_t count) {
+  kv_tree *found = NULL;
+  char text[40] = "{\"list\": [1";
+  for (int64_t i = 2; i <= count; i++)
+    sprintf(text + strlen(text), ",%d", (int)i);
+  kv_tree *expected = parse(strcat(text, "]}"));
+  kv_store_snapshot(store, &found, NULL);
+  int good = kv_tree_equal(expected, found);
+  kv_tree_free(expected);
+  kv_tree_free(found);
+  return good;
+}
+
+/* An immediate change that cannot be written is not kept, with a type and
+ * without, of a key and of a path: who appends again appends once. */
+static void not_kept(void) {
+  char path[400], lock[400];
+  kv_store_options options = store_options(KV_ENGINE_PROPERTY_LIST);
+  kv_store *store = NULL;
+  kv_type *type = NULL;
+  kv_step list = kv_key("list"), key = kv_key("key");
+  kv_step next[] = {list, kv_index(1)}, first[] = {list, kv_index(0)};
+  kv_tree *one = parse("[1]"), *two = integer_tree(2);
+  options.durability = KV_IMMEDIATE;
+  snprintf(path, sizeof path, "%s", in_folder("kept.plist"));
+  snprintf(lock, sizeof lock, "%s", in_folder(".kept.plist.lock"));
+  CHECK(kv_registry_type(NULL, kv_string("Int"), &type, NULL) == KV_OK);
+  CHECK(kv_store_open_file(kv_string(path), &options, &store, NULL) == KV_OK);
+  CHECK(kv_store_set(store, &list, 1, one, NULL, 0, NULL, NULL) == KV_OK);
+  CHECK(remove(lock) == 0 && mkdir(lock, 0700) == 0);
+  for (int i = 0; i < 2; i++) {
+    CHECK(kv_store_set(store, next, 2, two, NULL, 0, NULL, NULL) == KV_IO);
+    CHECK(kv_store_set(store, next, 2, two, type, 0, NULL, NULL) == KV_IO);
+    CHECK(kv_store_set_integer(store, next, 2, 2, NULL) == KV_IO);
+    CHECK(kv_store_set_integer(store, &key, 1, 2, NULL) == KV_IO);
+    CHECK(kv_store_remove(store, first, 2, NULL) == KV_IO);
+    CHECK(has_list(store, 1));
+  }
+  CHECK(rmdir(lock) == 0);
+  CHECK(kv_store_set(store, next, 2, two, type, 0, NULL, NULL) == KV_OK);
+  CHECK(has_list(store, 2));
+  kv_store_free(store);
+  CHECK(kv_store_open_file(kv_string(path), &options, &store, NULL) == KV_OK);
+  CHECK(has_list(store, 2));
+  kv_store_free(store);
+  kv_type_free(type);
+  kv_tree_free(one);
+  kv_tree_free(two);
+}
+
 static void refuse_long_paths(void) {
   kv_store *store = memory_store();
   kv_error *error = NULL;
@@ -309,6 +363,7 @@ int main(void) {
   transactions();
   limits();
   flushes();
+  not_kept();
   refuse_long_paths();
   hold_no_more();
   remove_folder();

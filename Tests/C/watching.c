@@ -1,4 +1,11 @@
 /* watching.c: watches on values and on events. */
+#define _XOPEN_SOURCE 700
+#include <math.h>
+#include <signal.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <time.h>
+
 #include "check.h"
 
 static int changes = 0, events = 0;
@@ -54,7 +61,85 @@ static void watches(void) {
   kv_store_free(store);
 }
 
+static void count_change(void *context, const kv_step *path, size_t steps,
+                         const kv_tree *old_value, const kv_tree *new_value) {
+  (void)path, (void)steps, (void)old_value, (void)new_value;
+  ++*(int *)context;
+}
+
+static volatile sig_atomic_t signals = 0;
+
+static void note_signal(int number) {
+  (void)number;
+  signals++;
+}
+
+static double now(void) {
+  struct timespec time;
+  clock_gettime(CLOCK_MONOTONIC, &time);
+  return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
+}
+
+/* Has a child process set the key, a while from now; gives its number. */
+static pid_t set_beside(const char *path, int64_t value) {
+  pid_t child = fork();
+  if (child != 0) return child;
+  struct timespec while_ago = {0, 50000000};
+  kv_store_options options = store_options(KV_ENGINE_PROPERTY_LIST);
+  kv_store *store = NULL;
+  kv_step key = kv_key("n");
+  nanosleep(&while_ago, NULL);
+  int good =
+      kv_store_open_file(kv_string(path), &options, &store, NULL) == KV_OK &&
+      kv_store_set_integer(store, &key, 1, value, NULL) == KV_OK &&
+      kv_store_close(store, NULL) == KV_OK;
+  _exit(good ? 0 : 1);
+}
+
+static void waits(void) {
+  kv_store_options options = store_options(KV_ENGINE_PROPERTY_LIST);
+  const char *path = in_folder("waited.plist");
+  char name[4096];
+  kv_store *store = NULL;
+  kv_watch *watch = NULL;
+  kv_step key = kv_key("n");
+  size_t calls = 9;
+  int told = 0, status = 1;
+  snprintf(name, sizeof name, "%s", path);
+  CHECK(kv_store_open_file(kv_string(name), &options, &store, NULL) == KV_OK);
+  CHECK(kv_store_set_integer(store, &key, 1, 1, NULL) == KV_OK);
+  CHECK(kv_store_sync(store, NULL) == KV_OK);
+  CHECK(kv_store_watch(store, &key, 1, KV_SCOPE_VALUE, count_change, &told,
+                       &watch, NULL) == KV_OK);
+  double start = now();
+  CHECK(kv_store_wait(store, 0.05, &calls, NULL) == KV_OK && calls == 0);
+  CHECK(now() - start >= 0.05);
+  CHECK(kv_store_wait(store, 0, &calls, NULL) == KV_OK && calls == 0);
+  CHECK(kv_store_set_integer(store, &key, 1, 2, NULL) == KV_OK);
+  CHECK(kv_store_wait(store, HUGE_VAL, &calls, NULL) == KV_OK && calls == 1);
+  CHECK(kv_store_sync(store, NULL) == KV_OK);
+  pid_t child = set_beside(name, 3);
+  CHECK(kv_store_wait(store, HUGE_VAL, &calls, NULL) == KV_OK && calls == 1);
+  CHECK(told == 2);
+  CHECK(waitpid(child, &status, 0) == child && status == 0);
+  struct sigaction action;
+  memset(&action, 0, sizeof action);
+  action.sa_handler = note_signal;
+  CHECK(sigaction(SIGALRM, &action, NULL) == 0);
+  struct itimerval soon = {{0, 0}, {0, 50000}};
+  CHECK(setitimer(ITIMER_REAL, &soon, NULL) == 0);
+  CHECK(kv_store_wait(store, HUGE_VAL, &calls, NULL) == KV_OK && calls == 0);
+  CHECK(signals == 1);
+  kv_watch_cancel(watch);
+  kv_store_close(store, NULL);
+  CHECK(kv_store_wait(store, 1, NULL, NULL) == KV_CLOSED);
+  kv_store_free(store);
+}
+
 int main(void) {
+  make_folder();
+  waits();
+  remove_folder();
   watches();
   return finish_checks();
 }

@@ -171,6 +171,29 @@ void containers() {
   CHECK(!kv::tree::read_file("/nonexistent/none.plist"));
 }
 
+void schemas() {
+  kv::registry registry;
+  registry.declare(
+      "struct Pane { width: Int = 640 }"
+      "struct Panes { pane: Pane; title: String? @key(pane_title) }");
+  auto schema = registry.type("Panes");
+  auto options = in_memory();
+  options.schema = schema.handle();
+  auto store = kv::store::open_file("a", options);
+  CHECK(store.get<int>({"pane", "width"}) == 640);
+  CHECK(store.keys({"pane"}) == std::vector<std::string>({"width"}));
+  CHECK(store.keys({"none"}).empty());
+  CHECK(store.type_at({"pane_title"}) && !store.type_at({"title"}));
+  CHECK(schema.at({"pane", "width"}) && !schema.at({"pane", 1}));
+  CHECK(!registry.declare_file("/nonexistent/none.kvtypes"));
+  CHECK(kv::store::names(KV_ENGINE_MEMORY).empty());
+  std::string file = "/acme/settings.plist";
+  std::string found = kv::store::file_of("acme/settings");
+  CHECK(found.size() > file.size() &&
+        found.substr(found.size() - file.size()) == file);
+  CHECK(thrown([] { kv::store::file_of("../a"); }) != "");
+}
+
 void types() {
   auto store = kv::store::open_file("a", in_memory());
   kv::registry registry;
@@ -294,6 +317,7 @@ void tables() {
 int main() {
   scalars();
   containers();
+  schemas();
   types();
   transactions();
   watches();

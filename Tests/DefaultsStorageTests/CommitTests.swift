@@ -33,6 +33,38 @@ import Testing
         #expect(try folder.stored() == list(["a": 3]))
     }
 
+    @Test("a copy of the lock's descriptor, as a child has that was made without fork's handlers, keeps no lock")
+    func unlocksCopies() throws {
+        let store = try folder.open(.manual)
+        let transaction = try store.beginTransaction()
+        let numbers = try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").compactMap { Int32($0) }
+        let locks = numbers.filter {
+            (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/\($0)"))
+                == folder.file(".a.plist.lock")
+        }
+        let copy = dup(try #require(locks.first))
+        defer { close(copy) }
+        transaction.rollback()
+        #expect(folder.isUnlocked("a.plist"))
+    }
+
+    @Test("a commit that was killed between exchange and look is ended: another program's file has its name back")
+    func endsExchange() throws {
+        try folder.write(["ours": 1])
+        let middle = "3w5e11264sgsf"
+        let left = URL(fileURLWithPath: folder.file(".a.plist.\(middle).tmp"))
+        try Data(list(["theirs": 2]).serialized(as: .xml)).write(to: left)
+        var status = stat()
+        try #require(stat(folder.file, &status) == 0)
+        let new = "\(status.st_dev) \(status.st_ino) \(status.st_size) \(try folder.modified("a.plist"))"
+        try folder.write("\(middle) \(new) 1 2 3 4\n", to: ".a.plist.lock")
+        let store = try folder.open(.manual)
+        try store.set(list(3), at: ["a"])
+        try store.sync()
+        #expect(try folder.stored() == list(["theirs": 2, "a": 3]))
+        #expect(try folder.names().filter { $0.hasSuffix(".tmp") || $0.contains("unsaved") } == [])
+    }
+
     @Test("a flush that cannot begin keeps what was set, and what is set after it")
     func fails() throws {
         let store = try folder.open(.manual)

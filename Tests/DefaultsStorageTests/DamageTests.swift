@@ -109,6 +109,24 @@ private final class Events {
         #expect(try parsed("a.plist.bak") == list(["a": 1]))
     }
 
+    @Test(
+        "a text of comments alone has no values, and one of nothing is damaged",
+        arguments: ["// a = 1;\n", "/**/", "", "\n"])
+    func comments(text: String) throws {
+        try folder.write(text, to: "a.plist")
+        if text.hasPrefix("/") {
+            let store = try DefaultsStore.open(path: file)
+            #expect(try store.keys().isEmpty)
+            try store.set(list(1), at: ["a"])
+            try store.close()
+            #expect(try parsed("a.plist") == list(["a": 1]))
+            #expect(try folder.text(of: "a.plist.bak") == text)
+        } else {
+            let error = #expect(throws: DefaultsError.self) { try DefaultsStore.open(path: file) }
+            #expect(error?.code == .corrupt)
+        }
+    }
+
     @Test("a damaged database is an error, and neither it nor its journal is moved")
     func openingDatabase() throws {
         let parts = ["a.sqlite", "a.sqlite-shm", "a.sqlite-wal"]

@@ -36,6 +36,31 @@ import Testing
         }
     }
 
+    @Test("steps run again on what another program writes meanwhile, but not for ever", arguments: [1, 9, 10])
+    func meanwhile(writes: Int) throws {
+        let file = folder.file
+        try folder.write(["old": 0])
+        let runs = Box(0)
+        let step = DefaultsMigration(to: 1) { transaction in
+            if let old = try transaction.value(at: ["old"]) { try transaction.set(old, at: ["new"]) }
+            _ = try transaction.remove(at: ["old"])
+            runs.change { $0 += 1 }
+            guard runs.value <= writes else { return }
+            try Data(list(["old": runs.value]).serialized(as: .xml)).write(to: URL(fileURLWithPath: file + ".other"))
+            #expect(rename(file + ".other", file) == 0)
+        }
+        let open = { try DefaultsStore.open(path: file, options: options { $0.migrations = [step] }) }
+        if writes < 10 {
+            let store = try open()
+            #expect(try store.snapshot() == list(["new": writes, "KVStoreVersion": 1]))
+            #expect(runs.value == writes + 1)
+        } else {
+            let error = #expect(throws: DefaultsError.self) { try open() }
+            #expect(error?.code == .conflict)
+            #expect(try folder.stored() == list(["old": 10]))
+        }
+    }
+
     @Test("a migration that fails leaves the store as it was")
     func failedMigration() throws {
         struct Stop: Error {}

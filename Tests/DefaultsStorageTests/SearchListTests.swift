@@ -184,6 +184,29 @@ import Testing
         try homes()
     }
 
+    @Test("makes folders for names, and lists the stores in them")
+    func folders() throws {
+        setenv("XDG_CONFIG_HOME", folder.file("config"), 1)
+        defer { unsetenv("XDG_CONFIG_HOME") }
+        #expect(try DefaultsStore.names() == [])
+        let reader = try DefaultsStore.open("acme/deep/more", options: options { $0.isReadOnly = true })
+        #expect(try reader.keys() == [])
+        #expect(try folder.names().isEmpty)
+        for name in ["acme/deep/more", "acme/settings", "plain"] {
+            let store = try DefaultsStore.open(name)
+            try store.set(list(name), at: ["name"])
+            try store.close()
+            #expect(try DefaultsStore.path(of: name) == folder.file("config/\(name).plist"))
+            #expect(store.file?.hasSuffix("/config/\(name).plist") == true)
+        }
+        #expect(try folder.mode(of: "config/acme") == 0o700 && folder.mode(of: "config/acme/deep") == 0o700)
+        #expect(try DefaultsStore.names() == ["acme/deep/more", "acme/settings", "plain"])
+        #expect(try DefaultsStore.names(engine: .sqlite) == [])
+        #expect(try DefaultsStore.path(of: "a", engine: .memory) == nil)
+        let store = try DefaultsStore.open("other", options: options { $0.suites = ["acme/settings"] })
+        #expect(try store.value(at: ["name"])?.string == "acme/settings")
+    }
+
     /// Which folder is meant where the environment names none, or one that is not the same everywhere.
     private func homes() throws {
         let home = getenv("HOME").map { String(cString: $0) }
@@ -201,11 +224,19 @@ import Testing
         #expect(try file() == String(cString: user.pointee.pw_dir) + "/.config/org.example.none.plist")
     }
 
-    @Test("refuses a name that would leave the folder", arguments: ["", ".hidden", "a/b", "a..b", "..", "a\0b"])
+    @Test(
+        "refuses a name that would leave the folder",
+        arguments: [
+            "", ".hidden", "a..b", "..", "a\0b", "/a", "a/", "a//b", "a/../b", "a/.b", "a/b/c/d/e/f/g/h/i",
+        ])
     func badNames(name: String) {
         let expected = DefaultsError(
-            .invalidName, "Expected a name like com.acme.app, without \"/\" and \"..\", found \"\(name)\"")
+            .invalidName,
+            "Expected a name like com.acme.app or acme/settings, without \"..\" and a \".\" at a part's beginning, "
+                + "found \"\(name)\"")
         #expect(throws: expected) { try DefaultsStore.open(name) }
+        #expect(throws: expected) { try DefaultsStore.path(of: name) }
+        #expect(throws: expected) { try DefaultsStore.open("a", options: options { $0.suites = [name] }) }
     }
 
     @Test("reads a command line as UserDefaults does")

@@ -123,6 +123,56 @@ import Testing
         watch.cancel()
     }
 
+    @Test("the descriptor is woken by changes of the store's own file, and not by this process's commits")
+    func wakes() throws {
+        let folder = try TemporaryFolder()
+        let (store, other) = (try folder.open(.manual), try folder.open(.manual))
+        try store.set(list(0), at: ["a"])
+        try store.sync()
+        let watch = try store.watch(.value(["a"])) { _ in }
+        var descriptor = pollfd(fd: try store.watchDescriptor(), events: Int16(POLLIN), revents: 0)
+        _ = try store.pump()
+        // Of the handles of a process each is told of the change, and not of the commit.
+        try other.set(list(1), at: ["a"])
+        #expect(poll(&descriptor, 1, 0) == 1)
+        #expect(try store.pump() == 1)
+        try other.sync()
+        #expect(poll(&descriptor, 1, 0) == 0)
+        try folder.write(["a": 2], as: "b.plist")
+        #expect(poll(&descriptor, 1, 0) == 0)
+        // One that is written in place, replaced, removed, and made again.
+        for (number, change) in [
+            { try Data($0).write(to: URL(fileURLWithPath: folder.file)) },
+            { try Data($0).write(to: URL(fileURLWithPath: folder.file), options: .atomic) },
+            { _ in unlink(folder.file) },
+            { try Data($0).write(to: URL(fileURLWithPath: folder.file)) },
+        ].enumerated() as EnumeratedSequence<[([UInt8]) throws -> Void]> {
+            try change(list(["a": 3 + number]).serialized(as: .xml))
+            #expect(poll(&descriptor, 1, 0) == 1)
+            #expect(try store.pump() == 1)
+            #expect(poll(&descriptor, 1, 0) == 0, "\(number)")
+        }
+        watch.cancel()
+        try other.close()
+    }
+
+    @Test("waits for a change, or for the time")
+    func waiting() throws {
+        let store = try DefaultsStore.open("scratch", options: options { $0.engine = .memory })
+        let watch = try store.watch(.value(["a"])) { _ in }
+        #expect(try store.wait(for: .milliseconds(5)) == 0)
+        #expect(try store.wait(for: .seconds(-1)) == 0)
+        let thread = Thread {
+            usleep(20_000)
+            try? store.set(PropertyList(1), at: ["a"])
+        }
+        thread.start()
+        #expect(try store.wait(for: .seconds(Int64.max)) == 1)
+        watch.cancel()
+        try store.close()
+        #expect(throws: DefaultsError(.closed, "The store was closed")) { try store.wait(for: .zero) }
+    }
+
     @Test("looks again when the system has lost count of what happened")
     func overflow() throws {
         let folder = try TemporaryFolder()

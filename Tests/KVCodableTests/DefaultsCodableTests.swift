@@ -35,6 +35,34 @@ private struct Tab: Codable, Equatable, Sendable {
         #expect(try store.value(at: ["window"]) == nil)
     }
 
+    @Test("with immediate durability a typed change that cannot be written is not kept")
+    func notKept() throws {
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        var options = DefaultsStore.Options()
+        options.durability = .immediate
+        let path = folder.appendingPathComponent("a.plist").path
+        let store = try DefaultsStore.open(path: path, options: options)
+        try store.encode([Tab(name: "a")], forKey: "tabs")
+        let lock = folder.appendingPathComponent(".a.plist.lock")
+        try FileManager.default.removeItem(at: lock)
+        try FileManager.default.createDirectory(at: lock, withIntermediateDirectories: false)
+        let before = try store.snapshot()
+        for _ in 0..<2 {
+            #expect(throws: DefaultsError.self) { try store.encode(Tab(name: "b"), at: ["tabs", 1]) }
+            #expect(throws: DefaultsError.self) { try store.encode([Tab](), forKey: "tabs") }
+            #expect(throws: DefaultsError.self) { try store.encode(1, forKey: "other") }
+            #expect(try store.snapshot() == before)
+        }
+        try FileManager.default.removeItem(at: lock)
+        try store.encode(Tab(name: "b"), at: ["tabs", 1])
+        #expect(try store.decode([Tab].self, forKey: "tabs") == [Tab(name: "a"), Tab(name: "b")])
+        try store.close()
+        let again = try DefaultsStore.open(path: path, options: options)
+        #expect(try again.decode([Tab].self, forKey: "tabs") == [Tab(name: "a"), Tab(name: "b")])
+    }
+
     @Test("a typed set keeps what its type does not know")
     func keepsUnknown() throws {
         try store.set(

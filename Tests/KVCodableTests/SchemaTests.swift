@@ -53,7 +53,7 @@ import Testing
     func refuses(name: String, durability: DefaultsDurability) throws {
         try withStore(durability, name) { store in
             let before = try list(["volume": 3, "window": ["width": 1, "tags": ["a"], "unknown": true], "other": [1]])
-            try store.set(before, at: [])
+            try store.setStored(before, at: [])
             expectRefusal("Expected BinaryInteger at volume, found String") {
                 try store.set(list("loud"), forKey: "volume")
             }
@@ -72,13 +72,13 @@ import Testing
             expectRefusal("Expected 0...10 at volume, found 12") {
                 try store.set(list(12), at: ["volume"], ifGeneration: store.generation)
             }
-            #expect(try store.snapshot() == before)
+            #expect(try store.dictionary(of: .application) == before)
             try store.set(list("b"), at: ["window", "tags", 1])
             #expect(try store.remove(at: ["window", "tags", 0]))
             #expect(try store.remove(at: ["volume"]))
             try store.set(list(["anything"]), at: ["other"])
             #expect(
-                try store.snapshot()
+                try store.dictionary(of: .application)
                     == list(["window": ["width": 1, "tags": ["b"], "unknown": true], "other": ["anything"]]))
         }
     }
@@ -89,20 +89,23 @@ import Testing
             try store.transaction { outer in
                 try outer.set(list("x"), at: ["window", "window_title"])
                 try store.transaction { inner in
-                    try inner.set(list("not for long"), at: ["volume"])
+                    try inner.setStored(list("not for long"), at: ["volume"])
                     try inner.set(list(1), at: ["window", "width"])
                 }
                 try outer.set(list(4), at: ["volume"])
             }
             let good = try list(["volume": 4, "window": ["width": 1, "window_title": "x"]])
-            #expect(try store.snapshot() == good)
+            #expect(try store.dictionary(of: .application) == good)
             expectRefusal("Dictionary does not contain key window.width") {
                 try store.transaction { outer in
                     try outer.set(list(5), at: ["volume"])
                     _ = try outer.remove(at: ["window", "width"])
                 }
             }
-            #expect(try store.snapshot() == good)
+            #expect(try store.dictionary(of: .application) == good)
+            expectRefusal("Expected BinaryInteger at volume, found String") {
+                try store.transaction { try $0.set(list("at once"), at: ["volume"]) }
+            }
             try store.set(list(6), at: ["volume"])
         }
     }
@@ -112,7 +115,8 @@ import Testing
         try withStore { store in
             let free = try DefaultsStore.open(path: folder + "/a.plist")
             try free.set(list("loud"), forKey: "volume")
-            #expect(try store.value(forKey: "volume")?.string == "loud")
+            expectRefusal("Expected BinaryInteger at volume, found String") { _ = try store.value(forKey: "volume") }
+            #expect(try store.stored(at: ["volume"])?.string == "loud")
             expectRefusal("Expected BinaryInteger at volume, found Bool") {
                 try store.anotherHandle().set(list(true), forKey: "volume")
             }
@@ -134,7 +138,8 @@ import Testing
         try list(["volume": "wrong", "window": ["width": "wrong", "tags": ["a"]]]).serialized(as: .xml)
             .withUnsafeBufferPointer { try Data($0).write(to: URL(fileURLWithPath: folder + "/a.plist")) }
         try withStore { store in
-            #expect(try store.value(forKey: "volume")?.string == "wrong")
+            #expect(try store.stored(at: ["volume"])?.string == "wrong")
+            expectRefusal("Expected BinaryInteger at volume, found String") { _ = try store.value(forKey: "volume") }
             let error = #expect(throws: TypeError.self) { try store.value(at: ["volume"], as: volume()) }
             #expect(error?.description == "Expected BinaryInteger at volume, found String")
             expectRefusal("Expected BinaryInteger at window.width, found String") {
@@ -159,7 +164,7 @@ import Testing
         let store = try DefaultsStore.open(path: folder + "/a.plist", options: options)
         expectRefusal("Expected 0...10 at volume, found 99") { try store.register(list(["volume": 99, "x": 1])) }
         #expect(try store.dictionary(of: .registered) == list(["volume": 1, "unknown": true]))
-        #expect(try store.value(forKey: "volume")?.string == "from the command line")
+        #expect(try store.stored(at: ["volume"])?.string == "from the command line")
         // A part of what a lower layer has: the copy is looked at.
         try store.register(list(["window": ["width": 1]]))
         expectRefusal("Expected BinaryInteger at window.width, found Bool") {

@@ -22,7 +22,7 @@ local function later(name)
     return not (found and found[which])
   end
   return new_type { description = name, decoder = converter "decoder",
-    encoder = converter "encoder", is_idle = is_idle }
+    encoder = converter "encoder", is_idle = is_idle, refers_to = name }
 end
 
 -- The most bytes of an expression: it is looked through at each of its levels.
@@ -63,6 +63,17 @@ end
 local holds_types = { fields = true, cases = true, values = true, type = true,
   element = true, value = true, wrapped = true }
 
+--- Whether a description of a name has not come before; notes it.
+local function first_said(description, notes)
+  local name, declared = description.name, notes.declared
+  if notes.said[name] == description
+    or declared and declared[name] == description then
+    return false
+  end
+  notes.said[name] = description
+  return true
+end
+
 --- A description with each name replaced by its present meaning; a name stays
 -- inside itself, and where its description has come before. With
 -- `notes.is_view` it describes the values that scripts see: converters may make
@@ -76,8 +87,12 @@ local function expanded(description, notes, inside)
     notes.names[description] = found
     return found and not inside[description]
       and expanded(part(found), notes, inside) or description
-  elseif type(description) ~= "table" or description.raw then
-    return description -- the cases of raw values are no types
+  elseif type(description) ~= "table" then
+    return description
+  elseif description.raw then -- the cases of raw values are no types
+    if not first_said(description, notes) then return description.name end
+    notes.count = (notes.count or 0) + #description.cases
+    return description
   elseif description.kind == "converted" then
     notes.converts = true
     return notes.is_view and "Any"
@@ -89,11 +104,9 @@ local function expanded(description, notes, inside)
   if depth > shared.depth then return description end
   local name = description.name
   if name and (description.kind == "struct" or description.kind == "enum") then
-    if inside[name] or notes.said[name] == description
-      or notes.declared and notes.declared[name] == description then
+    if inside[name] or not first_said(description, notes) then
       return name
     end
-    notes.said[name] = description
     inside[name] = true
   else
     name = nil
@@ -111,6 +124,17 @@ local function expanded(description, notes, inside)
   return result
 end
 
+-- The compiled forms that the library's registry has names of: as long as it
+-- keeps these, they count.
+shared.kept = {}
+
+--- The library's form of a description in which types have names.
+local function described(description, notes, ...)
+  local compiled = shared.described(description, ...)
+  for name in pairs(notes.said) do shared.kept[name] = compiled end
+  return compiled
+end
+
 local function compile(value, scope)
   local since = shared.definitions()
   local self = check_type(value, 4, scope)
@@ -121,7 +145,7 @@ local function compile(value, scope)
   end
   description = expanded(description, notes, {})
   local compiled =
-    shared.described(description, value, scope, self.is_masked)
+    described(description, notes, value, scope, self.is_masked)
   self[shared.meanings] = notes.names
   shared.attach(self, compiled, notes.converts)
   if type(value) == "string" then
@@ -132,7 +156,7 @@ end
 
 -- The most parts of types that annotations describe, and what a type counts
 -- besides: a type that is defined before those that it names has their parts.
-local most_parts, parts_of_a_type = 262144, 128
+local most_parts, parts_of_a_type = 131072, 64
 
 --- The names of types as they were defined: what a type is made of comes first.
 local function names_in_order()
@@ -150,7 +174,7 @@ local function declare(self, declared)
   local notes =
     { is_view = true, said = {}, names = {}, declared = declared }
   local description = expanded(part(self), notes, {})
-  local ok, problem = pcall(shared.described, description)
+  local ok, problem = pcall(described, description, notes)
   if not ok and type(problem) ~= "table" then error(problem, 0) end
   if ok then
     for name, said in pairs(notes.said) do declared[name] = said end
@@ -175,10 +199,49 @@ local function annotations()
   return shared.annotate() .. table.concat(wrong)
 end
 
+--- Makes the types of this state known to a text that may name them: those that
+-- were not used before are not known to the library yet. One with an error is
+-- unknown there.
+local function announce()
+  for _, name in ipairs(names_in_order()) do
+    local self = named[name]
+    if not rawget(self, shared.meanings) then pcall(compile, self) end
+  end
+end
+
+--- The types of names that a text has declared, by the names.
+local function types_of(names)
+  local types = {}
+  for _, name in ipairs(names) do shared.undefine(name) end
+  for _, name in ipairs(names) do types[name] = later(name) end
+  return types
+end
+
+--- The structs and enums of a text in the type language, by their names.
+local function from_text(text)
+  if type(text) ~= "string" then
+    error("declare: expected a text, found " .. type(text), 3)
+  end
+  announce()
+  return types_of(shared.declare_text(text))
+end
+
+--- The same of a file; or nil and an error.
+local function from_file(path)
+  if type(path) ~= "string" then
+    error("types_from: expected a path, found " .. type(path), 3)
+  end
+  announce()
+  local names, problem = shared.declare_file(path)
+  if not names then return nil, problem end
+  return types_of(names)
+end
+
 -- The functions of these files for scripts and the C module.
 return {
   methods = shared.methods, struct = shared.struct, enum = shared.enum,
   array_of = array_of, dictionary_of = dictionary_of,
+  declare = from_text, types_from = from_file,
   annotations = annotations, compile = compile, new_scope = shared.new_scope,
   decode = shared.decode_value, encode = shared.encode_value,
 }

@@ -131,11 +131,12 @@ local function steps_behind(start)
   return steps
 end
 
---- The result of `convert` for a value; or nil, the text that a converter
--- raised and the steps to its value. Any other error is raised.
-local function placed(convert, self, value, context)
+--- The result of `convert` for a value of a type, in which names have the
+-- meanings; or nil, the text that a converter raised and the steps to its
+-- value. Any other error is raised.
+local function placed(convert, self, value, context, known)
   local start, outer = depth, names
-  names = rawget(self, meanings)
+  names = known
   local ok, result = pcall(convert, self, value, context)
   names = outer
   if ok then return result end
@@ -147,14 +148,49 @@ local function placed(convert, self, value, context)
   return nil, result, steps
 end
 
-local function decode(self, value, context)
-  if value == nil or not self.decoder then return value end
-  return placed(decoded, self, value, context)
+-- The types of whole stores, by their schemas: values by stored keys.
+local wholes = setmetatable({}, { __mode = "k" })
+
+local function whole(self)
+  if not wholes[self] then
+    wholes[self] = new_type {
+      decoder = struct_converter(self.parts, "decoder"),
+      encoder = struct_converter(self.parts, "encoder"),
+    }
+  end
+  return wholes[self]
 end
 
-local function encode(self, value, context)
-  if value == nil or not self.encoder then return value end
-  return placed(encoded, self, value, context)
+--- The part of a type at a path of stored keys; nil where there is none. Names
+-- may refer to each other in a circle.
+local function part_at(self, steps, known)
+  for i = 0, #steps do
+    if i > 0 then
+      self = self.parts and self.parts[steps[i]] or self.element
+    end
+    for _ = 1, 64 do
+      if not self or not self.refers_to then break end
+      self = known[self.refers_to]
+    end
+    if not self then return nil end
+  end
+  return #steps == 0 and self.parts and whole(self) or self
+end
+
+--- Converts a value of a type, or of its part at a path of stored keys.
+local function convert(which, self, value, context, steps)
+  local known = rawget(self, meanings)
+  if steps then self = part_at(self, steps, known) end
+  if value == nil or not self or not self[which] then return value end
+  return placed(converting[which], self, value, context, known)
+end
+
+local function decode(...)
+  return convert("decoder", ...)
+end
+
+local function encode(...)
+  return convert("encoder", ...)
 end
 
 shared.converting, shared.each = converting, each

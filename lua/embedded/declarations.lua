@@ -28,6 +28,7 @@ local function array_of(element)
   element = check_type(element, 3)
   return new_type {
     description = { kind = "array", element = part(element) },
+    element = element,
     decoder = each(element, "decoder", true),
     encoder = each(element, "encoder", true),
   }
@@ -38,23 +39,33 @@ local function dictionary_of(value)
   value = check_type(value, 3)
   return new_type {
     description = { kind = "dictionary", value = part(value) },
+    element = value,
     decoder = each(value, "decoder"), encoder = each(value, "encoder"),
   }
 end
 
+--- What `describe` makes of each name in a table, and its value, in the order
+-- of the names.
+local function in_order(values, describe)
+  local described = list {}
+  for name in pairs(values) do described[#described + 1] = name end
+  table.sort(described)
+  for i, name in ipairs(described) do
+    described[i] = describe(name, values[name])
+  end
+  return described
+end
+
+local function describe_field(name, field)
+  return { name = name, type = part(field), key = field.stored_key,
+    default = field.default_value, transient = field.is_transient,
+    documentation = field.documentation, deprecated = field.deprecation,
+    secret = field.is_secret }
+end
+
 --- Fields in the order of their names.
 local function describe_fields(fields)
-  local described = list {}
-  for name, field in pairs(fields) do
-    described[#described + 1] = {
-      name = name, type = part(field), key = field.stored_key,
-      default = field.default_value, transient = field.is_transient,
-      documentation = field.documentation, deprecated = field.deprecation,
-      secret = field.is_secret,
-    }
-  end
-  table.sort(described, function(one, other) return one.name < other.name end)
-  return described
+  return in_order(fields, describe_field)
 end
 
 --- Begins the declaration of a name, which may not be one of a built-in type.
@@ -75,6 +86,15 @@ local function check_body(what, name, given)
     type(given)), 3)
 end
 
+--- The fields that are stored, by their keys, as a type's parts.
+local function by_keys(fields)
+  local parts = {}
+  for name, field in pairs(fields) do
+    if not field.is_transient then parts[field.stored_key or name] = field end
+  end
+  return parts
+end
+
 --- kv.struct "Name" { field = type, ... }
 local function struct(name, ...)
   begin("struct", name, ...)
@@ -90,6 +110,7 @@ local function struct(name, ...)
     return define(name, new_type {
       description =
         { kind = "struct", name = name, fields = describe_fields(fields) },
+      parts = by_keys(fields),
       decoder = struct_converter(fields, "decoder"),
       encoder = struct_converter(fields, "encoder"),
     })
@@ -98,7 +119,7 @@ end
 
 --- Cases that are their own raw values, or names with raw values of one kind.
 local function raw_cases(name, given)
-  local cases, is_list, kind = list {}, #given > 0, nil
+  local cases, is_list, kind = {}, #given > 0, nil
   for case, value in pairs(given) do
     local found = math.type(value) or type(value)
     if is_list and math.type(case) ~= "integer" or type(case) ~= "string"
@@ -114,12 +135,11 @@ local function raw_cases(name, given)
         .. "or integers", name), 3)
     end
     kind = found
-    cases[is_list and case or #cases + 1] = is_list and value
-      or list { case, value }
+    cases[case] = value
   end
-  if not is_list then
-    table.sort(cases, function(left, right) return left[1] < right[1] end)
-  end
+  cases = is_list and list(cases) or in_order(cases, function(case, value)
+    return list { case, value }
+  end)
   return cases, kind == "integer" and "Int" or "String"
 end
 
@@ -135,7 +155,7 @@ local function case_fields(given)
 end
 
 local function variant(name, given)
-  local cases, described = {}, list {}
+  local cases, parts = {}, {}
   for key, value in pairs(given) do
     local case, values = key, value
     if math.type(key) == "integer" then case, values = value, {} end
@@ -144,12 +164,16 @@ local function variant(name, given)
         "enum %s: a case is a name, or has a table of its values", name), 3)
     end
     cases[case] = case_fields(values)
-    described[#described + 1] =
-      { name = case, values = describe_fields(cases[case]) }
+    parts[case] = new_type { parts = by_keys(cases[case]),
+      decoder = struct_converter(cases[case], "decoder"),
+      encoder = struct_converter(cases[case], "encoder") }
   end
-  table.sort(described, function(one, other) return one.name < other.name end)
+  local described = in_order(cases, function(case, fields)
+    return { name = case, values = describe_fields(fields) }
+  end)
   return new_type {
     description = { kind = "enum", name = name, cases = described },
+    parts = parts,
     decoder = shared.case_converter(cases, "decoder"),
     encoder = shared.case_converter(cases, "encoder"),
   }

@@ -14,7 +14,8 @@ local shared = { Type = Type, builtins = {}, named = {}, known = {},
   encode = kv.encode, decode = kv.decode, null = kv.null }
 for _, name in ipairs { "array_tag", "dictionary_tag", "store", "new_data",
   "new_date", "new_uid", "new_int64", "new_uint64", "describe", "expression",
-  "attach", "install", "annotate", "depth", "run_types" } do
+  "attach", "install", "annotate", "depth", "run_types", "declare_text",
+  "declare_file", "is_list", "element", "make_parts" } do
   shared[name], kv[name] = kv[name], nil
 end
 
@@ -71,8 +72,13 @@ end
 -- No tail calls: Lua 5.1 counts the level of one that was left by a tail call,
 -- the others do not.
 for _, name in ipairs { "struct", "enum", "array_of", "dictionary_of",
-  "annotations" } do
+  "annotations", "declare" } do
   kv[name] = function(...) return (parts()[name](...)) end
+end
+
+function kv.types_from(...)
+  local types, problem = parts().types_from(...)
+  return types, problem
 end
 
 shared.install(Type, function(...) return (parts().compile(...)) end,
@@ -108,8 +114,20 @@ end
 
 local Store = shared.store
 
---- for key, value in store:pairs(); and in pairs(store), from Lua 5.2 on
+--- for index, value in part:ipairs(); and in ipairs(part), from Lua 5.2 on
+function Store.__index:ipairs()
+  local element = shared.element
+  element(self, 1) -- raises for what is no handle
+  return function(part, i)
+    local value = element(part, i + 1)
+    if value ~= nil then return i + 1, value end
+  end, self, 0
+end
+
+--- for key, value in store:pairs(); and in pairs(store), from Lua 5.2 on. Of an
+-- array the elements
 function Store.__index:pairs()
+  if shared.is_list(self) then return self:ipairs() end
   local keys, i = self:keys(), 0
   return function()
     i = i + 1
@@ -118,9 +136,7 @@ function Store.__index:pairs()
 end
 
 Store.__pairs = Store.__index.pairs
-
-function Store:__len()
-  return #self:keys()
-end
+Store.__ipairs = Store.__index.ipairs -- of Lua 5.2; later ones index
+shared.make_parts()
 
 return kv

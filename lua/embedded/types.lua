@@ -11,6 +11,9 @@
 --   is_converted   whether a converter is in the type itself
 --   is_idle      of a name, a function (which): whether the type that it means
 --                has no decoder, or encoder
+--   parts, element   the types of a struct's fields by their keys, or of the
+--                values of an enum's cases; of elements or values
+--   refers_to    the name of another type, which this one is
 --   stored_key, has_default, default_value, is_transient, is_optional,
 --   documentation, deprecation, is_secret
 --                properties of the type as a struct's field
@@ -105,6 +108,13 @@ local function define(name, self)
   defined[name] = definitions
   for known in next, sizes do forget(known) end
   return self
+end
+
+--- Takes the meaning of a name away: it is then what the library knows it as.
+local function undefine(name)
+  named[name], defined[name] = nil, nil
+  definitions = definitions + 1
+  for known in next, sizes do forget(known) end
 end
 
 --- Whether a text may be the name of a type.
@@ -284,5 +294,6 @@ shared.methods, shared.copied = methods, copied
 shared.is_type, shared.new_type = is_type, new_type
 shared.check_type, shared.define, shared.is_name = check_type, define, is_name
 shared.new_scope, shared.remember = new_scope, remember
+shared.undefine = undefine
 shared.definitions = function() return definitions end
 shared.defined = defined

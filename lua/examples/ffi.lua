@@ -1,6 +1,6 @@
 -- A store from LuaJIT's FFI, without the Lua module: the C functions as the
 -- header declares them. See "From LuaJIT's FFI" in lua/README.md.
---   luajit ffi.lua [libkvcodable.so]
+--   luajit ffi.lua [libkvcodable.so [FILE.plist]]
 local ffi = require "ffi"
 
 -- From kvcodable.h, as it stands there: what is used here. The header's inline
@@ -33,7 +33,12 @@ kv_status kv_store_get_integer(const kv_store *store, const kv_step *path,
 kv_status kv_store_close(kv_store *store, kv_error **error);
 void kv_store_free(kv_store *store);
 ]]
-local library = ffi.load(arg[1] or "kvcodable")
+
+-- The library of this tree, where it was built, or the installed one.
+local built = (arg[0]:match "^.*/" or "") .. "../../build/libkvcodable.so"
+local found, library = pcall(ffi.load, arg[1] or built)
+if not found then library = ffi.load "kvcodable" end
+local file = arg[2] or os.tmpname() .. ".plist"
 
 local problem = ffi.new "kv_error *[1]"
 
@@ -57,7 +62,7 @@ local function path(...)
 end
 
 local out = ffi.new "kv_store *[1]"
-check(library.kv_store_open_file(text "ffi.plist", nil, out, problem))
+check(library.kv_store_open_file(text(file), nil, out, problem))
 local store = ffi.gc(out[0], library.kv_store_free)
 
 local steps, count = path("ui", "width")
@@ -77,4 +82,4 @@ local ok, message = pcall(function()
 end)
 print(ok, (message:match "Expected.*" or message))
 check(library.kv_store_close(store, problem))
-print("stored", tonumber(value[0]))
+print("stored", tonumber(value[0]), "in " .. file)

@@ -173,7 +173,7 @@ describe("errors", function()
       assert.is_string(problem.code)
       return problem.code
     end
-    assert.equal("invalid_name", returned(kv.open "a/b"))
+    assert.equal("invalid_name", returned(kv.open "a/../b"))
     returned(kv.open_file "/nowhere/at/all.plist")
     assert.equal("absent", returned(kv.read "/nowhere/at/all.plist"))
     returned(kv.write("/nowhere/at/all.plist", 1))
@@ -301,14 +301,16 @@ describe("parts", function()
   it("tell places below themselves", function()
     local store = memory()
     store:set({ "ui", "window" }, { width = 1 })
-    local places = {}
+    local told = {}
     local ui = store:at "ui"
-    ui:watch("window", function(key) places[#places + 1] = key end)
-    ui:watch({}, function(key) places[#places + 1] = key end)
+    ui:watch("window", function(key) told.value = key end)
+    ui:watch({}, function(key, new) told.key = { key, new.width } end)
+    ui:watch({}, function(place) told.place = place end, { subtree = true })
     ui:set({ "window", "width" }, 2)
-    kv.pump()
-    table.sort(places, function(a) return type(a) == "string" end)
-    assert.same({ "window", { "window", "width" } }, places)
+    assert.equal(3, kv.pump())
+    assert.same({
+      value = "window", key = { "window", 2 }, place = { "window", "width" },
+    }, told)
     assert.equal(2, ui:get { "window", "width" })
     store:close()
   end)

@@ -54,14 +54,16 @@ describe("declared types", function()
     it("refuse what is of no case", function()
       refused({ circel = {} }, Shape,
         "Shape at x has no case circel; did you mean circle?")
-      refused({}, Shape, "Invalid number of keys found, expected one at x")
+      refused({}, Shape,
+        "Expected one key of circle, empty, pair, square at x, found 0")
       refused({ circle = { radus = 1 } }, Shape,
         "Shape.circle at x.circle has no field radus; did you mean radius?")
       refused({ pair = { _0 = 1 } }, Shape,
         "Dictionary does not contain key x.pair._1")
       store:set("x", { oval = {} })
       local problem = support.failure(store.get, store, "x", Shape)
-      assert.equal("Invalid number of keys found, expected one at x",
+      assert.equal(
+        "Expected one key of circle, empty, pair, square at x, found 0",
         problem.message)
     end)
 

@@ -62,6 +62,32 @@ describe("migrations", function()
     store:close()
   end)
 
+  it("run again on what another program writes meanwhile", function()
+    for writes = 1, 10, 9 do
+      support.write(path, '{"old": 0}')
+      local store, runs = assert(kv.open_file(path)), 0
+      local function step(tx)
+        tx:set("new", tx:get "old")
+        tx:remove "old"
+        runs = runs + 1
+        if runs > writes then return end
+        support.write(folder .. "/other", ('{"old": %d}'):format(runs))
+        assert(os.rename(folder .. "/other", path))
+      end
+      if writes < 10 then
+        assert.is_true(store:migrate { step })
+        assert.same({ KVStoreVersion = 1, new = writes }, store:get {})
+      else
+        local problem = support.failure(store.migrate, store, { step })
+        assert.equal("conflict", problem.code)
+        assert.same({ old = 10 }, store:get {})
+      end
+      assert.equal(math.min(writes + 1, 10), runs)
+      store:close()
+      os.remove(path .. ".v0")
+    end
+  end)
+
   it("leave nothing behind when a step fails", function()
     local store = assert(kv.open_file(path))
     store:set("name", "x")

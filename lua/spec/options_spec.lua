@@ -7,7 +7,7 @@ describe("options that are none", function()
   support.in_memory(before_each, after_each, function(made) store = made end)
 
   local names = '"format", "depth", "expanded_nodes", "expanded_bytes", '
-    .. '"file_bytes", "context" or "class_name_key"'
+    .. '"file_bytes", "context", "class_name_key" or "nulls"'
   local durabilities = '"coalesced", "immediate" or "manual"'
   local none = "bad argument #%d to '?' (table expected, got %s)"
   for name, case in pairs {

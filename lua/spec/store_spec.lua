@@ -36,6 +36,36 @@ describe("stores", function()
     store:close()
   end)
 
+  it("keep no immediate change that cannot be written", function()
+    local options = { durability = "immediate" }
+    local store = assert(kv.open_file(path, options))
+    store:set("list", { 1 })
+    local lock = path:gsub("[^/]+$", ".%0.lock")
+    assert(os.remove(lock))
+    assert(support.execute("mkdir " .. lock))
+    for _ = 1, 2 do
+      for _, call in ipairs {
+        function() return store:set({ "list", 2 }, 2) end,
+        function() return store:set({ "list", 2 }, 2, kv.int) end,
+        function() return store:set("key", 2) end,
+        function() return store:set({}, {}) end,
+        function() return store:remove { "list", 1 } end,
+        function()
+          return store:update("list", function(list) list[2] = 2 end)
+        end,
+      } do
+        assert.equal("io", support.failure(call).code)
+        assert.same({ list = { 1 } }, store:get {})
+      end
+    end
+    assert(os.remove(lock))
+    store:set({ "list", 2 }, 2, kv.int)
+    store:close()
+    store = assert(kv.open_file(path, options))
+    assert.same({ list = { 1, 2 } }, store:get {})
+    store:close()
+  end)
+
   it("give defaults for what is absent, and uncover them on remove", function()
     local options = { defaults = { volume = 7 } }
     local store = assert(kv.open_file(path, options))
@@ -340,7 +370,7 @@ describe("stores", function()
   end)
 
   it("refuse names that lead elsewhere", function()
-    for _, name in ipairs { "", "../x", "a/b", ".hidden", "a\0b" } do
+    for _, name in ipairs { "", "../x", "a//b", ".hidden", "a\0b" } do
       local store, problem = kv.open(name)
       assert.is_nil(store)
       assert.is_string(problem.message)

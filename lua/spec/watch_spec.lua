@@ -2,7 +2,7 @@ local kv = require "kvcodable"
 local support = require "lua.spec.support"
 
 -- What pump raises for nil; from 5.5 on Lua itself raises no nil.
-local nothing = select(2, pcall(error)) or "a watch's function raised nil"
+local nothing = ": " .. (select(2, pcall(error)) or "nil")
 
 describe("watches", function()
   local folder, path, store
@@ -52,8 +52,7 @@ describe("watches", function()
   it("tell each place below that differs, however deep", function()
     local told = {}
     local function note(place, new, old)
-      if type(place) == "table" then place = table.concat(place, ".") end
-      told[#told + 1] = { place, new, old }
+      told[#told + 1] = { table.concat(place, "."), new, old }
     end
     store:set({ "ui", "a" }, {
       same = { 1, { x = 1, y = "y" } }, list = { 1, 2 }, gone = { a = 1 },
@@ -62,7 +61,7 @@ describe("watches", function()
     })
     store:watch("ui", note, { subtree = true })
     store:watch({ "ui", "a" }, note, { subtree = true })
-    store:at { "ui", "a" }:watch({}, note)
+    store:at { "ui", "a" }:watch({}, note, { subtree = true })
     store:set({ "ui", "a" }, {
       same = { 1, { y = "y", x = 1 } }, list = { 1, 3 },
       kind = { 1 }, text = "abd", deep = { er = { n = 2, m = 1, o = 1 } },
@@ -95,15 +94,60 @@ describe("watches", function()
     store:watch({ "list", 1 }, noting "index", { subtree = true })
     store:set("ui", { a = 1 })
     assert.equal(1, kv.pump())
-    assert.same({ key = { "ui", { a = 1 } } }, told)
+    assert.same({ key = { { "ui" }, { a = 1 } } }, told)
     store:at "ui":watch({}, noting "part")
     store:remove "ui"
     store:set("list", { { a = 1 } })
     assert.equal(3, kv.pump())
     assert.same({
-      key = { "ui", nil, { a = 1 } }, part = { {}, nil, { a = 1 } },
+      key = { { "ui" }, nil, { a = 1 } }, part = { {}, nil, { a = 1 } },
       index = { { "list", 1 }, { a = 1 } },
     }, told)
+  end)
+
+  it("tell a place as a table, however near it is", function()
+    local places = {}
+    store:set("ui", { width = 1 })
+    for _, part in ipairs { store, store:at "ui" } do
+      for _, watched in ipairs { {}, "ui", "width", { "width" } } do
+        part:watch(watched, function(place)
+          places[#places + 1] = #place .. ":" .. table.concat(place, ".")
+        end, { subtree = true })
+      end
+    end
+    store:set({ "ui", "width" }, 2)
+    store:set("width", { a = 1 })
+    kv.pump()
+    table.sort(places)
+    assert.same({ "1:width", "1:width", "1:width", "1:width", "1:width",
+      "1:width", "2:ui.width", "2:ui.width" }, places)
+  end)
+
+  it("look at everything key by key, or place by place", function()
+    local keys, places = {}, {}
+    store:set("ui", { window = { width = 1, height = 2 }, title = "t" })
+    store:watch({}, function(key, new, old)
+      keys[#keys + 1] = { key, new, old }
+    end)
+    store:watch({}, function(...) places[#places + 1] = { ... } end,
+      { subtree = true })
+    store:set({ "ui", "window", "width" }, 3)
+    store:remove { "ui", "title" }
+    store:set("new", { a = 1 })
+    assert.equal(2 + 3, kv.pump())
+    local function by_name(one, other)
+      return table.concat { one[1], "" } < table.concat { other[1], "" }
+    end
+    table.sort(keys, by_name)
+    assert.same({
+      { "new", { a = 1 } }, { "ui", { window = { width = 3, height = 2 } },
+        { window = { width = 1, height = 2 }, title = "t" } },
+    }, keys)
+    for _, place in ipairs(places) do place[1] = table.concat(place[1], ".") end
+    table.sort(places, by_name)
+    assert.same({ { "new", { a = 1 } }, { "ui.title", nil, "t" },
+      { "ui.window.width", 3, 1 } }, places)
+    assert.equal(0, kv.pump())
   end)
 
   it("keep their path, whatever becomes of the script's table", function()
@@ -146,15 +190,54 @@ describe("watches", function()
     store:watch("b", function() told = true end)
     store:set("a", 1)
     store:set("b", 1)
-    assert.equal("mine", support.failure(kv.pump))
+    local problem = support.failure(kv.pump)
+    assert.equal("A watch's function failed at a: mine", tostring(problem))
+    assert.equal("misuse", problem.code)
+    assert.same({ "a" }, problem.path)
     assert.is_true(told)
     assert.equal(0, kv.pump())
+  end)
+
+  it("are named by the error of their function", function()
+    local count = 0
+    local function text_of(watched, options, call)
+      local watch = store:at "part":watch(watched, call, options)
+      count = count + 1
+      store:set({ "part", "list" }, { count })
+      local problem = support.failure(kv.pump)
+      watch:cancel()
+      return tostring(problem), problem
+    end
+    assert.matches(
+      "^A watch's function failed at list%[1%]: .*spec.lua:%d+: x$",
+      (text_of({ "list", 1 }, nil, function() error "x" end)))
+    assert.matches("^A watch's function failed at list: .*: attempt to ",
+      (text_of("list", { subtree = true }, function(place)
+        return place .. ""
+      end)))
+    assert.equal("The function of a watch of everything failed: x",
+      (text_of({}, nil, function() error("x", 0) end)))
+    -- An error of the module keeps what it says; a script's own is its own.
+    local kept
+    local text, problem = text_of("list", nil, function()
+      kept = support.failure(store.get, store, { "part", "list" }, "Int")
+      error(kept)
+    end)
+    assert.equal("A watch's function failed at list: "
+      .. "Expected Int at part.list, found Array", text)
+    assert.equal("type_mismatch", problem.code)
+    assert.same({ "part", "list" }, problem.path)
+    assert.equal("Expected Int at part.list, found Array", tostring(kept))
+    local own = {}
+    assert.equal(own,
+      select(2, text_of("list", nil, function() error(own) end)))
   end)
 
   it("go on after an error without a value, too", function()
     store:watch("a", function() error(nil) end)
     store:set("a", 1)
-    assert.equal(nothing, support.failure(kv.pump))
+    assert.equal("A watch's function failed at a" .. nothing,
+      tostring(support.failure(kv.pump)))
     assert.equal(0, kv.pump())
   end)
 
@@ -165,7 +248,8 @@ describe("watches", function()
       error(nil)
     end)
     for i = 1, 1000 do store:set("key" .. i, i) end
-    assert.equal(nothing, support.failure(kv.pump, 1, 2))
+    assert.equal("The function of a watch of everything failed" .. nothing,
+      tostring(support.failure(kv.pump, 1, 2)))
     assert.equal(1000, calls)
   end)
 

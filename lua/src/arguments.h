@@ -57,4 +57,8 @@ int kvl_get_option(lua_State *L, int options, const char *name, int type);
 /* The format that options name; the options may be nil or none. Raises. */
 kv_format kvl_check_format(lua_State *L, int options);
 
+/* Whether options, which may be nil or none, have nulls = "drop", and not the
+ * `other` word, which stands for no such option. Raises. */
+int kvl_check_nulls(lua_State *L, int options, const char *other);
+
 #endif

@@ -150,15 +150,23 @@ static int store_export(lua_State *L) {
   return 1;
 }
 
-/* store:import(bytes): sets the entries of a property list, all or none */
+/* store:import(bytes, options?): sets the entries of a property list, all or
+ * none */
 static int store_import(lua_State *L) {
+  static const char *const names[] = {"format", "nulls", NULL};
   kvl_state *state = kvl_state_of(L);
   kv_error *error = NULL;
+  kv_decode_options options;
   kv_str bytes = check_text(L, 2);
   kvl_check_whole(L);
-  if (!kvl_may_decode(L, state, bytes)) return lua_error(L);
+  kvl_check_options(L, 3, names);
+  memset(&options, 0, sizeof options);
+  options.size = sizeof options;
+  options.format = kvl_check_format(L, 3);
+  options.drop_nulls = kvl_check_nulls(L, 3, "refuse");
+  if (!kvl_may_decode(L, state, bytes, &options)) return lua_error(L);
   kv_store *store = kvl_check_whole(L);
-  kv_status status = kv_store_import(store, bytes, &error);
+  kv_status status = kv_store_import_with(store, bytes, &options, &error);
   if (status != KV_OK) return kvl_raise(L, state, status, error);
   return 0;
 }
@@ -191,6 +199,9 @@ static int store_compare_and_set(lua_State *L) {
   kv_error *error = NULL;
   kv_store *store = kvl_check_store(L);
   uint64_t generation = (uint64_t)kvl_check_integer(L, 4);
+  lua_settop(L, 3);
+  if (((const kvl_handle *)lua_touserdata(L, 1))->converts)
+    kvl_convert_by_schema(L, 2, 0);
   kvl_full_path(L, 2, &path);
   kvl_check_writable(L, state, store, &path);
   if (!kvl_to_nodes(L, state, 3, &path)) return lua_error(L);

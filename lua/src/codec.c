@@ -6,9 +6,15 @@
 /* Checks the options of this file's functions: one table may serve them all. */
 static void check_options(lua_State *L, int index) {
   static const char *const names[] = {
-      "format",     "depth",   "expanded_nodes", "expanded_bytes",
-      "file_bytes", "context", "class_name_key", NULL};
+      "format",         "depth",      "expanded_nodes",
+      "expanded_bytes", "file_bytes", "context",
+      "class_name_key", "nulls",      NULL};
   kvl_check_options(L, index, names);
+}
+
+int kvl_check_nulls(lua_State *L, int options, const char *other) {
+  const char *const words[] = {other, "drop", NULL};
+  return kvl_check_word_option(L, options, "nulls", words);
 }
 
 static size_t limit(lua_State *L, int options, const char *name) {
@@ -50,6 +56,7 @@ static kv_decode_options check_decode_options(lua_State *L,
   options.size = sizeof options;
   check_options(L, index);
   options.format = kvl_check_format(L, index);
+  options.drop_nulls = kvl_check_nulls(L, index, "keep");
   if (!lua_isnoneornil(L, index)) {
     options.depth = limit(L, index, "depth");
     options.expanded_nodes = limit(L, index, "expanded_nodes");
@@ -96,9 +103,11 @@ static int push_decoded(lua_State *L, kvl_state *state, kv_status status,
   return 1;
 }
 
-static int no_file(lua_State *L, const char *path) {
+int kvl_no_file(lua_State *L, const char *path) {
   lua_pushfstring(L, "Expected a file at %s", path);
   kvl_push_failure(L, KV_ABSENT, NULL, 0, lua_tostring(L, -1), "none");
+  lua_pushstring(L, path);
+  lua_setfield(L, -2, "file");
   return kvl_return_failure(L);
 }
 
@@ -116,8 +125,9 @@ static kv_status read_plain(kv_str bytes, const kv_decode_options *options,
   return status;
 }
 
-int kvl_may_decode(lua_State *L, kvl_state *state, kv_str bytes) {
-  kv_decode_options options;
+int kvl_may_decode(lua_State *L, kvl_state *state, kv_str bytes,
+                   const kv_decode_options *given) {
+  kv_decode_options options = *given;
   kv_error *error = NULL;
   kv_tree *tree = NULL;
   if (!state->is_bounded) return 1;
@@ -125,8 +135,6 @@ int kvl_may_decode(lua_State *L, kvl_state *state, kv_str bytes) {
     kvl_push_too_large(L, most_input(state), "bytes to decode");
     return 0;
   }
-  memset(&options, 0, sizeof options);
-  options.size = sizeof options;
   lower(state, &options);
   kv_status status = read_plain(bytes, &options, &tree, &error);
   kv_tree_free(tree);
@@ -156,7 +164,7 @@ static int read_with(lua_State *L, Reader reader, int is_file) {
   const kv_type *type =
       kvl_check_type(L, state, 2, &converts); /* after all Lua calls */
   kv_status status = reader(source, &options, type, &tree, NULL, &error);
-  if (status == KV_ABSENT) return no_file(L, source.data);
+  if (status == KV_ABSENT) return kvl_no_file(L, source.data);
   return push_decoded(L, state, status, tree, error, 2, converts, context);
 }
 

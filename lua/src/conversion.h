@@ -13,6 +13,7 @@ enum {
   KVL_UINT64,
   KVL_UID,
   KVL_NULL,
+  KVL_ABSENT,
 #if !KVL_HAS_INTEGERS
   KVL_INT64,
   KVL_REAL,
@@ -111,6 +112,10 @@ enum { KVL_FREE_LEVELS = 2, KVL_SLOTS = 8 };
 int kvl_to_nodes(lua_State *L, kvl_state *state, int index,
                  const kvl_path *path);
 
+/* The kind that the table at `index` is written as, "array" or "dictionary";
+ * "table" for a type. Calls no metamethod. */
+const char *kvl_table_kind(lua_State *L, const kvl_state *state, int index);
+
 /* The same as a tree, of what kvl_to_nodes() has written. NULL with the error
  * object on the stack. */
 kv_tree *kvl_written_tree(lua_State *L, kvl_state *state, const kvl_path *path);
@@ -127,7 +132,8 @@ kv_tree *kvl_to_tree(lua_State *L, kvl_state *state, int index,
 /* Whether the bytes of a property list are within the limits of decoding in
  * this state; else the error is on top. Other faults of the bytes are left to
  * the reader. */
-int kvl_may_decode(lua_State *L, kvl_state *state, kv_str bytes);
+int kvl_may_decode(lua_State *L, kvl_state *state, kv_str bytes,
+                   const kv_decode_options *given);
 
 /* Whether a value may be written in the format within this state's limits: text
  * is escaped and indented. Else the error is on top. */
@@ -137,12 +143,6 @@ int kvl_may_write(lua_State *L, const kvl_state *state, kv_format format,
 /* The most bytes of a value's text, keys, data and indentation in a file of the
  * format, which is not binary. */
 size_t kvl_text_size(const kv_view *view, kv_format format);
-
-/* A number of nodes, and of bytes of strings, keys and data. */
-typedef struct kvl_size {
-  size_t nodes;
-  size_t bytes;
-} kvl_size;
 
 /* Adds the size of the value at the node. */
 void kvl_add_size(kvl_size *size, const kv_node *node);

@@ -78,6 +78,20 @@ int kvl_is_error(lua_State *L, int index) {
   return is_error;
 }
 
+/* The operands as texts, as io.open's errors are joined. */
+static int error_concat(lua_State *L) {
+  lua_settop(L, 2);
+  for (int i = 1; i <= 2; i++) {
+    if (!lua_isstring(L, i) && !kvl_is_error(L, i))
+      return luaL_error(L, "attempt to concatenate a %s value",
+                        luaL_typename(L, i));
+    luaL_tolstring(L, i, NULL);
+    lua_replace(L, i);
+  }
+  lua_concat(L, 2);
+  return 1;
+}
+
 kv_status kvl_error_status(lua_State *L, int index) {
   kv_status status = KV_MISUSE;
   lua_pushliteral(L, "code");
@@ -94,6 +108,8 @@ void kvl_open_errors(lua_State *L) {
   luaL_newmetatable(L, ERROR_NAME);
   lua_pushcfunction(L, error_tostring);
   lua_setfield(L, -2, "__tostring");
+  lua_pushcfunction(L, error_concat);
+  lua_setfield(L, -2, "__concat");
   lua_pop(L, 1);
 }
 
@@ -120,6 +136,11 @@ static void add_places(lua_State *L, const kv_error *error) {
   if (kv_error_offset(error, &line) == KV_OK) {
     lua_pushinteger(L, line);
     lua_setfield(L, -2, "offset");
+  }
+  kv_str file = kv_error_file(error);
+  if (file.data) {
+    lua_pushlstring(L, file.data, file.length);
+    lua_setfield(L, -2, "file");
   }
 }
 
@@ -290,4 +311,36 @@ void kvl_push_complaint(lua_State *L, kv_status status, const kv_step *steps,
 void kvl_push_too_large(lua_State *L, size_t limit, const char *what) {
   lua_pushfstring(L, "More than %s %s", KVL_DIGITS(limit), what);
   kvl_push_failure(L, KV_LIMIT_EXCEEDED, NULL, 0, lua_tostring(L, -1), NULL);
+}
+
+/* Pushes a copy of the error object at `index`: a script may have kept it. */
+static void push_copy(lua_State *L, int index) {
+  lua_newtable(L);
+  int copy = lua_gettop(L);
+  for (lua_pushnil(L); lua_next(L, index);) {
+    lua_pushvalue(L, -2);
+    lua_insert(L, -2);
+    lua_rawset(L, copy);
+  }
+  luaL_setmetatable(L, ERROR_NAME);
+}
+
+void kvl_name_failure(lua_State *L, int index, const kvl_path *path,
+                      const char *what) {
+  int is_error = kvl_is_error(L, index);
+  if (!is_error && !lua_isstring(L, index)) return;
+  lua_pushvalue(L, index);
+  if (is_error && lua_getfield(L, -1, "message") != LUA_TSTRING) {
+    lua_settop(L, index + 1);
+    return;
+  }
+  kvl_push_complaint(L, KV_MISUSE, path->steps, path->count, what,
+                     luaL_tolstring(L, -1, NULL));
+  if (is_error) {
+    push_copy(L, index);
+    lua_getfield(L, -2, "message");
+    lua_setfield(L, -2, "message");
+  }
+  lua_replace(L, index);
+  lua_settop(L, index + 1);
 }

@@ -2,7 +2,7 @@
 #ifndef KVCODABLE_ERRORS_H
 #define KVCODABLE_ERRORS_H
 
-#include "module.h"
+#include "arguments.h"
 
 /* Pushes the error object of a kv_error. Takes it. It names no file where the
  * running function is a method of a handle that a host pushed. */
@@ -45,9 +45,17 @@ int kvl_return_failure(lua_State *L);
 int kvl_return_error(lua_State *L, kvl_state *state, kv_status status,
                      kv_error *error);
 
+/* Puts `what` and the path before the message of the error at `index`, below
+ * the top of the stack, where that is a text or an error object. */
+void kvl_name_failure(lua_State *L, int index, const kvl_path *path,
+                      const char *what);
+
 /* Whether an error object of this module is at `index`, and its status. Raise
  * nothing but a lack of memory. */
 int kvl_is_error(lua_State *L, int index);
 kv_status kvl_error_status(lua_State *L, int index);
+
+/* Leaves nil and the error of a file that is not there; gives 2. */
+int kvl_no_file(lua_State *L, const char *path);
 
 #endif

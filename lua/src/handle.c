@@ -8,7 +8,7 @@ const char kvl_handle_mark = 0;
 
 kvl_handle *kvl_new_handle(lua_State *L) {
   kvl_state *state = kvl_find_state(L);
-  kvl_handle *handle = lua_newuserdatauv(L, sizeof *handle, 4);
+  kvl_handle *handle = lua_newuserdatauv(L, sizeof *handle, KVL_USER_VALUES);
   memset(handle, 0, sizeof *handle);
   handle->mark = &kvl_handle_mark;
   handle->state = state;
@@ -18,8 +18,21 @@ kvl_handle *kvl_new_handle(lua_State *L) {
   return handle;
 }
 
+void kvl_make_part(lua_State *L, kvl_handle *handle) {
+  handle->is_part = 1;
+  luaL_getmetatable(L, KVL_PART_NAME);
+  lua_setmetatable(L, -2);
+}
+
+/* The handle at 1, open or not. Raises. */
+static kvl_handle *check_any_handle(lua_State *L) {
+  kvl_handle *handle = kvl_handle_at(L, 1);
+  if (!handle) luaL_typeerror(L, 1, KVL_STORE_NAME);
+  return handle;
+}
+
 void kvl_refuse_handle(lua_State *L) {
-  const kvl_handle *handle = luaL_checkudata(L, 1, KVL_STORE_NAME);
+  const kvl_handle *handle = check_any_handle(L);
   if (handle->state->is_over) luaL_error(L, "the Lua state is being closed");
   kvl_push_failure(L, KV_CLOSED, NULL, 0,
                    handle->session->is_transaction ? "The transaction is over"
@@ -42,6 +55,17 @@ const kv_step *kvl_shown_steps(lua_State *L, const kvl_path *path,
   return path->steps + root;
 }
 
+void kvl_own_path(lua_State *L, int index) {
+  if (!lua_istable(L, index)) return;
+  lua_Integer count = (lua_Integer)lua_rawlen(L, index);
+  lua_newtable(L);
+  for (lua_Integer i = 1; i <= count; i++) {
+    lua_rawgeti(L, index, i);
+    lua_rawseti(L, -2, i);
+  }
+  lua_replace(L, index);
+}
+
 void kvl_inherit(lua_State *L, int value) {
   lua_getiuservalue(L, 1, value);
   lua_setiuservalue(L, -2, value);
@@ -53,6 +77,7 @@ kvl_handle *kvl_push_part(lua_State *L, const kv_step *steps, size_t count) {
   part->session = handle->session;
   part->is_hosts = handle->is_hosts;
   part->root = handle->root;
+  part->converts = handle->converts;
   if (handle->session == handle)
     lua_pushvalue(L, 1); /* also of a transaction, which keeps its store */
   else
@@ -60,9 +85,10 @@ kvl_handle *kvl_push_part(lua_State *L, const kv_step *steps, size_t count) {
   lua_setiuservalue(L, -2, KVL_SESSION);
   kvl_inherit(L, KVL_CONTEXT);
   kvl_inherit(L, KVL_SCOPE);
+  kvl_inherit(L, KVL_SCHEMA);
   kvl_push_steps(L, steps, count);
   lua_setiuservalue(L, -2, KVL_PREFIX);
-  part->is_part = 1;
+  kvl_make_part(L, part);
   return part;
 }
 
@@ -99,6 +125,12 @@ void kvl_set_scope(lua_State *L, int handle) {
   lua_setiuservalue(L, handle, KVL_SCOPE);
 }
 
+void kvl_set_schema(lua_State *L, int handle, int schema) {
+  lua_pushvalue(L, schema);
+  lua_setiuservalue(L, handle, KVL_SCHEMA);
+  ((kvl_handle *)lua_touserdata(L, handle))->converts = 1;
+}
+
 kv_store *kvl_check_store(lua_State *L) {
   kvl_handle *session = kvl_check_session(L);
   if (session->is_transaction)
@@ -114,7 +146,7 @@ kv_store *kvl_check_whole(lua_State *L) {
 }
 
 kv_store *kvl_store_at(lua_State *L, int index) {
-  kvl_handle *handle = luaL_testudata(L, index, KVL_STORE_NAME);
+  const kvl_handle *handle = kvl_handle_at(L, index);
   return handle ? handle->session->store : NULL;
 }
 
@@ -122,7 +154,7 @@ kv_store *kvl_store_at(lua_State *L, int index) {
 
 /* Closes the session that the handle at 1 owns: a part owns none. */
 static kv_status close_handle(lua_State *L, kv_error **error) {
-  kvl_handle *handle = luaL_checkudata(L, 1, KVL_STORE_NAME);
+  kvl_handle *handle = check_any_handle(L);
   if (handle->owns_session) handle = handle->session;
   kv_store *store = handle->store;
   if (!store) return KV_OK;
@@ -175,7 +207,7 @@ static int store_with(lua_State *L) {
 }
 
 static int store_gc(lua_State *L) {
-  kvl_handle *handle = luaL_checkudata(L, 1, KVL_STORE_NAME);
+  kvl_handle *handle = check_any_handle(L);
   kv_transaction_rollback(handle->transaction);
   kv_store_free(handle->store);
   handle->transaction = NULL;
@@ -184,8 +216,7 @@ static int store_gc(lua_State *L) {
 }
 
 static int store_tostring(lua_State *L) {
-  const kvl_handle *session =
-      ((const kvl_handle *)luaL_checkudata(L, 1, KVL_STORE_NAME))->session;
+  const kvl_handle *session = check_any_handle(L)->session;
   int is_open = session->store || session->transaction;
   lua_pushfstring(L, "kvcodable %s (%s): %p",
                   session->is_transaction ? "transaction" : "store",

@@ -8,6 +8,7 @@
 #include "conversion.h"
 
 #define KVL_STORE_NAME "kvcodable.store"
+#define KVL_PART_NAME "kvcodable.part"
 
 /* A store, a transaction, or a part of either.
  *
@@ -25,17 +26,30 @@ typedef struct kvl_handle {
   int owns_session; /* a part that closes its session: one of a host */
   int is_hosts;     /* pushed by a host, or made of such a one: errors do not
                        name the file */
+  int converts;     /* the store's schema has converters: KVL_SCHEMA is set */
   size_t root;      /* the number of the path's steps that are the host's:
                        scripts count steps from there */
 } kvl_handle;
 
 /* User values of a handle: the handle that it needs, which is a part's session,
  * and for a transaction the handle that it was begun with; the path of a part;
- * the context for converters; the scope of types' names, or nil. */
-enum { KVL_SESSION = 1, KVL_PREFIX = 2, KVL_CONTEXT = 3, KVL_SCOPE = 4 };
+ * the context for converters; the scope of types' names, or nil; the type of the
+ * store's schema, where it has converters. */
+enum {
+  KVL_SESSION = 1,
+  KVL_PREFIX = 2,
+  KVL_CONTEXT = 3,
+  KVL_SCOPE = 4,
+  KVL_SCHEMA = 5,
+  KVL_USER_VALUES = 5
+};
 
 /* Pushes a handle that is a session of its own. */
 kvl_handle *kvl_new_handle(lua_State *L);
+
+/* Gives the handle on top the class of parts, which may be on arrays: such a
+ * handle has elements besides its methods. */
+void kvl_make_part(lua_State *L, kvl_handle *handle);
 
 /* Raises the error of a value at 1 that is no handle, or whose session or Lua
  * state is over. */
@@ -77,6 +91,9 @@ const kv_step *kvl_shown_steps(lua_State *L, const kvl_path *path,
  * the store is kept. */
 int kvl_is_hosts(lua_State *L, int index);
 
+/* Replaces the path at `index` by one that no finalizer can change. */
+void kvl_own_path(lua_State *L, int index);
+
 /* Pushes a handle rooted at the path, below the session of the handle at 1. */
 kvl_handle *kvl_push_part(lua_State *L, const kv_step *steps, size_t count);
 
@@ -89,6 +106,15 @@ int kvl_push_context(lua_State *L);
 /* The type at `index`, in the scope of the handle at 1; see kvl_check_type. */
 const kv_type *kvl_check_own_type(lua_State *L, kvl_state *state, int index,
                                   int *converts);
+
+/* Has the converters of the schema's type at the path, the whole one below the
+ * handle at `handle`, which converts, change a value that was read, on top. The
+ * path's strings stay where they are. Raises. */
+void kvl_decode_by_schema(lua_State *L, int handle, kvl_path *path);
+
+/* The same by the path of the argument at `index`, below a handle at 1; also of
+ * a value that is to be stored. */
+void kvl_convert_by_schema(lua_State *L, int index, int is_decoding);
 
 /* Settles what the whole numbers of the value that kvl_to_nodes() has written
  * are, where Lua has no integers: by the value that get gives at the path, by
@@ -119,6 +145,10 @@ void kvl_push_typed(lua_State *L, kvl_state *state, const kvl_handle *handle);
 int kvl_put_value(lua_State *L, kvl_state *state, const kvl_handle *handle,
                   int path_index, int value, int type_index, int options);
 
+/* Removes the value at the path of the argument at `index`, below the handle at
+ * 1, of that session; gives whether there was one. Raises. */
+int kvl_remove(lua_State *L, kvl_state *state, kvl_handle *session, int index);
+
 /* Pushes a store's handle; gives the address for the store. */
 kv_store **kvl_new_store(lua_State *L);
 
@@ -126,6 +156,9 @@ kv_store **kvl_new_store(lua_State *L);
  * scope of its types' names. */
 void kvl_set_context(lua_State *L, int handle);
 void kvl_set_scope(lua_State *L, int handle);
+
+/* Sets the type at `schema`, which has converters, as the schema of a handle. */
+void kvl_set_schema(lua_State *L, int handle, int schema);
 
 /* The open store of the handle at 1, which is no transaction. Raises. Lasts
  * until the next call or allocation of Lua: a metamethod or a finalizer may

@@ -314,7 +314,7 @@ EXPORT kv_status kv_lua_push_store(struct lua_State *L, const kv_store *store,
 static int to_store_body(lua_State *L) {
   const Call *call = lua_touserdata(L, 1);
   kv_error *error = NULL;
-  const kvl_handle *handle = luaL_testudata(L, 2, KVL_STORE_NAME);
+  const kvl_handle *handle = kvl_handle_at(L, 2);
   if (!handle || handle->session->is_transaction) {
     kvl_push_failure(L, KV_TYPE_MISMATCH, NULL, 0, "Expected a store",
                      handle ? "a transaction" : luaL_typename(L, 2));

@@ -4,6 +4,10 @@
 /* Versions are tried one by one, up to this one. */
 #define MOST_VERSIONS 1000000
 
+/* How often the steps are run, where a program that knows nothing of the
+ * library's lock writes the file meanwhile. */
+#define MOST_MIGRATIONS 10
+
 /* The highest version that the steps at 2 lead to: a table of functions with
  * versions from 1 as keys. Raises. */
 static lua_Integer check_steps(lua_State *L) {
@@ -39,6 +43,7 @@ static int migration(lua_State *L) {
   if (status < 0) return kvl_raise(L, state, status, error);
   lua_pushboolean(L, status == KV_OK);
   if (status != KV_OK) return 1;
+  session->converts = 0; /* values are as they are stored */
   lua_settop(L, 1);
   for (lua_Integer version = found + 1; version <= last; version++) {
     if (lua_rawgeti(L, lua_upvalueindex(2), version) == LUA_TFUNCTION) {
@@ -52,9 +57,22 @@ static int migration(lua_State *L) {
   return 1;
 }
 
+/* Runs the steps at 2 in a transaction; whether that ended without an error, and
+ * then whether a step was run, or the error, on top. */
+static int run_steps(lua_State *L, lua_Integer last) {
+  lua_getfield(L, 1, "transaction");
+  lua_pushvalue(L, 1);
+  lua_pushvalue(L, lua_upvalueindex(1));
+  lua_pushvalue(L, 2);
+  lua_pushinteger(L, last);
+  lua_pushcclosure(L, migration, 3);
+  return lua_pcall(L, 2, 1, 0) == LUA_OK;
+}
+
 /* store:migrate(steps): whether a step had to be run. Runs the functions whose
  * versions the store has not seen, in order, in one transaction: an error rolls
- * all of them back. */
+ * all of them back. Where another program writes the file meanwhile, they run
+ * again on what is there then. */
 static int store_migrate(lua_State *L) {
   kvl_state *state = kvl_state_of(L);
   int64_t found = 0;
@@ -70,13 +88,12 @@ static int store_migrate(lua_State *L) {
     lua_pushboolean(L, 0);
     return 1;
   }
-  lua_getfield(L, 1, "transaction");
-  lua_pushvalue(L, 1);
-  lua_pushvalue(L, lua_upvalueindex(1));
-  lua_pushvalue(L, 2);
-  lua_pushinteger(L, last);
-  lua_pushcclosure(L, migration, 3);
-  lua_call(L, 2, 1);
+  for (int i = 1; !run_steps(L, last); i++) {
+    if (i == MOST_MIGRATIONS || !kvl_is_error(L, -1) ||
+        kvl_error_status(L, lua_gettop(L)) != KV_CONFLICT)
+      return lua_error(L);
+    lua_settop(L, 2);
+  }
   return 1;
 }
 

@@ -53,7 +53,15 @@ int kvl_grow(kvl_buffer *buffer, size_t extra, size_t size) {
  * collector runs. Lua 5.1 does not tell. There a function that is in the middle
  * of its work has its frame above those of a finalizer in it, since the stack
  * of C grows down: an object that was kept here or further down is left over,
- * and so are those after it. */
+ * and so are those after it.
+ *
+ * This rests on what GCC and Clang say of the builtin, on the direction of the
+ * stack, and on Lua 5.1 and LuaJIT calling a finalizer, as they do all of C, on
+ * the stack of the function that it interrupts. Where a host uses a Lua state on
+ * one stack after the other, as threads with a lock and fibers do, what is left
+ * over is freed with a later error or with the state. Only a finalizer that
+ * changes to another fiber, in the middle of a function of the module's, and
+ * calls the module there, would be taken for what came after an error. */
 static void drop_leftovers(lua_State *L, kvl_state *state, uintptr_t frame) {
 #if KVL_ASKS_COLLECTOR
   (void)frame;

@@ -45,6 +45,7 @@
 #define KVCODABLE_MODULE_H
 
 #include <stddef.h>
+#include <sys/types.h>
 
 #include "compat.h"
 #include "kvcodable.h"
@@ -67,6 +68,12 @@ typedef struct kvl_buffer {
   size_t capacity;
 } kvl_buffer;
 
+/* A number of nodes, and of bytes of strings, keys and data. */
+typedef struct kvl_size {
+  size_t nodes;
+  size_t bytes;
+} kvl_size;
+
 typedef void (*kvl_free)(void *object);
 
 typedef struct kvl_state {
@@ -86,10 +93,12 @@ typedef struct kvl_state {
   const void *type_meta; /* of the compiled forms of types */
   const void *type_tag;  /* of types */
   kv_registry *registry;
-  uint32_t policy;  /* the host's policy: KV_LUA_... */
-  size_t max_nodes; /* of a value that is written or decoded */
-  size_t max_bytes; /* of its strings, keys and data */
-  int is_bounded;   /* decoding, too: a policy or the host's own limits hold */
+  kvl_size types;     /* of the descriptions of types that are alive */
+  kvl_size described; /* since garbage was collected for them */
+  uint32_t policy;    /* the host's policy: KV_LUA_... */
+  size_t max_nodes;   /* of a value that is written or decoded */
+  size_t max_bytes;   /* of its strings, keys and data */
+  int is_bounded; /* decoding, too: a policy or the host's own limits hold */
   size_t max_watches;
   uint64_t quota;     /* of a store's bytes, or a part's; 0 for none */
   size_t watches;     /* those that are open */
@@ -100,9 +109,10 @@ typedef struct kvl_state {
   size_t told_nodes;          /* of the values told in this kv.pump() */
   size_t told_bytes;
   int is_pumping;
-  int epoll;   /* the descriptor of kv.fd(); 0 for none */
-  int rest;    /* in it: an eventfd, readable while notes wait */
-  int is_over; /* the Lua state is being closed */
+  int epoll;     /* the descriptor of kv.fd(); 0 for none */
+  int rest;      /* in it: an eventfd, readable while notes wait */
+  pid_t process; /* that made them */
+  int is_over;   /* the Lua state is being closed */
 } kvl_state;
 
 /* The state of the running function. Raises in a finalizer that outlives it. */
@@ -187,6 +197,9 @@ void kvl_new_class(lua_State *L, const char *name, const luaL_Reg *functions);
  * says that `what` has no such method, and names the one that was most likely
  * meant. */
 void kvl_name_methods(lua_State *L, const char *what);
+
+/* Raises the error of the name at 2 that is no method in the table at 1. */
+int kvl_refuse_method(lua_State *L, const char *what);
 
 /* Adds methods, and metamethods, to the class whose metatable is on top. */
 void kvl_add_methods(lua_State *L, const luaL_Reg *functions);

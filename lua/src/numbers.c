@@ -94,15 +94,35 @@ int64_t kvl_check_integer(lua_State *L, int index) {
   return (int64_t)luaL_checkinteger(L, index);
 }
 
+/* ---- Methods that all kinds have */
+
+/* The order of two values of the kind `name`, and value:number(), the nearest
+ * number of Lua; check_NAME gives the value at an index. */
+#define COMPARED(name)                                            \
+  static int name##_lt(lua_State *L) {                            \
+    kvl_check_alike(L, "kvcodable." #name);                       \
+    lua_pushboolean(L, check_##name(L, 1) < check_##name(L, 2));  \
+    return 1;                                                     \
+  }                                                               \
+  static int name##_le(lua_State *L) {                            \
+    kvl_check_alike(L, "kvcodable." #name);                       \
+    lua_pushboolean(L, check_##name(L, 1) <= check_##name(L, 2)); \
+    return 1;                                                     \
+  }                                                               \
+  static int name##_number(lua_State *L) {                        \
+    lua_pushnumber(L, (lua_Number)check_##name(L, 1));            \
+    return 1;                                                     \
+  }
+
 /* ---- Unsigned integers */
 
-static uint64_t check_unsigned(lua_State *L, int index) {
+static uint64_t check_uint64(lua_State *L, int index) {
   return kvl_check_bits(L, index, KVL_UINT64);
 }
 
 static int uint64_tostring(lua_State *L) {
   char text[24];
-  snprintf(text, sizeof text, "%llu", (unsigned long long)check_unsigned(L, 1));
+  snprintf(text, sizeof text, "%llu", (unsigned long long)check_uint64(L, 1));
   lua_pushstring(L, text);
   return 1;
 }
@@ -112,23 +132,7 @@ static int uint64_eq(lua_State *L) {
   return 1;
 }
 
-static int uint64_lt(lua_State *L) {
-  kvl_check_alike(L, "kvcodable.uint64");
-  lua_pushboolean(L, check_unsigned(L, 1) < check_unsigned(L, 2));
-  return 1;
-}
-
-static int uint64_le(lua_State *L) {
-  kvl_check_alike(L, "kvcodable.uint64");
-  lua_pushboolean(L, check_unsigned(L, 1) <= check_unsigned(L, 2));
-  return 1;
-}
-
-/* value:number(): the nearest Lua float */
-static int uint64_number(lua_State *L) {
-  lua_pushnumber(L, (lua_Number)check_unsigned(L, 1));
-  return 1;
-}
+COMPARED(uint64)
 
 #if KVL_HAS_INTEGERS
 
@@ -148,12 +152,12 @@ void kvl_open_cdata(lua_State *L) { (void)L; }
 
 /* ---- Integers of a Lua that has none */
 
-static int64_t check_signed(lua_State *L, int index) {
+static int64_t check_int64(lua_State *L, int index) {
   return (int64_t)kvl_check_bits(L, index, KVL_INT64);
 }
 
 static int int64_tostring(lua_State *L) {
-  lua_pushstring(L, KVL_DIGITS(check_signed(L, 1)));
+  lua_pushstring(L, KVL_DIGITS(check_int64(L, 1)));
   return 1;
 }
 
@@ -162,23 +166,7 @@ static int int64_eq(lua_State *L) {
   return 1;
 }
 
-static int int64_lt(lua_State *L) {
-  kvl_check_alike(L, "kvcodable.int64");
-  lua_pushboolean(L, check_signed(L, 1) < check_signed(L, 2));
-  return 1;
-}
-
-static int int64_le(lua_State *L) {
-  kvl_check_alike(L, "kvcodable.int64");
-  lua_pushboolean(L, check_signed(L, 1) <= check_signed(L, 2));
-  return 1;
-}
-
-/* value:number(): the nearest number */
-static int int64_number(lua_State *L) {
-  lua_pushnumber(L, (lua_Number)check_signed(L, 1));
-  return 1;
-}
+COMPARED(int64)
 
 /* ---- Integers of LuaJIT's FFI */
 
@@ -197,7 +185,7 @@ static int push_cdata(lua_State *L, const char *digits) {
 /* value:cdata(): an int64_t, on LuaJIT */
 static int int64_cdata(lua_State *L) {
   char text[32];
-  snprintf(text, sizeof text, "%lldLL", (long long)check_signed(L, 1));
+  snprintf(text, sizeof text, "%lldLL", (long long)check_int64(L, 1));
   return push_cdata(L, text);
 }
 
@@ -205,7 +193,7 @@ static int int64_cdata(lua_State *L) {
 static int uint64_cdata(lua_State *L) {
   char text[32];
   snprintf(text, sizeof text, "%lluULL",
-           (unsigned long long)check_unsigned(L, 1));
+           (unsigned long long)check_uint64(L, 1));
   return push_cdata(L, text);
 }
 
@@ -281,12 +269,6 @@ static double check_real(lua_State *L, int index) {
   return number.real;
 }
 
-/* value:number() */
-static int real_number(lua_State *L) {
-  lua_pushnumber(L, check_real(L, 1));
-  return 1;
-}
-
 static int real_tostring(lua_State *L) {
   lua_pushnumber(L, check_real(L, 1));
   lua_tostring(L, -1);
@@ -299,17 +281,7 @@ static int real_eq(lua_State *L) {
   return 1;
 }
 
-static int real_lt(lua_State *L) {
-  kvl_check_alike(L, "kvcodable.real");
-  lua_pushboolean(L, check_real(L, 1) < check_real(L, 2));
-  return 1;
-}
-
-static int real_le(lua_State *L) {
-  kvl_check_alike(L, "kvcodable.real");
-  lua_pushboolean(L, check_real(L, 1) <= check_real(L, 2));
-  return 1;
-}
+COMPARED(real)
 
 const luaL_Reg kvl_real_methods[] = {
     {"number", real_number}, {"__tostring", real_tostring},

@@ -16,6 +16,10 @@ static uint64_t check_limit(lua_State *L, int index, const char *name) {
   return (uint64_t)limit;
 }
 
+/* In the order of kv_engine. */
+static const char *const engines[] = {"automatic", "memory", "file", "sqlite",
+                                      NULL};
+
 static void lower(uint64_t *limit, uint64_t most) {
   if (*limit == 0 || *limit > most) *limit = most;
 }
@@ -23,8 +27,6 @@ static void lower(uint64_t *limit, uint64_t most) {
 static void check_options(lua_State *L, int index, kv_store_options *options) {
   static const char *const durabilities[] = {"coalesced", "immediate", "manual",
                                              NULL};
-  static const char *const engines[] = {"automatic", "memory", "file", "sqlite",
-                                        NULL};
   static const char *const names[] = {
       "defaults",    "format",        "durability",
       "synchronous", "engine",        "timeout",
@@ -159,9 +161,11 @@ static int open_with(lua_State *L, Opener opener, uint32_t forbidden) {
     lua_getfield(L, 2, "defaults");
     int top = lua_gettop(L);
     /* After the last Lua call: a metamethod may do anything. */
-    options.schema = published
-                         ? published
-                         : kvl_check_type_in(L, state, schema, scope, NULL);
+    int converts = 0;
+    options.schema =
+        published ? published
+                  : kvl_check_type_in(L, state, schema, scope, &converts);
+    if (converts) kvl_set_schema(L, 3, schema);
     defaults = option_tree(L, state, top, &defaults_slot);
     arguments = option_tree(L, state, top - 1, &arguments_slot);
   }
@@ -185,8 +189,49 @@ static int open_file(lua_State *L) {
   return open_with(L, kv_store_open_file, KV_LUA_NO_STORES | KV_LUA_NO_FILES);
 }
 
+/* The engine that the options at `index`, which have no other, name. */
+static kv_engine check_engine(lua_State *L, int index) {
+  static const char *const names[] = {"engine", NULL};
+  kvl_check_options(L, index, names);
+  return (kv_engine)kvl_check_word_option(L, index, "engine", engines);
+}
+
+/* kv.stores(options?): the names of the stores that kv.open finds, sorted */
+static int stores(lua_State *L) {
+  kvl_state *state = kvl_state_of(L);
+  kv_error *error = NULL;
+  kv_tree *names = NULL;
+  if (kvl_is_forbidden(L, state, KV_LUA_NO_STORES)) return 2;
+  lua_settop(L, 1);
+  kv_status status = kv_store_names(check_engine(L, 1), &names, &error);
+  if (status != KV_OK) return kvl_return_error(L, state, status, error);
+  kvl_push_tree(L, state, names);
+  return 1;
+}
+
+/* kv.path(name, options?): the file of the store; nil for one in memory */
+static int path_of(lua_State *L) {
+  kvl_state *state = kvl_state_of(L);
+  kv_error *error = NULL;
+  kv_bytes path = {NULL, 0};
+  kv_str name;
+  if (kvl_is_forbidden(L, state, KV_LUA_NO_STORES)) return 2;
+  name.data = luaL_checklstring(L, 1, &name.length);
+  lua_settop(L, 2);
+  kv_status status = kv_store_path(name, check_engine(L, 2), &path, &error);
+  if (status < 0) return kvl_return_error(L, state, status, error);
+  if (status == KV_ABSENT)
+    lua_pushnil(L);
+  else
+    kvl_push_bytes(L, state, &path);
+  return 1;
+}
+
 void kvl_open_opening(lua_State *L) {
-  static const luaL_Reg functions[] = {
-      {"open", open_name}, {"open_file", open_file}, {NULL, NULL}};
+  static const luaL_Reg functions[] = {{"open", open_name},
+                                       {"open_file", open_file},
+                                       {"stores", stores},
+                                       {"path", path_of},
+                                       {NULL, NULL}};
   kvl_set_functions(L, functions);
 }

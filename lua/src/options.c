@@ -126,17 +126,20 @@ static void push_closest(lua_State *L, const char *given, size_t length) {
   }
 }
 
-/* The __index of a table of methods: raises for an unknown one. */
-static int no_method(lua_State *L) {
+int kvl_refuse_method(lua_State *L, const char *what) {
   size_t length;
   const char *given = luaL_tolstring(L, 2, &length);
-  const char *what = lua_tostring(L, lua_upvalueindex(1));
   push_closest(L, given, length);
   const char *meant = lua_tostring(L, -1);
   given = kvl_push_shown(L, 2);
   if (!meant) return luaL_error(L, "%s has no method '%s'", what, given);
   return luaL_error(L, "%s has no method '%s'; did you mean '%s'?", what, given,
                     meant);
+}
+
+/* The __index of a table of methods: raises for an unknown one. */
+static int no_method(lua_State *L) {
+  return kvl_refuse_method(L, lua_tostring(L, lua_upvalueindex(1)));
 }
 
 void kvl_name_methods(lua_State *L, const char *what) {

@@ -1,6 +1,8 @@
 /* store.c: the methods of stores and of transactions. */
 #include "handle.h"
 
+#define WHAT "a store or transaction"
+
 /* ---- Reading and writing */
 
 static kv_status get_tree(kvl_handle *session, const kvl_path *path,
@@ -55,6 +57,7 @@ void kvl_push_typed(lua_State *L, kvl_state *state, const kvl_handle *handle) {
   int context = converts ? kvl_push_context(L) : 0;
   push_value(L, state, handle->session, &path, type);
   if (converts) kvl_convert_decoded(L, 3, context, 2);
+  if (!type && handle->converts) kvl_convert_by_schema(L, 2, 1);
 }
 
 /* store:get(path, type?) */
@@ -62,7 +65,7 @@ static int store_get(lua_State *L) {
   kvl_path path;
   const kvl_handle *handle = kvl_check_handle(L);
   kvl_state *state = handle->state;
-  if (lua_isnoneornil(L, 3)) {
+  if (lua_isnoneornil(L, 3) && !handle->converts) {
     kvl_path_below(L, handle, 2, &path);
     push_value(L, state, handle->session, &path, NULL);
     return 1;
@@ -134,6 +137,10 @@ int kvl_put_value(lua_State *L, kvl_state *state, const kvl_handle *handle,
     kvl_convert_encoded(L, type_index, context, path_index);
     value = lua_gettop(L);
     type = kvl_check_type(L, state, type_index, NULL); /* after Lua calls */
+  } else if (!type && handle->converts) {
+    lua_pushvalue(L, value);
+    kvl_convert_by_schema(L, path_index, 0);
+    value = lua_gettop(L);
   }
   kvl_path_below(L, handle, path_index, &path);
   size_t dropped = 0;
@@ -154,22 +161,87 @@ static int store_set(lua_State *L) {
   return kvl_put_value(L, state, handle, 2, 3, 4, 5);
 }
 
-/* store:remove(path): whether there was a value */
-static int store_remove(lua_State *L) {
-  kvl_state *state = kvl_state_of(L);
+int kvl_remove(lua_State *L, kvl_state *state, kvl_handle *session, int index) {
   kvl_path path;
   kv_error *error = NULL;
-  kvl_handle *session = kvl_check_session(L);
-  lua_settop(L, 2);
-  kvl_full_path(L, 2, &path);
+  kvl_full_path(L, index, &path);
   kv_status status =
       session->transaction
           ? kv_transaction_remove(session->transaction, path.steps, path.count,
                                   &error)
           : kv_store_remove(session->store, path.steps, path.count, &error);
-  if (status < 0) return kvl_raise(L, state, status, error);
+  if (status < 0) kvl_raise(L, state, status, error);
+  return status == KV_OK;
+}
+
+/* store:remove(path): whether there was a value */
+static int store_remove(lua_State *L) {
+  kvl_handle *session = kvl_check_session(L);
+  lua_settop(L, 2);
+  lua_pushboolean(L, kvl_remove(L, kvl_state_of(L), session, 2));
+  return 1;
+}
+
+/* store:has(path): whether there is a value, in any layer */
+static int store_has(lua_State *L) {
+  kvl_path path;
+  kv_error *error = NULL;
+  kvl_handle *session = kvl_check_session(L);
+  kvl_full_path(L, 2, &path);
+  kv_status status = get_tree(session, &path, NULL, NULL, &error);
+  if (status < 0) return kvl_raise(L, kvl_state_of(L), status, error);
   lua_pushboolean(L, status == KV_OK);
   return 1;
+}
+
+/* The store of a session. In a transaction, whose thread this is, its functions
+ * are part of that. Raises. */
+static kv_store *store_of(lua_State *L, const kvl_handle *session) {
+  kv_store *store =
+      session->is_transaction ? session->owner->store : session->store;
+  if (!store) {
+    kvl_push_failure(L, KV_CLOSED, NULL, 0, "The store is closed", NULL);
+    lua_error(L);
+  }
+  return store;
+}
+
+/* store:reset(path): whether there was something over the lower layers */
+static int store_reset(lua_State *L) {
+  kvl_path path;
+  kv_error *error = NULL;
+  kvl_handle *session = kvl_check_session(L);
+  kvl_full_path(L, 2, &path);
+  kv_status status =
+      kv_store_reset(store_of(L, session), path.steps, path.count, &error);
+  if (status < 0) return kvl_raise(L, kvl_state_of(L), status, error);
+  lua_pushboolean(L, status == KV_OK);
+  return 1;
+}
+
+/* store:rename(from, to): whether there was a value */
+static int store_rename(lua_State *L) {
+  kvl_path from, to;
+  kv_error *error = NULL;
+  kvl_handle *session = kvl_check_session(L);
+  kvl_full_path(L, 2, &from);
+  kvl_full_path(L, 3, &to);
+  kv_status status = kv_store_rename(store_of(L, session), from.steps,
+                                     from.count, to.steps, to.count, &error);
+  if (status < 0) return kvl_raise(L, kvl_state_of(L), status, error);
+  lua_pushboolean(L, status == KV_OK);
+  return 1;
+}
+
+/* The keys of the dictionary at the path; of a transaction too: what its thread
+ * reads of the store is its own. Raises where that is closed. */
+static kv_status get_keys(lua_State *L, const kvl_handle *session,
+                          const kvl_path *path, kv_tree **keys,
+                          kv_error **error) {
+  const kv_store *store =
+      session->transaction ? session->owner->store : session->store;
+  if (!store) kvl_refuse_handle(L);
+  return kv_store_keys_at(store, path->steps, path->count, keys, error);
 }
 
 /* store:keys(): those of the dictionary that the handle is rooted at, sorted */
@@ -178,40 +250,120 @@ static int store_keys(lua_State *L) {
   kvl_path path;
   kv_error *error = NULL;
   kv_tree *tree = NULL;
-  kv_str key;
+  kv_str text;
+  kv_cursor key;
+  uint64_t at = 0;
   lua_settop(L, 1);
   lua_newtable(L);
-  kvl_handle *session = kvl_check_session(L);
+  const kvl_handle *session = kvl_check_session(L);
   kvl_full_path(L, 2, &path);
-  kv_status status = get_tree(session, &path, NULL, &tree, &error);
+  kv_status status = get_keys(L, session, &path, &tree, &error);
   if (status < 0) return kvl_raise(L, state, status, error);
   size_t slot = kvl_keep_tree(L, state, tree);
-  kv_cursor root = kv_tree_root(tree);
-  for (size_t i = 0; kv_cursor_entry(&root, i, &key, NULL) == KV_OK; i++) {
-    lua_pushlstring(L, key.data, key.length);
-    lua_rawseti(L, 2, (lua_Integer)i + 1);
+  kv_cursor keys = kv_tree_root(tree);
+  for (lua_Integer i = 1; kv_cursor_next(&keys, &at, &key) == KV_OK; i++) {
+    kv_cursor_string(&key, &text);
+    lua_pushlstring(L, text.data, text.length);
+    lua_rawseti(L, 2, i);
   }
   kvl_drop(state, slot);
   return 1;
 }
 
-/* Keeps the strings of a path's table, which a finalizer could change, on the
- * stack: in a copy of it. */
-static void anchor_path(lua_State *L, int index) {
-  if (!lua_istable(L, index)) return;
-  lua_Integer count = (lua_Integer)lua_rawlen(L, index);
+/* The kind of the value that the handle at 1 is rooted at, and the number of its
+ * keys or elements. Raises. */
+static kv_kind look_at(lua_State *L, size_t *count) {
+  kvl_state *state = kvl_state_of(L);
+  kvl_path path;
+  kv_error *error = NULL;
+  kv_tree *tree = NULL;
+  kvl_handle *session = kvl_check_session(L);
+  lua_settop(L, 1);
   lua_newtable(L);
-  for (lua_Integer i = 1; i <= count; i++) {
-    lua_rawgeti(L, index, i);
-    lua_rawseti(L, -2, i);
+  kvl_full_path(L, 2, &path);
+  kv_status status = get_keys(L, session, &path, &tree, &error);
+  if (status < 0) kvl_raise(L, state, status, error);
+  kv_cursor root = kv_tree_root(tree);
+  *count = kv_cursor_count(&root);
+  kv_tree_free(tree);
+  tree = NULL;
+  if (*count > 0) return KV_DICTIONARY;
+  status = get_tree(session, &path, NULL, &tree, &error);
+  if (status < 0) kvl_raise(L, state, status, error);
+  root = kv_tree_root(tree);
+  kv_kind kind = kv_cursor_kind(&root);
+  *count = kv_cursor_count(&root);
+  kv_tree_free(tree);
+  return kind;
+}
+
+/* #store: the number of keys, and of a handle on an array, of elements */
+static int store_len(lua_State *L) {
+  size_t count;
+  kv_kind kind = look_at(L, &count);
+  int is_container = kind == KV_ARRAY || kind == KV_DICTIONARY;
+  lua_pushinteger(L, is_container ? (lua_Integer)count : 0);
+  return 1;
+}
+
+/* is_list(store): whether the handle is on an array */
+static int is_list(lua_State *L) {
+  size_t count;
+  lua_pushboolean(L, look_at(L, &count) == KV_ARRAY);
+  return 1;
+}
+
+/* element(part, index): the element of an array, else nil */
+static int element(lua_State *L) {
+  const kvl_handle *handle = kvl_check_handle(L);
+  kvl_path path;
+  int is_index = 0;
+  lua_Integer index = lua_tointegerx(L, 2, &is_index);
+  kvl_clear_path(&path);
+  lua_settop(L, 2);
+  lua_newtable(L);
+  kvl_path_below(L, handle, 3, &path);
+  if (!is_index || index < 1 || path.count == KVL_STEPS) return 0;
+  path.steps[path.count++] = (kv_step){{NULL, 0}, index - 1};
+  push_value(L, handle->state, handle->session, &path, NULL);
+  if (handle->converts) kvl_decode_by_schema(L, 1, &path);
+  return 1;
+}
+
+/* The __index of parts: methods, and the elements of an array. Upvalue 2 is the
+ * table of methods. */
+static int part_index(lua_State *L) {
+  if (lua_type(L, 2) == LUA_TNUMBER) return element(L);
+  lua_settop(L, 2);
+  lua_pushvalue(L, 2);
+  if (lua_rawget(L, lua_upvalueindex(2)) != LUA_TNIL) return 1;
+  lua_pushvalue(L, lua_upvalueindex(2));
+  lua_replace(L, 1);
+  return kvl_refuse_method(L, WHAT);
+}
+
+/* make_parts(): makes the class of parts one of stores with elements, once its
+ * methods are complete */
+static int make_parts(lua_State *L) {
+  luaL_getmetatable(L, KVL_STORE_NAME);
+  luaL_newmetatable(L, KVL_PART_NAME);
+  for (lua_pushnil(L); lua_next(L, -3);) {
+    lua_pushvalue(L, -2);
+    lua_insert(L, -2);
+    lua_rawset(L, -4);
   }
+  lua_pushvalue(L, lua_upvalueindex(1));
+  lua_getfield(L, -2, "__index");
+  lua_pushcclosure(L, part_index, 2);
+  lua_setfield(L, -2, "__index");
+  return 0;
 }
 
 /* store:at(path): a handle on a part, with the same methods */
 static int store_at(lua_State *L) {
   kvl_path path;
   kvl_check_session(L);
-  anchor_path(L, 2);
+  kvl_own_path(L, 2);
   kvl_full_path(L, 2, &path);
   kvl_push_part(L, path.steps, path.count);
   return 1;
@@ -219,10 +371,17 @@ static int store_at(lua_State *L) {
 
 void kvl_open_store(lua_State *L) {
   static const luaL_Reg methods[] = {
-      {"get", store_get},   {"set", store_set}, {"remove", store_remove},
-      {"keys", store_keys}, {"at", store_at},   {NULL, NULL}};
+      {"get", store_get},   {"set", store_set},     {"remove", store_remove},
+      {"has", store_has},   {"reset", store_reset}, {"rename", store_rename},
+      {"keys", store_keys}, {"at", store_at},       {"__len", store_len},
+      {NULL, NULL}};
+  static const luaL_Reg functions[] = {{"is_list", is_list},
+                                       {"element", element},
+                                       {"make_parts", make_parts},
+                                       {NULL, NULL}};
+  kvl_set_functions(L, functions); /* for the sugar, which removes them */
   kvl_new_class(L, KVL_STORE_NAME, methods);
-  kvl_name_methods(L, "a store or transaction");
+  kvl_name_methods(L, WHAT);
   kvl_add_closing(L);
   kvl_add_transactions(L);
   kvl_add_migrations(L);

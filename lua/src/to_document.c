@@ -229,6 +229,35 @@ static int is_cycle(lua_State *L, const Frame *frame, int table) {
   return 0;
 }
 
+/* The kind that a tag says; 0 for another metatable. */
+static uint32_t tagged_kind(const kvl_state *state, const void *tag) {
+  if (tag == state->array_tag) return KV_NODE_ARRAY;
+  return tag == state->dictionary_tag ? KV_NODE_DICTIONARY : 0;
+}
+
+/* The kind of a table without a tag whose first entry is on the stack. */
+static uint32_t first_kind(lua_State *L, int index) {
+  return lua_type(L, -2) == LUA_TSTRING && lua_rawlen(L, index) == 0
+             ? KV_NODE_DICTIONARY
+             : KV_NODE_ARRAY;
+}
+
+const char *kvl_table_kind(lua_State *L, const kvl_state *state, int index) {
+  uint32_t kind = 0;
+  if (lua_getmetatable(L, index)) {
+    const void *tag = lua_topointer(L, -1);
+    lua_pop(L, 1);
+    if (tag == state->type_tag) return "table";
+    kind = tagged_kind(state, tag);
+  }
+  if (kind) return kind == KV_NODE_ARRAY ? "array" : "dictionary";
+  lua_pushnil(L);
+  if (!lua_next(L, index)) return "dictionary";
+  kind = first_kind(L, index);
+  lua_pop(L, 2);
+  return kind == KV_NODE_ARRAY ? "array" : "dictionary";
+}
+
 /* Writes a table as an array or a dictionary: its tag decides, else its first
  * key. */
 static int write_table(Walk *walk, int index, const Frame *outer) {
@@ -247,8 +276,7 @@ static int write_table(Walk *walk, int index, const Frame *outer) {
   if (lua_getmetatable(L, index)) {
     const void *tag = lua_topointer(L, -1);
     lua_pop(L, 1);
-    if (tag == walk->state->array_tag) kind = KV_NODE_ARRAY;
-    if (tag == walk->state->dictionary_tag) kind = KV_NODE_DICTIONARY;
+    kind = tagged_kind(walk->state, tag);
     if (tag == walk->state->type_tag)
       return fail(walk, outer, KV_INVALID_VALUE,
                   "Expected a property-list value", "a type");
@@ -256,10 +284,7 @@ static int write_table(Walk *walk, int index, const Frame *outer) {
   lua_pushnil(L);
   if (!lua_next(L, index))
     return write_empty(walk, kind ? kind : KV_NODE_DICTIONARY, &frame);
-  if (!kind)
-    kind = lua_type(L, -2) == LUA_TSTRING && lua_rawlen(L, index) == 0
-               ? KV_NODE_DICTIONARY
-               : KV_NODE_ARRAY;
+  if (!kind) kind = first_kind(L, index);
   return kind == KV_NODE_ARRAY ? write_array(walk, index, &frame)
                                : write_dictionary(walk, index, &frame);
 }
@@ -281,6 +306,9 @@ static int write_userdata(Walk *walk, int index, const Frame *frame) {
       return scalar(walk, KV_NODE_UID, bits, frame);
     case KVL_NULL:
       return scalar(walk, KV_NODE_NULL, 0, frame);
+    case KVL_ABSENT:
+      return fail(walk, frame, KV_INVALID_VALUE,
+                  "Expected a property-list value", "kv.absent");
     case KVL_DATA: {
       size_t length;
       const char *bytes = kvl_data_at(L, index, &length);

@@ -10,14 +10,16 @@ static kvl_handle *new_transaction(lua_State *L) {
   const kvl_handle *handle = lua_touserdata(L, 1);
   kvl_handle *session = handle->session;
   transaction->owner = session->is_transaction ? session->owner : session;
-  transaction->is_part = handle->is_part;
+  if (handle->is_part) kvl_make_part(L, transaction);
   transaction->is_hosts = handle->is_hosts;
   transaction->root = handle->root;
+  transaction->converts = handle->converts;
   lua_pushvalue(L, 1);
   lua_setiuservalue(L, -2, KVL_SESSION); /* keeps the store's handle alive */
   kvl_inherit(L, KVL_PREFIX);
   kvl_inherit(L, KVL_CONTEXT);
   kvl_inherit(L, KVL_SCOPE);
+  kvl_inherit(L, KVL_SCHEMA);
   return transaction;
 }
 
@@ -101,10 +103,15 @@ static int update_body(lua_State *L) {
   lua_call(L, 1, 1);
   if (lua_isnil(L, -1)) lua_pushvalue(L, value); /* changed in place */
   if (lua_isnil(L, -1)) return 0;
+  if (kvl_value_kind(L, state, -1) == KVL_ABSENT) {
+    kvl_remove(L, state, handle->session, 2);
+    return 0;
+  }
   return kvl_put_value(L, state, handle, 2, lua_gettop(L), 3, 5);
 }
 
-/* store:update(path, type?, function(value) ... end, options?): as set */
+/* store:update(path, type?, function(value) ... end, options?): as set; kv.absent
+ * removes */
 static int store_update(lua_State *L) {
   if (lua_isfunction(L, 3)) {
     lua_pushnil(L);

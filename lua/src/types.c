@@ -1,5 +1,6 @@
 /* types.c: type arguments. The parts of a type are described in types.lua. */
 #include <string.h>
+#include <sys/stat.h>
 
 #include "handle.h"
 
@@ -12,6 +13,7 @@ typedef struct Compiled {
   kv_type *type;
   uint64_t generation; /* of the registry, as it was then */
   int converts;        /* whether a converter is in it */
+  kvl_size size;       /* of its description */
 } Compiled;
 static const char compiled_key;
 /* Keys of the registry: functions that sugar.lua installs, and a table of types
@@ -21,29 +23,92 @@ static const char scope_function, known_types;
 
 static int type_gc(lua_State *L) {
   Compiled *compiled = luaL_checkudata(L, 1, TYPE_NAME);
+  kvl_state *state = lua_touserdata(L, lua_upvalueindex(1));
+  state->types.nodes -= compiled->size.nodes;
+  state->types.bytes -= compiled->size.bytes;
+  compiled->size = (kvl_size){0, 0};
   compiled->mark = NULL;
   kv_type_free(compiled->type);
   compiled->type = NULL;
   return 0;
 }
 
-/* Pushes a userdata; gives the address for its type. */
-static kv_type **new_type(lua_State *L, const kvl_state *state) {
+/* Pushes a userdata for a type. */
+static Compiled *new_type(lua_State *L, const kvl_state *state) {
   Compiled *compiled = lua_newuserdatauv(L, sizeof *compiled, 0);
   memset(compiled, 0, sizeof *compiled);
   luaL_setmetatable(L, TYPE_NAME);
   compiled->mark = state->type_meta;
   kvl_hold(L);
-  return &compiled->type;
+  return compiled;
 }
+
+/* ---- The budget of a state's types
+ *
+ * What a type keeps is outside of Lua's memory, and one default may be in many
+ * types. All that are alive, and those that have a name, have together at most
+ * half as much again as one value may have. */
+
+static int is_too_large(lua_State *L, const kvl_state *state, kvl_size size) {
+  size_t nodes = state->max_nodes + state->max_nodes / 2;
+  size_t bytes = state->max_bytes + state->max_bytes / 2;
+  if (state->types.nodes + size.nodes > nodes)
+    kvl_push_too_large(L, nodes, "values and keys in types");
+  else if (state->types.bytes + size.bytes > bytes)
+    kvl_push_too_large(L, bytes, "bytes of strings and data in types");
+  else
+    return 0;
+  return 1;
+}
+
+/* Whether it is time to look for types that are garbage: where as much was
+ * described since the last time as is worth it. */
+static int may_collect(kvl_state *state) {
+  if (state->described.nodes < state->max_nodes / 4 &&
+      state->described.bytes < state->max_bytes / 4)
+    return 0;
+  state->described = (kvl_size){0, 0};
+  return 1;
+}
+
+/* Writes the description at 1; gives its size. Raises. */
+static kvl_size write_description(lua_State *L, kvl_state *state) {
+  if (!kvl_to_nodes(L, state, 1, NULL)) lua_error(L);
+  return (kvl_size){state->nodes.count, state->bytes.count};
+}
+
+/* The same, counted for a type. */
+static kvl_size count_description(lua_State *L, kvl_state *state) {
+  kvl_size size = write_description(L, state);
+  state->described.nodes += size.nodes;
+  state->described.bytes += size.bytes;
+  int top = lua_gettop(L);
+  if (is_too_large(L, state, size)) {
+    if (!may_collect(state)) lua_error(L);
+    lua_settop(L, top);
+    lua_gc(L, LUA_GCCOLLECT, 0);
+    /* A finalizer may have written another value. */
+    size = write_description(L, state);
+    if (is_too_large(L, state, size)) lua_error(L);
+  }
+  return size;
+}
+
+/* ---- Making types */
 
 /* describe(description): a type from the table that describes it */
 static int describe(lua_State *L) {
   kvl_state *state = kvl_state_of(L);
   kv_error *error = NULL;
-  kv_type **type = new_type(L, state);
-  kv_tree *tree = kvl_to_tree(L, state, 1, NULL);
-  kv_status status = kv_registry_describe(state->registry, tree, type, &error);
+  Compiled *compiled = new_type(L, state);
+  kvl_size size = count_description(L, state);
+  kv_tree *tree = kvl_written_tree(L, state, NULL);
+  if (!tree) return lua_error(L);
+  compiled->size = size;
+  state->types.nodes += size.nodes;
+  state->types.bytes += size.bytes;
+  kv_status status =
+      kv_registry_describe(state->registry, tree, &compiled->type, &error);
   kv_tree_free(tree);
   if (status != KV_OK) return kvl_raise(L, state, status, error);
   return 1;
@@ -55,9 +120,58 @@ static int expression(lua_State *L) {
   kv_error *error = NULL;
   kv_str text;
   text.data = luaL_checklstring(L, 1, &text.length);
-  kv_type **type = new_type(L, state);
+  kv_type **type = &new_type(L, state)->type;
   kv_status status = kv_registry_type(state->registry, text, type, &error);
   if (status != KV_OK) return kvl_raise(L, state, status, error);
+  return 1;
+}
+
+/* Counts a text's types, which stay as long as the state, where a host bounds
+ * it: whatever they mean, they are about as large as the text. Raises. */
+static void count_text(lua_State *L, kvl_state *state, size_t length) {
+  kvl_size size = {length / 4, length};
+  if (!state->is_bounded) return;
+  if (is_too_large(L, state, size)) lua_error(L);
+  state->types.nodes += size.nodes;
+  state->types.bytes += size.bytes;
+}
+
+/* declare_text(text): the names of the types that a text declares */
+static int declare_text(lua_State *L) {
+  kvl_state *state = kvl_state_of(L);
+  kv_error *error = NULL;
+  kv_tree *names = NULL;
+  const kv_str none = {NULL, 0};
+  kv_str text;
+  text.data = luaL_checklstring(L, 1, &text.length);
+  if (state->is_bounded && text.length > state->max_bytes / 4) {
+    kvl_push_too_large(L, state->max_bytes / 4, "bytes of a text");
+    return lua_error(L);
+  }
+  count_text(L, state, text.length);
+  kv_status status =
+      kv_registry_declare_text(state->registry, text, none, &names, &error);
+  if (status != KV_OK) return kvl_raise(L, state, status, error);
+  kvl_push_tree(L, state, names);
+  return 1;
+}
+
+/* declare_file(path): the same of a file; nil and an error */
+static int declare_file(lua_State *L) {
+  kvl_state *state = kvl_state_of(L);
+  kv_error *error = NULL;
+  kv_tree *names = NULL;
+  kv_str path;
+  path.data = luaL_checklstring(L, 1, &path.length);
+  struct stat file;
+  if (kvl_is_forbidden(L, state, KV_LUA_NO_FILES)) return 2;
+  if (stat(path.data, &file) == 0 && file.st_size > 0)
+    count_text(L, state, (size_t)file.st_size);
+  kv_status status =
+      kv_registry_declare_file(state->registry, path, &names, &error);
+  if (status == KV_ABSENT) return kvl_no_file(L, path.data);
+  if (status != KV_OK) return kvl_return_error(L, state, status, error);
+  kvl_push_tree(L, state, names);
   return 1;
 }
 
@@ -211,19 +325,24 @@ void kvl_push_scope(lua_State *L, int names) {
   lua_call(L, 1, 1);
 }
 
-/* Pushes the error of a converter: its message and the table of steps below the
- * value are on top. */
+/* Pushes the error of a converter of the value at the path: its message and the
+ * table of steps below the value are on top. */
+static void push_complaint_at(lua_State *L, kvl_path *path) {
+  size_t count;
+  luaL_checkstack(L, 8, NULL);
+  if (path->count + lua_rawlen(L, -1) <= KVL_STEPS)
+    kvl_add_path(L, lua_gettop(L), path);
+  const kv_step *steps = kvl_shown_steps(L, path, &count);
+  kvl_push_complaint(L, KV_REFUSED, steps, count, "The converter failed",
+                     lua_tostring(L, -2));
+}
+
 static void push_complaint(lua_State *L, int path_index) {
   kvl_path path;
-  size_t count;
   kvl_clear_path(&path);
   luaL_checkstack(L, 8, NULL);
   if (path_index) kvl_full_path(L, path_index, &path);
-  if (path.count + lua_rawlen(L, -1) <= KVL_STEPS)
-    kvl_add_path(L, lua_gettop(L), &path);
-  const kv_step *steps = kvl_shown_steps(L, &path, &count);
-  kvl_push_complaint(L, KV_REFUSED, steps, count, "The converter failed",
-                     lua_tostring(L, -2));
+  push_complaint_at(L, &path);
 }
 
 static int convert(lua_State *L, const void *function, int type, int context,
@@ -259,12 +378,44 @@ void kvl_convert_encoded(lua_State *L, int type, int context, int path_index) {
   if (!convert(L, &encode_function, type, context, path_index)) lua_error(L);
 }
 
+/* Calls the function with the schema, the value on top, the context, and the
+ * steps of the path, by which it finds the type. */
+static void convert_part(lua_State *L, const void *function, int handle,
+                         kvl_path *path) {
+  int value = lua_gettop(L);
+  luaL_checkstack(L, 8, NULL);
+  lua_rawgetp(L, LUA_REGISTRYINDEX, function);
+  lua_getiuservalue(L, handle, KVL_SCHEMA);
+  lua_pushvalue(L, value);
+  lua_getiuservalue(L, handle, KVL_CONTEXT);
+  kvl_push_steps(L, path->steps, path->count);
+  lua_call(L, 4, 3); /* the value; or nil, the message and the path */
+  if (!lua_isnil(L, -1)) {
+    push_complaint_at(L, path);
+    lua_error(L);
+  }
+  lua_pop(L, 2);
+  lua_replace(L, value);
+}
+
+void kvl_decode_by_schema(lua_State *L, int handle, kvl_path *path) {
+  convert_part(L, &decode_function, handle, path);
+}
+
+void kvl_convert_by_schema(lua_State *L, int index, int is_decoding) {
+  kvl_path path;
+  kvl_own_path(L, index);
+  kvl_full_path(L, index, &path);
+  convert_part(L, is_decoding ? &decode_function : &encode_function, 1, &path);
+}
+
 void kvl_open_types(lua_State *L) {
   static const luaL_Reg functions[] = {
-      {"describe", describe},       {"expression", expression},
-      {"annotate", annotate},       {"attach", attach},
-      {"install", install},         {"publish", publish},
-      {"json_schema", json_schema}, {NULL, NULL}};
+      {"describe", describe},         {"expression", expression},
+      {"annotate", annotate},         {"attach", attach},
+      {"install", install},           {"declare_text", declare_text},
+      {"declare_file", declare_file}, {"publish", publish},
+      {"json_schema", json_schema},   {NULL, NULL}};
   static const luaL_Reg methods[] = {{"__gc", type_gc}, {NULL, NULL}};
   kvl_new_class(L, TYPE_NAME, methods);
   kvl_state_of(L)->type_meta = lua_topointer(L, -1);

@@ -6,7 +6,7 @@
 static const char *const names[KVL_KINDS] = {
     [KVL_DATE] = KVL_DATE_NAME,        [KVL_DATA] = "kvcodable.data",
     [KVL_UINT64] = "kvcodable.uint64", [KVL_UID] = "kvcodable.uid",
-    [KVL_NULL] = "kvcodable.null",
+    [KVL_NULL] = "kvcodable.null",     [KVL_ABSENT] = "kvcodable.absent",
 #if !KVL_HAS_INTEGERS
     [KVL_INT64] = "kvcodable.int64",   [KVL_REAL] = "kvcodable.real",
 #endif
@@ -215,6 +215,39 @@ static int null_tostring(lua_State *L) {
   return 1;
 }
 
+static int absent_tostring(lua_State *L) {
+  lua_pushliteral(L, "absent");
+  return 1;
+}
+
+/* ---- Kinds */
+
+static const char *cdata_name(lua_State *L) {
+  uint64_t bits;
+  int kind = kvl_cdata_kind(L, 1, &bits);
+  if (kind == KV_NODE_INTEGER) return "int64";
+  if (kind == KV_NODE_UNSIGNED) return "uint64";
+  return luaL_typename(L, 1);
+}
+
+/* kv.type(value): the kind that the module takes a value for: a table is an array
+ * or a dictionary; Lua's own name for what has no kind here */
+static int type_of(lua_State *L) {
+  kvl_state *state = kvl_state_of(L);
+  luaL_checkany(L, 1);
+  lua_settop(L, 1);
+  int kind = kvl_value_kind(L, state, 1);
+  if (kind >= 0)
+    lua_pushstring(L, strchr(names[kind], '.') + 1);
+  else if (lua_istable(L, 1))
+    lua_pushstring(L, kvl_table_kind(L, state, 1));
+  else if (lua_type(L, 1) > LUA_TTHREAD)
+    lua_pushstring(L, cdata_name(L));
+  else
+    lua_pushstring(L, luaL_typename(L, 1));
+  return 1;
+}
+
 /* ---- Opening */
 
 static const luaL_Reg data_methods[] = {
@@ -231,10 +264,13 @@ static const luaL_Reg uid_methods[] = {{"value", uid_value},
 static const luaL_Reg null_methods[] = {{"__tostring", null_tostring},
                                         {NULL, NULL}};
 
+static const luaL_Reg absent_methods[] = {{"__tostring", absent_tostring},
+                                          {NULL, NULL}};
+
 static const luaL_Reg *const methods[KVL_KINDS] = {
     [KVL_DATE] = kvl_date_methods,     [KVL_DATA] = data_methods,
     [KVL_UINT64] = kvl_uint64_methods, [KVL_UID] = uid_methods,
-    [KVL_NULL] = null_methods,
+    [KVL_NULL] = null_methods,         [KVL_ABSENT] = absent_methods,
 #if !KVL_HAS_INTEGERS
     [KVL_INT64] = kvl_int64_methods,   [KVL_REAL] = kvl_real_methods,
 #endif
@@ -259,6 +295,8 @@ static const void *open_tag(lua_State *L, const char *name, const char *field) {
 }
 
 void kvl_open_values(lua_State *L, kvl_state *state) {
+  static const luaL_Reg functions[] = {{"type", type_of}, {NULL, NULL}};
+  kvl_set_functions(L, functions);
   kvl_open_cdata(L);
   for (int kind = 0; kind < KVL_KINDS; kind++) {
     kvl_new_class(L, names[kind], methods[kind]);
@@ -270,6 +308,8 @@ void kvl_open_values(lua_State *L, kvl_state *state) {
   lua_pushvalue(L, -1);
   lua_setfield(L, LUA_REGISTRYINDEX, "kvcodable.the_null");
   lua_setfield(L, -2, "null");
+  new_value(L, KVL_ABSENT, 1);
+  lua_setfield(L, -2, "absent");
   state->array_tag = open_tag(L, "kvcodable.array", "array_tag");
   state->dictionary_tag = open_tag(L, "kvcodable.dictionary", "dictionary_tag");
   luaL_getmetatable(L, "kvcodable.array");

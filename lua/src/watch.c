@@ -1,9 +1,13 @@
 /* watch.c: watches. The library's handlers only take notes; kv.pump() calls the
  * Lua functions afterwards, so that no Lua error crosses Swift. */
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "watch_queue.h"
@@ -17,6 +21,7 @@ enum { FUNCTION = 1, STORE = 2, STEPS = 3 };
 
 typedef struct Watch {
   int is_open;
+  int is_subtree;   /* whether places are told, as tables */
   kv_watch *events; /* of a watch on events; NULL for one on values */
   kvl_watch_queue queue;
 } Watch;
@@ -38,6 +43,28 @@ static void push_watches(lua_State *L) {
   lua_rawgetp(L, LUA_REGISTRYINDEX, &watches_key);
 }
 
+/* Whether one of the live watches, which are listed in the set on top, is on the
+ * store. */
+static int is_watched(lua_State *L, const kv_store *store) {
+  int found = 0;
+  for (lua_pushnil(L); lua_next(L, -2); lua_pop(L, 1)) {
+    lua_getiuservalue(L, -2, STORE);
+    found |= kvl_store_at(L, lua_gettop(L)) == store;
+    lua_pop(L, 1);
+  }
+  return found;
+}
+
+/* Takes the descriptor of the store at `index` out of kv.fd()'s, where nothing
+ * watches it any more: nothing pumps it then. The set of watches is on top. */
+static void leave_descriptor(lua_State *L, const kvl_state *state, int index) {
+  int descriptor;
+  kv_store *store = kvl_store_at(L, index);
+  if (state->epoll <= 0 || !store || is_watched(L, store)) return;
+  if (kv_store_watch_descriptor(store, &descriptor, NULL) == KV_OK)
+    epoll_ctl(state->epoll, EPOLL_CTL_DEL, descriptor, NULL);
+}
+
 /* Nothing more is told; the notes that wait are dropped. */
 static void end_watch(Watch *watch) {
   if (watch->is_open) watch->queue.state->watches--;
@@ -52,10 +79,13 @@ static void end_watch(Watch *watch) {
 static int watch_cancel(lua_State *L) {
   Watch *watch = luaL_checkudata(L, 1, WATCH_NAME);
   end_watch(watch);
+  lua_getiuservalue(L, 1, STORE);
+  int store = lua_gettop(L);
   push_watches(L);
   lua_pushvalue(L, 1);
   lua_pushnil(L);
   lua_rawset(L, -3);
+  leave_descriptor(L, watch->queue.state, store);
   return 0;
 }
 
@@ -182,7 +212,8 @@ static int store_watch(lua_State *L) {
   lua_setiuservalue(L, -2, STEPS);
   kvl_full_path(L, 2, &path);
   check_number(L, state);
-  watch->queue.is_subtree = is_subtree || path.count == path.root;
+  watch->is_subtree = is_subtree;
+  watch->queue.levels = is_subtree ? KVL_STEPS : path.count == path.root;
   watch->queue.depth = path.count;
   kv_store *store = kvl_check_store(L);
   kv_status status =
@@ -223,10 +254,11 @@ static void push_step_at(lua_State *L, const kvl_note *note, int own,
 }
 
 /* The path below the handle that the watch was made with, whose own steps are
- * in the table at `own`: a single key by itself. */
-static void push_path(lua_State *L, const kvl_note *note, int own) {
+ * in the table at `own`: a single key by itself, but for a watch of places. */
+static void push_path(lua_State *L, const Watch *watch, const kvl_note *note,
+                      int own) {
   size_t count = lua_rawlen(L, own), all = count + note->count;
-  if (all == 1) {
+  if (all == 1 && !watch->is_subtree) {
     push_step_at(L, note, own, count, 0);
     if (lua_type(L, -1) == LUA_TSTRING) return;
     lua_pop(L, 1);
@@ -262,6 +294,87 @@ static void push_view(lua_State *L, kvl_state *state, const kv_view *view,
   }
 }
 
+/* The whole path of a note: the prefix of the handle at `store`, the watch's own
+ * steps at `own`, and the note's. The strings stay where they are. */
+static void whole_path(lua_State *L, const kvl_note *note, int store, int own,
+                       kvl_path *path) {
+  kvl_clear_path(path);
+  if (((const kvl_handle *)lua_touserdata(L, store))->is_part) {
+    lua_getiuservalue(L, store, KVL_PREFIX);
+    kvl_add_path(L, lua_gettop(L), path);
+    lua_pop(L, 1); /* the handle keeps the table */
+  }
+  kvl_add_path(L, own, path);
+  for (size_t i = 0; i < note->count && path->count < KVL_STEPS; i++)
+    path->steps[path->count++] = note->steps[i];
+}
+
+/* Gives the value at a view of the tree as the type shows it. Takes the type. */
+static kv_status show(kv_type *type, const kv_tree *tree, const kv_view *view,
+                      kv_tree **value, kv_error **error) {
+  kv_cursor cursor = kv_tree_root(tree);
+  kv_view root;
+  kv_tree *stored = NULL;
+  kv_status status = kv_tree_view(tree, &root);
+  if (status == KV_OK) {
+    cursor.position += (uint64_t)(view->node - root.node);
+    status = kv_cursor_copy(&cursor, &stored);
+  }
+  if (status == KV_OK) status = kv_type_decode(type, stored, value, error);
+  kv_tree_free(stored);
+  kv_type_free(type);
+  return status;
+}
+
+/* Pushes a stored value of the tree as the type of the store's schema shows it;
+ * nil for an old one that is not of its type. 0 where there is no type, and
+ * nothing was pushed. */
+static int push_typed(lua_State *L, kvl_state *state, int store,
+                      const kvl_path *path, const kv_tree *tree,
+                      const kv_view *view, int is_old) {
+  kv_error *error = NULL, *placed = NULL;
+  kv_type *type = NULL;
+  kv_tree *value = NULL;
+  const kv_store *open = kvl_store_at(L, store);
+  if (!open ||
+      kv_store_type_at(open, path->steps, path->count, &type, NULL) != KV_OK)
+    return 0;
+  kv_status status = show(type, tree, view, &value, &error);
+  if (status == KV_OK) {
+    count_told(state, view->node);
+    kvl_push_tree(L, state, value);
+    return 1;
+  }
+  if (is_old) {
+    kv_error_free(error);
+    lua_pushnil(L);
+    return 1;
+  }
+  placed = kv_error_placed(error, path->steps, path->count);
+  kv_error_free(error);
+  kvl_push_error_of(L, state, store, status, placed);
+  return lua_error(L);
+}
+
+/* Pushes a value of a note, as get gives it. */
+static void push_note_value(lua_State *L, kvl_state *state, kvl_note *note,
+                            int store, const kv_tree *tree,
+                            const kv_view *view) {
+  const Watch *watch = lua_touserdata(L, 1);
+  int converts = ((const kvl_handle *)lua_touserdata(L, store))->converts;
+  int is_stored = kvl_tells_stored(&watch->queue) && view->node;
+  kvl_path path;
+  if (is_stored || converts) {
+    lua_getiuservalue(L, 1, STEPS); /* the watch keeps the table */
+    whole_path(L, note, store, lua_gettop(L), &path);
+    lua_pop(L, 1);
+  }
+  if (!is_stored || !push_typed(L, state, store, &path, tree, view,
+                                tree == note->pair->old_value))
+    push_view(L, state, view, note->pair);
+  if (converts) kvl_decode_by_schema(L, store, &path);
+}
+
 /* Pushes everything that is in the store of the handle at `handle`. */
 static void push_everything(lua_State *L, kvl_state *state, int handle) {
   kv_error *error = NULL;
@@ -281,11 +394,13 @@ static void push_everything(lua_State *L, kvl_state *state, int handle) {
 static void push_change(lua_State *L, kvl_state *state, kvl_note *note,
                         int store) {
   lua_getiuservalue(L, 1, STEPS);
-  push_path(L, note, lua_gettop(L));
+  push_path(L, lua_touserdata(L, 1), note, lua_gettop(L));
   lua_remove(L, -2);
   if (note->pair) {
-    push_view(L, state, &note->new_value, note->pair);
-    push_view(L, state, &note->old_value, note->pair);
+    push_note_value(L, state, note, store, note->pair->new_value,
+                    &note->new_value);
+    push_note_value(L, state, note, store, note->pair->old_value,
+                    &note->old_value);
   } else {
     push_everything(L, state, store);
     lua_pushnil(L);
@@ -359,6 +474,25 @@ static void keep_first(lua_State *L, int error) {
     lua_pop(L, 1);
 }
 
+/* Puts the name of the watch at `index` into the error on top, where that is a
+ * text or one of this module; any other value is the script's own. */
+static void name_watch(lua_State *L, int index) {
+  const Watch *watch = lua_touserdata(L, index);
+  const char *what = watch->events ? "The function of a watch of events failed"
+                                   : "A watch's function failed";
+  kvl_path path;
+  kvl_clear_path(&path);
+  luaL_checkstack(L, LUA_MINSTACK, NULL);
+  lua_getiuservalue(L, index, STEPS);
+  int steps = lua_gettop(L);
+  if (lua_istable(L, steps)) {
+    kvl_add_path(L, steps, &path);
+    if (path.count == 0) what = "The function of a watch of everything failed";
+  }
+  kvl_name_failure(L, steps - 1, &path, what);
+  lua_remove(L, steps);
+}
+
 /* Tells all notes of the watch at `index`; an error of its function goes to the
  * stack index `error`, if it is the first, and sets `is_memory` where that is
  * no more than a lack of memory. Gives the number of calls. */
@@ -378,8 +512,9 @@ static lua_Integer tell_all(lua_State *L, int index, int error,
     if (outcome == LUA_ERRMEM && lua_isnil(L, error)) *is_memory = 1;
     if (lua_isnil(L, -1)) { /* an error all the same */
       lua_pop(L, 1);
-      lua_pushliteral(L, "a watch's function raised nil");
+      lua_pushliteral(L, "nil");
     }
+    if (outcome != LUA_ERRMEM) name_watch(L, index);
     keep_first(L, error);
   }
   return calls;
@@ -431,6 +566,43 @@ static int has_rest(lua_State *L, int list, lua_Integer count) {
   return waits;
 }
 
+/* Adds the descriptor that shows the notes which wait. */
+static void add_rest(kvl_state *state, int waits) {
+  struct epoll_event event = {.events = EPOLLIN};
+  state->rest = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+  if (state->rest < 0) return;
+  epoll_ctl(state->epoll, EPOLL_CTL_ADD, state->rest, &event);
+  show_rest(state, waits);
+}
+
+/* Has the descriptor of kv.fd(), which is new, show what the watches that are
+ * listed at `list` have. */
+static void fill_descriptor(lua_State *L, kvl_state *state, int list,
+                            lua_Integer count) {
+  state->process = getpid();
+  add_rest(state, has_rest(L, list, count));
+  for (lua_Integer i = 1; i <= count; i++) {
+    lua_rawgeti(L, list, i);
+    lua_getiuservalue(L, -1, STORE);
+    kv_store *store = kvl_store_at(L, lua_gettop(L));
+    if (store) join_descriptor(state, store);
+    lua_pop(L, 2);
+  }
+}
+
+/* In a child process, the descriptor is the parent's, too: puts one of its own
+ * under its number, once the stores have theirs. */
+static void remake_descriptor(lua_State *L, kvl_state *state, int list,
+                              lua_Integer count) {
+  if (state->epoll <= 0 || state->process == getpid()) return;
+  int fresh = epoll_create1(EPOLL_CLOEXEC);
+  if (fresh < 0) return;
+  dup3(fresh, state->epoll, O_CLOEXEC);
+  close(fresh);
+  if (state->rest > 0) close(state->rest);
+  fill_descriptor(L, state, list, count);
+}
+
 /* pump_all(): the number of calls */
 static int pump_all(lua_State *L) {
   kvl_state *state = kvl_state_of(L);
@@ -445,6 +617,7 @@ static int pump_all(lua_State *L) {
     look(L, state, 1);
     lua_settop(L, 2);
   }
+  remake_descriptor(L, state, 2, count);
   for (lua_Integer i = 1; i <= count; i++) {
     lua_rawgeti(L, 2, i);
     calls += tell_all(L, 3, 1, &is_memory);
@@ -487,33 +660,71 @@ static int pump(lua_State *L) {
   return 1;
 }
 
-/* Adds the descriptor that shows the notes which wait. */
-static void add_rest(kvl_state *state, int waits) {
-  struct epoll_event event = {.events = EPOLLIN};
-  state->rest = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-  if (state->rest < 0) return;
-  epoll_ctl(state->epoll, EPOLL_CTL_ADD, state->rest, &event);
-  show_rest(state, waits);
+/* Makes the descriptor of kv.fd(), where there is none. Raises. */
+static void make_descriptor(lua_State *L, kvl_state *state) {
+  if (state->epoll > 0) return;
+  state->epoll = epoll_create1(EPOLL_CLOEXEC);
+  if (state->epoll < 0) luaL_error(L, "epoll_create1 failed");
+  lua_Integer count = list_watches(L);
+  fill_descriptor(L, state, lua_gettop(L), count);
+  lua_pop(L, 1);
 }
 
 /* kv.fd(): a descriptor that is readable when pumping may have something to
  * tell, for poll and its kin */
 static int fd(lua_State *L) {
   kvl_state *state = kvl_state_of(L);
-  if (state->epoll <= 0) {
-    state->epoll = epoll_create1(EPOLL_CLOEXEC);
-    if (state->epoll < 0) return luaL_error(L, "epoll_create1 failed");
-    lua_Integer count = list_watches(L);
-    add_rest(state, has_rest(L, lua_gettop(L), count));
-    for (lua_Integer i = 1; i <= count; i++) {
-      lua_rawgeti(L, -1, i);
-      lua_getiuservalue(L, -1, STORE);
-      kv_store *store = kvl_store_at(L, lua_gettop(L));
-      if (store) join_descriptor(state, store);
-      lua_pop(L, 2);
-    }
-  }
+  make_descriptor(L, state);
   lua_pushinteger(L, state->epoll);
+  return 1;
+}
+
+/* ---- Waiting */
+
+static double now(void) {
+  struct timespec time;
+  clock_gettime(CLOCK_MONOTONIC, &time);
+  return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
+}
+
+/* Whether the descriptor became readable, or the time is over; not where a
+ * signal came. */
+static int wait_readable(int descriptor, double seconds) {
+  struct pollfd entry = {descriptor, POLLIN, 0};
+  if (seconds > 1e9) seconds = 1e9;
+  struct timespec time = {(time_t)seconds, 0};
+  time.tv_nsec = (long)((seconds - (double)time.tv_sec) * 1e9);
+  return ppoll(&entry, 1, &time, NULL) >= 0;
+}
+
+/* The seconds to wait. A hook interrupts no call: a script under a policy could
+ * keep its host waiting. Raises. */
+static double check_seconds(lua_State *L, const kvl_state *state) {
+  double seconds = luaL_checknumber(L, 1);
+  luaL_argcheck(L, seconds >= 0, 1, "expected seconds from 0");
+  if (state->policy) {
+    kvl_push_failure(L, KV_ACCESS_DENIED, NULL, 0,
+                     "The host of this script allows no waiting", NULL);
+    lua_error(L);
+  }
+  if (state->watches == 0 && seconds > 1e9)
+    luaL_error(L, "nothing is watched: kv.wait would wait for ever");
+  return seconds;
+}
+
+/* kv.wait(seconds): waits until there is something to tell, at most so long, and
+ * pumps; gives the number of calls: 0 when the time is over, or a signal came */
+static int wait_and_pump(lua_State *L) {
+  kvl_state *state = kvl_state_of(L);
+  double seconds = check_seconds(L, state), end = now() + seconds;
+  lua_Integer calls = 0;
+  make_descriptor(L, state);
+  for (int waits = 1; calls == 0 && waits;) {
+    calls = kvl_pump(L, state);
+    double left = end - now();
+    waits = calls == 0 && left > 0 && wait_readable(state->epoll, left);
+  }
+  lua_pushinteger(L, calls);
   return 1;
 }
 
@@ -524,7 +735,7 @@ void kvl_open_watch(lua_State *L) {
                                      {"__tostring", watch_tostring},
                                      {NULL, NULL}};
   static const luaL_Reg functions[] = {
-      {"pump", pump}, {"fd", fd}, {NULL, NULL}};
+      {"pump", pump}, {"fd", fd}, {"wait", wait_and_pump}, {NULL, NULL}};
   static const luaL_Reg store_functions[] = {
       {"watch", store_watch}, {"events", store_events}, {NULL, NULL}};
   kvl_new_class(L, WATCH_NAME, methods);

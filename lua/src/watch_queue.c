@@ -115,6 +115,15 @@ static kvl_note *last_note(const kvl_watch_queue *queue) {
   return (kvl_note *)queue->notes.data + queue->notes.count - 1;
 }
 
+/* Counts more with the note that came last. */
+static void count_more(kvl_watch_queue *queue, kvl_size size) {
+  kvl_note *note = last_note(queue);
+  note->size.nodes += size.nodes;
+  note->size.bytes += size.bytes;
+  queue->state->noted_nodes += size.nodes;
+  queue->state->noted_bytes += size.bytes;
+}
+
 /* Notes the values at the present place, and counts them. */
 static int note_counted(Noting *noting, const kv_node *old_value,
                         const kv_node *new_value, kvl_size size) {
@@ -200,11 +209,18 @@ static void visit(Noting *noting, const kv_node *old_value,
     noting->is_over = !note_counted(noting, old_value, new_value, size);
 }
 
+/* Whether the values at the present place are told as they are, and not what is
+ * in them. */
+static int is_deepest(const Noting *noting) {
+  size_t levels = noting->queue->levels;
+  return noting->count >= (levels < KVL_STEPS ? levels : KVL_STEPS);
+}
+
 /* Visits each place at which two values differ. Recursion is bounded by the
  * number of steps: what is deeper is told as a whole. */
 static void compare(Noting *noting, const kv_node *old_value,
                     const kv_node *new_value) {
-  if (old_value && new_value && noting->count < KVL_STEPS &&
+  if (old_value && new_value && !is_deepest(noting) &&
       old_value->head == KV_NODE_DICTIONARY &&
       new_value->head == KV_NODE_DICTIONARY)
     compare_entries(noting, old_value, new_value);
@@ -282,6 +298,23 @@ static void begin(Noting *noting, kvl_watch_queue *queue,
   kv_tree_view(noting->pair->new_value, &noting->new_value);
 }
 
+/* Notes the places below a key that differ, beside the values of the key, which
+ * are `size`. */
+static void note_places(Noting *noting, kvl_size size) {
+  kvl_watch_queue *queue = noting->queue;
+  size_t waiting = queue->notes.count;
+  noting->is_measuring = 1;
+  noting->all = size;
+  compare(noting, noting->old_value.node, noting->new_value.node);
+  noting->is_measuring = 0;
+  if (!noting->is_over)
+    compare(noting, noting->old_value.node, noting->new_value.node);
+  if (noting->is_over)
+    note_everything(queue);
+  else if (queue->notes.count > waiting)
+    count_more(queue, size);
+}
+
 static void note_key(kvl_watch_queue *queue, const kv_step *key,
                      const kv_tree *old_value, const kv_tree *new_value) {
   Noting noting;
@@ -292,10 +325,16 @@ static void note_key(kvl_watch_queue *queue, const kv_step *key,
     return;
   }
   begin(&noting, queue, old_value, new_value);
+  if (!noting.pair) {
+    queue->lost = 1;
+    return;
+  }
   noting.steps[noting.count++] = *key;
   noting.bytes = key->key.length;
-  if (!noting.pair || !note_counted(&noting, noting.old_value.node,
-                                    noting.new_value.node, size))
+  if (queue->levels > 1)
+    note_places(&noting, size);
+  else if (!note_counted(&noting, noting.old_value.node, noting.new_value.node,
+                         size))
     queue->lost = 1;
   kvl_leave_pair(noting.pair);
 }
@@ -306,7 +345,7 @@ static void note_value(kvl_watch_queue *queue, const kv_tree *old_value,
   begin(&noting, queue, old_value, new_value);
   if (!noting.pair)
     queue->lost = 1;
-  else if (queue->is_subtree)
+  else if (queue->levels > 0)
     note_subtree(&noting, is_over);
   else
     note_whole(&noting);

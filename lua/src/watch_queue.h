@@ -41,12 +41,19 @@ struct kvl_watch_queue {
   kvl_buffer notes; /* kvl_note */
   size_t first;     /* the oldest: those before it were taken */
   kvl_state *state;
-  size_t depth;   /* of the watch's own path */
-  int is_subtree; /* whether places below it are told, and not its value */
-  int lost;       /* there was no memory for a note: kv.pump() raises that */
+  size_t depth;  /* of the watch's own path */
+  size_t levels; /* below it that are told: 0 for its value, 1 for its keys */
+  int lost;      /* there was no memory for a note: kv.pump() raises that */
   kvl_source *source;    /* that notes changes here; NULL for none */
   kvl_watch_queue *next; /* of the same source */
 };
+
+/* Whether the queue's notes have values as they are stored: places name stored
+ * keys, which the types of a schema do not show. Of the keys of the whole store
+ * the library tells by itself. */
+static inline int kvl_tells_stored(const kvl_watch_queue *queue) {
+  return queue->levels > (queue->depth == 0);
+}
 
 static inline size_t kvl_waiting(const kvl_watch_queue *queue) {
   return queue->notes.count - queue->first;

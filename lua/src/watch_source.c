@@ -9,6 +9,7 @@ struct kvl_source {
   kvl_source *next;
   kv_watch *watch;
   const kv_store *store; /* its handle outlives the watches */
+  kv_scope scope;
   kvl_watch_queue *queues;
   size_t count;
   kv_step steps[]; /* the path, and behind it its keys */
@@ -30,8 +31,10 @@ static int is_same(const kv_step *one, const kv_step *other) {
 }
 
 static int is_of(const kvl_source *source, const kv_store *store,
-                 const kvl_path *path) {
-  if (source->store != store || source->count != path->count) return 0;
+                 const kvl_path *path, kv_scope scope) {
+  if (source->store != store || source->count != path->count ||
+      source->scope != scope)
+    return 0;
   for (size_t i = 0; i < path->count; i++)
     if (!is_same(&source->steps[i], &path->steps[i])) return 0;
   return 1;
@@ -39,11 +42,11 @@ static int is_of(const kvl_source *source, const kv_store *store,
 
 /* The source of the place, with its watches told of all that has happened: a
  * new one must not be told of what was before it. NULL where there is none. */
-static kvl_source *find(kvl_state *state, kv_store *store,
-                        const kvl_path *path) {
+static kvl_source *find(kvl_state *state, kv_store *store, const kvl_path *path,
+                        kv_scope scope) {
   kvl_source *source = state->sources;
   kv_error *error = NULL;
-  while (source && !is_of(source, store, path)) source = source->next;
+  while (source && !is_of(source, store, path, scope)) source = source->next;
   if (!source || kv_store_pump(store, NULL, &error) == KV_OK) return source;
   kv_error_free(error);
   return NULL;
@@ -80,11 +83,14 @@ static void append(kvl_source *source, kvl_watch_queue *queue) {
 kv_status kvl_join_source(kvl_state *state, kv_store *store,
                           const kvl_path *path, kvl_watch_queue *queue,
                           kv_error **error) {
-  kvl_source *source = find(state, store, path);
+  kv_scope scope = kvl_tells_stored(queue) ? KV_SCOPE_STORED
+                   : path->count == 0      ? KV_SCOPE_SUBTREE
+                                           : KV_SCOPE_VALUE;
+  kvl_source *source = find(state, store, path, scope);
   if (!source) {
-    kv_scope scope = path->count == 0 ? KV_SCOPE_SUBTREE : KV_SCOPE_VALUE;
     source = new_source(store, path);
     if (!source) return KV_LIMIT_EXCEEDED;
+    source->scope = scope;
     kv_status status =
         kv_store_watch(store, path->steps, path->count, scope, note_change,
                        source, &source->watch, error);

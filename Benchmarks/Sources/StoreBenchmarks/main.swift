@@ -82,9 +82,26 @@ func set<P: Peer>(_ type: P.Type, _ count: Int, repetitions: Int) throws -> (Str
     return (P.name, figure)
 }
 
-func durable<P: Peer>(_ type: P.Type, _ count: Int) throws -> (String, Double) {
+/// A step to be timed, and what follows the last one.
+struct Step {
+    let name: String
+    let run: () throws -> Void
+    var finish: () throws -> Void = {}
+}
+
+/// Times in nanoseconds of one run of each step, the medians of `rounds`. The steps take turns: a disk is slow for a
+/// while and quick for a while.
+func takingTurns(_ rounds: Int, _ steps: [Step]) throws -> [(String, Double)] {
+    var times = [[Double]](repeating: [], count: steps.count)
+    for _ in 0..<rounds {
+        for (index, step) in steps.enumerated() { times[index].append(try time(1, step.run)) }
+    }
+    for step in steps { try step.finish() }
+    return zip(steps, times).map { ($0.name, $1.sorted()[rounds / 2]) }
+}
+
+func durableSet<P: Peer>(_ type: P.Type, _ count: Int) throws -> Step {
     let (peer, _) = try filled(type, count)
-    defer { peer.close() }
     var round = 0
     let setAndFlush = {
         round += 1
@@ -93,10 +110,11 @@ func durable<P: Peer>(_ type: P.Type, _ count: Int) throws -> (String, Double) {
     }
     // Memory released by filling a large store is sorted by the next allocations, ten thousand pieces each.
     for _ in 0..<20 { try setAndFlush() }
-    let figure = try time(11) { try setAndFlush() }
-    try peer.set("key-5", "the value of 5")
-    try peer.flush()
-    return (P.name, figure)
+    return Step(name: P.name, run: setAndFlush) {
+        try peer.set("key-5", "the value of 5")
+        try peer.flush()
+        peer.close()
+    }
 }
 
 func transaction<P: Peer>(_ type: P.Type, _ count: Int) throws -> (String, Double) {
@@ -108,6 +126,23 @@ func transaction<P: Peer>(_ type: P.Type, _ count: Int) throws -> (String, Doubl
             try peer.transaction { for index in 0..<1000 { try peer.set("key-\(index)", "the value of \(index)") } }
         }
     )
+}
+
+/// The time to bring many new keys to the disk, which were set before: the sync, or the table's whole transaction.
+func firstSync<P: Peer>(_ type: P.Type, _ count: Int) throws -> (String, Double) {
+    let path = "\(folder)/first"
+    let peer = try P(path: path)
+    let setAll = { for index in 0..<count { try peer.set("key-\(index)", "the value of \(index)") } }
+    let figure: Double
+    if let store = peer as? StorePeer {
+        try setAll()
+        figure = try time(1) { try store.flush() }
+    } else {
+        figure = try time(1) { try peer.transaction(setAll) }
+    }
+    guard try peer.get("key-\(count - 1)") == "the value of \(count - 1)" else { throw PeerError(text: "first sync") }
+    peer.close()
+    return (P.name, figure)
 }
 
 /// A file that no store has open: an open one would be shared, and nothing loaded.
@@ -195,6 +230,9 @@ row(
         try transaction(UserDefaultsPeer.self, 10_000), try transaction(KeyFilePeer.self, 10_000),
         try transaction(TablePeer.self, 10_000),
     ])
+row(
+    "SQLite, first sync of 1000000 keys",
+    [try firstSync(SQLiteStorePeer.self, 1_000_000), try firstSync(TablePeer.self, 1_000_000)])
 for count in [10_000, 100_000] {
     // UserDefaults keeps the values it loaded: only its first load in a process counts, and that was the filling.
     row(
@@ -203,7 +241,7 @@ for count in [10_000, 100_000] {
             try load(StorePeer.self, count), try load(SQLiteStorePeer.self, count), try load(KeyFilePeer.self, count),
         ])
 }
-_ = try durable(UserDefaultsPeer.self, 100_000)
+_ = try filled(UserDefaultsPeer.self, 100_000)
 let theirs = try peakMemory("UserDefaults", 100_000) / 1024
 for (name, file) in [("plist", "plist"), ("SQLite", "sqlite")] {
     let ours = try peakMemory(file, 100_000) / 1024
@@ -224,44 +262,43 @@ if (try? FileManager.default.createDirectory(atPath: memoryFolder, withIntermedi
 /// The time of a durable set, beside that of bringing the same bytes to the disk without a store.
 func durableRows(where place: String, withUserDefaults: Bool) throws {
     for count in [1000, 10_000] {
-        var figures = [try durable(StorePeer.self, count), try durable(KeyFilePeer.self, count)]
-        if withUserDefaults { figures.append(try durable(UserDefaultsPeer.self, count)) }
+        var steps = [try durableSet(StorePeer.self, count), try durableSet(KeyFilePeer.self, count)]
+        if withUserDefaults { steps.append(try durableSet(UserDefaultsPeer.self, count)) }
         let file = "\(folder)/\(count).plist"
         let size = try FileManager.default.attributesOfItem(atPath: file)[.size] as? Int ?? 0
-        figures.append(("bare write, fsync, rename, fsync", try bareReplacement(size)))
-        row("plist, durable set, \(count) keys\(place)", figures)
+        steps.append(bareReplacement(size))
+        row("plist, durable set, \(count) keys\(place)", try takingTurns(31, steps))
     }
     for count in [10, 1000, 10_000, 100_000] {
-        row(
-            "SQLite, durable set, \(count) keys\(place)",
-            [
-                try durable(SQLiteStorePeer.self, count), try durable(TablePeer.self, count),
-                ("bare write, fsync", try bareAppending(8192)),
-            ])
+        let steps = [
+            try durableSet(SQLiteStorePeer.self, count), try durableSet(TablePeer.self, count), bareWrite(8192),
+        ]
+        row("SQLite, durable set, \(count) keys\(place)", try takingTurns(101, steps))
     }
 }
 
-/// The time that the disk takes to replace a file by another of `size` bytes.
-func bareReplacement(_ size: Int) throws -> Double {
+/// Replaces a file by another of `size` bytes.
+func bareReplacement(_ size: Int) -> Step {
     let bytes = [UInt8](repeating: 1, count: size)
     let directory = open(folder, O_RDONLY | O_DIRECTORY)
-    defer { close(directory) }
-    return try time(11) {
-        let file = open(folder + "/bare.tmp", O_WRONLY | O_CREAT | O_EXCL, 0o600)
-        guard write(file, bytes, size) == size, fsync(file) == 0, close(file) == 0,
-            rename(folder + "/bare.tmp", folder + "/bare") == 0, fsync(directory) == 0
+    let (new, path) = (folder + "/bare.tmp", folder + "/bare")
+    let run = {
+        let file = open(new, O_WRONLY | O_CREAT | O_EXCL, 0o600)
+        guard write(file, bytes, size) == size, fsync(file) == 0, close(file) == 0, rename(new, path) == 0,
+            fsync(directory) == 0
         else { throw PeerError(text: "bare replacement") }
     }
+    return Step(name: "bare write, fsync, rename, fsync", run: run) { close(directory) }
 }
 
-/// The time to write as many bytes as a small commit of SQLite, into a file that is long enough.
-func bareAppending(_ size: Int) throws -> Double {
+/// Writes as many bytes as a small commit of SQLite has, into a file that is long enough.
+func bareWrite(_ size: Int) -> Step {
     let bytes = [UInt8](repeating: 1, count: size)
     let file = open(folder + "/bare.log", O_RDWR | O_CREAT, 0o600)
-    defer { close(file) }
-    return try time(11) {
-        guard pwrite(file, bytes, size, 0) == size, fsync(file) == 0 else { throw PeerError(text: "bare appending") }
+    let run = {
+        guard pwrite(file, bytes, size, 0) == size, fsync(file) == 0 else { throw PeerError(text: "bare write") }
     }
+    return Step(name: "bare write, fsync", run: run) { close(file) }
 }
 
 /// The time to set a key and to be told of it by a watch of everything.

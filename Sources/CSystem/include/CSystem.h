@@ -48,6 +48,10 @@ int cs_timer_open(int seconds);
 /* Has a timer fire once, after so many milliseconds. */
 void cs_timer_arm(int timer, int milliseconds);
 
+/* Waits until the descriptor is readable, at most for so many nanoseconds: 1
+ * when it is, 0 when it is not, -1 where a signal or an error came. */
+int cs_wait_readable(int descriptor, int64_t nanoseconds);
+
 /* Makes `number` a close-on-exec duplicate of `fresh`, and closes `fresh`. */
 void cs_replace_descriptor(int fresh, int number);
 

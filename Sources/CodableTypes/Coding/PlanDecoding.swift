@@ -236,12 +236,13 @@ struct PlanDecoding: ~Copyable {
     private mutating func writeVariant(_ type: TypePlan.Node, _ index: Int, depth: Int) throws(TypeError) {
         let keys = document.keys(ofDictionaryAt: index)
         var found: (slot: Int, structure: Int)?
+        var count = 0
         for slot in keys {
             guard let structure = tables.structure(ofCase: document.buffer(of: nodes[slot]), type) else { continue }
-            guard found == nil else { throw VariantType.wrongCount }
             found = (slot, structure)
+            count &+= 1
         }
-        guard let found else { throw VariantType.wrongCount }
+        guard count == 1, let found else { throw plan.variantTypes[Int(type.operand)].wrongCount(count) }
         if keys.count > 1 { (hasChanged, leavesOut) = (true, true) }
         let values = index &+ nodes[found.slot].distance
         let header = output.begin(.dictionary)

@@ -387,7 +387,9 @@ struct PlanEncoding: ~Copyable {
             }
             found = (slot, structure)
         }
-        guard slots.count == 1, let found else { throw VariantType.wrongCount }
+        guard slots.count == 1, let found else {
+            throw plan.variantTypes[Int(type.operand)].wrongCount(slots.count)
+        }
         return found
     }
 }

@@ -158,7 +158,7 @@ extension ScalarType {
 
     private func decimal(_ value: PropertyList) throws(TypeError) -> ScalarForm {
         if value.withBytes({ DecimalDigits.isCanonical($0) }) ?? false, value.kind == .string { return .same }
-        guard let decimal = try decimalNumber(value) else { throw .mismatch("Decimal", value) }
+        guard let decimal = try decimalNumber(value) else { throw misspelt("Decimal", value) }
         let text = decimal.description
         return value.string == text ? .same : .string(text)
     }
@@ -199,8 +199,14 @@ extension ScalarType {
 
     private func url(_ value: PropertyList) throws(TypeError) -> ScalarForm {
         guard value.kind == .string else { throw .mismatch("URL", value) }
-        guard let text = value.string, !text.isEmpty, let url = URL(string: text) else { throw .mismatch("URL", value) }
+        guard let text = value.string, !text.isEmpty, let url = URL(string: text) else { throw misspelt("URL", value) }
         return url.absoluteString == text ? .same : .string(url.absoluteString)
+    }
+
+    /// The error of a text that spells no value of the type; those who have no Swift types are shown the text.
+    private func misspelt(_ type: String, _ value: PropertyList) -> TypeError {
+        let error = TypeError.mismatch(type, value)
+        return value.string.map { error.plainly(type, found: "\"\(shown($0))\"") } ?? error
     }
 
     private func uuid(_ value: PropertyList) throws(TypeError) -> ScalarForm {

@@ -137,8 +137,7 @@ final class EnumerationType: Sendable, Equatable {
 
     /// Checks that the value is one of the raw values.
     func form(of value: PropertyList) throws(TypeError) -> ScalarForm {
-        let scalar = ScalarType(kind: isInteger ? .int : .string)
-        let form = try scalar.form(of: value)
+        let form = try scalarForm(of: value)
         if case .integer(let number) = form {
             if numbers.contains(number) { return form }
         } else if value.integer.map({ numbers.contains($0) }) ?? texts.contains(Array((value.string ?? "").utf8)) {
@@ -148,6 +147,21 @@ final class EnumerationType: Sendable, Equatable {
         let raw = isInteger ? "Int value \(wholeNumber(value))" : "String value \(shown(value.string ?? ""))"
         throw TypeError(.mismatch, "Cannot initialize \(name) from invalid \(raw)")
             .plainly(choice, found: isInteger ? wholeNumber(value) : suggestion(for: value.string ?? ""))
+    }
+
+    private func scalarForm(of value: PropertyList) throws(TypeError) -> ScalarForm {
+        do throws(TypeError) {
+            return try ScalarType(kind: isInteger ? .int : .string).form(of: value)
+        } catch {
+            throw error.plainly(choice, found: found(value))
+        }
+    }
+
+    /// A value of another kind than the raw values, of which a script's author may have written a case's name.
+    private func found(_ value: PropertyList) -> String {
+        guard let text = value.string else { return value.number == nil ? value.kind.description : "\(value)" }
+        let meant = cases.first { $0.name == text }.map { "; did you mean \($0.rawValue)?" }
+        return "\"\(shown(text))\"\(meant ?? "")"
     }
 
     /// The raw values, which are what a file and a script have: `compact or wide`. Of many the first few.

@@ -56,6 +56,8 @@ public struct TypeError: Error, Sendable, Hashable {
     var plainWords: PlainWords?
     /// The position in a type's text.
     public var location: PropertyListError.Location?
+    /// The file that the text is in; nil for none.
+    public var file: String?
 
     init(_ code: Code, _ subject: String, _ finding: String = "", location: PropertyListError.Location? = nil) {
         self.code = code
@@ -103,8 +105,9 @@ public struct TypeError: Error, Sendable, Hashable {
         } else {
             text = subject + (pathText.isEmpty ? "" : " at " + pathText) + finding
         }
-        guard case .line(let line, let column) = location else { return text }
-        return text + " (line \(line), column \(column))"
+        let place = file.map { " (\($0))" } ?? ""
+        guard case .line(let line, let column) = location else { return text + place }
+        return text + " (line \(line), column \(column))" + place
     }
 
     /// The finding of a missing element, an index in brackets.

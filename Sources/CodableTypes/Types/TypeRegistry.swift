@@ -71,6 +71,29 @@ public final class TypeRegistry: Sendable {
         return forms.map { CodableType($0, in: table) }
     }
 
+    /// Declares the structs and enums of a file's text, which errors name.
+    ///
+    /// - Throws: ``TypeError`` also for bytes that are not UTF-8.
+    package func declare(_ bytes: [UInt8], file: String) throws(TypeError) -> [CodableType] {
+        do throws(TypeError) {
+            guard let text = String(validating: bytes, as: UTF8.self) else { throw Self.noText(bytes) }
+            return try declare(text.hasPrefix("\u{FEFF}") ? String(text.dropFirst()) : text)
+        } catch {
+            var error = error
+            error.file = file
+            throw error
+        }
+    }
+
+    /// The error of the first bytes that are not UTF-8, which decoding replaces.
+    private static func noText(_ bytes: [UInt8]) -> TypeError {
+        let before = String(decoding: bytes, as: UTF8.self).prefix { $0 != "\u{FFFD}" }
+        let line = before.split(separator: "\n", omittingEmptySubsequences: false)
+        return TypeError(
+            .syntax, "Expected UTF-8", ", found other bytes",
+            location: .line(line.count, column: (line.last?.count ?? 0) + 1))
+    }
+
     /// Declares the structs and enums of a text that names its root, such as a published one; gives the root's type.
     ///
     /// ```

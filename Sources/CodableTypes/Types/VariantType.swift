@@ -43,6 +43,11 @@ final class VariantType: Sendable, Equatable {
     /// The key of an associated value without a label.
     static func key(ofValue index: Int) -> String { "_\(index)" }
 
-    /// Swift's own words.
-    static let wrongCount = TypeError(.mismatch, "Invalid number of keys found, expected one")
+    /// Swift's own words for a dictionary that has not one case.
+    func wrongCount(_ count: Int) -> TypeError {
+        let names = cases.prefix(12).map(\.name).joined(separator: ", ")
+        let more = cases.count > 12 ? " or one of \(cases.count - 12) more" : ""
+        return TypeError(.mismatch, "Invalid number of keys found, expected one")
+            .plainly("one key of \(names)\(more)", found: "\(count)")
+    }
 }

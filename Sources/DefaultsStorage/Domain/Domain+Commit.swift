@@ -149,7 +149,9 @@ extension Domain {
     /// Writes the changes that were set aside, and those of a transaction over them. On failure all are as before.
     func commit(_ transaction: Delta?, isOneCall: Bool = false) throws(DefaultsError) {
         guard let committing = lock.withLock({ self.committing }) else { return }
-        if let transaction, !transaction.isEmpty {
+        if let transaction, !transaction.isEmpty, committing.isEmpty {
+            try publish(transaction, hasTransaction: true, merges: isOneCall)
+        } else if let transaction, !transaction.isEmpty {
             // The transaction's entries win, and take up the changes below them.
             let upper = Delta()
             upper.absorb(below: transaction)
@@ -208,7 +210,7 @@ extension Domain {
         for _ in 0..<100 {
             let conflict: DefaultsError
             do throws(DefaultsError) {
-                return try engine.commit(changes, over: lock.withLock { base })
+                return try writeUnnoticed(changes)
             } catch {
                 guard error.code == .conflict else { throw error }
                 conflict = error
@@ -217,7 +219,16 @@ extension Domain {
             try lock.withLock { () throws(DefaultsError) in try rebaseAll(changes) }
             if !merges { throw conflict }
         }
-        return try engine.commit(changes, over: lock.withLock { base })
+        return try writeUnnoticed(changes)
+    }
+
+    /// Has the engine write the changes. Handles that watch the file know of them: their programs are not woken.
+    private func writeUnnoticed(_ changes: Delta) throws(DefaultsError) -> CommitOutcome {
+        let (lists, old) = lock.withLock { (inbox.lists, base) }
+        guard let folder = engine.watchedFolder, !lists.isEmpty else { return try engine.commit(changes, over: old) }
+        for list in lists { list.pause(folder) }
+        defer { for list in lists { list.resume(folder) { engine.isCurrent } } }
+        return try engine.commit(changes, over: old)
     }
 
     /// Lays changes that are stored over the document; folds them into it when they have become many, so that the

@@ -45,24 +45,29 @@ extension Domain {
         }
     }
 
+    /// Its name ends with `.part` until it is whole. It is no temporary file, which others remove: the lock is theirs.
+    ///
     /// - Returns: the new file's path.
     private func writeUnsaved(_ folder: StoreFolder) throws(DefaultsError) -> String {
         let document = try snapshot()
-        let bytes = try translating { () throws(PropertyListError) in try document.serialized(as: engine.format) }
+        let bytes = try translating { () throws(PropertyListError) in try document.fileContents(as: engine.format) }
         let name = "\(folder.fileName).unsaved-\(currentTime())-\(randomName())"
-        guard let file = try folder.openFile(name, O_WRONLY | O_CREAT | O_EXCL, mode: 0o600) else {
-            throw DefaultsError.system("open", ENOENT, file: folder.path(of: name))
+        let part = name + ".part"
+        guard let file = try folder.openFile(part, O_WRONLY | O_CREAT | O_EXCL, mode: 0o600) else {
+            throw DefaultsError.system("open", ENOENT, file: folder.path(of: part))
         }
         do throws(DefaultsError) {
             try file.write(bytes)
             try file.synchronize()
             try file.close()
+            try folder.rename(part, to: name)
             try folder.descriptor.synchronize()
         } catch {
+            folder.unlink(part)
             folder.unlink(name)
             throw error
         }
-        return file.path
+        return folder.path(of: name)
     }
 
     private func complain(_ text: String) {

@@ -21,6 +21,9 @@ final class Flusher: @unchecked Sendable {
     private var tasks: [Task] = []
     private var hasThread = false
     private var hasExitHandler = false
+    /// Whether the program has come to the end of ``flushAtExit()``: what is set by then, in an exit handler that was
+    /// there before ours, is written before the set returns.
+    private var isLeaving = false
     /// The domain that the thread writes now: at exit it is waited for.
     private var current: Domain?
 
@@ -36,6 +39,7 @@ final class Flusher: @unchecked Sendable {
     ///
     /// Where the thread cannot be started, as under a limit on processes, it is written before this returns.
     func schedule(_ domain: Domain) {
+        if lock.withLock({ isLeaving }) { return leave(domain) }
         if schedule(domain, after: Self.delay) { return }
         if let error = flush(domain, until: .after(Self.turn)) {
             tell(error, domain)
@@ -173,6 +177,16 @@ final class Flusher: @unchecked Sendable {
             domain.keepUnsaved()
             domain.letGo()
         }
+        lock.withLock { isLeaving = true }
+    }
+
+    private func leave(_ domain: Domain) {
+        if let error = flush(domain, until: .after(.seconds(2))) {
+            domain.complainOfLoss(error)
+            domain.keepUnsaved()
+        }
+        domain.lock.withLock { domain.isScheduled = false }
+        domain.letGo()
     }
 
     /// In a child process: the thread is gone, and the waiting changes belong to the parent.

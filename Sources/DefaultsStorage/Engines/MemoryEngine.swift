@@ -11,6 +11,7 @@ final class MemoryEngine: StorageEngine {
     var isShared: Bool { false }
     var isReadOnly: Bool { false }
     var watchedFolder: StoreFolder? { nil }
+    var isCurrent: Bool { true }
     var refusal: DefaultsError? { nil }
 
     var report: (@Sendable (DefaultsEvent) -> Void)? {

@@ -29,6 +29,8 @@ protocol StorageEngine: AnyObject, Sendable {
     var isShared: Bool { get }
     /// The folder to watch for changes of others; nil for none.
     var watchedFolder: StoreFolder? { get }
+    /// Whether the file is the one that was loaded or written last.
+    var isCurrent: Bool { get }
     /// Whether the program asked for nothing to be written.
     var isReadOnly: Bool { get }
     /// The reason why nothing can be written; nil where writing is possible.

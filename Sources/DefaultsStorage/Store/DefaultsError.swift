@@ -15,7 +15,7 @@ public import PropertyLists
 public struct DefaultsError: Error, Sendable, Hashable {
     /// The kinds of errors.
     public enum Code: Sendable, Hashable {
-        /// A domain's name that is empty, begins with a dot, or holds `/`, `..` or NUL.
+        /// A store's name of which a part between slashes is empty, begins with a dot, or holds `..` or NUL.
         case invalidName
         /// A value that the store's file could not hold, or a root that is no dictionary.
         case invalidValue
@@ -71,6 +71,8 @@ public struct DefaultsError: Error, Sendable, Hashable {
     public var path: PropertyListPath
     /// The file, when the error is about one.
     public var file: String?
+    /// The position in the file, when it is damaged: the message has it, too.
+    public var location: PropertyListError.Location?
     /// The system's error number, when a system call failed.
     public var errno: Int32?
     private var schemaError: SchemaErrorBox?
@@ -167,6 +169,7 @@ extension DefaultsError {
             }
         self.init(code, error.words, at: prefix.appending(error.path), file: file)
         words.finding += error.locationText
+        location = error.location
     }
 
     /// The error of a system call that failed with `number`.

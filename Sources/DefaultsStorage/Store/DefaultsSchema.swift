@@ -14,8 +14,13 @@ public import PropertyLists
 /// and in a transaction at the commit, since only then the value is known. Registered defaults are checked when they
 /// are registered. Values that are stored already, and those of other layers, are not checked: the store opens, and a
 /// typed read reports them. A key may be absent at any time, and ``DefaultsMigration/versionKey`` is never checked.
+///
+/// A schema that KVCodable makes of a type is more than a rule: the store's values are shown and set by that type, and
+/// its defaults are a part of the registered ones.
 public final class DefaultsSchema: Sendable {
     private let rule: @Sendable (_ key: String, _ value: PropertyList) throws -> Void
+    /// The types that values are shown and set by; nil for a rule alone.
+    package let types: (any DefaultsSchemaTypes)?
 
     /// - Parameter rule: given a key and the value that it would have, throws to refuse it. A ``DefaultsSchemaError``
     ///   is reported as ``DefaultsError/Code/typeMismatch``, a ``DefaultsError`` as it is, a `PropertyListError` under
@@ -23,12 +28,29 @@ public final class DefaultsSchema: Sendable {
     ///   must not use the store.
     public init(_ rule: @escaping @Sendable (_ key: String, _ value: PropertyList) throws -> Void) {
         self.rule = rule
+        types = nil
+    }
+
+    /// A schema of types, with the rule that goes with them.
+    package init(
+        _ types: any DefaultsSchemaTypes,
+        _ rule: @escaping @Sendable (_ key: String, _ value: PropertyList) throws -> Void
+    ) {
+        self.rule = rule
+        self.types = types
     }
 
     func check(_ value: PropertyList, of key: String) throws(DefaultsError) {
         guard key != DefaultsMigration.versionKey else { return }
+        try Self.translating(at: [.key(key)]) { try rule(key, value) }
+    }
+
+    /// Runs `body` and reports what it throws as the store's own error.
+    static func translating<Result>(
+        at path: PropertyListPath, _ body: () throws -> Result
+    ) throws(DefaultsError) -> Result {
         do {
-            try rule(key, value)
+            return try body()
         } catch let error as DefaultsError {
             throw error
         } catch let error as any DefaultsSchemaError {
@@ -36,13 +58,36 @@ public final class DefaultsSchema: Sendable {
         } catch let error as PropertyListError {
             throw DefaultsError(error)
         } catch {
-            throw DefaultsError(.refused, "\(error)", at: [.key(key)])
+            throw DefaultsError(.refused, "\(error)", at: path)
         }
     }
 
     func check(_ dictionary: PropertyList) throws(DefaultsError) {
         for (key, value) in dictionary.entries { try check(value, of: key) }
     }
+}
+
+/// The types of a schema: what the store shows and sets its values by. Paths name keys as they are stored, from the
+/// store's root; a stored value is one as the file has it.
+package protocol DefaultsSchemaTypes: AnyObject, Sendable {
+    /// The defaults of top-level keys, as they are stored.
+    func defaults() throws -> PropertyList
+    /// The stored value as its type shows it; nil where it stands for none.
+    func read(_ stored: PropertyList, at path: PropertyListPath) throws -> PropertyList?
+    /// The value to store for one as its type shows it, with what the type does not know of the old one; and how many
+    /// elements of arrays were dropped with such parts.
+    func encode(
+        _ value: PropertyList, over stored: PropertyList?, at path: PropertyListPath
+    ) throws -> (list: PropertyList, dropped: Int)
+    /// The default at a path into `top`, the value of the path's first key, where nothing is stored.
+    func missing(at path: PropertyListPath, in top: PropertyList) -> PropertyList?
+    /// The stored value with the defaults of all that is not in it.
+    func filled(_ stored: PropertyList, at path: PropertyListPath) throws -> PropertyList
+}
+
+/// A storage whose values are set by the types of a schema, where it has one: a store, or a transaction on one.
+package protocol SchemaStorage {
+    func set(_ value: PropertyList, at path: PropertyListPath, replaces: Bool) throws(DefaultsError) -> Int
 }
 
 /// An error of a schema about a value, in words of its own.

@@ -8,14 +8,72 @@ extension DefaultsStore {
     ///
     /// - Throws: ``DefaultsError`` for a value that the file could not hold, a path that does not fit, a forced key, a
     ///   read-only store; with immediate durability also the error of writing, and then nothing has changed.
+    ///
+    /// Under a schema of types the value is given as its type shows it, and stored as that says, with the keys of the
+    /// stored value that the type does not know; as ``setStored(_:at:)`` takes it else.
     public func set(_ value: PropertyList, at path: PropertyListPath) throws(DefaultsError) {
-        guard let first = path.steps.first else { return try replaceAll(with: value) }
+        _ = try set(value, at: path, replaces: false)
+    }
+
+    /// As ``set(_:at:)``; gives the number of stored elements with unknown keys that could not be matched with a new
+    /// one.
+    ///
+    /// - Parameter replaces: whether a schema's type keeps nothing that it does not know.
+    package func set(
+        _ value: PropertyList, at path: PropertyListPath, replaces: Bool
+    ) throws(DefaultsError) -> Int {
+        guard types != nil, let types = typesInForce else {
+            try setStored(value, at: path)
+            return 0
+        }
+        guard !path.isEmpty else {
+            var dropped = 0
+            try replaceAll(with: value) { key, value throws(DefaultsError) in
+                dropped += try set(value, at: [.key(key)], replaces: replaces)
+            }
+            return dropped
+        }
+        let old = replaces ? nil : try stored(at: path)
+        let encoded = try DefaultsSchema.translating(at: path) { try types.encode(value, over: old, at: path) }
+        let (new, place) = try withDefault(encoded.list, at: path, types)
+        try setStored(new, at: place)
+        return encoded.dropped
+    }
+
+    /// The value and the path to set instead of those given: a value inside of one that only the schema's defaults give
+    /// is set together with that.
+    private func withDefault(
+        _ value: PropertyList, at path: PropertyListPath, _ types: any DefaultsSchemaTypes
+    ) throws(DefaultsError) -> (PropertyList, PropertyListPath) {
+        let steps = path.steps
+        guard steps.count > 2, case .key(let key)? = steps.first,
+            let top = try layered(key, []), top.value(atSteps: steps[1..<(steps.count - 1)]) == nil
+        else { return (value, path) }
+        for end in 2..<steps.count where top.value(atSteps: steps[1..<end]) == nil {
+            let place = PropertyListPath(Array(steps[..<end]))
+            guard let missing = types.missing(at: place, in: top) else { break }
+            let new = try DefaultsError.translating(below: place) { () throws(PropertyListError) in
+                try missing.setting(value, at: PropertyListPath(Array(steps[end...])))
+            }
+            return (new, place)
+        }
+        return (value, path)
+    }
+
+    /// Sets the value at `path` as it is to be stored, whatever form the schema's type shows it in; else as
+    /// ``set(_:at:)``.
+    public func setStored(_ value: PropertyList, at path: PropertyListPath) throws(DefaultsError) {
+        guard let first = path.steps.first else {
+            return try replaceAll(with: value) { key, value throws(DefaultsError) in
+                try setStored(value, forKey: key)
+            }
+        }
         guard case .key(let key) = first else {
             throw DefaultsError(.pathMismatch, .expected("Array", found: "Dictionary"))
         }
         try key.withBytes { bytes throws(DefaultsError) in
             let utf8 = bytes.bindMemory(to: UInt8.self)
-            if path.steps.count == 1 { return try set(value, forUTF8Key: utf8) }
+            if path.steps.count == 1 { return try setStored(value, forUTF8Key: utf8) }
             try checkChange(utf8, path, value)
             let rest = PropertyListPath(Array(path.steps.dropFirst()))
             for index in rest.steps.indices { try checkKey(at: index + 1, of: path) }
@@ -31,15 +89,28 @@ extension DefaultsStore {
         }
     }
 
-    /// Sets the value of a top-level key in the application's domain.
+    /// Sets the value of a top-level key in the application's domain, as ``set(_:at:)`` does.
     public func set(_ value: PropertyList, forKey key: String) throws(DefaultsError) {
-        try key.withBytes { bytes throws(DefaultsError) in
-            try set(value, forUTF8Key: bytes.bindMemory(to: UInt8.self))
-        }
+        try set(value, at: [.key(key)])
     }
 
     /// As ``set(_:forKey:)`` without making a String: for the C functions. The bytes must be UTF-8.
-    package func set(_ value: PropertyList, forUTF8Key key: UnsafeBufferPointer<UInt8>) throws(DefaultsError) {
+    package func set(
+        _ value: PropertyList, forUTF8Key key: UnsafeBufferPointer<UInt8>, replaces: Bool
+    ) throws(DefaultsError) -> Int {
+        if types != nil { return try set(value, at: [.key(String(decoding: key, as: UTF8.self))], replaces: replaces) }
+        try setStored(value, forUTF8Key: key)
+        return 0
+    }
+
+    func setStored(_ value: PropertyList, forKey key: String) throws(DefaultsError) {
+        try key.withBytes { bytes throws(DefaultsError) in
+            try setStored(value, forUTF8Key: bytes.bindMemory(to: UInt8.self))
+        }
+    }
+
+    /// As ``setStored(_:at:)`` for a top-level key, without making a path. The bytes must be UTF-8.
+    package func setStored(_ value: PropertyList, forUTF8Key key: UnsafeBufferPointer<UInt8>) throws(DefaultsError) {
         try checkChange(key, nil, value)
         if isUIDMark(key), value.integer != nil {
             throw DefaultsError(.invalidValue, uidMessage, at: [.key(uidKey)])
@@ -74,14 +145,16 @@ extension DefaultsStore {
     }
 
     /// Replaces the application's domain by a dictionary, in one transaction.
-    private func replaceAll(with dictionary: PropertyList) throws(DefaultsError) {
+    private func replaceAll(
+        with dictionary: PropertyList, _ set: (String, PropertyList) throws(DefaultsError) -> Void
+    ) throws(DefaultsError) {
         guard dictionary.kind == .dictionary else {
             throw DefaultsError(.invalidValue, .expected("Dictionary at the root", found: "\(dictionary.kind)"))
         }
         try checkWritable()
         try domain.transactionAsWhole(state) { () throws(DefaultsError) in
             for key in try domain.allKeys() where dictionary[key] == nil { _ = try remove(at: [.key(key)]) }
-            for (key, value) in dictionary.entries { try set(value, forKey: key) }
+            for (key, value) in dictionary.entries { try set(key, value) }
         }
     }
 

@@ -3,12 +3,12 @@ internal import Glibc
 public import PropertyLists
 
 // The getters of UserDefaults under their own names, with Apple's coercions: a value that cannot be coerced gives the
-// type's zero, or nil. The store's own `value` never coerces.
+// type's zero, or nil. The store's own `value` never coerces. They look at what is stored, whatever the schema says.
 extension DefaultsStore {
     /// True for a true boolean, a number other than 0, and a string that begins with "y", "t" or a whole number other
     /// than 0, in either case, behind white space.
     public func bool(forKey key: String) throws(DefaultsError) -> Bool {
-        guard let value = try value(forKey: key) else { return false }
+        guard let value = try stored(forKey: key) else { return false }
         if let boolean = value.boolean { return boolean }
         if let text = value.string { return truth(of: text) }
         if let integer = value.integer { return integer != 0 }
@@ -18,7 +18,7 @@ extension DefaultsStore {
     /// A whole number; of a real the part before the point, of a boolean 1 or 0, of a string the number that it begins
     /// with.
     public func integer(forKey key: String) throws(DefaultsError) -> Int {
-        guard let value = try value(forKey: key) else { return 0 }
+        guard let value = try stored(forKey: key) else { return 0 }
         if let integer = value.integer { return Int(clamping: integer) }
         if let unsigned = value.unsigned { return Int(clamping: unsigned) }
         if let boolean = value.boolean { return boolean ? 1 : 0 }
@@ -34,7 +34,7 @@ extension DefaultsStore {
     /// A real number; of an integer its value, of a boolean 1 or 0, of a string the decimal number that it begins with,
     /// in every locale.
     public func double(forKey key: String) throws(DefaultsError) -> Double {
-        guard let value = try value(forKey: key) else { return 0 }
+        guard let value = try stored(forKey: key) else { return 0 }
         if let real = value.real { return real }
         if let integer = value.integer { return Double(integer) }
         if let unsigned = value.unsigned { return Double(unsigned) }
@@ -47,7 +47,7 @@ extension DefaultsStore {
 
     /// A string, or a number or boolean as text; nil for other kinds.
     public func string(forKey key: String) throws(DefaultsError) -> String? {
-        guard let value = try value(forKey: key) else { return nil }
+        guard let value = try stored(forKey: key) else { return nil }
         if let text = value.string { return text }
         if let integer = value.integer { return "\(integer)" }
         if let unsigned = value.unsigned { return "\(unsigned)" }
@@ -57,17 +57,17 @@ extension DefaultsStore {
     }
 
     /// A copy of a data value's bytes; nil for another kind and for an absent key.
-    public func data(forKey key: String) throws(DefaultsError) -> [UInt8]? { try value(forKey: key)?.data }
+    public func data(forKey key: String) throws(DefaultsError) -> [UInt8]? { try stored(forKey: key)?.data }
 
     /// An array; nil for another kind.
     public func array(forKey key: String) throws(DefaultsError) -> PropertyList? {
-        let value = try value(forKey: key)
+        let value = try stored(forKey: key)
         return value?.kind == .array ? value : nil
     }
 
     /// A dictionary; nil for another kind.
     public func dictionary(forKey key: String) throws(DefaultsError) -> PropertyList? {
-        let value = try value(forKey: key)
+        let value = try stored(forKey: key)
         return value?.kind == .dictionary ? value : nil
     }
 
@@ -153,6 +153,18 @@ extension DefaultsStore {
 // MARK: - Files in and out
 
 extension DefaultsStore {
+    /// The treatment of JSON's nulls by ``DefaultsStore/import(_:as:limits:nulls:)``.
+    ///
+    /// ```swift
+    /// try store.import(Array(#"{"title": null, "width": 640}"#.utf8), nulls: .dropped)
+    /// ```
+    public enum ImportedNulls: Sendable, Hashable {
+        /// A null is an error, with its path: nothing is imported.
+        case refused
+        /// Keys and elements that are null are left out; a key of the store stays as it is then.
+        case dropped
+    }
+
     /// The application's domain as the bytes of a file.
     public func exported(as format: PropertyListFormat) throws(DefaultsError) -> [UInt8] {
         let list = try dictionary(of: .application)
@@ -161,17 +173,24 @@ extension DefaultsStore {
 
     /// Takes the entries of a file's dictionary into the application's domain, in one transaction; other keys stay.
     ///
-    /// - Parameter bytes: a property list of any format; of a keyed archive the plain value is taken, without its
-    ///   classes.
-    public func `import`(_ bytes: [UInt8]) throws(DefaultsError) {
+    /// - Parameters:
+    ///   - bytes: a property list of any format; of a keyed archive the plain value is taken, without its classes.
+    ///   - format: the format that the bytes must have; nil to find it from the content.
+    ///   - limits: limits of the value's size and depth.
+    ///   - nulls: whether JSON's nulls, which no store holds, are an error or are left out.
+    public func `import`(
+        _ bytes: [UInt8], as format: PropertyListFormat? = nil, limits: PropertyListLimits = PropertyListLimits(),
+        nulls: ImportedNulls = .refused
+    ) throws(DefaultsError) {
         let list = try DefaultsError.translating { () throws(PropertyListError) in
-            let list = try PropertyList.parse(bytes).list
-            return list.isKeyedArchive ? try list.unarchived() : list
+            let list = try PropertyList.parse(bytes, as: format, limits: limits).list
+            let plain = list.isKeyedArchive ? try list.unarchived(limits: limits) : list
+            return nulls == .dropped ? try plain.droppingNulls() : plain
         }
         let dictionary = try Self.dictionary(list, "what is imported")
         try checkWritable()
         try domain.transactionAsWhole(state) { () throws(DefaultsError) in
-            for (key, value) in dictionary.entries { try set(value, forKey: key) }
+            for (key, value) in dictionary.entries { try setStored(value, forKey: key) }
         }
     }
 
@@ -181,7 +200,7 @@ extension DefaultsStore {
     /// - Throws: also the error of a value that cannot be read, and then copies nothing.
     public func copy(to other: DefaultsStore) throws(DefaultsError) {
         try sync()
-        if let key = domain.unreadableKeys.first { _ = try value(forKey: String(decoding: key, as: UTF8.self)) }
-        try other.set(try dictionary(of: .application), at: [])
+        if let key = domain.unreadableKeys.first { _ = try stored(forKey: String(decoding: key, as: UTF8.self)) }
+        try other.setStored(try dictionary(of: .application), at: [])
     }
 }

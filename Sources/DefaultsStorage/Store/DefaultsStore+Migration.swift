@@ -15,7 +15,8 @@ internal import PropertyLists
 /// ```
 ///
 /// Steps run when the store is opened for writing, in the order of their versions, all in one transaction; the file as
-/// it was is kept as `NAME.v<old version>`. The program's ``DefaultsStore/Options/validation`` is called with the
+/// it was is kept as `NAME.v<old version>`. Where another program writes the file meanwhile, the transaction is rolled
+/// back, and the steps run again on what is there then, ten times at most. The program's ``DefaultsStore/Options/validation`` is called with the
 /// values that they leave, not with those on the way. The store keeps its version under the key ``versionKey``; one
 /// without that key has version 0.
 public struct DefaultsMigration: Sendable {
@@ -55,9 +56,23 @@ extension DefaultsStore {
         let steps = migrations.sorted { $0.version < $1.version }
         if let first = steps.first, first.version < 1 { throw .belowOne(first.version) }
         guard let last = steps.last, try !isCurrent(last.version), !isReadOnly else { return }
+        for _ in 1..<Self.mostMigrations {
+            do throws(DefaultsError) {
+                return try run(steps, to: last.version)
+            } catch {
+                guard error.code == .conflict else { throw error }
+            }
+        }
+        try run(steps, to: last.version)
+    }
+
+    /// How often the steps are run, where a program that knows nothing of our lock writes the file meanwhile.
+    private static var mostMigrations: Int { 10 }
+
+    private func run(_ steps: [DefaultsMigration], to version: Int) throws(DefaultsError) {
         do {
             try transaction { transaction in
-                guard let old = try transaction.beginMigration(to: last.version) else { return }
+                guard let old = try transaction.beginMigration(to: version) else { return }
                 for step in steps where step.version > old { try run(step, transaction) }
             }
         } catch let error as DefaultsError {

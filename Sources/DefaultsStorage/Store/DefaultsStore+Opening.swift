@@ -4,25 +4,27 @@ internal import PropertyLists
 
 extension DefaultsStore {
     /// Opens the store of a name: `com.acme.app` is `com.acme.app.plist` in `$XDG_CONFIG_HOME` or `~/.config`, where
-    /// Foundation's UserDefaults keeps its own.
+    /// Foundation's UserDefaults keeps its own; `acme/settings` is `settings.plist` in the folder `acme` there, up to
+    /// eight parts deep.
     ///
-    /// The folder is made, with access for its owner alone, unless the handle is read-only.
+    /// The folders are made, with access for their owner alone, unless the handle is read-only.
     public static func open(_ name: String, options: Options = Options()) throws(DefaultsError) -> DefaultsStore {
-        try checkName(name)
-        if options.engine == .memory { return try openMemory(options) }
+        let name = try StoreName(name)
+        guard let suffix = options.engine.suffix else { return try openMemory(options) }
         let folder = try configurationFolder()
-        if !options.isReadOnly { try makeFolder(folder) }
-        let suffix = options.engine == .sqlite ? ".sqlite" : ".plist"
+        if !options.isReadOnly, let inner = name.folders(in: folder).last { try makeFolder(inner) }
         var layers = try baseLayers(options)
         if options.managedFile == nil {
-            let managed = managedFolder + "/" + name + ".plist"
-            for place in [managedFolder, managed] { try checkAdministrators(place, user: geteuid()) }
+            let managed = name.file(in: managedFolder, ".plist")
+            for place in name.folders(in: managedFolder) + [managed] {
+                try checkAdministrators(place, user: geteuid())
+            }
             layers.managed = try readOnlyDomain(managed)
         }
         if options.searchesGlobalDomain {
             layers.global = try readOnlyDomain(folder + "/.GlobalPreferences.plist")
         }
-        return try open(file: folder + "/" + name + suffix, layers, options)
+        return try open(file: name.file(in: folder, suffix), layers, options)
     }
 
     /// Opens the store of a file. Its folder must exist.
@@ -33,7 +35,7 @@ extension DefaultsStore {
         return try open(file: path, try baseLayers(options), options)
     }
 
-    /// The folder of the administrator's locked keys, with a file for each store's name.
+    /// The folder of the administrator's locked keys, with a file for each store's name, in the same folders.
     static let managedFolder = "/etc/kvcodable/managed"
 
     /// Checks that what has the administrator's name is the administrator's: a user who owns it, or everybody, could
@@ -66,7 +68,7 @@ extension DefaultsStore {
     }
 
     private static func openMemory(_ options: Options) throws(DefaultsError) -> DefaultsStore {
-        let domain = Domain(MemoryEngine(format: options.format), file: nil)
+        let domain = Domain(MemoryEngine(format: options.format ?? .xml), file: nil)
         DomainRegistry.shared.add(domain)
         let store = try DefaultsStore(domain, try baseLayers(options), options)
         try store.migrate(options.migrations)
@@ -82,7 +84,7 @@ extension DefaultsStore {
         } catch {
             // A missing folder is no error for a handle that only reads: its store is empty.
             guard options.isReadOnly, error.errno == ENOENT else { throw error }
-            return Domain(MemoryEngine(format: options.format), file: file)
+            return Domain(MemoryEngine(format: options.format ?? .xml), file: file)
         }
         guard options.format != .openStep else {
             throw DefaultsError(.misuse, "A store cannot be written as OpenStep; use XML, binary or JSON", file: file)
@@ -112,10 +114,11 @@ extension DefaultsStore {
         let isDatabase = folder.fileName.hasSuffix(".sqlite") || folder.fileName.hasSuffix(".db")
         if options.engine == .sqlite || (options.engine == .automatic && isDatabase) {
             return try SQLiteEngine(
-                folder, format: options.format, isReadOnly: options.isReadOnly, limits: options.limits)
+                folder, format: options.format ?? .xml, isReadOnly: options.isReadOnly, limits: options.limits)
         }
+        let format = options.format ?? PropertyListFormat(ofFile: folder.fileName)
         return try PropertyListFileEngine(
-            folder, format: options.format, isReadOnly: options.isReadOnly, limits: options.limits)
+            folder, format: format, isReadOnly: options.isReadOnly, limits: options.limits)
     }
 
     private static func baseLayers(_ options: Options) throws(DefaultsError) -> SearchLayers {
@@ -125,8 +128,8 @@ extension DefaultsStore {
         if !options.suites.isEmpty {
             let folder = try configurationFolder()
             for suite in options.suites {
-                try checkName(suite)
-                if let domain = try readOnlyDomain(folder + "/" + suite + ".plist") { layers.suites.append(domain) }
+                let file = try StoreName(suite).file(in: folder, ".plist")
+                if let domain = try readOnlyDomain(file) { layers.suites.append(domain) }
             }
         }
         return layers
@@ -145,21 +148,7 @@ extension DefaultsStore {
         return try domain(of: file, options)
     }
 
-    // MARK: - Names and folders
-
-    static func checkName(_ name: String) throws(DefaultsError) {
-        let isWrong =
-            name.isEmpty || name.hasPrefix(".") || name.utf8.contains(UInt8(ascii: "/")) || name.utf8.contains(0)
-            || name.utf8.count > 200 || containsTwoDots(name)
-        if isWrong {
-            throw DefaultsError(
-                .invalidName, .expected("a name like com.acme.app, without \"/\" and \"..\"", found: "\"\(name)\""))
-        }
-    }
-
-    private static func containsTwoDots(_ name: String) -> Bool {
-        zip(name.utf8, name.utf8.dropFirst()).contains { $0 == UInt8(ascii: ".") && $1 == UInt8(ascii: ".") }
-    }
+    // MARK: - Folders
 
     /// `$XDG_CONFIG_HOME`, else `.config` in the home folder.
     static func configurationFolder() throws(DefaultsError) -> String { try userFolder("XDG_CONFIG_HOME", ".config") }

@@ -21,7 +21,7 @@ extension DefaultsStore {
         public enum Engine: Sendable, Hashable {
             /// By the file's name: SQLite for `.sqlite` and `.db`, else a property list.
             case automatic
-            /// A property-list file, XML unless ``DefaultsStore/Options/format`` says otherwise, whatever its name.
+            /// A property-list file, in the format that ``DefaultsStore/Options/format`` says.
             case propertyList
             /// A SQLite database, whatever its name; opening fails with ``DefaultsError/Code/unavailable`` where the
             /// system has no SQLite.
@@ -81,8 +81,9 @@ extension DefaultsStore {
         public var searchesGlobalDomain = true
         /// The administrator's file of locked keys; nil for the usual one of a store that is opened by name.
         public var managedFile: String?
-        /// The format of a new file: XML, binary or JSON. An existing file keeps its own.
-        public var format = PropertyListFormat.xml
+        /// The format of a new file: XML, binary or JSON; nil for JSON where its name ends in `.json`, else XML. An
+        /// existing file keeps its own. JSON has a line for each value.
+        public var format: PropertyListFormat?
         /// When a change is on disk; of several open handles on a file the strictest counts.
         public var durability = DefaultsDurability.coalesced
         /// The engine that keeps the file.

@@ -1,3 +1,4 @@
+internal import CSystem
 internal import Glibc
 public import PropertyLists
 
@@ -70,11 +71,29 @@ extension DefaultsStore {
     /// this process and of others: once for each difference since the last time, however many changes led there.
     ///
     /// The system is asked to report changes of the file from the first watch on.
+    ///
+    /// Under a schema of types paths name keys as they are stored, and values are told as their types show them: a
+    /// change that the type does not see is not told. One that is not of its type is an error of ``pump()``, when the
+    /// other watches have been told.
     public func watch(
         _ scope: DefaultsScope, _ handler: @escaping @Sendable (DefaultsChange) -> Void
     ) throws(DefaultsError) -> DefaultsWatch {
+        try watch(scope, by: types, handler)
+    }
+
+    /// As ``watch(_:_:)``, with the values told as they are stored, and the schema's defaults in them.
+    public func watchStored(
+        _ scope: DefaultsScope, _ handler: @escaping @Sendable (DefaultsChange) -> Void
+    ) throws(DefaultsError) -> DefaultsWatch {
+        try watch(scope, by: nil, handler)
+    }
+
+    private func watch(
+        _ scope: DefaultsScope, by types: (any DefaultsSchemaTypes)?,
+        _ handler: @escaping @Sendable (DefaultsChange) -> Void
+    ) throws(DefaultsError) -> DefaultsWatch {
         let list = try watches()
-        return DefaultsWatch(list, list.add(Watch(scope, handler, seen: try value(of: scope))))
+        return DefaultsWatch(list, list.add(Watch(scope, by: types, handler, seen: try value(of: scope))))
     }
 
     /// Has ``pump()`` call `handler` with the events of the store, also with those from before the first watch.
@@ -90,22 +109,44 @@ extension DefaultsStore {
     public func watchDescriptor() throws(DefaultsError) -> Int32 { try watches().descriptor }
 
     /// Takes up the changes of others and calls the handlers of the watches with the differences; gives the number of
-    /// calls.
+    /// calls. An error of one watch is thrown when all were told.
     ///
     /// Never waits for a program that has the store locked. The time depends on the changes and not on the store's
     /// size, but for a property-list file that another process wrote: that is loaded as a whole.
     public func pump() throws(DefaultsError) -> Int {
         try checkOpen()
         guard let list = domain.lock.withLock({ state.watches }) else { return 0 }
-        if list.takeWakeUp() { try lookWithoutWaiting(list) }
+        if list.takeWakeUp() {
+            try lookWithoutWaiting(list)
+            list.forgetWakeUp()
+        }
         let (events, changed) = drain(list.identity)
         var calls = 0
         for event in events {
             for watch in list.watches { calls += watch.tell(event) }
         }
         if changed.isEmpty { return calls }
-        for watch in list.watches { calls += try tell(watch, changed) }
+        var failure: DefaultsError?
+        for watch in list.watches {
+            do throws(DefaultsError) {
+                calls += try tell(watch, changed)
+            } catch {
+                failure = failure ?? error
+            }
+        }
+        if let failure { throw failure }
         return calls
+    }
+
+    /// Waits until there is something to tell, for `timeout` at most, and pumps: for a program without a loop of its own.
+    /// Gives the number of calls: 0 when the time is over, and when a signal came, which the program may be waiting for.
+    public func wait(for timeout: Duration) throws(DefaultsError) -> Int {
+        let deadline = Deadline.after(timeout)
+        while true {
+            let calls = try pump()
+            guard calls == 0, !deadline.hasPassed else { return calls }
+            if cs_wait_readable(try watches().descriptor, deadline.remaining) < 0 { return 0 }
+        }
     }
 
     /// The events and the changes of every layer.
@@ -123,10 +164,10 @@ extension DefaultsStore {
     private func tell(_ watch: Watch, _ changed: ChangedKeys) throws(DefaultsError) -> Int {
         guard let scope = watch.scope else { return 0 }
         guard case .everything = scope else {
-            return scope.isReached(by: changed) ? watch.tell(of: try value(of: scope)) : 0
+            return scope.isReached(by: changed) ? try watch.tell(of: try value(of: scope)) : 0
         }
-        if changed.isEverything { return try watch.tell(ofAll: try snapshot()) }
-        return try watch.tell(of: changed.sorted) { key throws(DefaultsError) in try value(forUTF8Key: key) }
+        if changed.isEverything { return try watch.tell(ofAll: try layered()) }
+        return try watch.tell(of: changed.sorted) { key throws(DefaultsError) in try stored(forUTF8Key: key) }
     }
 
     /// Takes up the changes of others, unless another thread is doing so: then the next pump looks again.
@@ -140,12 +181,13 @@ extension DefaultsStore {
         }
     }
 
+    /// The value as it is stored, with the schema's defaults.
     private func value(of scope: DefaultsScope) throws(DefaultsError) -> PropertyList? {
         switch scope {
         // A copy: the rest of a document must not live for as long as the watch. Not of the greater part of one, which
         // many watches may share.
-        case .value(let path), .subtree(let path): try value(at: path)?.detached()
-        case .everything: try snapshot()
+        case .value(let path), .subtree(let path): try filled(at: path)?.detached()
+        case .everything: try layered()
         }
     }
 
@@ -156,16 +198,16 @@ extension DefaultsStore {
         }) {
             return list
         }
-        let new = try WatchList(([domain] + layers.domains).compactMap(\.folder))
+        let new = try WatchList(([domain] + layers.domains).compactMap(\.watchedFile))
         for layer in layers.domains {
             layer.lock.withLock {
-                layer.inbox.subscribeToChanges(new.identity, descriptor: new.eventDescriptor)
+                layer.inbox.subscribeToChanges(new.identity, new)
             }
         }
         let list = domain.lock.withLock {
             if let list = state.watches { return list }
             state.watches = new
-            domain.inbox.subscribe(new.identity, descriptor: new.eventDescriptor)
+            domain.inbox.subscribe(new.identity, new)
             return new
         }
         if list !== new { unsubscribe(new) }
@@ -197,6 +239,7 @@ extension DefaultsScope {
 }
 
 extension Domain {
-    /// The folder and name of the file whose changes are watched.
-    fileprivate var folder: StoreFolder? { engine.watchedFolder }
+    fileprivate var watchedFile: WatchedFile? {
+        engine.watchedFolder.map { WatchedFile(folder: $0, isDatabase: rowFormat != nil) }
+    }
 }

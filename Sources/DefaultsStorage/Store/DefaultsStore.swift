@@ -28,7 +28,9 @@ public final class DefaultsStore: @unchecked Sendable {
     let durability: DefaultsDurability
     package let isReadOnly: Bool
     let validation: Options.Validation?
-    let schema: DefaultsSchema?
+    package let schema: DefaultsSchema?
+    /// The schema's types; nil where values are shown as they are stored.
+    let types: (any DefaultsSchemaTypes)?
     let state: HandleState
 
     /// The store's file; nil for a store in memory.
@@ -39,17 +41,23 @@ public final class DefaultsStore: @unchecked Sendable {
     ) throws(DefaultsError) {
         // Checked before the properties are set: a throw after that would run deinit, which gives back the count that
         // the end of this initializer takes.
-        let registered = try options.defaults.map { defaults throws(DefaultsError) in
+        let given = try options.defaults.map { defaults throws(DefaultsError) in
             try Self.registrable(defaults, options.schema)
         }
+        let types = options.schema?.types
+        let own = try types.map { types throws(DefaultsError) in
+            try DefaultsSchema.translating(at: []) { try types.defaults() }
+        }
+        let registered = try Self.merged([own, given].compactMap { $0 })
         self.domain = domain
         self.layers = layers
         durability = options.durability
         isReadOnly = options.isReadOnly
         validation = options.validation
         schema = options.schema
+        self.types = types
         state = HandleState(timeout: options.timeout, limits: options.limits, quotas: quotas)
-        if let registered { state.registered = registered }
+        state.registered = registered
         domain.lock.withLock {
             domain.handles.add(durability)
             domain.quotas += quotas
@@ -112,29 +120,65 @@ final class HandleState {
 // MARK: - Reading
 
 extension DefaultsStore {
-    /// The value at `path`, from the first layer that has its top-level key; nil when it is absent.
+    /// The value at `path`, from the first layer that has its top-level key; nil when it is absent. Under a schema of
+    /// types it is shown as its type says; as ``stored(at:)`` gives it else.
     ///
     /// The empty path gives the whole effective dictionary. The value may keep a large document alive: a program that
     /// holds on to a small part takes its `compacted()` copy.
     public func value(at path: PropertyListPath) throws(DefaultsError) -> PropertyList? {
-        guard let first = path.steps.first else { return try snapshot() }
+        if types != nil { return try shown(at: path) }
+        return try stored(at: path)
+    }
+
+    /// The value of a top-level key, from the first layer that has it; nil when it is absent. Under a schema of types
+    /// it is shown as its type says.
+    public func value(forKey key: String) throws(DefaultsError) -> PropertyList? {
+        if types != nil { return try shown(at: [.key(key)]) }
+        return try stored(forKey: key)
+    }
+
+    /// As ``value(forKey:)`` without making a String of the key: for the C functions. The bytes must be UTF-8.
+    package func value(forUTF8Key key: UnsafeBufferPointer<UInt8>) throws(DefaultsError) -> PropertyList? {
+        if types != nil { return try shown(at: [.key(String(decoding: key, as: UTF8.self))]) }
+        return try stored(forUTF8Key: key)
+    }
+
+    /// The value at `path` as it is stored, whatever the schema says; else as ``value(at:)``. Where nothing is stored,
+    /// the schema's default at that place.
+    public func stored(at path: PropertyListPath) throws(DefaultsError) -> PropertyList? {
+        guard let first = path.steps.first else { return try layered() }
         guard case .key(let key) = first else { return nil }
         return try key.withBytes { bytes throws(DefaultsError) in
-            try value(forUTF8Key: bytes.bindMemory(to: UInt8.self), path.steps.dropFirst())
+            try stored(forUTF8Key: bytes.bindMemory(to: UInt8.self), path.steps.dropFirst())
         }
     }
 
-    /// The value of a top-level key, from the first layer that has it; nil when it is absent.
-    public func value(forKey key: String) throws(DefaultsError) -> PropertyList? {
+    func stored(forKey key: String) throws(DefaultsError) -> PropertyList? {
         try key.withBytes { bytes throws(DefaultsError) in
-            try value(forUTF8Key: bytes.bindMemory(to: UInt8.self))
+            try stored(forUTF8Key: bytes.bindMemory(to: UInt8.self))
         }
     }
 
-    /// The value at `steps` inside the value of a top-level key, without making a String of the key: for the C
-    /// functions. The bytes must be UTF-8.
-    package func value(
+    /// The stored value at `steps` inside the value of a top-level key, without making a String of the key. The bytes
+    /// must be UTF-8.
+    package func stored(
         forUTF8Key key: UnsafeBufferPointer<UInt8>, _ steps: ArraySlice<PropertyListPath.Step> = []
+    ) throws(DefaultsError) -> PropertyList? {
+        if let value = try layered(key, steps) { return value }
+        guard let types, !steps.isEmpty, let top = try layered(key, []) else { return nil }
+        let first = PropertyListPath.Step.key(String(decoding: key, as: UTF8.self))
+        return types.missing(at: PropertyListPath([first] + steps), in: top)
+    }
+
+    func layered(
+        _ key: String, _ steps: ArraySlice<PropertyListPath.Step>
+    ) throws(DefaultsError) -> PropertyList? {
+        try key.withBytes { bytes throws(DefaultsError) in try layered(bytes.bindMemory(to: UInt8.self), steps) }
+    }
+
+    /// The value in the first layer that has the key, without defaults inside of it.
+    private func layered(
+        _ key: UnsafeBufferPointer<UInt8>, _ steps: ArraySlice<PropertyListPath.Step>
     ) throws(DefaultsError) -> PropertyList? {
         if let value = layers.upper(key) {
             try checkOpen()
@@ -152,10 +196,23 @@ extension DefaultsStore {
     }
 
     /// The keys of all layers, in the order of their bytes.
-    public func keys() throws(DefaultsError) -> [String] { try snapshot().keys }
+    public func keys() throws(DefaultsError) -> [String] { try layered().keys }
 
-    /// The whole effective dictionary, as it is now. It never changes; a value taken from it keeps all of it in memory.
+    /// The keys of the dictionary at `path` as paths name them, those of defaults included; none where another value is,
+    /// nil where there is none.
+    public func keys(at path: PropertyListPath) throws(DefaultsError) -> [String]? {
+        path.isEmpty ? try keys() : try filled(at: path)?.keys
+    }
+
+    /// The whole effective dictionary, as it is now and as it is stored, with the defaults of all layers and of the
+    /// schema. It never changes; a value taken from it keeps all of it in memory.
     public func snapshot() throws(DefaultsError) -> PropertyList {
+        guard let types else { return try layered() }
+        return try mapped { path, value in try types.filled(value, at: path) }
+    }
+
+    /// The dictionaries of all layers as one.
+    func layered() throws(DefaultsError) -> PropertyList {
         let registered = try domain.lock.withLock { () throws(DefaultsError) in
             try state.checkOpen()
             return state.registered
@@ -165,6 +222,55 @@ extension DefaultsStore {
         merged.append(try domain.snapshot())
         merged += try layers.upperDictionaries()
         return try Self.merged(merged.filter { $0.count > 0 })
+    }
+
+    // MARK: - By the schema's types
+
+    /// Whether the calling thread is in a migration, where values are what an older program stored.
+    private var isMigrating: Bool { domain.lock.withLock { domain.isMigrating } }
+
+    /// The schema's types, unless values are given and taken as they are stored.
+    var typesInForce: (any DefaultsSchemaTypes)? {
+        guard let types, !isMigrating else { return nil }
+        return types
+    }
+
+    private func shown(at path: PropertyListPath) throws(DefaultsError) -> PropertyList? {
+        guard let types = typesInForce else { return try stored(at: path) }
+        guard !path.isEmpty else { return try mapped { path, value in try types.read(value, at: path) } }
+        guard let value = try stored(at: path) else { return nil }
+        return try DefaultsSchema.translating(at: path) { try types.read(value, at: path) }
+    }
+
+    /// The value at `path` as ``stored(at:)`` gives it, with the schema's defaults in it, at every depth.
+    public func filled(at path: PropertyListPath) throws(DefaultsError) -> PropertyList? {
+        guard !path.isEmpty else { return try snapshot() }
+        guard let value = try stored(at: path) else { return nil }
+        guard let types else { return value }
+        return try DefaultsSchema.translating(at: path) { try types.filled(value, at: path) }
+    }
+
+    private func mapped(
+        _ change: (PropertyListPath, PropertyList) throws -> PropertyList?
+    ) throws(DefaultsError) -> PropertyList {
+        try Self.mapped(try layered(), change)
+    }
+
+    /// A dictionary with each value replaced; without those that become nil.
+    static func mapped(
+        _ all: PropertyList, _ change: (PropertyListPath, PropertyList) throws -> PropertyList?
+    ) throws(DefaultsError) -> PropertyList {
+        try DefaultsSchema.translating(at: []) {
+            var builder = PropertyListBuilder(limits: PropertyListLimits(depth: PropertyListLimits.maximumDepth))
+            try builder.beginDictionary()
+            for (key, value) in all.entries {
+                guard let value = try change([.key(key)], value) else { continue }
+                try builder.key(key)
+                try builder.append(value)
+            }
+            try builder.end()
+            return try builder.finish()
+        }
     }
 
     /// The dictionaries merged into one; of a key that several have, the last one's value counts.

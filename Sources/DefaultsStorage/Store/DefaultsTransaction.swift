@@ -39,6 +39,29 @@ public final class DefaultsTransaction: @unchecked Sendable {
         try store.set(value, at: path)
     }
 
+    package func set(_ value: PropertyList, at path: PropertyListPath, replaces: Bool) throws(DefaultsError) -> Int {
+        try checkUsable()
+        return try store.set(value, at: path, replaces: replaces)
+    }
+
+    /// As ``DefaultsStore/stored(at:)``, with this transaction's changes.
+    public func stored(at path: PropertyListPath) throws(DefaultsError) -> PropertyList? {
+        try checkUsable()
+        return try store.stored(at: path)
+    }
+
+    /// As ``DefaultsStore/filled(at:)``, with this transaction's changes.
+    public func filled(at path: PropertyListPath) throws(DefaultsError) -> PropertyList? {
+        try checkUsable()
+        return try store.filled(at: path)
+    }
+
+    /// As ``DefaultsStore/setStored(_:at:)``; nothing is written before the commit.
+    public func setStored(_ value: PropertyList, at path: PropertyListPath) throws(DefaultsError) {
+        try checkUsable()
+        try store.setStored(value, at: path)
+    }
+
     /// As ``DefaultsStore/remove(at:)``; nothing is written before the commit.
     public func remove(at path: PropertyListPath) throws(DefaultsError) -> Bool {
         try checkUsable()
@@ -89,6 +112,9 @@ public final class DefaultsTransaction: @unchecked Sendable {
         }
     }
 }
+
+extension DefaultsStore: SchemaStorage {}
+extension DefaultsTransaction: SchemaStorage {}
 
 extension DefaultsStore {
     /// Begins a transaction, or joins the one that this thread has open on the store: waits until no other process or

@@ -21,6 +21,12 @@ public enum PropertyListFile {
     public static func read(
         _ path: String, as format: PropertyListFormat? = nil, limits: PropertyListLimits = PropertyListLimits()
     ) throws -> (list: PropertyList, format: PropertyListFormat)? {
+        guard let bytes = try contents(of: path, most: limits.fileBytes) else { return nil }
+        return try PropertyList.parse(bytes, as: format, limits: limits)
+    }
+
+    /// The bytes of a file, of any kind; nil when there is none.
+    package static func contents(of path: String, most: Int) throws(DefaultsError) -> [UInt8]? {
         let folder: StoreFolder
         do throws(DefaultsError) {
             folder = try StoreFolder.open(path)
@@ -33,19 +39,20 @@ public enum PropertyListFile {
         guard try file.status().st_mode & S_IFMT == S_IFREG else {
             throw DefaultsError.noFile(file.path)
         }
-        let bytes = try file.readToEnd(most: limits.fileBytes)
-        return try PropertyList.parse(bytes, as: format, limits: limits)
+        return try file.readToEnd(most: most)
     }
 
-    /// Writes the value as the whole content of the file, durably. A reader of the file meanwhile sees the old
+    /// Writes the value as the whole content of the file, durably: in the format given, else as JSON where the name ends
+    /// in `.json`, and as XML where it does not. JSON has a line for each value. A reader of the file meanwhile sees the old
     /// content or the new; mode, owner and group of an old file are kept, a new one is the user's alone (0600). Comments
     /// of an old file, and the order of its keys, are not: a ``DefaultsStore`` keeps them.
     ///
     /// - Throws: `PropertyListError` with the path of a value that the format cannot hold; ``DefaultsError`` when the
     ///   file cannot be written, or a folder or device has its name. That, or the old file, is untouched then, but for
     ///   ``DefaultsError/Code/outcomeUnknown``: the new file is there, and a power failure may take it back.
-    public static func write(_ list: PropertyList, to path: String, as format: PropertyListFormat) throws {
-        let bytes = try list.serialized(as: format)
+    public static func write(_ list: PropertyList, to path: String, as format: PropertyListFormat? = nil) throws {
+        let format = format ?? PropertyListFormat(ofFile: path)
+        let bytes = try list.fileContents(as: format)
         let engine = try PropertyListFileEngine(
             StoreFolder.open(path), format: format, isReadOnly: false, limits: DefaultsStore.Options().limits)
         if let refusal = engine.refusal { throw refusal }

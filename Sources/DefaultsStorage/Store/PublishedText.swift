@@ -15,9 +15,9 @@ package enum PublishedText {
     /// - Throws: ``DefaultsError/Code/unsafeLocation`` for a file that is neither the user's nor root's, or that everybody
     ///   may write, as for an administrator's keys: whoever could write it would say what a setting means.
     package static func read(_ name: String) throws(DefaultsError) -> (bytes: [UInt8], file: String)? {
-        try checkParts(of: name)
+        let name = try StoreName(name)
         for folder in try folders() {
-            let path = folder + "/" + name + suffix
+            let path = name.file(in: folder, suffix)
             if let bytes = try read(file: path) { return (bytes, path) }
         }
         return nil
@@ -49,8 +49,7 @@ package enum PublishedText {
     /// Writes the text of a store's name for the user, durably; gives the file. Its folders are made where they are not
     /// there, with access for the user alone.
     package static func write(_ bytes: [UInt8], _ name: String) throws(DefaultsError) -> String {
-        try checkParts(of: name)
-        let path = try userFolder() + "/" + name + suffix
+        let path = try StoreName(name).file(in: try userFolder(), suffix)
         try DefaultsStore.makeFolder(String(path[..<(path.lastIndex(of: "/") ?? path.endIndex)]))
         let engine = try PropertyListFileEngine(
             StoreFolder.open(path), format: .json, isReadOnly: false, limits: DefaultsStore.Options().limits)
@@ -61,32 +60,9 @@ package enum PublishedText {
         return path
     }
 
-    /// The names that have a text, sorted.
+    /// The names that have a text, sorted; folders that cannot be read have none.
     package static func names() throws(DefaultsError) -> [String] {
-        var names: Set<String> = []
-        for folder in try folders() { collect(in: folder, "", &names, depth: 0) }
-        return names.sorted()
-    }
-
-    /// Folders in folders are parts of names.
-    private static func collect(in folder: String, _ prefix: String, _ names: inout Set<String>, depth: Int) {
-        guard depth < 8, let stream = opendir(folder) else { return }
-        defer { closedir(stream) }
-        while let entry = readdir(stream) {
-            let name = StoreFolder.name(of: entry)
-            guard !name.hasPrefix(".") else { continue }
-            if name.hasSuffix(suffix) {
-                names.insert(prefix + name.dropLast(suffix.count))
-            } else {
-                collect(in: folder + "/" + name, prefix + name + "/", &names, depth: depth + 1)
-            }
-        }
-    }
-
-    private static func checkParts(of name: String) throws(DefaultsError) {
-        for part in name.split(separator: "/", omittingEmptySubsequences: false) {
-            try DefaultsStore.checkName(String(part))
-        }
+        Set(try folders().flatMap { (try? StoreName.all(in: $0, suffix)) ?? [] }).sorted()
     }
 
     private static func userFolder() throws(DefaultsError) -> String {

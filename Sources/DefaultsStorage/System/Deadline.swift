@@ -18,6 +18,9 @@ struct Deadline: Sendable, Comparable {
 
     var hasPassed: Bool { cs_monotonic_nanoseconds() >= nanoseconds }
 
+    /// Nanoseconds until then; 0 where it has passed.
+    var remaining: Int64 { max(nanoseconds.subtractingReportingOverflow(cs_monotonic_nanoseconds()).partialValue, 0) }
+
     var timespec: timespec {
         Glibc.timespec(tv_sec: Int(nanoseconds / 1_000_000_000), tv_nsec: Int(nanoseconds % 1_000_000_000))
     }

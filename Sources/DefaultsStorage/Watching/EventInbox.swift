@@ -12,8 +12,8 @@ struct EventInbox {
         /// ``DefaultsEvent/unreadable(_:)`` alone.
         var isLayer = false
         var keys = ChangedKeys()
-        /// Written to when there is something to pump; below 0 for none.
-        var descriptor: Int32
+        /// Its descriptor is written to when there is something to pump.
+        let list: WatchList
         var isAwake = false
     }
 
@@ -24,20 +24,21 @@ struct EventInbox {
     /// Whether a handle watches for changes.
     var isWatched: Bool { !subscribers.isEmpty }
 
+    /// The lists of the handles.
+    var lists: [WatchList] { subscribers.map(\.list) }
+
     /// Keeps events and changes for a handle.
-    ///
-    /// - Parameter descriptor: written to when there is something to pump; below 0 for none.
-    mutating func subscribe(_ handle: ObjectIdentifier, descriptor: Int32) {
+    mutating func subscribe(_ handle: ObjectIdentifier, _ list: WatchList) {
         // The handle may search the same domain as a layer, and have subscribed so.
         unsubscribe(handle)
-        subscribers.append(Subscriber(handle: handle, events: early, descriptor: descriptor))
+        subscribers.append(Subscriber(handle: handle, events: early, list: list))
         early = []
     }
 
     /// Keeps changes for a handle that searches the domain as one of its layers.
-    mutating func subscribeToChanges(_ handle: ObjectIdentifier, descriptor: Int32) {
+    mutating func subscribeToChanges(_ handle: ObjectIdentifier, _ list: WatchList) {
         guard !subscribers.contains(where: { $0.handle == handle }) else { return }
-        subscribers.append(Subscriber(handle: handle, events: [], isLayer: true, descriptor: descriptor))
+        subscribers.append(Subscriber(handle: handle, events: [], isLayer: true, list: list))
     }
 
     mutating func unsubscribe(_ handle: ObjectIdentifier) { subscribers.removeAll { $0.handle == handle } }
@@ -83,10 +84,10 @@ struct EventInbox {
     }
 
     private mutating func wake(_ index: Int) {
-        guard !subscribers[index].isAwake, subscribers[index].descriptor >= 0 else { return }
+        guard !subscribers[index].isAwake else { return }
         subscribers[index].isAwake = true
         var one: UInt64 = 1
-        _ = write(subscribers[index].descriptor, &one, 8)
+        _ = write(subscribers[index].list.eventDescriptor, &one, 8)
     }
 
     /// The events and the changed keys since the last time; the next one wakes the handle again.

@@ -1,11 +1,13 @@
 internal import PropertyLists
 
-/// One watch: its scope, its handler, and the values that it has told of.
+/// One watch: its scope, its handler, and the values that it has told of, as they are stored.
 ///
 /// `@unchecked Sendable`: the seen values are guarded by the lock of the watch lists.
 final class Watch: @unchecked Sendable {
     /// nil for a watch for events.
     let scope: DefaultsScope?
+    /// The types that values are told by; nil for values as they are stored.
+    private let types: (any DefaultsSchemaTypes)?
     private let handler: @Sendable (DefaultsChange) -> Void
     private let eventHandler: (@Sendable (DefaultsEvent) -> Void)?
     private var lock: Lock { WatchList.lock }
@@ -13,8 +15,12 @@ final class Watch: @unchecked Sendable {
     private var seen: PropertyList?
     private var seenDictionary: SeenDictionary
 
-    init(_ scope: DefaultsScope, _ handler: @escaping @Sendable (DefaultsChange) -> Void, seen: PropertyList?) {
+    init(
+        _ scope: DefaultsScope, by types: (any DefaultsSchemaTypes)?,
+        _ handler: @escaping @Sendable (DefaultsChange) -> Void, seen: PropertyList?
+    ) {
         self.scope = scope
+        self.types = types
         self.handler = handler
         eventHandler = nil
         self.seen = seen
@@ -23,6 +29,7 @@ final class Watch: @unchecked Sendable {
 
     init(eventHandler: @escaping @Sendable (DefaultsEvent) -> Void) {
         scope = nil
+        types = nil
         handler = { _ in }
         self.eventHandler = eventHandler
         seenDictionary = SeenDictionary(emptyDictionary)
@@ -35,7 +42,7 @@ final class Watch: @unchecked Sendable {
     }
 
     /// Tells the differences between the value that was seen and `new`.
-    func tell(of new: PropertyList?) -> Int {
+    func tell(of new: PropertyList?) throws(DefaultsError) -> Int {
         let old = lock.withLock {
             defer { seen = new }
             return seen
@@ -47,7 +54,7 @@ final class Watch: @unchecked Sendable {
         case .subtree(let path): changes = DefaultsChange.between(old, new, below: path)
         case .everything, nil: break
         }
-        return tell(changes)
+        return try tell(changes)
     }
 
     /// Tells of the keys whose values are not those that were seen.
@@ -62,7 +69,7 @@ final class Watch: @unchecked Sendable {
             }
             if let change { changes.append(DefaultsChange(path: [.key(key)], old: change.old, new: change.new)) }
         }
-        return tell(changes)
+        return try tell(changes)
     }
 
     /// Tells of the keys by which `new` differs from the dictionary that was seen.
@@ -74,7 +81,7 @@ final class Watch: @unchecked Sendable {
         }
         let keys = ChangedKeys(most: .max)
         keys.insertDifferences(old, new)
-        return tell(keys.sorted.map { DefaultsChange(path: [.key($0)], old: old[$0], new: new[$0]) })
+        return try tell(keys.sorted.map { DefaultsChange(path: [.key($0)], old: old[$0], new: new[$0]) })
     }
 
     /// Notes the value of a key; gives the old and the new one where they differ.
@@ -89,9 +96,41 @@ final class Watch: @unchecked Sendable {
         }
     }
 
-    private func tell(_ changes: [DefaultsChange]) -> Int {
-        for change in changes { handler(change) }
-        return changes.count
+    /// - Throws: the first error of a value that is not of its type, when the others have been told.
+    private func tell(_ changes: [DefaultsChange]) throws(DefaultsError) -> Int {
+        var calls = 0
+        var failure: DefaultsError?
+        for change in changes {
+            do throws(DefaultsError) {
+                guard let shown = try shown(change) else { continue }
+                handler(shown)
+                calls += 1
+            } catch {
+                failure = failure ?? error
+            }
+        }
+        if let failure { throw failure }
+        return calls
+    }
+
+    /// The change as the types show it; nil where they see none. An old value that is not of its type counts as none:
+    /// it was not told.
+    private func shown(_ change: DefaultsChange) throws(DefaultsError) -> DefaultsChange? {
+        guard let types else { return change }
+        var shown = change
+        shown.new = try change.new.flatMap { value throws(DefaultsError) in
+            try DefaultsSchema.translating(at: change.path) { try types.shown(value, at: change.path) }
+        }
+        shown.old = change.old.flatMap { try? types.shown($0, at: change.path) }
+        return shown.old == shown.new ? nil : shown
+    }
+}
+
+extension DefaultsSchemaTypes {
+    /// The stored value as its type shows it; of the whole store each of its values.
+    fileprivate func shown(_ value: PropertyList, at path: PropertyListPath) throws -> PropertyList? {
+        guard path.isEmpty else { return try read(value, at: path) }
+        return try DefaultsStore.mapped(value) { path, value in try read(value, at: path) }
     }
 }
 

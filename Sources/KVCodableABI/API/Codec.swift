@@ -28,9 +28,10 @@ extension kv_format {
 }
 
 /// A program's options of reading.
-private struct DecodeOptions {
+struct DecodeOptions {
     var format: PropertyListFormat?
     var limits = PropertyListLimits()
+    var dropsNulls = false
 
     init(_ given: UnsafePointer<kv_decode_options>?) throws(Failure) {
         guard let given else { return }
@@ -40,6 +41,7 @@ private struct DecodeOptions {
         if options.expanded_nodes != 0 { limits.expandedNodes = Self.count(options.expanded_nodes) }
         if options.expanded_bytes != 0 { limits.expandedBytes = Self.count(options.expanded_bytes) }
         if options.file_bytes != 0 { limits.fileBytes = Self.count(options.file_bytes) }
+        dropsNulls = options.drop_nulls != 0
     }
 
     /// A size_t above Int.max arrives as a negative number: as many as there can be.
@@ -48,10 +50,11 @@ private struct DecodeOptions {
 
 /// The stored value as the type behind `handle` shows it; the value itself for NULL.
 private func decode(
-    _ list: PropertyList, as handle: OpaquePointer?, _ limits: PropertyListLimits
+    _ list: PropertyList, as handle: OpaquePointer?, _ options: DecodeOptions
 ) throws -> PropertyList {
+    let list = options.dropsNulls ? try list.droppingNulls() : list
     guard let type = Handle.borrow(handle, as: TypeHandle.self)?.type else { return list }
-    return try type.read(list, limits: limits)
+    return try type.read(list, limits: options.limits)
 }
 
 /// The value to store for one as the type behind `handle` shows it; the value itself for NULL.
@@ -69,7 +72,7 @@ private func encode(_ list: PropertyList, as handle: OpaquePointer?) throws -> P
         let options = try DecodeOptions(options)
         let parsed = try PropertyList.parse(
             try bytes.largeBytes("bytes"), as: options.format, limits: options.limits)
-        giveTree(try decode(parsed.list, as: type, options.limits), tree)
+        giveTree(try decode(parsed.list, as: type, options), tree)
         found?.pointee = kv_format(parsed.format)
         return KV_OK
     }
@@ -99,7 +102,7 @@ private func encode(_ list: PropertyList, as handle: OpaquePointer?) throws -> P
         guard let read = try PropertyListFile.read(path, as: options.format, limits: options.limits) else {
             return KV_ABSENT
         }
-        giveTree(try decode(read.list, as: type, options.limits), tree)
+        giveTree(try decode(read.list, as: type, options), tree)
         found?.pointee = kv_format(read.format)
         return KV_OK
     }
@@ -111,7 +114,7 @@ private func encode(_ list: PropertyList, as handle: OpaquePointer?) throws -> P
 ) -> kv_status {
     reporting(error) {
         let list = try encode(try KVCodableABI.tree(tree, "tree"), as: type)
-        try PropertyListFile.write(list, to: try path.string("path"), as: try format.format() ?? .xml)
+        try PropertyListFile.write(list, to: try path.string("path"), as: try format.format())
         return KV_OK
     }
 }

@@ -93,6 +93,10 @@ func giveBytes(_ bytes: some Collection<UInt8>, _ result: UnsafeMutablePointer<k
     return KV_OK
 }
 
+@c @implementation public func kv_error_file(_ error: OpaquePointer?) -> kv_str {
+    Handle.borrow(error, as: ErrorHandle.self)?.file?.borrowed ?? kv_str(data: nil, length: 0)
+}
+
 @c @implementation public func kv_error_free(_ error: OpaquePointer?) {
     Handle.take(error, as: ErrorHandle.self)
 }

@@ -111,6 +111,19 @@ private func store(_ handle: OpaquePointer?) throws(Failure) -> DefaultsStore {
     }
 }
 
+@c @implementation public func kv_store_import_with(
+    _ store: OpaquePointer?, _ bytes: kv_str, _ options: UnsafePointer<kv_decode_options>?,
+    _ error: UnsafeMutablePointer<OpaquePointer?>?
+) -> kv_status {
+    reporting(error) {
+        let options = try DecodeOptions(options)
+        try KVCodableABI.store(store).import(
+            Array(try bytes.largeBytes("bytes")), as: options.format, limits: options.limits,
+            nulls: options.dropsNulls ? .dropped : .refused)
+        return KV_OK
+    }
+}
+
 @c @implementation public func kv_store_copy(
     _ store: OpaquePointer?, _ target: OpaquePointer?, _ error: UnsafeMutablePointer<OpaquePointer?>?
 ) -> kv_status {

@@ -14,7 +14,7 @@ private func options(
     let copy = try sized(given, given.pointee.size)
     if copy.defaults != nil { options.defaults = try tree(copy.defaults, "defaults") }
     if copy.arguments != nil { options.arguments = try tree(copy.arguments, "arguments") }
-    options.format = try copy.format.format() ?? .xml
+    options.format = try copy.format.format()
     options.isReadOnly = copy.read_only != 0
     options.durability = try durability(copy.durability)
     options.engine = try engine(copy.engine)
@@ -126,6 +126,27 @@ private func durability(_ value: kv_durability) throws(Failure) -> DefaultsDurab
     }
 }
 
+@c @implementation public func kv_store_names(
+    _ engine: kv_engine, _ names: UnsafeMutablePointer<OpaquePointer?>?, _ error: UnsafeMutablePointer<OpaquePointer?>?
+) -> kv_status {
+    reporting(error) {
+        giveTree(try PropertyList(any: try DefaultsStore.names(engine: try KVCodableABI.engine(engine))), names)
+        return KV_OK
+    }
+}
+
+@c @implementation public func kv_store_path(
+    _ name: kv_str, _ engine: kv_engine, _ path: UnsafeMutablePointer<kv_bytes>?,
+    _ error: UnsafeMutablePointer<OpaquePointer?>?
+) -> kv_status {
+    reporting(error) {
+        let engine = try KVCodableABI.engine(engine)
+        guard let found = try DefaultsStore.path(of: try name.string("name"), engine: engine) else { return KV_ABSENT }
+        try giveBytes(found.utf8, path)
+        return KV_OK
+    }
+}
+
 @c @implementation public func kv_store_file(
     _ store: OpaquePointer?, _ file: UnsafeMutablePointer<kv_bytes>?, _ error: UnsafeMutablePointer<OpaquePointer?>?
 ) -> kv_status {
@@ -161,7 +182,7 @@ private func durability(_ value: kv_durability) throws(Failure) -> DefaultsDurab
 // MARK: - Values
 
 /// A store, or a transaction on one.
-typealias Storage = any PropertyListStorage
+typealias Storage = any PropertyListStorage & SchemaStorage
 
 /// A path's one key, as its bytes, which are UTF-8: the most frequent path, for which no String is made.
 func onlyKey(
@@ -198,8 +219,7 @@ func write(
     let path = try path(steps, count)
     let options = try encodeOptions(flags)
     guard let type = Handle.borrow(type, as: TypeHandle.self)?.type else {
-        try storage.set(value, at: path)
-        return 0
+        return try storage.set(value, at: path, replaces: options.replaces)
     }
     return try storage.set(value, at: path, as: type, options: options)
 }
@@ -212,8 +232,7 @@ func write(
     guard let key = try onlyKey(steps, count) else { return try write(store, steps, count, value, type, flags) }
     let options = try encodeOptions(flags)
     guard let type = Handle.borrow(type, as: TypeHandle.self)?.type else {
-        try store.set(value, forUTF8Key: key)
-        return 0
+        return try store.set(value, forUTF8Key: key, replaces: options.replaces)
     }
     return try store.set(value, forUTF8Key: key, as: type, options: options)
 }
@@ -318,6 +337,26 @@ func mismatch(_ found: PropertyListKind, _ expected: String, _ path: PropertyLis
     }
 }
 
+@c @implementation public func kv_store_reset(
+    _ store: OpaquePointer?, _ steps: UnsafePointer<kv_step>?, _ count: Int,
+    _ error: UnsafeMutablePointer<OpaquePointer?>?
+) -> kv_status {
+    reporting(error) {
+        let store = try require(store, DefaultsStore.self, "store")
+        return try store.reset(at: try path(steps, count)) ? KV_OK : KV_ABSENT
+    }
+}
+
+@c @implementation public func kv_store_rename(
+    _ store: OpaquePointer?, _ steps: UnsafePointer<kv_step>?, _ count: Int, _ newSteps: UnsafePointer<kv_step>?,
+    _ newCount: Int, _ error: UnsafeMutablePointer<OpaquePointer?>?
+) -> kv_status {
+    reporting(error) {
+        let store = try require(store, DefaultsStore.self, "store")
+        return try store.rename(try path(steps, count), to: try path(newSteps, newCount)) ? KV_OK : KV_ABSENT
+    }
+}
+
 @c @implementation public func kv_store_keys(
     _ store: OpaquePointer?, _ keys: UnsafeMutablePointer<OpaquePointer?>?,
     _ error: UnsafeMutablePointer<OpaquePointer?>?
@@ -326,6 +365,28 @@ func mismatch(_ found: PropertyListKind, _ expected: String, _ path: PropertyLis
         let store = try require(store, DefaultsStore.self, "store")
         giveTree(try PropertyList(any: try store.keys()), keys)
         return KV_OK
+    }
+}
+
+@c @implementation public func kv_store_keys_at(
+    _ store: OpaquePointer?, _ steps: UnsafePointer<kv_step>?, _ count: Int,
+    _ keys: UnsafeMutablePointer<OpaquePointer?>?, _ error: UnsafeMutablePointer<OpaquePointer?>?
+) -> kv_status {
+    reporting(error) {
+        let store = try require(store, DefaultsStore.self, "store")
+        guard let found = try store.keys(at: try path(steps, count)) else { return KV_ABSENT }
+        giveTree(try PropertyList(any: found), keys)
+        return KV_OK
+    }
+}
+
+@c @implementation public func kv_store_type_at(
+    _ store: OpaquePointer?, _ steps: UnsafePointer<kv_step>?, _ count: Int,
+    _ type: UnsafeMutablePointer<OpaquePointer?>?, _ error: UnsafeMutablePointer<OpaquePointer?>?
+) -> kv_status {
+    reporting(error) {
+        let store = try require(store, DefaultsStore.self, "store")
+        return give(store.type(at: try path(steps, count)), type)
     }
 }
 

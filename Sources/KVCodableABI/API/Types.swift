@@ -57,6 +57,39 @@ func encodeOptions(_ flags: UInt32) throws(Failure) -> CodableType.EncodeOptions
     }
 }
 
+/// Gives the names of declared types.
+private func giveNames(_ types: [CodableType], _ names: UnsafeMutablePointer<OpaquePointer?>?) throws {
+    giveTree(try PropertyList(any: types.map(\.description)), names)
+}
+
+@c @implementation public func kv_registry_declare_text(
+    _ registry: OpaquePointer?, _ text: kv_str, _ file: kv_str, _ names: UnsafeMutablePointer<OpaquePointer?>?,
+    _ error: UnsafeMutablePointer<OpaquePointer?>?
+) -> kv_status {
+    reporting(error) {
+        let registry = try require(registry, RegistryHandle.self, "registry").registry
+        let file = try file.string("file")
+        let types =
+            file.isEmpty
+            ? try registry.declare(try text.string("text"))
+            : try registry.declare(Array(try text.largeBytes("text")), file: file)
+        try giveNames(types, names)
+        return KV_OK
+    }
+}
+
+@c @implementation public func kv_registry_declare_file(
+    _ registry: OpaquePointer?, _ path: kv_str, _ names: UnsafeMutablePointer<OpaquePointer?>?,
+    _ error: UnsafeMutablePointer<OpaquePointer?>?
+) -> kv_status {
+    reporting(error) {
+        let registry = try require(registry, RegistryHandle.self, "registry").registry
+        guard let types = try registry.declare(fileIfThere: try path.string("path")) else { return KV_ABSENT }
+        try giveNames(types, names)
+        return KV_OK
+    }
+}
+
 @c @implementation public func kv_registry_type(
     _ registry: OpaquePointer?, _ expression: kv_str, _ type: UnsafeMutablePointer<OpaquePointer?>?,
     _ error: UnsafeMutablePointer<OpaquePointer?>?
@@ -140,6 +173,23 @@ func encodeOptions(_ flags: UInt32) throws(Failure) -> CodableType.EncodeOptions
 
 @c @implementation public func kv_type_free(_ type: OpaquePointer?) {
     Handle.take(type, as: TypeHandle.self)
+}
+
+/// Gives the type, or says that there is none.
+func give(_ type: CodableType?, _ result: UnsafeMutablePointer<OpaquePointer?>?) -> kv_status {
+    guard let type else { return KV_ABSENT }
+    result?.pointee = Handle.give(TypeHandle(type))
+    return KV_OK
+}
+
+@c @implementation public func kv_type_at(
+    _ type: OpaquePointer?, _ steps: UnsafePointer<kv_step>?, _ count: Int,
+    _ part: UnsafeMutablePointer<OpaquePointer?>?, _ error: UnsafeMutablePointer<OpaquePointer?>?
+) -> kv_status {
+    reporting(error) {
+        let type = try require(type, TypeHandle.self, "type").type
+        return give(type.type(at: try path(steps, count)), part)
+    }
 }
 
 @c @implementation public func kv_type_decode(

@@ -37,13 +37,19 @@ func lend<Result>(
         guard let watch else { throw Failure.invalidArgument("watch is NULL") }
         let path = try path(steps, count)
         let context = Context(pointer: context)
-        let found = try store.watch(try KVCodableABI.scope(scope, path)) { change in
+        let tell: @Sendable (DefaultsChange) -> Void = { change in
             let old = change.old.map { Handle.give(TreeHandle($0)) }
             let new = change.new.map { Handle.give(TreeHandle($0)) }
             lend(change.path) { handler(context.pointer, $0.baseAddress, $0.count, old, new) }
             kv_tree_free(old)
             kv_tree_free(new)
         }
+        let found =
+            if scope == KV_SCOPE_STORED {
+                try store.watchStored(path.isEmpty ? .everything : .value(path), tell)
+            } else {
+                try store.watch(try KVCodableABI.scope(scope, path), tell)
+            }
         watch.pointee = Handle.give(WatchHandle(found))
         return KV_OK
     }
@@ -125,6 +131,19 @@ private func described(_ source: DefaultsRecovery) -> String {
 ) -> kv_status {
     reporting(error) {
         let count = try require(store, DefaultsStore.self, "store").pump()
+        calls?.pointee = count
+        return KV_OK
+    }
+}
+
+@c @implementation public func kv_store_wait(
+    _ store: OpaquePointer?, _ seconds: Double, _ calls: UnsafeMutablePointer<Int>?,
+    _ error: UnsafeMutablePointer<OpaquePointer?>?
+) -> kv_status {
+    reporting(error) {
+        let store = try require(store, DefaultsStore.self, "store")
+        guard seconds >= 0 else { throw Failure.invalidArgument("Expected seconds from 0, found \(seconds)") }
+        let count = try store.wait(for: .seconds(min(seconds, 1e9)))
         calls?.pointee = count
         return KV_OK
     }

@@ -6,12 +6,14 @@ final class ErrorHandle {
     let failure: Failure
     let message: NulTerminatedText
     let path: NulTerminatedText
+    let file: NulTerminatedText?
     let steps: [Step]
 
     init(_ failure: Failure) {
         self.failure = failure
         message = NulTerminatedText(failure.message(firstIndex: 0))
         path = NulTerminatedText(failure.path.description)
+        file = failure.file.map(NulTerminatedText.init)
         steps = failure.path.steps.map(Step.init)
     }
 

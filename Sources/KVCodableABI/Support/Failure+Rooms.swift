@@ -38,6 +38,7 @@ extension Failure {
             error.path = shown.path
             return error.message(firstIndex: shown.firstIndex)
         }
+        file = error.file
     }
 }
 
@@ -47,11 +48,12 @@ extension Failure {
             self.init(cause)
             return
         }
-        self.init(Self.status(of: error.code), at: error.path) { shown in
+        self.init(Self.status(of: error.code), at: error.path, location: error.location) { shown in
             var error = shown.namesFile ? error : error.withoutFile()
             error.path = shown.path
             return error.message(firstIndex: shown.firstIndex)
         }
+        file = error.file
     }
 
     private static func status(of code: DefaultsError.Code) -> kv_status {

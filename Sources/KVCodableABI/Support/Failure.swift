@@ -8,6 +8,8 @@ struct Failure: Error {
     var status: kv_status
     var path: PropertyListPath
     var location: PropertyListError.Location?
+    /// The file that the message names.
+    var file: String?
     /// Whether the message names the store's file.
     private var namesFile = true
     private let text: @Sendable (Shown) -> String
@@ -63,6 +65,7 @@ extension Failure {
         let isBelow = path.steps.starts(with: root.steps)
         failure.path = PropertyListPath(isBelow ? Array(path.steps.dropFirst(root.steps.count)) : [])
         failure.namesFile = false
+        failure.file = nil
         return failure
     }
 

@@ -13,8 +13,7 @@ final class EncodingContext {
     let keysDictionaries: Bool
     /// The first error of a call that cannot throw, such as asking for an array where a dictionary was begun.
     var failure: (any Error)?
-    /// Snake case forms of the names met so far.
-    private var converted: [PropertyListPath.Step: String] = [:]
+    var snakeCaseNames = SnakeCaseNames()
 
     init(_ options: KeyValueEncoder, location: PropertyListPath? = nil) {
         self.options = options
@@ -26,20 +25,6 @@ final class EncodingContext {
         }
         if case .useDefaultKeys = options.keyEncodingStrategy { converts = false } else { converts = true }
         if case .pass = options.nonConformingFloatEncodingStrategy { passesFloats = true } else { passesFloats = false }
-    }
-
-    /// The key's name under the key strategy. `path` leads to the container.
-    func convertedName(of key: any CodingKey, path: @autoclosure () -> [any CodingKey]) -> String {
-        switch options.keyEncodingStrategy {
-        case .useDefaultKeys: return key.stringValue
-        case .custom(let convert): return convert(path().dropFirst(location?.steps.count ?? 0) + [key]).stringValue
-        case .convertToSnakeCase:
-            let name = key.stringValue
-            if let known = converted[.key(name)] { return known }
-            let result = SnakeCase.encoded(name)
-            converted[.key(name)] = result
-            return result
-        }
     }
 }
 

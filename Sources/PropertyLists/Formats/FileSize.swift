@@ -31,17 +31,26 @@ internal import CKVCodable
     /// The size of a dictionary's key.
     package init(ofKey key: UnsafeBufferPointer<UInt8>, as format: PropertyListFormat, depth: Int) {
         let text = FileText(format).size(of: key)
-        self.init(nodes: 1, bytes: FileLayout(format).key &+ text &+ (format.isIndented ? 2 * depth : 0))
+        self.init(nodes: 1, bytes: FileLayout(format).key &+ text &+ format.indentation &* depth)
     }
 
     /// The size of an array or dictionary without its values.
     package init(ofContainerAs format: PropertyListFormat, depth: Int) {
-        self.init(nodes: 1, bytes: FileLayout(format).container &+ (format.isIndented ? 2 * depth : 0))
+        self.init(nodes: 1, bytes: FileLayout(format).container &+ format.indentation &* depth)
     }
 }
 
 extension PropertyListFormat {
-    fileprivate var isIndented: Bool { self == .xml || self == .openStep }
+    /// The most bytes of white space that a key or a value has on its lines for each container that it stands in.
+    fileprivate var indentation: Int {
+        switch self {
+        // A tab on each line. A container takes two lines, of its beginning and end; every other value at most two.
+        case .xml, .openStep: 2
+        // Two spaces, also before the end of a container.
+        case .json: 4
+        case .binary: 0
+        }
+    }
 }
 
 extension PropertyList {
@@ -73,8 +82,7 @@ extension PropertyList {
             default: bytes &+= layout.number
             }
         }
-        // A container takes two lines, of its beginning and end; every other value takes at most two.
-        return FileSize(nodes: span, bytes: format.isIndented ? bytes &+ 2 &* depths : bytes)
+        return FileSize(nodes: span, bytes: bytes &+ format.indentation &* depths)
     }
 
     /// The most that ``fileSize(as:depth:)`` may be, without a look at the values where the facts about them are noted.
@@ -83,7 +91,7 @@ extension PropertyList {
         let nodes = document.nodeCount
         var bytes = FileText(format).largestSize(of: document.byteCount, isPlain: facts.isPlainText)
         bytes &+= nodes &* FileLayout(format).largest(for: facts)
-        if format.isIndented { bytes &+= 2 &* nodes &* (depth &+ facts.depth) }
+        bytes &+= format.indentation &* nodes &* (depth &+ facts.depth)
         return FileSize(nodes: nodes, bytes: bytes)
     }
 }
@@ -106,7 +114,8 @@ private struct FileLayout {
             (key, string, number, boolean, date, container) = (12, 18, 48, 9, 112, 17)
             // Two lines more, each at the largest depth.
             uid = 72 + 2 * PropertyListLimits.maximumDepth
-        case .json: (key, string, number, boolean, date, uid, container) = (4, 4, 32, 6, 0, 0, 4)
+        // With a newline, a comma, and the space behind a key.
+        case .json: (key, string, number, boolean, date, uid, container) = (6, 4, 32, 7, 0, 0, 5)
         // A marker with a length, a reference and an offset.
         case .binary: (key, string, number, boolean, date, uid, container) = (24, 24, 24, 13, 24, 24, 24)
         }
@@ -116,7 +125,7 @@ private struct FileLayout {
     func integer(_ value: Int64) -> Int {
         if format == .binary { return 24 }
         let digits = (64 &- value.magnitude.leadingZeroBitCount) &* 5 / 16 &+ 1
-        return digits &+ (format == .json ? 2 : 21)
+        return digits &+ (format == .json ? 3 : 21)
     }
 
     func data(_ count: Int) -> Int {

@@ -10,6 +10,14 @@ extension PropertyList {
         return output.takeArray()
     }
 
+    /// The bytes of a file that a person may open: as ``serialized(as:)``, but JSON has a line for each value.
+    package func fileContents(as format: PropertyListFormat) throws(PropertyListError) -> [UInt8] {
+        guard format == .json else { return try serialized(as: format) }
+        var output = GrowableBuffer<UInt8>()
+        try JSONWriter.writeLines(self, to: &output)
+        return output.takeArray()
+    }
+
     /// The bytes of an XML file that holds the value, in the layout of an older file: see ``XMLLayoutWriter``. Where that
     /// cannot be read as XML, and where its layout makes the file larger than `size`, those of ``serialized(as:)``.
     ///

@@ -29,6 +29,9 @@ extension PropertyListFormat: CustomStringConvertible {
 }
 
 extension PropertyListFormat {
+    /// The format of a new file by its name: JSON for `.json`, else XML.
+    package init(ofFile name: String) { self = name.hasSuffix(".json") ? .json : .xml }
+
     /// The format that the beginning of a file shows; nil for an empty one, and for bytes that are no text.
     ///
     /// `bplist` is binary, `<` followed by an element, `!` or `?` is XML, `[` is JSON, and `{` is JSON when a quoted

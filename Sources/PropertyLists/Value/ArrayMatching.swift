@@ -92,40 +92,44 @@ package struct ArrayMatching {
         for (oldIndex, newIndex) in zip(oldFree, newFree) { match(oldIndex, newIndex) }
     }
 
-    /// Matches equal elements that have moved.
+    /// Matches equal elements that have moved: of several that are equal, in their order.
     private mutating func matchMoved(_ oldRange: Range<Int>, _ newRange: Range<Int>) {
-        var indices: [Int: [Int]] = [:]
-        for index in oldRange where !isTaken[index] {
-            if let known = known[index] { indices[known.fingerprint, default: []].append(index) }
+        // The indices of each kind of element, the first of them last.
+        var left: [Element: [Int]] = [:]
+        for index in oldRange.reversed() where !isTaken[index] {
+            if let known = known[index] { left[Element(value: known), default: []].append(index) }
         }
         for newIndex in newRange where sources[newIndex] == nil {
-            let candidates = indices[new[newIndex].fingerprint] ?? []
-            if let oldIndex = candidates.first(where: { !isTaken[$0] && known[$0] == new[newIndex] }) {
-                match(oldIndex, newIndex)
-            }
+            if let oldIndex = left[Element(value: new[newIndex])]?.popLast() { match(oldIndex, newIndex) }
         }
     }
 }
 
-extension PropertyList {
-    /// A number that equal values share, made of the first nodes alone: it need not tell all values apart.
-    fileprivate var fingerprint: Int {
-        var hasher = Hasher()
-        hash(into: &hasher, budget: 32)
-        return hasher.finalize()
-    }
+/// An element by its value. The whole of it is hashed: elements that begin alike would each be compared with all others.
+private struct Element: Hashable {
+    let value: PropertyList
 
-    private func hash(into hasher: inout Hasher, budget: Int) {
-        hasher.combine(kind)
-        hasher.combine(count)
-        switch kind {
-        case .string, .data: withBytes { hasher.combine(bytes: $0) }
+    func hash(into hasher: inout Hasher) { Self.hash(value.document, value.index, into: &hasher) }
+
+    /// Recursion is bounded by ``PropertyListLimits/maximumDepth``.
+    private static func hash(_ document: Document, _ index: Int, into hasher: inout Hasher) {
+        let node = document.nodes[index]
+        hasher.combine(node.head)
+        hasher.combine(node.count)
+        switch node.kind {
+        case .string, .data: hasher.combine(bytes: UnsafeRawBufferPointer(document.buffer(of: node)))
         case .array:
-            for element in elements.prefix(budget / 4) { element.hash(into: &hasher, budget: budget / 4) }
+            var element = index + 1
+            for _ in 0..<node.count {
+                hash(document, element, into: &hasher)
+                element += document.nodes[element].span
+            }
         case .dictionary:
-            for (key, value) in entries.prefix(budget / 2) {
-                hasher.combine(key)
-                value.hash(into: &hasher, budget: budget / 4)
+            for slot in document.keys(ofDictionaryAt: index) {
+                let key = document.nodes[slot]
+                // By its bytes: a text hashes as others do that Unicode takes for the same.
+                hasher.combine(bytes: UnsafeRawBufferPointer(document.buffer(of: key)))
+                hash(document, index + key.distance, into: &hasher)
             }
         default: hasher.combine(node.payload)
         }

@@ -60,7 +60,8 @@ extension PropertyList {
         self.init { builder throws(PropertyListError) in try builder.append(uid: value.value) }
     }
 
-    /// An array of values. Null where they are nested as deep as ``PropertyListLimits/depth`` already.
+    /// An array of values. Null where they are nested as deep as ``PropertyListLimits/depth`` already, which no literal
+    /// is: for values of any depth there is ``PropertyListBuilder``, which throws.
     public init(_ elements: [PropertyList]) {
         self.init { builder throws(PropertyListError) in
             try builder.beginArray()

@@ -43,6 +43,10 @@ def prove(proofs, folder):
         if read_store(path).get("left") != 42:
             raise Broken(f"{engine}: nothing was written at exit")
         os.unlink(path)
+        said = proofs.run("leave-late", path)
+        if (said.stdout, said.stderr, read_store(path)) != ("read 2\n", "", {"left": 42, "late": 2}):
+            raise Broken(f"{engine}: {read_store(path)} after a late exit handler, {said}")
+        os.unlink(path)
         proofs.run("leave-inside", path)
         if read_store(path) != {"left": 42}:
             raise Broken(f"{engine}: {read_store(path)} after an exit in the middle of a transaction")

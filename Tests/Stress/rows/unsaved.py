@@ -194,12 +194,12 @@ def unsynced(proofs, path):
 
     complaint, calls = keep(0)
     check_kept(path, complaint)
-    first = next(index for index, (_, _, name) in enumerate(calls) if ".unsaved-" in name)
-    kept = calls[first][2]
-    made = [(call, name) for _, call, name in calls[first:first + 5]]
-    steps = [(call, kept) for call in ("open", "write", "sync", "close")]
-    expect(made, [*steps, ("sync", os.path.basename(folder))])
-    for index in range(first, first + 5):
+    last = next(index for index, (_, call, name) in enumerate(calls) if call == "rename" and ".unsaved-" in name)
+    made = [(call, name) for _, call, name in calls[last - 4:last + 2]]
+    # Whole, and on the disk, before it has its name.
+    steps = [(call, unsaved(path)[0].name + ".part") for call in ("open", "write", "sync", "close")]
+    expect(made, [*steps, ("rename", unsaved(path)[0].name), ("sync", os.path.basename(folder))])
+    for index in range(last - 4, last + 2):
         complaint, _ = keep(index + 1)
         if "could not be kept: " not in complaint or unsaved(path):
             raise Broken(f"call {index} failed: {complaint}, {unsaved(path)}")

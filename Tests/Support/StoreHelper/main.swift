@@ -160,6 +160,23 @@ func leave(_ file: String) throws {
     exit(0)
 }
 
+/// The store that an exit handler changes which is older than the library's, and so runs after it.
+nonisolated(unsafe) private var lateStore: DefaultsStore?
+
+func leaveLate(_ file: String) throws {
+    atexit {
+        do {
+            for number in 1...2 { try lateStore?.set(list(number), forKey: "late") }
+            say("read \(try lateStore?.value(forKey: "late")?.integer ?? 0)")
+        } catch {
+            say("\(error)")
+        }
+    }
+    lateStore = try openStore(file, .coalesced)
+    try lateStore?.set(list(42), forKey: "left")
+    exit(0)
+}
+
 /// Leaves while the thread that flushes waits for a lock: the exit has to wait with it.
 func leaveWriting(_ file: String) throws {
     let store = try openStore(file, .coalesced)
@@ -407,6 +424,7 @@ do {
     case "retry": try retry(file, filler: argument(3))
     case "neighbours": try neighbours(file, Array(arguments[3...]))
     case "leave": try leave(file)
+    case "leave-late": try leaveLate(file)
     case "stuff": try stuff(file, seed: UInt64(argument(3)) ?? 1, format: argument(4))
     case "show": try show(file)
     case "enlarge": try enlarge(file)

@@ -15,17 +15,17 @@ local store
 local blocked = {}  -- by name; made anew by the watch alone
 local told = 0
 
--- What another program wrote may be wrong: it is logged with its place, and
--- what was in force stays so.
-local function block()
-  local good, names = pcall(store.get, store, "blocked", types.blocked)
-  if not good then return ngx.log(ngx.ERR, tostring(names)) end
+local function block(names)
   blocked = {}
   for _, name in ipairs(names) do blocked[name] = true end
 end
 
+-- What another program wrote may be wrong: it is logged with its place, and
+-- what was in force stays so.
 local function pump(is_ending)
-  if not is_ending then kv.pump() end
+  if is_ending then return end
+  local good, problem = pcall(kv.pump)
+  if not good then ngx.log(ngx.ERR, tostring(problem)) end
 end
 
 -- In a worker, and not before: threads do not come along into a new process.
@@ -33,12 +33,14 @@ function settings.open()
   store = assert(kv.open_file(ngx.config.prefix() .. "settings.json", {
     format = "json", schema = Settings, durability = "immediate",
   }))
-  store:watch("blocked", function()
+  store:watch("blocked", function(_, names)
     told = told + 1
-    block()
+    block(names)
   end)
-  block()
   assert(ngx.timer.every(0.05, pump))
+  local good, names = pcall(store.get, store, "blocked")
+  if not good then return ngx.log(ngx.ERR, tostring(names)) end
+  block(names)
 end
 
 function settings.close()

@@ -21,6 +21,7 @@ final class PropertyListFileEngine: StorageEngine, @unchecked Sendable {
     }
     var isShared: Bool { true }
     var watchedFolder: StoreFolder? { folder }
+    var isCurrent: Bool { stamp(of: folder.fileName) == stamp }
 
     /// The file that was loaded or written last; nil for none.
     var stamp: FileStamp?
@@ -154,7 +155,7 @@ final class PropertyListFileEngine: StorageEngine, @unchecked Sendable {
         let (format, limits) = (format, limits)
         let old = format == .xml && hasLayout ? try layout(name) : nil
         return try DefaultsError.translating(file: folder.path) { () throws(PropertyListError) in
-            guard let old else { return try document.serialized(as: format) }
+            guard let old else { return try document.fileContents(as: format) }
             return try document.serialized(inLayoutOf: old, limits: limits.reading, size: limits.readableFile)
         }
     }

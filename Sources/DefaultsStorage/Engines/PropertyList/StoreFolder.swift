@@ -49,6 +49,9 @@ final class StoreFolder: Sendable {
         throw DefaultsError(.unsafeLocation, "More than 40 symbolic links lead from one to the next", file: path)
     }
 
+    /// A folder, to look at the names in it.
+    static func folder(_ path: String) throws(DefaultsError) -> StoreFolder { try direct(path + "/-") }
+
     private static func direct(_ path: String) throws(DefaultsError) -> StoreFolder {
         guard !path.isEmpty, !path.utf8.contains(0) else {
             throw DefaultsError(.invalidName, .expected("the path of a file", found: "\"\(path)\""))
@@ -180,16 +183,12 @@ final class StoreFolder: Sendable {
         defer { closedir(stream) }
         var result: [String] = []
         while let entry = readdir(stream) {
-            let name = Self.name(of: entry)
+            let name = withUnsafePointer(to: &entry.pointee.d_name) { pointer in
+                pointer.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
+            }
             if name.utf8.starts(with: prefix.utf8), name.hasSuffix(suffix) { result.append(name) }
         }
         return result
-    }
-
-    static func name(of entry: UnsafeMutablePointer<dirent>) -> String {
-        withUnsafePointer(to: &entry.pointee.d_name) { pointer in
-            pointer.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
-        }
     }
 }
 

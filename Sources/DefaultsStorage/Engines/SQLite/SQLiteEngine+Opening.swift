@@ -147,10 +147,11 @@ extension SQLiteEngine {
         """
     }
 
+    /// The keys have an index of their own: in a table that is itself in the order of the keys, SQLite reads a large
+    /// value whole for each key that it compares with that value's.
     private static var allTables: String {
         """
-        CREATE TABLE defaults(
-          key TEXT PRIMARY KEY NOT NULL, value BLOB, revision INTEGER NOT NULL) WITHOUT ROWID;
+        CREATE TABLE defaults(key TEXT PRIMARY KEY NOT NULL, value BLOB, revision INTEGER NOT NULL);
         """ + tables
     }
 

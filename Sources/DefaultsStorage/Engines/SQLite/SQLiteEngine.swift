@@ -22,6 +22,8 @@ final class SQLiteEngine: StorageEngine, @unchecked Sendable {
     var report: (@Sendable (DefaultsEvent) -> Void)?
     private(set) var refusal: DefaultsError?
     var watchedFolder: StoreFolder? { folder }
+    /// Of no meaning: what this process writes into the database is noticed.
+    var isCurrent: Bool { true }
     var isShared: Bool { true }
     var recovers = false
     var unreadable: DefaultsError?

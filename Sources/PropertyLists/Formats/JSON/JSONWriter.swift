@@ -1,13 +1,25 @@
 internal import CKVCodable
 
-/// Writes JSON on one line, keys sorted, nothing escaped that need not be.
+/// Writes JSON on one line, keys sorted, nothing escaped that need not be; or for people, a line for each value.
 ///
 /// JSON has no date, data or UID, and no number that is not finite: each is an error with its path. A real keeps its
 /// point, `1.0`, so that it is read as a real again.
 struct JSONWriter: TextFormatWriter {
     fileprivate var needsComma = false
+    /// The number of containers that are open; nil where all is on one line.
+    fileprivate var depth: Int?
 
     static func write(_ writer: inout TextWriter<Self>) throws(PropertyListError) { try writer.write() }
+
+    /// Writes a line for each value, indented by two spaces, and a newline at the end.
+    static func writeLines(_ list: PropertyList, to output: inout GrowableBuffer<UInt8>) throws(PropertyListError) {
+        var writer = TextWriter<Self>(list, output)
+        output = GrowableBuffer()
+        writer.format.depth = 0
+        try writer.write()
+        writer.output.append(UInt8(ascii: "\n"))
+        output = writer.takeOutput()
+    }
 }
 
 extension TextWriter<JSONWriter> {
@@ -22,7 +34,10 @@ extension TextWriter<JSONWriter> {
                 beginValue()
                 output.append(node.kind == .array ? UInt8(ascii: "[") : UInt8(ascii: "{"))
                 format.needsComma = false
+                format.depth = format.depth.map { $0 + 1 }
             case .end(let kind):
+                format.depth = format.depth.map { $0 - 1 }
+                beginLine()
                 output.append(kind == .array ? UInt8(ascii: "]") : UInt8(ascii: "}"))
                 format.needsComma = true
             }
@@ -31,9 +46,17 @@ extension TextWriter<JSONWriter> {
 
     private mutating func beginValue() {
         if format.needsComma { output.append(UInt8(ascii: ",")) }
+        beginLine()
         guard let key = walk.key else { return }
         text(document.buffer(of: key))
         output.append(UInt8(ascii: ":"))
+        if format.depth != nil { output.append(UInt8(ascii: " ")) }
+    }
+
+    private mutating func beginLine() {
+        guard let depth = format.depth, output.count > 0 else { return }
+        output.append(UInt8(ascii: "\n"))
+        for _ in 0..<depth { output.append(text: "  ") }
     }
 
     private mutating func value(_ node: kv_node) throws(PropertyListError) {

@@ -1,0 +1,217 @@
+package import PropertyLists
+
+/// The parts of the type of a store's dictionary, by the paths of stored keys: their types, and what defaults give where
+/// nothing is stored.
+///
+/// `@unchecked Sendable`: the parts that were asked for before are guarded by ``Lock/shared``, and are released outside
+/// of it.
+package final class TypeParts: @unchecked Sendable {
+    /// A part's type, with what is made of that, and its default in stored form.
+    package struct Part: Sendable {
+        package let type: CodableType
+        package let defaultValue: PropertyList?
+        /// Kept, so that no other struct is found in its place.
+        fileprivate let owner: StructureType?
+    }
+
+    /// The place of a part: in a struct's field, so many arrays and dictionaries further in.
+    private struct Place: Hashable {
+        var owner: ObjectIdentifier?
+        var number = 0
+        var depth = 0
+    }
+
+    /// More than the types of a program have: where scripts declare types again and again, the parts of old ones go.
+    private static let most = 4096
+
+    package let type: CodableType
+    private var known: [Place: Part] = [:]
+
+    /// - Throws: ``TypeError`` for a type that is no struct and no dictionary.
+    package init(of type: CodableType) throws(TypeError) {
+        self.type = type
+        guard type.form.structure != nil || type.form.isDictionary else {
+            throw TypeError(
+                .description, "Expected a struct or a dictionary as a store's schema", ", found \(type.form)")
+        }
+    }
+
+    /// The part at a path; nil where the type says nothing of it.
+    package func part(at path: PropertyListPath) -> Part? {
+        var part = TypePart(form: type.form)
+        var place = Place()
+        for step in path.steps {
+            guard let inner = part.form.part(at: step) else { return nil }
+            part = inner
+            place.depth += 1
+            if let owner = inner.owner { place = Place(owner: ObjectIdentifier(owner), number: inner.number) }
+        }
+        return known(part, place)
+    }
+
+    private func known(_ part: TypePart, _ place: Place) -> Part {
+        if let found = Lock.shared.withLock({ known[place] }) { return found }
+        let made = Part(
+            type: CodableType(part.form, in: type.table), defaultValue: try? storedDefault(of: part), owner: part.owner)
+        // The old parts are released after the lock.
+        _ = Lock.shared.withLock {
+            let old = known
+            if known.count >= Self.most { known = [:] }
+            known[place] = made
+            return old
+        }
+        return made
+    }
+
+    // MARK: - Defaults
+
+    /// The stored form of a field's default; nil for a part without one.
+    private func storedDefault(of part: TypePart) throws(TypeError) -> PropertyList? {
+        guard let value = part.field?.defaultValue else { return nil }
+        return try CodableType(part.form, in: type.table).encode(value).list.compacted()
+    }
+
+    /// The values of top-level keys that a store need not have, in stored form: the fields' defaults, and for a field
+    /// that is a struct, all of whose fields may be absent, a dictionary without them.
+    package func defaults() throws(TypeError) -> PropertyList {
+        guard let structure = type.form.structure else { return .emptyDictionary }
+        var made: [ObjectIdentifier: PropertyList?] = [:]
+        return try dictionary(of: structure) { (field, part) throws(TypeError) -> PropertyList? in
+            if let value = try storedDefault(of: part) { return value }
+            return try empty(field.type, 0, &made)
+        }
+    }
+
+    /// The dictionary of the values that `value` gives for a struct's stored fields.
+    private func dictionary(
+        of structure: StructureType, _ value: (StructureType.Field, TypePart) throws(TypeError) -> PropertyList?
+    ) throws(TypeError) -> PropertyList {
+        var builder = PropertyListBuilder()
+        try builder.adding { builder throws(PropertyListError) in try builder.beginDictionary() }
+        for (number, (field, _)) in structure.stored.enumerated() {
+            let part = TypePart(form: field.type, owner: structure, number: number)
+            guard let value = try value(field, part) else { continue }
+            try builder.adding { builder throws(PropertyListError) in
+                try builder.key(field.key)
+                try builder.append(value)
+            }
+            guard builder.nodes.count < TypeLimits.addedNodes, builder.bytes.count < TypeLimits.addedBytes else {
+                throw .tooLarge(type.form)
+            }
+        }
+        try builder.adding { builder throws(PropertyListError) in try builder.end() }
+        return try finish(&builder)
+    }
+
+    /// The smallest dictionary that is a value of a struct; nil for another type, and for a struct with fields that
+    /// must be there.
+    ///
+    /// - Parameter made: those of the structs that were met: one may occur many times in others.
+    private func empty(
+        _ form: CodableType.Form, _ depth: Int, _ made: inout [ObjectIdentifier: PropertyList?]
+    ) throws(TypeError) -> PropertyList? {
+        guard !form.isOptional, depth < TypeLimits.depth, let structure = form.structure else { return nil }
+        if let known = made[ObjectIdentifier(structure)] { return known }
+        var isWhole = true
+        let result = try dictionary(of: structure) { (field, _) throws(TypeError) -> PropertyList? in
+            guard isWhole, !field.mayBeAbsent else { return nil }
+            let value = try empty(field.type, depth + 1, &made)
+            if value == nil { isWhole = false }
+            return value
+        }
+        made.updateValue(isWhole ? result : nil, forKey: ObjectIdentifier(structure))
+        return isWhole ? result : nil
+    }
+
+    /// The value that defaults give at a path into `top`, the value of the path's first key, where nothing is stored
+    /// there; nil where they give none, as below an absent value that has no default.
+    package func missing(at path: PropertyListPath, in top: PropertyList) -> PropertyList? {
+        var value = top
+        for end in path.steps.indices.dropFirst() {
+            guard !value.isKeyedArchive, let part = part(at: PropertyListPath(Array(path.steps[...end]))) else {
+                return nil
+            }
+            let stored =
+                switch path.steps[end] {
+                case .key(let key): value[key]
+                case .index(let index): value[index]
+                }
+            let isThere = stored.map { !(part.type.form.isOptional && $0.isNil) } ?? false
+            guard let next = isThere || value.kind != .dictionary ? stored : part.defaultValue else { return nil }
+            value = next
+        }
+        return value
+    }
+
+    /// A stored value with the defaults of all that is not in it, at every depth, in stored form.
+    ///
+    /// - Parameter path: the value's place.
+    package func filled(_ stored: PropertyList, at path: PropertyListPath) throws(TypeError) -> PropertyList {
+        guard stored.kind.isContainer, let part = part(at: path), part.type.form.holdsFields else { return stored }
+        var builder = PropertyListBuilder()
+        let room = stored.node.span &+ TypeLimits.addedNodes
+        try fill(stored, part.type.form, room, into: &builder)
+        return try finish(&builder)
+    }
+
+    /// Recursion is bounded by the depth of the builder's document.
+    private func fill(
+        _ value: PropertyList, _ form: CodableType.Form, _ room: Int, into builder: inout PropertyListBuilder
+    ) throws(TypeError) {
+        guard builder.nodes.count < room, builder.bytes.count < PropertyListLimits.length / 2 else {
+            throw .tooLarge(type.form)
+        }
+        switch value.kind {
+        case .array:
+            try builder.adding { builder throws(PropertyListError) in try builder.beginArray() }
+            for (index, element) in value.elements.enumerated() {
+                try fill(element, form.part(at: .index(index))?.form ?? .any, room, into: &builder)
+            }
+            try builder.adding { builder throws(PropertyListError) in try builder.end() }
+        case .dictionary where !value.isKeyedArchive: try fillEntries(value, form, room, into: &builder)
+        default: try builder.add(value)
+        }
+    }
+
+    private func fillEntries(
+        _ value: PropertyList, _ form: CodableType.Form, _ room: Int, into builder: inout PropertyListBuilder
+    ) throws(TypeError) {
+        try builder.adding { builder throws(PropertyListError) in try builder.beginDictionary() }
+        for (key, value) in value.entries {
+            let part = form.part(at: .key(key))
+            if let part, part.form.isOptional, value.isNil { continue }
+            try builder.adding { builder throws(PropertyListError) in try builder.key(key) }
+            try fill(value, part?.form ?? .any, room, into: &builder)
+        }
+        let structure = form.structure
+        for (number, (field, _)) in (structure?.stored ?? []).enumerated() {
+            if let stored = value[field.key], !(field.isOptional && stored.isNil) { continue }
+            let part = TypePart(form: field.type, owner: structure, number: number)
+            let place = Place(owner: structure.map { ObjectIdentifier($0) }, number: number)
+            guard field.defaultValue != nil, let given = known(part, place).defaultValue else { continue }
+            try builder.adding { builder throws(PropertyListError) in try builder.key(field.key) }
+            try fill(given, field.type, room, into: &builder)
+        }
+        try builder.adding { builder throws(PropertyListError) in try builder.end() }
+    }
+}
+
+extension CodableType.Form {
+    fileprivate var isDictionary: Bool {
+        switch self {
+        case .defaulted(let wrapped, _), .optional(let wrapped): wrapped.isDictionary
+        case .reference(let reference): (try? reference.resolved())?.isDictionary ?? false
+        case .dictionary: true
+        default: false
+        }
+    }
+
+    /// Whether a value may have structs in it.
+    fileprivate var holdsFields: Bool {
+        switch self {
+        case .scalar, .any, .enumeration, .swift: false
+        case .array(let part, _), .dictionary(let part), .optional(let part), .defaulted(let part, _): part.holdsFields
+        case .structure, .variant, .reference: true
+        }
+    }
+}

@@ -1,0 +1,163 @@
+internal import CSystem
+internal import Glibc
+
+/// A file whose changes are watched.
+struct WatchedFile {
+    let folder: StoreFolder
+    /// Whether files beside it, whose names begin with its name, hold a part of its values.
+    let isDatabase: Bool
+}
+
+/// An inotify that is readable when one of a handle's files may have changed.
+///
+/// It observes the files themselves: in their folder, the locks and temporary files of each commit, and other programs'
+/// files, would wake the program for nothing. The folder is observed for a database, and as long as a file is not there.
+/// A file that was replaced is another one: each look observes what has the name now.
+struct FileObserver {
+    fileprivate struct Place {
+        let file: WatchedFile
+        /// The inotify's number of the file; -1 while there is none.
+        var number: Int32 = -1
+        /// Whether this process is replacing the file: it knows of that.
+        var isPaused = false
+
+        /// Whether the folder tells of changes: while the file is replaced, the look behind that does.
+        func wantsFolder(isPaused: Bool) -> Bool { file.isDatabase || !isPaused && number < 0 }
+    }
+
+    let descriptor: Int32
+    private var places: [Place]
+    /// The inotify's numbers of folders.
+    private var folders: Set<Int32> = []
+    /// Whether the system lets it observe no more: it tries again at each look.
+    private(set) var isBlind = false
+
+    private static let fileEvents = UInt32(
+        IN_MODIFY | IN_CLOSE_WRITE | IN_ATTRIB | IN_MOVE_SELF | IN_DELETE_SELF | IN_DONT_FOLLOW)
+    private static let folderEvents = UInt32(IN_CREATE | IN_MOVED_TO)
+    private static let databaseEvents = UInt32(
+        IN_CREATE | IN_MOVED_TO | IN_MOVED_FROM | IN_MODIFY | IN_CLOSE_WRITE | IN_DELETE)
+
+    /// nil where the system has no inotify left.
+    init?(_ files: [WatchedFile]) {
+        descriptor = cs_inotify_open()
+        places = files.map { Place(file: $0) }
+        guard descriptor >= 0 else { return nil }
+        guard arm() != nil else {
+            Glibc.close(descriptor)
+            return nil
+        }
+    }
+
+    /// Takes what was noticed; says whether a file may have changed.
+    mutating func take() -> Bool {
+        let (isAny, isOurs) = drain()
+        guard isAny || isBlind else { return false }
+        let isNew = arm() ?? true
+        // Numbers that were given back are noticed, too.
+        return drain().isOurs || isOurs || isNew
+    }
+
+    /// Observes a file no more, which this process is about to replace; says whether it may have changed before.
+    mutating func pause(_ folder: StoreFolder) -> Bool { setPaused(folder, true) }
+
+    /// Observes the file again; says whether another may have changed meanwhile.
+    mutating func resume(_ folder: StoreFolder) -> Bool { setPaused(folder, false) }
+
+    private mutating func setPaused(_ folder: StoreFolder, _ isPaused: Bool) -> Bool {
+        let isOurs = drain().isOurs
+        for index in places.indices where places[index].file.folder === folder && !places[index].file.isDatabase {
+            places[index].isPaused = isPaused
+        }
+        let absent = places.indices.filter { places[$0].file.folder !== folder && places[$0].number < 0 }
+        _ = arm()
+        let isThere = absent.contains { places[$0].number >= 0 }
+        return drain().isOurs || isOurs || isThere
+    }
+
+    /// In a child process, whose inotify under the same number is new: observes everything anew.
+    mutating func rearm() {
+        for index in places.indices { places[index].number = -1 }
+        folders = []
+        _ = arm()
+    }
+
+    /// Observes what has the files' names now; says whether one of them is another than before, and nil where the system
+    /// does not let it.
+    private mutating func arm() -> Bool? {
+        var isNew = false
+        for index in places.indices where !places[index].file.isDatabase {
+            let old = places[index].number
+            let new = places[index].isPaused ? -1 : add(places[index].file, Self.fileEvents)
+            places[index].number = new
+            if new != old {
+                isNew = true
+                if old >= 0 { inotify_rm_watch(descriptor, old) }
+            }
+        }
+        isBlind = !armFolders()
+        return isBlind ? nil : isNew
+    }
+
+    private mutating func armFolders() -> Bool {
+        let hasDatabase = places.contains { $0.file.isDatabase }
+        let isPaused = places.contains { $0.isPaused }
+        var wanted: Set<Int32> = []
+        for place in places where place.wantsFolder(isPaused: isPaused) {
+            let path = "/proc/self/fd/\(place.file.folder.descriptor.number)"
+            let number = inotify_add_watch(
+                descriptor, path, hasDatabase ? Self.databaseEvents : Self.folderEvents)
+            guard number >= 0 else { return false }
+            wanted.insert(number)
+        }
+        for number in folders.subtracting(wanted) { inotify_rm_watch(descriptor, number) }
+        folders = wanted
+        return true
+    }
+
+    private func add(_ file: WatchedFile, _ events: UInt32) -> Int32 {
+        inotify_add_watch(
+            descriptor, "/proc/self/fd/\(file.folder.descriptor.number)/\(file.folder.fileName)", events)
+    }
+
+    /// Empties the inotify; says whether there was anything, and whether that was about one of the files.
+    private func drain() -> (isAny: Bool, isOurs: Bool) {
+        var buffer = [UInt8](repeating: 0, count: 16384)
+        var result = (isAny: false, isOurs: false)
+        while true {
+            let length = read(descriptor, &buffer, buffer.count)
+            guard length > 0 else { return result }
+            result.isAny = true
+            result.isOurs = result.isOurs || mentionsFile(buffer[..<length])
+        }
+    }
+
+    /// Whether an event is about one of the files, or says that events were lost.
+    private func mentionsFile(_ events: ArraySlice<UInt8>) -> Bool {
+        let header = MemoryLayout<inotify_event>.size
+        var position = 0
+        return events.withUnsafeBytes { bytes in
+            while position + header <= bytes.count {
+                let event = bytes.loadUnaligned(fromByteOffset: position, as: inotify_event.self)
+                if event.mask & UInt32(IN_Q_OVERFLOW) != 0 { return true }
+                let end = position + header + Int(event.len)
+                guard end <= bytes.count else { return true }
+                let name = bytes[(position + header)..<end].prefix { $0 != 0 }
+                if places.contains(where: { $0.isMentioned(event.wd, name, folders) }) { return true }
+                position = end
+            }
+            return false
+        }
+    }
+}
+
+extension FileObserver.Place {
+    /// Whether an event of the number, with the name that one of a folder has, is about the file.
+    fileprivate func isMentioned(_ number: Int32, _ name: Slice<UnsafeRawBufferPointer>, _ folders: Set<Int32>) -> Bool
+    {
+        guard folders.contains(number) else { return self.number >= 0 && self.number == number }
+        // By its beginning: SQLite writes into files beside its own.
+        if file.isDatabase { return name.starts(with: file.folder.fileName.utf8) }
+        return self.number < 0 && name.elementsEqual(file.folder.fileName.utf8)
+    }
+}
