@@ -188,9 +188,9 @@ static int annotate(lua_State *L) {
 
 kv_status kvl_push_published(lua_State *L, kv_str name, const kv_type **found,
                              kv_error **error) {
-  kv_type **type = new_type(L, kvl_state_of(L));
-  kv_status status = kv_type_published(name, type, error);
-  *found = *type;
+  Compiled *compiled = new_type(L, kvl_state_of(L));
+  kv_status status = kv_type_published(name, &compiled->type, error);
+  *found = compiled->type;
   return status;
 }
 
