@@ -81,7 +81,7 @@ private struct PlainCheck {
         }
         let known = value.entries.filter { variant.values(ofCase: $0.key) != nil }
         guard known.count == 1, let (name, inner) = known.first, let values = variant.values(ofCase: name) else {
-            throw VariantType.wrongCount
+            throw variant.wrongCount(known.count)
         }
         try check(inner, .structure(values), at: .key(name))
     }

@@ -22,6 +22,7 @@ enum { FUNCTION = 1, STORE = 2, STEPS = 3 };
 typedef struct Watch {
   int is_open;
   int is_subtree;   /* whether places are told, as tables */
+  int was_called;   /* whether what failed last was the function */
   kv_watch *events; /* of a watch on events; NULL for one on values */
   kvl_watch_queue queue;
 } Watch;
@@ -457,11 +458,13 @@ static int tell(lua_State *L) {
   int store = lua_gettop(L);
   lua_getiuservalue(L, 1, FUNCTION);
   int function = lua_gettop(L);
+  watch->was_called = 0;
   if (note->event)
     push_event(L, note, store);
   else
     push_change(L, state, note, store);
   kvl_clear_note(note); /* the values may be large, and the function slow */
+  watch->was_called = 1;
   lua_call(L, lua_gettop(L) - function, 0);
   return 0;
 }
@@ -514,7 +517,7 @@ static lua_Integer tell_all(lua_State *L, int index, int error,
       lua_pop(L, 1);
       lua_pushliteral(L, "nil");
     }
-    if (outcome != LUA_ERRMEM) name_watch(L, index);
+    if (outcome != LUA_ERRMEM && watch->was_called) name_watch(L, index);
     keep_first(L, error);
   }
   return calls;
