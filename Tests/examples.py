@@ -23,6 +23,8 @@ def demonstration():
     changes = lines[lines.index("What changed, as Python's plistlib reads it:") + 1:] if good else []
     check(good and REFUSAL in lines, "the demonstration refuses a wrong value, with its path", output)
     check(changes == [DIFFERENCE], "the demonstration changes exactly one value", output)
+    shown = re.findall(r"^```text demo\n(.*?)^```", (ROOT / "README.md").read_text(), flags=re.M | re.S)
+    check(shown == [output], "and prints what the README shows", output)
 
 
 def demo_command(folder):
@@ -323,7 +325,7 @@ def paths():
 
 
 def versions():
-    check(f'from: "{version()}"' in (ROOT / "README.md").read_text(), "the README names the version")
+    check(f'from: "{version()}"' in (ROOT / "docs/installing.md").read_text(), "the page on installing names the version")
     headings = re.findall(r"^## (\S+)", (ROOT / "CHANGELOG.md").read_text(), flags=re.M)
     check(headings[:1] == [version()], "the changelog begins with the version")
 
