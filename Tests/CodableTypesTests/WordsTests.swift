@@ -29,7 +29,7 @@ import Testing
         arguments: [
             ("nothing", "Expected compact or wide at tags[0].layout, found \"nothing\""),
             ("wid", "Expected compact or wide at tags[0].layout, found \"wid\"; did you mean wide?"),
-            (5, "Expected String at tags[0].layout, found Int"),
+            (5, "Expected compact or wide at tags[0].layout, found 5"),
         ] as [(any Sendable, String)])
     func enums(value: any Sendable, message: String) throws {
         let registry = TypeRegistry()

@@ -36,8 +36,12 @@ private final class Events {
 
     /// A hand edit with a typo, and what is said of it.
     private let typo = "<plist>\n<dict>\n<key>a</kye>\n</dict>\n</plist>"
-    private var corrupt: DefaultsError {
-        DefaultsError(.corrupt, "Expected </key>, found </kye> (line 3, column 7)", file: file)
+    private var corrupt: DefaultsError { corrupt(file) }
+
+    private func corrupt(_ file: String) -> DefaultsError {
+        var error = DefaultsError(.corrupt, "Expected </key>, found </kye> (line 3, column 7)", file: file)
+        error.location = .line(3, column: 7)
+        return error
     }
 
     private func write(_ value: Any, to name: String, age: Double) throws {
@@ -271,9 +275,7 @@ private final class Events {
         _ = try store.watchDescriptor()
         try folder.write(typo, to: "managed.plist")
         try folder.age("managed.plist")
-        let expected = DefaultsError(
-            .corrupt, "Expected </key>, found </kye> (line 3, column 7)", file: managed)
-        #expect(try events.pumped() == [.unreadable(expected)])
+        #expect(try events.pumped() == [.unreadable(corrupt(managed))])
         #expect(try store.value(at: ["a"])?.integer == 1)
     }
 

@@ -336,7 +336,7 @@ import Testing
         #expect(size < 100_000)
     }
 
-    @Test("many keys that are set at once are written once each, into their rows alone")
+    @Test("many keys that are set at once are written once each, without an index but the keys' own")
     func fills() throws {
         let store = try open(.manual)
         for number in 0..<5000 { try store.set(list(number), at: [.key("key \(number)")]) }
@@ -344,7 +344,7 @@ import Testing
         let database = try Database(path)
         #expect(try database.integer("SELECT count(*) FROM defaults") == 5000)
         #expect(try database.integer("SELECT count(*) FROM changes") == 0)
-        #expect(try database.integer("SELECT count(*) FROM sqlite_master WHERE type='index'") == 0)
+        #expect(try database.integer("SELECT count(*) FROM sqlite_master WHERE type='index' AND sql NOT NULL") == 0)
     }
 
     @Test("what is kept for those who look again has a bound")

@@ -59,9 +59,11 @@ final class TemporaryFolder: Sendable {
     /// What this process has open of the folder: files by their names, the folder itself as an empty one, and what
     /// watches it as "inotify".
     func openNames() throws -> [String] {
-        var status = stat()
-        guard stat(path, &status) == 0 else { throw CocoaError(.fileReadUnknown) }
-        let watched = "ino:\(String(status.st_ino, radix: 16)) "
+        let watched = [path, file].compactMap { name -> String? in
+            var status = stat()
+            guard stat(name, &status) == 0 else { return nil }
+            return "ino:\(String(status.st_ino, radix: 16)) "
+        }
         return try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").compactMap { number in
             // Other tests close theirs meanwhile.
             let target = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/\(number)")
@@ -70,7 +72,7 @@ final class TemporaryFolder: Sendable {
             }
             guard target == "anon_inode:inotify" else { return nil }
             let facts = try? String(contentsOfFile: "/proc/self/fdinfo/\(number)", encoding: .utf8)
-            return facts?.contains(watched) == true ? "inotify" : nil
+            return watched.contains { facts?.contains($0) == true } ? "inotify" : nil
         }
     }
 

@@ -91,7 +91,7 @@ import Testing
         }
         let list = try PropertyList(any: settings)
         let counted = list.fileSize(as: format, depth: 0).bytes
-        #expect(counted < (try list.serialized(as: format).count) * (format == .binary ? 4 : 2))
+        #expect(counted < (try list.fileContents(as: format).count) * (format == .binary ? 4 : 2))
     }
 }
 
