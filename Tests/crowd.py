@@ -173,7 +173,7 @@ def read_log(log, name):
 def states(logs, store):
     """What the recorded programs made of the store's file, [(time, name, dictionary)], and how often UserDefaults wrote
     into a file that was not the store's any more."""
-    contents, result, current, late, placed = {}, [], None, 0, set()
+    contents, result, current, late, placed = {}, [], None, [], set()
     for moment, name, words in sorted((entry for log in logs for entry in log), key=lambda entry: entry[0]):
         kind = words[0]
         if kind == "create" or kind == "truncate" and words[2] == "0":
@@ -186,16 +186,19 @@ def states(logs, store):
             if name == "UserDefaults" and words[1] == current:
                 result.append((moment, name, bytes(data)))
             elif name == "UserDefaults":
-                late += 1
+                late.append(words[1])
         elif kind in ("rename", "exchange") and words[3] == store:
             current = words[1]
             if kind == "exchange" and words[2] in placed:
                 # What was put there a moment ago is taken away again, and the other's file is there as before.
                 result = [state for state in result if state[3:] != (words[2],)]
+                if current in late:  # UserDefaults wrote into it meanwhile
+                    late = [file for file in late if file != current]
+                    result.append((moment, "UserDefaults", bytes(contents[current])))
                 continue
             placed.add(words[2])
             result.append((moment, name, bytes(contents[words[1]]), words[2]))
-    return [(state[0], state[1], plistlib.loads(state[2])) for state in result], late
+    return [(state[0], state[1], plistlib.loads(state[2])) for state in result], len(late)
 
 
 def is_ours(key):
