@@ -58,9 +58,9 @@ namespace kvcodable {
 
 // ---- Errors and results
 
-// What a call could not do: a status of kvcodable.h, the whole message, and what
-// is in it: the path, such as "window.tags[2]", the file, and the line and column
-// of a text, which count from 1 and are 0 where it has none.
+// What a call could not do: a status of kvcodable.h, the whole message, and
+// what is in it: the path, such as "window.tags[2]", the file, and the line and
+// column of a text, which count from 1 and are 0 where it has none.
 class error : public std::exception {
  public:
   explicit error(kv_status status, std::string message = {})
@@ -830,8 +830,8 @@ class store {
     return detail::deliver<bool>(detail::found(status, problem));
   }
 
-  // Removes what is over a default; moves a value to where there is none. Whether
-  // there was one.
+  // Removes what is over a default; moves a value to where there is none.
+  // Whether there was one.
   outcome<bool> reset(const path &at) {
     kv_error *problem = nullptr;
     kv_status status = kv_store_reset(handle(), at.data(), at.size(), &problem);
@@ -914,8 +914,8 @@ class store {
     return detail::deliver<bool>(true);
   }
 
-  // Calls the handler, from pump(), for each change of the value, or of each
-  // value below it.
+  // Calls the handler, from pump(), for each change of the value, and with
+  // KV_SCOPE_SUBTREE of each value below it, as kv_store_watch().
   outcome<kvcodable::watch> watch(const path &at, watch_handler handler,
                                   kv_scope scope = KV_SCOPE_VALUE) {
     using watched = kvcodable::watch;

@@ -171,9 +171,10 @@ typedef struct kv_field {
 
 /* Reads the members from the store, all at one moment; what is absent has the
  * default of the store's schema, where that has one. Whatever fails, the struct
- * is as it was. KV_TYPE_MISMATCH for what the schema refuses, a value of another
- * type, a number that the member cannot hold, and a string or an array that has
- * no room in it; KV_INVALID_ARGUMENT for a table that does not fit its struct. */
+ * is as it was. KV_TYPE_MISMATCH for what the schema refuses, a value of
+ * another type, a number that the member cannot hold, and a string or an array
+ * that has no room in it; KV_INVALID_ARGUMENT for a table that does not fit its
+ * struct. */
 static inline kv_status kv_read_fields(const kv_store *store,
                                        const kv_field *fields, size_t count,
                                        void *values, kv_error **error);
