@@ -76,7 +76,7 @@ typedef struct kv_lua_options {
   /* The most values and keys, and bytes, of one value that a script sets,
    * encodes, decodes or makes a type of, counted as it is written: a table that
    * is in it twice counts twice. KV_LIMIT_EXCEEDED beyond. 0 for the default:
-   * under a policy 1,048,576 values and keys, and 64 MB of strings, keys and
+   * under a policy 524,288 values and keys, and 64 MB of strings, keys and
    * data; without one 16,777,216 and 256 MB. Under a policy, or with a limit
    * given, bytes that a script decodes or imports are at most a quarter of
    * max_bytes, the defaults that it registers with a handle are within the
