@@ -6,7 +6,9 @@
  *
  * This file is the whole reference, which is why it is long. Its parts:
  * version, status and errors, trees (cursors, builders), types, codec, stores
- * (layers, whole stores, transactions, migrations, watching).
+ * (layers, whole stores, transactions, migrations, watching). Beside it stand
+ * kvcodable_fields.h, which reads and writes structs by a table of their
+ * members, kvcodable.hpp for C++17, and kvcodable_lua.h for hosts of Lua.
  *
  * Conventions, which hold for every function here:
  *
@@ -509,14 +511,14 @@ void kv_registry_free(kv_registry *registry);
 kv_status kv_registry_declare(kv_registry *registry, kv_str text,
                               kv_error **error);
 
-/* The same of a text that was read from a file, which errors name; `file` may be
- * empty. Gives an array of the types' names, in the order of the text. */
+/* The same of a text that was read from a file, which errors name; `file` may
+ * be empty. Gives an array of the types' names, in the order of the text. */
 kv_status kv_registry_declare_text(kv_registry *registry, kv_str text,
                                    kv_str file, kv_tree **names,
                                    kv_error **error);
 
-/* The same of a text file, of 16 MB at most: one for programs in C and Swift and
- * for scripts. KV_ABSENT when there is no file. */
+/* The same of a text file, of 16 MB at most: one for programs in C and Swift
+ * and for scripts. KV_ABSENT when there is no file. */
 kv_status kv_registry_declare_file(kv_registry *registry, kv_str file,
                                    kv_tree **names, kv_error **error);
 
@@ -550,8 +552,8 @@ kv_status kv_type_declaration(const kv_type *type, kv_bytes *text,
 
 /* Gives the type of the value at a path inside a value of the type; the path
  * names keys as they are stored. A field's type has the field's default.
- * KV_ABSENT for a place of which the type says nothing: a key that a struct does
- * not declare, and what is in a scalar, in Any or in a Swift type.
+ * KV_ABSENT for a place of which the type says nothing: a key that a struct
+ * does not declare, and what is in a scalar, in Any or in a Swift type.
  *
  * Example:
  *
@@ -576,7 +578,8 @@ kv_status kv_type_json_schema(const kv_type *type, kv_bytes *text,
  * store `name`, for tools and scripts: writes its declaration, and those of the
  * types in it, to kvcodable/types/NAME.kvtypes in $XDG_DATA_HOME or
  * ~/.local/share, in place of an older one. Gives the file's path.
- * KV_INVALID_NAME where no store may have the name. */
+ * KV_INVALID_NAME where no store may have the name, and KV_MISUSE for a type
+ * without a declaration, such as [Int]. */
 kv_status kv_registry_publish(kv_registry *registry, kv_str expression,
                               kv_str name, kv_bytes *file, kv_error **error);
 
@@ -660,11 +663,10 @@ kv_status kv_encode(const kv_tree *tree, kv_format format, const kv_type *type,
 /* The same from and to a file, whole. A written file replaces the old one at
  * once: a reader sees the one or the other. JSON has a line for each value.
  * Nothing of the old one's comments is kept: a store opened on the file keeps
- * them. KV_ABSENT when the file to
- * read does not exist; KV_IO when it is no file but a folder or a device;
- * KV_LIMIT_EXCEEDED, before it is read, when it is larger than the options say;
- * KV_OUTCOME_UNKNOWN when the new file is there, and a power failure may take
- * it back. */
+ * them. KV_ABSENT when the file to read does not exist; KV_IO when it is no
+ * file but a folder or a device; KV_LIMIT_EXCEEDED, before it is read, when it
+ * is larger than the options say; KV_OUTCOME_UNKNOWN when the new file is
+ * there, and a power failure may take it back. */
 kv_status kv_read_file(kv_str path, const kv_decode_options *options,
                        const kv_type *type, kv_tree **tree, kv_format *found,
                        kv_error **error);
@@ -706,8 +708,8 @@ typedef struct kv_store kv_store;
 
 typedef enum kv_durability {
   /* On disk at most 100 ms later, at sync, close and exit. What cannot be
-   * written at exit, since another program has the lock, is lost, with a line on
-   * stderr; _exit, quick_exit, abort, execve and signals write nothing. */
+   * written at exit, since another program has the lock, is lost, with a line
+   * on stderr; _exit, quick_exit, abort, execve and signals write nothing. */
   KV_COALESCED = 0,
   KV_IMMEDIATE = 1, /* on disk when the call returns; what fails is not kept */
   KV_MANUAL = 2     /* at sync and close, and not at exit */
@@ -787,12 +789,12 @@ typedef struct kv_store_options {
    * every depth, 2^24. A change that could pass them is KV_LIMIT_EXCEEDED and
    * changes nothing; one that does not make the store larger is always
    * possible. A call that sets many keys counts as a whole. A file is read that
-   * has up to 768 MB more; a larger one is KV_LIMIT_EXCEEDED. Of several handles
-   * in a process the widest limits count for the file. Changes by path inside
-   * one top-level value that wait for their flush keep 128 MB at most. Whatever
-   * is set here, a top-level value in SQLite has 1,000,000,000 bytes at most,
-   * and a sync of more is KV_LIMIT_EXCEEDED, and writes nothing; its key has
-   * 16,384 bytes at most. */
+   * has up to 768 MB more; a larger one is KV_LIMIT_EXCEEDED. Of several
+   * handles in a process the widest limits count for the file. Changes by path
+   * inside one top-level value that wait for their flush keep 128 MB at most.
+   * Whatever is set here, a top-level value in SQLite has 1,000,000,000 bytes at
+   * most, and a sync of more is KV_LIMIT_EXCEEDED, and writes nothing; its key
+   * has 16,384 bytes at most. */
   uint64_t max_bytes;
   uint64_t max_nodes;
   /* Seconds that a file which cannot be parsed is given from its last change,
@@ -814,8 +816,8 @@ typedef struct kv_store_options {
  * kv_store_import(), defaults and the converting getters know no type.
  *
  * A value that is not of its type is KV_TYPE_MISMATCH for the get; a set of one
- * is refused. So is any other change that would give one of the keys a value that
- * kv_store_get() with the field's type does not give: at once, and in a
+ * is refused. So is any other change that would give one of the keys a value
+ * that kv_store_get() with the field's type does not give: at once, and in a
  * transaction when it is committed. Every key may be absent. Values that are
  * stored already, and those of other layers, are not looked at before they are
  * read: the store opens. The type may be freed once the store is open.
@@ -824,15 +826,15 @@ typedef struct kv_store_options {
  * The schema's defaults are the lowest of the registered defaults; those of
  * `defaults` and kv_store_register(), which are checked, replace them key by
  * key. They are the defaults of the struct's fields, and for a field that is a
- * struct and needs no value an empty one, which its own fields' defaults fill. In
- * a value that is there each absent field has its default; below an optional one
- * that is absent all is absent. A set writes no default that was not there. A
- * registered Swift type has no defaults that could be seen here. */
+ * struct and needs no value an empty one, which its own fields' defaults fill.
+ * In a value that is there each absent field has its default; below an optional
+ * one that is absent all is absent. A set writes no default that was not there.
+ * A registered Swift type has no defaults that could be seen here. */
 
 /* Gives the store `name`, such as "com.acme.app": the file NAME.plist in
- * $XDG_CONFIG_HOME or ~/.config. "acme/settings" is settings.plist in the folder
- * acme there, up to eight parts deep; folders are made for their owner alone
- * (0700), and the administrator's file is in the same ones below its own.
+ * $XDG_CONFIG_HOME or ~/.config. "acme/settings" is settings.plist in the
+ * folder acme there, up to eight parts deep; folders are made for their owner
+ * alone (0700), and the administrator's file is in the same ones below its own.
  * KV_INVALID_NAME where a part is empty, begins with "." or has ".." in it. A
  * file that cannot be read is an error, never an empty store. */
 kv_status kv_store_open(kv_str name, const kv_store_options *options,
@@ -869,10 +871,10 @@ kv_status kv_store_share(const kv_store *store, uint32_t flags,
  * value at the path may take after a set of the handle; without steps, all that
  * the store holds. All of the value's bytes count, whoever set them, and so do
  * those of a lower layer's value that a set copies. They are counted at each
- * set, in a transaction too; a set that does not make the value larger is always
- * possible. KV_LIMIT_EXCEEDED beyond, with the quota and the size that the value
- * would have. A handle that is shared from this one has its quotas, too.
- * KV_PATH_MISMATCH for a path that begins with an index.
+ * set, in a transaction too; a set that does not make the value larger is
+ * always possible. KV_LIMIT_EXCEEDED beyond, with the quota and the size that
+ * the value would have. A handle that is shared from this one has its quotas,
+ * too. KV_PATH_MISMATCH for a path that begins with an index.
  *
  * Example:
  *
@@ -894,10 +896,10 @@ kv_status kv_store_share_bounded(const kv_store *store, uint32_t flags,
 kv_status kv_store_file(const kv_store *store, kv_bytes *file,
                         kv_error **error);
 
-/* Gives the value at the path, as its type shows it: `type`, unless that is NULL,
- * else the store's schema's, else as it is stored. KV_ABSENT when there is none
- * and `type` has no default. With a NULL `value` it tells whether there is
- * one. */
+/* Gives the value at the path, as its type shows it: `type`, unless that is
+ * NULL, else the store's schema's, else as it is stored. KV_ABSENT when there
+ * is none and `type` has no default. With a NULL `value` it tells whether there
+ * is one. */
 kv_status kv_store_get(const kv_store *store, const kv_step *path, size_t steps,
                        const kv_type *type, kv_tree **value, kv_error **error);
 
@@ -947,9 +949,9 @@ static inline double kv_store_get_real_or(const kv_store *store,
 }
 
 /* Copies the string into the caller's `buffer` of `size` bytes, and returns
- * that; else returns `fallback` itself, which may be NULL, and leaves the buffer
- * as it was. Nothing is to be freed. A string is never cut: one that has no room
- * with a NUL behind it, or has a NUL inside, gives the fallback. */
+ * that; else returns `fallback` itself, which may be NULL, and leaves the
+ * buffer as it was. Nothing is to be freed. A string is never cut: one that has
+ * no room with a NUL behind it, or has a NUL inside, gives the fallback. */
 static inline const char *kv_store_get_string_or(const kv_store *store,
                                                  const kv_step *path,
                                                  size_t steps, char *buffer,
@@ -972,8 +974,9 @@ static inline const char *kv_store_get_string_or(const kv_store *store,
  * With a type, the value is checked and stored as
  * the type says, and the parts of the stored value that the type does not know
  * are kept, unless the flags have KV_REPLACE. Without one, the schema's type
- * counts; where there is none, it is stored as it is. `dropped` is set to the number of elements of stored arrays that held
- * such parts, could not be matched with a new element, and were dropped. */
+ * counts; where there is none, it is stored as it is. `dropped` is set to the
+ * number of elements of stored arrays that held such parts, could not be
+ * matched with a new element, and were dropped. */
 kv_status kv_store_set(kv_store *store, const kv_step *path, size_t steps,
                        const kv_tree *value, const kv_type *type,
                        uint32_t flags, size_t *dropped, kv_error **error);
@@ -996,14 +999,14 @@ kv_status kv_store_remove(kv_store *store, const kv_step *path, size_t steps,
 
 /* Removes what the store's file has over the lower layers at the path, such as
  * over a default; KV_ABSENT when there was nothing. A part of a value becomes
- * what it is in the lower layers. */
+ * what it is in the lower layers, or else by the schema's defaults. */
 kv_status kv_store_reset(kv_store *store, const kv_step *path, size_t steps,
                          kv_error **error);
 
 /* Moves the value that the store's file has at the path to another one;
  * KV_ABSENT when there was none. KV_CONFLICT where the file has a value there.
- * Defaults stay where they are. Both are transactions of their own, or parts of
- * the one that the thread has open. */
+ * Defaults stay where they are. A reset and a rename are each a transaction, or
+ * a part of the one that the thread has open. */
 kv_status kv_store_rename(kv_store *store, const kv_step *path, size_t steps,
                           const kv_step *new_path, size_t new_steps,
                           kv_error **error);
@@ -1013,7 +1016,8 @@ kv_status kv_store_keys(const kv_store *store, kv_tree **keys,
                         kv_error **error);
 
 /* Gives the keys of the dictionary at a path, as paths name them, those of
- * defaults included: none where another value is; KV_ABSENT where nothing is. */
+ * defaults included: none where another value is; KV_ABSENT where nothing
+ * is. */
 kv_status kv_store_keys_at(const kv_store *store, const kv_step *path,
                            size_t steps, kv_tree **keys, kv_error **error);
 
@@ -1219,7 +1223,8 @@ kv_status kv_transaction_migrate(kv_transaction *transaction, int64_t version,
 /* ---- Watching: changes, told on the thread that pumps */
 
 typedef enum kv_scope {
-  KV_SCOPE_VALUE = 0,   /* the value at the path, as a whole */
+  KV_SCOPE_VALUE = 0,   /* the value at the path, as a whole; the whole store
+                           where it is empty, told with a path of no steps */
   KV_SCOPE_SUBTREE = 1, /* each path below it; each key where it is empty */
   /* The value at the path as it is stored, whatever the schema says, with its
    * defaults; each key where the path is empty. */
@@ -1296,9 +1301,10 @@ kv_status kv_store_watch_descriptor(kv_store *store, int *descriptor,
  * KV_TYPE_MISMATCH, when the other watches were told. */
 kv_status kv_store_pump(kv_store *store, size_t *calls, kv_error **error);
 
-/* Waits until there is something to tell, at most for so many seconds, and pumps:
- * for a program without a loop of its own. `calls` is set to 0 when the time is
- * over, and when a signal came, which the program may be waiting for. */
+/* Waits until there is something to tell, at most for so many seconds, and
+ * pumps: for a program without a loop of its own. `calls` is set to 0 when the
+ * time is over, and when a signal came, which the program may be waiting
+ * for. */
 kv_status kv_store_wait(kv_store *store, double seconds, size_t *calls,
                         kv_error **error);
 

@@ -58,9 +58,9 @@ namespace kvcodable {
 
 // ---- Errors and results
 
-// What a call could not do: a status of kvcodable.h, the whole message, and what
-// is in it: the path, such as "window.tags[2]", the file, and the line and column
-// of a text, which count from 1 and are 0 where it has none.
+// What a call could not do: a status of kvcodable.h, the whole message, and
+// what is in it: the path, such as "window.tags[2]", the file, and the line and
+// column of a text, which count from 1 and are 0 where it has none.
 class error : public std::exception {
  public:
   explicit error(kv_status status, std::string message = {})
@@ -179,6 +179,13 @@ inline std::string text(kv_bytes &bytes) {
   std::string result(bytes.data ? bytes.data : "", bytes.length);
   kv_bytes_free(&bytes);
   return result;
+}
+
+// The outcome of a call that gives bytes.
+inline outcome<std::string> given(kv_status status, kv_bytes &bytes,
+                                  kv_error *problem) {
+  if (status < 0) return deliver<std::string>(error(status, problem));
+  return deliver<std::string>(text(bytes));
 }
 
 }  // namespace detail
@@ -548,8 +555,7 @@ inline outcome<std::string> tree::encode(kv_format format) const {
   kv_bytes bytes = {};
   kv_error *problem = nullptr;
   kv_status status = kv_encode(handle(), format, nullptr, &bytes, &problem);
-  if (status < 0) return detail::deliver<std::string>(error(status, problem));
-  return detail::deliver<std::string>(detail::text(bytes));
+  return detail::given(status, bytes, problem);
 }
 
 template <class T>
@@ -580,6 +586,35 @@ outcome<std::optional<T>> tree::get(const path &at) const {
 class type {
  public:
   explicit type(kv_type *taken) : type_(taken) {}
+
+  // The type that is published for a store, by the user or by a package; none
+  // where there is none.
+  static outcome<std::optional<type>> published(std::string_view name) {
+    kv_type *found = nullptr;
+    kv_error *problem = nullptr;
+    kv_status status = kv_type_published(detail::view(name), &found, &problem);
+    return given(status, found, problem);
+  }
+
+  // The text that registry::declare() takes for a declared type; none for
+  // another.
+  outcome<std::optional<std::string>> declaration() const {
+    using optional = std::optional<std::string>;
+    kv_bytes text = {};
+    kv_error *problem = nullptr;
+    kv_status status = kv_type_declaration(handle(), &text, &problem);
+    if (status < 0) return detail::deliver<optional>(error(status, problem));
+    if (status != KV_OK) return detail::deliver<optional>(optional());
+    return detail::deliver<optional>(optional(detail::text(text)));
+  }
+
+  // The JSON Schema (2020-12) of what a file holds for the type, on one line.
+  outcome<std::string> json_schema() const {
+    kv_bytes text = {};
+    kv_error *problem = nullptr;
+    kv_status status = kv_type_json_schema(handle(), &text, &problem);
+    return detail::given(status, text, problem);
+  }
 
   // The type of the value at a path of stored keys; none where it says nothing.
   outcome<std::optional<type>> at(const path &at) const {
@@ -635,6 +670,17 @@ class registry {
     if (status < 0)
       return detail::deliver<kvcodable::type>(error(status, problem));
     return detail::deliver<kvcodable::type>(kvcodable::type(found));
+  }
+
+  // Publishes the type of an expression, which must be declared, as that of a
+  // store, for tools and scripts. Gives the file.
+  outcome<std::string> publish(std::string_view expression,
+                               std::string_view name) {
+    kv_bytes file = {};
+    kv_error *problem = nullptr;
+    kv_status status = kv_registry_publish(handle(), detail::view(expression),
+                                           detail::view(name), &file, &problem);
+    return detail::given(status, file, problem);
   }
 
   kv_registry *handle() const { return registry_.get(); }
@@ -784,8 +830,8 @@ class store {
     return detail::deliver<bool>(detail::found(status, problem));
   }
 
-  // Removes what is over a default; moves a value to where there is none. Whether
-  // there was one.
+  // Removes what is over a default; moves a value to where there is none.
+  // Whether there was one.
   outcome<bool> reset(const path &at) {
     kv_error *problem = nullptr;
     kv_status status = kv_store_reset(handle(), at.data(), at.size(), &problem);
@@ -868,8 +914,8 @@ class store {
     return detail::deliver<bool>(true);
   }
 
-  // Calls the handler, from pump(), for each change of the value, or of each
-  // value below it.
+  // Calls the handler, from pump(), for each change of the value, and with
+  // KV_SCOPE_SUBTREE of each value below it, as kv_store_watch().
   outcome<kvcodable::watch> watch(const path &at, watch_handler handler,
                                   kv_scope scope = KV_SCOPE_VALUE) {
     using watched = kvcodable::watch;

@@ -19,10 +19,10 @@
  *   };
  *
  *   struct settings settings = {.width = 640}, old;
- *   kv_read_fields(store, fields, 3, &settings, &error);
- *   kv_copy_fields(fields, 3, &settings, &old);
+ *   kv_read_fields(store, KV_FIELDS(fields), &settings, &error);
+ *   kv_copy_fields(KV_FIELDS(fields), &settings, &old);
  *   settings.width = 800;
- *   kv_write_fields(store, fields, 3, &old, &settings, &error);
+ *   kv_write_fields(store, KV_FIELDS(fields), &old, &settings, &error);
  *
  * A field's path is one key for each dictionary on the way, KV_FIELD_STEPS at
  * most. A member whose value is absent stays as it was: give it its default
@@ -42,6 +42,7 @@
 #include "kvcodable_nodes.h"
 
 #include <float.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -89,7 +90,7 @@ typedef enum kv_field_kind {
  *       KV_FIELD(struct point, x, KV_FIELD_DOUBLE, "centre", "x"),
  *       KV_FIELD(struct point, y, KV_FIELD_DOUBLE, "centre", "y")};
  *   kv_error *error;
- *   if (kv_read_fields(store, fields, 2, &centre, &error) < 0) {
+ *   if (kv_read_fields(store, KV_FIELDS(fields), &centre, &error) < 0) {
  *     fprintf(stderr, "%s\n", kv_error_message(error).data);
  *     kv_error_free(error);
  *   }
@@ -135,7 +136,11 @@ typedef struct kv_field {
     }                                                                 \
   }
 
-/* The same of members that are structs: `table` is an array of their fields,
+/* A table, an array of fields, and their number: the two arguments that the
+ * functions below take for it. */
+#define KV_FIELDS(table) table, sizeof(table) / sizeof((table)[0])
+
+/* Members that are structs: `table` is an array of their fields,
  * whose paths begin at the struct's dictionary. Elements of an array begin as
  * zeros when they are read; when they are written, each keeps the keys that its
  * table does not have, as far as it can be told which it was: one that is equal
@@ -144,33 +149,32 @@ typedef struct kv_field {
 #define KV_FIELD_NESTED(type, member, table, ...)                              \
   {                                                                            \
     KV_FIELD_TABLE, offsetof(type, member), sizeof(((type *)0)->member), 0, 0, \
-        0, table, sizeof(table) / sizeof(table[0]), {                          \
+        0, KV_FIELDS(table), {                                                 \
       __VA_ARGS__                                                              \
     }                                                                          \
   }
-#define KV_FIELD_OPTIONAL_NESTED(type, member, flag, table, ...)            \
-  {                                                                         \
-    KV_FIELD_TABLE, offsetof(type, member), sizeof(((type *)0)->member), 0, \
-        offsetof(type, flag), sizeof(((type *)0)->flag), table,             \
-        sizeof(table) / sizeof(table[0]), {                                 \
-      __VA_ARGS__                                                           \
-    }                                                                       \
+#define KV_FIELD_OPTIONAL_NESTED(type, member, flag, table, ...)             \
+  {                                                                          \
+    KV_FIELD_TABLE, offsetof(type, member), sizeof(((type *)0)->member), 0,  \
+        offsetof(type, flag), sizeof(((type *)0)->flag), KV_FIELDS(table), { \
+      __VA_ARGS__                                                            \
+    }                                                                        \
   }
-#define KV_FIELD_NESTED_ARRAY(type, member, count, table, ...)              \
-  {                                                                         \
-    KV_FIELD_TABLE, offsetof(type, member), sizeof(((type *)0)->member[0]), \
-        sizeof(((type *)0)->member) / sizeof(((type *)0)->member[0]),       \
-        offsetof(type, count), sizeof(((type *)0)->count), table,           \
-        sizeof(table) / sizeof(table[0]), {                                 \
-      __VA_ARGS__                                                           \
-    }                                                                       \
+#define KV_FIELD_NESTED_ARRAY(type, member, count, table, ...)                 \
+  {                                                                            \
+    KV_FIELD_TABLE, offsetof(type, member), sizeof(((type *)0)->member[0]),    \
+        sizeof(((type *)0)->member) / sizeof(((type *)0)->member[0]),          \
+        offsetof(type, count), sizeof(((type *)0)->count), KV_FIELDS(table), { \
+      __VA_ARGS__                                                              \
+    }                                                                          \
   }
 
 /* Reads the members from the store, all at one moment; what is absent has the
  * default of the store's schema, where that has one. Whatever fails, the struct
- * is as it was. KV_TYPE_MISMATCH for what the schema refuses, a value of another
- * type, a number that the member cannot hold, and a string or an array that has
- * no room in it; KV_INVALID_ARGUMENT for a table that does not fit its struct. */
+ * is as it was. KV_TYPE_MISMATCH for what the schema refuses, a value of
+ * another type, a number that the member cannot hold, and a string or an array
+ * that has no room in it; KV_INVALID_ARGUMENT for a table that does not fit its
+ * struct. */
 static inline kv_status kv_read_fields(const kv_store *store,
                                        const kv_field *fields, size_t count,
                                        void *values, kv_error **error);
@@ -194,6 +198,15 @@ static inline kv_status kv_write_fields(kv_store *store, const kv_field *fields,
                                         size_t count, const void *old,
                                         const void *values, kv_error **error);
 
+/* A handler for kv_store_watch(), for programs that read all members again: its
+ * context is a bool, which it sets. The program clears it when it reads. */
+static inline void kv_note_change(void *changed, const kv_step *path,
+                                  size_t steps, const kv_tree *old_value,
+                                  const kv_tree *new_value) {
+  (void)path, (void)steps, (void)old_value, (void)new_value;
+  *(bool *)changed = true;
+}
+
 /* Copies the members from one struct to another, which counts as memory without
  * values: owned strings are copied, too. */
 static inline void kv_copy_fields(const kv_field *fields, size_t count,
@@ -215,7 +228,7 @@ static inline void kv_free_fields(const kv_field *fields, size_t count,
  *   } defaults = {7};
  *   static const kv_field fields[] = {
  *       KV_FIELD(struct sound, volume, KV_FIELD_UINT8, "volume")};
- *   char *text = kv_fields_declaration("Sound", fields, 1, &defaults);
+ *   char *text = kv_fields_declaration("Sound", KV_FIELDS(fields), &defaults);
  *   kv_registry *registry = kv_registry_new(NULL, 0);
  *   kv_registry_declare(registry, kv_string(text), NULL);
  *   free(text);

@@ -107,7 +107,8 @@ typedef struct kv_view {
 /* Sets `view` to the tree's own nodes; KV_INVALID_ARGUMENT for NULL. */
 kv_status kv_tree_view(const kv_tree *tree, kv_view *view);
 
-/* As kv_store_set, of a tree that kv_tree_from_nodes would give: in one call. */
+/* As kv_store_set, of a tree that kv_tree_from_nodes would give: in one
+ * call. */
 kv_status kv_store_set_nodes(kv_store *store, const kv_step *path,
                              size_t path_count, const kv_node *nodes,
                              size_t node_count, const char *bytes,

@@ -75,7 +75,7 @@ static void refusals(void) {
   path[1] = kv_key("width");
   CHECK(kv_store_remove(store, path, 2, &error) == KV_TYPE_MISMATCH);
   CHECK(error_says(error, KV_TYPE_MISMATCH,
-                   "Dictionary does not contain key window.width"));
+                   "Expected Int at window.width, found nothing"));
   CHECK(kv_store_import(store, kv_string("{\"x\": 1, \"volume\": true}"),
                         &error) == KV_TYPE_MISMATCH);
   CHECK(error_says(error, KV_TYPE_MISMATCH,
@@ -107,7 +107,7 @@ static void transactions(void) {
   CHECK(kv_transaction_remove(transaction, width, 2, NULL) == KV_OK);
   CHECK(kv_transaction_commit(transaction, &error) == KV_TYPE_MISMATCH);
   CHECK(error_says(error, KV_TYPE_MISMATCH,
-                   "Dictionary does not contain key window.width"));
+                   "Expected Int at window.width, found nothing"));
   int64_t number = 0;
   CHECK(kv_store_get_integer(store, width, 2, &number, NULL) == KV_OK);
   CHECK(number == 7);
@@ -364,6 +364,41 @@ static void watched(void) {
   kv_store_free(store);
 }
 
+/* A watch of all that is stored has the defaults that are not; a part that is
+ * reset has them again. */
+static void resets(void) {
+  kv_store *store = open_typed("resets.plist", "{\"window\": {\"width\": 3}}");
+  kv_step framed[] = {kv_key("frame"), kv_key("width")};
+  kv_step width[] = {kv_key("window"), kv_key("width")};
+  kv_step title[] = {kv_key("window"), kv_key("window_title")};
+  kv_watch *watch = NULL;
+  int64_t integer = 0;
+  kv_tree *own = NULL;
+  told[0] = 0;
+  CHECK(kv_store_watch(store, NULL, 0, KV_SCOPE_STORED, note, "all", &watch,
+                       NULL) == KV_OK);
+  CHECK(kv_store_set_integer(store, framed, 2, 5, NULL) == KV_OK);
+  CHECK(kv_store_pump(store, NULL, NULL) == KV_OK);
+  CHECK(kv_store_reset(store, framed, 2, NULL) == KV_OK);
+  CHECK(kv_store_pump(store, NULL, NULL) == KV_OK);
+  CHECK(
+      !strcmp(told, "all frame [{\"width\":5}];all frame [{\"width\":640}];"));
+  CHECK(kv_store_get_integer(store, framed, 2, &integer, NULL) == KV_OK);
+  CHECK(integer == 640);
+  CHECK(kv_store_reset(store, framed, 2, NULL) == KV_ABSENT);
+  CHECK(kv_store_set_integer(store, width, 2, 5, NULL) == KV_OK);
+  CHECK(kv_store_set_string(store, title, 2, kv_string("x"), NULL) == KV_OK);
+  CHECK(kv_store_reset(store, width, 2, NULL) == KV_OK);
+  CHECK(kv_store_get_integer(store, width, 2, &integer, NULL) == KV_OK);
+  CHECK(integer == 3 && text_of(store, title, 2, "x"));
+  CHECK(kv_store_reset(store, title, 2, NULL) == KV_OK);
+  CHECK(kv_store_layer(store, KV_LAYER_APPLICATION, 0, &own, NULL) == KV_OK);
+  CHECK(is_json(own, "{}"));
+  kv_tree_free(own);
+  kv_watch_cancel(watch);
+  kv_store_free(store);
+}
+
 static void parts_of_types(void) {
   kv_type *type = type_of(
       "struct A { b: [String: B]; c: Int = 4 } struct B { d: [Int] @key(e) }",
@@ -433,6 +468,7 @@ int main(void) {
   options();
   typed();
   watched();
+  resets();
   parts_of_types();
   dropped();
   remove_folder();

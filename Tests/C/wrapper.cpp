@@ -77,6 +77,13 @@ static void results() {
   old = values;
   values.width = 1;
   CHECK(store->write(fields, old, values).has_value());
+  kv::registry registry;
+  CHECK(registry.declare("struct Player { volume: Int }").has_value());
+  auto type = registry.type("Player");
+  CHECK(type && type->json_schema() && *type->declaration());
+  auto unnamed = kv::type::published("..");
+  CHECK(!unnamed && unnamed.error().status() == KV_INVALID_NAME);
+  CHECK(registry.publish("None", "a").error().status() == KV_INVALID_TYPE);
   auto refused = kv::store::open("..", in_memory());
   CHECK(!refused && refused.error().status() == KV_INVALID_NAME);
 }
@@ -136,6 +143,10 @@ void scalars() {
   CHECK(store.get_or("s", 5) == 5 && store.get_or("none", "x") == "x");
   CHECK(store.get_or<std::string>("s", "x") == title);
   CHECK(store.remove("b") && !store.remove("b"));
+  CHECK(store.has({"ui", "view"}) && !store.has({"ui", "none"}));
+  CHECK(store.rename({"ui", "view"}, "view") && !store.rename("none", "x"));
+  CHECK(store.get<std::string>("view") == "view" && store.reset("view"));
+  CHECK(!store.has("view") && !store.reset("view"));
   CHECK(store.keys() == std::vector<std::string>({"d", "data", "date", "f",
                                                   "i8", "s", "u64", "ui"}));
 }
@@ -192,6 +203,40 @@ void schemas() {
   CHECK(found.size() > file.size() &&
         found.substr(found.size() - file.size()) == file);
   CHECK(thrown([] { kv::store::file_of("../a"); }) != "");
+}
+
+// Types that are published for a store, in a data folder of the test's own.
+void published() {
+  setenv("XDG_DATA_HOME", folder, 1);
+  setenv("XDG_DATA_DIRS", folder, 1);
+  kv::registry registry;
+  registry.declare("struct Player { volume: Int(0...10) = 7 }");
+  CHECK(!kv::type::published("com.acme.player"));
+  std::string file = registry.publish("Player", "com.acme.player");
+  CHECK(file ==
+        std::string(folder) + "/kvcodable/types/com.acme.player.kvtypes");
+  auto found = kv::type::published("com.acme.player");
+  auto options = in_memory();
+  options.schema = found->handle();
+  auto store = kv::store::open_file("a", options);
+  CHECK(thrown([&] { store.set("volume", 11); }) ==
+        "Expected 0...10 at volume, found 11");
+  CHECK(found->declaration() ==
+        "struct Player {\n    volume: Int(0...10) = 7\n}");
+  CHECK(!registry.type("[Player]").declaration());
+  CHECK(registry.type("Int8(...5)").json_schema() ==
+        "{\"$schema\":\"https://json-schema.org/draft/2020-12/schema\","
+        "\"maximum\":5,\"minimum\":-128,\"type\":\"integer\"}");
+  CHECK(thrown([&] { registry.publish("[Player]", "com.acme.player"); }) ==
+        "Expected a declared type to publish, found [Player]");
+  CHECK(thrown([] { kv::type::published("a/../b"); }) != "");
+  write_file(file.c_str(), "root A\nstruct A { x: }");
+  try {
+    kv::type::published("com.acme.player");
+    CHECK(false);
+  } catch (const kv::error &error) {
+    CHECK(error.status() == KV_INVALID_TYPE && error.line() == 2);
+  }
 }
 
 void types() {
@@ -270,7 +315,6 @@ void watches() {
 }
 
 void stores() {
-  make_folder();
   {
     auto store = kv::store::open_file(in_folder("a.plist"));
     store.set("n", 1);
@@ -295,7 +339,6 @@ void stores() {
           kv::store::open_file(in_folder("a.plist"), options).set("n", 1);
         }) != "");
   CHECK(thrown([] { kv::store::open(".."); }) != "");
-  remove_folder();
 }
 
 void tables() {
@@ -315,14 +358,17 @@ void tables() {
 }  // namespace
 
 int main() {
+  make_folder();
   scalars();
   containers();
   schemas();
   types();
+  published();
   transactions();
   watches();
   stores();
   tables();
+  remove_folder();
   return finish_checks();
 }
 

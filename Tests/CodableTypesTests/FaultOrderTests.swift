@@ -60,7 +60,7 @@ private struct PlainCheck {
             guard let inner = value[name], !(field.isOptional && inner.isNil) else {
                 if field.mayBeAbsent { continue }
                 try checkNames(of: value, structure)
-                throw .missingField(name)
+                throw .missingField(name, field.type)
             }
             try check(inner, field.type, at: .key(name))
         }

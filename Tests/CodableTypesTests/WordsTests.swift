@@ -14,7 +14,8 @@ import Testing
             ("String", PropertyListUID(1), "Expected String at v, found UID"),
             ("Int8", 300, "Expected Int8 at v, found 300"), ("UInt8", -1, "Expected UInt8 at v, found -1"),
             ("Int", 1.5, "Expected Int at v, found 1.5"), ("UUID", "x", "Expected UUID at v, found \"x\""),
-            ("Window", [String: Int](), "Dictionary does not contain key v.width"),
+            ("Window", [String: Int](), "Expected Int(1...16384) at v.width, found nothing"),
+            ("Duration", [1], "Expected a value at v[1], found nothing"),
             ("Int", UInt64.max, "Expected Int at v, found 18446744073709551615"),
         ] as [(String, any Sendable, String)])
     func words(type: String, value: any Sendable, message: String) throws {

@@ -156,6 +156,38 @@ import Testing
         try other.close()
     }
 
+    @Test("a thread that waits is woken once by a change of another, and not by its commit")
+    func wakesAcrossThreads() throws {
+        let folder = try TemporaryFolder()
+        let (store, other) = (try folder.open(.manual), try folder.open(.manual))
+        try other.set(list(0), at: ["a"])
+        try other.sync()
+        let descriptor = try store.watchDescriptor()
+        _ = try store.pump()
+        let woken = Box(0)
+        let isAwake = DispatchSemaphore(value: 0)
+        let count = 200
+        let thread = Thread {
+            var entry = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+            while poll(&entry, 1, 10_000) == 1, (try? store.value(at: ["a"])?.integer ?? -1) != -2 {
+                woken.change { $0 += 1 }
+                _ = try? store.pump()
+                isAwake.signal()
+            }
+            isAwake.signal()
+        }
+        thread.start()
+        for number in 1...count {
+            try other.set(list(number), at: ["a"])
+            isAwake.wait()
+            try other.sync()
+        }
+        try other.set(list(-2), at: ["a"])
+        isAwake.wait()
+        #expect(woken.value == count)
+        try other.close()
+    }
+
     @Test("waits for a change, or for the time")
     func waiting() throws {
         let store = try DefaultsStore.open("scratch", options: options { $0.engine = .memory })

@@ -237,6 +237,57 @@ private final class Told: Sendable {
         #expect(taken() == ["volume volume: none -> 3"])
     }
 
+    @Test("a watch of the whole store tells values with the defaults in them, as they are stored")
+    func watchesOfEverything() throws {
+        let store = try open()
+        let told = Told()
+        let watch = try store.watchStored(.everything) { change in
+            told.all.withLock { $0 = [change.old, change.new].map { $0?["width"].map { "\($0)" } ?? "none" } }
+        }
+        for (width, expected) in [(nil, ["none", "640"]), (5, ["640", "5"])] {
+            try store.set(width.map { try list(["width": $0]) } ?? list([:] as [String: Any]), at: ["window"])
+            #expect(try store.pump() == 1)
+            #expect(told.all.withLock { $0 } == expected)
+        }
+        #expect(try store.reset(at: ["window", "width"]))
+        #expect(try store.pump() == 1)
+        #expect(told.all.withLock { $0 } == ["5", "640"])
+        // More keys than are remembered: all are looked at.
+        for number in 0..<70_000 { try store.setStored(list(number), at: [.key("other-\(number)")]) }
+        try store.set(list(6), at: ["window", "width"])
+        #expect(try store.pump() == 70_001)
+        #expect(told.all.withLock { $0 } == ["640", "6"])
+        watch.cancel()
+    }
+
+    @Test("a reset of a part gives it the schema's default, and leaves nothing where that is all")
+    func resets() throws {
+        let store = try open { $0.defaults = try list(["sub": ["a": 4, "b": 2]]) }
+        func stored() throws -> PropertyList { try store.dictionary(of: .application) }
+        try store.set(list(["x": 5.0, "inner": ["y": 6]] as [String: Any]), at: ["frame"])
+        #expect(try store.reset(at: ["frame", "inner", "y"]))
+        #expect(try store.value(at: ["frame", "inner", "y"])?.integer == 2)
+        #expect(try stored()["frame"]?["x"]?.real == 5)
+        #expect(try store.reset(at: ["frame", "x"]))
+        #expect(try store.value(at: ["frame", "x"])?.real == 1)
+        #expect(try stored().count == 0)
+        #expect(try !store.reset(at: ["frame", "x"]))
+        // Below an optional struct, which stays, and which nothing lies under.
+        try store.set(list(["width": 5, "title": "x"] as [String: Any]), at: ["window"])
+        #expect(try store.reset(at: ["window", "width"]))
+        #expect(try store.value(at: ["window", "width"])?.integer == 640)
+        #expect(try stored()["window"] == list(["window_title": "x"]))
+        // Over a registered default, which goes before the field's own.
+        try store.set(list(9), at: ["sub", "a"])
+        #expect(try store.reset(at: ["sub", "a"]))
+        #expect(try store.value(at: ["sub"]) == list(["a": 4, "b": 2]))
+        #expect(try stored()["sub"] == nil)
+        // In a transaction.
+        try store.set(list(3), forKey: "volume")
+        #expect(try store.transaction { transaction in try transaction.reset(at: ["volume"]) })
+        #expect(try store.value(forKey: "volume")?.integer == 7)
+    }
+
     @Test("a migration sees what is stored")
     func migrations() throws {
         let folder = FileManager.default.temporaryDirectory.path + "/kvtypes-" + UUID().uuidString

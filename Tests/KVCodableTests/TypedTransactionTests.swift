@@ -48,6 +48,9 @@ private struct Settings {
             #expect(try transaction.contains("window") && transaction.contains(at: ["window", "title"]))
             #expect(try !transaction.contains(at: ["window", "tabs"]))
             try transaction.set(Theme.light, forKey: "theme")
+            let list: PropertyList = ["a", "b"]
+            try transaction.set(list, forKey: "list")
+            #expect(try transaction.value(forKey: "list") == list)
         }
         #expect(try store.decode(Window.self, forKey: "window") == Window(width: 7, title: "a"))
         #expect(try store.decode(forKey: "theme") == Theme.light)

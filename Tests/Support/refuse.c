@@ -3,6 +3,7 @@
  * loaded with LD_PRELOAD. Each refusal writes a line to REFUSE_LOG.
  *
  *   REFUSE=inotify   inotify_init1 fails with EMFILE
+ *   REFUSE=folders   inotify_add_watch fails with ENOSPC for a folder
  *   REFUSE=rename    renameat and renameat2 fail with EIO
  *   REFUSE=link      linkat fails with EPERM, as where there are no hard links
  *   REFUSE=late      renames take three thousandths of a second longer
@@ -19,6 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/inotify.h>
+#include <sys/stat.h>
 #include <sys/statfs.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -35,6 +37,15 @@ static int refuses(const char *what) {
 int inotify_init1(int flags) {
   if (!refuses("inotify")) return (int)syscall(SYS_inotify_init1, flags);
   errno = EMFILE;
+  return -1;
+}
+
+int inotify_add_watch(int number, const char *path, uint32_t events) {
+  struct stat status;
+  if (stat(path, &status) != 0 || !S_ISDIR(status.st_mode) ||
+      !refuses("folders"))
+    return (int)syscall(SYS_inotify_add_watch, number, path, events);
+  errno = ENOSPC;
   return -1;
 }
 

@@ -59,7 +59,7 @@ describe("declared types", function()
       refused({ circle = { radus = 1 } }, Shape,
         "Shape.circle at x.circle has no field radus; did you mean radius?")
       refused({ pair = { _0 = 1 } }, Shape,
-        "Dictionary does not contain key x.pair._1")
+        "Expected Int at x.pair._1, found nothing")
       store:set("x", { oval = {} })
       local problem = support.failure(store.get, store, "x", Shape)
       assert.equal(

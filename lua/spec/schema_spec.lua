@@ -44,7 +44,7 @@ describe("the schema of a store", function()
     local problem = refused("Expected String at window.tags[2], found Bool",
       store.set, store, { "window", "tags", 2 }, true)
     assert.same({ "window", "tags", 2 }, problem.path)
-    refused("Dictionary does not contain key window.width", store.remove, store,
+    refused("Expected Int at window.width, found nothing", store.remove, store,
       { "window", "width" })
     assert.same({ volume = 8, window = { width = 3, tags = { "a" } } },
       store:get {})
@@ -76,8 +76,8 @@ describe("the schema of a store", function()
       tx:set({ "window", "tags" }, kv.array {})
     end)
     assert.equal(3, store:get { "window", "width" })
-    refused("Dictionary does not contain key window.tags", store.transaction,
-      store, function(tx)
+    refused("Expected [String] at window.tags, found nothing",
+      store.transaction, store, function(tx)
         tx:set("volume", 1)
         tx:remove { "window", "tags" }
       end)

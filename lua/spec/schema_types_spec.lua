@@ -247,6 +247,38 @@ describe("the types of a schema", function()
       store:close()
     end)
 
+  it("have their defaults in a watch of the whole store", function()
+    local store, told = open(), {}
+    store:set("window", { title = "a" })
+    store:watch({}, function(place, new, old)
+      told[table.concat(place, ".")] = { new, old }
+    end, { subtree = true })
+    store:set({ "window", "width" }, 5)
+    kv.pump()
+    assert.same({ ["window.width"] = { 5, 640 } }, told)
+    told = {}
+    store:reset { "window", "width" }
+    kv.pump()
+    assert.same({ ["window.width"] = { 640, 5 } }, told)
+    store:close()
+  end)
+
+  it("give a part that is reset its default", function()
+    local store = open { defaults = { window = { width = 3 } } }
+    store:set({ "frame", "x" }, 5)
+    assert.is_true(store:reset { "frame", "x" })
+    assert.equal(1, store:get { "frame", "x" })
+    assert.is_false(store:reset { "frame", "x" })
+    store:set({ "window", "width" }, 5)
+    store:set({ "window", "colour" }, { name = "blue" })
+    assert.is_true(store:reset { "window", "colour" })
+    assert.equal("red", store:get { "window", "colour" }.name)
+    assert.is_true(store:at "window":reset "width")
+    assert.equal(3, store:get { "window", "width" })
+    assert.same({}, store:layer "application")
+    store:close()
+  end)
+
   it("may be named, and know each other", function()
     kv.struct "TypedNode" {
       colour = Colour:optional(),

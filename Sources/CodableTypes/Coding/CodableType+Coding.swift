@@ -21,11 +21,13 @@ extension CodableType {
         }
     }
 
-    /// The result of a typed get, if it is known already; nil where it is not, and for types that a keyed archive may
-    /// be of, such as a dictionary of anything.
+    /// The result of a typed get, if it is known already, or is the value itself by a look at its node; nil where it is
+    /// not, and for types that a keyed archive may be of, such as a dictionary of anything.
     package func knownProgramForm(_ stored: PropertyList) -> PropertyList? {
-        guard let plan = plans.current(in: table), plan.view.nodes[plan.root].shape != .dictionary else { return nil }
-        return stored.notedProgramForm(plan)
+        guard let plan = plans.current(in: table) else { return nil }
+        let root = plan.view.nodes[plan.root]
+        if root.isPlainly(stored.node) { return stored }
+        return root.shape == .dictionary ? nil : stored.notedProgramForm(plan)
     }
 
     private func decode(_ stored: PropertyList, _ plan: TypePlan) throws(TypeError) -> PropertyList {

@@ -154,7 +154,7 @@ struct PlanDecoding: ~Copyable {
             guard fault.isAfter(field.pointee) else { continue }
             let distance = output.nodes.count &- header
             if !isFound {
-                if !fill(field, shift) { fault.note(.missingField(tables.text(field.pointee.key)), field.pointee) }
+                if !fill(field, shift) { fault.note(missing(field, of: structureIndex), field.pointee) }
             } else {
                 do throws(TypeError) {
                     try writeField(field, index &+ nodes[slot].distance, shift, depth)
@@ -171,6 +171,11 @@ struct PlanDecoding: ~Copyable {
         if !structure.isPlain { hasChanged = true }
         writeNames(structure, shift, from: first, header)
         distances.count = first
+    }
+
+    private borrowing func missing(_ field: UnsafePointer<TypePlan.Field>, of structureIndex: Int) -> TypeError {
+        let declared = plan.structureTypes[structureIndex].fields[Int(field.pointee.declaration)]
+        return .missingField(declared.key, declared.type)
     }
 
     /// Moves on to the key; true where it is there.

@@ -223,8 +223,8 @@ struct PlanEncoding: ~Copyable {
             let name = tables.names[structure.first &+ Int(field.pointee.rank)]
             guard content != .missing else {
                 // A key that no field has is a misspelling, and tells more than that a field is missing.
-                let error = stranger.map { unknownField($0, of: structureIndex) } ?? .missingField(tables.text(name))
-                fault.note(error, field.pointee)
+                let error = stranger.map { unknownField($0, of: structureIndex) }
+                fault.note(error ?? missing(field, of: structureIndex), field.pointee)
                 continue
             }
             if !structure.isPlain { output.sharedBytes &+= max(0, Int(key.count &- field.pointee.nameLength)) }
@@ -245,6 +245,11 @@ struct PlanEncoding: ~Copyable {
         noteTransients(of: structure, from: first)
         given.count = first
         end(header, from: firstKey)
+    }
+
+    private borrowing func missing(_ field: UnsafePointer<TypePlan.Field>, of structureIndex: Int) -> TypeError {
+        let declared = plan.structureTypes[structureIndex].fields[Int(field.pointee.declaration)]
+        return .missingField(declared.name, declared.type)
     }
 
     private borrowing func unknownField(_ slot: Int, of structureIndex: Int) -> TypeError {

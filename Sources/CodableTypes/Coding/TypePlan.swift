@@ -42,6 +42,12 @@ final class TypePlan: @unchecked Sendable {
 
         /// Whether an integer is allowed.
         func allows(_ number: Int64) -> Bool { number >= low && number <= high }
+
+        /// Whether a scalar's node alone says that it is a value of the type, in both forms.
+        func isPlainly(_ node: kv_node) -> Bool {
+            if node.head == plainHead { return true }
+            return shape == .integer && node.kind == .integer && allows(Int64(bitPattern: node.payload))
+        }
     }
 
     /// A part of `text`.

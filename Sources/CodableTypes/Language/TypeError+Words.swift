@@ -1,11 +1,12 @@
 extension TypeError {
     /// The same error in the words of the type language and of property lists, for languages that have no Swift types:
     /// `Int` for `BinaryInteger`, `Array` for `Array<Any>`, `Dictionary` for `Dictionary<String, Any>`, `UID` for
-    /// `PropertyListUID`.
+    /// `PropertyListUID`; `Expected Int at window.width, found nothing` for a key that is not there.
     public var inTypeLanguage: TypeError {
         var error = self
         if let words = plainWords {
-            (error.subject, error.finding, error.plainWords) = (words.subject, words.finding, nil)
+            (error.subject, error.finding, error.missing) = (words.subject, words.finding, words.missing)
+            error.plainWords = nil
             return error
         }
         // An error about a value in a type's text has the whole message as its subject.

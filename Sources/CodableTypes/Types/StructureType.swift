@@ -2,7 +2,7 @@ internal import PropertyLists
 
 /// A declared struct. Immutable.
 final class StructureType: Sendable, Equatable {
-    struct Field: Sendable {
+    final class Field: Sendable {
         /// The name that programs and scripts see.
         let name: String
         /// The key in the file.

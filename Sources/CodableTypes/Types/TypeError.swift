@@ -54,6 +54,8 @@ public struct TypeError: Error, Sendable, Hashable {
     public var path: PropertyListPath
     /// Subject and finding in the words of the type language, where they are more than a translation of Swift's.
     var plainWords: PlainWords?
+    /// The key or index that is not there, of a ``Code/missingField``; nil in the words of Swift's coders.
+    var missing: PropertyListPath.Step?
     /// The position in a type's text.
     public var location: PropertyListError.Location?
     /// The file that the text is in; nil for none.
@@ -72,6 +74,7 @@ public struct TypeError: Error, Sendable, Hashable {
     struct PlainWords: Sendable, Hashable {
         var subject: String
         var finding: String
+        var missing: PropertyListPath.Step?
     }
 
     /// The same error with words for those who have no Swift types.
@@ -96,18 +99,19 @@ public struct TypeError: Error, Sendable, Hashable {
     ///   - firstIndex: the index of an array's first element, for languages that count from 1.
     ///   - root: the name of the value itself.
     public func message(firstIndex: Int, root: String = "") -> String {
-        let pathText = path.description(root: root, firstIndex: firstIndex)
+        let place = missing.map { path.appending($0) } ?? path
+        let pathText = place.description(root: root, firstIndex: firstIndex)
         let text: String
-        if code == .missingField {
+        if code == .missingField, missing == nil {
             // The words of the coders, which name the missing key's own path.
             let step = finding.hasPrefix("[") ? index(from: firstIndex) : pathText.isEmpty ? finding : "." + finding
             text = subject + " " + pathText + step
         } else {
             text = subject + (pathText.isEmpty ? "" : " at " + pathText) + finding
         }
-        let place = file.map { " (\($0))" } ?? ""
-        guard case .line(let line, let column) = location else { return text + place }
-        return text + " (line \(line), column \(column))" + place
+        let fileText = file.map { " (\($0))" } ?? ""
+        guard case .line(let line, let column) = location else { return text + fileText }
+        return text + " (line \(line), column \(column))" + fileText
     }
 
     /// The finding of a missing element, an index in brackets.
@@ -145,8 +149,9 @@ extension TypeError {
             .plainly(type, found: "\(number)")
     }
 
-    static func missingField(_ key: String) -> TypeError {
-        TypeError(.missingField, "Dictionary does not contain key", key)
+    /// - Parameter type: the field's; nil where it is not known.
+    static func missingField(_ key: String, _ type: CodableType.Form? = nil) -> TypeError {
+        TypeError(.missingField, "Dictionary does not contain key", key).missing(.key(key), type)
     }
 
     /// A name in a value that its struct or enum does not declare.
@@ -164,7 +169,13 @@ extension TypeError {
     }
 
     static func missingElement(_ index: Int) -> TypeError {
-        TypeError(.missingField, "Array does not contain index", "[\(index)]")
+        TypeError(.missingField, "Array does not contain index", "[\(index)]").missing(.index(index), nil)
+    }
+
+    private func missing(_ step: PropertyListPath.Step, _ type: CodableType.Form?) -> TypeError {
+        var error = plainly(type.map { "\($0)" } ?? "a value", found: "nothing")
+        error.plainWords?.missing = step
+        return error
     }
 }
 

@@ -123,6 +123,7 @@ extension DefaultsStore {
 
     /// Removes the value at `path` from the application's domain, which uncovers the layer below; says whether there
     /// was one. A path into a value of a lower layer first copies that value.
+    @discardableResult
     public func remove(at path: PropertyListPath) throws(DefaultsError) -> Bool {
         guard let first = path.steps.first else { return try removeAll() }
         guard case .key(let key) = first else { return false }

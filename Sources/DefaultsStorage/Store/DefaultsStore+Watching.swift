@@ -113,6 +113,7 @@ extension DefaultsStore {
     ///
     /// Never waits for a program that has the store locked. The time depends on the changes and not on the store's
     /// size, but for a property-list file that another process wrote: that is loaded as a whole.
+    @discardableResult
     public func pump() throws(DefaultsError) -> Int {
         try checkOpen()
         guard let list = domain.lock.withLock({ state.watches }) else { return 0 }
@@ -140,6 +141,7 @@ extension DefaultsStore {
 
     /// Waits until there is something to tell, for `timeout` at most, and pumps: for a program without a loop of its own.
     /// Gives the number of calls: 0 when the time is over, and when a signal came, which the program may be waiting for.
+    @discardableResult
     public func wait(for timeout: Duration) throws(DefaultsError) -> Int {
         let deadline = Deadline.after(timeout)
         while true {
@@ -166,8 +168,8 @@ extension DefaultsStore {
         guard case .everything = scope else {
             return scope.isReached(by: changed) ? try watch.tell(of: try value(of: scope)) : 0
         }
-        if changed.isEverything { return try watch.tell(ofAll: try layered()) }
-        return try watch.tell(of: changed.sorted) { key throws(DefaultsError) in try stored(forUTF8Key: key) }
+        if changed.isEverything { return try watch.tell(ofAll: try snapshot()) }
+        return try watch.tell(of: changed.sorted) { key throws(DefaultsError) in try filled(at: [.key(key)]) }
     }
 
     /// Takes up the changes of others, unless another thread is doing so: then the next pump looks again.
@@ -187,7 +189,7 @@ extension DefaultsStore {
         // A copy: the rest of a document must not live for as long as the watch. Not of the greater part of one, which
         // many watches may share.
         case .value(let path), .subtree(let path): try filled(at: path)?.detached()
-        case .everything: try layered()
+        case .everything: try snapshot()
         }
     }
 

@@ -33,10 +33,18 @@ public final class DefaultsTransaction: @unchecked Sendable {
         return try store.value(at: path)
     }
 
+    /// As ``DefaultsStore/value(forKey:)``, with this transaction's changes.
+    public func value(forKey key: String) throws(DefaultsError) -> PropertyList? { try value(at: [.key(key)]) }
+
     /// As ``DefaultsStore/set(_:at:)``; nothing is written before the commit.
     public func set(_ value: PropertyList, at path: PropertyListPath) throws(DefaultsError) {
         try checkUsable()
         try store.set(value, at: path)
+    }
+
+    /// As ``DefaultsStore/set(_:forKey:)``; nothing is written before the commit.
+    public func set(_ value: PropertyList, forKey key: String) throws(DefaultsError) {
+        try set(value, at: [.key(key)])
     }
 
     package func set(_ value: PropertyList, at path: PropertyListPath, replaces: Bool) throws(DefaultsError) -> Int {
@@ -63,6 +71,7 @@ public final class DefaultsTransaction: @unchecked Sendable {
     }
 
     /// As ``DefaultsStore/remove(at:)``; nothing is written before the commit.
+    @discardableResult
     public func remove(at path: PropertyListPath) throws(DefaultsError) -> Bool {
         try checkUsable()
         return try store.remove(at: path)

@@ -59,13 +59,13 @@ final class Watch: @unchecked Sendable {
 
     /// Tells of the keys whose values are not those that were seen.
     func tell(
-        of keys: [String], _ value: (UnsafeBufferPointer<UInt8>) throws(DefaultsError) -> PropertyList?
+        of keys: [String], _ value: (String) throws(DefaultsError) -> PropertyList?
     ) throws(DefaultsError) -> Int {
         var changes: [DefaultsChange] = []
         for key in keys {
+            let new = try value(key)
             let change = try key.withBytes { bytes throws(DefaultsError) in
-                let utf8 = bytes.bindMemory(to: UInt8.self)
-                return try replace(utf8, try value(utf8)).map { (old: $0.old, new: $0.new) }
+                try replace(bytes.bindMemory(to: UInt8.self), new)
             }
             if let change { changes.append(DefaultsChange(path: [.key(key)], old: change.old, new: change.new)) }
         }

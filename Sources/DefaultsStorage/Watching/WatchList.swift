@@ -44,11 +44,13 @@ final class WatchList: @unchecked Sendable {
     private var descriptors: [Int32] { [descriptor, eventDescriptor, wakeDescriptor, retryDescriptor] }
 
     private func join() {
-        for number in descriptors.dropFirst() {
-            var event = epoll_event()
-            event.events = UInt32(EPOLLIN.rawValue)
-            epoll_ctl(descriptor, EPOLL_CTL_ADD, number, &event)
-        }
+        for number in descriptors.dropFirst() { control(EPOLL_CTL_ADD, number, UInt32(EPOLLIN.rawValue)) }
+    }
+
+    private func control(_ operation: Int32, _ number: Int32, _ events: UInt32) {
+        var event = epoll_event()
+        event.events = events
+        epoll_ctl(descriptor, operation, number, &event)
     }
 
     var identity: ObjectIdentifier { ObjectIdentifier(self) }
@@ -96,7 +98,7 @@ final class WatchList: @unchecked Sendable {
     /// Notices nothing of this process's own change of a file, until ``resume(_:isCurrent:)``.
     func pause(_ folder: StoreFolder) {
         lock.withLock {
-            guard process == getpid(), observer?.pause(folder) == true else { return }
+            guard process == getpid(), unseen({ observer?.pause(folder) }) == true else { return }
             wakeToLook()
         }
     }
@@ -104,9 +106,17 @@ final class WatchList: @unchecked Sendable {
     /// - Parameter isCurrent: whether the file is the one that this process has written.
     func resume(_ folder: StoreFolder, isCurrent: () -> Bool) {
         lock.withLock {
-            guard process == getpid(), let isOther = observer?.resume(folder) else { return }
+            guard process == getpid(), let isOther = unseen({ observer?.resume(folder) }) else { return }
             if isOther || !isCurrent() { wakeToLook() }
         }
+    }
+
+    /// Has the observer observe other files. The system tells of what it observes no more, on another thread than the
+    /// program waits on: that is read before the descriptor shows it.
+    private func unseen(_ change: () -> Bool?) -> Bool? {
+        control(EPOLL_CTL_MOD, wakeDescriptor, 0)
+        defer { control(EPOLL_CTL_MOD, wakeDescriptor, UInt32(EPOLLIN.rawValue)) }
+        return change()
     }
 
     private func wakeToLook() {

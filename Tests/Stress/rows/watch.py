@@ -1,14 +1,48 @@
-"""A change by another process is seen within 200 ms."""
+"""A change by another process is seen within 200 ms, and one that is made in the midst of an own commit, too."""
 import os
+import pathlib
+import plistlib
 import time
 
+from rows.faults import calls_of
 from rows.proofs import ENGINES, Broken
 from rows.writers import Writer
 
 
 def prove(proofs, folder):
+    moments = behind_own(proofs, f"{folder}/behind")
     slow = after_slow_disk(proofs, folder)
-    return report(max(slow, slowest(proofs, folder, proofs.size(5, 50))), 0.2)
+    return report(max(slow, slowest(proofs, folder, proofs.size(5, 50))), 0.2) + f"; at {moments} moments of a commit"
+
+
+def behind_own(proofs, folder):
+    """While a program puts a new file in its place it does not observe that: another's change of the new file, before it
+    is observed, is seen all the same."""
+    calls = commit_beside(proofs, f"{folder}/0", 0)
+    placed = next(index for index, (_, call, name) in enumerate(calls, 1) if (call, name) == ("rename", "store.plist"))
+    moments = [index for index, (_, call, name) in enumerate(calls, 1) if index > placed and call == "sync"]
+    for index in moments:
+        commit_beside(proofs, f"{folder}/{index}", index)
+    if not moments:
+        raise Broken(f"nothing is done behind the rename: {calls}")
+    return len(moments)
+
+
+def commit_beside(proofs, folder, index):
+    """Commits, and has another program write in place before the call of an index; the calls."""
+    os.makedirs(folder)
+    path = f"{folder}/store.plist"
+    pathlib.Path(path).write_bytes(plistlib.dumps({"a": {}}))
+    os.utime(path, (1_000_000_000, 1_000_000_000))
+    writer = Writer(proofs, path, "immediate", env={
+        **os.environ, "LD_PRELOAD": proofs.interposer, "INTERPOSE_FOLDER": folder, "INTERPOSE_CALLS": folder + ".calls",
+        "INTERPOSE_WRITER": f"{index}:{path}"})
+    for line in ("set a.b 1", *(["see a.theirs"] if index else []), "close"):
+        said = writer.does(line)
+        if said != "ok":
+            raise Broken(f"{line}, written before call {index}: {said}")
+    writer.leave()
+    return calls_of(folder)
 
 
 def after_slow_disk(proofs, folder):

@@ -7,7 +7,7 @@ internal import PropertyLists
 ///
 /// The steps: `set PATH VALUE`, with the value in JSON; `within PATH VALUE`, which sets it in a transaction; `add PATH`,
 /// which adds 1 to a number; `begin` and `commit` of a transaction; `remove PATH`; `sync`; `pump`, whose error is the one
-/// told as unreadable; `child`, which leaves a process that was made without fork's handlers; `migrate`, to version 1;
+/// told as unreadable; `see PATH`, which waits on the descriptor and pumps until the value is there; `child`, which leaves a process that was made without fork's handlers; `migrate`, to version 1;
 /// `close`. A path's steps have `.` between them, those that are numbers are indexes.
 func drive(_ file: String, _ durability: DefaultsDurability) throws {
     let store = try openStore(file, durability)
@@ -57,6 +57,12 @@ private func perform(_ words: [String], on store: DefaultsStore, _ told: Told) t
         told.error = nil
         _ = try store.pump()
         if let error = told.error { throw error }
+    case "see":
+        while try store.value(at: path) == nil {
+            var descriptor = pollfd(fd: try store.watchDescriptor(), events: Int16(POLLIN), revents: 0)
+            guard poll(&descriptor, 1, 5000) == 1 else { throw DefaultsError(.timedOut, "Nothing was told") }
+            _ = try store.pump()
+        }
     case "close": try store.close()
     default: throw DefaultsError(.misuse, "Expected a step, found \(words)")
     }
