@@ -46,6 +46,10 @@ int main() {
     CHECK(store.wait(5) == 1 && changed);
     store.read(fields, now);
     CHECK(now.width == 800 && store.has({"window", "width"}));
+    auto origin = store.origin_of({"window", "width"});
+    CHECK(origin && origin->layer == KV_LAYER_APPLICATION);
+    CHECK(origin && origin->file.find("/player.json") != std::string::npos);
+    CHECK(!store.origin_of("none"));
     CHECK(store.rename("theme", "colours") == false);
     CHECK(store.reset({"sound", "volume"}) && !store.has({"sound", "volume"}));
     store.set("theme", 5);
