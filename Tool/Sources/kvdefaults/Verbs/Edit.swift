@@ -10,7 +10,7 @@ struct Edit: ParsableCommand {
             line. Only what was edited is changed: what other programs change meanwhile stays.
             """)
 
-    @Argument var domain: Domain
+    @Argument(help: "A store's name, or the path of its file.") var domain: Domain
     @Argument(help: "The setting; all of them without one.", completion: .custom(Completion.paths)) var path = ""
 
     func run() throws {
@@ -40,12 +40,12 @@ struct Edit: ParsableCommand {
         guard !changes.isEmpty else { return print("Nothing was changed.") }
         try domain.change { transaction, _ in
             for change in changes {
-                let present = try transaction.value(at: change.path)
+                let present = try transaction.stored(at: change.path)
                 if present != change.old, present != change.new {
                     writeError("kvdefaults: \(domain.text): \(change.path.text) was changed meanwhile; yours counts")
                 }
                 if let value = change.new {
-                    try transaction.set(value, at: change.path)
+                    try transaction.setStored(value, at: change.path)
                 } else {
                     _ = try transaction.remove(at: change.path)
                 }
