@@ -166,6 +166,11 @@ TABLE = [
      "window  Window?\n  window.width  Int(1...16384)\n      In pixels.\n      Default: 640\n"
      "  window.window_title  String?\n", "", 0),
     (f"describe {PLAYER} theme", 'theme  Theme\n    Default: "light"\n    "light"  For the day.\n    "dark"\n', "", 0),
+    (f"describe {PLAYER} old", "old  Int?\n    Deprecated: use volume\n", "", 0),
+    (f"describe {PLAYER} token",
+     "token  String?\n    Where to log in.\n    A secret: it is not shown. A keyring is the better place for it.\n", "", 0),
+    (f"describe {PLAYER} theme --json", '{\n  "cases": ["light","dark"],\n  "default": "light",\n  "type": "Theme"\n}\n',
+     "", 0),
     (f"describe {PLAYER} old --json", '{\n  "deprecated": "use volume",\n  "type": "Int?"\n}\n', "", 0),
     (f"describe {PLAYER} nothing", "", f"kvdefaults: {PLAYER}: Its type has no nothing\n", 1),
     (f"describe {PLAIN}", "", f"kvdefaults: {PLAIN}: No type is published for it\n", 1),
@@ -238,9 +243,13 @@ TABLE = [
      '[\n  {\n    "file": "wrong.json",\n    "message": "Expected 0...10 at volume, found 11 (line 2, column 13)"\n  },\n  {\n'
      '    "file": "wrong.json",\n    "message": "Settings has no windw; did you mean window? (line 4, column 12)"\n  }\n]\n',
      "", 2),
+    ("convert wrong.json wrong.plist", "", "", 0),
+    (f"lint wrong.plist --types {PLAYER}",
+     "wrong.plist: Expected 0...10 at volume, found 11 (line 8, column 2)\n"
+     "wrong.plist: Settings has no windw; did you mean window? (line 10, column 2)\n", "", 2),
     (f"lint {PLAYER} {PLAIN}", "", "", 0),
     (f"set {PLAYER} --type Any volme 11", "", "", 0),
-    (f"lint {PLAYER}", f"{PLAYER}: Settings has no volme; did you mean volume?\n", "", 2),
+    (f"lint {PLAYER}", f"{PLAYER}: Settings has no volme; did you mean volume? (line 18, column 2)\n", "", 2),
     (f"unset {PLAYER} volme", "", "", 0),
     ("lint broken.json plain.json", 'broken.json: Expected , or } at a, found 2 (line 2, column 4)\n', "", 2),
     ("lint player.kvtypes", "", "", 0),

@@ -7,6 +7,7 @@ struct Source: ExpressibleByArgument {
     let text: String
 
     init?(argument: String) { text = argument }
+    private init(file: String) { text = file }
 
     static var defaultCompletionKind: CompletionKind { .file() }
 
@@ -14,6 +15,12 @@ struct Source: ExpressibleByArgument {
 
     /// Whether the text means a store: one of that name is there, and no path is written.
     var isDomain: Bool { text != "-" && !domain.isFile && domain.hasFile }
+
+    /// The file of a domain; a file itself.
+    func inFile() throws -> Source {
+        guard isDomain, let file = try domain.opened().file else { return self }
+        return Source(file: file)
+    }
 
     /// The type that is published for a domain; nil for a file.
     func type() throws -> CodableType? { isDomain ? try domain.type() : nil }

@@ -76,7 +76,7 @@ private struct EditSession {
         var line = 1
         while true {
             try open(file.path, line: line)
-            let text = try TypesFile.read(file.path)
+            let text = try TextFile.read(file.path)
             if text == first { return nil }
             do {
                 return try value(of: text)
@@ -96,14 +96,10 @@ private struct EditSession {
             guard let type else { return value }
             let inner = place.isEmpty ? type : type.member(at: place)?.type
             guard let fault = inner.flatMap({ Check($0).faults(in: value).first }) else { return value }
-            let location = CommentedJSON.location(of: fault.path, in: bytes)
-            throw Fault(
-                message: fault.message + (location.map { " (line \($0.line), column \($0.column))" } ?? ""),
-                line: location?.line ?? 1)
+            let location = PropertyListPath.locations(of: [fault.path], in: bytes, as: .json)[0]
+            throw Fault(message: fault.message(at: location), line: location.line)
         } catch let error as PropertyListError {
-            var line = 1
-            if case .line(let number, _)? = error.location { line = number }
-            throw Fault(message: "\(error)", line: line)
+            throw Fault(message: "\(error)", line: error.location.line)
         }
     }
 

@@ -34,24 +34,21 @@ struct Lint: ParsableCommand {
 
     private static func type(_ text: String) throws -> CodableType {
         guard text.hasSuffix(".kvtypes") else { return try Domain(text).requiredType() }
-        return try about(text) { try TypeRegistry().schema(try TypesFile.read(text)) }
+        return try about(text) { try TypeRegistry().schema(try TextFile.read(text)) }
     }
 
     private func faults(in file: Source, _ type: CodableType?) -> [String] {
         do {
             if file.text.hasSuffix(".kvtypes") {
-                _ = try TypeRegistry().declare(try TypesFile.read(file.text))
+                _ = try TypeRegistry().declare(try TextFile.read(file.text))
                 return []
             }
-            if file.isDomain {
-                let list = try file.value(unarchives: false, masks: false)
-                return try (type ?? file.type()).map { Check($0).faults(in: list).map(\.message) } ?? []
-            }
-            let (list, format) = try file.read()
+            let type = try type ?? file.type()
+            let place = try file.inFile()
+            let (list, format) = try place.read()
             guard let type else { return [] }
-            let plain = list.isKeyedArchive ? try list.unarchived() : list
-            let text = format == .json ? (try? TypesFile.read(file.text)) : nil
-            return Check(type).faults(in: plain).map { place($0, in: text) }
+            if list.isKeyedArchive { return Check(type).faults(in: try list.unarchived()).map { $0.message(at: nil) } }
+            return messages(Check(type).faults(in: list), in: place.text, format)
         } catch let failure as Failure {
             return [failure.message ?? ""]
         } catch {
@@ -59,25 +56,48 @@ struct Lint: ParsableCommand {
         }
     }
 
-    /// A fault with line and column, where the file is JSON.
-    private func place(_ fault: Check.Fault, in text: String?) -> String {
-        guard let text, let (line, column) = CommentedJSON.location(of: fault.path, in: Array(text.utf8)) else {
-            return fault.message
+    /// The first faults are so many that nobody reads on; the places of more would take long to find.
+    private static let mostPlaces = 100
+
+    /// Each fault with line and column, where the file is a text of XML or JSON.
+    private func messages(_ faults: [Check.Fault], in file: String, _ format: PropertyListFormat) -> [String] {
+        let bytes = file == "-" || faults.isEmpty ? nil : try? TextFile.bytes(file)
+        let paths = faults.prefix(Self.mostPlaces).map(\.path)
+        let places = bytes.map { PropertyListPath.locations(of: paths, in: $0, as: format) } ?? []
+        return faults.enumerated().map { number, fault in
+            fault.message(at: number < places.count ? places[number] : nil)
         }
-        return "\(fault.message) (line \(line), column \(column))"
     }
 }
 
-/// The text of a file that is no property list.
-enum TypesFile {
+extension Check.Fault {
+    func message(at location: PropertyListError.Location?) -> String {
+        guard case .line(let line, let column)? = location else { return message }
+        return "\(message) (line \(line), column \(column))"
+    }
+}
+
+extension PropertyListError.Location? {
+    /// The line, for an editor; the first where it is not known.
+    var line: Int { if case .line(let line, _)? = self { line } else { 1 } }
+}
+
+/// A file that is no property list.
+enum TextFile {
     static func read(_ path: String) throws -> String {
+        guard let text = String(validating: try bytes(path), as: UTF8.self) else {
+            throw Failure("It is not UTF-8", of: path)
+        }
+        return text
+    }
+
+    static func bytes(_ path: String) throws -> [UInt8] {
         guard let stream = fopen(path, "r") else { throw Failure(String(cString: strerror(errno)), of: path) }
         defer { fclose(stream) }
         var bytes: [UInt8] = []
         var buffer = [UInt8](repeating: 0, count: 1 << 16)
         while case let count = fread(&buffer, 1, buffer.count, stream), count > 0 { bytes += buffer[..<count] }
-        guard let text = String(validating: bytes, as: UTF8.self) else { throw Failure("It is not UTF-8", of: path) }
-        return text
+        return bytes
     }
 }
 
