@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Builds and runs a Swift package that depends on this one. Prints TAP.
 
-    packages.py         by path; the README's Swift is built with it, and the documentation's is checked
+    packages.py         by path; the README's Swift is built with it, and the documentation's is checked; a host has LuaJIT
     packages.py --tag   by a file URL and a tag, of a clone made for it
 """
 import os
@@ -50,6 +50,10 @@ def by_path(folder):
         (package / "Sources/Readme/main.swift").write_text(code)
         build_and_run(package, "Readme", f"README: Swift snippet {number}", folder, KVCODABLE_PATH=path)
     check_documentation(package, folder)
+    output = build_and_run(package, "LuaHost", "a host with another Lua", folder, KVCODABLE_PATH=path,
+                           KVCODABLE_LUA="luajit")
+    check(output.startswith("LuaJIT 2.1") and "Expected Int at window.width" in output
+          and 'Window(width: 641, title: Optional("of Lua 5.1"))' in output, "and its scripts change Swift types", output)
 
 
 # What the documentation's code takes for given, and need not say.

@@ -789,9 +789,10 @@ typedef struct kv_store_options {
    * possible. A call that sets many keys counts as a whole. A file is read that
    * has up to 768 MB more; a larger one is KV_LIMIT_EXCEEDED. Of several handles
    * in a process the widest limits count for the file. Changes by path inside
-   * one top-level value that wait for their flush keep 128 MB at most. A row of SQLite, which is a top-level value, holds
-   * 1,000,000,000 bytes at most, whatever is set here: a sync of more is
-   * KV_LIMIT_EXCEEDED, and writes nothing. */
+   * one top-level value that wait for their flush keep 128 MB at most. Whatever
+   * is set here, a top-level value in SQLite has 1,000,000,000 bytes at most,
+   * and a sync of more is KV_LIMIT_EXCEEDED, and writes nothing; its key has
+   * 16,384 bytes at most. */
   uint64_t max_bytes;
   uint64_t max_nodes;
   /* Seconds that a file which cannot be parsed is given from its last change,

@@ -27,6 +27,28 @@ import Testing
         #expect(try second.snapshot() == all)
     }
 
+    @Test("a key of a row has a bound, which its values' own keys and files do not have")
+    func longKeys() throws {
+        let folder = try TemporaryFolder()
+        let database = try DefaultsStore.open(path: folder.file("a.sqlite"))
+        let (longest, longer) = (String(repeating: "k", count: 16384), String(repeating: "k", count: 16385))
+        try database.set(list(1), forKey: longest)
+        try database.set(1, at: ["a", .key(longer)])
+        let expected = DefaultsError(
+            .limitExceeded, "Expected a key of at most 16384 bytes, found one of 16385", at: [.key(longer)])
+        for change in [
+            { try database.set(list(1), forKey: longer) }, { try database.set(1, at: [.key(longer), "a"]) },
+            { try database.set(["b": 1, .init(longer): 1], at: []) },
+        ] as [() throws -> Void] {
+            #expect(throws: expected) { try change() }
+        }
+        try database.sync()
+        #expect(Set(try database.keys()) == ["a", longest])
+        let file = try DefaultsStore.open(path: folder.file("a.plist"))
+        try file.set(list(1), forKey: longer)
+        try file.sync()
+    }
+
     @Test("a parameter that SQLite does not take is an error, and not a NULL")
     func parameters() throws {
         let folder = try TemporaryFolder()

@@ -15,6 +15,7 @@
 #ifndef KVCODABLE_COLLECTING_H
 #define KVCODABLE_COLLECTING_H
 
+#define _GNU_SOURCE /* as watch.c says, before any header */
 #include <lauxlib.h>
 #include <lua.h>
 

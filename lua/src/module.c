@@ -181,7 +181,8 @@ static void free_held(lua_State *L) {
 
 static int state_gc(lua_State *L) {
   kvl_state *state = lua_touserdata(L, 1);
-  free_held(L);
+  /* One whose opening failed goes while the stores of a later one are open. */
+  if (kvl_find_state(L) == state) free_held(L);
   if (state->kept.count > 0) kvl_drop(state, 0);
   kv_registry_free(state->registry);
   if (state->epoll > 0) close(state->epoll);

@@ -76,7 +76,7 @@ final class Domain: @unchecked Sendable {
     init(_ engine: any StorageEngine, file: String?) {
         self.engine = engine
         self.file = file
-        rules = ValueRules(format: engine.format)
+        rules = ValueRules(engine)
         recovers = engine.recovers
         settleTime = engine.settleTime
         limits = engine.limits

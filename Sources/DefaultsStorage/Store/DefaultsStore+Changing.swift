@@ -226,7 +226,7 @@ extension DefaultsStore {
                 .forced, "The administrator has set this key", at: location(), file: layers.managed?.file ?? file)
         }
         if let value {
-            try rules.check(key: key, at: [.key(String(decoding: key, as: UTF8.self))])
+            try rules.check(ownKey: key, at: [.key(String(decoding: key, as: UTF8.self))])
             try rules.check(value, at: location(), depth: path?.steps.count ?? 1)
         }
         if let validation, !isMigrating { try run(validation, location(), value) }

@@ -105,9 +105,9 @@ extension DefaultsStore {
         public var timeout = Duration.seconds(10)
         /// The most bytes that the store's file may have: a change that could pass them is
         /// ``DefaultsError/Code/limitExceeded``, while one that does not make the file larger is always possible.
-        /// Counted are the bytes that the file's format takes at most, for a database those of the values. A row of
-        /// SQLite, which is a top-level value, holds 1,000,000,000 bytes at most, whatever the option says: a sync of
-        /// more throws, and writes nothing.
+        /// Counted are the bytes that the file's format takes at most, for a database those of the values. Whatever the
+        /// option says, a top-level value in SQLite has 1,000,000,000 bytes at most, and a sync of more throws, and
+        /// writes nothing; its key has 16,384 bytes at most.
         public var maximumBytes = 256 << 20
         /// The most values and keys that the store may have, counted at every depth; as ``maximumBytes``.
         public var maximumNodes = 1 << 24

@@ -10,8 +10,8 @@ let dependency: Package.Dependency =
         .package(name: "kvcodable", path: environment["KVCODABLE_PATH"] ?? "../../..")
     }
 
-func program(_ name: String, _ products: String...) -> Target {
-    .executableTarget(name: name, dependencies: products.map { .product(name: $0, package: "kvcodable") })
+func program(_ name: String, _ products: String..., and more: [Target.Dependency] = []) -> Target {
+    .executableTarget(name: name, dependencies: products.map { .product(name: $0, package: "kvcodable") } + more)
 }
 
 let package = Package(
@@ -21,5 +21,8 @@ let package = Package(
         program("Consumer", "KVCodable", "KeyValueCoder", "PropertyLists"),
         // The README's Swift, which the tests put here.
         program("Readme", "KVCodable", "KeyValueCoder", "PropertyLists"),
+        // A host with LuaJIT, whose name the package that it depends on is given too.
+        .systemLibrary(name: "LuaLibrary", pkgConfig: "luajit"),
+        program("LuaHost", "KVCodable", "KVCodableLua", and: ["LuaLibrary"]),
     ]
 )
