@@ -48,13 +48,15 @@ import Testing
     static let places: [(PropertyListPath, (Int, Int)?, (Int, Int)?)] = [
         ([], (2, 8), (1, 1)), (["é"], (7, 16), (1, 13)), (["list", 0], (5, 5), (1, 26)),
         (["list", 1, "x"], (5, 40), (2, 9)), (["list", 1, "x", 1], nil, (2, 13)), (["last"], nil, (3, 11)),
-        (["list", 2], nil, nil), (["list", "x"], nil, nil), ([0], (3, 16), nil), (["é", "y"], nil, nil),
+        (["list", 2], nil, nil), (["list", ""], nil, nil), ([0], nil, nil), (["é", "y"], nil, nil),
     ]
 
     @Test("finds the line and column of a value in XML and JSON, whatever the encoding")
     func findsPlaces() throws {
         let paths = Self.places.map(\.0)
-        let texts = [(Self.xml, PropertyListFormat.xml, Self.places.map(\.1)), (Self.json, .json, Self.places.map(\.2))]
+        let texts = [
+            (Self.xml, PropertyListFormat.xml, Self.places.map(\.1)), (Self.json, .json, Self.places.map(\.2)),
+        ]
         for (text, format, expected) in texts {
             let utf16 = [0xFF, 0xFE] + text.utf16.flatMap { [UInt8(truncatingIfNeeded: $0), UInt8($0 >> 8)] }
             for file in [Array(text.utf8), utf16] {

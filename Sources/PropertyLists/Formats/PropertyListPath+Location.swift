@@ -36,16 +36,17 @@ extension XMLLayout {
         var index = 0
         for step in path.steps {
             let children = children(of: index)
-            switch step {
-            case .index(let number):
+            switch (step, node(items[index]).kind) {
+            case (.index(let number), .array):
                 guard children.indices.contains(number) else { return nil }
                 index = children[number]
-            case .key(let key):
+            case (.key(let key), .dictionary):
                 // Of a key that stands twice the later value counts.
                 var found: Int?
                 for child in children where self.key(items[child]).elementsEqual(key.utf8) { found = child }
                 guard let found else { return nil }
                 index = found
+            default: return nil
             }
         }
         return index
