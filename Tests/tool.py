@@ -249,7 +249,7 @@ TABLE = [
      "wrong.plist: Settings has no windw; did you mean window? (line 10, column 2)\n", "", 2),
     (f"lint {PLAYER} {PLAIN}", "", "", 0),
     (f"set {PLAYER} --type Any volme 11", "", "", 0),
-    (f"lint {PLAYER}", f"{PLAYER}: Settings has no volme; did you mean volume? (line 18, column 2)\n", "", 2),
+    (f"lint {PLAYER}", f"{PLAYER}: Settings has no volme; did you mean volume? (line 17, column 2)\n", "", 2),
     (f"unset {PLAYER} volme", "", "", 0),
     ("lint broken.json plain.json", 'broken.json: Expected , or } at a, found 2 (line 2, column 4)\n', "", 2),
     ("lint player.kvtypes", "", "", 0),
@@ -317,9 +317,16 @@ def try_other_answers(place):
               and '"$archiver": "NSKeyedArchiver"' in place.run("convert", "archive.plist", "--to", "json")[1]
               and '"$archiver": "NSKeyedArchiver"' in place.run("print", "archive.plist", "--raw")[1],
               "of a keyed archive the plain value, or the archive")
+    (place.folder / "archive.plist").write_bytes(archive({"volume": 11, "other": 1}))
+    result = place.run("lint", "archive.plist", "--types", PLAYER)
+    tap.check(result == (2, "archive.plist: Expected 0...10 at volume, found 11\n", ""), "a keyed archive is checked as its value",
+              str(result))
+    date = place.run("convert", "-", "--to", "xml", given='{"a": {"$date": "2026-11-21T08:00:00Z"}}')[1]
+    tap.check("<date>2026-11-21T08:00:00Z</date>" in date, "JSON from standard input has dates", date)
     tap.check(place.run("print", "-", given='{"a": 1}') == (0, '{\n  "a": 1\n}\n', "")
               and place.run("import", "com.example.given", "-", given='{"a": 1}')[0] == 0
               and place.run("get", "com.example.given", "a") == (0, "1\n", ""), "- is standard input")
+    try_nested(place)
     # Commands that were printed make the same store.
     _, commands, _ = place.run("export", PLAIN, "--format", "commands")
     other = commands.replace(PLAIN, "com.example.again")
@@ -337,11 +344,57 @@ def try_other_answers(place):
               "a published text that is wrong says where", error)
 
 
-def archive(texts):
-    """A keyed archive of an array of strings."""
-    uids = [plistlib.UID(number) for number in range(len(texts) + 3)]
-    objects = ["$null", {"NS.objects": uids[2:-1], "$class": uids[-1]}, *texts,
-               {"$classname": "NSArray", "$classes": ["NSArray", "NSObject"]}]
+NESTED = """root Outer
+struct Outer { list: [Inner]; by_name: [String: Inner] = ["none": [:]]; on: Bool?; bytes: Data?; name: String? }
+struct Inner { key: String? @secret; width: Int? }
+"""
+
+
+def try_nested(place):
+    """Values inside of arrays and dictionaries, and words of other types."""
+    name = "com.example.nested"
+    (place.data / f"kvcodable/types/{name}.kvtypes").write_text(NESTED)
+    place.run("set", name, "list", '[{"key":"a","width":1},{"key":"b"}]', "by_name", '{"x":{"key":"c"}}')
+    found = place.run("get", name)[1]
+    shown = {key: json.loads(found)[key] for key in ("by_name", "list")}
+    secret = {"key": "(secret)"}
+    tap.check(shown == {"by_name": {"x": secret}, "list": [{**secret, "width": 1}, secret]},
+              "secrets inside of arrays and dictionaries are not shown", found)
+    place.write("nested.json", '{"list": [{"width": 1},\n {"widht": 2}]}')
+    result = place.run("lint", "nested.json", "--types", name)
+    tap.check(result == (2, "nested.json: Inner has no list[1].widht; did you mean width? (line 2, column 12)\n", ""),
+              "keys inside of arrays are checked", str(result))
+    for word, stored in (("yes", True), ("off", False), ("true", True), ("no", False), ("on", True)):
+        place.run("set", name, "on", word)
+        found = place.run("get", name, "on")[1]
+        tap.check(found == json.dumps(stored) + "\n", f"{word} is a Bool", found)
+    place.run("set", name, "bytes", "AAEC", "name", "it's")
+    tap.check(place.run("get", name, "bytes")[1] == '{\n  "$data": "AAEC"\n}\n', "data is given in base64")
+    result = place.run("set", name, "bytes", "?")
+    tap.check(result == (2, "", f'kvdefaults: {name}: Expected bytes in base64 at bytes, found "?"\n'), "or refused", str(result))
+    found = place.run("export", name, "--format", "commands")[1].splitlines()
+    tap.check(f"kvdefaults set --type Any {name} name -- '\"it'\\''s\"'" in found, "a command's words are quoted", str(found))
+    # A store that is in a database alone is opened as one.
+    place.run("copy", name, "com.example.base", "--sqlite")
+    place.run("set", "com.example.base", "name", "more")
+    files = sorted(path.name for path in place.config.glob("com.example.base.*"))
+    tap.check(files == ["com.example.base.sqlite"] and place.run("get", "com.example.base", "name")[1] == "more\n"
+              and "com.example.base\n" in place.run("list")[1], "a database is found by its name", str(files))
+    place.run("copy", PLAIN, "com.example.base")
+    tap.check(place.run("diff", PLAIN, "com.example.base") == (0, "", ""), "a copy replaces what was there")
+    place.run("copy", PLAIN, "new.json")
+    tap.check((place.folder / "new.json").read_text().startswith('{\n  "a": "5"'), "a store in a file of JSON is one")
+
+
+def archive(values):
+    """A keyed archive of a list or a dictionary of scalars."""
+    keys = list(values) if isinstance(values, dict) else []
+    parts = [*keys, *(values.values() if keys else values)]
+    uids = [plistlib.UID(number) for number in range(len(parts) + 3)]
+    name, root = "NSArray", {"NS.objects": uids[2 + len(keys):-1], "$class": uids[-1]}
+    if keys:
+        name, root["NS.keys"] = "NSDictionary", uids[2:2 + len(keys)]
+    objects = ["$null", root, *parts, {"$classname": name, "$classes": [name, "NSObject"]}]
     return plistlib.dumps({"$version": 100000, "$archiver": "NSKeyedArchiver", "$top": {"root": uids[1]},
                            "$objects": objects}, fmt=plistlib.FMT_BINARY)
 
@@ -352,10 +405,12 @@ def try_editing():
     place = Place()
     place.run("set", PLAYER, "volume", "5", "token", "s3cret")
 
-    def edit(script, *arguments):
-        editor = place.write("editor.sh", f"#!/bin/sh\n{script}\n")
+    def edit(script, *arguments, name="editor.sh", **changes):
+        editor = place.write(name, f"#!/bin/sh\n{script}\n")
         editor.chmod(0o755)
-        return place.run("edit", PLAYER, *arguments, EDITOR=str(editor), VISUAL="")
+        (place.folder / "temporary").mkdir(exist_ok=True)
+        variables = {"EDITOR": str(editor), "VISUAL": "", "TMPDIR": str(place.folder / "temporary"), **changes}
+        return place.run("edit", PLAYER, *arguments, **variables)
 
     result = edit('cp "$1" seen; sed -i "s/\\"volume\\": 5/\\"volume\\": 6/" "$1"')
     seen = (place.folder / "seen").read_text()
@@ -383,6 +438,29 @@ def try_editing():
     result = edit(f'"{TOOL}" set {PLAYER} volume 1; sed -i "s/9/2/" "$1"')
     tap.check("volume was changed meanwhile; yours counts" in result[2] and place.run("get", PLAYER, "volume")[1] == "2\n",
               "the same setting changed meanwhile is told", str(result))
+    # An editor that takes a line is opened at the fault's.
+    result = edit(f'echo "$@" >> {place.folder}/opened; if [ $# = 2 ]; then sed -i "s/60/7/" "$2"; '
+                  'else sed -i "s/: 2/: 60/" "$1"; fi', name="vi")
+    opened = [line.split()[:-1] for line in (place.folder / "opened").read_text().splitlines()]
+    line = re.search(r"\(line (\d+), column \d+\)", result[2])
+    tap.check(result[0] == 0 and line and opened == [[], [f"+{line[1]}"]] and line[1] != "1",
+              "an editor that takes a line opens at that of the fault", str((result, opened)))
+    result = edit("exit 3", VISUAL="true")
+    tap.check(result == (0, "Nothing was changed.\n", ""), "VISUAL comes before EDITOR", str(result))
+    result = edit('sed -i "s/800/900/" "$1"; cp "$1" seen', "window")
+    tap.check(result[0] == 1, "a setting without a value is not edited", str(result))
+    place.run("set", PLAYER, "window.width", "800")
+    result = edit('cp "$1" seen; sed -i "s/800/900/" "$1"', "window")
+    seen = (place.folder / "seen").read_text()
+    tap.check(result == (0, "1 setting changed.\n", "") and place.run("get", PLAYER, "window.width")[1] == "900\n"
+              and seen == '{\n  // In pixels.\n  "width": 800\n  // "window_title": String?,\n}\n',
+              "one setting is edited by itself", str(result) + seen)
+    result = edit('printf "{\\"width\\": 5, // Narrow.\\n}\\n" > "$1"', "window")
+    tap.check(result[0] == 0 and place.run("get", PLAYER, "window.width")[1] == "5\n",
+              "comments and a comma at the end may stand in the text", str(result))
+    result = edit("true", "token")
+    tap.check(result[0] == 2 and "token is a secret, which is not shown" in result[2], "a secret is not edited", str(result))
+    tap.check(not [name for name in os.listdir(place.folder / "temporary") if name.endswith(".json")], "no text is left behind")
     place.close()
 
 
@@ -408,6 +486,21 @@ def try_watching():
         status = watch.wait(timeout=20)
         tap.check(status == 0 and "".join(lines) == expected, f"watch {' '.join(option)} prints each change".replace("  ", " "),
                   "".join(lines))
+    for option, expected in (
+            (["window"], "window.width = 1, was 800\n"),
+            (["token"], 'token = "(secret)", was absent\n'),
+            (["--json", "token"], '{"new":"(secret)","path":"token"}\n'),
+            (["--commands", "token"], f"# {PLAYER}: token is a secret, and was changed\n")):
+        place.run("set", PLAYER, "window.width", "800")
+        place.run("unset", PLAYER, "token")
+        watch = subprocess.Popen([str(TOOL), "watch", PLAYER, "--count", "1", *option], stdout=subprocess.PIPE, text=True,
+                                 env=place.environment)
+        wait_for_inotify(watch.pid)
+        place.run("set", PLAYER, "volume", "2")
+        place.run("set", PLAYER, "token", "s3cret", "window.width", "1")
+        found = watch.communicate(timeout=20)[0]
+        tap.check(found == expected, f"watch {' '.join(option)} prints what it watches, and no secret", found)
+        place.run("unset", PLAYER, "volume")
     place.close()
 
 
@@ -456,8 +549,21 @@ def try_terminal():
     tap.check(text == "key     value  type         layer\nvolume  5      Int(0...10)  user\n", "NO_COLOR takes the colour away", repr(text))
     status, text = in_terminal(place, "list", PLAYER, "--changed", TERM="dumb")
     tap.check("\x1b" not in text, "a dumb terminal has no colour", repr(text))
+    status, text = in_terminal(place, "list", PLAYER, "--changed", NO_COLOR="")
+    tap.check(text.startswith("\x1b[1mkey"), "an empty NO_COLOR is none", repr(text))
+    place.run("set", PLAYER, "speed", "1.0", "theme", "light", "tags", json.dumps(["a long text"] * 20))
+    status, text = in_terminal(place, "list", PLAYER, "--changed", NO_COLOR="1")
+    lines = text.splitlines()
+    tap.check([line.split()[0] for line in lines] == ["key", "tags", "volume"] and all(len(line) <= 80 for line in lines)
+              and "…" in lines[1], "a long value is cut, and one that is the default is not listed", text)
     status, text = in_terminal(place, "get", PLAYER, "volume")
     tap.check((status, text) == (0, "5\n"), "a value is the same in a terminal", repr(text))
+    place.write("small.json", '{"a": 1}')
+    status, text = in_terminal(place, "convert", "small.json", "--to", "json")
+    tap.check((status, text) == (0, '{\n  "a": 1\n}\n'), "there is no bar for what takes no second", repr(text))
+    slow = subprocess.run(["/bin/sh", "-c", f"(sleep 1.3; echo '{{}}') | \"{TOOL}\" convert - --to json"], capture_output=True,
+                          text=True, env=place.environment, timeout=60)
+    tap.check((slow.returncode, slow.stdout, slow.stderr) == (0, "{}\n", ""), "nor where no person looks", str(slow))
     status, text = slow_conversion(place)
     tap.check(status == 0 and "Converting… 1 s" in text and "\r\x1b[K<?xml" in text and text.endswith("</plist>\n"), "a bar is shown after a second", repr(text))
     place.close()
@@ -483,6 +589,7 @@ def slow_conversion(place):
 def try_completion():
     place = Place()
     place.run("set", PLAIN, "alpha", "1")
+    (place.data / "kvcodable/types/com.example.nested.kvtypes").write_text(NESTED)
     for shell in ("bash", "zsh", "fish"):
         status, script, _ = place.run("--generate-completion-script", shell)
         tap.check(status == 0 and "kvdefaults" in script, f"a completion script for {shell}")
@@ -490,7 +597,7 @@ def try_completion():
     cases = [
         ("kvdefaults unse", "unset"), ("kvdefaults get com.example.pla", None), (f"kvdefaults get {PLAYER} vol", "volume"),
         (f"kvdefaults get {PLAYER} window.wid", "window.width"), (f"kvdefaults set {PLAYER} theme da", "dark"),
-        (f"kvdefaults get {PLAIN} al", "alpha"),
+        (f"kvdefaults get {PLAIN} al", "alpha"), ("kvdefaults set com.example.nested on t", "true"),
     ]
     for line, expected in cases:
         wanted = [expected] if expected else [PLAIN, PLAYER]

@@ -47,7 +47,7 @@ import Testing
         """
     static let places: [(PropertyListPath, (Int, Int)?, (Int, Int)?)] = [
         ([], (2, 8), (1, 1)), (["é"], (7, 16), (1, 13)), (["list", 0], (5, 5), (1, 26)),
-        (["list", 1, "x"], (5, 40), (2, 9)), (["list", 1, "x", 1], nil, (2, 13)), (["last"], nil, (3, 11)),
+        (["list", 1, "x"], (5, 41), (2, 9)), (["list", 1, "x", 1], nil, (2, 13)), (["last"], nil, (3, 11)),
         (["list", 2], nil, nil), (["list", ""], nil, nil), ([0], nil, nil), (["é", "y"], nil, nil),
     ]
 
@@ -58,7 +58,8 @@ import Testing
             (Self.xml, PropertyListFormat.xml, Self.places.map(\.1)), (Self.json, .json, Self.places.map(\.2)),
         ]
         for (text, format, expected) in texts {
-            let utf16 = [0xFF, 0xFE] + text.utf16.flatMap { [UInt8(truncatingIfNeeded: $0), UInt8($0 >> 8)] }
+            let units: [[UInt8]] = text.utf16.map { [UInt8(truncatingIfNeeded: $0), UInt8($0 >> 8)] }
+            let utf16: [UInt8] = [0xFF, 0xFE] + units.joined()
             for file in [Array(text.utf8), utf16] {
                 _ = try PropertyList(parsing: file, as: format)
                 let found = PropertyListPath.locations(of: paths, in: file, as: format)
