@@ -64,9 +64,8 @@ struct Domain: ExpressibleByArgument {
     }
 
     private func open(_ options: DefaultsStore.Options) throws -> DefaultsStore {
-        var options = options
-        if text.hasSuffix(".json") { options.format = .json }
         if isFile { return try DefaultsStore.open(path: text, options: options) }
+        var options = options
         if options.engine == .automatic { options.engine = engine }
         return try DefaultsStore.open(text, options: options)
     }
