@@ -76,16 +76,16 @@ typedef struct kv_lua_options {
   /* The most values and keys, and bytes, of one value that a script sets,
    * encodes, decodes or makes a type of, counted as it is written: a table that
    * is in it twice counts twice. KV_LIMIT_EXCEEDED beyond. 0 for the default:
-   * under a policy 1,048,576 values and keys, and 64 MB of strings, keys and
+   * under a policy 524,288 values and keys, and 64 MB of strings, keys and
    * data; without one 16,777,216 and 256 MB. Under a policy, or with a limit
    * given, bytes that a script decodes or imports are at most a quarter of
    * max_bytes, the defaults that it registers with a handle are within the
    * limits together, so is a store that it exports as text, and its own limits
    * for decoding and for stores that it opens only lower these. What is written
    * as text, encoded or exported, has at most max_bytes of strings, keys and
-   * data as they are escaped there, and of indentation. The keys, names and defaults that a type
-   * adds to a value are at most 1,048,576 values and keys and 64 MB, whatever
-   * is set here.
+   * data as they are escaped there, and of indentation. The keys, names and
+   * defaults that a type adds to a value are at most 1,048,576 values and keys
+   * and 64 MB, whatever is set here.
    *
    * What the state's watches are told of in one pump is within the limits
    * together, without a policy, too: a place counts the steps of its path below

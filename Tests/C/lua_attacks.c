@@ -15,6 +15,7 @@
 #include <malloc.h>
 
 #define MOST_MEGABYTES 300
+#define MOST_SECONDS 2
 #define PATIENCE 100 /* seconds until an attack is given up */
 
 /* ---- A state whose memory is counted */
@@ -160,8 +161,7 @@ static Options read_options(int count, char **words) {
   return options;
 }
 
-static void judge(const char *name, const Outcome *outcome, double most_seconds,
-                  Options options) {
+static void judge(const char *name, const Outcome *outcome, Options options) {
   size_t megabytes = outcome->memory >> 20;
   if (options.prints) {
     printf("%6zu %6zu %7.2f  %-50s %s\n", megabytes, outcome->lua_memory >> 20,
@@ -170,7 +170,7 @@ static void judge(const char *name, const Outcome *outcome, double most_seconds,
   }
   printf("# %zu MB, %.2f s: %s\n", megabytes, outcome->seconds, outcome->text);
   CHECK_NAMED(outcome->is_measured && megabytes <= MOST_MEGABYTES &&
-                  (!options.is_full || outcome->seconds <= most_seconds),
+                  (!options.is_full || outcome->seconds <= MOST_SECONDS),
               name);
 }
 
@@ -196,9 +196,7 @@ int main(int count, char **words) {
     lua_pop(L, 1); /* the table keeps it */
     if (is_wanted(L, name, options)) {
       Outcome outcome = attack_apart(i);
-      lua_getfield(L, -1, "most_seconds");
-      judge(name, &outcome, lua_tonumber(L, -1), options);
-      lua_pop(L, 1);
+      judge(name, &outcome, options);
     }
     lua_pop(L, 1);
   }

@@ -6,7 +6,7 @@
 local kv, open_store = ...
 local MEGABYTE = 1048576
 local MOST_INPUT = 16 * MEGABYTE -- of bytes to decode
-local MOST_NODES = MEGABYTE
+local MOST_NODES = 524288
 local attacks = {}
 
 local quick = {}
@@ -16,27 +16,19 @@ for _, name in ipairs { "decode JSON: dictionaries in a list",
   "a type from white space in brackets", "fields of 10 MB",
   "a default of 60 MB", "sixty structs with one default of 60 MB",
   "annotations of sixty types with one default of 60 MB",
-  "sqlite: import 500,000 keys over 16 MB",
+  "sqlite: import 250,000 keys over 16 MB",
   "an enum of as many cases as may be",
-  "memory: set all 500,000 keys again", "file: copy to another",
-  "file: import 500,000 keys", "memory: get over registered defaults",
+  "memory: set all 250,000 keys again", "file: copy to another",
+  "file: import 250,000 keys", "memory: get over registered defaults",
   "memory: pump 64 watches of everything",
   "memory: pump 64 watches of a part of 30 MB",
   "memory: pump 64 watches of 60 MB" } do
   quick[name] = true
 end
 
--- What takes longer than an attack may: the loops of Lua in these are the
--- module's, which a host's count hook ends as it ends the script's; SQLite
--- writes a row for each key.
-local most_seconds = { ["an enum of 300,000 numbers"] = 5,
-  ["an enum of 150,000 cases with values"] = 5,
-  ["sqlite: set all 500,000 keys again"] = 8,
-  ["sqlite: import 500,000 keys"] = 5 }
-
 local function add(name, prepare)
   attacks[#attacks + 1] = { name = name, prepare = prepare,
-    is_long = not quick[name], most_seconds = most_seconds[name] or 2 }
+    is_long = not quick[name] }
 end
 
 -- ---- Making large values, as each Lua can
@@ -401,16 +393,16 @@ bytes("a list in itself", function()
   return binary({ references(0xA, 1000, function() return 0 end) })
 end)
 bytes("deep", function()
-  return binary(list(1000000, function(i)
-    return i < 1000000 and references(0xA, 1, function() return i end) or "\009"
+  return binary(list(500000, function(i)
+    return i < 500000 and references(0xA, 1, function() return i end) or "\009"
   end))
 end)
 bytes("a long text many times", function()
-  return binary({ references(0xA, 1000000, one), head(5, MEGABYTE)
+  return binary({ references(0xA, 500000, one), head(5, MEGABYTE)
     .. ("x"):rep(MEGABYTE) })
 end)
 bytes("long texts at one place", function()
-  local count, size = 1000000, 6 * MEGABYTE
+  local count, size = 500000, 6 * MEGABYTE
   local text = head(5, size) .. ("x"):rep(size)
   local names = references(0xA, count, function(i) return i end)
   local offsets = repeated(count + 1, 8 + #names)
@@ -418,7 +410,7 @@ bytes("long texts at one place", function()
   return binary({ names, text }, offsets)
 end)
 bytes("texts in UTF-16 at one place", function()
-  local count, size = 1000000, 3 * MEGABYTE
+  local count, size = 500000, 3 * MEGABYTE
   local text = head(6, size) .. ("\078\000"):rep(size)
   local names = references(0xA, count, function(i) return i end)
   local offsets = repeated(count + 1, 8 + #names)
@@ -434,7 +426,7 @@ bytes("lists at one place", function()
   return binary({ names, inner, "\009" }, offsets)
 end)
 bytes("large dictionaries at one place", function()
-  local count, size = 500000, 700000
+  local count, size = 250000, 700000
   local inner = head(0xD, size)
     .. word(count + 1):rep(2 * size)
   local names = references(0xA, count, function(i) return i end)
@@ -516,9 +508,9 @@ unarchiving("one object many times", function()
 end)
 unarchiving("many objects", function()
   local objects = { "$null", { ["$class"] = uid(2),
-    ["NS.objects"] = list(400000, function(i) return uid(i + 2) end) },
+    ["NS.objects"] = list(200000, function(i) return uid(i + 2) end) },
     array_class }
-  for _ = 1, 400000 do objects[#objects + 1] = 1 end
+  for _ = 1, 200000 do objects[#objects + 1] = 1 end
   return archive(objects)
 end)
 unarchiving("a list in itself", function()
@@ -527,20 +519,20 @@ unarchiving("a list in itself", function()
 end)
 unarchiving("deep", function()
   local objects = { "$null" }
-  for i = 1, 150000 do
+  for i = 1, 75000 do
     objects[#objects + 1] = { ["$class"] = uid(0), a = uid(i + 1) }
   end
   return archive(objects)
 end)
 unarchiving("a long text many times", function()
   return archive { "$null", { ["$class"] = uid(3),
-    ["NS.objects"] = repeated(1000000, uid(2)) }, ("x"):rep(MEGABYTE),
+    ["NS.objects"] = repeated(500000, uid(2)) }, ("x"):rep(MEGABYTE),
     array_class }
 end)
 unarchiving("a dictionary of one key", function()
   return archive { "$null", { ["$class"] = uid(3),
-    ["NS.keys"] = repeated(500000, uid(2)),
-    ["NS.objects"] = repeated(500000, uid(2)) }, "a", dictionary_class }
+    ["NS.keys"] = repeated(250000, uid(2)),
+    ["NS.objects"] = repeated(250000, uid(2)) }, "a", dictionary_class }
 end)
 unarchiving("keys", function()
   local count = 250000
@@ -627,7 +619,7 @@ encoding("dates", function()
 end)
 encoding("keys", function() return dictionary(half(MOST_NODES) - 2, one) end)
 encoding("distinct texts", function()
-  return list(500000, function(i) return "text number " .. i end)
+  return list(250000, function(i) return "text number " .. i end)
 end)
 encoding("long texts", function()
   return repeated(12, ("x"):rep(5 * MEGABYTE))
@@ -743,34 +735,34 @@ typed("fields of 10 MB", function()
   for i = 1, 6 do all[("k"):rep(10 * MEGABYTE) .. i] = kv.int end
   return function() return kv.encode({ x = 1 }, kv.struct "Long" (all)) end
 end)
-typed("an enum of 500,000 cases", function()
-  local cases = list(500000, function(i) return "case" .. i end)
+typed("an enum of 250,000 cases", function()
+  local cases = list(250000, function(i) return "case" .. i end)
   return function() return kv.encode("case1", kv.enum "Large" (cases)) end
 end)
 typed("an enum of as many cases as may be", function()
   local cases = list(MOST_NODES - 10, function(i) return "c" .. i end)
   return function() return kv.encode("c1", kv.enum "Large" (cases)) end
 end)
-typed("an enum of 300,000 numbers", function()
-  local cases = dictionary(300000, function(i) return i end)
+typed("an enum of 150,000 numbers", function()
+  local cases = dictionary(150000, function(i) return i end)
   return function() return kv.encode(1, kv.enum "Large" (cases)) end
 end)
-typed("an enum of 150,000 cases with values", function()
-  local cases = dictionary(150000, function() return { kv.int } end)
+typed("an enum of 75,000 cases with values", function()
+  local cases = dictionary(75000, function() return { kv.int } end)
   return function()
     return kv.encode({ key1 = { _0 = 1 } }, kv.enum "Large" (cases))
   end
 end)
-typed("a raw value that no case of 500,000 has", function()
+typed("a raw value that no case of 250,000 has", function()
   local Large =
-    kv.enum "Large" (list(500000, function(i) return "case" .. i end))
+    kv.enum "Large" (list(250000, function(i) return "case" .. i end))
   kv.encode("case1", Large)
   return function() return kv.encode("casse", Large) end
 end)
-typed("300,000 raw values", function()
+typed("150,000 raw values", function()
   local Large =
-    kv.enum "Large" (list(300000, function(i) return "case" .. i end))
-  local value = list(300000, function(i) return "case" .. i end)
+    kv.enum "Large" (list(150000, function(i) return "case" .. i end))
+  local value = list(150000, function(i) return "case" .. i end)
   local many = kv.array_of(Large)
   kv.encode({}, many)
   return function() return kv.encode(value, many) end
@@ -810,7 +802,7 @@ typed("long stored keys in a list of structs", function()
   kv.encode({}, many)
   return function() return kv.encode(value, many) end
 end)
-typed("a default of a million values", function()
+typed("a default of 500,000 values", function()
   local value = repeated(MOST_NODES - 100, 1)
   return function()
     return kv.decode("{}",
@@ -823,7 +815,7 @@ typed("decimals with long digits", function()
   return function() return kv.decode(text, type) end
 end)
 typed("URLs", function()
-  local text = fill("[", '"http://a/%20",', '"a"]', 15 * 500000)
+  local text = fill("[", '"http://a/%20",', '"a"]', 15 * 250000)
   local type = kv.array_of(kv.url)
   return function() return kv.decode(text, type) end
 end)
@@ -833,7 +825,7 @@ typed("a long URL", function()
   return function() return kv.decode(text, type) end
 end)
 typed("durations", function()
-  local text = fill("[", "[1,2],", "[1,2]]", 6 * 200000)
+  local text = fill("[", "[1,2],", "[1,2]]", 6 * 100000)
   local type = kv.array_of(kv.duration)
   return function() return kv.decode(text, type) end
 end)
@@ -937,26 +929,26 @@ annotating("types that name all others", function()
   end
 end)
 annotating("a large default", function()
-  local value = repeated(300000, 1)
+  local value = repeated(150000, 1)
   kv.struct "S" { a = kv.array_of(kv.int):default(value) }
 end)
 annotating("sixty types with one default of 60 MB", function()
   local field = kv.string:default(("x"):rep(60 * MEGABYTE))
   for i = 1, 60 do kv.struct("S" .. i) { a = field } end
 end)
-annotating("ten enums of 500,000 cases", function()
-  local cases = list(500000, function(i) return "case" .. i end)
+annotating("ten enums of 250,000 cases", function()
+  local cases = list(250000, function(i) return "case" .. i end)
   for i = 1, 10 do kv.enum("S" .. i) (cases) end
 end)
-annotating("100 structs with one enum of 500,000 cases", function()
-  local large = kv.enum "E" (list(500000, function(i) return "case" .. i end))
+annotating("100 structs with one enum of 250,000 cases", function()
+  local large = kv.enum "E" (list(250000, function(i) return "case" .. i end))
   for i = 1, 100 do kv.struct("S" .. i) { a = large } end
 end)
 annotating("a struct of 100,000 fields", function()
   kv.struct "S" (fields(100000))
 end)
-annotating("an enum of 500,000 cases", function()
-  kv.enum "S" (list(500000, function(i) return "case" .. i end))
+annotating("an enum of 250,000 cases", function()
+  kv.enum "S" (list(250000, function(i) return "case" .. i end))
 end)
 annotating("converters", function()
   local inner = kv.int
@@ -981,12 +973,12 @@ local function storing(name, prepare, only)
 end
 local function small(count) return repeated(count, 1) end
 
-storing("set a million numbers", function(s)
+storing("set 500,000 numbers", function(s)
   local value = small(MOST_NODES - 100)
   return function() return s:set("a", value) end
 end)
-storing("set 500,000 keys", function(s)
-  local value = dictionary(500000, one)
+storing("set 250,000 keys", function(s)
+  local value = dictionary(250000, one)
   return function() return s:set("a", value) end
 end)
 storing("set 60 MB", function(s)
@@ -998,7 +990,7 @@ storing("replace 60 MB", function(s)
   local value = ("y"):rep(60 * MEGABYTE)
   return function() return s:set("a", value) end
 end)
-storing("sync a million numbers", function(s)
+storing("sync 500,000 numbers", function(s)
   s:set("a", small(MOST_NODES - 100))
   return function() return s:sync() end
 end)
@@ -1006,8 +998,8 @@ storing("sync 60 MB", function(s)
   s:set("a", ("x"):rep(60 * MEGABYTE))
   return function() return s:sync() end
 end)
-storing("sync 300,000 keys", function(s)
-  for i = 1, 300000 do s:set("key" .. i, 1) end
+storing("sync 150,000 keys", function(s)
+  for i = 1, 150000 do s:set("key" .. i, 1) end
   return function() return s:sync() end
 end)
 storing("sync 20,000 changes of one list", function(s)
@@ -1048,45 +1040,45 @@ storing("commit 20,000 changes of one dictionary", function(s)
     end)
   end
 end)
-storing("change one of a million", function(s)
+storing("change one of 500,000", function(s)
   s:set("a", small(MOST_NODES - 100)) s:sync()
   return function() return s:set({ "a", 7 }, 8) end
 end)
-storing("remove the first of a million", function(s)
+storing("remove the first of 500,000", function(s)
   s:set("a", small(MOST_NODES - 100)) s:sync()
   return function() return s:remove { "a", 1 } end
 end)
-storing("get a million numbers", function(s)
+storing("get 500,000 numbers", function(s)
   s:set("a", small(MOST_NODES - 100))
   return function() return s:get "a" end
 end)
-storing("get 500,000 keys", function(s)
-  s:set("a", dictionary(500000, one))
+storing("get 250,000 keys", function(s)
+  s:set("a", dictionary(250000, one))
   return function() return s:get "a" end
 end)
 storing("get by a type with defaults", function(s)
   local S = kv.struct "S" { a = kv.int:default(1), b = kv.int:default(2) }
-  s:set("a", repeated(200000, { c = 1 }))
+  s:set("a", repeated(100000, { c = 1 }))
   local many = kv.array_of(S)
   return function() return s:get("a", many) end
 end, "memory")
 storing("keys", function(s)
-  s:set({}, dictionary(500000, one))
+  s:set({}, dictionary(250000, one))
   return function() return s:keys() end
 end)
-storing("set all 500,000 keys again", function(s)
-  s:set({}, dictionary(500000, one)) s:sync()
-  local value = dictionary(500000, function() return 2 end)
+storing("set all 250,000 keys again", function(s)
+  s:set({}, dictionary(250000, one)) s:sync()
+  local value = dictionary(250000, function() return 2 end)
   return function() return s:set({}, value) end
 end)
-storing("sync 300,000 keys, set again", function(s)
-  s:set({}, dictionary(300000, one)) s:sync()
-  for i = 1, 300000 do s:set("key" .. i, 2) end
+storing("sync 150,000 keys, set again", function(s)
+  s:set({}, dictionary(150000, one)) s:sync()
+  for i = 1, 150000 do s:set("key" .. i, 2) end
   return function() return s:sync() end
 end)
-storing("import 500,000 keys over 16 MB", function(s)
+storing("import 250,000 keys over 16 MB", function(s)
   s:set("a", ("x"):rep(16 * MEGABYTE)) s:sync()
-  local text = "{" .. joined(500000, function(i)
+  local text = "{" .. joined(250000, function(i)
     return '"' .. i .. '":1'
   end, ",") .. "}"
   return function() return s:import(text) end
@@ -1097,32 +1089,32 @@ storing("sync 100,000 keys beside 50 MB", function(s)
   s:set("z", ("y"):rep(50 * MEGABYTE))
   return function() return s:sync() end
 end)
-storing("sync 100,000 keys beside one of 1 MB", function(s)
-  s:set(("z"):rep(MEGABYTE - 100), 1) s:sync()
+storing("sync 100,000 keys beside one of 16 KB", function(s)
+  s:set(("z"):rep(16384), 1) s:sync()
   for i = 1, 100000 do s:set("key" .. i, 1) end
   return function() return s:sync() end
 end)
-storing("remove 500,000 keys", function(s)
-  s:set({}, dictionary(500000, one))
+storing("remove 250,000 keys", function(s)
+  s:set({}, dictionary(250000, one))
   return function() return s:remove {} end
 end)
-storing("register a million numbers", function(s)
+storing("register 500,000 numbers", function(s)
   local value = { a = small(MOST_NODES - 100) }
   return function() return s:register(value) end
 end)
 storing("get over registered defaults", function(s)
-  s:register(dictionary(500000, one))
-  s:set({}, dictionary(500000, one, "other"))
+  s:register(dictionary(250000, one))
+  s:set({}, dictionary(250000, one, "other"))
   return function() return s:get {} end
 end)
 storing("keys over registered defaults", function(s)
-  s:register(dictionary(500000, one))
-  s:set({}, dictionary(500000, one, "other"))
+  s:register(dictionary(250000, one))
+  s:set({}, dictionary(250000, one, "other"))
   return function() return s:keys() end
 end)
 for _, format in ipairs(formats) do
-  storing("export 500,000 keys as " .. format, function(s)
-    s:set({}, dictionary(500000, one))
+  storing("export 250,000 keys as " .. format, function(s)
+    s:set({}, dictionary(250000, one))
     return function() return s:export { format = format } end
   end)
   storing("export 60 MB as " .. format, function(s)
@@ -1134,14 +1126,14 @@ storing("import 16 MB", function(s)
   local text = fill('{"a":"', "x", '"}')
   return function() return s:import(text) end
 end)
-storing("import 500,000 keys", function(s)
-  local text = "{" .. joined(500000, function(i)
+storing("import 250,000 keys", function(s)
+  local text = "{" .. joined(250000, function(i)
     return '"' .. i .. '":1'
   end, ",") .. "}"
   return function() return s:import(text) end
 end)
 storing("copy to another", function(s)
-  s:set({}, dictionary(500000, one))
+  s:set({}, dictionary(250000, one))
   local other = open_store "memory"
   return function() return s:copy_to(other) end
 end)
@@ -1150,26 +1142,26 @@ storing("compare and set", function(s)
   local value, generation = small(half(MOST_NODES)), s:generation()
   return function() return s:compare_and_set("a", value, generation) end
 end)
-storing("update a million numbers", function(s)
+storing("update 500,000 numbers", function(s)
   s:set("a", small(MOST_NODES - 100))
   return function()
     return s:update("a", function(value) value[1] = 2 end)
   end
 end)
 storing("migrate far", function(s)
-  local steps = { [1000000] = function() end }
+  local steps = { [500000] = function() end }
   return function() return s:migrate(steps) end
 end)
 storing("migrate an archive", function(s)
   local objects = { "$null", { ["$class"] = uid(2), ["NS.objects"] =
-    list(300000, function(i) return uid(i + 2) end) }, array_class }
-  for _ = 1, 300000 do objects[#objects + 1] = 1 end
+    list(150000, function(i) return uid(i + 2) end) }, array_class }
+  for _ = 1, 150000 do objects[#objects + 1] = 1 end
   s:set("a", kv.data(kv.encode(archive(objects), nil, { format = "binary" })))
   local type = kv.array_of(kv.int)
   return function() return s:migrate_archive("a", type) end
 end)
 storing("a layer", function(s)
-  s:set({}, dictionary(500000, one))
+  s:set({}, dictionary(250000, one))
   return function() return s:layer "application" end
 end)
 storing("a long key that is absent", function(s)
@@ -1215,7 +1207,7 @@ storing("an option with a long name", function(s)
   return function() return s:export(options) end
 end, "memory")
 storing("many options", function(s)
-  local options = dictionary(1000000, one)
+  local options = dictionary(500000, one)
   return function() return s:export(options) end
 end, "memory")
 
@@ -1232,22 +1224,22 @@ local function keeping(name, count, old, new, make_type)
 end
 local function known(i) return { a = i } end
 local function struct() return kv.array_of(kv.struct "S" { a = kv.int }) end
-keeping("200,000 with unknown keys", 200000,
+keeping("100,000 with unknown keys", 100000,
   function(i) return { a = i, b = i } end, known, struct)
-keeping("200,000 equal ones with unknown keys", 200000,
+keeping("100,000 equal ones with unknown keys", 100000,
   function(i)
     return { a = 1, b = i }
   end, function() return { a = 1 } end, struct)
-keeping("200,000 in another order", 200000,
+keeping("100,000 in another order", 100000,
   function(i) return { a = i, b = i } end,
   function(i) return { a = 200001 - i } end, struct)
-keeping("200,000 of which none is alike", 200000,
+keeping("100,000 of which none is alike", 100000,
   function(i) return { a = i, b = i } end,
   function(i) return { a = -i } end, struct)
-keeping("200,000 in pairs", 200000,
+keeping("100,000 in pairs", 100000,
   function(i) return { a = half(i), b = i } end,
   function(i) return { a = (i * 7919) % 100000 } end, struct)
-keeping("20,000 of ten kinds, moved", 200000,
+keeping("20,000 of ten kinds, moved", 100000,
   function(i) return { a = i % 10, b = i } end,
   function(i) return { a = (i * 7) % 11 } end, struct)
 keeping("100,000 with identities", 100000,
@@ -1290,13 +1282,13 @@ storing("a typed set with many structs in the type", function(s)
 end, "memory")
 storing("a typed set over a struct of 100,000 unknown keys", function(s)
   local S = kv.struct "S" { a = kv.int }
-  s:set("a", dictionary(300000, one))
+  s:set("a", dictionary(150000, one))
   return function() return s:set("a", { a = 1 }, S) end
 end, "memory")
 storing("a typed set over a dictionary of structs", function(s)
   local type = kv.dictionary_of(kv.struct "S" { a = kv.int })
-  s:set("a", dictionary(150000, function(i) return { a = i, b = i } end))
-  local value = dictionary(150000, function(i) return { a = -i } end)
+  s:set("a", dictionary(75000, function(i) return { a = i, b = i } end))
+  local value = dictionary(75000, function(i) return { a = -i } end)
   return function() return s:set("a", value, type) end
 end, "memory")
 
@@ -1313,20 +1305,20 @@ local function watch_all(s, count, path, options)
   for _ = 1, count do s:watch(path, nothing, options) end
 end
 local below = { subtree = true }
-watching("a subtree of 500,000 keys", function(s)
-  s:set("a", dictionary(500000, one))
+watching("a subtree of 250,000 keys", function(s)
+  s:set("a", dictionary(250000, one))
   s:watch("a", nothing, below)
-  s:set("a", dictionary(500000, function() return 2 end))
+  s:set("a", dictionary(250000, function() return 2 end))
 end)
-watching("64 watches of a million numbers", function(s)
+watching("64 watches of 500,000 numbers", function(s)
   s:set("a", small(MOST_NODES - 100))
   watch_all(s, 64, "a")
   s:set({ "a", 1 }, 2)
 end)
-watching("64 watches of 500,000 keys", function(s)
-  s:set("a", dictionary(500000, one))
+watching("64 watches of 250,000 keys", function(s)
+  s:set("a", dictionary(250000, one))
   watch_all(s, 64, "a", below)
-  s:set("a", dictionary(500000, function() return 2 end))
+  s:set("a", dictionary(250000, function() return 2 end))
 end)
 watching("64 watches of 60 MB", function(s)
   s:set("a", ("x"):rep(60 * MEGABYTE))
@@ -1370,15 +1362,15 @@ watching("64 watches of deep subtrees", function(s)
   watch_all(s, 64, "a", below)
   s:set("a", deep(2))
 end)
-watching("300 changes of a million numbers", function(s)
+watching("300 changes of 500,000 numbers", function(s)
   s:set("a", small(MOST_NODES - 100))
   s:watch("a", nothing)
   for i = 1, 300 do s:set({ "a", i }, 2) kv.fd() end
 end)
 storing("set before 64 watches", function(s)
-  s:set("a", dictionary(500000, one))
+  s:set("a", dictionary(250000, one))
   watch_all(s, 64, "a", below)
-  local value = dictionary(500000, function() return 2 end)
+  local value = dictionary(250000, function() return 2 end)
   return function() return s:set("a", value) end
 end, "memory")
 

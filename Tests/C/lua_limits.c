@@ -50,7 +50,7 @@ static void check_walks(void) {
   CHECK_NAMED(
       holds(
           L,
-          "local many = 'More than 1048576 values and keys at '\n"
+          "local many = 'More than 524288 values and keys at '\n"
           "local function all(value, message)\n"
           "  local function no(...)\n"
           "    return refused('limit_exceeded', message, ...)\n"
@@ -67,8 +67,8 @@ static void check_walks(void) {
           "end\n"
           "local loop = {}\n"
           "for i = 1, 26 do loop = { a = loop, b = loop } end\n"
-          "return all(doubled(26), 'More than 1048576 values and keys')\n"
-          "  and all(loop, 'More than 1048576 values and keys')\n"
+          "return all(doubled(26), 'More than 524288 values and keys')\n"
+          "  and all(loop, 'More than 524288 values and keys')\n"
           "  and s:get 'x' == nil and s:get 'kept' == 1"),
       "tables that are in a value many times are counted each time");
   CHECK_NAMED(
@@ -87,7 +87,7 @@ static void check_walks(void) {
       "and so are long strings and data");
   CHECK_NAMED(
       holds(L,
-            "local deep = repeated(524288, 1)\n"
+            "local deep = repeated(500000, 1)\n"
             "for i = 1, 400 do deep = { deep } end\n"
             "local text = ('['):rep(600) .. (']'):rep(600)\n"
             "return refused('limit_exceeded',\n"
@@ -150,11 +150,11 @@ static void check_defaults(void) {
       "defaults that hold one another do not grow without bounds");
   CHECK_NAMED(
       holds(L,
-            "local half = kv.struct 'Half' {\n"
-            "  a = kv.any:default(repeated(524288, 1)) }\n"
+            "local quarter = kv.struct 'Quarter' {\n"
+            "  a = kv.any:default(repeated(262144, 1)) }\n"
             "local text = 'grow to more than 1048576 nodes or 64 MB'\n"
-            "assert(kv.decode('{}', half)); collectgarbage()\n"
-            "local list = kv.array_of(half)\n"
+            "assert(kv.decode('{}', quarter)); collectgarbage()\n"
+            "local list = kv.array_of(quarter)\n"
             "local one = refused('limit_exceeded', text .. ' at list',\n"
             "  s.get, s, 'list', list)\n"
             "return one and one.path[1] == 'list'\n"

@@ -54,7 +54,7 @@
 
 /* Limits of a value where the host gives none: under a policy, and without
  * one. */
-#define KVL_SCRIPT_NODES ((size_t)1 << 20)
+#define KVL_SCRIPT_NODES ((size_t)1 << 19)
 #define KVL_SCRIPT_BYTES ((size_t)64 << 20)
 #define KVL_SCRIPT_WATCHES ((size_t)64)
 #define KVL_NODES ((size_t)1 << 24)
