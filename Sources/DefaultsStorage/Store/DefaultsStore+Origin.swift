@@ -8,6 +8,7 @@ public import PropertyLists
 /// }
 /// ```
 public struct DefaultsOrigin: Sendable, Hashable {
+    /// The first layer of the search list that has the value.
     public let layer: DefaultsLayer
     /// The path of the layer's file; nil for arguments and defaults, which have none, and for a store in memory.
     public let file: String?
