@@ -351,6 +351,15 @@ function Store:layer(name, suite) end
 function Store:file() end
 
 ---Where a value comes from.
+---
+---```lua
+---local store = assert(kv.open_file("origin.plist", { defaults = { volume = 7 } }))
+---assert(store:origin("volume").layer == "registered")
+---store:set("volume", 3)
+---local origin = store:origin "volume"
+---assert(origin.layer == "application" and origin.file == store:file())
+---store:close()
+---```
 ---@class kvcodable.Origin
 ---@field layer kvcodable.Layer that it is read from
 ---@field file? string the layer's file, where it has one and the host tells it
