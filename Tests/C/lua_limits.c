@@ -389,6 +389,16 @@ static void check_whole_stores(void) {
                     "  and s:get 'e' == nil and s:get 'd' == 1"),
               "what is registered counts together, on a read-only handle, too");
   lua_close(L);
+  kv_store *other = new_store("{}");
+  L = limited_state(0, 100, 1000, other, 0);
+  CHECK_NAMED(holds(L,
+                    "local long = ('k'):rep(600)\n"
+                    "s:register { [long] = 1 }\n"
+                    "s:register { [long] = 2 }\n"
+                    "return s:get(long) == 2"),
+              "and a key that is registered again counts once");
+  lua_close(L);
+  kv_store_free(other);
   kv_store_free(store);
 }
 
