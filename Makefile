@@ -69,7 +69,11 @@ library: setup-lib build/c++
 
 # ---- The command line: a package of its own, which fetches what it needs
 
+# SwiftPM knows packages by their folders' names, and would take this folder for
+# the one in it.
 tool: setup-lib build/c++
+	@case "$(notdir $(CURDIR))" in [Tt][Oo][Oo][Ll]) \
+	  echo "SwiftPM cannot build the package Tool in a folder that has its name: give $(CURDIR) another one"; exit 1;; esac
 	@mkdir -p build/completion
 	$(SWIFT) build -c release --package-path Tool --scratch-path .build-tool -Xswiftc -static-stdlib $(STATIC_LINK) \
 	  2>&1 | tools/quiet.sh

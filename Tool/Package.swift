@@ -1,5 +1,8 @@
 // swift-tools-version: 6.3
 // A package of its own, so that users of the library fetch no dependency.
+//
+// SwiftPM knows a local package by the name of its folder alone, whatever `name:` says: in a checkout whose folder is
+// called `tool` it takes the two for one, and does not build.
 import PackageDescription
 
 let package = Package(

@@ -574,7 +574,7 @@ kv_status kv_type_at(const kv_type *type, const kv_step *path, size_t steps,
 kv_status kv_type_json_schema(const kv_type *type, kv_bytes *text,
                               kv_error **error);
 
-/* Publishes the type of an expression, which must be declared, as that of the
+/* Publishes the type of an expression, a declared struct, as that of the
  * store `name`, for tools and scripts: writes its declaration, and those of the
  * types in it, to kvcodable/types/NAME.kvtypes in $XDG_DATA_HOME or
  * ~/.local/share, in place of an older one. Gives the file's path.
@@ -1045,7 +1045,8 @@ typedef enum kv_layer {
   KV_LAYER_APPLICATION = 2, /* the store's own file, which set changes */
   KV_LAYER_SUITE = 3,       /* an added suite, by its index */
   KV_LAYER_GLOBAL = 4,      /* the user's, shared by all programs */
-  KV_LAYER_REGISTERED = 5   /* registered defaults */
+  KV_LAYER_REGISTERED = 5,  /* registered defaults, the schema's among them */
+  KV_LAYER_SCHEMA = 6       /* the defaults of the schema */
 } kv_layer;
 
 /* Gives the dictionary of one layer by itself; an empty one where the store
@@ -1056,6 +1057,32 @@ kv_status kv_store_layer(const kv_store *store, kv_layer layer, size_t suite,
 /* Sets `is_forced` to whether the administrator has set the key. */
 kv_status kv_store_is_forced(const kv_store *store, kv_str key, int *is_forced,
                              kv_error **error);
+
+/* The origin of a value. Set `size` before the call. */
+typedef struct kv_origin {
+  size_t size;    /* sizeof(kv_origin) */
+  kv_layer layer; /* that the value is read from */
+  size_t suite;   /* the index of a KV_LAYER_SUITE, else 0 */
+  kv_bytes file;  /* the layer's file, which is given; empty without one */
+} kv_origin;
+
+/* Tells which layer the value at the path is read from; KV_ABSENT where there is
+ * no value, and without steps, since the whole dictionary is made of all layers.
+ * A default of the schema is KV_LAYER_SCHEMA, also inside of a value that a file
+ * has; so is a registered one that is equal to it.
+ *
+ * Example:
+ *
+ *   kv_step volume = kv_key("volume");
+ *   kv_origin origin = {.size = sizeof origin};
+ *   if (kv_store_origin(store, &volume, 1, &origin, NULL) == KV_OK) {
+ *     if (origin.layer == KV_LAYER_MANAGED)
+ *       printf("The administrator has set it in %s\n", origin.file.data);
+ *     kv_bytes_free(&origin.file);
+ *   }
+ */
+kv_status kv_store_origin(const kv_store *store, const kv_step *path,
+                          size_t steps, kv_origin *origin, kv_error **error);
 
 /* ---- The getters of UserDefaults, which convert: "YES" and 1 are true, "42"
  * and "42 apples" are 42, "1.5" is 1.5 in every locale, 123 is "123"; an absent

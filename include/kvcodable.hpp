@@ -756,6 +756,13 @@ class transaction {
   detail::owned<kv_transaction, kv_transaction_rollback> transaction_;
 };
 
+// Where a value comes from.
+struct origin {
+  kv_layer layer;
+  size_t suite;      // the index of a KV_LAYER_SUITE, else 0
+  std::string file;  // empty for a layer without one
+};
+
 // A store of preferences.
 class store {
  public:
@@ -828,6 +835,20 @@ class store {
     kv_status status = kv_store_get(handle(), at.data(), at.size(), nullptr,
                                     nullptr, &problem);
     return detail::deliver<bool>(detail::found(status, problem));
+  }
+
+  // The layer that a value is read from, and that layer's file, if it has one.
+  outcome<std::optional<origin>> origin_of(const path &at) const {
+    kv_origin found = {};
+    found.size = sizeof found;
+    kv_error *problem = nullptr;
+    kv_status status =
+        kv_store_origin(handle(), at.data(), at.size(), &found, &problem);
+    using optional = std::optional<origin>;
+    if (status < 0) return detail::deliver<optional>(error(status, problem));
+    if (status == KV_ABSENT) return detail::deliver<optional>(optional());
+    return detail::deliver<optional>(
+        optional({found.layer, found.suite, detail::text(found.file)}));
   }
 
   // Removes what is over a default; moves a value to where there is none.

@@ -337,7 +337,9 @@ function Store:watch(path, told, options) end
 ---@return kvcodable.Watch
 function Store:events(told) end
 
----@param name "managed"|"arguments"|"application"|"suite"|"global"|"registered"
+---@alias kvcodable.Layer "managed"|"arguments"|"application"|"suite"|"global"|"registered"|"schema"
+
+---@param name kvcodable.Layer
 ---@param suite? integer from 1
 ---@return table
 function Store:layer(name, suite) end
@@ -347,6 +349,27 @@ function Store:layer(name, suite) end
 ---@return string? path
 ---@return kvcodable.Error? error
 function Store:file() end
+
+---Where a value comes from.
+---
+---```lua
+---local store = assert(kv.open_file("origin.plist", { defaults = { volume = 7 } }))
+---assert(store:origin("volume").layer == "registered")
+---store:set("volume", 3)
+---local origin = store:origin "volume"
+---assert(origin.layer == "application" and origin.file == store:file())
+---store:close()
+---```
+---@class kvcodable.Origin
+---@field layer kvcodable.Layer that it is read from
+---@field file? string the layer's file, where it has one and the host tells it
+---@field suite? integer of a suite, from 1
+
+---Where the value at a path comes from: nil where there is none, and for `{}`.
+---A default of the schema is of "schema", also inside of what a file has.
+---@param path kvcodable.Path
+---@return kvcodable.Origin? origin
+function Store:origin(path) end
 
 ---@param path kvcodable.Path
 ---@return boolean forced

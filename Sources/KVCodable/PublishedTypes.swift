@@ -23,12 +23,14 @@ public enum PublishedTypes {
     /// - Parameters:
     ///   - type: a declared struct. Converters of a script are not in it: it describes what the file holds.
     ///   - name: the store's name, such as `com.acme.player`.
-    /// - Throws: `TypeError` for a type that has no declaration; `DefaultsError` where the file cannot be written.
+    /// - Throws: `DefaultsError` for a type that has no declaration, and where the file cannot be written; `TypeError` for
+    ///   an enum, which no store's schema is.
     @discardableResult
     public static func publish(_ type: CodableType, for name: String) throws -> String {
         guard let text = type.schemaText else {
             throw DefaultsError(.misuse, "Expected a declared type to publish, found \(type)")
         }
+        _ = try DefaultsSchema(type)
         return try PublishedText.write(Array(text.utf8), name)
     }
 

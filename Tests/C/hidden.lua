@@ -122,6 +122,12 @@ function hidden.changing(store, is_whole)
   if not is_own then
     provoke("the file", "access_denied", false, store.file, store)
   end
+  local origin = store:origin "title"
+  if origin.layer ~= "application"
+    or hidden.look("an origin", origin) ~= is_own then
+    note("an origin of the layer " .. origin.layer .. " names "
+      .. tostring(origin.file))
+  end
 end
 
 --- Whether an error has its place below what the script sees of the store.

@@ -152,6 +152,42 @@ static int64_t integer_at(const kv_store *store, const char *name) {
   return value;
 }
 
+/* Whether the value of a key is of the layer, and of a file with that name, if
+ * that is not NULL. */
+static int is_of(const kv_store *store, const char *name, kv_layer layer,
+                 const char *file) {
+  kv_step key = kv_key(name);
+  kv_origin origin = {.size = sizeof origin};
+  if (kv_store_origin(store, &key, 1, &origin, NULL) != KV_OK) return 0;
+  const char *found = origin.file.data ? strrchr(origin.file.data, '/') : NULL;
+  int is_right = origin.layer == layer && origin.suite == 0 &&
+                 (file ? found && strcmp(found + 1, file) == 0 : !found);
+  kv_bytes_free(&origin.file);
+  return is_right;
+}
+
+static void origins(const kv_store *store) {
+  kv_step none = kv_key("none"), key = kv_key("managed");
+  kv_origin origin = {.size = 0};
+  kv_error *error = NULL;
+  CHECK(is_of(store, "managed", KV_LAYER_MANAGED, "managed.plist"));
+  CHECK(is_of(store, "arguments", KV_LAYER_ARGUMENTS, NULL));
+  CHECK(is_of(store, "application", KV_LAYER_APPLICATION,
+              "org.example.app.plist"));
+  CHECK(is_of(store, "suite", KV_LAYER_SUITE, "org.example.suite.plist"));
+  CHECK(is_of(store, "global", KV_LAYER_GLOBAL, ".GlobalPreferences.plist"));
+  CHECK(is_of(store, "registered", KV_LAYER_REGISTERED, NULL));
+  CHECK(kv_store_origin(store, &key, 1, NULL, NULL) == KV_OK);
+  CHECK(kv_store_origin(store, &none, 1, NULL, NULL) == KV_ABSENT);
+  CHECK(kv_store_origin(store, NULL, 0, NULL, NULL) == KV_ABSENT);
+  /* A struct of another version of the library. */
+  CHECK(kv_store_origin(store, &key, 1, &origin, &error) ==
+        KV_INVALID_ARGUMENT);
+  CHECK(error_says(error, KV_INVALID_ARGUMENT,
+                   "Expected a kv_origin with the size 40, found 0"));
+  CHECK(origin.file.data == NULL);
+}
+
 /* Every layer holds its own keys and all those of the layers below it. */
 static void search(void) {
   kv_str suite = kv_string("org.example.suite");
@@ -177,6 +213,7 @@ static void search(void) {
   CHECK(integer_at(store, "suite") == 4);
   CHECK(integer_at(store, "global") == 5);
   CHECK(integer_at(store, "registered") == 6);
+  origins(store);
   CHECK(kv_store_is_forced(store, kv_string("managed"), &forced, NULL) ==
             KV_OK &&
         forced == 1);

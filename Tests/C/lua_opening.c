@@ -119,6 +119,33 @@ static void check_copies(void) {
   lua_close(L);
 }
 
+/* Publishing writes a file that others read, and shows where it is. */
+static void check_publishing(void) {
+  static const char refused[] =
+      "local file, problem = kv.publish('com.example.opening',\n"
+      "  kv.struct 'Opened' { a = kv.int })\n"
+      "return file == nil and (problem.code == 'access_denied' or\n"
+      "  problem.code == 'read_only')\n";
+  static const char is_there[] =
+      "return kv.open('com.example.opening',\n"
+      "  { engine = 'memory', schema = 'published' }) ~= nil\n";
+  static const uint32_t policies[] = {KV_LUA_NO_STORES, KV_LUA_NO_FILES,
+                                      KV_LUA_READ_ONLY, KV_LUA_SANDBOX};
+  CHECK(mkdir(folder, 0700) == 0);
+  setenv("XDG_DATA_HOME", folder, 1);
+  for (size_t i = 0; i < sizeof policies / sizeof *policies; i++) {
+    lua_State *L = new_state(policies[i]);
+    CHECK_NAMED(holds(L, refused), "no script under a policy publishes");
+    lua_close(L);
+  }
+  lua_State *L = new_state(0);
+  CHECK_NAMED(!holds(L, is_there), "nothing is published then");
+  CHECK_NAMED(!holds(L, refused) && holds(L, is_there),
+              "a script without a policy publishes");
+  lua_close(L);
+  remove_folder();
+}
+
 static void check_policies(void) {
   static const char refused[] =
       "local kv, code = kv, ...\n"
@@ -267,6 +294,7 @@ int main(void) {
   check_libraries();
   check_copies();
   check_policies();
+  check_publishing();
   check_registry();
   check_redeclaring();
   return finish_checks();

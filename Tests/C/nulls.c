@@ -38,6 +38,7 @@ struct fixture {
     kv_step step;
     kv_str text;
     kv_bytes bytes;
+    kv_origin origin;
     kv_format format;
     int number;
     int64_t integer;
@@ -59,6 +60,7 @@ struct fixture {
 #define out_step out.step
 #define out_text out.text
 #define out_bytes out.bytes
+#define out_origin out.origin
 #define out_format out.format
 #define out_int out.number
 #define out_integer out.integer
@@ -67,6 +69,7 @@ struct fixture {
 #define out_real out.real
 #define out_size out.size
 
+static const struct outputs nothing = {.origin = {.size = sizeof(kv_origin)}};
 static const kv_str no_text = {NULL, 3}, endless = {"endless", SIZE_MAX};
 
 static int change_nothing(void *context, const kv_tree *old,
@@ -126,6 +129,7 @@ static void make_objects(void) {
 
 static void make_row(void) {
   memset(&g, 0, sizeof g);
+  g.out = nothing;
   make_texts();
   make_objects();
 }
@@ -138,6 +142,7 @@ static void free_outputs(void) {
   kv_lease_free(g.out.lease);
   kv_tree_free(g.out.tree);
   kv_bytes_free(&g.out.bytes);
+  kv_bytes_free(&g.out.origin.file);
 }
 
 static void free_row(void) {
@@ -156,7 +161,6 @@ static void free_row(void) {
 
 /* Nothing was written. */
 static int is_refused(kv_status status) {
-  static const struct outputs nothing;
   if (status != KV_INVALID_ARGUMENT) printf("# status %d\n", (int)status);
   return status == KV_INVALID_ARGUMENT &&
          memcmp(&g.out, &nothing, sizeof nothing) == 0;

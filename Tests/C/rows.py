@@ -30,7 +30,7 @@ GOOD = {
     "kv_watch*": "NULL", "kv_watch**": "&g.out_watch", "kv_lease*": "NULL", "kv_lease**": "&g.out_lease",
     "const kv_node*": "g.view.node", "const char*": "g.view.bytes", "kv_view*": "&g.out_view",
     "const kv_step*": "g.path", "kv_step*": "&g.out_step", "kv_str": "g.text", "kv_str*": "&g.out_text",
-    "kv_bytes*": "&g.out_bytes", "kv_format*": "&g.out_format",
+    "kv_bytes*": "&g.out_bytes", "kv_origin*": "&g.out_origin", "kv_format*": "&g.out_format",
     "const kv_decode_options*": "&g.decode_options", "const kv_store_options*": "&g.store_options",
     "kv_change": "change_nothing", "kv_watch_handler": "told_change", "kv_event_handler": "told_event",
     "void*": "&g", "int*": "&g.out_int", "int32_t*": "&g.out_int", "int64_t*": "&g.out_integer",
@@ -50,7 +50,7 @@ NAMED = {"steps": "1", "new_steps": "1", "root_count": "1", "step": "0", "count"
 TAKEN = {"kv_transaction_commit": "take_transaction()", "kv_transaction_rollback": "take_transaction()"}
 # What is written for a caller who may not want it.
 OUTPUTS = {name for name in GOOD if name.endswith("**")} | {
-    "kv_cursor*", "kv_view*", "kv_step*", "kv_str*", "kv_bytes*", "kv_format*", "int*", "int32_t*", "int64_t*",
+    "kv_cursor*", "kv_view*", "kv_step*", "kv_str*", "kv_bytes*", "kv_origin*", "kv_format*", "int*", "int32_t*", "int64_t*",
     "uint32_t*", "uint64_t*", "double*", "size_t*"}
 # Inputs that may be absent, and outputs that may not: by parameter, or by function and parameter.
 ABSENT_IS_FINE = {"type", "options", "context", "old", "kv_type_encode.stored", "kv_registry_type.registry",

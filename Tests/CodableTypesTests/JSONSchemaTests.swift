@@ -85,8 +85,8 @@ import Testing
 
     // MARK: - Cases for a validator
 
-    /// Lines of JSON: a schema, a value, whether the type accepts it, and the type's text. Written where
-    /// `KVCODABLE_SCHEMA_CASES` names a file.
+    /// Lines of JSON: a schema, a value, why the type refuses it, null where it accepts it, and the type's text. Written
+    /// where `KVCODABLE_SCHEMA_CASES` names a file.
     @Test("are written with generated values, for another's validator")
     func writesCases() throws {
         var generator = CaseGenerator(seed: 19)
@@ -97,11 +97,13 @@ import Testing
             let schema = try String(decoding: type.jsonSchema().serialized(as: .json), as: UTF8.self)
             for _ in 0..<30 {
                 let value = generator.value(of: type)
-                let isAccepted = (try? type.decode(value)) != nil
-                accepted += isAccepted ? 1 : 0
+                let refusal = Self.refusal(of: value, by: type)
+                accepted += refusal == nil ? 1 : 0
                 let json = try String(decoding: value.jsonForm().serialized(as: .json), as: UTF8.self)
-                let words = try String(decoding: PropertyList(text).serialized(as: .json), as: UTF8.self)
-                lines.append("{\"schema\":\(schema),\"value\":\(json),\"accepted\":\(isAccepted),\"type\":\(words)}")
+                let words = try [text, refusal].map { words in
+                    try String(decoding: (words.map { PropertyList($0) } ?? .null).serialized(as: .json), as: UTF8.self)
+                }
+                lines.append(#"{"schema":\#(schema),"value":\#(json),"type":\#(words[0]),"refusal":\#(words[1])}"#)
             }
         }
         // Neither of the two is rare.
@@ -109,6 +111,15 @@ import Testing
         #expect(accepted < lines.count * 4 / 5)
         guard let file = ProcessInfo.processInfo.environment["KVCODABLE_SCHEMA_CASES"] else { return }
         try Data(lines.joined(separator: "\n").utf8).write(to: URL(fileURLWithPath: file))
+    }
+
+    private static func refusal(of value: PropertyList, by type: CodableType) -> String? {
+        do throws(TypeError) {
+            _ = try type.decode(value)
+            return nil
+        } catch {
+            return error.inTypeLanguage.message(firstIndex: 0, root: "")
+        }
     }
 }
 

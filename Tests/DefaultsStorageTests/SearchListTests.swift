@@ -98,6 +98,35 @@ import Testing
         }
     }
 
+    /// The layer of a value and the name of its file.
+    private func origin(_ store: DefaultsStore, _ path: PropertyListPath) throws -> String? {
+        try store.origin(at: path).map { origin in
+            "\(origin.layer)" + (origin.file.map { " " + URL(fileURLWithPath: $0).lastPathComponent } ?? "")
+        }
+    }
+
+    @Test("tells the layer and the file of a value")
+    func origins() throws {
+        let store = try layered()
+        try store.set(list(["inner": 1]), at: ["own"])
+        #expect(try origin(store, ["locked"]) == "managed managed.plist")
+        #expect(try origin(store, ["argued"]) == "arguments")
+        #expect(try origin(store, ["own", "inner"]) == "application a.plist")
+        #expect(try origin(store, ["below", "b"]) == "registered")
+        for absent in [[], ["absent"], ["own", "other"], ["below", "c"], [0]] as [PropertyListPath] {
+            #expect(try origin(store, absent) == nil)
+        }
+        // A change that is not committed yet is the thread's own.
+        try store.transaction { changes in
+            try changes.set(list(2), at: ["below", "b"])
+            #expect(try origin(store, ["below", "a"]) == "application a.plist")
+        }
+        #expect(try store.remove(at: ["below"]))
+        #expect(try origin(store, ["below"]) == "registered")
+        try store.close()
+        #expect(throws: DefaultsError(.closed, "The store was closed")) { try store.origin(at: ["own"]) }
+    }
+
     @Test("remove uncovers the layer below")
     func uncovers() throws {
         let store = try layered()
@@ -169,6 +198,8 @@ import Testing
         try suite.set(list("changed"), at: ["shared"])
         #expect(try store.value(at: ["shared"])?.string == "changed")
         #expect(try store.dictionary(of: .suite(0)) == list(["shared": "changed"]))
+        #expect(try origin(store, ["shared"]) == "suite(0) org.suite.plist")
+        #expect(try origin(store, ["everywhere"]) == "global .GlobalPreferences.plist")
         #expect(try store.snapshot() == list(["shared": "changed", "everywhere": true]))
         try store.set(list("own"), at: ["shared"])
         try store.close()

@@ -30,6 +30,51 @@ import Testing
         #expect(PropertyListPath([.index(1)]) != PropertyListPath([.key("1")]))
     }
 
+    static let xml = """
+        <?xml version="1.0"?>
+        <plist><dict>
+          <key>é</key> <integer>1</integer> <key>list</key>
+          <array> <!-- <true/> -->
+            <string>a</string><dict><key>x</key><real>1</real></dict>
+          </array>
+          <key>é</key> <integer>2</integer>
+        </dict></plist>
+        """
+    static let json = """
+        { "\\u00e9": 1, "list": [ "a, ] \\" }",
+          {"x": [1, 2]} ],
+          "last" :true }
+        """
+    static let places: [(PropertyListPath, (Int, Int)?, (Int, Int)?)] = [
+        ([], (2, 8), (1, 1)), (["é"], (7, 16), (1, 13)), (["list", 0], (5, 5), (1, 26)),
+        (["list", 1, "x"], (5, 41), (2, 9)), (["list", 1, "x", 1], nil, (2, 13)), (["last"], nil, (3, 11)),
+        (["list", 2], nil, nil), (["list", ""], nil, nil), ([0], nil, nil), (["é", "y"], nil, nil),
+    ]
+
+    @Test("finds the line and column of a value in XML and JSON, whatever the encoding")
+    func findsPlaces() throws {
+        let paths = Self.places.map(\.0)
+        let texts = [
+            (Self.xml, PropertyListFormat.xml, Self.places.map(\.1)), (Self.json, .json, Self.places.map(\.2)),
+        ]
+        for (text, format, expected) in texts {
+            let units: [[UInt8]] = text.utf16.map { [UInt8(truncatingIfNeeded: $0), UInt8($0 >> 8)] }
+            let utf16: [UInt8] = [0xFF, 0xFE] + units.joined()
+            for file in [Array(text.utf8), utf16] {
+                _ = try PropertyList(parsing: file, as: format)
+                let found = PropertyListPath.locations(of: paths, in: file, as: format)
+                #expect(found == expected.map { $0.map { .line($0.0, column: $0.1) } })
+                let wrong: PropertyListFormat = format == .xml ? .binary : .openStep
+                #expect(PropertyListPath.locations(of: paths, in: file, as: wrong).allSatisfy { $0 == nil })
+            }
+            for length in 0..<text.utf8.count {
+                // What is damaged has no places, or those that are there.
+                let found = PropertyListPath.locations(of: paths, in: Array(text.utf8.prefix(length)), as: format)
+                #expect(found.count == paths.count)
+            }
+        }
+    }
+
     @Test("keeps every step in the error, and counts indexes from where a language does")
     func keepsSteps() {
         let bytes = Array(String(repeating: "[", count: 600).utf8)

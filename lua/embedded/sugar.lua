@@ -40,9 +40,21 @@ function Type.__index(_, name)
   return parts().methods[name]
 end
 
+--- A description in the type language, without ranges and lengths.
+local function text(description)
+  if type(description) == "string" then return description end
+  local kind = description.kind
+  if kind == "array" then return "[" .. text(description.element) .. "]" end
+  if kind == "dictionary" then
+    return "[String: " .. text(description.value) .. "]"
+  end
+  if kind == "optional" then return text(description.wrapped) .. "?" end
+  if kind == "converted" then return (text(description.wrapped)) end
+  return description.name or kind
+end
+
 function Type:__tostring()
-  if type(self.description) == "string" then return self.description end
-  return self.description.name or self.description.kind
+  return (text(self.description))
 end
 
 --- Calling kv.date, kv.data, kv.int64, kv.uint64 or kv.uid makes a value. Not

@@ -89,7 +89,12 @@ describe("published types", function()
 
   it("are of declared types and stores with a name", function()
     assert.equal("nil\tinvalid_type\nnil\tinvalid_name\n"
-      .. "nil\tmisuse\tExpected a declared type to publish, found [Int]\n",
+      .. "nil\tmisuse\tExpected a declared type to publish, found [Int]\n"
+      .. "nil\tmisuse\tExpected a declared type to publish, found [[S]?]\n"
+      .. "nil\tmisuse\tExpected a declared type to publish, found "
+      .. "[String: Double]\n"
+      .. "nil\tinvalid_type\tExpected a struct or a dictionary as a store's "
+      .. "schema, found E\n",
       run [[
         local store, problem = kv.open("com.example.none",
           { schema = "published" })
@@ -98,6 +103,11 @@ describe("published types", function()
         local file, wrong = kv.publish("../x", S)
         print(file, wrong.code)
         file, wrong = kv.publish("x", "[Int]")
-        print(file, wrong.code, wrong)]])
+        print(file, wrong.code, wrong)
+        for _, one in ipairs { kv.array_of(kv.array_of(S):optional()),
+          kv.dictionary_of(kv.double:range(0, 1)), kv.enum "E" { "a" } } do
+          file, wrong = kv.publish("x", one)
+          print(file, wrong.code, wrong)
+        end]])
   end)
 end)

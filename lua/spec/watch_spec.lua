@@ -313,6 +313,17 @@ describe("whole stores", function()
     assert.is_false(store:is_forced "a")
     assert.equal("forced",
       support.failure(store.set, store, "locked", false).code)
+    assert.same({ layer = "managed", file = folder .. "/managed.plist" },
+      store:origin "locked")
+    assert.same({ layer = "registered" }, store:origin "a")
+    assert.same({ layer = "arguments" }, store:origin "b")
+    assert.same({ layer = "application", file = store:file() },
+      store:origin "c")
+    store:set("part", { x = { 1 } })
+    assert.equal("application", store:at "part":origin { "x", 1 }.layer)
+    for _, absent in ipairs { {}, "none", { "c", "inner" }, { 1 } } do
+      assert.is_nil(store:origin(absent))
+    end
     assert.has_error(function() store:layer "none" end)
     assert.matches("suites count from 1",
       support.failure(store.layer, store, "suite", 0), 1, true)

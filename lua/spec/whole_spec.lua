@@ -16,7 +16,7 @@ describe("a method of stores", function()
 
   for _, name in ipairs { "sync", "version", "export", "import", "copy_to",
     "generation", "file", "migrate", "is_forced", "watch", "events",
-    "register", "layer" } do
+    "register", "layer", "origin" } do
     it("is none of transactions: " .. name, function()
       store:transaction(function(tx)
         assert.matches("expected a store, found a transaction",

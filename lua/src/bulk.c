@@ -9,17 +9,19 @@ static kv_str check_text(lua_State *L, int index) {
   return text;
 }
 
+/* The names of layers, in the order of kv_layer. */
+static const char *const layers[] = {"managed", "arguments", "application",
+                                     "suite",   "global",    "registered",
+                                     "schema",  NULL};
+
 /* store:layer(name, suite?): the dictionary of one layer; suites count from
  * 1 */
 static int store_layer(lua_State *L) {
-  static const char *const names[] = {"managed", "arguments", "application",
-                                      "suite",   "global",    "registered",
-                                      NULL};
   kvl_state *state = kvl_state_of(L);
   kv_error *error = NULL;
   kv_tree *tree = NULL;
   kvl_check_whole(L);
-  int layer = luaL_checkoption(L, 2, NULL, names);
+  int layer = luaL_checkoption(L, 2, NULL, layers);
   lua_Integer suite = luaL_optinteger(L, 3, 1);
   luaL_argcheck(L, suite >= 1, 3, "suites count from 1");
   kv_store *store = kvl_check_whole(L);
@@ -49,6 +51,33 @@ static int store_file(lua_State *L) {
     lua_pushnil(L);
   else
     kvl_push_bytes(L, state, &file);
+  return 1;
+}
+
+/* store:origin(path): a table of the layer, a suite's number, and the file,
+ * unless that is a host's; nil where there is no value */
+static int store_origin(lua_State *L) {
+  kvl_state *state = kvl_state_of(L);
+  kvl_path path;
+  kv_error *error = NULL;
+  kv_origin origin = {.size = sizeof origin};
+  kv_store *store = kvl_check_store(L);
+  kvl_full_path(L, 2, &path);
+  lua_newtable(L);
+  kv_status status =
+      kv_store_origin(store, path.steps, path.count, &origin, &error);
+  if (status < 0) return kvl_raise(L, state, status, error);
+  if (status == KV_ABSENT) return 0;
+  if (kvl_is_hosts(L, 1)) kv_bytes_free(&origin.file);
+  if (origin.file.data) {
+    kvl_push_bytes(L, state, &origin.file);
+    lua_setfield(L, -2, "file");
+  }
+  lua_pushstring(L, layers[origin.layer]);
+  lua_setfield(L, -2, "layer");
+  if (origin.layer != KV_LAYER_SUITE) return 1;
+  lua_pushinteger(L, (lua_Integer)origin.suite + 1);
+  lua_setfield(L, -2, "suite");
   return 1;
 }
 
@@ -345,6 +374,7 @@ void kvl_open_bulk(lua_State *L) {
                                      {"register", store_register},
                                      {"layer", store_layer},
                                      {"is_forced", store_is_forced},
+                                     {"origin", store_origin},
                                      {"bool_for_key", store_bool},
                                      {"integer_for_key", store_integer},
                                      {"double_for_key", store_double},

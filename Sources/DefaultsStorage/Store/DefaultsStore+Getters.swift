@@ -107,8 +107,10 @@ public enum DefaultsLayer: Sendable, Hashable {
     case suite(Int)
     /// The user's `.GlobalPreferences.plist`, shared by all stores that are opened by name.
     case global
-    /// The handle's registered defaults, for keys that no other layer has.
+    /// The handle's registered defaults, for keys that no other layer has; the schema's are among them.
     case registered
+    /// The defaults of the schema's type.
+    case schema
 }
 
 extension DefaultsStore {
@@ -123,6 +125,7 @@ extension DefaultsStore {
             return layers.suites.indices.contains(index) ? try layers.suites[index].snapshot() : emptyDictionary
         case .global: return try layers.global?.snapshot() ?? emptyDictionary
         case .registered: return domain.lock.withLock { state.registered }
+        case .schema: return schemaDefaults
         }
     }
 

@@ -31,6 +31,8 @@ public final class DefaultsStore: @unchecked Sendable {
     package let schema: DefaultsSchema?
     /// The schema's types; nil where values are shown as they are stored.
     let types: (any DefaultsSchemaTypes)?
+    /// The defaults of the schema's types, of top-level keys, as they are stored.
+    let schemaDefaults: PropertyList
     let state: HandleState
 
     /// The store's file; nil for a store in memory.
@@ -56,6 +58,7 @@ public final class DefaultsStore: @unchecked Sendable {
         validation = options.validation
         schema = options.schema
         self.types = types
+        schemaDefaults = own ?? emptyDictionary
         state = HandleState(timeout: options.timeout, limits: options.limits, quotas: quotas)
         state.registered = registered
         domain.lock.withLock {

@@ -24,10 +24,46 @@ private func store(_ handle: OpaquePointer?) throws(Failure) -> DefaultsStore {
             case KV_LAYER_SUITE: .suite(suite)
             case KV_LAYER_GLOBAL: .global
             case KV_LAYER_REGISTERED: .registered
+            case KV_LAYER_SCHEMA: .schema
             default: throw Failure.invalidArgument("\(layer.rawValue) is no kv_layer")
             }
         giveTree(try store.dictionary(of: found), dictionary)
         return KV_OK
+    }
+}
+
+@c @implementation public func kv_store_origin(
+    _ store: OpaquePointer?, _ steps: UnsafePointer<kv_step>?, _ count: Int,
+    _ origin: UnsafeMutablePointer<kv_origin>?, _ error: UnsafeMutablePointer<OpaquePointer?>?
+) -> kv_status {
+    reporting(error) {
+        let store = try KVCodableABI.store(store)
+        let size = MemoryLayout<kv_origin>.size
+        if let given = origin?.pointee.size, given != size {
+            throw Failure.invalidArgument(
+                "Expected a kv_origin with the size \(size), found \(UInt(bitPattern: given))")
+        }
+        guard let found = try store.origin(at: try path(steps, count)) else { return KV_ABSENT }
+        var file = kv_bytes(data: nil, length: 0)
+        if origin != nil, let path = found.file { try giveBytes(path.utf8, &file) }
+        let (layer, suite) = found.layer.inHeader
+        origin?.pointee = kv_origin(size: size, layer: layer, suite: suite, file: file)
+        return KV_OK
+    }
+}
+
+extension DefaultsLayer {
+    /// The layer in the header's words, with the index of a suite.
+    fileprivate var inHeader: (layer: kv_layer, suite: Int) {
+        switch self {
+        case .managed: (KV_LAYER_MANAGED, 0)
+        case .arguments: (KV_LAYER_ARGUMENTS, 0)
+        case .application: (KV_LAYER_APPLICATION, 0)
+        case .suite(let index): (KV_LAYER_SUITE, index)
+        case .global: (KV_LAYER_GLOBAL, 0)
+        case .registered: (KV_LAYER_REGISTERED, 0)
+        case .schema: (KV_LAYER_SCHEMA, 0)
+        }
     }
 }
 

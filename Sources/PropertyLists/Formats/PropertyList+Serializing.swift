@@ -27,22 +27,11 @@ extension PropertyList {
     ) throws(PropertyListError) -> [UInt8] {
         // What is copied from the old file is not looked at: this finds what XML cannot hold.
         let plain = try serialized(as: .xml)
-        let written = old.withUnsafeBytes { laidOut(as: $0, limits) }
+        let written = TextEncoding.withText(of: old) { text -> [UInt8]? in
+            guard let layout = try? XMLLayout(of: text, limits: limits) else { return nil }
+            return try? XMLLayoutWriter(self, layout).write(self)
+        }
         return written.flatMap { $0.count <= size ? $0 : nil } ?? plain
-    }
-
-    private func laidOut(as old: UnsafeRawBufferPointer, _ limits: PropertyListLimits) -> [UInt8]? {
-        guard let encoding = TextEncoding(of: old) else { return nil }
-        if encoding.isUTF8 { return laidOut(as: encoding.text(of: old), limits) }
-        var text = GrowableBuffer<UInt8>()
-        guard (try? encoding.transcode(old, to: &text)) != nil else { return nil }
-        return laidOut(as: text.contents, limits)
-    }
-
-    private func laidOut(as text: UnsafeBufferPointer<UInt8>, _ limits: PropertyListLimits) -> [UInt8]? {
-        guard firstInvalidUTF8(UnsafeRawBufferPointer(text)) == nil else { return nil }
-        guard let layout = try? XMLLayout(of: text, limits: limits) else { return nil }
-        return try? XMLLayoutWriter(self, layout).write(self)
     }
 
     /// Appends the bytes of a file that holds the value.

@@ -6,6 +6,14 @@ enum Difference {
         let path: PropertyListPath
         let old: PropertyList?
         let new: PropertyList?
+
+        /// The change without the secrets of the types.
+        func masked(_ types: [CodableType?]) throws -> Change {
+            func shown(_ list: PropertyList?) throws -> PropertyList? {
+                try list.map { list in try types.reduce(list) { try Values.masked($0, $1, at: path) } }
+            }
+            return Change(path: path, old: try shown(old), new: try shown(new))
+        }
     }
 
     /// Recursion is bounded by the depth of values.

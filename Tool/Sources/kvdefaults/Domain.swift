@@ -37,28 +37,35 @@ struct Domain: ExpressibleByArgument {
     }
 
     /// Opens the store to read it: nothing is made.
-    func opened() throws -> DefaultsStore {
+    ///
+    /// - Parameter type: its schema, whose defaults it has then.
+    func opened(_ type: CodableType? = nil) throws -> DefaultsStore {
         try about(text) {
             var options = DefaultsStore.Options()
             options.isReadOnly = true
+            options.schema = try type.map { try DefaultsSchema($0) }
             return try open(options)
         }
     }
 
     /// Opens the store to change it; changes are on disk when they return.
-    func openedForWriting(engine: DefaultsStore.Options.Engine? = nil) throws -> DefaultsStore {
+    ///
+    /// - Parameter type: its schema, which must accept them, and whose defaults parts of them are laid over.
+    func openedForWriting(
+        _ type: CodableType? = nil, engine: DefaultsStore.Options.Engine? = nil
+    ) throws -> DefaultsStore {
         try about(text) {
             var options = DefaultsStore.Options()
             options.durability = .manual
+            options.schema = try type.map { try DefaultsSchema($0) }
             if let engine { options.engine = engine }
             return try open(options)
         }
     }
 
     private func open(_ options: DefaultsStore.Options) throws -> DefaultsStore {
-        var options = options
-        if text.hasSuffix(".json") { options.format = .json }
         if isFile { return try DefaultsStore.open(path: text, options: options) }
+        var options = options
         if options.engine == .automatic { options.engine = engine }
         return try DefaultsStore.open(text, options: options)
     }
@@ -70,25 +77,15 @@ struct Domain: ExpressibleByArgument {
         return engines.contains { engine in (try? DefaultsStore.path(of: text, engine: engine)).map(exists) ?? false }
     }
 
-    /// Runs `body` in a transaction whose result the published type must accept, and waits for the disk.
+    /// Runs `body` in a transaction, of which the published type must accept each top-level value that it changes, and
+    /// waits for the disk.
     func change(_ body: (DefaultsTransaction, CodableType?) throws -> Void) throws {
         let type = try type()
-        let store = try openedForWriting()
+        let store = try openedForWriting(type)
         try about(text) {
-            try store.transaction { transaction in
-                let before = try transaction.value(at: [])
-                try body(transaction, type)
-                if let type { try check(try transaction.value(at: []), type, before: before) }
-            }
+            try store.transaction { try body($0, type) }
             try store.sync()
             try store.close()
-        }
-    }
-
-    /// Checks the top-level values that have changed: those that were wrong before are not this command's fault.
-    private func check(_ list: PropertyList?, _ type: CodableType, before: PropertyList?) throws {
-        for (key, value) in list?.entries ?? PropertyList.emptyDictionary.entries where before?[key] != value {
-            _ = try type.member(at: [.key(key)])?.type.read(value, at: [.key(key)])
         }
     }
 

@@ -47,11 +47,12 @@ func words(of error: any Error) -> String {
     return "\(error)"
 }
 
-/// Runs `body`; an error of the library in it is told for the domain or file.
+/// Runs `body`; an error in it that is about no other is told for the domain or file.
 func about<Result>(_ subject: String, _ body: () throws -> Result) throws -> Result {
     do {
         return try body()
-    } catch let failure as Failure {
+    } catch var failure as Failure {
+        failure.subject = failure.subject ?? subject
         throw failure
     } catch {
         throw Failure(words(of: error), of: subject)

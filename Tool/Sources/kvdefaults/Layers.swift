@@ -3,7 +3,6 @@ import KVCodable
 /// Where a store's values come from.
 struct Layers {
     let store: DefaultsStore
-    let type: CodableType?
 
     /// A value and the layer that it is from.
     struct Found {
@@ -12,28 +11,24 @@ struct Layers {
         let file: String?
     }
 
-    private static let names: [(DefaultsLayer, String)] = [
-        (.managed, "managed"), (.application, "user"), (.global, "global"),
-    ]
-
-    /// The value at a path, from the first layer that has its top-level key, else the published type's default.
+    /// The value at a path as it is stored, else its default; nil where there is neither.
     func find(_ path: PropertyListPath) throws -> Found? {
-        guard case .key(let key)? = path.steps.first else {
-            return try store.value(at: path).map { Found(value: $0, layer: "all", file: store.file) }
+        guard let value = try store.stored(at: path) else { return nil }
+        guard let origin = try store.origin(at: path) else {
+            return Found(value: value, layer: "all", file: store.file)
         }
-        for (layer, name) in Self.names {
-            let dictionary = try store.dictionary(of: layer)
-            guard dictionary[key] != nil else { continue }
-            // Below a value that is there, what is absent has its type's default.
-            if let value = dictionary.value(at: path) {
-                return Found(value: value, layer: name, file: layer == .application ? store.file : nil)
-            }
-            break
-        }
-        return try type?.member(at: path).flatMap { member in
-            try member.defaultValue.map { value in
-                Found(value: try member.type.encode(value, at: path).list, layer: "default", file: nil)
-            }
+        let shown = origin.layer == .schema ? try store.filled(at: path) : value
+        return Found(value: shown ?? value, layer: Self.name(origin.layer), file: origin.file)
+    }
+
+    /// A layer as people call it. The command line opens no suites and has no arguments.
+    private static func name(_ layer: DefaultsLayer) -> String {
+        switch layer {
+        case .managed: "managed"
+        case .application: "user"
+        case .global: "global"
+        case .registered, .schema: "default"
+        case .arguments, .suite: "\(layer)"
         }
     }
 }

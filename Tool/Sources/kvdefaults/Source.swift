@@ -7,6 +7,7 @@ struct Source: ExpressibleByArgument {
     let text: String
 
     init?(argument: String) { text = argument }
+    private init(file: String) { text = file }
 
     static var defaultCompletionKind: CompletionKind { .file() }
 
@@ -15,12 +16,21 @@ struct Source: ExpressibleByArgument {
     /// Whether the text means a store: one of that name is there, and no path is written.
     var isDomain: Bool { text != "-" && !domain.isFile && domain.hasFile }
 
-    /// The value, without a domain's secrets.
-    ///
-    /// - Parameter unarchives: whether of a keyed archive the plain value is given.
-    func value(unarchives: Bool) throws -> PropertyList {
+    /// The file of a domain; a file itself.
+    func inFile() throws -> Source {
+        guard isDomain, let file = try domain.opened().file else { return self }
+        return Source(file: file)
+    }
+
+    /// The type that is published for a domain; nil for a file.
+    func type() throws -> CodableType? { isDomain ? try domain.type() : nil }
+
+    /// - Parameters:
+    ///   - unarchives: whether of a keyed archive the plain value is given.
+    ///   - masks: whether a domain's secrets are left out.
+    func value(unarchives: Bool, masks: Bool = true) throws -> PropertyList {
         if isDomain {
-            let type = try domain.type()
+            let type = masks ? try type() : nil
             return try about(text) {
                 try Values.masked(try domain.opened().dictionary(of: .application), type)
             }
@@ -61,6 +71,16 @@ struct Source: ExpressibleByArgument {
 enum Format: String, ExpressibleByArgument, CaseIterable {
     case xml, binary, json, commands
 
+    /// The library's format; nil for commands.
+    var ofFiles: PropertyListFormat? {
+        switch self {
+        case .xml: .xml
+        case .binary: .binary
+        case .json: .json
+        case .commands: nil
+        }
+    }
+
     /// The format that a file's name asks for.
     init?(file: String) {
         if file.hasSuffix(".json") {
@@ -81,20 +101,28 @@ enum Output {
     ) throws {
         let bytes = try Progress.shown(title, of: 0) { _ in
             let list = try value()
+            if let file, let known = format.ofFiles {
+                return try about(file) {
+                    try PropertyListFile.write(format == .json ? list.jsonForm() : list, to: file, as: known)
+                    return [UInt8]()
+                }
+            }
             let bytes = try about(domain?.text ?? file ?? "-") { try Self.bytes(of: list, as: format, domain) }
-            if let file { try write(bytes, to: file) }
-            return bytes
+            guard let file else { return bytes }
+            try write(bytes, to: file)
+            return []
         }
-        if file == nil { kvdefaults.write(bytes, to: STDOUT_FILENO) }
+        kvdefaults.write(bytes, to: STDOUT_FILENO)
     }
 
+    /// Writes a text of commands, which may hold secrets: a new file is the user's alone.
     private static func write(_ bytes: [UInt8], to file: String) throws {
-        try about(file) {
-            guard let stream = fopen(file, "w") else { throw Failure(String(cString: strerror(errno)), of: file) }
-            let count = bytes.withUnsafeBytes { fwrite($0.baseAddress, 1, $0.count, stream) }
-            guard fclose(stream) == 0, count == bytes.count else {
-                throw Failure(String(cString: strerror(errno)), of: file)
-            }
+        let mask = umask(0o077)
+        defer { umask(mask) }
+        guard let stream = fopen(file, "w") else { throw Failure(String(cString: strerror(errno)), of: file) }
+        let count = bytes.withUnsafeBytes { fwrite($0.baseAddress, 1, $0.count, stream) }
+        guard fclose(stream) == 0, count == bytes.count else {
+            throw Failure(String(cString: strerror(errno)), of: file)
         }
     }
 

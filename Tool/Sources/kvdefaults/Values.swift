@@ -8,6 +8,9 @@ enum Values {
         guard let type else { return try json(word) ?? PropertyList(word) }
         let core = type.wrapped
         let value = try known(word, core) ?? json(word) ?? PropertyList(word)
+        if value.string != nil, let form = forms[core.description] {
+            throw Failure("Expected \(form) at \(path.text), found \(line(value))")
+        }
         guard core.members.isEmpty, core.cases.isEmpty, core.element == nil else {
             _ = try type.read(value, at: path)
             return value
@@ -15,6 +18,9 @@ enum Values {
         // A scalar is kept as its type has it: 5 is the real 5.0 of a Double.
         return try type.encode(try type.read(value, at: path), at: path).list
     }
+
+    /// How words of a type are written that no person would guess.
+    private static let forms = ["Date": "a date such as 2026-11-21T08:00:00Z", "Data": "bytes in base64"]
 
     /// The value of a word whose type says how it is written; nil where JSON is to say it.
     private static func known(_ word: String, _ type: CodableType) -> PropertyList? {

@@ -38,6 +38,19 @@ struct TextEncoding {
         UnsafeRawBufferPointer(rebasing: bytes[markLength...]).bindMemory(to: UInt8.self)
     }
 
+    /// What `body` makes of a file's text in UTF-8; nil where it is no text.
+    static func withText<Result>(
+        of file: [UInt8], _ body: (UnsafeBufferPointer<UInt8>) -> Result?
+    ) -> Result? {
+        file.withUnsafeBytes { bytes in
+            guard let encoding = TextEncoding(of: bytes) else { return nil }
+            var transcoded = GrowableBuffer<UInt8>()
+            if !encoding.isUTF8, (try? encoding.transcode(bytes, to: &transcoded)) == nil { return nil }
+            let text = encoding.isUTF8 ? encoding.text(of: bytes) : transcoded.contents
+            return firstInvalidUTF8(UnsafeRawBufferPointer(text)) == nil ? body(text) : nil
+        }
+    }
+
     /// Appends the text in UTF-8.
     ///
     /// - Throws: ``PropertyListError/Code/malformed`` with line and column of a unit that stands for no character; the

@@ -7,7 +7,7 @@ struct Describe: ParsableCommand {
         discussion:
             "By the type that is published for the domain. Exit status 1 where there is none, or no such setting.")
 
-    @Argument var domain: Domain
+    @Argument(help: "A store's name, or the path of its file.") var domain: Domain
     @Argument(help: "The setting; all of them without one.", completion: .custom(Completion.paths)) var path = ""
     @Flag(help: "Print JSON.") var json = false
 

@@ -10,7 +10,7 @@ struct Edit: ParsableCommand {
             line. Only what was edited is changed: what other programs change meanwhile stays.
             """)
 
-    @Argument var domain: Domain
+    @Argument(help: "A store's name, or the path of its file.") var domain: Domain
     @Argument(help: "The setting; all of them without one.", completion: .custom(Completion.paths)) var path = ""
 
     func run() throws {
@@ -40,12 +40,12 @@ struct Edit: ParsableCommand {
         guard !changes.isEmpty else { return print("Nothing was changed.") }
         try domain.change { transaction, _ in
             for change in changes {
-                let present = try transaction.value(at: change.path)
+                let present = try transaction.stored(at: change.path)
                 if present != change.old, present != change.new {
                     writeError("kvdefaults: \(domain.text): \(change.path.text) was changed meanwhile; yours counts")
                 }
                 if let value = change.new {
-                    try transaction.set(value, at: change.path)
+                    try transaction.setStored(value, at: change.path)
                 } else {
                     _ = try transaction.remove(at: change.path)
                 }
@@ -76,7 +76,7 @@ private struct EditSession {
         var line = 1
         while true {
             try open(file.path, line: line)
-            let text = try TypesFile.read(file.path)
+            let text = try TextFile.read(file.path)
             if text == first { return nil }
             do {
                 return try value(of: text)
@@ -96,14 +96,10 @@ private struct EditSession {
             guard let type else { return value }
             let inner = place.isEmpty ? type : type.member(at: place)?.type
             guard let fault = inner.flatMap({ Check($0).faults(in: value).first }) else { return value }
-            let location = CommentedJSON.location(of: fault.path, in: bytes)
-            throw Fault(
-                message: fault.message + (location.map { " (line \($0.line), column \($0.column))" } ?? ""),
-                line: location?.line ?? 1)
+            let location = PropertyListPath.locations(of: [fault.path], in: bytes, as: .json)[0]
+            throw Fault(message: fault.message(at: location), line: location.line)
         } catch let error as PropertyListError {
-            var line = 1
-            if case .line(let number, _)? = error.location { line = number }
-            throw Fault(message: "\(error)", line: line)
+            throw Fault(message: "\(error)", line: error.location.line)
         }
     }
 

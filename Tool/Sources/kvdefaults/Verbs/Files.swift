@@ -56,7 +56,11 @@ struct Diff: ParsableCommand {
     @Flag(help: "Print JSON.") var json = false
 
     func run() throws {
-        let changes = Difference.between(try first.value(unarchives: true), try second.value(unarchives: true))
+        // Secrets differ, too; they are only not shown.
+        let types = try [first, second].map { try $0.type() }
+        let changes = try Difference.between(
+            try first.value(unarchives: true, masks: false), try second.value(unarchives: true, masks: false)
+        ).map { try $0.masked(types) }
         if json {
             let list = changes.map { change in
                 var entry: [String: PropertyList] = ["path": PropertyList(change.path.text)]

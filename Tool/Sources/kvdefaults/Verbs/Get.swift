@@ -6,7 +6,7 @@ struct Get: ParsableCommand {
         abstract: "Prints the value of a setting.",
         discussion: "A string is printed as it is, other values as JSON. Exit status 1 where there is no value.")
 
-    @Argument var domain: Domain
+    @Argument(help: "A store's name, or the path of its file.") var domain: Domain
     @Argument(help: "The setting; all of them without one.", completion: .custom(Completion.paths))
     var path = ""
     @Flag(help: "Print JSON, strings too.") var json = false
@@ -33,7 +33,7 @@ struct Get: ParsableCommand {
         if type?.member(at: place)?.words.isSecret == true {
             throw Failure("\(path) is a secret, which is not shown", of: domain.text)
         }
-        let found = try about(domain.text) { try Layers(store: try domain.opened(), type: type).find(place) }
+        let found = try about(domain.text) { try Layers(store: try domain.opened(type)).find(place) }
         guard let found else { throw Failure.absent("There is no value at \(path)", of: domain.text) }
         let value = try about(domain.text) { try Values.masked(found.value, type, at: place) }
         if xml {

@@ -9,7 +9,7 @@ struct List: ParsableCommand {
             value as JSON, the type, and the layer: user, managed (an administrator's), global, or default.
             """)
 
-    @Argument var domain: Domain?
+    @Argument(help: "A store's name, or the path of its file.") var domain: Domain?
     @Flag(help: "Only settings whose value is not the default.") var changed = false
     @Flag(help: "Print JSON.") var json = false
 
@@ -46,10 +46,9 @@ struct List: ParsableCommand {
     }
 
     private func rows(of domain: Domain, _ type: CodableType?) throws -> [Row] {
-        let store = try domain.opened()
-        let layers = Layers(store: store, type: type)
-        let known = type?.members.filter { $0.defaultValue != nil }.map(\.key) ?? []
-        return try Swift.Set(try store.keys() + known).sorted().compactMap { key in
+        let store = try domain.opened(type)
+        let layers = Layers(store: store)
+        return try store.keys().compactMap { key in
             guard let found = try layers.find([.key(key)]) else { return nil }
             let member = type?.member(at: [.key(key)])
             if changed, found.layer == "default" || isDefault(found.value, member) { return nil }

@@ -4,15 +4,20 @@ import KVCodable
 struct Export: ParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Writes a domain's own values: XML, binary, JSON, or commands that set them.",
-        discussion: "Secrets are among them: it is what another machine needs.")
+        discussion: """
+            Secrets are among them: it is what another machine needs. A new file is the user's alone. kvdefaults copy \
+            makes a database.
+            """)
 
-    @Argument var domain: Domain
+    @Argument(help: "A store's name, or the path of its file.") var domain: Domain
     @Argument(help: "The new file; standard output without one.", completion: .file()) var file: String?
     @Option(help: "The format: xml, binary, json or commands.") var format: Format?
 
     func run() throws {
         guard domain.hasFile else { throw Failure.absent("There is no such store", of: domain.text) }
-        let format = format ?? file.flatMap(Format.init(file:)) ?? .xml
+        guard let format = format ?? (file == nil ? .xml : file.flatMap(Format.init(file:))) else {
+            throw Failure("Expected --format, or a name that ends in .plist, .xml or .json", of: file)
+        }
         try Output.write("Exporting", as: format, of: domain, to: file) {
             try about(domain.text) { try domain.opened().dictionary(of: .application) }
         }
@@ -24,7 +29,7 @@ struct Import: ParsableCommand {
         abstract: "Takes the entries of a file into a domain, in one step; its other settings stay.",
         discussion: "A published type must accept them. Of a keyed archive the plain value is taken.")
 
-    @Argument var domain: Domain
+    @Argument(help: "A store's name, or the path of its file.") var domain: Domain
     @Argument(help: "The file; - is standard input.") var file: Source
 
     func run() throws {
@@ -35,7 +40,7 @@ struct Import: ParsableCommand {
         try Progress.shown("Importing", of: list.count) { progress in
             try domain.change { transaction, _ in
                 for (key, value) in list.entries {
-                    try transaction.set(value, at: [.key(key)])
+                    try transaction.setStored(value, at: [.key(key)])
                     progress.advance()
                 }
             }
@@ -48,8 +53,8 @@ struct Copy: ParsableCommand {
         abstract: "Copies a domain into another, whose own values it replaces, whatever the engine.",
         discussion: "A domain is a name or a path: kvdefaults copy com.example.app /backup/app.sqlite.")
 
-    @Argument var from: Domain
-    @Argument var to: Domain
+    @Argument(help: "A store's name, or the path of its file.") var from: Domain
+    @Argument(help: "The store that it becomes.") var to: Domain
     @Flag(help: "Keep the new domain in a SQLite database.") var sqlite = false
 
     func run() throws {

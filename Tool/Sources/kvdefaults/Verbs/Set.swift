@@ -6,10 +6,11 @@ struct Set: ParsableCommand {
         abstract: "Sets settings, several at once in one step.",
         discussion: """
             The published type says how a value is read: a word for a string, a case, a date or a URL, else JSON. \
-            Without one it is JSON, and what is no JSON is a string. Put -- in front of values that begin with a minus.
+            Without one it is JSON, and what is no JSON is a string. Put -- in front of values that begin with a minus. \
+            A new key that is nearly that of a setting is refused; with --type Any it is set all the same.
             """)
 
-    @Argument var domain: Domain
+    @Argument(help: "A store's name, or the path of its file.") var domain: Domain
     @Argument(help: "Paths, each with its value behind it.", completion: .custom(Completion.assignments))
     var assignments: [String]
     @Option(help: "Read the values as this type, such as 'Int(0...10)' or '[String]'.") var type: String?
@@ -27,8 +28,25 @@ struct Set: ParsableCommand {
                 let place = try PropertyListPath(text: assignments[index])
                 let type = given ?? published?.member(at: place)?.type
                 let value = try Values.read(assignments[index + 1], as: type, at: place)
-                try transaction.set(value, at: place)
+                if given == nil { try refuseMistakes(assignments[index], place, value, published, transaction) }
+                try transaction.setStored(value, at: place)
             }
+        }
+    }
+
+    /// Refuses a path with its value in one word, and new keys that were most likely misspelt.
+    private func refuseMistakes(
+        _ text: String, _ place: PropertyListPath, _ value: PropertyList, _ type: CodableType?,
+        _ transaction: DefaultsTransaction
+    ) throws {
+        if let equals = text.firstIndex(of: "="), !text.contains("\"") {
+            let words = "\(text[..<equals]) \(text[text.index(after: equals)...])"
+            throw Failure("Expected a path and its value as two words, \(words), found \(text)", of: domain.text)
+        }
+        guard let check = type.map(Check.init) else { return }
+        let isNew = try transaction.stored(at: place) == nil
+        if let fault = (isNew ? check.fault(of: place) : nil) ?? check.strays(in: value, at: place).first {
+            throw Failure(fault.message, of: domain.text)
         }
     }
 }
@@ -39,13 +57,13 @@ struct Unset: ParsableCommand {
         discussion:
             "Several at once in one step. Exit status 1 where one of them had no value: nothing is removed then.")
 
-    @Argument var domain: Domain
+    @Argument(help: "A store's name, or the path of its file.") var domain: Domain
     @Argument(help: "The settings.", completion: .custom(Completion.paths)) var paths: [String]
 
     func run() throws {
         try domain.change { transaction, _ in
             for text in paths {
-                guard try transaction.remove(at: try PropertyListPath(text: text)) else {
+                guard try transaction.reset(at: try PropertyListPath(text: text)) else {
                     throw Failure.absent("There is no value at \(text)", of: domain.text)
                 }
             }

@@ -6,7 +6,7 @@ struct Types: ParsableCommand {
         abstract: "Prints the type that is published for a domain.",
         discussion: "Exit status 1 where there is none.")
 
-    @Argument var domain: Domain
+    @Argument(help: "A store's name, or the path of its file.") var domain: Domain
     @Flag(help: "Print the JSON Schema (2020-12), for other tools.") var jsonSchema = false
     @Flag(help: "Print a page of all settings in Markdown.") var markdown = false
     @Flag(help: "Print annotations for the Lua language server.") var annotations = false

@@ -6,7 +6,7 @@ struct Watch: ParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Prints a line for each change, whoever makes it, until it is interrupted.")
 
-    @Argument var domain: Domain
+    @Argument(help: "A store's name, or the path of its file.") var domain: Domain
     @Argument(help: "The setting and what is in it; all of them without one.", completion: .custom(Completion.paths))
     var path = ""
     @Flag(help: "Print the commands that make the same changes.") var commands = false
