@@ -118,7 +118,7 @@ describe("kv.wait", function()
       int poll(struct kv_spec_pollfd *, unsigned long, int);
       int fork(void);
       int waitpid(int, int *, int);
-      void _exit(int);
+      int execl(const char *, const char *, ...);
       unsigned alarm(unsigned);
       void *signal(int, void (*)(int));
     ]]
@@ -183,7 +183,9 @@ describe("kv.wait", function()
           assert(kv.wait(30) == 1 and told == 7)
           assert(kv.wait(0.05) == 0)
         end)
-        ffi.C._exit(ok and 0 or 1)
+        -- Under valgrind an exit would look for leaks in a state that is open.
+        local program = ok and "/bin/true" or "/bin/false"
+        ffi.C.execl(program, program, ffi.cast("char *", nil))
       end
       local status = ffi.new "int[1]"
       ffi.C.waitpid(child, status, 0)
