@@ -893,6 +893,11 @@ static inline kv_status kv_fields_append(kv_builder *builder,
   if (kv_fields_is_unsigned(kind))
     return kv_builder_unsigned(builder, kv_fields_bits(source, field->size),
                                error);
+  if (kind == KV_FIELD_TEXT && !memchr(source, 0, field->size)) {
+    *error = kv_error_new(KV_INVALID_ARGUMENT,
+                          kv_string("Expected a NUL behind the text"), NULL, 0);
+    return KV_INVALID_ARGUMENT;
+  }
   if (kind == KV_FIELD_TEXT || kind == KV_FIELD_STRING)
     return kv_builder_string(builder, kv_fields_text(field, source), error);
   if (kind == KV_FIELD_DATE || kind == KV_FIELD_TIME)

@@ -297,6 +297,28 @@ static void wrong_tables(void) {
   kv_store_free(store);
 }
 
+static void unended_text(void) {
+  struct name {
+    char text[4];
+  } full = {{'f', 'u', 'l', 'l'}}, three = {"abc"};
+  const kv_field table[] = {
+      KV_FIELD(struct name, text, KV_FIELD_TEXT, "name")};
+  kv_store *store = store_of("{}");
+  kv_error *error = NULL;
+  CHECK(kv_write_fields(store, table, 1, NULL, &full, &error) ==
+        KV_INVALID_ARGUMENT);
+  CHECK(error_says(error, KV_INVALID_ARGUMENT,
+                   "Expected a NUL behind the text at name"));
+  CHECK(kv_write_fields(store, table, 1, &three, &full, NULL) ==
+        KV_INVALID_ARGUMENT);
+  kv_step name = kv_key("name");
+  CHECK(kv_store_get(store, &name, 1, NULL, NULL, NULL) == KV_ABSENT);
+  CHECK(kv_write_fields(store, table, 1, NULL, &three, NULL) == KV_OK);
+  CHECK(kv_read_fields(store, table, 1, &full, NULL) == KV_OK);
+  CHECK(strcmp(full.text, "abc") == 0);
+  kv_store_free(store);
+}
+
 static struct settings read_all(kv_store *store) {
   struct settings s;
   memset(&s, 0, sizeof s);
@@ -684,6 +706,7 @@ int main(void) {
   refusals();
   conversions();
   wrong_tables();
+  unended_text();
   round_trip();
   differences();
   presence();

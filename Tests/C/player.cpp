@@ -46,23 +46,7 @@ int main() {
     store.write(fields, old, now);
     CHECK(store.wait(5) == 1 && changed);
     store.read(fields, now);
-<<<<<<< HEAD
     CHECK(now.width == 800);
-=======
-    CHECK(now.width == 800 && store.has({"window", "width"}));
-    auto origin = store.origin_of({"window", "width"});
-    CHECK(origin && origin->layer == KV_LAYER_APPLICATION);
-    CHECK(origin && origin->file.find("/player.json") != std::string::npos);
-    CHECK(!store.origin_of("none"));
-    CHECK(store.rename("theme", "colours") == false);
-    CHECK(store.reset({"sound", "volume"}) && !store.has({"sound", "volume"}));
-    store.set("theme", 5);
-    try {
-      store.read(fields, now);
-    } catch (const kvcodable::error &error) {
-      CHECK(error.message() == "Expected String at theme, found Int");
-    }
->>>>>>> tools
     store.close();
   } catch (const kvcodable::error &error) {
     CHECK_NAMED(false, error.what());

@@ -147,6 +147,8 @@ void scalars() {
   CHECK(store.rename({"ui", "view"}, "view") && !store.rename("none", "x"));
   CHECK(store.get<std::string>("view") == "view" && store.reset("view"));
   CHECK(!store.has("view") && !store.reset("view"));
+  CHECK(!store.origin_of("view") && store.origin_of("ui"));
+  CHECK(store.origin_of("ui")->layer == KV_LAYER_APPLICATION);
   CHECK(store.keys() == std::vector<std::string>({"d", "data", "date", "f",
                                                   "i8", "s", "u64", "ui"}));
 }
@@ -324,6 +326,7 @@ void stores() {
     CHECK(thrown([&] { store.set("n", 2); }) != "");
     store = std::move(other);
     store.set("n", 3);
+    CHECK(store.origin_of("n")->file.find("/a.plist") != std::string::npos);
     store.close();
     CHECK(thrown([&] { store.set("n", 4); }).find("closed") !=
           std::string::npos);

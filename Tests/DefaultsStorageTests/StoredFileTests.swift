@@ -76,6 +76,25 @@ import Testing
         #expect(try PropertyList.parse(bytes).format == format)
     }
 
+    @Test(
+        "what is wrong in a file for JSON is told as JSON, and never taken for OpenStep",
+        arguments: [
+            ("{volume: 7}", "Expected a key in quotes, found v (line 1, column 2)"),
+            ("{ volume = 7; }", "Expected a key in quotes, found v (line 1, column 3)"),
+            ("{'volume': 7}", "Expected a key in quotes, found ' (line 1, column 2)"),
+            ("{ // c\n \"volume\": 7 }", "Expected a key in quotes, found / (line 1, column 3)"),
+            ("{\"volume: 7,\n\"theme\": 1}", "Expected an escaped control character, found U+000a (line 1, column 13)"),
+            ("// nothing", "Expected a value, found / (line 1, column 1)"),
+        ])
+    func wrongJSON(text: String, message: String) throws {
+        try folder.write(text, to: "a.json")
+        let error = #expect(throws: DefaultsError.self) { try DefaultsStore.open(path: folder.file("a.json")) }
+        #expect(error?.code == .corrupt && error?.file == folder.file("a.json"))
+        #expect("\(try #require(error))".contains(message))
+        #expect(throws: PropertyListError.self) { try PropertyListFile.read(folder.file("a.json")) }
+        #expect(try folder.text(of: "a.json") == text)
+    }
+
     @Test("a root that is no dictionary is an error, and the file stays")
     func wrongRoot() throws {
         try Data(list([1, 2]).serialized(as: .xml)).write(to: URL(fileURLWithPath: file))

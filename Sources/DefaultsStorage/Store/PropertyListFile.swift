@@ -14,7 +14,8 @@ public enum PropertyListFile {
     ///
     /// - Parameters:
     ///   - path: the file.
-    ///   - format: the format that the file must have; nil to find it from the content.
+    ///   - format: the format that the file must have; nil to find it from the content, but that a text in a file whose
+    ///     name ends in `.json` is never taken for OpenStep.
     ///   - limits: limits of the file's size, and of the value's size and depth.
     /// - Throws: ``DefaultsError`` when the file cannot be read, or is too large; `PropertyListError` with the position when its bytes
     ///   are no property list.
@@ -22,6 +23,7 @@ public enum PropertyListFile {
         _ path: String, as format: PropertyListFormat? = nil, limits: PropertyListLimits = PropertyListLimits()
     ) throws -> (list: PropertyList, format: PropertyListFormat)? {
         guard let bytes = try contents(of: path, most: limits.fileBytes) else { return nil }
+        let format = format ?? PropertyListFormat.expected(inFile: path, bytes)
         return try PropertyList.parse(bytes, as: format, limits: limits)
     }
 

@@ -60,10 +60,11 @@ package struct ParsedFile: Sendable {
     }
 
     package init(
-        parsing bytes: [UInt8], limits: PropertyListLimits = PropertyListLimits()
+        parsing bytes: [UInt8], as format: PropertyListFormat? = nil,
+        limits: PropertyListLimits = PropertyListLimits()
     ) throws(PropertyListError) {
         self = try bytes.withUnsafeBufferPointer { bytes throws(PropertyListError) in
-            try ParsedFile(parsing: UnsafeRawBufferPointer(bytes), limits: limits)
+            try ParsedFile(parsing: UnsafeRawBufferPointer(bytes), as: format, limits: limits)
         }
     }
 

@@ -32,10 +32,17 @@ extension PropertyListFormat {
     /// The format of a new file by its name: JSON for `.json`, else XML.
     package init(ofFile name: String) { self = name.hasSuffix(".json") ? .json : .xml }
 
+    /// The format to read a file as by its name; nil to find it from the content, as everywhere but in a file for JSON:
+    /// what looks like OpenStep there is JSON with a fault.
+    package static func expected(inFile name: String, _ bytes: [UInt8]) -> PropertyListFormat? {
+        guard PropertyListFormat(ofFile: name) == .json else { return nil }
+        return bytes.withUnsafeBytes { detect($0) } == .openStep ? .json : nil
+    }
+
     /// The format that the beginning of a file shows; nil for an empty one, and for bytes that are no text.
     ///
     /// `bplist` is binary, `<` followed by an element, `!` or `?` is XML, `[` is JSON, and `{` is JSON when a quoted
-    /// key and a colon follow. Everything else is OpenStep, as Foundation takes it: a lone `12` is therefore the string
+    /// key and a colon follow, also behind comments, which are an error of JSON then. Everything else is OpenStep, as Foundation takes it: a lone `12` is therefore the string
     /// "12"; ask for ``json`` to read a JSON document that is a scalar.
     public static func detect(_ bytes: UnsafeRawBufferPointer) -> PropertyListFormat? {
         if isBinary(bytes) { return .binary }
@@ -83,9 +90,17 @@ extension TextCursor {
         var ahead = self
         ahead.position += 1
         ahead.skipWhitespace()
-        guard ahead.current == UInt8(ascii: "\"") else { return false }
+        while ahead.isAt("//") || ahead.isAt("/*") {
+            if ahead.consume("//") {
+                ahead.skip { $0 != 0x0A && $0 != 0x0D }
+            } else if !ahead.skip(behind: "*/") {
+                return false
+            }
+            ahead.skipWhitespace()
+        }
+        guard let quote = ahead.current, quote == UInt8(ascii: "\"") || quote == UInt8(ascii: "'") else { return false }
         ahead.position += 1
-        while let byte = ahead.current, byte != UInt8(ascii: "\"") {
+        while let byte = ahead.current, byte != quote {
             ahead.position += byte == UInt8(ascii: "\\") ? 2 : 1
         }
         ahead.position += 1

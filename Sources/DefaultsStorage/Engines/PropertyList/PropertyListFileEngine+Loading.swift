@@ -113,7 +113,8 @@ extension PropertyListFileEngine {
     private func parse(_ bytes: [UInt8], _ stamp: FileStamp, file: String) throws(DefaultsError) -> Reading {
         let parsed: ParsedFile
         do throws(PropertyListError) {
-            parsed = try ParsedFile(parsing: bytes, limits: limits.reading)
+            let format = PropertyListFormat.expected(inFile: file, bytes)
+            parsed = try ParsedFile(parsing: bytes, as: format, limits: limits.reading)
         } catch {
             var unreadable = DefaultsError(error, file: file)
             // A value that a property list cannot hold is damage of the file; a passed limit never is.
