@@ -10,7 +10,7 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-from tap import ROOT, SWIFT, check, environment, finish, run, skip
+from tap import ROOT, SWIFT, check, environment, finish, forget_other_sources, run, skip
 
 HOSTS = ROOT / "lua/examples/hosts"
 
@@ -106,6 +106,7 @@ def compiled_host(language, folder, stage):
 
 def swift_host(folder):
     package = ROOT / "build/swift-host"
+    forget_other_sources(package)
     good, output = run(SWIFT, "build", "--package-path", HOSTS / "swift",
                        "--scratch-path", package)
     if not check(good, "the Swift host builds as a package of its own", output):

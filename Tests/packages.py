@@ -11,20 +11,13 @@ import sys
 import tempfile
 from pathlib import Path
 
-from tap import ROOT, SWIFT, check, environment, finish, run, version
+from tap import ROOT, SWIFT, check, environment, finish, forget_other_sources, run, version
 
 
 def prepare(package):
-    """A copy of the consumer, so that nothing is built among the sources.
-
-    SwiftPM does not notice files that come to a package beside it, or go: what was built before is of no use then.
-    """
-    listing = "".join(f"{path.relative_to(ROOT)}\n" for path in sorted((ROOT / "Sources").rglob("*")))
-    noted = package / "listing"
-    if not noted.exists() or noted.read_text() != listing:
-        shutil.rmtree(package, ignore_errors=True)
+    """A copy of the consumer, so that nothing is built among the sources."""
+    forget_other_sources(package)
     shutil.copytree(ROOT / "Tests/Packages/swift", package, dirs_exist_ok=True)
-    noted.write_text(listing)
 
 
 def build_and_run(package, program, what, folder, **variables):

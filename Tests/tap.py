@@ -52,6 +52,17 @@ def version():
     return text.split('libraryVersion = "')[1].split('"')[0]
 
 
+def forget_other_sources(folder):
+    """Removes what was built in the folder of a package when this one had other files: SwiftPM does not notice files
+    that come to a package beside the one it builds, or go."""
+    listing = "".join(f"{path.relative_to(ROOT)}\n" for path in sorted((ROOT / "Sources").rglob("*")))
+    noted = folder / "listing"
+    if not noted.exists() or noted.read_text() != listing:
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir(parents=True)
+        noted.write_text(listing)
+
+
 def finish():
     print(f"1..{checks}")
     sys.exit(1 if failures else 0)

@@ -893,11 +893,6 @@ static inline kv_status kv_fields_append(kv_builder *builder,
   if (kv_fields_is_unsigned(kind))
     return kv_builder_unsigned(builder, kv_fields_bits(source, field->size),
                                error);
-  if (kind == KV_FIELD_TEXT && !memchr(source, 0, field->size)) {
-    *error = kv_error_new(KV_INVALID_ARGUMENT,
-                          kv_string("Expected a NUL behind the text"), NULL, 0);
-    return KV_INVALID_ARGUMENT;
-  }
   if (kind == KV_FIELD_TEXT || kind == KV_FIELD_STRING)
     return kv_builder_string(builder, kv_fields_text(field, source), error);
   if (kind == KV_FIELD_DATE || kind == KV_FIELD_TIME)
@@ -1012,9 +1007,14 @@ static inline kv_status kv_fields_write_value(struct kv_fields_walk *walk,
       status = kv_fields_append_all(walk, builder, field, stored, old, values);
     kv_tree_free(stored);
   } else {
-    for (size_t i = 0; i < elements && !status; i++)
-      status = kv_fields_append(
-          builder, field, values + field->offset + i * field->size, &error);
+    for (size_t i = 0; i < elements && !status; i++) {
+      const char *source = values + field->offset + i * field->size;
+      if (field->kind == KV_FIELD_TEXT && !memchr(source, 0, field->size))
+        status = kv_fields_fail(walk, KV_INVALID_ARGUMENT,
+                                "Expected a NUL behind the text");
+      else
+        status = kv_fields_append(builder, field, source, &error);
+    }
   }
   if (!status && field->room) kv_builder_end(builder, NULL);
   if (!status) status = kv_builder_finish(builder, &value, &error);
