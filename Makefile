@@ -194,6 +194,7 @@ install:
 	ln -sf libkvcodable.so.1 $(DESTDIR)$(LIBDIR)/libkvcodable.so
 	install -m 644 include/kvcodable*.h include/kvcodable.hpp $(DESTDIR)$(INCLUDEDIR)
 	$(call install_package,kvcodable,kvcodable)
+	install -D -m 644 lua/kvcodable.d.lua $(DESTDIR)$(PREFIX)/share/kvcodable/kvcodable.d.lua
 	for name in kvcodableConfig kvcodableConfigVersion; do \
 	  sed -e 's|@VERSION@|$(VERSION)|' \
 	    -e "s|@INCLUDEDIR@|$$(realpath -m --relative-to=$(LIBDIR) $(INCLUDEDIR))|" include/$$name.cmake.in \
