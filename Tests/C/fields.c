@@ -301,8 +301,7 @@ static void unended_text(void) {
   struct name {
     char text[4];
   } full = {{'f', 'u', 'l', 'l'}}, three = {"abc"};
-  const kv_field table[] = {
-      KV_FIELD(struct name, text, KV_FIELD_TEXT, "name")};
+  const kv_field table[] = {KV_FIELD(struct name, text, KV_FIELD_TEXT, "name")};
   kv_store *store = store_of("{}");
   kv_error *error = NULL;
   CHECK(kv_write_fields(store, table, 1, NULL, &full, &error) ==
