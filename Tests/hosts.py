@@ -127,6 +127,36 @@ def swift_host(folder):
     follows([package / "debug/SwiftHost", HOSTS], home, "the Swift host", environment())
 
 
+LIMITED = """#include "script_limits.h"
+#include <stdio.h>
+
+int main(int count, char **words) {
+  script_limits limits = {8 << 20, 20000000, 0};
+  lua_State *L = script_open(&limits);
+  luaL_openlibs(L);
+  script_forbid_finalizers(L);
+  puts(luaL_dostring(L, words[count - 1]) ? script_error_text(L) : "no error");
+  lua_close(L);
+  return 0;
+}
+"""
+
+
+def limits(folder):
+    """The header of bounds in every Lua: also in those that the hosts above are not for."""
+    (folder / "limited.c").write_text(LIMITED)
+    for lua in ("lua5.1", "lua5.2", "lua5.3", "lua5.4", "luajit"):
+        flags = run("pkg-config", "--cflags", "--libs", lua)[1].split()
+        program = folder / f"limited-{lua}"
+        good, output = run("gcc", "-std=c11", "-Wall", "-Werror", folder / "limited.c", f"-I{HOSTS}", *flags, "-o", program)
+        check(good, f"script_limits.h compiles with {lua}", output)
+        for script, words in {"while true do end": "the script takes too long",
+                              "local t = {} for i = 1, 1e9 do t[i] = {} end": "not enough memory",
+                              "newproxy(true)": "newproxy", "error({})": "an error without a text"}.items():
+            good, output = run(program, script, timeout=60)
+            check(good and words in output, f"{lua} ends `{script}`", output)
+
+
 def rock(folder, stage):
     if not shutil.which("luarocks"):
         run(ROOT / "tools/require.sh", "luarocks")
@@ -158,6 +188,7 @@ def main():
             compiled_host(language, folder, stage)
         rock(folder, stage)
         swift_host(folder)
+        limits(folder)
     finally:
         shutil.rmtree(folder)
     finish()

@@ -24,8 +24,8 @@
  *               libraries may be taken away from scripts afterwards.
  *
  * Scripts reach the functions and stores that the program gives them. A state
- * without io, os, package and debug, with `load` for text alone, and with the
- * module opened by kv_lua_open() under KV_LUA_SANDBOX reaches no file and no
+ * without io, os, package and debug, with `load` (before 5.2 loadstring, too)
+ * for text alone, in LuaJIT without jit and ffi, and with the module opened by kv_lua_open() under KV_LUA_SANDBOX reaches no file and no
  * store but those that were pushed. The debug library reaches everything that
  * is in the state.
  */
@@ -103,8 +103,8 @@ typedef struct kv_lua_options {
    * One call takes memory for a few copies of such a value besides Lua's own. A
    * script's tables and strings are Lua's memory: the host bounds that by its
    * allocator (lua_newstate), and the steps of a script by a hook
-   * (LUA_MASKCOUNT), which interrupts no call in C. lua/examples/hosts/limits.h
-   * does both. */
+   * (LUA_MASKCOUNT), which interrupts no call in C, and nothing that LuaJIT has
+   * compiled. lua/examples/hosts/script_limits.h does both, in every Lua. */
   size_t max_nodes;
   size_t max_bytes;
   /* The most watches that the state has open, on values and on events. One that

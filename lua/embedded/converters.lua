@@ -131,14 +131,21 @@ local function steps_behind(start)
   return steps
 end
 
+-- How many calls of the module convert, one inside a converter of the other.
+local nesting = 0
+
 --- The result of `convert` for a value of a type, in which names have the
 -- meanings; or nil, the text that a converter raised and the steps to its
--- value. Any other error is raised.
+-- value. Any other error is raised. LuaJIT has no bound of its own for calls
+-- in C inside one another.
 local function placed(convert, self, value, context, known)
+  if nesting == 32 then
+    return nil, "converters inside one another, more than 32 deep", {}
+  end
   local start, outer = depth, names
-  names = known
+  names, nesting = known, nesting + 1
   local ok, result = pcall(convert, self, value, context)
-  names = outer
+  names, nesting = outer, nesting - 1
   if ok then return result end
   local steps = steps_behind(start)
   depth = start

@@ -615,6 +615,34 @@ describe("hostile scripts", function()
     support.collect_as(mode)
   end)
 
+  it("with converters that need themselves are told, and the next is not",
+    function()
+      local text = "converters inside one another, more than 32 deep"
+      local T
+      local function again(name, ...)
+        local ok, problem = pcall(store[name], store, ...)
+        assert.is_false(ok)
+        assert.truthy(tostring(problem):find(text, 1, true))
+        error(problem, 0)
+      end
+      T = kv.int:convert {
+        decode = function() again("get", "a", T) end,
+        encode = function(value) again("set", "a", value, T) end,
+      }
+      store:set("a", 1)
+      for _ = 1, 3 do
+        for _, call in ipairs { { "get", "a", T }, { "set", "a", 2, T } } do
+          local ok, problem = pcall(store[call[1]], store, call[2], call[3],
+            call[4])
+          assert.is_false(ok)
+          assert.truthy(tostring(problem):find(text, 1, true))
+        end
+      end
+      local deep = kv.int:convert { decode = function(n) return n + 1 end,
+        encode = function(n) return n - 1 end }
+      assert.equal(2, store:get("a", deep))
+    end)
+
   it("may stop the collector in a finalizer that sets", function()
     local ran = 0
     for i = 1, 200 do

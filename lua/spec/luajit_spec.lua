@@ -71,8 +71,10 @@ describe("in LuaJIT", function()
   end)
 
   it("other values of C are refused, with their place", function()
+    local kept = ffi.new("int64_t[1]", 7)
     for _, value in ipairs { ffi.new "int32_t", ffi.new "double",
-      ffi.new "char[8]", ffi.new "void *" } do
+      ffi.new "char[8]", ffi.new "void *", ffi.cast("int64_t &", kept),
+      ffi.typeof "int64_t", ffi.typeof "uint64_t" } do
       local problem = support.failure(store.set, store, "x", { a = value })
       assert.equal("Expected a property-list value at x.a, found cdata",
         problem.message)

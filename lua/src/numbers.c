@@ -197,21 +197,34 @@ static int uint64_cdata(lua_State *L) {
   return push_cdata(L, text);
 }
 
+/* Whether the cdata at 1, whose type is at 2, is a number itself: ffi.istype()
+ * also takes references, of types such as "ctype<int64_t &>", and the type
+ * itself, whose text begins with "ctype". */
+static int is_number(lua_State *L) {
+  const char *text = NULL, *type = NULL;
+  lua_settop(L, 2);
+  if (luaL_callmeta(L, 1, "__tostring")) text = lua_tostring(L, -1);
+  if (luaL_callmeta(L, 2, "__tostring")) type = lua_tostring(L, -1);
+  lua_pushboolean(L, text && *text != 'c' && type && !strchr(type, '&'));
+  return 1;
+}
+
 /* Makes the function that tells the kinds apart: there is no other way for a
  * module that Lua 5.1 loads as well. LuaJIT has loaded its FFI library where
  * there is a number of it. */
 static int make_kind_function(lua_State *L) {
   static const char text[] =
-      "local ffi = ... local is, int, uint = ffi.istype, "
-      "ffi.typeof('int64_t'), ffi.typeof('uint64_t') "
-      "return function(v) return is(int, v) and 2 or is(uint, v) and 3 or 0 "
-      "end";
+      "local ffi, is_number = ... local is, type = ffi.istype, ffi.typeof "
+      "local int, uint = type('int64_t'), type('uint64_t') "
+      "return function(v) local kind = is(int, v) and 2 or is(uint, v) and 3 "
+      "return kind and is_number(v, type(v)) and kind or 0 end";
   if (luaL_loadbuffer(L, text, sizeof text - 1, "=kvcodable.cdata") != LUA_OK)
     return lua_error(L);
   lua_getfield(L, LUA_REGISTRYINDEX, LUA_LOADED_TABLE);
   lua_getfield(L, -1, "ffi");
   lua_remove(L, -2);
-  lua_call(L, 1, 1);
+  lua_pushcfunction(L, is_number);
+  lua_call(L, 2, 1);
   lua_rawsetp(L, LUA_REGISTRYINDEX, &kind_function);
   return 0;
 }

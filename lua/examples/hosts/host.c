@@ -5,7 +5,7 @@
  *
  *   host SCRIPT.lua FOLDER [SECONDS]
  */
-#include "limits.h"
+#include "script_limits.h"
 
 #include <kvcodable_fields.h>
 #include <kvcodable_lua.h>

@@ -14,7 +14,7 @@
 #include <string>
 
 extern "C" {
-#include "limits.h"
+#include "script_limits.h"
 
 #include <lualib.h>
 }

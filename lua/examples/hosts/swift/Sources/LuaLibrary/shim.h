@@ -1,4 +1,4 @@
 #include <lauxlib.h>
 #include <lua.h>
 #include <lualib.h>
-#include "../../../limits.h"
+#include "../../../script_limits.h"

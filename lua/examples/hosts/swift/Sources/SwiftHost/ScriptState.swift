@@ -4,7 +4,7 @@ import KVCodableLua
 import LuaLibrary
 
 /// A Lua state for one script, with the libraries that reach nothing outside it, and bounds for memory and time
-/// (`limits.h`).
+/// (`script_limits.h`).
 final class ScriptState {
     private let lua: OpaquePointer
     private let limits: UnsafeMutablePointer<script_limits>

@@ -1,17 +1,23 @@
-/* limits.h: the bounds that a host puts around a script which it does not trust,
- * beside those of the module: Lua's memory, the steps of its virtual machine,
- * finalizers, and the calls that make the text of an error. For C, C++ and Swift.
+/* script_limits.h: the bounds that a host puts around a script which it does not
+ * trust, beside those of the module: Lua's memory, the steps of its virtual
+ * machine, finalizers, and the calls that make the text of an error. For C, C++
+ * and Swift, and every Lua; LuaJIT interprets such a script, since what it
+ * compiles runs no hook.
  *
  * A call in C is not interrupted: one with an evil pattern, such as string.find
  * can be given, may take long. A host that must not wait for it runs the script
  * in a process of its own.
  */
-#ifndef LIMITS_H
-#define LIMITS_H
+#ifndef SCRIPT_LIMITS_H
+#define SCRIPT_LIMITS_H
 
 #include <lauxlib.h>
 #include <lua.h>
+#include <lualib.h>
 #include <stdlib.h>
+#ifdef LUA_JITLIBNAME
+#include <luajit.h>
+#endif
 
 typedef struct script_limits {
   size_t memory; /* bytes that the script may have, the state's own included */
@@ -74,15 +80,22 @@ static inline lua_State *script_open(script_limits *limits) {
   return L;
 }
 
-/* Takes setmetatable's place, once the basic library is open. */
+/* Takes setmetatable's place, once the libraries are open, and takes away what
+ * else could run without the hook: newproxy, which Lua 5.1 has, and LuaJIT's
+ * compiler. */
 static inline void script_forbid_finalizers(lua_State *L) {
+  lua_pushnil(L);
+  lua_setglobal(L, "newproxy");
+#ifdef LUA_JITLIBNAME
+  luaJIT_setmode(L, 0, LUAJIT_MODE_ENGINE | LUAJIT_MODE_OFF);
+#endif
   lua_getglobal(L, "setmetatable");
   lua_pushcclosure(L, script_set_metatable, 1);
   lua_setglobal(L, "setmetatable");
 }
 
 static inline int script_make_text(lua_State *L) {
-  luaL_tolstring(L, 1, NULL);
+  if (!luaL_callmeta(L, 1, "__tostring")) lua_tostring(L, 1);
   return 1;
 }
 
