@@ -163,10 +163,15 @@ local function attribute(self, name, value)
 end
 
 --- A range as the type language writes it; nil and math.huge are no bound.
+-- Integers that are no numbers of Lua have their digits as texts.
 local function range(low, high)
   if type(low) == "string" and high == nil then return low end
   local function bound(number)
     if number == nil then return "" end
+    if type(number) == "userdata" or type(number) == "cdata" then
+      local digits = string.match(tostring(number), "^(%-?%d+)U?L?L?$")
+      if digits then return digits end
+    end
     if type(number) ~= "number" or number ~= number then
       error("expected numbers as bounds, or a text such as \"1...10\", found "
         .. (type(number) == "number" and "nan" or type(number)), 4)
@@ -188,7 +193,7 @@ end
 -- exactly `low` without a `high`, of at least `low` where that is math.huge. A
 -- text says it in the type language: "1...".
 function methods:length(low, high)
-  if type(low) == "number" and high == nil then high = low end
+  if high == nil and type(low) ~= "string" then high = low end
   return attribute(self, "length", range(low, high))
 end
 
