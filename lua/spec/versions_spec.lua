@@ -30,6 +30,8 @@ describe("in every Lua", function()
         { b = { 1, 2, print } } }).message)
     assert.matches("expected a function as step 12, found number",
       failure(store.migrate, store, { [12] = 1 }), 1, true)
+    assert.matches("function expected, got kvcodable.null",
+      failure(store.transaction, store, kv.null), 1, true)
     local many = {}
     for i = 1, 200 do many[i] = many end
     assert.matches("contains itself",

@@ -264,6 +264,15 @@ static inline int kvl_old_typeerror(lua_State *L, int index,
 }
 #define luaL_typeerror kvl_old_typeerror
 
+#if LUA_VERSION_NUM < 503
+/* With the name of a userdata's kind, as 5.3 tells it. */
+static inline void kvl_old_checktype(lua_State *L, int argument, int type) {
+  if (lua_type(L, argument) != type)
+    luaL_typeerror(L, argument, lua_typename(L, type));
+}
+#define luaL_checktype kvl_old_checktype
+#endif
+
 static inline void *kvl_old_checkudata(lua_State *L, int index,
                                        const char *name) {
   void *data = luaL_testudata(L, index, name);
