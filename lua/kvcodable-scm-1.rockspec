@@ -1,5 +1,5 @@
--- Builds the Lua module against an installed libkvcodable:
--- (5.1, which LuaJIT runs too, 5.2, 5.3, 5.4 or 5.5)
+-- Builds the Lua module, for Lua 5.1 to 5.5 and LuaJIT, which is 5.1 to
+-- luarocks, against an installed libkvcodable:
 --   luarocks --lua-version=5.4 make lua/kvcodable-scm-1.rockspec \
 --     KVCODABLE_DIR=/usr/local
 rockspec_format = "3.0"
@@ -10,7 +10,8 @@ description = {
   summary = "Typed preferences: stores, property lists and types",
   detailed = [[
     One store of property-list values, read and written from Swift, C and Lua,
-    with types, layered defaults, transactions and watches.]],
+    with types, layered defaults, transactions and watches. For Lua 5.1 to 5.5
+    and LuaJIT.]],
   license = "MIT",
 }
 supported_platforms = { "linux" }

@@ -714,8 +714,8 @@ typed("a value of a struct of 100,000 fields", function()
   kv.decode("{}", Large)
   return function() return kv.encode(value, Large) end
 end)
-typed("a struct of 100,000 fields, in JSON", function()
-  local Large = kv.struct "Large" (fields(100000, kv.int:default(1)))
+typed("a struct of 75,000 fields, in JSON", function()
+  local Large = kv.struct "Large" (fields(75000, kv.int:default(1)))
   kv.decode("{}", Large)
   return function() return kv.decode("{}", Large) end
 end)
@@ -1025,6 +1025,14 @@ storing("commit 20,000 changes of one list", function(s)
     end)
   end
 end)
+storing("commit 20,000 additions to a list", function(s)
+  s:set("a", { 0 }) s:sync()
+  return function()
+    s:transaction(function(tx)
+      for i = 2, 20000 do tx:set({ "a", i }, i) end
+    end)
+  end
+end)
 storing("commit 20,000 keys", function(s)
   return function()
     s:transaction(function(tx)
@@ -1242,17 +1250,17 @@ keeping("100,000 in pairs", 100000,
 keeping("20,000 of ten kinds, moved", 100000,
   function(i) return { a = i % 10, b = i } end,
   function(i) return { a = (i * 7) % 11 } end, struct)
-keeping("100,000 with identities", 100000,
+keeping("70,000 with identities", 70000,
   function(i) return { id = i, a = i, b = i } end,
-  function(i) return { id = 100001 - i, a = i } end, function()
+  function(i) return { id = 70001 - i, a = i } end, function()
     return kv.array_of(kv.struct "S" { id = kv.int, a = kv.int })
   end)
-keeping("500 lists of 500", 500,
+keeping("400 lists of 250", 400,
   function(i)
-    return { l = list(500, function(j) return { a = j, b = i } end) }
+    return { l = list(250, function(j) return { a = j, b = i } end) }
   end,
   function()
-    return { l = list(500, function(j) return { a = 501 - j } end) }
+    return { l = list(250, function(j) return { a = 501 - j } end) }
   end, function()
     return kv.array_of(kv.struct "T" {
       l = kv.array_of(kv.struct "S" { a = kv.int }) })

@@ -122,6 +122,7 @@ local function raw_cases(name, given)
   local cases, is_list, kind = {}, #given > 0, nil
   for case, value in pairs(given) do
     local found = math.type(value) or type(value)
+    if shared.kind_of(value) == "int64" then found = "integer" end
     if is_list and math.type(case) ~= "integer" or type(case) ~= "string"
       and not is_list then
       error(string.format("enum %s: expected a list of cases, or a table of "

@@ -11,7 +11,7 @@ local Type = { __name = "kvcodable type" }
 
 -- The table that the files behind start with.
 local shared = { Type = Type, builtins = {}, named = {}, known = {},
-  encode = kv.encode, decode = kv.decode, null = kv.null }
+  encode = kv.encode, decode = kv.decode, null = kv.null, kind_of = kv.type }
 for _, name in ipairs { "array_tag", "dictionary_tag", "store", "new_data",
   "new_date", "new_uid", "new_int64", "new_uint64", "describe", "expression",
   "attach", "install", "annotate", "depth", "run_types", "declare_text",
@@ -57,13 +57,17 @@ function Type:__tostring()
   return (text(self.description))
 end
 
+-- What values are made of: integers of every kind among it.
+local makings = { string = true, number = true, int64 = true, uint64 = true,
+  cdata = true }
+
 --- Calling kv.date, kv.data, kv.int64, kv.uint64 or kv.uid makes a value. Not
 -- by a tail call: LuaJIT does not count the level that one leaves.
 function Type:__call(value)
   local make, found = rawget(self, "make"), type(value)
   if not make then
     error(string.format("%s makes no values", tostring(self)), 2)
-  elseif found ~= "string" and found ~= "number" and found ~= "cdata" then
+  elseif not makings[found] and not makings[shared.kind_of(value)] then
     error(string.format("%s: expected a string or a number, found %s",
       tostring(self), found), 2)
   end

@@ -261,6 +261,12 @@ describe("declared types", function()
         "Date: expected a string or a number, found nil" },
       { function() kv.uid(1.5) end, "expected 0 to 4294967295" },
       { function() kv.uint64 "1\0" end, "a NUL in the text" },
+      { function() kv.uint64(1.5) end, "expected a whole number" },
+      { function() kv.int64(0 / 0) end, "expected a whole number" },
+      { function() kv.date(kv.uid(5)) end,
+        "Date: expected a string or a number, found userdata" },
+      { function() kv.data(kv.uint64 "5") end,
+        "expected a string or a number, found 5" },
     } do
       local ok, problem = pcall(row[1])
       assert.is_false(ok)

@@ -56,6 +56,12 @@ describe("in LuaJIT", function()
       support.failure(kv.uint64, ffi.new("int64_t", -7)))
     assert.matches("expected %-9223",
       support.failure(kv.int64, most))
+    assert.equal(kv.date(5), kv.date(ffi.new("int64_t", 5)))
+    assert.equal(kv.uid(5), kv.uid(ffi.new("uint64_t", 5)))
+    local _, problem = pcall(function() kv.date(ffi.new "char[8]") end)
+    assert.matches("luajit_spec.lua:%d+: expected a string .* cdata", problem)
+    store:set("list", { "a", "b" })
+    assert.equal("b", store:get { "list", ffi.new("int64_t", 2) })
   end)
 
   it("integers of the module become some of C", function()

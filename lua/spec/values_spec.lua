@@ -56,6 +56,33 @@ describe("values", function()
     assert.equal(kv.uid(7), pass(kv.uid(7)))
   end)
 
+  it("takes integers of every kind where integers are expected", function()
+    local large = kv.int64 "9007199254740993"
+    local eighteen = kv.uint64 "18446744073709551615"
+    assert.equal(large, kv.int64(large))
+    assert.equal("9007199254740993", tostring(kv.uint64(large)))
+    assert.equal(eighteen, kv.uint64(eighteen))
+    assert.equal(large, kv.int64(kv.uint64 "9007199254740993"))
+    assert.equal("5", tostring(kv.uint64(5.0)))
+    assert.matches("expected %-9223", support.failure(kv.int64, eighteen))
+    assert.matches("0 or more",
+      support.failure(kv.uint64, kv.int64 "-9007199254740993"))
+    assert.equal(kv.date(5), kv.date(kv.uint64(5)))
+    assert.equal(kv.date(-5), kv.date(kv.int64 "-5"))
+    assert.equal(kv.uid(5), kv.uid(kv.uint64(5)))
+    assert.matches("0 to 4294967295", support.failure(kv.uid, large))
+    local list = assert(kv.open_file("none.plist", { engine = "memory" }))
+    list:set("list", { "a", "b" })
+    assert.equal("b", list:get { "list", kv.uint64(2) })
+    assert.equal("b", list:get { "list", kv.int64 "2" })
+    assert.matches("index from 1", support.failure(list.get, list,
+      { "list", eighteen }))
+    local Large = kv.enum "LargeCase" { small = 1, large = large }
+    list:set("case", large, Large)
+    assert.equal(large, list:get("case", Large))
+    list:close()
+  end)
+
   it("orders dates and data, and joins data", function()
     assert.is_true(kv.date(1) < kv.date(2))
     assert.is_true(kv.date(2) <= kv.date(2))

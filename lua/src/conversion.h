@@ -48,6 +48,11 @@ int kvl_new_real(lua_State *L);
 extern const luaL_Reg kvl_uint64_methods[], kvl_int64_methods[];
 extern const luaL_Reg kvl_real_methods[];
 
+/* The bits of the value at `index`, where it is an integer of any kind: a whole
+ * number, kv.int64, kv.uint64, an integer of LuaJIT's. Gives KV_NODE_INTEGER or
+ * KV_NODE_UNSIGNED, or KV_NODE_NULL where it is none. */
+int kvl_integer_kind(lua_State *L, int index, uint64_t *bits);
+
 /* The bits of the value at `index`, where it is an int64_t or uint64_t of
  * LuaJIT: gives KV_NODE_INTEGER or KV_NODE_UNSIGNED, or KV_NODE_NULL where it is
  * no such value. */

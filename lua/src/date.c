@@ -73,8 +73,14 @@ static int parse_date(const char *text, double *seconds) {
 
 int kvl_new_date(lua_State *L) {
   double seconds;
+  uint64_t whole = 0;
+  int kind = kvl_integer_kind(L, 2, &whole);
   if (lua_type(L, 2) == LUA_TNUMBER) {
     seconds = lua_tonumber(L, 2) - EPOCH;
+  } else if (kind != KV_NODE_NULL) {
+    seconds =
+        (kind == KV_NODE_UNSIGNED ? (double)whole : (double)(int64_t)whole) -
+        EPOCH;
   } else if (!parse_date(kvl_check_word(L, 2), &seconds)) {
     return kvl_value_error(L,
                            "expected a time as \"2026-11-21T08:00:00Z\" or "

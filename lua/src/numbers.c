@@ -21,15 +21,34 @@ static uint64_t check_digits(lua_State *L, const char *text, uint64_t most,
   return value;
 }
 
+int kvl_integer_kind(lua_State *L, int index, uint64_t *bits) {
+  int64_t value = 0;
+  if (luaL_testudata(L, index, "kvcodable.uint64")) {
+    *bits = kvl_check_bits(L, index, KVL_UINT64);
+    return KV_NODE_UNSIGNED;
+  }
+#if !KVL_HAS_INTEGERS
+  if (luaL_testudata(L, index, "kvcodable.int64")) {
+    *bits = kvl_check_bits(L, index, KVL_INT64);
+    return KV_NODE_INTEGER;
+  }
+#endif
+  if (lua_type(L, index) != LUA_TNUMBER) return kvl_cdata_kind(L, index, bits);
+  if (lua_isinteger(L, index))
+    value = (int64_t)lua_tointeger(L, index);
+  else if (!kvl_to_whole(lua_tonumber(L, index), &value))
+    return KV_NODE_NULL;
+  *bits = (uint64_t)value;
+  return KV_NODE_INTEGER;
+}
+
 /* kv.uint64(n) or kv.uint64 "18446744073709551615" */
 int kvl_new_uint64(lua_State *L) {
   static const char too_large[] = "expected at most 18446744073709551615";
   uint64_t value = 0;
-  int kind = kvl_cdata_kind(L, 2, &value);
-  if (kind == KV_NODE_NULL && lua_isinteger(L, 2)) {
-    kind = KV_NODE_INTEGER;
-    value = (uint64_t)lua_tointeger(L, 2);
-  }
+  int kind = kvl_integer_kind(L, 2, &value);
+  if (kind == KV_NODE_NULL && lua_type(L, 2) == LUA_TNUMBER)
+    return kvl_value_error(L, "expected a whole number");
   if (kind == KV_NODE_INTEGER && value > INT64_MAX)
     return kvl_value_error(L, "expected 0 or more");
   if (kind == KV_NODE_NULL)
@@ -44,27 +63,22 @@ int kvl_new_int64(lua_State *L) {
   static const char bounds[] =
       "expected -9223372036854775808 to 9223372036854775807";
   uint64_t bits = 0;
-  int64_t value = 0;
-  int kind = kvl_cdata_kind(L, 2, &bits);
+  int kind = kvl_integer_kind(L, 2, &bits);
   if (kind == KV_NODE_UNSIGNED && bits > INT64_MAX)
     return kvl_value_error(L, bounds);
-  if (kind != KV_NODE_NULL) {
-    value = (int64_t)bits;
-  } else if (lua_type(L, 2) == LUA_TNUMBER) {
-    if (!lua_isinteger(L, 2) && !kvl_to_whole(lua_tonumber(L, 2), &value))
-      return kvl_value_error(L, "expected a whole number");
-    if (lua_isinteger(L, 2)) value = (int64_t)lua_tointeger(L, 2);
-  } else {
+  if (kind == KV_NODE_NULL && lua_type(L, 2) == LUA_TNUMBER)
+    return kvl_value_error(L, "expected a whole number");
+  if (kind == KV_NODE_NULL) {
     const char *text = kvl_check_word(L, 2);
     int is_negative = *text == '-';
     bits = check_digits(L, text + is_negative,
                         (uint64_t)INT64_MAX + (uint64_t)is_negative, bounds);
-    value = (int64_t)(is_negative ? 0 - bits : bits);
+    if (is_negative) bits = 0 - bits;
   }
 #if KVL_HAS_INTEGERS
-  lua_pushinteger(L, (lua_Integer)value);
+  lua_pushinteger(L, (lua_Integer)bits);
 #else
-  kvl_push_word(L, KVL_INT64, (uint64_t)value);
+  kvl_push_word(L, KVL_INT64, bits);
 #endif
   return 1;
 }
@@ -85,12 +99,10 @@ int kvl_new_real(lua_State *L) {
 }
 
 int64_t kvl_check_integer(lua_State *L, int index) {
-#if !KVL_HAS_INTEGERS
   uint64_t bits = 0;
-  if (luaL_testudata(L, index, "kvcodable.int64"))
-    return (int64_t)kvl_check_bits(L, index, KVL_INT64);
-  if (kvl_cdata_kind(L, index, &bits) == KV_NODE_INTEGER) return (int64_t)bits;
-#endif
+  if (lua_type(L, index) != LUA_TSTRING &&
+      kvl_integer_kind(L, index, &bits) == KV_NODE_INTEGER)
+    return (int64_t)bits;
   return (int64_t)luaL_checkinteger(L, index);
 }
 

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "conversion.h"
 #include "handle.h"
 
 /* ---- Paths */
@@ -31,10 +32,10 @@ static void add_step(lua_State *L, int index, kvl_path *path) {
     add_key(L, index, path);
     return;
   }
-  int is_index = lua_type(L, index) == LUA_TNUMBER;
-  lua_Integer number = is_index ? lua_tointegerx(L, index, &is_index) : 0;
-  if (is_index && number >= 1) {
-    *new_step(L, path) = (kv_step){{NULL, 0}, number - 1};
+  uint64_t number = 0;
+  if (kvl_integer_kind(L, index, &number) != KV_NODE_NULL && number >= 1 &&
+      number <= INT64_MAX) {
+    *new_step(L, path) = (kv_step){{NULL, 0}, (int64_t)number - 1};
   } else {
     const char *found = kvl_push_shown(L, index);
     luaL_error(L, "expected a string or an index from 1 in a path, found %s",

@@ -70,9 +70,20 @@ void kvl_push_null(lua_State *L) {
   lua_getfield(L, LUA_REGISTRYINDEX, "kvcodable.the_null");
 }
 
+static const char *check_text(lua_State *L, int index, size_t *length) {
+  const char *text = lua_tolstring(L, index, length);
+  if (!text) {
+    const char *found = kvl_push_shown(L, index);
+    kvl_value_error(
+        L,
+        lua_pushfstring(L, "expected a string or a number, found %s", found));
+  }
+  return text;
+}
+
 const char *kvl_check_word(lua_State *L, int index) {
   size_t length;
-  const char *text = luaL_checklstring(L, index, &length);
+  const char *text = check_text(L, index, &length);
   if (strlen(text) != length) kvl_value_error(L, "a NUL in the text");
   return text;
 }
@@ -113,7 +124,7 @@ static const char *check_data(lua_State *L, int index, size_t *length) {
 /* kv.data(bytes) */
 static int new_data(lua_State *L) {
   size_t length;
-  const char *bytes = luaL_checklstring(L, 2, &length);
+  const char *bytes = check_text(L, 2, &length);
   kvl_push_data(L, bytes, length);
   return 1;
 }
@@ -182,9 +193,8 @@ static int data_concat(lua_State *L) {
 
 /* kv.uid(n) */
 static int new_uid(lua_State *L) {
-  int is_integer;
-  lua_Integer value = lua_tointegerx(L, 2, &is_integer);
-  if (!is_integer || value < 0 || value > (lua_Integer)UINT32_MAX)
+  uint64_t value = 0;
+  if (kvl_integer_kind(L, 2, &value) == KV_NODE_NULL || value > UINT32_MAX)
     return kvl_value_error(L, "expected 0 to 4294967295");
   kvl_push_uid(L, (uint32_t)value);
   return 1;

@@ -5,6 +5,8 @@
  * one, before it is set: what was read comes back as it was. A type decides by
  * itself, when the value is set: its fields are integers or reals whatever it
  * is given, and what `get` gives by the type is of these kinds. */
+#include <string.h>
+
 #include "handle.h"
 
 #if !KVL_HAS_INTEGERS
@@ -105,55 +107,79 @@ static void settle(Settling *settling, size_t index, const kv_node *old,
   }
 }
 
-/* Settles the written value, which is to be where `old` is; as an element of an
- * array where `array` is given. */
-static void settle_by(kvl_state *state, const kv_view *old,
-                      const kv_node *array) {
-  const size_t *wholes = state->wholes.data;
-  Settling settling = {state->nodes.data, state->bytes.data, wholes,
-                       wholes + state->wholes.count, *old};
-  settle(&settling, 0, old->node, array && has_reals_alone(array));
+/* The value at a path, before it is set: of the session's store or transaction. */
+typedef struct Present {
+  kv_status status;
+  kv_view view;
+  kv_lease *lease;
+  kv_tree *tree;
+} Present;
+
+static Present present_value(const kvl_handle *session, const kv_step *steps,
+                             size_t count, const kv_type *type) {
+  Present found = {KV_OK, {NULL, NULL}, NULL, NULL};
+  if (session->store) {
+    found.status = kv_store_get_view(session->store, steps, count, type,
+                                     &found.view, &found.lease, NULL);
+  } else {
+    found.status = kv_transaction_get(session->transaction, steps, count, type,
+                                      &found.tree, NULL);
+    if (found.tree) found.status = kv_tree_view(found.tree, &found.view);
+  }
+  return found;
 }
 
-/* The element of the array at the index, or NULL. */
-static const kv_node *element_at(const kv_node *array, int64_t index) {
-  const kv_node *element = array + 1, *end = array + span(array);
-  for (; index > 0 && element < end; index--) element += span(element);
-  return element < end ? element : NULL;
+static void release(Present *found) {
+  kv_lease_free(found->lease);
+  kv_tree_free(found->tree);
 }
 
-/* The same where `view` has the value of the path without its last step. */
-static void settle_element(kvl_state *state, const kv_view *view,
-                           int64_t index) {
-  if (view->node->head != KV_NODE_ARRAY) return;
-  const kv_view old = {element_at(view->node, index), view->bytes};
-  settle_by(state, &old, view->node);
+static int is_integer(const Present *found) {
+  return found->status == KV_OK && (found->view.node->head == KV_NODE_INTEGER ||
+                                    found->view.node->head == KV_NODE_UNSIGNED);
+}
+
+/* Whether the array that the last step of a path goes into has numbers, all of
+ * them reals. An integer in front of the new element answers at once, so that
+ * not each of many appended elements reads the whole array. */
+static int is_in_reals(const kvl_handle *session, const kvl_path *path) {
+  kv_step steps[KVL_STEPS];
+  size_t count = path->count;
+  int is_real = 0;
+  memcpy(steps, path->steps, count * sizeof *steps);
+  if (steps[count - 1].index > 0) {
+    steps[count - 1].index--;
+    Present before = present_value(session, steps, count, NULL);
+    int is_among_integers = is_integer(&before);
+    release(&before);
+    if (is_among_integers) return 0;
+  }
+  Present array = present_value(session, steps, count - 1, NULL);
+  if (array.status == KV_OK && array.view.node->head == KV_NODE_ARRAY)
+    is_real = has_reals_alone(array.view.node);
+  release(&array);
+  return is_real;
 }
 
 void kvl_settle(kvl_state *state, const kvl_handle *session,
                 const kvl_path *path, const kv_type *type) {
-  kv_view view;
-  kv_lease *lease = NULL;
-  kv_tree *tree = NULL;
+  const size_t *wholes = state->wholes.data;
   size_t count = path->count;
   if (state->wholes.count == 0) return;
-  /* An element of an array without a type goes by the others, too. */
-  int is_element = !type && count > 0 && !path->steps[count - 1].key.data;
-  if (is_element) count--;
-  kv_status status = session->store
-                         ? kv_store_get_view(session->store, path->steps, count,
-                                             type, &view, &lease, NULL)
-                         : kv_transaction_get(session->transaction, path->steps,
-                                              count, type, &tree, NULL);
-  if (tree) status = kv_tree_view(tree, &view);
-  if (status == KV_OK) {
-    if (is_element)
-      settle_element(state, &view, path->steps[count].index);
-    else
-      settle_by(state, &view, NULL);
+  Present old = present_value(session, path->steps, count, type);
+  int has_number = is_integer(&old);
+  if (old.status == KV_OK) {
+    Settling settling = {state->nodes.data, state->bytes.data, wholes,
+                         wholes + state->wholes.count, old.view};
+    settle(&settling, 0, old.view.node, 0);
+    has_number |= old.view.node->head == KV_NODE_REAL;
   }
-  kv_lease_free(lease);
-  kv_tree_free(tree);
+  release(&old);
+  /* A whole number that takes no number's place goes by the other elements of
+   * its array, where no type says what it is. */
+  if (wholes[0] == 0 && !has_number && !type && count > 0 &&
+      !path->steps[count - 1].key.data && is_in_reals(session, path))
+    make_real(state->nodes.data);
 }
 
 #endif

@@ -15,8 +15,6 @@
 
 extern "C" {
 #include "script_limits.h"
-
-#include <lualib.h>
 }
 
 namespace {
@@ -45,7 +43,7 @@ class script {
   explicit script(std::size_t memory, long long steps)
       : limits_{memory, steps, 0}, lua_(script_open(&limits_)) {
     if (!lua_) throw std::bad_alloc();
-    lua_pushcfunction(lua_.get(), open_libraries);
+    lua_pushcfunction(lua_.get(), script_open_libraries);
     call(0);
     kv_error *problem = nullptr;
     kv_lua_options options = {};
@@ -87,44 +85,26 @@ class script {
   // Whatever a script leaves behind, such as no memory, is an error here and no
   // end of the program.
   void call(int arguments) {
-    if (lua_pcall(lua_.get(), arguments, 1, 0) != LUA_OK)
+    if (lua_pcall(lua_.get(), arguments, 1, 0) != 0)
       throw kvcodable::error(KV_MISUSE, script_error_text(lua_.get()));
   }
 
   // Called by Lua, whose errors are jumps: no object with a destructor here.
-  static int open_libraries(lua_State *L) {
-    static const luaL_Reg safe[] = {
-        {LUA_GNAME, luaopen_base},        {LUA_TABLIBNAME, luaopen_table},
-        {LUA_STRLIBNAME, luaopen_string}, {LUA_MATHLIBNAME, luaopen_math},
-        {LUA_UTF8LIBNAME, luaopen_utf8},  {LUA_COLIBNAME, luaopen_coroutine}};
-    for (const luaL_Reg &one : safe) {
-      luaL_requiref(L, one.name, one.func, 1);
-      lua_pop(L, 1);
-    }
-    for (const char *name : {"dofile", "loadfile", "load"}) {
-      lua_pushnil(L);
-      lua_setglobal(L, name);
-    }
-    script_forbid_finalizers(L);
-    return 0;
-  }
-
-  // Text alone is loaded: bytecode could be made to crash Lua.
   static int run_file(lua_State *L) {
     lua_pushstring(L, static_cast<const char *>(lua_touserdata(L, 2)));
     lua_setglobal(L, "home");
     auto *file = static_cast<const char *>(lua_touserdata(L, 1));
-    if (luaL_loadfilex(L, file, "t") != LUA_OK) return lua_error(L);
+    int escapes = 0;
+    if (script_load(L, file) != 0) return lua_error(L);
     lua_call(L, 0, 2);
-    lua_Unsigned escapes = lua_rawlen(L, -1);
-    for (lua_Unsigned i = 1; i <= escapes; i++) {
-      lua_rawgeti(L, -1, static_cast<lua_Integer>(i));
+    for (;; escapes++) {
+      lua_rawgeti(L, -1, escapes + 1);
+      if (lua_isnil(L, -1)) break;
       std::printf("a way out: %s\n", lua_tostring(L, -1));
       lua_pop(L, 1);
     }
     std::printf("%d tries, %d ways out\n",
-                static_cast<int>(lua_tointeger(L, -2)),
-                static_cast<int>(escapes));
+                static_cast<int>(lua_tointeger(L, -3)), escapes);
     lua_pushboolean(L, escapes == 0);
     return 1;
   }

@@ -14,6 +14,7 @@
 #include <lauxlib.h>
 #include <lua.h>
 #include <lualib.h>
+#include <stdio.h>
 #include <stdlib.h>
 #ifdef LUA_JITLIBNAME
 #include <luajit.h>
@@ -80,18 +81,66 @@ static inline lua_State *script_open(script_limits *limits) {
   return L;
 }
 
-/* Takes setmetatable's place, once the libraries are open, and takes away what
- * else could run without the hook: newproxy, which Lua 5.1 has, and LuaJIT's
- * compiler. */
-static inline void script_forbid_finalizers(lua_State *L) {
-  lua_pushnil(L);
-  lua_setglobal(L, "newproxy");
+/* Opens the libraries that reach nothing outside the state, without what loads
+ * files and bytecode, which could be made to crash Lua. Takes away what runs
+ * without the hook, too: finalizers, newproxy, which Lua 5.1 has, and LuaJIT's
+ * compiler. Raises an error where there is no memory: for a protected call. */
+static inline int script_open_libraries(lua_State *L) {
+  static const luaL_Reg safe[] = {
+    {"_G", luaopen_base},
+    {LUA_TABLIBNAME, luaopen_table},
+    {LUA_STRLIBNAME, luaopen_string},
+    {LUA_MATHLIBNAME, luaopen_math},
+#if LUA_VERSION_NUM >= 502 /* luaopen_base of 5.1 has coroutines */
+    {LUA_COLIBNAME, luaopen_coroutine},
+#endif
+#ifdef LUA_UTF8LIBNAME
+    {LUA_UTF8LIBNAME, luaopen_utf8},
+#endif
+    {NULL, NULL}
+  };
+  static const char *const unsafe[] = {"dofile",     "loadfile", "load",
+                                       "loadstring", "getfenv",  "setfenv",
+                                       "newproxy",   NULL};
+  for (size_t i = 0; safe[i].name; i++) {
+    lua_pushcfunction(L, safe[i].func);
+    lua_pushstring(L, LUA_VERSION_NUM < 502 && i == 0 ? "" : safe[i].name);
+    lua_call(L, 1, 1);
+    if (LUA_VERSION_NUM < 502) /* it has made the global */
+      lua_pop(L, 1);
+    else
+      lua_setglobal(L, safe[i].name);
+  }
+  for (size_t i = 0; unsafe[i]; i++) {
+    lua_pushnil(L);
+    lua_setglobal(L, unsafe[i]);
+  }
 #ifdef LUA_JITLIBNAME
   luaJIT_setmode(L, 0, LUAJIT_MODE_ENGINE | LUAJIT_MODE_OFF);
 #endif
   lua_getglobal(L, "setmetatable");
   lua_pushcclosure(L, script_set_metatable, 1);
   lua_setglobal(L, "setmetatable");
+  return 0;
+}
+
+/* Loads a script's text and leaves the function, or the text of an error, on
+ * the stack; gives 0 where it is loaded. No bytecode. */
+static inline int script_load(lua_State *L, const char *path) {
+#if LUA_VERSION_NUM >= 502
+  return luaL_loadfilex(L, path, "t");
+#else
+  FILE *file = fopen(path, "rb");
+  int byte = file ? getc(file) : 0;
+  while (byte == '#' && byte != EOF) { /* the line that names an interpreter */
+    while (byte != '\n' && byte != EOF) byte = getc(file);
+    byte = getc(file);
+  }
+  if (file) fclose(file);
+  if (byte != *LUA_SIGNATURE) return luaL_loadfile(L, path);
+  lua_pushfstring(L, "%s: expected the text of a script, found bytecode", path);
+  return LUA_ERRSYNTAX;
+#endif
 }
 
 static inline int script_make_text(lua_State *L) {

@@ -17,19 +17,8 @@ final class ScriptState {
             throw ScriptError(message: "not enough memory")
         }
         lua = state
-        let libraries: [(String, lua_CFunction)] = [
-            ("_G", luaopen_base), ("table", luaopen_table), ("string", luaopen_string), ("math", luaopen_math),
-            ("utf8", luaopen_utf8), ("coroutine", luaopen_coroutine),
-        ]
-        for (name, open) in libraries {
-            luaL_requiref(lua, name, open, 1)
-            lua_settop(lua, -2)
-        }
-        for name in ["dofile", "loadfile", "load"] {
-            lua_pushnil(lua)
-            lua_setglobal(lua, name)
-        }
-        script_forbid_finalizers(lua)
+        lua_pushcclosure(lua, script_open_libraries, 0)
+        guard lua_pcallk(lua, 0, 0, 0, 0, nil) == LUA_OK else { throw ScriptError(message: "not enough memory") }
         try openModule(types)
     }
 
@@ -86,9 +75,8 @@ final class ScriptState {
         return (Int(lua_tointegerx(lua, -2, nil)), escapes)
     }
 
-    /// Loads text only: what is compiled already could be made to crash Lua.
     private func call(_ script: String, results: Int32) throws {
-        guard luaL_loadfilex(lua, script, "t") == LUA_OK, lua_pcallk(lua, 0, results, 0, 0, nil) == LUA_OK else {
+        guard script_load(lua, script) == LUA_OK, lua_pcallk(lua, 0, results, 0, 0, nil) == LUA_OK else {
             defer { lua_settop(lua, -2) }
             throw ScriptError(message: String(cString: script_error_text(lua)))
         }
