@@ -35,6 +35,8 @@ BOUNDED = {
     "mine:set('a', ('x'):rep(2^21))": "at most 1048576 bytes",
     "mine:set('a', ('x'):rep(5 * 2^20))": "4194304",
     "newproxy(true)": "newproxy",
+    "\x1bLua": "attempt to load a binary chunk",
+    "#!/usr/bin/lua\n\x1bLua": "attempt to load a binary chunk",
     "setmetatable({}, { __gc = function() while true do end end })": "__gc is the host's alone",
 }
 
@@ -104,7 +106,7 @@ def compiled_host(language, lua, folder, stage):
     check(good and is_tight(output), f"a script finds no way out of {host}", output)
     for path, script, words in bounded_scripts(home):
         good, output = run(program, path, home, env=installed)
-        check(not good and words in output, f"{host} ends `{script}`", output)
+        check(not good and words in output, f"{host} ends {script!r}", output)
     good, output = run(program, HOSTS / "escape.lua", folder / "none", env=installed)
     check(not good and "No such file or directory" in output, f"{host} says what is wrong with its folder", output)
     follows([program], home, host, installed)
@@ -127,7 +129,7 @@ def swift_host(folder):
           "the type's own init(from:) refuses what it does not like", output)
     for path, script, words in bounded:
         said = [line for line in output.splitlines() if line.startswith(f"{path}: ")]
-        check(said and words in said[0], f"the Swift host ends `{script}`", output)
+        check(said and words in said[0], f"the Swift host ends {script!r}", output)
     home = folder / "loop"
     home.mkdir()
     follows([package / "debug/SwiftHost", HOSTS], home, "the Swift host", environment())

@@ -15,7 +15,8 @@ end
 -- The standard library
 
 for _, name in ipairs { "require", "package", "io", "os", "debug", "dofile",
-  "loadfile", "load" } do
+  "loadfile", "load", "loadstring", "getfenv", "setfenv", "newproxy", "jit",
+  "ffi" } do
   try(name, function() return _G[name] end)
 end
 

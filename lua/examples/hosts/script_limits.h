@@ -138,7 +138,7 @@ static inline int script_load(lua_State *L, const char *path) {
   }
   if (file) fclose(file);
   if (byte != *LUA_SIGNATURE) return luaL_loadfile(L, path);
-  lua_pushfstring(L, "%s: expected the text of a script, found bytecode", path);
+  lua_pushfstring(L, "%s: attempt to load a binary chunk, expected text", path);
   return LUA_ERRSYNTAX;
 #endif
 }
