@@ -7,7 +7,7 @@
 
 local kv = ...
 
-local Type = { __name = "kvcodable type" }
+local Type = { __name = "kvcodable type", __metatable = false }
 
 -- The table that the files behind start with.
 local shared = { Type = Type, builtins = {}, named = {}, known = {},
@@ -15,7 +15,7 @@ local shared = { Type = Type, builtins = {}, named = {}, known = {},
 for _, name in ipairs { "array_tag", "dictionary_tag", "store", "new_data",
   "new_date", "new_uid", "new_int64", "new_uint64", "describe", "expression",
   "attach", "install", "annotate", "depth", "run_types", "declare_text",
-  "declare_file", "is_list", "element", "make_parts" } do
+  "declare_file", "is_list", "element", "make_parts", "set_tag" } do
   shared[name], kv[name] = kv[name], nil
 end
 
@@ -109,7 +109,7 @@ local function tagged(values, tag)
   if type(values) ~= "table" then
     error("expected a table to tag, found " .. type(values), 3)
   end
-  return (setmetatable(values, tag))
+  return (shared.set_tag(values, tag))
 end
 
 --- Tags a table as an array, so that it is one when it is empty.

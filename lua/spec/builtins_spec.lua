@@ -77,7 +77,7 @@ describe("the built-in type", function()
     local names = {}
     for _, row in ipairs(rows) do names[row[2]] = row[1] end
     for key, value in pairs(kv) do
-      if type(value) == "table" and getmetatable(value) == getmetatable(kv.int)
+      if type(value) == "table" and debug.getmetatable(value) == debug.getmetatable(kv.int)
       then
         assert.equal(value, names[tostring(value)], key)
       end

@@ -508,6 +508,25 @@ describe("hostile scripts", function()
     assert.same({ a = 1, c = "red", l = {} }, got)
   end)
 
+  it("get hold of no metatable of the module's tables", function()
+    -- A finalizer in one would run for each table, and without a hook.
+    local array = kv.decode "[1]"
+    local _, problem = kv.decode "{"
+    for _, value in ipairs { array, kv.array {}, kv.dictionary {}, problem,
+      kv.int, kv.null, kv.date(0), store, store:at "a" } do
+      assert.is_false(getmetatable(value))
+      if type(value) == "table" then
+        assert.is_false((pcall(setmetatable, value, {})))
+      end
+    end
+    -- Tags are changed for one another, and for a script's own metatables.
+    assert.is_false(kv.is_array(kv.dictionary(array)))
+    assert.is_true(kv.is_array(kv.array(array)))
+    assert.is_true(kv.is_array(kv.array(setmetatable({}, {}))))
+    assert.matches("protected metatable", support.failure(kv.array,
+      setmetatable({}, { __metatable = "mine" })))
+  end)
+
   it("that take a type apart are told", function()
     local T = kv.struct "Apart" { a = kv.int }
     store:set("t", { a = 1 }, T)

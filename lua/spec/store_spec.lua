@@ -7,6 +7,20 @@ describe("stores", function()
     path = given
   end)
 
+  it("takes no table with other keys for the path of everything", function()
+    local store = assert(kv.open_file(path))
+    store:set("window", { width = 640 })
+    for _, call in ipairs { "remove", "reset", "get", "has" } do
+      assert.matches("expected a list of keys and indexes as a path, found "
+        .. "the key window", support.failure(store[call], store,
+        { window = "width" }))
+    end
+    assert.matches("as a path", support.failure(store.set, store,
+      { [0] = "window" }, { z = 1 }))
+    assert.same({ window = { width = 640 } }, store:get {})
+    store:close()
+  end)
+
   it("keep values over closing", function()
     do
       local store = assert(kv.open_file(path))

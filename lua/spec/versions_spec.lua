@@ -54,7 +54,7 @@ describe("in every Lua", function()
       end
       if setfenv then
         for _, f in next, { kv.struct, kv.array_of, kv.array, kv.is_array,
-          getmetatable(kv.int).__tostring } do
+          debug.getmetatable(kv.int).__tostring } do
           assert(next(getfenv(f)) == nil)
           setfenv(f, { error = assert, type = assert })
         end

@@ -110,6 +110,8 @@ void kvl_open_errors(lua_State *L) {
   lua_setfield(L, -2, "__tostring");
   lua_pushcfunction(L, error_concat);
   lua_setfield(L, -2, "__concat");
+  lua_pushboolean(L, 0);
+  lua_setfield(L, -2, "__metatable");
   lua_pop(L, 1);
 }
 

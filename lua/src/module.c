@@ -304,13 +304,20 @@ static int math_type(lua_State *L) {
 }
 #endif
 
+/* getmetatable, of protected ones too */
+static int raw_metatable(lua_State *L) {
+  luaL_checkany(L, 1);
+  if (!lua_getmetatable(L, 1)) lua_pushnil(L);
+  return 1;
+}
+
 /* Pushes the globals of the embedded Lua. They are those of the state at this
  * time: a host may take them away from its scripts, and scripts may change
  * them, before all of it has run. */
 static void push_globals(lua_State *L) {
   static const char *const base[] = {
-      "error",  "getmetatable", "ipairs",       "next",     "pairs", "pcall",
-      "rawget", "select",       "setmetatable", "tostring", "type",  NULL};
+      "error",  "ipairs", "next",         "pairs",    "pcall",
+      "rawget", "select", "setmetatable", "tostring", "type",  NULL};
   static const char *const math[] = {
     "abs",
     "huge",
@@ -333,6 +340,8 @@ static void push_globals(lua_State *L) {
     copy_names(L, libraries[i], names[i]);
     lua_setfield(L, -2, libraries[i]);
   }
+  lua_pushcfunction(L, raw_metatable);
+  lua_setfield(L, -2, "getmetatable");
 #if !KVL_HAS_INTEGERS
   lua_getfield(L, -1, "math");
   lua_pushcfunction(L, math_type);

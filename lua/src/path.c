@@ -43,6 +43,18 @@ static void add_step(lua_State *L, int index, kvl_path *path) {
   }
 }
 
+/* Raises for a table that has keys of its own and no steps: the whole store
+ * would be meant. */
+static void check_empty(lua_State *L, int index) {
+  index = lua_absindex(L, index);
+  lua_pushnil(L);
+  if (!lua_next(L, index)) return;
+  lua_pop(L, 1);
+  const char *found = kvl_push_shown(L, -1);
+  luaL_error(L, "expected a list of keys and indexes as a path, found the key %s",
+             found);
+}
+
 void kvl_clear_path(kvl_path *path) {
   path->count = path->bytes = path->root = 0;
 }
@@ -55,6 +67,7 @@ void kvl_add_path(lua_State *L, int index, kvl_path *path) {
   if (!lua_istable(L, index))
     luaL_typeerror(L, index, "string or table of a path");
   size_t count = lua_rawlen(L, index);
+  if (count == 0) check_empty(L, index);
   for (size_t i = 1; i <= count; i++) {
     lua_rawgeti(L, index, (lua_Integer)i);
     add_step(L, -1, path);

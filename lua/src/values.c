@@ -295,17 +295,38 @@ static const luaL_Reg makers[] = {{"new_date", kvl_new_date},
                                   {"real", kvl_new_real},
                                   {NULL, NULL}};
 
+/* set_tag(table, tag): gives the table the tag in place of another one; a
+ * metatable that somebody else protects stays */
+static int set_tag(lua_State *L) {
+  lua_settop(L, 2);
+  if (lua_getmetatable(L, 1)) {
+    const kvl_state *state = kvl_state_of(L);
+    const void *tag = lua_topointer(L, -1);
+    int is_tag = tag == state->array_tag || tag == state->dictionary_tag;
+    lua_getfield(L, -1, "__metatable");
+    if (!is_tag && !lua_isnil(L, -1))
+      return luaL_error(L, "cannot change a protected metatable");
+    lua_settop(L, 2);
+  }
+  lua_setmetatable(L, 1);
+  return 1;
+}
+
 /* The tag of decoded arrays, and of the tables that kv.array and kv.dictionary
- * return. */
+ * return. Scripts do not get hold of it: a finalizer in it would run for every
+ * array. */
 static const void *open_tag(lua_State *L, const char *name, const char *field) {
   luaL_newmetatable(L, name);
+  lua_pushboolean(L, 0);
+  lua_setfield(L, -2, "__metatable");
   const void *tag = lua_topointer(L, -1);
   lua_setfield(L, -2, field); /* for the sugar, which removes it */
   return tag;
 }
 
 void kvl_open_values(lua_State *L, kvl_state *state) {
-  static const luaL_Reg functions[] = {{"type", type_of}, {NULL, NULL}};
+  static const luaL_Reg functions[] = {
+      {"type", type_of}, {"set_tag", set_tag}, {NULL, NULL}};
   kvl_set_functions(L, functions);
   kvl_open_cdata(L);
   for (int kind = 0; kind < KVL_KINDS; kind++) {
