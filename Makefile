@@ -41,6 +41,7 @@ LUA_SOURCES := $(wildcard lua/src/*.c)
 # The headers that are installed are looked for when all are.
 lib: library
 	@$(MAKE) -s --no-print-directory -j2 modules
+	@touch build/compiled
 
 .PHONY: help tool install-tool lib library modules demo test install check bench fuzz stress mutants docs clean setup-lib setup-test
 
@@ -65,7 +66,6 @@ library: setup-lib build/c++
 	@cmp -s .build-static/release/libkvcodable.so build/libkvcodable.so || \
 	  cp --remove-destination .build-static/release/libkvcodable.so build/
 	@ln -sf libkvcodable.so build/libkvcodable.so.1
-	@touch build/compiled
 
 # ---- The command line: a package of its own, which fetches what it needs
 

@@ -34,6 +34,8 @@ BOUNDED = {
     "for i = 1, 9 do mine:watch('a' .. i, print) end": "More than 8 watches",
     "mine:set('a', ('x'):rep(2^21))": "at most 1048576 bytes",
     "mine:set('a', ('x'):rep(5 * 2^20))": "4194304",
+    "getmetatable(kv.decode '[1]').__gc = print": "attempt to index a boolean value",
+    "getmetatable(select(2, kv.decode '{')).__gc = print": "attempt to index a boolean value",
     "newproxy(true)": "newproxy",
     "\x1bLua": "attempt to load a binary chunk",
     "#!/usr/bin/lua\n\x1bLua": "attempt to load a binary chunk",

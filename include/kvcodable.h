@@ -825,8 +825,10 @@ typedef struct kv_store_options {
  *
  * The schema's defaults are the lowest of the registered defaults; those of
  * `defaults` and kv_store_register(), which are checked, replace them key by
- * key. They are the defaults of the struct's fields, and for a field that is a
- * struct and needs no value an empty one, which its own fields' defaults fill.
+ * key. They are the defaults of the struct's fields, and for one of these that
+ * is a struct and needs no value an empty one, which its own fields' defaults
+ * fill; a struct further in needs a default of its own, such as `= [:]`, where
+ * values may be there that do not have it.
  * In a value that is there each absent field has its default; below an optional
  * one that is absent all is absent. A set writes no default that was not there.
  * A registered Swift type has no defaults that could be seen here. */

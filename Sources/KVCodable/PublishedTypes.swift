@@ -45,7 +45,7 @@ public enum PublishedTypes {
             return try TypeRegistry().schema(String(decoding: bytes, as: UTF8.self))
         } catch {
             var error = error
-            error.subject = "\(file): \(error.subject)"
+            error.file = file
             throw error
         }
     }

@@ -180,11 +180,39 @@ static void file_limit(void) {
               "a file is no larger than the program says");
 }
 
+/* What is wrong in a file is told with the file, also what is of another type. */
+static void errors_in_files(void) {
+  char path[256], expected[512];
+  kv_error *error = NULL;
+  kv_tree *tree = NULL;
+  kv_type *type = NULL;
+  snprintf(path, sizeof path, "%s", in_folder("wrong.json"));
+  write_file(path, "{\"a\": }");
+  CHECK(kv_read_file(kv_string(path), NULL, NULL, &tree, NULL, &error) ==
+        KV_MALFORMED);
+  snprintf(expected, sizeof expected, " (line 1, column 7) (%s)", path);
+  CHECK(strstr(kv_error_message(error).data, expected) != NULL);
+  CHECK(text_equals(kv_error_file(error), path));
+  kv_error_free(error);
+  write_file(path, "{\"a\": 1}");
+  CHECK(kv_registry_type(NULL, kv_string("[String: String]"), &type, NULL) ==
+        KV_OK);
+  CHECK(kv_read_file(kv_string(path), NULL, type, &tree, NULL, &error) ==
+        KV_TYPE_MISMATCH);
+  snprintf(expected, sizeof expected, "Expected String at a, found Int (%s)",
+           path);
+  CHECK(text_equals(kv_error_message(error), expected));
+  CHECK(text_equals(kv_error_file(error), path));
+  kv_error_free(error);
+  kv_type_free(type);
+}
+
 int main(void) {
   make_folder();
   codec();
   files();
   file_limit();
+  errors_in_files();
   open_step();
   typed_files();
   limits();

@@ -139,7 +139,8 @@ static void cases(void) {
   kv_error_free(error);
   CHECK(kv_type_decode(type, wrong, NULL, &error) == KV_TYPE_MISMATCH);
   CHECK(text_equals(kv_error_message(error),
-                    "Expected one key of circle, square, empty, found 0"));
+                    "Expected one key of circle, square, empty, found "
+                    "circel; did you mean circle?"));
   kv_error_free(error);
   kv_tree_free(stored);
   kv_tree_free(shown);

@@ -70,18 +70,18 @@ private struct PlainCheck {
     private func checkNames(of value: PropertyList, _ structure: StructureType) throws(TypeError) {
         guard direction == .encoding else { return }
         guard let given = value.keys.first(where: { structure.field(named: $0) == nil }) else { return }
-        throw .unknown("field", given, of: structure.name, among: structure.fields.map(\.name))
+        throw .unknownField(given, of: structure.name, among: structure.fields.map(\.name))
     }
 
     private func checkVariant(_ value: PropertyList, _ variant: VariantType) throws(TypeError) {
-        try expectDictionary(value)
+        guard value.kind == .dictionary else { throw variant.wrongKind(value) }
         let unknown = value.keys.first { variant.values(ofCase: $0) == nil }
         if direction == .encoding, let unknown {
-            throw .unknown("case", unknown, of: variant.name, among: variant.cases.map(\.name))
+            throw variant.unknownCase(unknown)
         }
         let known = value.entries.filter { variant.values(ofCase: $0.key) != nil }
         guard known.count == 1, let (name, inner) = known.first, let values = variant.values(ofCase: name) else {
-            throw variant.wrongCount(known.count)
+            throw variant.wrongCount(known.count, only: value.count == 1 ? value.keys.first : nil)
         }
         try check(inner, .structure(values), at: .key(name))
     }

@@ -91,7 +91,7 @@ import Testing
     }
 
     static let wrongGiven: [(String, String)] = [
-        (#"{"oval": 1}"#, "Shape at shapes[0] has no case oval"),
+        (#"{"oval": 1}"#, "Shape at shapes[0] has no case oval; expected circle, square, pair, empty"),
         (#"{"circel": {}}"#, "Shape at shapes[0] has no case circel; did you mean circle?"),
         ("{}", "Invalid number of keys found, expected one at shapes[0]"),
         (#"{"empty": {}, "square": {}}"#, "Invalid number of keys found, expected one at shapes[0]"),

@@ -47,7 +47,8 @@ import Testing
             let file = try PublishedTypes.publish(settings, for: "player")
             try Data("root Settings\nstruct Settings { volume: Loud }\n".utf8).write(to: URL(fileURLWithPath: file))
             let error = #expect(throws: TypeError.self) { try PublishedTypes.type(of: "player") }
-            #expect(error?.description == "\(file): No type is named Loud (line 2, column 27)")
+            #expect(error?.description == "No type is named Loud (line 2, column 27) (\(file))")
+            #expect(error?.file == file)
             let list = try TypeRegistry().type("[Int]")
             let misuse = #expect(throws: DefaultsError.self) { try PublishedTypes.publish(list, for: "player") }
             #expect(misuse?.description == "Expected a declared type to publish, found [Int]")

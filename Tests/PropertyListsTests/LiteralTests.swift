@@ -42,6 +42,13 @@ import Testing
         #expect(Int(PropertyList(5)) == 5 && Int8(PropertyList(300)) == nil && UInt8(PropertyList(-1)) == nil)
         #expect(Int(PropertyList(UInt64.max)) == nil && Int128(PropertyList(UInt64.max)) == Int128(UInt64.max))
         #expect(Int(PropertyList(5.0)) == nil && Date(PropertyList(date)) == date)
+        let narrow: [PropertyList] = [
+            PropertyList(UInt(200)), PropertyList(UInt8(200)), PropertyList(Int16(200)), PropertyList(UInt16(200)),
+            PropertyList(Int32(200)), PropertyList(UInt32(200)), PropertyList(Int64(200)),
+        ]
+        #expect(narrow.allSatisfy { $0 == 200 } && PropertyList(Int8(-5)) == -5)
+        #expect(PropertyList(UInt.max) == PropertyList(UInt64.max) && PropertyList(UInt32.max) == 4_294_967_295)
+        #expect(PropertyList(Float(1.5)) == 1.5 && Float(PropertyList(1.5)) == 1.5 && Float(PropertyList("x")) == nil)
         #expect(Data(PropertyList(Data([1, 2]))) == Data([1, 2]) && String(PropertyList("x")) == "x")
         #expect([PropertyList]([1, "a"] as PropertyList) == [1, "a"])
     }

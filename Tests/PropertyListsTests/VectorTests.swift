@@ -175,6 +175,15 @@ let formatVectors: [FormatVector] = vectors("formats") + vectors("json")
         #expect(throws: Never.self) { try PropertyListSerialization.propertyList(from: Data(file), format: nil) }
     }
 
+    @Test("a lone surrogate in XML says so", arguments: ["&#xD800;", "&#57343;", "a&#xdbff;&#xdc00;"])
+    func loneSurrogate(_ text: String) throws {
+        let error = #expect(throws: PropertyListError.self) {
+            try PropertyList(parsing: Self.plist("<string>\(text)</string>"))
+        }
+        #expect(error?.description.hasPrefix("Expected a character, found a lone surrogate (line ") == true)
+        #expect(try PropertyList(parsing: Self.plist("<string>&#x1F600;</string>")) == "\u{1F600}")
+    }
+
     @Test(
         "spaces around numbers and dates are read",
         arguments: ["<integer>\n5 </integer>", "<integer> 0x5 </integer>", "<real> 5 </real>"])

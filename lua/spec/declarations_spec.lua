@@ -56,6 +56,12 @@ describe("declared types", function()
         "Shape at x has no case circel; did you mean circle?")
       refused({}, Shape,
         "Expected one key of circle, empty, pair, square at x, found 0")
+      refused({ oval = {} }, Shape, "Shape at x has no case oval; "
+        .. "expected circle, empty, pair, square")
+      refused("empty", Shape, "Expected a dictionary with one key of circle, "
+        .. 'empty, pair, square at x, found "empty"; did you mean {"empty": {}}?')
+      refused(5, Shape, "Expected a dictionary with one key of circle, empty, "
+        .. "pair, square at x, found Int")
       refused({ circle = { radus = 1 } }, Shape,
         "Shape.circle at x.circle has no field radus; did you mean radius?")
       refused({ pair = { _0 = 1 } }, Shape,
@@ -63,7 +69,7 @@ describe("declared types", function()
       store:set("x", { oval = {} })
       local problem = support.failure(store.get, store, "x", Shape)
       assert.equal(
-        "Expected one key of circle, empty, pair, square at x, found 0",
+        "Expected one key of circle, empty, pair, square at x, found oval",
         problem.message)
     end)
 

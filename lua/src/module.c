@@ -316,8 +316,8 @@ static int raw_metatable(lua_State *L) {
  * them, before all of it has run. */
 static void push_globals(lua_State *L) {
   static const char *const base[] = {
-      "error",  "ipairs", "next",         "pairs",    "pcall",
-      "rawget", "select", "setmetatable", "tostring", "type",  NULL};
+      "error",  "ipairs",       "next",     "pairs", "pcall", "rawget",
+      "select", "setmetatable", "tostring", "type",  NULL};
   static const char *const math[] = {
     "abs",
     "huge",

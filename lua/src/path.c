@@ -51,7 +51,8 @@ static void check_empty(lua_State *L, int index) {
   if (!lua_next(L, index)) return;
   lua_pop(L, 1);
   const char *found = kvl_push_shown(L, -1);
-  luaL_error(L, "expected a list of keys and indexes as a path, found the key %s",
+  luaL_error(L,
+             "expected a list of keys and indexes as a path, found the key %s",
              found);
 }
 

@@ -73,6 +73,9 @@ struct PlanDecoding: ~Copyable {
         }
         switch type.pointee.shape {
         case .structure, .variant, .array, .dictionary:
+            if type.pointee.shape == .variant, node.kind != .dictionary {
+                throw plan.variantTypes[Int(type.pointee.operand)].wrongKind(value(index))
+            }
             try output.check(index, of: document, type.pointee.shape == .array ? .array : .dictionary, depth)
             try writeContainer(type.pointee, index, depth: depth &+ 1)
         case .any:
@@ -247,7 +250,11 @@ struct PlanDecoding: ~Copyable {
             found = (slot, structure)
             count &+= 1
         }
-        guard count == 1, let found else { throw plan.variantTypes[Int(type.operand)].wrongCount(count) }
+        guard count == 1, let found else {
+            let variant = plan.variantTypes[Int(type.operand)]
+            let only = keys.count == 1 ? keys.first : nil
+            throw variant.wrongCount(count, only: only.map { document.text(of: nodes[$0]) })
+        }
         if keys.count > 1 { (hasChanged, leavesOut) = (true, true) }
         let values = index &+ nodes[found.slot].distance
         let header = output.begin(.dictionary)

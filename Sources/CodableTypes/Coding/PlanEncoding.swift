@@ -89,6 +89,7 @@ struct PlanEncoding: ~Copyable {
         switch type.pointee.shape {
         case .array: try writeArray(typeIndex, type.pointee, index, over: stored, depth: depth)
         case .structure, .variant, .dictionary:
+            if type.pointee.shape == .variant, node.kind != .dictionary { throw wrongKind(type.pointee, index) }
             try output.check(index, of: document, .dictionary, depth)
             try writeContainer(type.pointee, index, over: stored, depth: depth &+ 1)
         case .any:
@@ -97,6 +98,10 @@ struct PlanEncoding: ~Copyable {
         case .swift: try writeSwift(plan.swiftTypes[Int(type.pointee.operand)], index, over: stored)
         default: try output.addScalar(index, of: document, type.pointee, plan)
         }
+    }
+
+    private borrowing func wrongKind(_ type: TypePlan.Node, _ index: Int) -> TypeError {
+        plan.variantTypes[Int(type.operand)].wrongKind(value(index))
     }
 
     private mutating func writeContainer(
@@ -254,7 +259,7 @@ struct PlanEncoding: ~Copyable {
 
     private borrowing func unknownField(_ slot: Int, of structureIndex: Int) -> TypeError {
         let type = plan.structureTypes[structureIndex]
-        return .unknown("field", document.text(of: nodes[slot]), of: type.name, among: type.fields.map(\.name))
+        return .unknownField(document.text(of: nodes[slot]), of: type.name, among: type.fields.map(\.name))
     }
 
     /// Notes that a transient field's given value is lost, and that decoding fills in its default. Keys are not names.
@@ -388,7 +393,7 @@ struct PlanEncoding: ~Copyable {
             guard let structure = tables.structure(ofCase: document.buffer(of: nodes[slot]), type) else {
                 let variant = plan.variantTypes[Int(type.operand)]
                 let name = document.text(of: nodes[slot])
-                throw .unknown("case", name, of: variant.name, among: variant.cases.map(\.name))
+                throw variant.unknownCase(name)
             }
             found = (slot, structure)
         }

@@ -90,7 +90,7 @@ final class SwiftType: Sendable, Equatable {
         guard value.kind == .dictionary, !passed.known.asksAll else { return }
         let known = knownKeys(passed)
         guard let key = value.keys.first(where: { !known.contains(.key($0)) }) else { return }
-        throw .unknown("field", names[key] ?? key, of: name, among: Self.texts(known).map { names[$0] ?? $0 }.sorted())
+        throw .unknownField(names[key] ?? key, of: name, among: Self.texts(known).map { names[$0] ?? $0 }.sorted())
     }
 
     static func texts(_ keys: Set<PropertyListPath.Step>) -> [String] {

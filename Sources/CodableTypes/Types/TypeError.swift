@@ -154,10 +154,10 @@ extension TypeError {
         TypeError(.missingField, "Dictionary does not contain key", key).missing(.key(key), type)
     }
 
-    /// A name in a value that its struct or enum does not declare.
-    static func unknown(_ what: String, _ given: String, of type: String, among names: [String]) -> TypeError {
+    /// A name in a value that its struct does not declare.
+    static func unknownField(_ given: String, of type: String, among names: [String]) -> TypeError {
         let meant = closest(to: given, among: names).map { "; did you mean \($0)?" } ?? ""
-        return TypeError(.unknownField, type, " has no \(what) \(shown(given))\(meant)")
+        return TypeError(.unknownField, type, " has no field \(shown(given))\(meant)")
     }
 
     /// A value that a type's keys and defaults make too large.

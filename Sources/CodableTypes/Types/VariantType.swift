@@ -44,10 +44,32 @@ final class VariantType: Sendable, Equatable {
     static func key(ofValue index: Int) -> String { "_\(index)" }
 
     /// Swift's own words for a dictionary that has not one case.
-    func wrongCount(_ count: Int) -> TypeError {
-        let names = cases.prefix(12).map(\.name).joined(separator: ", ")
-        let more = cases.count > 12 ? " or one of \(cases.count - 12) more" : ""
+    ///
+    /// - Parameter only: the one key that is there, where it is no case.
+    func wrongCount(_ count: Int, only: String? = nil) -> TypeError {
+        let meant = only.flatMap { closest(to: $0, among: cases.map(\.name)) }.map { "; did you mean \($0)?" }
         return TypeError(.mismatch, "Invalid number of keys found, expected one")
-            .plainly("one key of \(names)\(more)", found: "\(count)")
+            .plainly("one key of \(choice)", found: only.map { "\(shown($0))\(meant ?? "")" } ?? "\(count)")
+    }
+
+    /// The error of a key that is no case.
+    func unknownCase(_ given: String) -> TypeError {
+        let meant = closest(to: given, among: cases.map(\.name)).map { "did you mean \($0)?" }
+        let advice = meant ?? "expected \(choice)"
+        return TypeError(.unknownField, name, " has no case \(shown(given)); \(advice)")
+    }
+
+    /// The error of a value that is no dictionary, such as the bare name of a case without values.
+    func wrongKind(_ value: PropertyList) -> TypeError {
+        let meant = value.string.flatMap { values(ofCase: $0) == nil ? nil : "; did you mean {\"\($0)\": {}}?" }
+        let given = value.string.map { "\"\(shown($0))\"" } ?? (value.isNil ? "nil" : "\(value.kind)")
+        return .mismatch("Dictionary<String, Any>", value)
+            .plainly("a dictionary with one key of \(choice)", found: given + (meant ?? ""))
+    }
+
+    /// The names of the cases. Of many the first few.
+    private var choice: String {
+        let names = cases.prefix(12).map(\.name).joined(separator: ", ")
+        return cases.count > 12 ? "\(names) or one of \(cases.count - 12) more" : names
     }
 }

@@ -99,23 +99,18 @@ private func encode(_ list: PropertyList, as handle: OpaquePointer?) throws -> P
     reporting(error) {
         let options = try DecodeOptions(options)
         let path = try path.string("path")
-        guard let file = try readFile(path, options) else { return KV_ABSENT }
-        giveTree(try decode(file.list, as: type, options), tree)
-        found?.pointee = kv_format(file.format)
-        return KV_OK
-    }
-}
-
-/// The contents of a file, which errors name.
-private func readFile(
-    _ path: String, _ options: DecodeOptions
-) throws -> (list: PropertyList, format: PropertyListFormat)? {
-    do {
-        return try PropertyListFile.read(path, as: options.format, limits: options.limits)
-    } catch let error as PropertyListError {
-        var failure = Failure(error)
-        failure.file = path
-        throw failure
+        do {
+            guard let file = try PropertyListFile.read(path, as: options.format, limits: options.limits) else {
+                return KV_ABSENT
+            }
+            giveTree(try decode(file.list, as: type, options), tree)
+            found?.pointee = kv_format(file.format)
+            return KV_OK
+        } catch let error as PropertyListError {
+            throw Failure(error).inFile(path)
+        } catch let error as TypeError {
+            throw Failure(error).inFile(path)
+        }
     }
 }
 

@@ -12,7 +12,7 @@ struct Failure: Error {
     var file: String?
     /// Whether the message names the store's file.
     private var namesFile = true
-    private let text: @Sendable (Shown) -> String
+    private var text: @Sendable (Shown) -> String
 
     /// The parts of an error that its message is to show.
     struct Shown {
@@ -66,6 +66,14 @@ extension Failure {
         failure.path = PropertyListPath(isBelow ? Array(path.steps.dropFirst(root.steps.count)) : [])
         failure.namesFile = false
         failure.file = nil
+        return failure
+    }
+
+    /// The same of what is in a file, which the message names behind the rest.
+    func inFile(_ path: String) -> Failure {
+        var failure = self
+        failure.file = path
+        failure.text = { [text] shown in "\(text(shown)) (\(path))" }
         return failure
     }
 

@@ -33,6 +33,30 @@ extension PropertyList {
         self.init { builder throws(PropertyListError) in try builder.append(unsigned: value) }
     }
 
+    /// A whole number.
+    public init(_ value: UInt) { self.init(UInt64(value)) }
+
+    /// A whole number.
+    public init(_ value: Int32) { self.init(Int64(value)) }
+
+    /// A whole number.
+    public init(_ value: UInt32) { self.init(Int64(value)) }
+
+    /// A whole number.
+    public init(_ value: Int16) { self.init(Int64(value)) }
+
+    /// A whole number.
+    public init(_ value: UInt16) { self.init(Int64(value)) }
+
+    /// A whole number.
+    public init(_ value: Int8) { self.init(Int64(value)) }
+
+    /// A whole number.
+    public init(_ value: UInt8) { self.init(Int64(value)) }
+
+    /// A floating-point number, as the double of the same value.
+    public init(_ value: Float) { self.init(Double(value)) }
+
     /// A floating-point number.
     public init(_ value: Double) {
         self.init { builder throws(PropertyListError) in try builder.append(real: value) }
@@ -133,6 +157,15 @@ extension Double {
     public init?(_ list: PropertyList) {
         guard let value = list.number else { return nil }
         self = value
+    }
+}
+
+extension Float {
+    /// A real or a whole number as the nearest float; nil for a value of another kind.
+    @_disfavoredOverload
+    public init?(_ list: PropertyList) {
+        guard let value = list.number else { return nil }
+        self = Float(value)
     }
 }
 

@@ -39,17 +39,20 @@ extension TextReader where Format == XMLReader, Output: ~Copyable {
             output.bytes.append(UInt8(ascii: "\""))
         } else if cursor.consume("apos;") {
             output.bytes.append(UInt8(ascii: "'"))
-        } else if cursor.consume("#"), let scalar = numericReference() {
+        } else if cursor.consume("#"), let number = numericReference() {
+            guard let scalar = Unicode.Scalar(number) else {
+                throw malformed(.expected("a character", found: "a lone surrogate"), at: start)
+            }
             output.bytes.append(scalar)
         } else {
             throw malformed("Expected one of XML's five entities or a numeric reference", at: start)
         }
     }
 
-    /// The character of `#38;` or `#x26;`, behind the `#`; nil where there is none.
+    /// The number of `#38;` or `#x26;`, behind the `#`, at most U+10FFFF; nil where there is none.
     ///
     /// XML forbids control characters even so; they are taken, since Apple's readers and files have them.
-    private mutating func numericReference() -> Unicode.Scalar? {
+    private mutating func numericReference() -> UInt32? {
         let radix: UInt32 = cursor.consume("x") ? 16 : 10
         var value: UInt32 = 0
         var digits = 0
@@ -60,7 +63,7 @@ extension TextReader where Format == XMLReader, Output: ~Copyable {
             cursor.position += 1
         }
         guard digits > 0, cursor.consume(";") else { return nil }
-        return Unicode.Scalar(value)
+        return value
     }
 }
 
