@@ -61,7 +61,7 @@ describe("declared types", function()
       refused("empty", Shape, "Expected a dictionary with one key of circle, "
         .. 'empty, pair, square at x, found "empty"; did you mean {"empty": {}}?')
       refused(5, Shape, "Expected a dictionary with one key of circle, empty, "
-        .. "pair, square at x, found Int")
+        .. "pair, square at x, found 5")
       refused({ circle = { radus = 1 } }, Shape,
         "Shape.circle at x.circle has no field radus; did you mean radius?")
       refused({ pair = { _0 = 1 } }, Shape,

@@ -62,7 +62,8 @@ final class VariantType: Sendable, Equatable {
     /// The error of a value that is no dictionary, such as the bare name of a case without values.
     func wrongKind(_ value: PropertyList) -> TypeError {
         let meant = value.string.flatMap { values(ofCase: $0) == nil ? nil : "; did you mean {\"\($0)\": {}}?" }
-        let given = value.string.map { "\"\(shown($0))\"" } ?? (value.isNil ? "nil" : "\(value.kind)")
+        let other = value.number == nil ? "\(value.kind)" : "\(value)"
+        let given = value.string.map { "\"\(shown($0))\"" } ?? (value.isNil ? "nil" : other)
         return .mismatch("Dictionary<String, Any>", value)
             .plainly("a dictionary with one key of \(choice)", found: given + (meant ?? ""))
     }
