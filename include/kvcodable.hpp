@@ -999,7 +999,8 @@ class store {
   }
 
   // Calls the handler, from pump(), for each change of the value, and with
-  // KV_SCOPE_SUBTREE of each value below it, as kv_store_watch().
+  // KV_SCOPE_SUBTREE of each value below it that is no dictionary, as
+  // kv_store_watch().
   outcome<kvcodable::watch> watch(const path &at, watch_handler handler,
                                   kv_scope scope = KV_SCOPE_VALUE) {
     using watched = kvcodable::watch;
