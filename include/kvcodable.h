@@ -673,8 +673,9 @@ kv_status kv_read_file(kv_str path, const kv_decode_options *options,
 kv_status kv_write_file(kv_str path, const kv_tree *tree, kv_format format,
                         const kv_type *type, kv_error **error);
 
-/* Whether the tree is an archive of NSKeyedArchiver, or data with such a file
- * inside. 1 or 0. */
+/* Whether the tree has the form of an NSKeyedArchiver archive, or is data with
+ * such a file inside: 1 or 0. Only kv_tree_unarchive() finds out whether the
+ * archive is sound; its error names another archiver. */
 int kv_tree_is_archive(const kv_tree *tree);
 
 /* Gives the plain tree of a keyed archive, without its classes. Where
@@ -1254,7 +1255,8 @@ kv_status kv_transaction_migrate(kv_transaction *transaction, int64_t version,
 typedef enum kv_scope {
   KV_SCOPE_VALUE = 0,   /* the value at the path, as a whole; the whole store
                            where it is empty, told with a path of no steps */
-  KV_SCOPE_SUBTREE = 1, /* each path below it; each key where it is empty */
+  KV_SCOPE_SUBTREE = 1, /* each path below it, down to values that are no
+                           dictionaries; each key where it is empty */
   /* The value at the path as it is stored, whatever the schema says, with its
    * defaults; each key where the path is empty. */
   KV_SCOPE_STORED = 2

@@ -10,9 +10,9 @@
 //   });
 //
 // Objects own what the C functions give, and free it: they are moved, and not
-// copied. A moved-from object may be destroyed and assigned to; calls on it are
-// errors. Objects that only read may be used by several threads at once, and so
-// may a store.
+// copied. A moved-from object may be destroyed and assigned to; its handle() is
+// NULL, and what can fail is an error on it. Objects that only read may be used
+// by several threads at once, and so may a store.
 //
 // Errors  are thrown as kvcodable::error. With KVCODABLE_NO_EXCEPTIONS defined,
 //         and under -fno-exceptions, functions that can fail give a
@@ -23,9 +23,9 @@
 //         the time of the call.
 // Values  are bool, integers of every width, float, double, std::string, date,
 //         data, tree, and std::vector, and std::map with string keys, of these.
-//         A value of another type is an error, with its path, in the words of
-//         the type language. Types of a program's own specialise
-//         kvcodable::value.
+//         Views and C strings are written, and read as std::string. A value of
+//         another type is an error, with its path, in the words of the type
+//         language. Types of a program's own specialise kvcodable::value.
 //
 // What is not here is done with the C functions: each object has handle().
 // The header is compiled into the program, and calls functions of
@@ -171,6 +171,24 @@ inline result<bool> found(kv_status status, kv_error *problem) {
   return status == KV_OK;
 }
 
+// The error of a call on what was moved from.
+inline error moved(const char *noun) {
+  return error(KV_INVALID_ARGUMENT, std::string(noun) + " is NULL");
+}
+
+// Whether a transaction is to be committed, by what its change gave.
+template <class T>
+result<bool> is_good(const T &) {
+  return true;
+}
+template <class T>
+result<bool> is_good(const result<T> &given) {
+  if (!given) return given.error();
+  return true;
+}
+inline result<bool> is_good(const result<bool> &given) { return given; }
+inline result<bool> is_good(bool given) { return given; }
+
 inline kv_str view(std::string_view text) {
   return {text.data() ? text.data() : "", text.size()};
 }
@@ -199,7 +217,9 @@ class step {
   step(const std::string &key) : step(std::string_view(key)) {}
   step(std::string_view key) : step_{detail::view(key), 0} {}
   template <class Index, std::enable_if_t<std::is_integral_v<Index>, int> = 0>
-  step(Index index) : step_{{nullptr, 0}, static_cast<int64_t>(index)} {}
+  step(Index index) : step_{{nullptr, 0}, static_cast<int64_t>(index)} {
+    static_assert(sizeof(Index) <= 8, "Integers have 64 bits at most");
+  }
 
   kv_step get() const { return step_; }
 
@@ -301,6 +321,31 @@ class tree {
 template <class T, class = void>
 struct value;
 
+template <class T>
+struct value<std::optional<T>> {
+  static_assert(sizeof(T) == 0,
+                "A std::optional is no value: get<T>() gives one where a T may "
+                "be absent, remove() removes a value, and a member of a struct "
+                "that may be absent has a flag (KV_FIELD_OPTIONAL)");
+};
+
+namespace detail {
+
+// The type that a T is read as: that of its `read`.
+template <class T>
+using read_type = typename decltype(value<T>::read(
+    std::declval<const kv_cursor &>()))::value_type;
+
+template <class T>
+std::optional<T> read(const kv_cursor &at) {
+  static_assert(std::is_same_v<read_type<T>, T>,
+                "A view or a C string would point into what is freed: read a "
+                "std::string");
+  return value<T>::read(at);
+}
+
+}  // namespace detail
+
 template <>
 struct value<bool> {
   static std::string expression() { return "Bool"; }
@@ -316,6 +361,7 @@ struct value<bool> {
 
 template <class T>
 struct value<T, std::enable_if_t<std::is_integral_v<T>>> {
+  static_assert(sizeof(T) <= 8, "Integers have 64 bits at most");
   static std::string expression() {
     return (std::is_signed_v<T> ? "Int" : "UInt") +
            std::to_string(sizeof(T) * 8);
@@ -372,13 +418,21 @@ struct value<std::string> {
   }
 };
 
-// To be written; what is read is a std::string.
+// To be written; what is read is a std::string. A null pointer is an error.
 template <>
 struct value<std::string_view> : value<std::string> {};
 template <>
-struct value<const char *> : value<std::string> {};
+struct value<const char *> : value<std::string> {
+  static kv_status write(kv_builder *to, const char *value, kv_error **error) {
+    if (value) return kv_builder_string(to, kv_string(value), error);
+    if (error)
+      *error = kv_error_new(KV_INVALID_ARGUMENT, kv_string("a text is NULL"),
+                            nullptr, 0);
+    return KV_INVALID_ARGUMENT;
+  }
+};
 template <>
-struct value<char *> : value<std::string> {};
+struct value<char *> : value<const char *> {};
 
 template <>
 struct value<date> {
@@ -429,7 +483,7 @@ struct value<std::vector<T>> {
     uint64_t state = 0;
     elements.reserve(kv_cursor_count(&at));
     while (kv_cursor_next(&at, &state, &next) == KV_OK) {
-      auto element = value<T>::read(next);
+      auto element = detail::read<T>(next);
       if (!element) return {};
       elements.push_back(*std::move(element));
     }
@@ -455,7 +509,7 @@ struct value<std::map<std::string, T, Less>> {
     kv_str key;
     kv_cursor next;
     for (size_t i = 0; kv_cursor_entry(&at, i, &key, &next) == KV_OK; i++) {
-      auto entry = value<T>::read(next);
+      auto entry = detail::read<T>(next);
       if (!entry) return {};
       found.emplace(std::string(key.data ? key.data : "", key.length),
                     *std::move(entry));
@@ -488,8 +542,15 @@ const kv_type *type_of() {
   return type.get();
 }
 
+// An error of the value at a path. Takes the C error.
+inline error placed(kv_status status, kv_error *problem, const path &at) {
+  kv_error *there = kv_error_placed(problem, at.data(), at.size());
+  kv_error_free(problem);
+  return error(status, there);
+}
+
 template <class T>
-result<tree> build(const T &from) {
+result<tree> build(const T &from, const path &at = {}) {
   owned<kv_builder, kv_builder_free> builder(kv_builder_new());
   kv_tree *built = nullptr;
   kv_error *problem = nullptr;
@@ -497,17 +558,23 @@ result<tree> build(const T &from) {
       value<std::decay_t<T>>::write(builder.get(), from, &problem);
   if (status == KV_OK)
     status = kv_builder_finish(builder.get(), &built, &problem);
-  if (status < 0) return error(status, problem);
+  if (status < 0) return placed(status, problem, at);
   return tree(built);
 }
 
 // A value as a T, once it is checked.
 template <class T>
-result<std::optional<T>> convert(const tree &from, const path &at) {
-  auto found = value<T>::read(from.cursor());
+result<std::optional<T>> convert(tree from, const path &at) {
+  kv_error *problem = nullptr;
+  if (const kv_type *type = type_of<T>()) {
+    kv_tree *shown = nullptr;
+    kv_status status = kv_type_decode(type, from.handle(), &shown, &problem);
+    if (status < 0) return placed(status, problem, at);
+    from = tree(shown);
+  }
+  auto found = read<T>(from.cursor());
   if (found) return std::optional<T>(std::move(found));
-  kv_error *problem =
-      kv_error_new(KV_TYPE_MISMATCH, kv_string(""), at.data(), at.size());
+  problem = kv_error_new(KV_TYPE_MISMATCH, kv_string(""), at.data(), at.size());
   kv_str where = kv_error_path(problem);
   std::string words = "Expected " + value<T>::expression();
   if (where.length) words += " at " + std::string(where.data, where.length);
@@ -562,22 +629,12 @@ template <class T>
 outcome<std::optional<T>> tree::get(const path &at) const {
   using optional = std::optional<T>;
   kv_cursor root = cursor(), there = {};
-  kv_tree *stored = nullptr, *shown = nullptr;
-  kv_error *problem = nullptr;
+  kv_tree *part = nullptr;
+  if (!tree_) return detail::deliver<optional>(detail::moved("tree"));
   if (kv_cursor_path(&root, at.data(), at.size(), &there) != KV_OK)
     return detail::deliver<optional>(optional());
-  kv_cursor_copy(&there, &stored);
-  tree part(stored);
-  if (const kv_type *type = detail::type_of<T>()) {
-    kv_status status = kv_type_decode(type, stored, &shown, &problem);
-    if (status < 0) {
-      kv_error *placed = kv_error_placed(problem, at.data(), at.size());
-      kv_error_free(problem);
-      return detail::deliver<optional>(error(status, placed));
-    }
-    part = tree(shown);
-  }
-  return detail::deliver<optional>(detail::convert<T>(part, at));
+  kv_cursor_copy(&there, &part);
+  return detail::deliver<optional>(detail::convert<T>(tree(part), at));
 }
 
 // ---- Types
@@ -665,6 +722,8 @@ class registry {
   outcome<kvcodable::type> type(std::string_view expression) {
     kv_type *found = nullptr;
     kv_error *problem = nullptr;
+    if (!handle())
+      return detail::deliver<kvcodable::type>(detail::moved("registry"));
     kv_status status =
         kv_registry_type(handle(), detail::view(expression), &found, &problem);
     if (status < 0)
@@ -697,13 +756,14 @@ struct store_options : kv_store_options {
 };
 
 // Called by store::pump() with a change; a value that is not there is no tree.
-// What it throws is thrown by the pump, once all others were called.
+// What it throws is thrown by the pump, once all others were called, also where
+// the pump has an error of its own. It may end its own watch.
 using watch_handler =
     std::function<void(const path &at, const kv_tree *old, const kv_tree *now)>;
 
 namespace detail {
 
-struct watch_state {
+struct watch_state : std::enable_shared_from_this<watch_state> {
   watch_handler handler;
 #ifndef KVCODABLE_NO_EXCEPTIONS
   std::shared_ptr<std::exception_ptr> failure;
@@ -711,7 +771,8 @@ struct watch_state {
 
   static void call(void *context, const kv_step *steps, size_t count,
                    const kv_tree *old, const kv_tree *now) {
-    auto *state = static_cast<watch_state *>(context);
+    // Held for the time of the call, which may end the watch.
+    auto state = static_cast<watch_state *>(context)->shared_from_this();
 #ifdef KVCODABLE_NO_EXCEPTIONS
     state->handler(path(steps, count), old, now);
 #else
@@ -729,11 +790,11 @@ struct watch_state {
 // A watch, as long as the object lives. It belongs to the thread that pumps.
 class watch {
  public:
-  watch(kv_watch *taken, std::unique_ptr<detail::watch_state> state)
+  watch(kv_watch *taken, std::shared_ptr<detail::watch_state> state)
       : state_(std::move(state)), watch_(taken) {}
 
  private:
-  std::unique_ptr<detail::watch_state> state_;
+  std::shared_ptr<detail::watch_state> state_;
   detail::owned<kv_watch, kv_watch_cancel> watch_;
 };
 
@@ -780,37 +841,36 @@ class store {
   }
   explicit store(kv_store *taken) : store_(taken) {}
 
-  // The value at a path; none where there is none.
+  // The value at a path, as the store's schema shows it, where it has one; none
+  // where there is none.
   template <class T>
   outcome<std::optional<T>> get(const path &at) const {
-    using optional = std::optional<T>;
-    auto found = stored(at, detail::type_of<T>());
-    if (!found) return detail::deliver<optional>(found.error());
-    if (!*found) return detail::deliver<optional>(optional());
-    return detail::deliver<optional>(detail::convert<T>(**found, at));
+    return detail::deliver<std::optional<T>>(value_at<T>(at));
   }
 
   // The same as a type shows it.
   outcome<std::optional<tree>> get(const path &at, const type &as) const {
-    return detail::deliver<std::optional<tree>>(stored(at, as.handle()));
+    using optional = std::optional<tree>;
+    if (!as.handle()) return detail::deliver<optional>(detail::moved("type"));
+    return detail::deliver<optional>(stored(at, as.handle()));
   }
 
   // The value, or the fallback where there is none of that type, whatever the
-  // reason; a text's is a std::string. Throws nothing.
+  // reason. That of a view or a C string is a std::string, empty for a null
+  // pointer. Throws nothing.
   template <class T>
-  T get_or(const path &at, T fallback) const {
-    auto found = stored(at, detail::type_of<T>());
-    if (!found || !*found) return fallback;
-    auto value = detail::convert<T>(**found, at);
-    return value ? **std::move(value) : fallback;
-  }
-  std::string get_or(const path &at, const char *fallback) const {
-    return get_or<std::string>(at, fallback);
+  detail::read_type<T> get_or(const path &at, T fallback) const {
+    auto value = value_at<detail::read_type<T>>(at);
+    if (value && *value) return **std::move(value);
+    if constexpr (std::is_convertible_v<T, const char *>)
+      return fallback ? fallback : "";
+    else
+      return detail::read_type<T>(std::move(fallback));
   }
 
   template <class T>
   outcome<void> set(const path &at, const T &value) {
-    auto built = detail::build(value);
+    auto built = detail::build(value, at);
     if (!built) return detail::deliver<void>(built.error());
     return put(at, *built, nullptr, 0);
   }
@@ -818,6 +878,7 @@ class store {
   // has KV_REPLACE.
   outcome<void> set(const path &at, const tree &value, const type &as,
                     uint32_t flags = 0) {
+    if (!as.handle()) return detail::deliver<void>(detail::moved("type"));
     return put(at, value, as.handle(), flags);
   }
 
@@ -919,16 +980,18 @@ class store {
   }
 
   // Calls `change` in a transaction, and commits; what it throws, and a `false`
-  // that it returns, takes all of it back. Gives whether it was committed.
+  // or an error that it returns, takes all of it back. Gives whether it was
+  // committed, or that error.
   template <class Change>
   outcome<bool> transact(Change change) {
     auto begun = start(0);
     if (!begun) return detail::deliver<bool>(begun.error());
-    if constexpr (std::is_same_v<decltype(change()), bool>) {
-      if (!change()) return detail::deliver<bool>(false);
-    } else {
+    result<bool> good = true;
+    if constexpr (std::is_void_v<decltype(change())>)
       change();
-    }
+    else
+      good = detail::is_good(change());
+    if (!good || !*good) return detail::deliver<bool>(std::move(good));
     kv_error *problem = nullptr;
     kv_status status = kv_transaction_commit(begun->release(), &problem);
     if (status < 0) return detail::deliver<bool>(error(status, problem));
@@ -936,11 +999,12 @@ class store {
   }
 
   // Calls the handler, from pump(), for each change of the value, and with
-  // KV_SCOPE_SUBTREE of each value below it, as kv_store_watch().
+  // KV_SCOPE_SUBTREE of each value below it that is no dictionary, as
+  // kv_store_watch().
   outcome<kvcodable::watch> watch(const path &at, watch_handler handler,
                                   kv_scope scope = KV_SCOPE_VALUE) {
     using watched = kvcodable::watch;
-    auto state = std::make_unique<detail::watch_state>();
+    auto state = std::make_shared<detail::watch_state>();
     state->handler = std::move(handler);
 #ifndef KVCODABLE_NO_EXCEPTIONS
     state->failure = failure_;
@@ -1035,6 +1099,14 @@ class store {
     return detail::deliver<store>(store(found));
   }
 
+  template <class T>
+  result<std::optional<T>> value_at(const path &at) const {
+    auto shown = stored(at, nullptr);
+    if (!shown) return shown.error();
+    if (!*shown) return std::optional<T>();
+    return detail::convert<T>(**std::move(shown), at);
+  }
+
   result<std::optional<tree>> stored(const path &at,
                                      const kv_type *type) const {
     kv_tree *found = nullptr;
@@ -1046,11 +1118,13 @@ class store {
   }
 
   outcome<size_t> pumped(kv_status status, size_t calls, kv_error *problem) {
-    if (status < 0) return detail::deliver<size_t>(error(status, problem));
+    result<size_t> told = calls;
+    if (status < 0) told = error(status, problem);
 #ifndef KVCODABLE_NO_EXCEPTIONS
-    if (*failure_) std::rethrow_exception(std::exchange(*failure_, nullptr));
+    if (failure_ && *failure_)
+      std::rethrow_exception(std::exchange(*failure_, nullptr));
 #endif
-    return detail::deliver<size_t>(calls);
+    return detail::deliver<size_t>(std::move(told));
   }
 
   outcome<void> put(const path &at, const tree &value, const kv_type *type,

@@ -25,10 +25,11 @@
  *   kv_write_fields(store, KV_FIELDS(fields), &old, &settings, &error);
  *
  * A field's path is one key for each dictionary on the way, KV_FIELD_STEPS at
- * most. A member whose value is absent stays as it was: give it its default
- * before reading. Values are read as the type language reads them (a real with
- * a whole value is an integer, nothing else is converted), and errors say the
- * path, and what was expected and found there.
+ * most; none begins with that of another field of the table. A member whose
+ * value is absent stays as it was: give it its default before reading. Values
+ * are read as the type language reads them (a real with a whole value is an
+ * integer, nothing else is converted), and errors say the path, and what was
+ * expected and found there.
  *
  * This header is outside the stability promise of kvcodable.h until it has
  * proved itself: it has a version of its own, KV_FIELDS_VERSION. Its functions
@@ -75,7 +76,7 @@ typedef enum kv_field_kind {
    * the struct: reading frees it before it puts another there. */
   KV_FIELD_STRING = 13,
   KV_FIELD_DATE = 14, /* double: seconds since 2001-01-01T00:00:00Z */
-  KV_FIELD_TIME = 15, /* time_t: whole seconds since 1970 */
+  KV_FIELD_TIME = 15, /* time_t, 4 or 8 bytes: whole seconds since 1970 */
   KV_FIELD_TABLE = 16 /* a struct with a table of its own */
 } kv_field_kind;
 
@@ -125,8 +126,12 @@ typedef struct kv_field {
   }
 
 /* A member that is an array, with its number of elements in the member `count`,
- * an integer. More elements than there is room for are an error. An array is
- * one value: a difference in it writes it whole. */
+ * an integer. More elements than there is room for are an error. Writing
+ * changes the elements that differ and leaves the others as they are stored.
+ * Where the struct's array became longer or shorter, an element that is equal to
+ * an old one stays as that one is stored. Where another program has made the
+ * stored array longer or shorter, no place tells which is which: the struct's
+ * takes its place, and an element that reads as a stored one stays as that. */
 #define KV_FIELD_ARRAY(type, member, count, kind, ...)                \
   {                                                                   \
     kind, offsetof(type, member), sizeof(((type *)0)->member[0]),     \
@@ -143,9 +148,9 @@ typedef struct kv_field {
 /* Members that are structs: `table` is an array of their fields,
  * whose paths begin at the struct's dictionary. Elements of an array begin as
  * zeros when they are read; when they are written, each keeps the keys that its
- * table does not have, as far as it can be told which it was: one that is equal
- * to an old one, or stands where one changed, in an array that no other program
- * has made longer or shorter. */
+ * table does not have and the members that do not differ, as far as it can be
+ * told which it was: one that is equal to an old one, or stands where one
+ * changed, in an array that no other program has made longer or shorter. */
 #define KV_FIELD_NESTED(type, member, table, ...)                              \
   {                                                                            \
     KV_FIELD_TABLE, offsetof(type, member), sizeof(((type *)0)->member), 0, 0, \
@@ -219,7 +224,11 @@ static inline void kv_free_fields(const kv_field *fields, size_t count,
 /* Gives the declaration of the table's struct in the type language, for
  * kv_registry_declare(): memory for free(). `defaults` is a struct with the
  * default of each member, or NULL: every field may then be absent. The structs
- * on the way and those of nested tables are declared with it, as NAME_KEY.
+ * on the way and those of nested tables are declared with it, as NAME_KEY, with
+ * a "_" behind it where another has that name. The length of a KV_FIELD_TEXT is
+ * its bytes, and the type language counts characters: what the struct holds is
+ * always of the type, but a text of others with characters of several bytes may
+ * be of the type and too long to be read.
  *
  * Example:
  *
@@ -442,6 +451,16 @@ static inline size_t kv_fields_elements(const kv_field *field,
   return count < field->room ? (size_t)count : field->room;
 }
 
+/* Whether the path of one field begins with that of the other. */
+static inline int kv_fields_overlap(const kv_field *left,
+                                    const kv_field *right) {
+  for (int i = 0; i < KV_FIELD_STEPS; i++) {
+    if (!left->path[i] || !right->path[i]) return 1;
+    if (strcmp(left->path[i], right->path[i])) return 0;
+  }
+  return 1;
+}
+
 static inline kv_status kv_fields_check(struct kv_fields_walk *walk,
                                         const kv_field *fields, size_t count) {
   kv_status status = KV_OK;
@@ -455,6 +474,11 @@ static inline kv_status kv_fields_check(struct kv_fields_walk *walk,
                             "a field of the table has no path");
     status = kv_fields_push_path(walk, field);
     if (status) return status;
+    for (size_t j = 0; j < i; j++)
+      if (kv_fields_overlap(field, &fields[j]))
+        return kv_fields_fail(walk, KV_INVALID_ARGUMENT,
+                              "the path of one field begins with that of "
+                              "another");
     if (field->kind < KV_FIELD_BOOL || field->kind > KV_FIELD_TABLE)
       return kv_fields_fail(walk, KV_INVALID_ARGUMENT,
                             "the field's kind is none of kv_field_kind");
@@ -466,6 +490,9 @@ static inline kv_status kv_fields_check(struct kv_fields_walk *walk,
       return kv_fields_fail(walk, KV_INVALID_ARGUMENT,
                             "the member's size is not that of the field's "
                             "kind");
+    if (field->kind == KV_FIELD_TIME && field->size < 4)
+      return kv_fields_fail(walk, KV_INVALID_ARGUMENT,
+                            "the member of a KV_FIELD_TIME has 4 or 8 bytes");
     if ((field->room && !field->mark_size) ||
         (field->mark_size && !kv_fields_is_integer_size(field->mark_size)))
       return kv_fields_fail(walk, KV_INVALID_ARGUMENT,
@@ -880,10 +907,14 @@ static inline kv_status kv_fields_put(struct kv_fields_walk *walk,
   return kv_fields_replace(walk, status, changed, error);
 }
 
-static inline kv_status kv_fields_append(kv_builder *builder,
+static inline kv_status kv_fields_append(struct kv_fields_walk *walk,
+                                         kv_builder *builder,
                                          const kv_field *field,
                                          const char *source, kv_error **error) {
   kv_field_kind kind = field->kind;
+  if (kind == KV_FIELD_TEXT && !memchr(source, 0, field->size))
+    return kv_fields_fail(walk, KV_INVALID_ARGUMENT,
+                          "Expected a NUL behind the text");
   if (kind == KV_FIELD_BOOL)
     return kv_builder_boolean(builder, kv_fields_bits(source, field->size) != 0,
                               error);
@@ -914,9 +945,9 @@ static inline kv_status kv_fields_write(struct kv_fields_walk *walk,
                                         const kv_field *fields, size_t count,
                                         const char *old, const char *values);
 
-/* The old element whose unknown keys element `index` of the new array keeps:
- * one that is equal, or the one at its place where that is not kept elsewhere;
- * the number of the old ones for none. */
+/* Which of the old elements element `index` of the new array is: one that is
+ * equal and has moved, or the one at its place, where that has not; the number
+ * of the old ones for none. */
 static inline size_t kv_fields_origin(const kv_field *field, const char *old,
                                       const char *values, size_t index) {
   size_t before = kv_fields_elements(field, old);
@@ -926,8 +957,11 @@ static inline size_t kv_fields_origin(const kv_field *field, const char *old,
   if (index < before &&
       kv_fields_is_same_value(field, from + index * size, to + index * size))
     return index;
+  if (field->kind != KV_FIELD_TABLE && before == now) return index;
   for (size_t i = 0; i < before; i++)
-    if (kv_fields_is_same_value(field, from + i * size, to + index * size))
+    if (kv_fields_is_same_value(field, from + i * size, to + index * size) &&
+        !(i < now &&
+          kv_fields_is_same_value(field, from + i * size, to + i * size)))
       return i;
   if (index >= before) return before;
   for (size_t i = 0; i < now; i++)
@@ -936,22 +970,42 @@ static inline size_t kv_fields_origin(const kv_field *field, const char *old,
   return index;
 }
 
-/* Gives an element that is a dictionary: the stored one with its fields new. */
+/* Whether a stored element reads as the struct's. */
+static inline int kv_fields_reads_as(const struct kv_fields_walk *walk,
+                                     const kv_cursor *stored,
+                                     const kv_field *field,
+                                     const char *source) {
+  struct kv_fields_walk quiet = *walk;
+  kv_field element = *field;
+  char *memory = (char *)kv_fields_memory(NULL, field->size);
+  quiet.error = NULL;
+  element.offset = element.room = 0;
+  memset(memory, 0, field->size);
+  int is_same = !kv_fields_read_value(&quiet, stored, field, memory) &&
+                kv_fields_is_same_value(field, memory, source);
+  kv_free_fields(&element, 1, memory);
+  free(memory);
+  return is_same;
+}
+
+/* Gives an element that is a dictionary: the stored one, or an empty one, with
+ * the fields that differ from the old element, or all of them. */
 static inline kv_status kv_fields_element(struct kv_fields_walk *walk,
                                           const kv_field *field,
                                           const kv_cursor *stored,
-                                          const char *source,
+                                          const char *old, const char *source,
                                           kv_tree **result) {
   struct kv_fields_walk inner = *walk;
+  int is_stored = kv_cursor_kind(stored) == KV_DICTIONARY;
   inner.transaction = NULL;
   inner.start = inner.steps;
   inner.tree = NULL;
-  if (kv_cursor_kind(stored) == KV_DICTIONARY)
+  if (is_stored)
     kv_cursor_copy(stored, &inner.tree);
   else
     inner.tree = kv_fields_empty();
-  kv_status status =
-      kv_fields_write(&inner, field->fields, field->field_count, NULL, source);
+  kv_status status = kv_fields_write(&inner, field->fields, field->field_count,
+                                     is_stored ? old : NULL, source);
   if (status) {
     kv_tree_free(inner.tree);
     return status;
@@ -960,34 +1014,74 @@ static inline kv_status kv_fields_element(struct kv_fields_walk *walk,
   return KV_OK;
 }
 
-/* Appends the elements of an array of structs. */
+/* Finds what element `index` of the new array was: the stored one, and the old
+ * one, which is NULL where there is none. */
+static inline const char *kv_fields_find_element(
+    const struct kv_fields_walk *walk, const kv_field *field,
+    const kv_cursor *array, const char *old, const char *values, size_t index,
+    kv_cursor *found) {
+  size_t count = kv_cursor_count(array);
+  size_t before = old ? kv_fields_elements(field, old) : count;
+  const char *source = values + field->offset + index * field->size;
+  *found = kv_tree_root(NULL);
+  if (kv_cursor_kind(array) != KV_ARRAY) return NULL;
+  if (before == count) {
+    size_t origin = old ? kv_fields_origin(field, old, values, index) : index;
+    kv_step step = kv_index((int64_t)origin);
+    if (kv_cursor_path(array, &step, 1, found) || !old) return NULL;
+    return old + field->offset + origin * field->size;
+  }
+  for (size_t i = 0; i < count; i++) {
+    kv_cursor next;
+    kv_step step = kv_index((int64_t)((index + i) % count));
+    if (!kv_cursor_path(array, &step, 1, &next) &&
+        kv_fields_reads_as(walk, &next, field, source)) {
+      *found = next;
+      return source;
+    }
+  }
+  return NULL;
+}
+
+static inline kv_status kv_fields_append_element(
+    struct kv_fields_walk *walk, kv_builder *builder, const kv_field *field,
+    const kv_cursor *stored, const char *old, const char *source,
+    kv_error **error) {
+  kv_tree *element = NULL;
+  if (old && kv_fields_is_same_value(field, old, source))
+    return kv_builder_cursor(builder, stored, error);
+  if (field->kind != KV_FIELD_TABLE)
+    return kv_fields_append(walk, builder, field, source, error);
+  kv_status status =
+      kv_fields_element(walk, field, stored, old, source, &element);
+  kv_cursor root = kv_tree_root(element);
+  if (!status) status = kv_builder_cursor(builder, &root, error);
+  kv_tree_free(element);
+  return status;
+}
+
+/* Appends an array. */
 static inline kv_status kv_fields_append_all(
     struct kv_fields_walk *walk, kv_builder *builder, const kv_field *field,
-    const kv_tree *stored, const char *old, const char *values) {
+    const char *old, const char *values, kv_error **error) {
+  kv_tree *stored = NULL;
+  kv_status status = kv_fields_stored(walk, &stored);
   kv_cursor array = kv_tree_root(stored);
-  kv_status status = KV_OK;
-  size_t before = kv_cursor_count(&array);
-  int is_known = kv_cursor_kind(&array) == KV_ARRAY &&
-                 (!old || kv_fields_elements(field, old) == before);
-  size_t elements = kv_fields_elements(field, values);
+  size_t steps = walk->steps, elements = kv_fields_elements(field, values);
+  if (status >= 0) status = kv_builder_begin_array(builder, error);
   for (size_t i = 0; i < elements && !status; i++) {
-    kv_cursor found = kv_tree_root(NULL);
-    kv_tree *element = NULL;
-    size_t origin = old ? kv_fields_origin(field, old, values, i) : i;
-    kv_step step = kv_index((int64_t)origin);
-    if (is_known) kv_cursor_path(&array, &step, 1, &found);
+    kv_cursor found;
+    const char *was =
+        kv_fields_find_element(walk, field, &array, old, values, i, &found);
     status = kv_fields_push(walk, kv_index((int64_t)i));
     if (!status)
-      status =
-          kv_fields_element(walk, field, &found,
-                            values + field->offset + i * field->size, &element);
-    if (status) break;
-    walk->steps--;
-    kv_cursor root = kv_tree_root(element);
-    status = kv_builder_cursor(builder, &root, walk->error);
-    kv_tree_free(element);
+      status = kv_fields_append_element(
+          walk, builder, field, &found, was,
+          values + field->offset + i * field->size, error);
+    walk->steps = steps;
   }
-  return status;
+  kv_tree_free(stored);
+  return status ? status : kv_builder_end(builder, error);
 }
 
 /* Writes a value that is no struct, at the walk's path. */
@@ -996,27 +1090,13 @@ static inline kv_status kv_fields_write_value(struct kv_fields_walk *walk,
                                               const char *old,
                                               const char *values) {
   kv_builder *builder = kv_builder_new();
-  kv_tree *value = NULL, *stored = NULL;
+  kv_tree *value = NULL;
   kv_error *error = NULL;
-  kv_status status = KV_OK;
-  size_t elements = kv_fields_elements(field, values);
-  if (field->room) kv_builder_begin_array(builder, NULL);
-  if (field->kind == KV_FIELD_TABLE) {
-    status = kv_fields_stored(walk, &stored);
-    if (status >= 0)
-      status = kv_fields_append_all(walk, builder, field, stored, old, values);
-    kv_tree_free(stored);
-  } else {
-    for (size_t i = 0; i < elements && !status; i++) {
-      const char *source = values + field->offset + i * field->size;
-      if (field->kind == KV_FIELD_TEXT && !memchr(source, 0, field->size))
-        status = kv_fields_fail(walk, KV_INVALID_ARGUMENT,
-                                "Expected a NUL behind the text");
-      else
-        status = kv_fields_append(builder, field, source, &error);
-    }
-  }
-  if (!status && field->room) kv_builder_end(builder, NULL);
+  kv_status status =
+      field->room
+          ? kv_fields_append_all(walk, builder, field, old, values, &error)
+          : kv_fields_append(walk, builder, field, values + field->offset,
+                             &error);
   if (!status) status = kv_builder_finish(builder, &value, &error);
   if (error)
     kv_fields_placed(walk, walk->steps, error);
@@ -1059,7 +1139,7 @@ static inline kv_status kv_fields_write(struct kv_fields_walk *walk,
     kv_status status = kv_fields_push_path(walk, field);
     if (status < 0) return status;
     if (!kv_fields_is_there(field, values)) {
-      if (before || walk->tree) status = kv_fields_put(walk, NULL);
+      if (before || (walk->tree && !old)) status = kv_fields_put(walk, NULL);
     } else if (field->room && kv_fields_bits(values + field->mark,
                                              field->mark_size) > field->room) {
       status = kv_fields_fail(walk, KV_INVALID_ARGUMENT,
@@ -1195,18 +1275,31 @@ static inline void kv_fields_say_default(struct kv_fields_text *text,
   kv_fields_say(text, "?");
 }
 
-static inline void kv_fields_say_name(struct kv_fields_text *text,
-                                      const char *name, const char *key) {
+/* Gives a name for the struct at a key of another: one that is not yet among
+ * the names, which have a line each. Memory for free(). */
+static inline char *kv_fields_name(struct kv_fields_text *names,
+                                   const char *name, const char *key) {
+  struct kv_fields_text made = {NULL, 0};
   char letter[2] = "";
-  kv_fields_say(text, name);
-  kv_fields_say(text, "_");
+  kv_fields_say(&made, "\n");
+  kv_fields_say(&made, name);
+  kv_fields_say(&made, "_");
   for (; *key; key++) {
     unsigned char byte = (unsigned char)*key;
     int is_word = byte >= 128 || (byte >= '0' && byte <= '9') ||
                   ((byte | 32) >= 'a' && (byte | 32) <= 'z');
     letter[0] = is_word ? *key : '_';
-    kv_fields_say(text, letter);
+    kv_fields_say(&made, letter);
   }
+  kv_fields_say(&made, "\n");
+  while (strstr(names->data, made.data)) {
+    made.data[made.length - 1] = '_';
+    kv_fields_say(&made, "\n");
+  }
+  kv_fields_say(names, made.data + 1);
+  made.data[made.length - 1] = 0;
+  memmove(made.data, made.data + 1, made.length - 1);
+  return made.data;
 }
 
 static inline int kv_fields_share(const kv_field *left, const kv_field *right,
@@ -1218,15 +1311,13 @@ static inline int kv_fields_share(const kv_field *left, const kv_field *right,
   return 1;
 }
 
+/* `below` is the name of a nested table's struct. */
 static inline void kv_fields_say_type(struct kv_fields_text *text,
-                                      const kv_field *field, const char *name,
-                                      const char *key) {
+                                      const kv_field *field,
+                                      const char *below) {
   char limit[32];
   if (field->room) kv_fields_say(text, "[");
-  if (field->kind == KV_FIELD_TABLE)
-    kv_fields_say_name(text, name, key);
-  else
-    kv_fields_say(text, kv_fields_word(field->kind));
+  kv_fields_say(text, below ? below : kv_fields_word(field->kind));
   if (field->kind == KV_FIELD_TEXT) {
     snprintf(limit, sizeof limit, "(...%zu)", field->size - 1);
     kv_fields_say(text, limit);
@@ -1239,59 +1330,62 @@ static inline void kv_fields_say_type(struct kv_fields_text *text,
 /* Declares the struct of the fields that share the first keys of `lead`, and
  * behind it those that it names. */
 static inline void kv_fields_declare(struct kv_fields_text *text,
+                                     struct kv_fields_text *names,
                                      const char *name, const kv_field *fields,
                                      size_t count, const kv_field *lead,
                                      int depth, const char *defaults) {
-  for (int inner = 0; inner < 2; inner++) {
-    if (!inner) {
-      kv_fields_say(text, "struct ");
-      kv_fields_say(text, name);
-      kv_fields_say(text, " {\n");
+  struct kv_fields_text named = {NULL, 0};
+  kv_fields_say(text, "struct ");
+  kv_fields_say(text, name);
+  kv_fields_say(text, " {\n");
+  for (size_t i = 0; i < count; i++) {
+    const kv_field *field = &fields[i];
+    const char *key = depth < KV_FIELD_STEPS ? field->path[depth] : NULL;
+    int is_last = depth + 1 == KV_FIELD_STEPS || !field->path[depth + 1];
+    int is_known = 0;
+    char *below = NULL;
+    if (!key || !kv_fields_share(field, lead, depth)) continue;
+    for (size_t j = 0; j < i && !is_last; j++)
+      is_known |= kv_fields_share(&fields[j], field, depth + 1);
+    if (is_known) continue;
+    if (!is_last || field->kind == KV_FIELD_TABLE)
+      below = kv_fields_name(names, name, key);
+    kv_fields_say(text, "  ");
+    kv_fields_quote(text, kv_string(key));
+    kv_fields_say(text, ": ");
+    if (is_last) {
+      kv_fields_say_type(text, field, below);
+      kv_fields_say_default(text, field, defaults);
+    } else {
+      kv_fields_say(text, below);
+      kv_fields_say(text, defaults ? " = [:]" : "?");
     }
-    for (size_t i = 0; i < count; i++) {
-      const kv_field *field = &fields[i];
-      const char *key = depth < KV_FIELD_STEPS ? field->path[depth] : NULL;
-      int is_last = depth + 1 == KV_FIELD_STEPS || !field->path[depth + 1];
-      int is_known = 0;
-      if (!key || !kv_fields_share(field, lead, depth)) continue;
-      for (size_t j = 0; j < i && !is_last; j++)
-        is_known |= kv_fields_share(&fields[j], field, depth + 1);
-      if (is_known) continue;
-      if (!inner) {
-        kv_fields_say(text, "  ");
-        kv_fields_quote(text, kv_string(key));
-        kv_fields_say(text, ": ");
-        if (is_last) {
-          kv_fields_say_type(text, field, name, key);
-          kv_fields_say_default(text, field, defaults);
-        } else {
-          kv_fields_say_name(text, name, key);
-          kv_fields_say(text, defaults ? " = [:]" : "?");
-        }
-        kv_fields_say(text, "\n");
-        continue;
-      }
-      struct kv_fields_text below = {NULL, 0};
-      kv_fields_say_name(&below, name, key);
-      if (!is_last)
-        kv_fields_declare(text, below.data, fields, count, field, depth + 1,
-                          defaults);
-      else if (field->kind == KV_FIELD_TABLE)
-        kv_fields_declare(
-            text, below.data, field->fields, field->field_count, field->fields,
-            0, defaults && !field->room ? defaults + field->offset : NULL);
-      free(below.data);
-    }
-    if (!inner) kv_fields_say(text, "}\n");
+    kv_fields_say(text, "\n");
+    if (!is_last)
+      kv_fields_declare(&named, names, below, fields, count, field, depth + 1,
+                        defaults);
+    else if (below)
+      kv_fields_declare(
+          &named, names, below, field->fields, field->field_count,
+          field->fields, 0,
+          defaults && !field->room ? defaults + field->offset : NULL);
+    free(below);
   }
+  kv_fields_say(text, "}\n");
+  if (named.data) kv_fields_say(text, named.data);
+  free(named.data);
 }
 
 static inline char *kv_fields_declaration(const char *name,
                                           const kv_field *fields, size_t count,
                                           const void *defaults) {
-  struct kv_fields_text text = {NULL, 0};
-  kv_fields_declare(&text, name, fields, count, fields, 0,
+  struct kv_fields_text text = {NULL, 0}, names = {NULL, 0};
+  kv_fields_say(&names, "\n");
+  kv_fields_say(&names, name);
+  kv_fields_say(&names, "\n");
+  kv_fields_declare(&text, &names, name, fields, count, fields, 0,
                     (const char *)defaults);
+  free(names.data);
   return text.data;
 }
 

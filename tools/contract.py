@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Keeps the record of the C contract: functions, layouts of structs with the types of their members,
+"""Keeps the record of the C contract: functions, inline ones too, layouts of structs with the types of their members,
 values of constants.
 
     contract.py           compares the headers with include/contract.txt
@@ -45,7 +45,7 @@ def current(name):
         source.write_text(measuring_program(name))
         subprocess.run(["gcc", "-std=c11", f"-I{header.INCLUDE}", source, "-o", program], check=True)
         measured = subprocess.run([program], check=True, capture_output=True, text=True).stdout.splitlines()
-    lines = [function.prototype for function in header.functions([name])]
+    lines = [function.prototype for function in header.functions([name]) + header.inlines([name])]
     callbacks = re.findall(r"typedef (\w+ \(\*\w+\)\([^;]*\));", header.code(name))
     return lines + [" ".join(one.split()) for one in callbacks] + measured
 

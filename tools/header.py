@@ -44,19 +44,30 @@ def _parameter(text):
     return Parameter(found[1].replace(" *", "*").strip(), found[2])
 
 
+def _functions(text, end):
+    result = []
+    for kind, name, arguments in re.findall(r"([\w ]+?[\s*]+)\b((?:kv|luaopen)_\w+)\s*\(([^)]*)\)" + end, text):
+        arguments = [] if arguments.strip() == "void" else arguments.split(",")
+        kind = " ".join(kind.split()).replace(" *", "*")
+        result.append(Function(name, kind, tuple(map(_parameter, arguments))))
+    return result
+
+
 def functions(headers=EXPORTED):
-    """Every function that the headers declare, in their order."""
+    """Every function that the headers declare and a library has, in their order."""
     result = []
     for header in headers:
         text = code(header)
         CALLBACKS.update(re.findall(r"typedef \w+ \(\*(\w+)\)", text))
         text = re.sub(r"static inline.*?\n}", "", text, flags=re.S)
-        text = re.sub(r"typedef[^;{]*\([^;]*;", "", text)
-        for kind, name, arguments in re.findall(r"([\w ]+?[\s*]+)\b((?:kv|luaopen)_\w+)\s*\(([^)]*)\);", text):
-            arguments = [] if arguments.strip() == "void" else arguments.split(",")
-            kind = " ".join(kind.split()).replace(" *", "*")
-            result.append(Function(name, kind, tuple(map(_parameter, arguments))))
+        result += _functions(re.sub(r"typedef[^;{]*\([^;]*;", "", text), ";")
     return result
+
+
+def inlines(headers=EXPORTED):
+    """Every function that is compiled into the programs that call it."""
+    heads = [head for header in headers for head in re.findall(r"static inline[^{;]*", code(header))]
+    return [function for head in heads for function in _functions(" ".join(head.split()), "")]
 
 
 def structs(headers=EXPORTED):

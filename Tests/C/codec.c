@@ -47,6 +47,15 @@ static void archives(void) {
   CHECK(kv_cursor_integer(&root, &value) == KV_OK && value == 5);
   CHECK(kv_tree_unarchive(plain, none, NULL, NULL, NULL) == KV_MALFORMED);
   kv_tree_free(plain);
+  /* The form is that of an archive, whoever made it and whatever is in it. */
+  kv_tree *foreign = parse("{\"$archiver\": \"Other\", \"$top\": {}}");
+  kv_error *problem = NULL;
+  CHECK(kv_tree_is_archive(foreign) == 1);
+  CHECK(kv_tree_unarchive(foreign, none, NULL, NULL, &problem) == KV_MALFORMED);
+  CHECK(strstr(kv_error_message(problem).data, "Other") != NULL);
+  printf("# %s\n", kv_error_message(problem).data);
+  kv_error_free(problem);
+  kv_tree_free(foreign);
   CHECK(kv_registry_type(NULL, kv_string("Int"), &type, NULL) == KV_OK);
   CHECK(kv_decode(kv_string(text), NULL, type, &plain, NULL, NULL) == KV_OK);
   kv_tree_free(plain);

@@ -285,6 +285,26 @@ static void wrong_tables(void) {
   CHECK(kv_read_fields(store, table, 1, &v, NULL) == KV_LIMIT_EXCEEDED);
   table[0].path[0] = NULL;
   CHECK(kv_read_fields(store, table, 1, &v, NULL) == KV_INVALID_ARGUMENT);
+  kv_field time = {KV_FIELD_TIME, 0, 2, 0, 0, 0, NULL, 0, {"saved"}};
+  CHECK(kv_read_fields(store, &time, 1, &v, &error) == KV_INVALID_ARGUMENT);
+  CHECK(error_says(error, KV_INVALID_ARGUMENT,
+                   "the member of a KV_FIELD_TIME has 4 or 8 bytes at saved"));
+  time.size = 4;
+  CHECK(kv_read_fields(store, &time, 1, &v, NULL) == KV_OK);
+  kv_field two[] = {good, good};
+  two[0].size = two[1].size = 4;
+  CHECK(kv_read_fields(store, two, 2, &v, &error) == KV_INVALID_ARGUMENT);
+  CHECK(error_says(error, KV_INVALID_ARGUMENT,
+                   "the path of one field begins with that of another at "
+                   "window.width"));
+  two[0].path[1] = NULL;
+  CHECK(kv_read_fields(store, two, 2, &v, NULL) == KV_INVALID_ARGUMENT);
+  CHECK(kv_write_fields(store, two, 2, NULL, &v, NULL) == KV_INVALID_ARGUMENT);
+  two[0] = two[1];
+  two[1].path[1] = NULL;
+  CHECK(kv_read_fields(store, two, 2, &v, NULL) == KV_INVALID_ARGUMENT);
+  two[1].path[1] = "height";
+  CHECK(kv_read_fields(store, two, 2, &v, NULL) == KV_OK);
   CHECK(kv_read_fields(NULL, fields, count, &v, NULL) == KV_INVALID_ARGUMENT);
   CHECK(kv_read_fields(store, NULL, 1, &v, NULL) == KV_INVALID_ARGUMENT);
   CHECK(kv_read_fields(store, NULL, 0, &v, NULL) == KV_OK);
@@ -380,8 +400,8 @@ static void differences(void) {
       " \"new\": 5}, \"windows\": {}, \"sizes\": [1],"
       " \"tags\": [\"a\", \"seven77\"], \"urls\": [\"u\"], \"plugins\":"
       " [{\"name\": \"clock\", \"level\": 3, \"audio\": {\"gain\": 4.0},"
-      " \"x\": 1, \"url\": \"v\"}, {\"name\": \"news\", \"y\": 2, \"level\": 0,"
-      " \"audio\": {\"gain\": 0.0}}]}"));
+      " \"x\": 1, \"url\": \"v\"}, {\"name\": \"news\", \"y\": 2,"
+      " \"level\": 0}]}"));
   kv_free_fields(fields, count, &s);
   kv_free_fields(fields, count, &old);
   kv_store_free(store);
@@ -420,9 +440,9 @@ static void elements(void) {
   strcpy(s.plugins[2].name, "d"); /* new, where another was that stays */
   CHECK(kv_write_fields(store, field, 1, &old, &s, NULL) == KV_OK);
   CHECK(store_is(store,
-                 "{\"plugins\": [{\"name\": \"c\", \"level\": 1, \"x\": 3,"
-                 " \"audio\": {\"gain\": 0.0}}, {\"name\": \"b\", \"x\": 2,"
-                 " \"audio\": {\"gain\": 0.0}}, {\"name\": \"d\", \"level\": 1,"
+                 "{\"plugins\": [{\"name\": \"c\", \"level\": 1, \"x\": 3},"
+                 " {\"name\": \"b\", \"x\": 2},"
+                 " {\"name\": \"d\", \"level\": 1,"
                  " \"audio\": {\"gain\": 0.0}}]}"));
   /* Where another has added one, no place tells which is which. */
   kv_step third[] = {kv_key("plugins"), kv_index(3), kv_key("x")};
@@ -448,6 +468,119 @@ static void elements(void) {
   s.plugin_count = 0;
   CHECK(kv_write_fields(store, field, 1, &old, &s, NULL) == KV_OK);
   CHECK(store_is(store, "{\"plugins\": []}"));
+  kv_store_free(store);
+}
+
+static void set_integer(kv_store *store, const char *key, int64_t index,
+                        const char *inner, int64_t value) {
+  kv_step path[] = {kv_key(key), kv_index(index), kv_key(inner ? inner : "")};
+  CHECK(kv_store_set_integer(store, path, inner ? 3 : 2, value, NULL) == KV_OK);
+}
+
+/* What others changed inside of an array stays, as what does not differ. */
+static void merging(void) {
+  static const kv_field *const arrays = &fields[count - 4];
+  kv_store *store = store_of(
+      "{\"plugins\": [{\"name\": \"a\", \"level\": 1, \"audio\":"
+      " {\"gain\": 2}}, {\"name\": \"b\", \"level\": 1}],"
+      " \"sizes\": [1, 2, 3], \"tags\": [\"a\", \"a\"]}");
+  struct settings s = read_all(store), old = s;
+  set_integer(store, "plugins", 1, "level", 77);
+  set_integer(store, "plugins", 0, "x", 5);
+  set_integer(store, "sizes", 0, NULL, 99);
+  s.plugins[0].level = 2;
+  s.sizes[2] = 1; /* what another element was */
+  strcpy(s.tags[1], "b");
+  CHECK(kv_write_fields(store, arrays, 4, &old, &s, NULL) == KV_OK);
+  CHECK(store_is(store,
+                 "{\"plugins\": [{\"name\": \"a\", \"level\": 2,"
+                 " \"audio\": {\"gain\": 2}, \"x\": 5},"
+                 " {\"name\": \"b\", \"level\": 77}],"
+                 " \"sizes\": [99, 2, 1], \"tags\": [\"a\", \"b\"]}"));
+  /* A member that neither struct has is another's. */
+  s = read_all(store);
+  s.plugins[1].has_level = false;
+  old = s;
+  strcpy(s.plugins[1].name, "c");
+  s.plugins[0].has_level = false;
+  CHECK(kv_write_fields(store, arrays, 4, &old, &s, NULL) == KV_OK);
+  /* Where elements come and go, those that stay are as they were. */
+  s = read_all(store);
+  old = s;
+  set_integer(store, "sizes", 1, NULL, 7);
+  set_integer(store, "plugins", 1, "level", 78);
+  s.sizes[0] = 2;
+  s.sizes[1] = 1;
+  s.sizes[2] = s.sizes[3] = 5;
+  s.size_count = 4;
+  s.plugins[2] = s.plugins[1];
+  s.plugins[1] = (struct plugin){.name = "new", .gain = 1};
+  s.plugin_count = 3;
+  strcpy(s.tags[0], "b");
+  s.tag_count = 1;
+  CHECK(kv_write_fields(store, arrays, 4, &old, &s, NULL) == KV_OK);
+  CHECK(store_is(store,
+                 "{\"plugins\": [{\"name\": \"a\", \"audio\": {\"gain\": 2},"
+                 " \"x\": 5}, {\"name\": \"new\", \"audio\": {\"gain\": 1.0}},"
+                 " {\"name\": \"c\", \"level\": 78}],"
+                 " \"sizes\": [7, 1, 5, 5], \"tags\": [\"b\"]}"));
+  /* Where another made it longer, the struct counts, and what reads alike is
+   * as it was. */
+  s = read_all(store);
+  old = s;
+  set_integer(store, "sizes", 4, NULL, 6);
+  kv_step first[] = {kv_key("plugins"), kv_index(0)};
+  kv_store_remove(store, first, 2, NULL);
+  s.sizes[0] = 8;
+  s.plugins[2].level = 79;
+  CHECK(kv_write_fields(store, arrays, 4, &old, &s, NULL) == KV_OK);
+  CHECK(
+      store_is(store,
+               "{\"plugins\": [{\"name\": \"a\", \"audio\": {\"gain\": 2.0}},"
+               " {\"name\": \"new\", \"audio\": {\"gain\": 1.0}},"
+               " {\"name\": \"c\", \"level\": 79, \"audio\": {\"gain\": 0.0}}],"
+               " \"sizes\": [8, 1, 5, 5], \"tags\": [\"b\"]}"));
+  /* Where another put something else there, the struct counts. */
+  old = s;
+  set_integer(store, "plugins", 1, NULL, 5);
+  s.plugins[1].gain = 2;
+  CHECK(kv_write_fields(store, arrays, 4, &old, &s, NULL) == KV_OK);
+  CHECK(
+      store_is(store,
+               "{\"plugins\": [{\"name\": \"a\", \"audio\": {\"gain\": 2.0}},"
+               " {\"name\": \"new\", \"audio\": {\"gain\": 2.0}},"
+               " {\"name\": \"c\", \"level\": 79, \"audio\": {\"gain\": 0.0}}],"
+               " \"sizes\": [8, 1, 5, 5], \"tags\": [\"b\"]}"));
+  kv_store_free(store);
+}
+
+/* Numbers that do not differ keep what the member has no room for. */
+static void untouched_numbers(void) {
+  struct levels {
+    float gains[4];
+    int number;
+  } s = {{0}, 0}, old;
+  const kv_field table[] = {
+      KV_FIELD_ARRAY(struct levels, gains, number, KV_FIELD_FLOAT, "gains")};
+  kv_store *store = store_of("{\"gains\": [0.1, 0.2, 0.3]}");
+  CHECK(kv_read_fields(store, table, 1, &s, NULL) == KV_OK && s.number == 3);
+  old = s;
+  s.gains[1] = 0.5F;
+  CHECK(kv_write_fields(store, table, 1, &old, &s, NULL) == KV_OK);
+  CHECK(store_is(store, "{\"gains\": [0.1, 0.5, 0.3]}"));
+  old = s;
+  s.gains[0] = s.gains[1];
+  s.gains[1] = s.gains[2];
+  s.number = 2;
+  CHECK(kv_write_fields(store, table, 1, &old, &s, NULL) == KV_OK);
+  CHECK(store_is(store, "{\"gains\": [0.5, 0.3]}"));
+  /* In a shorter array of another's, what reads alike is as it was. */
+  old = s;
+  kv_step last[] = {kv_key("gains"), kv_index(0)};
+  kv_store_remove(store, last, 2, NULL);
+  s.gains[0] = 0.75F;
+  CHECK(kv_write_fields(store, table, 1, &old, &s, NULL) == KV_OK);
+  CHECK(store_is(store, "{\"gains\": [0.75, 0.3]}"));
   kv_store_free(store);
 }
 
@@ -565,6 +698,82 @@ static const char declared[] =
     "struct S_plugins_audio {\n"
     "  \"gain\": Double?\n"
     "}\n";
+
+/* Structs on different ways have different names. */
+static void names(void) {
+  struct four {
+    int32_t a, b, c, d;
+  };
+  static const kv_field inner[] = {
+      KV_FIELD(struct four, a, KV_FIELD_INT32, "b_c", "x"),
+      KV_FIELD(struct four, b, KV_FIELD_INT32, "b", "c", "y"),
+  };
+  struct outer {
+    struct four four;
+    int32_t e, f, g;
+  };
+  static const kv_field table[] = {
+      KV_FIELD(struct outer, e, KV_FIELD_INT32, "a", "b", "z"),
+      KV_FIELD(struct outer, f, KV_FIELD_INT32, "a_b", "y"),
+      KV_FIELD(struct outer, g, KV_FIELD_INT32, "a b", "w"),
+      KV_FIELD_NESTED(struct outer, four, inner, "a_"),
+  };
+  kv_registry *registry = kv_registry_new(NULL, 0);
+  kv_type *type = NULL;
+  kv_error *error = NULL;
+  char *text = kv_fields_declaration("S", KV_FIELDS(table), NULL);
+  CHECK(kv_registry_declare(registry, kv_string(text), &error) == KV_OK);
+  if (error) printf("# %s\n%s", kv_error_message(error).data, text);
+  CHECK(kv_registry_type(registry, kv_string("S"), &type, NULL) == KV_OK);
+  kv_tree *tree = parse(
+      "{\"a\": {\"b\": {\"z\": 1}}, \"a_b\": {\"y\": 2}, \"a b\": {\"w\":"
+      " 3}, \"a_\": {\"b_c\": {\"x\": 4}, \"b\": {\"c\": {\"y\": 5}}}}");
+  struct outer found = {{0, 0, 0, 0}, 0, 0, 0};
+  CHECK(kv_tree_read_fields(tree, type, KV_FIELDS(table), &found, &error) ==
+        KV_OK);
+  CHECK(found.e == 1 && found.f == 2 && found.g == 3 && found.four.a == 4 &&
+        found.four.b == 5);
+  free(text);
+  kv_tree_free(tree);
+  kv_type_free(type);
+  kv_registry_free(registry);
+}
+
+/* Text has bytes here, and characters in the type language. */
+static void wide_text(void) {
+  struct name {
+    char text[8];
+  } found = {"abc"};
+  const kv_field table[] = {KV_FIELD(struct name, text, KV_FIELD_TEXT, "name")};
+  kv_registry *registry = kv_registry_new(NULL, 0);
+  kv_store_options options = store_options(KV_ENGINE_MEMORY);
+  kv_store *store = NULL;
+  kv_type *schema = NULL;
+  kv_error *error = NULL;
+  kv_step name = kv_key("name");
+  char *text = kv_fields_declaration("Name", KV_FIELDS(table), NULL);
+  CHECK(kv_registry_declare(registry, kv_string(text), NULL) == KV_OK);
+  CHECK(kv_registry_type(registry, kv_string("Name"), &schema, NULL) == KV_OK);
+  options.schema = schema;
+  CHECK(kv_store_open_file(kv_string("d"), &options, &store, NULL) == KV_OK);
+  CHECK(kv_store_set_string(store, &name, 1, kv_string("\u00E4bcdefgh"),
+                            NULL) == KV_TYPE_MISMATCH);
+  CHECK(kv_store_set_string(store, &name, 1, kv_string("\u00E4bcdefg"), NULL) ==
+        KV_OK);
+  CHECK(kv_read_fields(store, KV_FIELDS(table), &found, &error) ==
+        KV_TYPE_MISMATCH);
+  CHECK(error_says(error, KV_TYPE_MISMATCH,
+                   "Expected ...7 bytes at name, found 8"));
+  struct name written = {"\u00E4bcdef"};
+  CHECK(kv_write_fields(store, KV_FIELDS(table), NULL, &written, NULL) ==
+        KV_OK);
+  CHECK(kv_read_fields(store, KV_FIELDS(table), &found, NULL) == KV_OK);
+  CHECK(strcmp(found.text, written.text) == 0);
+  free(text);
+  kv_type_free(schema);
+  kv_registry_free(registry);
+  kv_store_free(store);
+}
 
 /* The table's own type: a schema, whose defaults are the struct's. */
 static void declarations(void) {
@@ -710,9 +919,13 @@ int main(void) {
   differences();
   presence();
   elements();
+  merging();
+  untouched_numbers();
   refused_writes();
   trees();
   declarations();
+  names();
+  wide_text();
   renamed();
   two_programs("a.plist");
   two_programs("a.sqlite");

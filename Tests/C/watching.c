@@ -67,6 +67,38 @@ static void count_change(void *context, const kv_step *path, size_t steps,
   ++*(int *)context;
 }
 
+static void note_path(void *text, const kv_step *path, size_t steps,
+                      const kv_tree *old_value, const kv_tree *new_value) {
+  (void)old_value, (void)new_value;
+  for (size_t i = 0; i < steps; i++) {
+    strncat(text, path[i].key.data ? path[i].key.data : "#",
+            path[i].key.data ? path[i].key.length : 1);
+    strcat(text, i + 1 < steps ? "." : ";");
+  }
+}
+
+/* A subtree is told place by place, down to what is no dictionary. */
+static void subtrees(void) {
+  char told[100] = "";
+  kv_store *store = memory_store();
+  kv_watch *watch = NULL;
+  kv_step ui = kv_key("ui");
+  kv_step element[] = {ui, kv_key("panes"), kv_index(0), kv_key("width")};
+  kv_step deep[] = {ui, kv_key("a"), kv_key("b")};
+  kv_tree *value = parse("{\"panes\": [{\"width\": 1}], \"a\": {\"b\": 1}}");
+  kv_store_set(store, &ui, 1, value, NULL, 0, NULL, NULL);
+  CHECK(kv_store_watch(store, &ui, 1, KV_SCOPE_SUBTREE, note_path, told, &watch,
+                       NULL) == KV_OK);
+  kv_store_set_integer(store, element, 4, 2, NULL);
+  kv_store_set_integer(store, deep, 3, 2, NULL);
+  CHECK(kv_store_pump(store, NULL, NULL) == KV_OK);
+  CHECK(!strcmp(told, "ui.a.b;ui.panes;"));
+  printf("# %s\n", told);
+  kv_watch_cancel(watch);
+  kv_tree_free(value);
+  kv_store_free(store);
+}
+
 static volatile sig_atomic_t signals = 0;
 
 static void note_signal(int number) {
@@ -141,5 +173,6 @@ int main(void) {
   waits();
   remove_folder();
   watches();
+  subtrees();
   return finish_checks();
 }

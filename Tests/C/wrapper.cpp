@@ -72,6 +72,21 @@ static void results() {
   CHECK(taken && !*taken && !*store->remove("a"));
   auto kept = store->transact([&] { CHECK(store->set("a", 1).has_value()); });
   CHECK(kept && *kept && *store->remove("a"));
+  auto failed = store->transact([&] {
+    CHECK(store->set("a", 1).has_value());
+    return store->set({"window", "width", "x"}, 2);
+  });
+  CHECK(!failed && failed.error().path() == "window.width");
+  CHECK(!*store->has("a"));
+  auto absent = store->transact([&] {
+    CHECK(store->set("a", 1).has_value());
+    return store->remove("none");
+  });
+  CHECK(absent && !*absent && !*store->has("a"));
+  auto given = store->transact([&] { return store->set("a", 1); });
+  CHECK(given && *given && *store->remove("a"));
+  const char *no_text = nullptr;
+  CHECK(store->set("a", no_text).error().status() == KV_INVALID_ARGUMENT);
   settings values = {}, old = {};
   CHECK(store->read(fields, values).has_value() && values.width == 640);
   old = values;
@@ -142,6 +157,27 @@ void scalars() {
   CHECK(store.get_or("i8", 5) == -128 && store.get_or("none", 5) == 5);
   CHECK(store.get_or("s", 5) == 5 && store.get_or("none", "x") == "x");
   CHECK(store.get_or<std::string>("s", "x") == title);
+  CHECK(store.get_or({"ui", "text"}, std::string_view("x")) == "literal");
+  CHECK(store.get_or("none", std::string_view("x")) == "x");
+  const std::string long_text(100, 'x');
+  store.set("long", long_text);
+  CHECK(store.get_or("long", std::string_view()) == long_text);
+  char buffer[] = "x";
+  CHECK(store.get_or("long", buffer) == long_text);
+  CHECK(store.get_or("none", buffer) == "x" && store.remove("long"));
+  const char *no_text = nullptr;
+  CHECK(store.get_or("none", no_text) == "" &&
+        store.get_or("s", no_text) == title);
+  CHECK(thrown([&] { store.set("none", no_text); }) == "a text is NULL");
+  CHECK(thrown([&] {
+          store.set({"ui", "none"}, std::vector<const char *>{"a", no_text});
+        }) == "a text is NULL");
+  try {
+    store.set({"ui", "none"}, std::vector<std::string>{"a", "\xFF"});
+    CHECK(false);
+  } catch (const kv::error &error) {
+    CHECK(error.path() == "ui.none[1]");
+  }
   CHECK(store.remove("b") && !store.remove("b"));
   CHECK(store.has({"ui", "view"}) && !store.has({"ui", "none"}));
   CHECK(store.rename({"ui", "view"}, "view") && !store.rename("none", "x"));
@@ -207,6 +243,36 @@ void schemas() {
   CHECK(thrown([] { kv::store::file_of("../a"); }) != "");
 }
 
+// What a schema shows is what is read, and what is set.
+void schema_values() {
+  kv::registry registry;
+  registry.declare(
+      "struct Song { label: String? @key(song_label); takes: [Int(...9)] = [] }"
+      "struct Player { volume: Int(0...10) = 7; song: Song }");
+  auto schema = registry.type("Player");
+  kv::store_options options;
+  options.schema = schema.handle();
+  write_file(in_folder("player.json"),
+             "{\"volume\": 99, \"song\": {\"takes\": [10]}}");
+  auto store = kv::store::open_file(in_folder("player.json"), options);
+  CHECK(thrown([&] { store.get<int>("volume"); }) ==
+        "Expected 0...10 at volume, found 99");
+  CHECK(store.get_or("volume", 1) == 1);
+  CHECK(thrown([&] {
+          store.get<std::vector<int>>({"song", "takes"});
+        }) == "Expected ...9 at song.takes[0], found 10");
+  store.set("volume", 3);
+  CHECK(store.get<std::uint8_t>("volume") == 3);
+  CHECK(thrown([&] { store.get<bool>("volume"); }) ==
+        "Expected Bool at volume, found Int");
+  using entries = std::map<std::string, kv::tree>;
+  store.set("song", kv::tree::parse("{\"label\": \"A\"}"));
+  auto song = store.get<entries>("song");
+  CHECK(song->count("label") == 1 && song->count("song_label") == 0);
+  store.set("song", *song);
+  CHECK(store.snapshot().get<std::string>({"song", "song_label"}) == "A");
+}
+
 // Types that are published for a store, in a data folder of the test's own.
 void published() {
   setenv("XDG_DATA_HOME", folder, 1);
@@ -258,6 +324,37 @@ void types() {
   CHECK(thrown([&] { registry.type("Nothing"); }) != "");
 }
 
+// What was moved from is an error to use, and no type is never a type that
+// takes everything.
+void moved() {
+  auto store = kv::store::open_file("a", in_memory());
+  kv::registry registry;
+  registry.declare("struct Window { width: Int(1...9) }");
+  kv::type window = registry.type("Window"), taken = std::move(window);
+  auto wide = kv::tree::parse("{\"width\": 500}");
+  CHECK(thrown([&] { store.set("window", wide, window); }) == "type is NULL");
+  CHECK(thrown([&] { store.get("window", window); }) == "type is NULL");
+  CHECK(thrown([&] { window.at("width"); }) == "type is NULL");
+  CHECK(thrown([&] { window.declaration(); }) == "type is NULL");
+  CHECK(!store.has("window") && !window.handle());
+  kv::registry owner = std::move(registry);
+  CHECK(thrown([&] { registry.type("Int"); }) == "registry is NULL");
+  CHECK(thrown([&] { registry.declare("struct A {}"); }) != "");
+  kv::tree tree = std::move(wide);
+  CHECK(thrown([&] { wide.get<int>("width"); }) == "tree is NULL");
+  CHECK(thrown([&] { wide.encode(); }) == "tree is NULL" && !wide);
+  CHECK(thrown([&] { store.set("window", wide); }) != "");
+  CHECK(thrown([&] { store.set("window", std::vector<int>()); }) == "");
+  auto transaction = store.begin();
+  auto last = std::move(transaction);
+  CHECK(thrown([&] { transaction.commit(); }) == "transaction is NULL");
+  auto other = std::move(store);
+  CHECK(thrown([&] { store.get<int>("window"); }) == "store is NULL");
+  CHECK(thrown([&] { store.transact([] {}); }) == "store is NULL");
+  CHECK(thrown([&] { store.watch("a", {}); }) == "store is NULL");
+  CHECK(thrown([&] { store.pump(); }) == "store is NULL");
+}
+
 void transactions() {
   auto store = kv::store::open_file("a", in_memory());
   CHECK(store.transact([&] {
@@ -284,6 +381,18 @@ void transactions() {
   transaction.commit();
   CHECK(store.get<int>("n") == 9);
   CHECK(thrown([&] { transaction.commit(); }) != "");
+  CHECK(!store.transact([&] {
+    store.set("n", 10);
+    return store.remove("none");
+  }));
+  CHECK(store.get<int>("n") == 9);
+  CHECK(thrown([&] {
+          store.transact([&]() -> kv::result<void> {
+            store.set("n", 10);
+            return kv::error(KV_REFUSED, "no");
+          });
+        }) == "no");
+  CHECK(store.get<int>("n") == 9);
 }
 
 void watches() {
@@ -314,6 +423,49 @@ void watches() {
   }
   store.set({"ui", "theme"}, "light");
   CHECK(store.pump() == 0 && calls == 2);
+}
+
+// A handler may end its own watch, and may then throw; what it throws is the
+// pump's, also where the pump has an error of its own.
+void ending_watches() {
+  auto store = kv::store::open_file("a", in_memory());
+  std::optional<kv::watch> once;
+  const std::string text(100, 'x');
+  std::string seen;
+  once = store.watch("n", [&once, &seen, text](auto &&...) {
+    once.reset();
+    seen = text;
+    throw text;
+  });
+  store.set("n", 1);
+  try {
+    store.pump();
+    CHECK(false);
+  } catch (const std::string &thrown) {
+    CHECK(thrown == text && seen == text && !once);
+  }
+  store.set("n", 2);
+  CHECK(store.pump() == 0);
+  kv::registry registry;
+  registry.declare("struct Player { volume: Int(0...10) = 7; other: Int? }");
+  auto schema = registry.type("Player");
+  kv::store_options options;
+  options.schema = schema.handle();
+  auto typed = kv::store::open_file(in_folder("c.plist"), options);
+  auto volume = typed.watch("volume", [](auto &&...) {});
+  auto other = typed.watch("other", [](auto &&...) { throw 5; });
+  {
+    auto untyped = kv::store::open_file(in_folder("c.plist"));
+    untyped.set("volume", 99);
+    untyped.set("other", 1);
+  }
+  try {
+    typed.pump();
+    CHECK(false);
+  } catch (int number) {
+    CHECK(number == 5);
+  }
+  CHECK(typed.pump() == 0);
 }
 
 void stores() {
@@ -365,10 +517,13 @@ int main() {
   scalars();
   containers();
   schemas();
+  schema_values();
   types();
+  moved();
   published();
   transactions();
   watches();
+  ending_watches();
   stores();
   tables();
   remove_folder();
