@@ -10,7 +10,7 @@ import tempfile
 from pathlib import Path
 
 from examples import snippets
-from tap import ROOT, check, environment, finish, run, version
+from tap import ROOT, check, environment, finish, run, skip, version
 
 DIST = ROOT / "build/dist"
 PACKAGES = ["kvdefaults", "libkvcodable-dev", "libkvcodable1", "lua-kvcodable"]
@@ -281,10 +281,12 @@ def main():
         files, archive = made()
         the_same_twice()
         control(files)
-        clean = clean_debian()
-        root = Root(clean, folder)
-        installed(root, files, older(files, folder))
-        tarball(root, archive)
+        if os.geteuid() == 0:
+            root = Root(clean_debian(), folder)
+            installed(root, files, older(files, folder))
+            tarball(root, archive)
+        else:
+            skip("installing them into a clean Debian needs root")
     finally:
         shutil.rmtree(folder)
     finish()
