@@ -17,6 +17,7 @@ help:
 	@echo "make install   what make lib built: PREFIX=$(PREFIX) DESTDIR="
 	@echo "make tool      build/kvdefaults, the command line, with its completion"
 	@echo "make install-tool  what make tool built, with its manual: PREFIX= DESTDIR="
+	@echo "make dist      build/dist: a tarball, and packages for Debian"
 	@echo "make check     format, lint, headers, exports, the recorded contract"
 	@echo "make bench     the targets, measured beside peers"
 	@echo "make fuzz      SECONDS=$(SECONDS) for each fuzzer"
@@ -43,10 +44,14 @@ lib: library
 	@$(MAKE) -s --no-print-directory -j2 modules
 	@touch build/compiled
 
-.PHONY: help tool install-tool lib library modules demo test install check bench fuzz stress mutants docs clean setup-lib setup-test
+.PHONY: help tool install-tool lib library modules demo test install dist check bench fuzz stress mutants docs clean \
+  setup-lib setup-dist setup-test
 
 setup-lib:
 	@tools/require.sh lua5.4 liblua5.4-dev libsqlite3-dev pkg-config
+
+setup-dist: setup-lib
+	@tools/require.sh debhelper dpkg-dev liblua5.1-0-dev liblua5.2-dev liblua5.3-dev
 
 # nginx's Lua module needs OpenResty's LuaJIT, which takes the place of luajit.
 setup-test: setup-lib
@@ -80,13 +85,14 @@ tool: setup-lib build/c++
 	@cmp -s .build-tool/release/kvdefaults build/kvdefaults || cp --remove-destination .build-tool/release/kvdefaults build/
 	@for shell in bash zsh fish; do build/kvdefaults --generate-completion-script $$shell > build/completion/$$shell; done
 
-# Shells look there for what completes a program's arguments.
+# Shells look there for what completes a program's arguments; Debian's zsh elsewhere.
+ZSHDIR = $(PREFIX)/share/zsh/site-functions
 install-tool:
 	@[ -e build/kvdefaults ] || { echo "Nothing is built yet: run make tool first"; exit 1; }
 	install -D -m 755 build/kvdefaults $(DESTDIR)$(PREFIX)/bin/kvdefaults
 	install -D -m 644 Tool/kvdefaults.1 $(DESTDIR)$(PREFIX)/share/man/man1/kvdefaults.1
 	install -D -m 644 build/completion/bash $(DESTDIR)$(PREFIX)/share/bash-completion/completions/kvdefaults
-	install -D -m 644 build/completion/zsh $(DESTDIR)$(PREFIX)/share/zsh/site-functions/_kvdefaults
+	install -D -m 644 build/completion/zsh $(DESTDIR)$(ZSHDIR)/_kvdefaults
 	install -D -m 644 build/completion/fish $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/kvdefaults.fish
 
 lua/src/chunks.h: $(wildcard lua/embedded/*.lua) tools/embed.py
@@ -202,6 +208,9 @@ install:
 	done
 	$(foreach version,$(shell ls build/lua | grep '^5'),$(call \
 	  install_module,$(version),libkvcodable_lua$(filter-out 5.4,$(version)),$(call LUA_CMOD,$(version))))
+
+dist: setup-dist lib tool
+	tools/dist.sh
 
 clean:
 	rm -rf build .build .build-*

@@ -36,21 +36,21 @@ let package = Package(
     ],
     targets: [
         .target(name: "CKVCodable", path: "include", publicHeadersPath: "."),
-        .target(name: "CSystem"),
-        .target(name: "CSQLite"),
-        .systemLibrary(name: "CLua", pkgConfig: lua, providers: [.apt(["lib\(lua)-dev"])]),
+        .target(name: "CKVSystem"),
+        .target(name: "CKVSQLite"),
+        .systemLibrary(name: "CKVLua", pkgConfig: lua, providers: [.apt(["lib\(lua)-dev"])]),
 
         room("PropertyLists", ["CKVCodable"]),
         room("KeyValueCoding", ["CKVCodable", "PropertyLists"]),
         room("KeyValueCoder", ["KeyValueCoding"]),
         room("CodableTypes", ["KeyValueCoding", "PropertyLists"]),
-        room("DefaultsStorage", ["PropertyLists", "CSystem", "CSQLite"]),
+        room("DefaultsStorage", ["PropertyLists", "CKVSystem", "CKVSQLite"]),
         room("KVCodable", ["CodableTypes", "DefaultsStorage", "KeyValueCoding", "PropertyLists"]),
         room("KVCodableABI", ["CKVCodable", "KVCodable", "CodableTypes", "DefaultsStorage", "PropertyLists"]),
-        .target(name: "KVCodableLua", dependencies: ["CKVCodable", "CLua"], path: "lua/src"),
+        .target(name: "KVCodableLua", dependencies: ["CKVCodable", "CKVLua"], path: "lua/src"),
 
         .target(name: "TestSupport", path: "Tests/Support/TestSupport", swiftSettings: strict),
-        tests("PropertyLists", ["CKVCodable", "CSystem"]),
+        tests("PropertyLists", ["CKVCodable", "CKVSystem"]),
         tests("KeyValueCoding", ["PropertyLists"]),
         // Built as a stranger builds: without this package's settings.
         .executableTarget(
@@ -58,11 +58,11 @@ let package = Package(
         tests("KeyValueCoder", ["PropertyLists", "CompatibilityProgram"]),
         tests("CodableTypes", ["PropertyLists"]),
         .executableTarget(
-            name: "StoreHelper", dependencies: ["CSystem", "DefaultsStorage", "PropertyLists"],
+            name: "StoreHelper", dependencies: ["CKVSystem", "DefaultsStorage", "PropertyLists"],
             path: "Tests/Support/StoreHelper", swiftSettings: strict),
         .executableTarget(
             name: "UserDefaultsHelper", path: "Tests/Support/UserDefaultsHelper", swiftSettings: strict),
-        tests("DefaultsStorage", ["CSQLite", "PropertyLists", "StoreHelper", "UserDefaultsHelper"]),
+        tests("DefaultsStorage", ["CKVSQLite", "PropertyLists", "StoreHelper", "UserDefaultsHelper"]),
         tests("KVCodable", ["PropertyLists", "DefaultsStorage", "CodableTypes"]),
         .testTarget(
             name: "StoryTests", dependencies: ["KVCodable", "KeyValueCoder", "KeyValueCoding", "PropertyLists"],

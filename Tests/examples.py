@@ -147,8 +147,8 @@ def products(folder):
 
 # ---- The pages
 
-PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "lua/README.md", *sorted((ROOT / "docs").glob("*.md")),
-         *sorted((ROOT / "lua/examples").glob("*/README.md"))]
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "lua/README.md", ROOT / "Configuration/README.md",
+         *sorted((ROOT / "docs").glob("*.md")), *sorted((ROOT / "lua/examples").glob("*/README.md"))]
 
 
 def snippets(language):

@@ -85,6 +85,8 @@ SUITES = {
     "examples": (["python3", "Tests/examples.py"], tap_counts),
     "bench": (["python3", "Tests/bench.py"], tap_counts),
     "install": (["python3", "Tests/install.py"], tap_counts),
+    "dist": (["python3", "Tests/dist.py"], tap_counts),
+    "configuration": (["python3", "Tests/configuration.py"], tap_counts),
     "packages": (["python3", "Tests/packages.py"], tap_counts),
 }
 

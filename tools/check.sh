@@ -17,7 +17,7 @@ step() {
 }
 
 swift_format() {
-  swift format lint --strict --recursive Package.swift Sources Tests Benchmarks Tool
+  swift format lint --strict --recursive Package.swift Sources Tests Benchmarks Tool Configuration
 }
 
 c_format() {

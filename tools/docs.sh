@@ -13,7 +13,7 @@ mkdir -p build/docs "$graphs"
 swift build --target KVCodable
 swift build --target KeyValueCoder
 options=(-I "$built/Modules" -I include)
-for module in CSystem CSQLite; do
+for module in CKVSystem CKVSQLite; do
   options+=(-Xcc "-fmodule-map-file=$built/$module.build/module.modulemap")
 done
 

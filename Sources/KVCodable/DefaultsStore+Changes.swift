@@ -11,6 +11,12 @@ extension DefaultsStore {
         try changes { try watch(scope, $0) }
     }
 
+    /// As ``changes(of:)``, with the values told as they are stored, and the schema's defaults in them: also those that
+    /// are not of their type.
+    public func storedChanges(of scope: DefaultsScope) throws -> AsyncStream<DefaultsChange> {
+        try changes { try watchStored(scope, $0) }
+    }
+
     private func changes(
         _ watch: (@escaping @Sendable (DefaultsChange) -> Void) throws -> DefaultsWatch
     ) throws -> AsyncStream<DefaultsChange> {
@@ -41,7 +47,7 @@ extension DefaultsStore {
     ) -> AsyncThrowingStream<Value?, any Error> {
         let (stream, continuation) = AsyncThrowingStream.makeStream(of: Value?.self)
         // Watched from here on, not from when the task begins.
-        let watched = Result { try changes { try watchStored(.value([.key(key)]), $0) } }
+        let watched = Result { try storedChanges(of: .value([.key(key)])) }
         let task = Task {
             do {
                 let changes = try watched.get()

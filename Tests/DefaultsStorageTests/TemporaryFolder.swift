@@ -1,4 +1,4 @@
-import CSQLite
+import CKVSQLite
 import DefaultsStorage
 import Foundation
 import PropertyLists

@@ -1,4 +1,4 @@
-import CSystem
+import CKVSystem
 import Glibc
 import PropertyLists
 import Testing

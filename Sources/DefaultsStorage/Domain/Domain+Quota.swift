@@ -1,4 +1,4 @@
-internal import CSystem
+internal import CKVSystem
 internal import PropertyLists
 
 /// The most bytes of a file that the value at a path may take after a change of a handle. Guarded by the domain's lock.

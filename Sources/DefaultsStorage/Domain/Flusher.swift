@@ -1,4 +1,4 @@
-internal import CSystem
+internal import CKVSystem
 internal import Glibc
 internal import PropertyLists
 

@@ -1,4 +1,4 @@
-internal import CSystem
+internal import CKVSystem
 internal import PropertyLists
 
 /// The transaction that is open on a domain, and its thread. Guarded by the domain's lock.

@@ -1,4 +1,4 @@
-internal import CSystem
+internal import CKVSystem
 internal import PropertyLists
 
 /// The right to commit to a domain, which one thread of a process holds at a time.

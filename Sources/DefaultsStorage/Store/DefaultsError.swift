@@ -1,4 +1,4 @@
-internal import CSystem
+internal import CKVSystem
 public import FoundationEssentials
 internal import Glibc
 public import PropertyLists

@@ -1,4 +1,4 @@
-internal import CSystem
+internal import CKVSystem
 public import PropertyLists
 
 /// Changes to a store that happen together or not at all, over the latest state of its file, with other processes

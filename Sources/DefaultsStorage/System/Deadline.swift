@@ -1,4 +1,4 @@
-internal import CSystem
+internal import CKVSystem
 internal import Glibc
 
 /// A point in time on the monotonic clock.

@@ -1,4 +1,4 @@
-internal import CSystem
+internal import CKVSystem
 internal import Glibc
 
 /// The news that a domain keeps for its handles until they pump: events, and the keys that have changed.

@@ -33,8 +33,8 @@ class Store:
             text = re.sub(r'\n        tests\("%s"[^\n]*' % name, "", text)
         text = text.replace("    .treatAllWarnings(as: .error),\n", "")
         write(tree / "Package.swift", text)
-        write(tree / "Sources/CSystem/mutants.c", clang.RUNTIME.replace('__attribute__((visibility("hidden"))) ', ""))
-        header = next((tree / "Sources/CSystem/include").glob("*.h"))
+        write(tree / "Sources/CKVSystem/mutants.c", clang.RUNTIME.replace('__attribute__((visibility("hidden"))) ', ""))
+        header = next((tree / "Sources/CKVSystem/include").glob("*.h"))
         if "cs_mutant" not in header.read_text():
             text = header.read_text()
             end = text.rindex("#endif")

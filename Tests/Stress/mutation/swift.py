@@ -16,7 +16,7 @@ COMPARE = {"<": "Mutants.less(#, ", ">": "Mutants.more(#, ", "<=": "Mutants.atMo
 DECIDING = re.compile(r"( (==|!=|===|!==|<|>|<=|>=|&&|\|\|) )|^!|^(true|false)$|\.(contains|isEmpty|hasPrefix|hasPassed)")
 TERNARY = re.compile(r" \? ")
 
-RUNTIME = """internal import CSystem
+RUNTIME = """internal import CKVSystem
 
 enum Mutants {
     static func isOff(_ number: Int32) -> Bool { cs_mutant(number) == 0 }

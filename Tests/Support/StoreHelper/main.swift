@@ -1,6 +1,6 @@
 // A program that the store's tests run as other processes: `StoreHelper COMMAND FILE …`, what it did on standard
 // output, a line at a time, written at once.
-internal import CSystem
+internal import CKVSystem
 internal import DefaultsStorage
 internal import Glibc
 internal import PropertyLists

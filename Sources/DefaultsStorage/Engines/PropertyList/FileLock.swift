@@ -1,4 +1,4 @@
-internal import CSystem
+internal import CKVSystem
 internal import Glibc
 
 /// The lock that serialises processes: a file `.NAME.lock` beside the store's, locked with flock while it is written.

@@ -1,4 +1,4 @@
-internal import CSQLite
+internal import CKVSQLite
 internal import Glibc
 internal import PropertyLists
 

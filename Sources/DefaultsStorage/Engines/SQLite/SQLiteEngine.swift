@@ -1,5 +1,5 @@
-internal import CSQLite
-internal import CSystem
+internal import CKVSQLite
+internal import CKVSystem
 internal import Glibc
 internal import PropertyLists
 

@@ -1,5 +1,5 @@
 #define _GNU_SOURCE
-#include "CSystem.h"
+#include "CKVSystem.h"
 
 #include <fcntl.h>
 #include <poll.h>

@@ -1,7 +1,7 @@
-/* CSystem: the system calls that Swift's Glibc module does not declare, and
+/* CKVSystem: the system calls that Swift's Glibc module does not declare, and
  * the few that Swift cannot call as they stand. */
-#ifndef CSYSTEM_H
-#define CSYSTEM_H
+#ifndef CKVSYSTEM_H
+#define CKVSYSTEM_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -1,8 +1,8 @@
-/* CSQLite: the system's SQLite, loaded when it is first asked for, so that a
+/* CKVSQLite: the system's SQLite, loaded when it is first asked for, so that a
  * program that does not use it pays nothing. The functions' types come from
  * sqlite3.h itself. */
-#ifndef CSQLITE_H
-#define CSQLITE_H
+#ifndef CKVSQLITE_H
+#define CKVSQLITE_H
 
 #include <sqlite3.h>
 

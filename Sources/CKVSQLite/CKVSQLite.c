@@ -1,4 +1,4 @@
-#include "CSQLite.h"
+#include "CKVSQLite.h"
 
 #include <dlfcn.h>
 #include <pthread.h>
