@@ -68,7 +68,8 @@ def undocumented(path):
 
 
 def main():
-    files = [file for file in sorted((ROOT / "Sources").rglob("*.swift")) if "KVCodableABI" not in file.parts]
+    sources = [*(ROOT / "Sources").rglob("*.swift"), *(ROOT / "Configuration/Sources").rglob("*.swift")]
+    files = [file for file in sorted(sources) if "KVCodableABI" not in file.parts]
     found = [fault for file in files for fault in undocumented(file)]
     print("\n".join(found) or f"every public name in {len(files)} files has a doc comment")
     sys.exit(1 if found else 0)
