@@ -5,6 +5,11 @@
 // called `tool` it takes the two for one, and does not build.
 import PackageDescription
 
+let settings: [SwiftSetting] = [
+    .enableUpcomingFeature("ExistentialAny"), .enableUpcomingFeature("InternalImportsByDefault"),
+    .enableUpcomingFeature("MemberImportVisibility"), .treatAllWarnings(as: .error),
+]
+
 let package = Package(
     name: "kvdefaults",
     dependencies: [
@@ -12,16 +17,17 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
     ],
     targets: [
+        .target(
+            name: "DomainAccess", dependencies: [.product(name: "KVCodable", package: "kvcodable")],
+            swiftSettings: settings),
         .executableTarget(
             name: "kvdefaults",
             dependencies: [
+                "DomainAccess",
                 .product(name: "KVCodable", package: "kvcodable"),
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
-            swiftSettings: [
-                .enableUpcomingFeature("ExistentialAny"), .enableUpcomingFeature("InternalImportsByDefault"),
-                .enableUpcomingFeature("MemberImportVisibility"), .treatAllWarnings(as: .error),
-            ])
+            swiftSettings: settings),
     ],
     swiftLanguageModes: [.v6]
 )
