@@ -15,7 +15,7 @@ help:
 	@echo "make test      every suite; ends with 'N passed, N failed'"
 	@echo "make lib       build/libkvcodable.so, and build/lua/VERSION/kvcodable.so for each Lua"
 	@echo "make install   what make lib built: PREFIX=$(PREFIX) DESTDIR="
-	@echo "make tool      build/kvdefaults, the command line, with its completion"
+	@echo "make tool      build/kvdefaults, the command line, with its completion and the settings page"
 	@echo "make install-tool  what make tool built, with its manual: PREFIX= DESTDIR="
 	@echo "make dist      build/dist: a tarball, and packages for Debian"
 	@echo "make check     format, lint, headers, exports, the recorded contract"
@@ -63,6 +63,11 @@ build/c++:
 	@mkdir -p $@
 	@archive=$$($(CC) -print-file-name=libstdc++.a); [ ! -f "$$archive" ] || ln -sf "$$archive" $@/
 
+# The settings page brings libcurl's functions along (Tool/Sources/CNoCurl), and
+# Foundation asks for the library all the same: it is given one without anything.
+build/c++/libcurl.a: | build/c++
+	@printf '!<arch>\n' > $@
+
 # SwiftPM does not see a changed map: a library older than it goes first.
 library: setup-lib build/c++
 	@find .build-static -name libkvcodable.so ! -newer include/kvcodable.map -delete 2>/dev/null || true
@@ -76,20 +81,23 @@ library: setup-lib build/c++
 
 # SwiftPM knows packages by their folders' names, and would take this folder for
 # the one in it.
-tool: setup-lib build/c++
+tool: setup-lib build/c++ build/c++/libcurl.a
 	@case "$(notdir $(CURDIR))" in [Tt][Oo][Oo][Ll]) \
 	  echo "SwiftPM cannot build the package Tool in a folder that has its name: give $(CURDIR) another one"; exit 1;; esac
 	@mkdir -p build/completion
 	$(SWIFT) build -c release --package-path Tool --scratch-path .build-tool -Xswiftc -static-stdlib $(STATIC_LINK) \
 	  2>&1 | tools/quiet.sh
-	@cmp -s .build-tool/release/kvdefaults build/kvdefaults || cp --remove-destination .build-tool/release/kvdefaults build/
+	@for program in kvdefaults kvdefaults-page; do \
+	  cmp -s .build-tool/release/$$program build/$$program || cp --remove-destination .build-tool/release/$$program build/; \
+	done
 	@for shell in bash zsh fish; do build/kvdefaults --generate-completion-script $$shell > build/completion/$$shell; done
 
 # Shells look there for what completes a program's arguments; Debian's zsh elsewhere.
 ZSHDIR = $(PREFIX)/share/zsh/site-functions
 install-tool:
-	@[ -e build/kvdefaults ] || { echo "Nothing is built yet: run make tool first"; exit 1; }
+	@[ -e build/kvdefaults ] && [ -e build/kvdefaults-page ] || { echo "Nothing is built yet: run make tool first"; exit 1; }
 	install -D -m 755 build/kvdefaults $(DESTDIR)$(PREFIX)/bin/kvdefaults
+	install -D -m 755 build/kvdefaults-page $(DESTDIR)$(PREFIX)/libexec/kvdefaults-page
 	install -D -m 644 Tool/kvdefaults.1 $(DESTDIR)$(PREFIX)/share/man/man1/kvdefaults.1
 	install -D -m 644 build/completion/bash $(DESTDIR)$(PREFIX)/share/bash-completion/completions/kvdefaults
 	install -D -m 644 build/completion/zsh $(DESTDIR)$(ZSHDIR)/_kvdefaults

@@ -5,23 +5,42 @@
 // called `tool` it takes the two for one, and does not build.
 import PackageDescription
 
+let settings: [SwiftSetting] = [
+    .enableUpcomingFeature("ExistentialAny"), .enableUpcomingFeature("InternalImportsByDefault"),
+    .enableUpcomingFeature("MemberImportVisibility"), .treatAllWarnings(as: .error),
+]
+
 let package = Package(
     name: "kvdefaults",
     dependencies: [
         .package(name: "kvcodable", path: ".."),
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
+        .package(url: "https://github.com/swhitty/FlyingFox", from: "0.27.1"),
     ],
     targets: [
+        .target(
+            name: "DomainAccess", dependencies: [.product(name: "KVCodable", package: "kvcodable")],
+            swiftSettings: settings),
         .executableTarget(
             name: "kvdefaults",
             dependencies: [
+                "DomainAccess",
                 .product(name: "KVCodable", package: "kvcodable"),
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
-            swiftSettings: [
-                .enableUpcomingFeature("ExistentialAny"), .enableUpcomingFeature("InternalImportsByDefault"),
-                .enableUpcomingFeature("MemberImportVisibility"), .treatAllWarnings(as: .error),
-            ])
+            swiftSettings: settings),
+        .target(name: "CNoCurl"),
+        // The settings page needs the whole of Foundation, which the command line stays free of.
+        .executableTarget(
+            name: "kvdefaults-page",
+            dependencies: [
+                "CNoCurl", "DomainAccess",
+                .product(name: "KVCodable", package: "kvcodable"),
+                .product(name: "FlyingFox", package: "FlyingFox"),
+                .product(name: "FlyingSocks", package: "FlyingFox"),
+            ],
+            resources: ["html", "css", "js"].map { .embedInCode("Page/page.\($0)") },
+            swiftSettings: settings),
     ],
     swiftLanguageModes: [.v6]
 )

@@ -1,3 +1,4 @@
+import DomainAccess
 import KVCodable
 
 /// What the shell offers: domains, settings and cases, from what is published and stored. A fault offers nothing.

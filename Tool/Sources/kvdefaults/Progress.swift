@@ -1,3 +1,4 @@
+import DomainAccess
 import Glibc
 import KVCodable
 import Synchronization

@@ -1,4 +1,5 @@
 import ArgumentParser
+import DomainAccess
 import Glibc
 import KVCodable
 
@@ -112,7 +113,7 @@ enum Output {
             try write(bytes, to: file)
             return []
         }
-        kvdefaults.write(bytes, to: STDOUT_FILENO)
+        DomainAccess.write(bytes, to: STDOUT_FILENO)
     }
 
     /// Writes a text of commands, which may hold secrets: a new file is the user's alone.

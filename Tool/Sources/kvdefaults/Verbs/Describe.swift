@@ -1,4 +1,5 @@
 import ArgumentParser
+import DomainAccess
 import KVCodable
 
 struct Describe: ParsableCommand {
@@ -12,7 +13,7 @@ struct Describe: ParsableCommand {
     @Flag(help: "Print JSON.") var json = false
 
     func run() throws {
-        let place = try kvdefaults.path(path, of: domain)
+        let place = try DomainAccess.path(path, of: domain)
         guard let member = try domain.requiredType().member(at: place) else {
             throw Failure.absent("Its type has no \(path)", of: domain.text)
         }

@@ -1,4 +1,5 @@
 import ArgumentParser
+import DomainAccess
 import Glibc
 import KVCodable
 
@@ -14,7 +15,7 @@ struct Edit: ParsableCommand {
     @Argument(help: "The setting; all of them without one.", completion: .custom(Completion.paths)) var path = ""
 
     func run() throws {
-        let place = try kvdefaults.path(path, of: domain)
+        let place = try DomainAccess.path(path, of: domain)
         let type = try domain.type()
         guard type?.member(at: place)?.words.isSecret != true else {
             throw Failure("\(path) is a secret, which is not shown; kvdefaults set sets it", of: domain.text)

@@ -1,4 +1,5 @@
 import ArgumentParser
+import DomainAccess
 import KVCodable
 
 struct Print: ParsableCommand {
@@ -11,7 +12,7 @@ struct Print: ParsableCommand {
     @Flag(help: "Print a keyed archive as it is.") var raw = false
 
     func run() throws {
-        let place = try kvdefaults.path(path, of: Domain(source.text))
+        let place = try DomainAccess.path(path, of: Domain(source.text))
         guard let value = try source.value(unarchives: !raw).value(at: place) else {
             throw Failure.absent("There is no value at \(path)", of: source.text)
         }

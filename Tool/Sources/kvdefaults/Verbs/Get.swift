@@ -1,4 +1,5 @@
 import ArgumentParser
+import DomainAccess
 import KVCodable
 
 struct Get: ParsableCommand {
@@ -28,7 +29,7 @@ struct Get: ParsableCommand {
     }
 
     func run() throws {
-        let place = try kvdefaults.path(path, of: domain)
+        let place = try DomainAccess.path(path, of: domain)
         let type = try domain.type()
         if type?.member(at: place)?.words.isSecret == true {
             throw Failure("\(path) is a secret, which is not shown", of: domain.text)

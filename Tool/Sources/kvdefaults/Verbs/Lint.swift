@@ -1,4 +1,5 @@
 import ArgumentParser
+import DomainAccess
 import Glibc
 import KVCodable
 

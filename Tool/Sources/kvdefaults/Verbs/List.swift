@@ -1,4 +1,5 @@
 import ArgumentParser
+import DomainAccess
 import KVCodable
 
 struct List: ParsableCommand {

@@ -1,4 +1,5 @@
 import ArgumentParser
+import DomainAccess
 import Glibc
 import KVCodable
 
@@ -14,7 +15,7 @@ struct Watch: ParsableCommand {
     @Option(help: "End after so many changes.") var count: Int?
 
     func run() throws {
-        let place = try kvdefaults.path(path, of: domain)
+        let place = try DomainAccess.path(path, of: domain)
         let type = try domain.type()
         try about(domain.text) {
             let store = try domain.opened()

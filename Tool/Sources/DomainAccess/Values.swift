@@ -1,16 +1,24 @@
 import FoundationEssentials
-import KVCodable
+package import KVCodable
 
 /// Values as people give them, and as they are shown.
-enum Values {
+package enum Values {
     /// The value that a word means: by its type where there is one, else JSON, or the word itself as a string.
-    static func read(_ word: String, as type: CodableType?, at path: PropertyListPath) throws -> PropertyList {
+    package static func read(_ word: String, as type: CodableType?, at path: PropertyListPath) throws -> PropertyList {
         guard let type else { return try json(word) ?? PropertyList(word) }
         let core = type.wrapped
         let value = try known(word, core) ?? json(word) ?? PropertyList(word)
         if value.string != nil, let form = forms[core.description] {
             throw Failure("Expected \(form) at \(path.text), found \(line(value))")
         }
+        return try stored(value, as: type, at: path)
+    }
+
+    /// The value as the file is to have it, which its type must accept.
+    package static func stored(_ value: PropertyList, as type: CodableType, at path: PropertyListPath) throws
+        -> PropertyList
+    {
+        let core = type.wrapped
         guard core.members.isEmpty, core.cases.isEmpty, core.element == nil else {
             _ = try type.read(value, at: path)
             return value
@@ -45,20 +53,20 @@ enum Values {
     }
 
     /// The value for a person or a script: a string as it is, anything else as JSON.
-    static func text(_ list: PropertyList) throws -> String {
+    package static func text(_ list: PropertyList) throws -> String {
         if let text = list.string { return text }
         return try JSONText.of(list)
     }
 
     /// The value on one line of a list: a string in quotes.
-    static func line(_ list: PropertyList) -> String { (try? JSONText.line(list)) ?? "\(list)" }
+    package static func line(_ list: PropertyList) -> String { (try? JSONText.line(list)) ?? "\(list)" }
 
-    static let secret = "(secret)"
+    package static let secret = "(secret)"
 
     /// The value without its secrets, which no tool shows.
     ///
     /// - Parameter path: where the value is.
-    static func masked(
+    package static func masked(
         _ list: PropertyList, _ type: CodableType?, at path: PropertyListPath = [], by mask: PropertyList? = "(secret)"
     ) throws -> PropertyList {
         guard let type else { return list }
@@ -71,6 +79,13 @@ enum Values {
             }
         }
         return result
+    }
+
+    /// The paths of the secrets in a value that is at a path.
+    package static func secrets(
+        in list: PropertyList, _ type: CodableType, at path: PropertyListPath
+    ) -> [PropertyListPath] {
+        secrets(in: list, type.member(at: path))
     }
 
     /// The paths of the secrets in a value. Recursion is bounded by the depth of values.
@@ -92,7 +107,7 @@ enum Values {
     }
 
     /// A word as a shell reads it.
-    static func quoted(_ word: String) -> String {
+    package static func quoted(_ word: String) -> String {
         let isPlain =
             !word.isEmpty
             && word.utf8.allSatisfy { byte in
@@ -109,7 +124,7 @@ enum Values {
     }
 
     /// The command that gives a domain's setting a value, or takes it away.
-    static func command(_ domain: Domain, _ path: PropertyListPath, _ value: PropertyList?) -> String {
+    package static func command(_ domain: Domain, _ path: PropertyListPath, _ value: PropertyList?) -> String {
         let place = "\(quoted(domain.text)) \(quoted(path.text))"
         guard let value else { return "kvdefaults unset \(place)" }
         // By --type Any the word is JSON, whatever the published type would make of it.

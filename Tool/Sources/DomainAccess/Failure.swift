@@ -1,54 +1,54 @@
-import Glibc
+internal import Glibc
 import KVCodable
 
 /// An end of the program that is told in one line: `kvdefaults: com.example.app: Expected 1...16384 at width, found 0`.
-struct Failure: Error {
+package struct Failure: Error {
     /// The domain or the file; nil where the error is about none.
-    var subject: String?
+    package var subject: String?
     /// Nil for a status alone.
-    var message: String?
-    var status: Int32 = 2
+    package var message: String?
+    package var status: Int32 = 2
 
-    init(_ message: String, of subject: String? = nil) {
+    package init(_ message: String, of subject: String? = nil) {
         self.message = message
         self.subject = subject
     }
 
     /// There is nothing at the path, which a script sees by the status; people read why.
-    static func absent(_ message: String, of subject: String) -> Failure {
+    package static func absent(_ message: String, of subject: String) -> Failure {
         var failure = Failure(message, of: subject)
         failure.status = 1
         return failure
     }
 
-    static let differing: Failure = {
+    package static let differing: Failure = {
         var failure = Failure("")
         (failure.message, failure.status) = (nil, 1)
         return failure
     }()
 
     /// A status of 2 behind lines that were written already.
-    static let told: Failure = {
+    package static let told: Failure = {
         var failure = Failure("")
         failure.message = nil
         return failure
     }()
 
-    func report() {
+    package func report() {
         guard let message else { return }
         writeError("kvdefaults: " + (subject.map { "\($0): " } ?? "") + message)
     }
 }
 
 /// The text of an error of the library: in the words of the type language, as the domain's user knows it.
-func words(of error: any Error) -> String {
+package func words(of error: any Error) -> String {
     if let error = error as? TypeError { return error.inTypeLanguage.message(firstIndex: 0) }
     if let error = error as? DefaultsError, let cause = error.cause as? TypeError { return words(of: cause) }
     return "\(error)"
 }
 
 /// Runs `body`; an error in it that is about no other is told for the domain or file.
-func about<Result>(_ subject: String, _ body: () throws -> Result) throws -> Result {
+package func about<Result>(_ subject: String, _ body: () throws -> Result) throws -> Result {
     do {
         return try body()
     } catch var failure as Failure {
@@ -59,12 +59,12 @@ func about<Result>(_ subject: String, _ body: () throws -> Result) throws -> Res
     }
 }
 
-func writeError(_ line: String) { write(line + "\n", to: STDERR_FILENO) }
+package func writeError(_ line: String) { write(line + "\n", to: STDERR_FILENO) }
 
 /// Writes behind what was printed before.
-func write(_ text: String, to descriptor: Int32) { write(Array(text.utf8), to: descriptor) }
+package func write(_ text: String, to descriptor: Int32) { write(Array(text.utf8), to: descriptor) }
 
-func write(_ bytes: [UInt8], to descriptor: Int32) {
+package func write(_ bytes: [UInt8], to descriptor: Int32) {
     fflush(nil)
     var rest = bytes[...]
     while !rest.isEmpty {

@@ -1,29 +1,25 @@
-import ArgumentParser
 import Glibc
-import KVCodable
+package import KVCodable
 
 /// A store as a person names it: by its name, or by the path of its file.
-struct Domain: ExpressibleByArgument {
-    let text: String
+package struct Domain: Sendable {
+    package let text: String
 
-    init?(argument: String) { text = argument }
-    init(_ text: String) { self.text = text }
-
-    static var defaultCompletionKind: CompletionKind { .custom(Completion.domains) }
+    package init(_ text: String) { self.text = text }
 
     /// Whether the text is a path: a name has no slash in front and no file's suffix.
-    var isFile: Bool {
+    package var isFile: Bool {
         text.hasPrefix("/") || text.hasPrefix("./") || text.hasPrefix("../")
             || [".plist", ".json", ".sqlite", ".db", ".xml", ".strings"].contains { text.hasSuffix($0) }
     }
 
     /// The type that is published for the store; nil where none is.
-    func type() throws -> CodableType? {
+    package func type() throws -> CodableType? {
         try about(text) { isFile ? nil : try PublishedTypes.type(of: text) }
     }
 
     /// The type, where the verb is of no use without one.
-    func requiredType() throws -> CodableType {
+    package func requiredType() throws -> CodableType {
         guard let type = try type() else { throw Failure.absent("No type is published for it", of: text) }
         return type
     }
@@ -39,7 +35,7 @@ struct Domain: ExpressibleByArgument {
     /// Opens the store to read it: nothing is made.
     ///
     /// - Parameter type: its schema, whose defaults it has then.
-    func opened(_ type: CodableType? = nil) throws -> DefaultsStore {
+    package func opened(_ type: CodableType? = nil) throws -> DefaultsStore {
         try about(text) {
             var options = DefaultsStore.Options()
             options.isReadOnly = true
@@ -51,7 +47,7 @@ struct Domain: ExpressibleByArgument {
     /// Opens the store to change it; changes are on disk when they return.
     ///
     /// - Parameter type: its schema, which must accept them, and whose defaults parts of them are laid over.
-    func openedForWriting(
+    package func openedForWriting(
         _ type: CodableType? = nil, engine: DefaultsStore.Options.Engine? = nil
     ) throws -> DefaultsStore {
         try about(text) {
@@ -71,7 +67,7 @@ struct Domain: ExpressibleByArgument {
     }
 
     /// Whether the store has a file of its own.
-    var hasFile: Bool {
+    package var hasFile: Bool {
         if isFile { return exists(text) }
         let engines: [DefaultsStore.Options.Engine] = [.automatic, .sqlite]
         return engines.contains { engine in (try? DefaultsStore.path(of: text, engine: engine)).map(exists) ?? false }
@@ -79,7 +75,7 @@ struct Domain: ExpressibleByArgument {
 
     /// Runs `body` in a transaction, of which the published type must accept each top-level value that it changes, and
     /// waits for the disk.
-    func change(_ body: (DefaultsTransaction, CodableType?) throws -> Void) throws {
+    package func change(_ body: (DefaultsTransaction, CodableType?) throws -> Void) throws {
         let type = try type()
         let store = try openedForWriting(type)
         try about(text) {
@@ -90,7 +86,7 @@ struct Domain: ExpressibleByArgument {
     }
 
     /// All domains: those with a file, and those with a published type.
-    static func all() throws -> [String] {
+    package static func all() throws -> [String] {
         try about("domains") {
             let names = try DefaultsStore.names() + DefaultsStore.names(engine: .sqlite) + PublishedTypes.names()
             return Swift.Set(names).sorted()
@@ -98,9 +94,9 @@ struct Domain: ExpressibleByArgument {
     }
 }
 
-func exists(_ path: String) -> Bool { access(path, F_OK) == 0 }
+package func exists(_ path: String) -> Bool { access(path, F_OK) == 0 }
 
 /// The path that a person's text means.
-func path(_ text: String, of domain: Domain) throws -> PropertyListPath {
+package func path(_ text: String, of domain: Domain) throws -> PropertyListPath {
     try about(domain.text) { try PropertyListPath(text: text) }
 }

@@ -1,14 +1,14 @@
-import KVCodable
+package import KVCodable
 
 /// The paths at which two values differ, down to values that are no dictionaries on both sides.
-enum Difference {
-    struct Change {
-        let path: PropertyListPath
-        let old: PropertyList?
-        let new: PropertyList?
+package enum Difference {
+    package struct Change {
+        package let path: PropertyListPath
+        package let old: PropertyList?
+        package let new: PropertyList?
 
         /// The change without the secrets of the types.
-        func masked(_ types: [CodableType?]) throws -> Change {
+        package func masked(_ types: [CodableType?]) throws -> Change {
             func shown(_ list: PropertyList?) throws -> PropertyList? {
                 try list.map { list in try types.reduce(list) { try Values.masked($0, $1, at: path) } }
             }
@@ -17,7 +17,8 @@ enum Difference {
     }
 
     /// Recursion is bounded by the depth of values.
-    static func between(_ old: PropertyList?, _ new: PropertyList?, at path: PropertyListPath = []) -> [Change] {
+    package static func between(_ old: PropertyList?, _ new: PropertyList?, at path: PropertyListPath = []) -> [Change]
+    {
         if old == new { return [] }
         guard let old, let new, old.kind == .dictionary, new.kind == .dictionary else {
             return [Change(path: path, old: old, new: new)]

@@ -1,0 +1,162 @@
+"""What other programs, other pages and the administrator do while the page is open."""
+import json
+
+import tap
+from selenium.webdriver.common.keys import Keys
+
+from parts import served
+from published import PLAYER, TYPES
+from served import Place, Served, wait_until
+
+
+def shows(browser, path, value, kind="input, select, textarea", number=0):
+    return wait_until(lambda: browser.value(path, kind, number) == value)
+
+
+def try_live(browser):
+    with served(settings=("tags", '["a", "b"]')) as (place, page):
+        browser.open(page.address)
+        place.set(PLAYER, "volume", "2")
+        tap.check(shows(browser, "volume", "2", "input[type=number]"), "what another program sets is shown")
+        tap.check("fresh" in browser.row("volume").get_attribute("class"), "and marked for a moment")
+        place.set(PLAYER, "window.width", "1000")
+        tap.check(shows(browser, "window.width", "1000"), "a part, too")
+        place.run("unset", PLAYER, "volume")
+        tap.check(shows(browser, "volume", "7", "input[type=number]"), "and what it takes away has its default")
+        try_typing(browser, place)
+        try_other_page(browser, place, page)
+        try_files(browser, place)
+        page.process.kill()
+        tap.check(wait_until(lambda: "has ended" in browser.driver.find_element("id", "notice").text)
+                  and not browser.control("volume").is_enabled(), "a page whose program has ended says so")
+
+
+def try_typing(browser, place):
+    title = browser.control("title")
+    title.click()
+    title.send_keys(Keys.CONTROL + "a")
+    title.send_keys("half a wo")
+    place.set(PLAYER, "volume", "5")
+    tap.check(shows(browser, "volume", "5", "input[type=number]") and title.get_property("value") == "half a wo"
+              and browser.focused()[0] == "title", "a change elsewhere leaves what a person types alone")
+    place.set(PLAYER, "title", "Theirs")
+    tap.check(wait_until(lambda: browser.note("title").startswith("Another program has changed it meanwhile: Theirs")),
+              "a change of what a person types in is told", browser.note("title"))
+    title.send_keys("rd")
+    tap.check(title.get_property("value") == "half a word" and place.get(PLAYER, "title") == "Theirs",
+              "and takes nothing away")
+    browser.press("title", "Use that")
+    tap.check(wait_until(lambda: title.get_property("value") == "Theirs" and not browser.note("title")), "until it is asked for")
+    element = browser.control("tags", number=1)
+    element.click()
+    element.send_keys(Keys.END + "bb")
+    place.set(PLAYER, "tags[2]", "c")
+    tap.check(wait_until(lambda: len(browser.all("tags", "li")) == 3) and element.get_property("value") == "bbb"
+              and browser.js("return document.activeElement === arguments[0]", element), "a list grows around what is typed in it")
+    element.send_keys(Keys.ESCAPE)
+
+
+def try_other_page(browser, place, page):
+    first = browser.driver.current_window_handle
+    browser.driver.switch_to.new_window("tab")
+    browser.open(f"http://{page.host}/" if page.address.startswith(f"http://{page.host}") else page.address.split("?")[0])
+    tap.check(browser.value("title") == "Theirs", "another page of the same browser needs no token")
+    browser.type("title", "Second")
+    wait_until(lambda: place.get(PLAYER, "title") == "Second")
+    browser.driver.close()
+    browser.driver.switch_to.window(first)
+    tap.check(shows(browser, "title", "Second"), "what one page sets the other shows")
+
+
+def try_files(browser, place):
+    path = place.config / f"{PLAYER}.plist"
+    good = path.read_text()
+    path.write_text("nothing that could be read")
+    notice = browser.driver.find_element("id", "notice")
+    tap.check(wait_until(lambda: notice.is_displayed() and path.name in notice.text), "a damaged file is told", notice.text)
+    path.write_text(good.replace("<string>Second</string>", "<string>By hand</string>"))
+    tap.check(shows(browser, "title", "By hand") and wait_until(lambda: not notice.is_displayed()),
+              "and that it can be read again, with what an editor wrote")
+
+
+def try_conflicts(browser):
+    with served(settings=("tags", '["a", "b"]')) as (place, page):
+        browser.open(page.address)
+
+        def conflict(path, mine, theirs):
+            control = browser.control(path)
+            control.click()
+            control.send_keys(Keys.CONTROL + "a")
+            control.send_keys(mine)
+            place.set(PLAYER, path, theirs)
+            wait_until(lambda: browser.note(path))
+            control.send_keys(Keys.TAB)
+            return wait_until(lambda: browser.note(path).startswith("Another program has changed this meanwhile")), control
+
+        shown, control = conflict("title", "Mine", "Theirs")
+        tap.check(shown and "It is now: Theirs; yours, not saved: Mine" in browser.note("title"), "a conflict is shown",
+                  browser.note("title"))
+        tap.check(place.get(PLAYER, "title") == "Theirs" and control.get_property("value") == "Mine", "and nothing written over")
+        browser.press("title", "Keep theirs")
+        tap.check(wait_until(lambda: control.get_property("value") == "Theirs" and not browser.note("title"))
+                  and place.get(PLAYER, "title") == "Theirs", "theirs can be kept")
+        shown, control = conflict("window.width", "900", "800")
+        browser.press("window.width", "Use mine")
+        tap.check(shown and wait_until(lambda: place.get(PLAYER, "window.width") == 900 and not browser.note("window.width")),
+                  "or a person's own be set after all")
+        tap.check(shows(browser, "window.width", "900"), "which is shown then")
+    with served(settings=("tags", '["a", "b"]', "window.width", "700")) as (place, page):
+        cookie = page.enter()
+        base = json.loads(page.state(cookie))["keys"]["tags"]["revision"]
+        for words in (("tags", '["new", "a", "b"]'), ("window.width", "800"), ("volume", "3")):
+            place.set(PLAYER, *words)
+        for path, operation, more, status in (
+                (["volume"], "set", {"value": 4}, 409), (["volume"], "reset", {}, 409), (["tags", 0], "set", {"value": "x"}, 409),
+                (["tags", 1], "remove", {}, 409), (["tags", 1], "move", {"target": 0}, 409),
+                (["tags", 3], "insert", {"value": "x"}, 409), (["window"], "reset", {}, 409),
+                (["window", "width"], "set", {"value": 900}, 409), (["window", "height"], "set", {"value": 900}, 200),
+                (["theme"], "set", {"value": "dark"}, 200)):
+            found, _, text = page.edit(cookie, path=path, operation=operation, base=base, **more)
+            tap.check(found == status, f"{operation} at {path} from before the changes is {status}", f"{found} {text}")
+        own = place.own(PLAYER)
+        tap.check(own == {"tags": ["new", "a", "b"], "theme": "dark", "volume": 3, "window": {"width": 800, "height": 900}},
+                  "and nothing of the others is written over", str(own))
+        _, _, text = page.edit(cookie, path=["volume"], operation="set", base=base, value=4)
+        tap.check(json.loads(text)["keys"]["volume"]["value"] == 3, "the answer to a conflict has what is there now", text)
+
+
+def try_layers(browser):
+    place = Place()
+    place.publish(PLAYER, TYPES)
+    before = place.administrator(PLAYER, '{"volume": 4, "window": {"width": 320}}')
+    (place.config / ".GlobalPreferences.plist").write_text('{"ratio": 9.5}')
+    page = Served(place, PLAYER, before=before)
+    browser.open(page.address)
+    controls = browser.all("volume")
+    tap.check(len(controls) == 2 and not any(one.is_enabled() for one in controls)
+              and controls[1].get_property("value") == "4", "an administrator's key is disabled, and shows the value")
+    text = browser.row("volume").text
+    tap.check("Locked" in text and f"The administrator has set it, in /etc/kvcodable/managed/{PLAYER}.plist." in text,
+              "and says who locked it", text)
+    tap.check(not browser.control("window.height").is_enabled() and browser.control("speed").is_enabled(),
+              "so is all that is in it, and nothing else")
+    cookie = page.host and browser.driver.get_cookie(f"kvdefaults-{page.port}")
+    status, _, text = page.edit(f"{cookie['name']}={cookie['value']}", path=["volume"], operation="set", value=5)
+    tap.check(status == 422 and "The administrator has set this key" in text, "its edit is refused", text)
+    tap.check(browser.value("ratio") == "9.5" and "It is from the global domain" in browser.row("ratio").text,
+              "a value of the global domain says where it is from")
+    page.close()
+    page = Served(place, PLAYER, "--read-only")
+    browser.open(page.address)
+    enabled = browser.js("return [...document.querySelectorAll('main input, main select, main textarea, main button')]"
+                         ".filter((one) => one.checkVisibility() && !one.matches(':disabled')).length")
+    about = browser.driver.find_element("id", "about").text
+    tap.check(enabled == 0 and "not changed" in about, "--read-only has no control that could be used", f"{enabled} {about}")
+    cookie = browser.driver.get_cookie(f"kvdefaults-{page.port}")
+    status, _, text = page.edit(f"{cookie['name']}={cookie['value']}", path=["volume"], operation="set", value=5)
+    tap.check(status == 403 and "--read-only" in text, "and takes no edit", text)
+    tap.check(not (place.config / f"{PLAYER}.plist").exists(), "no file is made for it")
+    place.set(PLAYER, "volume", "6")
+    tap.check(shows(browser, "volume", "6", "input[type=number]"), "what others change is shown all the same")
+    page.close()
+    place.close()

@@ -1,0 +1,254 @@
+"""What no browser sends, and what must never be sent to one; and the end of the page."""
+import fcntl
+import http.client
+import json
+import os
+import pty
+import shutil
+import signal
+import subprocess
+import termios
+import time
+
+import tap
+from parts import served
+from published import EVIL, EVIL_TYPES, PLAYER, SCRIPT, TYPES
+from served import TOOL, Place, Served, wait_until
+
+
+def try_security(browser):
+    with served() as (place, page):
+        try_entrance(page)
+        try_requests(page, place)
+        try_sizes(page, place)
+    try_secrets(browser)
+    try_scripts(browser)
+
+
+def try_entrance(page):
+    def answer(path="/", **headers):
+        return page.request("GET", path, headers=headers)[0]
+
+    wrong = "0" * 64
+    tap.check(answer() == 403 and answer("/events") == 403 and answer("/page.js") == 403, "without a token nothing is shown")
+    tap.check(answer(f"/?token={wrong}") == 403 and answer("/?token=") == 403 and answer(f"/?token={page.token[:-1]}") == 403,
+              "with a wrong one neither")
+    tap.check(page.request("GET", f"/?token={page.token}", headers={"Host": f"evil.example:{page.port}"})[0] == 421
+              and page.request("POST", f"/?token={page.token}", "{}", {"Origin": f"http://{page.host}"})[0] == 403,
+              "under another name, or by another method, the token is not taken")
+    status, headers, text = page.request("GET", f"/?token={page.token}")
+    cookie = headers.get("set-cookie", "")
+    tap.check(status == 303 and headers["location"] == "/" and cookie.endswith("; Path=/; HttpOnly; SameSite=Strict")
+              and cookie.startswith(f"kvdefaults-{page.port}=") and page.token not in cookie + text,
+              "the token is changed for a cookie of this site alone", f"{status} {headers}")
+    tap.check(answer(f"/?token={page.token}") == 403, "once")
+    page.cookie = cookie.split(";")[0]
+    name, value = page.cookie.split("=")
+    tap.check(answer(Cookie=f"{name}={wrong}") == 403 and answer(Cookie=f"{name}=") == 403
+              and answer(Cookie=f"kvdefaults={value}") == 403, "a wrong cookie opens nothing")
+    status, headers, _ = page.request("GET", "/", headers={"Cookie": f"other=1; {page.cookie}"})
+    policy = headers.get("content-security-policy", "")
+    tap.check(status == 200 and "default-src 'none'" in policy and "script-src 'self'" in policy and "unsafe" not in policy
+              and "frame-ancestors 'none'" in policy and "form-action 'none'" in policy, "the right one the page, under a strict policy",
+              policy)
+    tap.check(headers["x-content-type-options"] == "nosniff" and headers["referrer-policy"] == "no-referrer"
+              and headers["cache-control"] == "no-store" and headers["cross-origin-resource-policy"] == "same-origin",
+              "which nobody may keep, show or guess at", str(headers))
+    others = [line.split()[1] for line in open("/proc/net/tcp").readlines()[1:] if line.split()[3] == "0A"]
+    tap.check(f"0100007F:{page.port:04X}" in others and f"00000000:{page.port:04X}" not in others, "only this machine is listened to")
+
+
+def try_requests(page, place):
+    edit = json.dumps({"operation": "set", "path": ["volume"], "value": 1, "base": 10 ** 9, "page": "x"})
+    good = {"Cookie": page.cookie, "Origin": f"http://{page.host}", "Content-Type": "application/json"}
+    form = "application/x-www-form-urlencoded"
+    for status, what, changes, drop in (
+            (403, "another origin", {"Origin": "http://evil.example"}, ()),
+            (403, "another port's origin", {"Origin": f"http://127.0.0.1:{page.port + 1}"}, ()),
+            (403, "an origin that hides itself", {"Origin": "null"}, ()), (403, "no origin", {}, ("Origin",)),
+            (421, "another host name", {"Host": f"evil.example:{page.port}"}, ()),
+            (421, "a name that leads here", {"Host": f"localhost:{page.port}"}, ()),
+            (421, "the host without its port", {"Host": "127.0.0.1"}, ()), (421, "no host", {}, ("Host",)),
+            (403, "no cookie", {}, ("Cookie",)), (415, "a form", {"Content-Type": form}, ()),
+            (415, "a form of plain text", {"Content-Type": "text/plain"}, ()), (415, "no type", {}, ("Content-Type",))):
+        found = page.request("POST", "/edit", edit, {**good, **changes}, drop)[0]
+        tap.check(found == status and place.get(PLAYER, "volume") == 7, f"an edit with {what} is {status}", str(found))
+    for path in ("/", "/events", "/page.js"):
+        answers = [page.request("GET", path, headers={"Cookie": page.cookie, **more})[0]
+                   for more in ({"Host": f"evil.example:{page.port}"}, {"Origin": "http://evil.example"})]
+        tap.check(answers == [421, 403], f"{path} is not shown to other names and origins", str(answers))
+    tap.check(page.request("GET", "/edit", headers=good)[0] == 405 and page.request("POST", "/", edit, good)[0] == 405
+              and page.request("GET", "/other", headers=good)[0] == 404 and page.request("HEAD", "/", headers=good)[0] == 405,
+              "other ways and methods lead nowhere")
+    for what, body in (("no JSON", "{"), ("a list", "[1]"), ("no path", '{"operation": "set"}'),
+                       ("a path of nothing", edit.replace('["volume"]', "[]")), ("an index first", edit.replace('["volume"]', "[0]")),
+                       ("an index below 0", edit.replace('["volume"]', '["tags", -1]')),
+                       ("an operation that is none", edit.replace('"set"', '"destroy"')), ("null", "null"),
+                       ("a bad date", edit.replace('"value": 1', '"value": {"$date": "x"}')),
+                       ("a nest of lists", "[" * 100_000)):
+        status, _, text = page.request("POST", "/edit", body, good)
+        tap.check(status == 400 and "Expected" in text, f"{what} is told", f"{status} {text[:200]}")
+    for what, path, value in (("a value of another type", ["volume"], "x"), ("one out of its range", ["volume"], 11),
+                              ("null", ["title"], None), ("a place in a number", ["volume", "x"], 1),
+                              ("an element that is far away", ["tags", 99], "x")):
+        status, _, text = page.edit(page.cookie, operation="set", path=path, value=value)
+        tap.check(status == 422 and "message" in text, f"{what} is refused", f"{status} {text}")
+    status, _, text = page.request("POST", "/edit", edit, good)
+    tap.check(status == 200 and place.get(PLAYER, "volume") == 1, "the right edit is made", f"{status} {text}")
+
+
+def try_sizes(page, place):
+    good = {"Cookie": page.cookie, "Origin": f"http://{page.host}", "Content-Type": "application/json"}
+    large = json.dumps({"operation": "set", "path": ["notes"], "value": "x" * 10_000_000, "base": 10 ** 9, "page": "x"})
+    status, _, text = page.request("POST", "/edit", large, good)
+    tap.check(status == 413 and "at most 1048576 bytes" in text, "an edit of 10 MB is told that it is too large", f"{status} {text}")
+    try:
+        status = page.request("POST", "/edit", None, {**good, "Content-Length": str(1 << 40)})[0]
+    except (http.client.HTTPException, OSError) as error:
+        status = type(error).__name__
+    tap.check(status == 413, "one of a terabyte before it is sent", str(status))
+    status = page.request("POST", "/edit", b"2\r\n{}\r\n0\r\n\r\n", {**good, "Transfer-Encoding": "chunked"})[0]
+    tap.check(status == 411, "one without a length is refused", str(status))
+    (place.folder / "large.json").write_text(json.dumps({"anything": "x" * 10_000_000, "stranger": ["y" * 100] * 100_000}))
+    place.run("import", PLAYER, place.folder / "large.json")
+    wait_until(lambda: "too large" in page.state(page.cookie))
+    state = page.state(page.cookie)
+    keys = json.loads(state)["keys"]
+    tap.check(len(state) < 100_000 and "too large to be shown here" in keys["anything"]["hidden"] and "value" not in keys["stranger"]
+              and keys["volume"]["value"] == 1, "values of 10 MB in the store are not sent, and all others are", f"{len(state)}")
+    status, _, text = page.edit(page.cookie, operation="reset", path=["anything"])
+    tap.check(status == 200 and place.get(PLAYER, "anything") is None, "and can be taken away", text[:200])
+    size = int(next(line for line in open(f"/proc/{page.process.pid}/status") if line.startswith("VmRSS")).split()[1])
+    print(f"# {size // 1024} MB of memory after that")
+
+
+def try_secrets(browser):
+    secret = "Zebra-4711"
+    with served(settings=("token", secret, "hosts", json.dumps([{"name": "a", "token": secret + "1"}]),
+                          "backup", json.dumps({"password": secret + "2"}))) as (place, page):
+        seen = []
+        real = page.request
+
+        def request(*words, **more):
+            answer = real(*words, **more)
+            seen.append(str(answer))
+            return answer
+
+        page.request = request
+        cookie = page.enter()
+        seen.append(page.state(cookie))
+        for path in ("/", "/page.js", "/page.css"):
+            page.request("GET", path, headers={"Cookie": cookie})
+        edits = [
+            (["token"], "set", {"value": [secret + "wrong"]}), (["hosts", 0, "token"], "set", {"value": {"x": secret}}),
+            (["token"], "set", {"value": secret + "new"}), (["backup", "every"], "set", {"value": "day"}),
+            (["hosts", 1], "insert", {"value": {"name": "b"}}), (["hosts", 0], "move", {"target": 1}),
+            (["hosts", 1, "token"], "set", {"value": secret + "moved", "base": 0}), (["backup"], "set", {"value": {"folder": "/x"}}),
+        ]
+        statuses = [page.edit(cookie, path=path, operation=operation, **more)[0] for path, operation, more in edits]
+        tap.check(statuses == [422, 422, 200, 200, 200, 200, 200, 422],
+                  "secrets are set, and not by what stands in their place", str(statuses))
+        own = place.own(PLAYER)
+        tap.check(own["token"] == secret + "new" and own["hosts"][1]["token"] == secret + "moved"
+                  and own["backup"]["password"] == secret + "2", "they are in the store", str(own))
+        place.set(PLAYER, "token", secret + "other")
+        seen.append(page.state(cookie))
+        places = [one for one in seen if secret in one]
+        tap.check(not places and any("(secret)" in one for one in seen), "and in no answer", "\n".join(places)[:500])
+        browser.driver.get("about:blank")
+    with served(settings=("token", secret)) as (place, page):
+        browser.open(page.address)
+        place.set(PLAYER, "token", secret + "x", "volume", "3")
+        wait_until(lambda: browser.value("volume", "input[type=number]") == "3")
+        shown = browser.js("return document.documentElement.outerHTML + [...document.querySelectorAll('input')].map((one) => one.value)")
+        tap.check(secret not in shown, "nor in the page")
+
+
+def try_scripts(browser):
+    with served(domain=EVIL, types=EVIL_TYPES) as (place, page):
+        place.run("set", EVIL, "tags", json.dumps([SCRIPT]))
+        place.run("set", EVIL, "table", json.dumps({SCRIPT: SCRIPT, "__proto__": "x", "constructor": "y"}))
+        place.run("set", EVIL, "--type", "Any", json.dumps(SCRIPT), json.dumps({SCRIPT: SCRIPT}))
+        place.run("set", EVIL, "theme", "dark")
+        browser.errors()
+        browser.open(page.address)
+        text = browser.driver.find_element("tag name", "main").text
+        tap.check(SCRIPT in text and browser.value("tags") == SCRIPT and browser.value("table", "td:nth-child(2) input") == SCRIPT,
+                  "a script in documentation, keys and values is shown as a text", text[:300])
+        place.set(EVIL, "tags[1]", "x")
+        wait_until(lambda: len(browser.all("tags", "li")) == 2)
+        injected = browser.js("return document.querySelectorAll('main script, main img, body > script').length")
+        errors = browser.errors()
+        tap.check(browser.driver.title == f"{EVIL} – Settings" and injected == 0 and not errors, "and is not run",
+                  f"{browser.driver.title} {injected} {errors}")
+        keys = [browser.value("table", "td:first-child input", number) for number in range(3)]
+        tap.check(set(keys) == {SCRIPT, "__proto__", "constructor"}, "keys that mean something in JavaScript are keys", str(keys))
+
+
+# ---- The end
+
+
+def try_terminal(browser):
+    place = Place()
+    place.publish(PLAYER, TYPES)
+    try_ends(place)
+    try_programs(place)
+    place.close()
+
+
+def try_ends(place):
+    page = Served(place, PLAYER)
+    page.process.stdin.close()
+    tap.check(page.ends(), "the page ends with what has its input open")
+    page.close()
+    page = Served(place, PLAYER)
+    page.process.send_signal(signal.SIGINT)
+    tap.check(page.ends(), "and by Control-C")
+    page.close()
+
+    leader, follower = pty.openpty()
+    process = subprocess.Popen(
+        [str(TOOL), "page", PLAYER], stdin=follower, stdout=subprocess.PIPE, stderr=follower, env=place.environment, text=True,
+        start_new_session=True, preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0))
+    address = process.stdout.readline()
+    os.close(follower)
+    said = os.read(leader, 1000).decode()
+    tap.check(address.startswith("http://127.0.0.1:") and "works once" in said, "on a terminal it says what to do", said)
+    os.close(leader)
+    try:
+        process.wait(5)
+    except subprocess.TimeoutExpired:
+        process.kill()
+    tap.check(process.wait(5) in (-signal.SIGHUP, 0), "it ends with its terminal", str(process.returncode))
+    process.stdout.close()
+
+    note = place.folder / "number"
+    subprocess.run(["sh", "-c", f"'{TOOL}' page {PLAYER} < /dev/null > /dev/null & echo $! > '{note}'; sleep 1.5; "
+                    f"kill -0 $! && echo alive >> '{note}'"], env=place.environment, timeout=30)
+    number, *alive = note.read_text().split()
+    tap.check(alive == ["alive"], "without an input it goes on")
+    tap.check(wait_until(lambda: not os.path.exists(f"/proc/{number}"), 5), "until its parent ends")
+
+
+def try_programs(place):
+    found = place.run("page", "com.example.none")
+    tap.check(found == (1, "", "kvdefaults: com.example.none: No type is published for it\n"), "a domain without a type", str(found))
+    root = place.folder / "usr"
+    (root / "bin").mkdir(parents=True)
+    shutil.copy(TOOL, root / "bin")
+    result = subprocess.run([str(root / "bin/kvdefaults"), "page", PLAYER], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                            env=place.environment, timeout=30)
+    tap.check(result.returncode == 2 and "There is no program kvdefaults-page beside it, or in" in result.stderr,
+              "without its program", result.stderr)
+    (root / "libexec").mkdir()
+    os.symlink(TOOL.parent / "kvdefaults-page", root / "libexec/kvdefaults-page")
+    process = subprocess.Popen([str(root / "bin/kvdefaults"), "page", PLAYER], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                               env=place.environment, text=True)
+    tap.check(process.stdout.readline().startswith("http://"), "which is found in libexec")
+    process.terminate()
+    process.communicate()
+    text = subprocess.run(["ldd", str(TOOL.parent / "kvdefaults-page")], stdout=subprocess.PIPE, text=True).stdout
+    names = {line.split()[0].split("/")[-1].split(".")[0].split("-")[0] for line in text.splitlines()}
+    tap.check(names <= {"linux", "libc", "libm", "ld", "libstdc++", "libgcc_s"}, "the program needs nothing but the C library", text)
+    has = [b"FoundationNetworking" in path.read_bytes() for path in (TOOL, TOOL.parent / "kvdefaults-page")]
+    tap.check(has == [False, True], "and the command line is free of Foundation", str(has))

@@ -1,0 +1,1 @@
+// Nothing to declare: see no_curl.c.

@@ -1,0 +1,126 @@
+import DomainAccess
+import KVCodable
+
+/// One change that a person made on the page: an operation at a path, with the revision that it was based on.
+struct Edit {
+    enum Operation: String {
+        /// Gives the setting a value.
+        case set
+        /// Takes the value away that the user has set.
+        case reset
+        /// Puts an element in a list, where the path leads.
+        case insert
+        /// Moves an element of a list to another place.
+        case move
+        /// Takes an element out of a list, or an entry out of a dictionary.
+        case remove
+        /// Gives an entry of a dictionary another key.
+        case rename
+    }
+
+    let operation: Operation
+    let path: PropertyListPath
+    /// The new value, of `set` and `insert`.
+    let value: PropertyList?
+    /// The new place, of `move` and `rename`.
+    let target: PropertyListPath.Step?
+    /// The revision of the setting that the person saw.
+    let base: Int64
+    /// The page that sends it, by a name of its own.
+    let page: String
+
+    init(_ body: PropertyList) throws {
+        guard let operation = body["operation"]?.string.flatMap(Operation.init) else {
+            throw Failure("Expected an operation")
+        }
+        guard let steps = body["path"], steps.kind == .array else { throw Failure("Expected a path") }
+        let path = steps.elements.compactMap(Self.step)
+        guard path.count == steps.count, case .key? = path.first else {
+            throw Failure("Expected keys and indexes as the path, the first one a key")
+        }
+        guard let base = body["base"]?.integer, let page = body["page"]?.string else {
+            throw Failure("Expected base and page")
+        }
+        self.operation = operation
+        self.path = PropertyListPath(path)
+        self.base = base
+        self.page = page
+        value = try body["value"]?.valueOfJSONForm()
+        target = body["target"].flatMap(Self.step)
+    }
+
+    private static func step(_ value: PropertyList) -> PropertyListPath.Step? {
+        value.string.map { .key($0) } ?? value.integer.flatMap { $0 < 0 ? nil : Int(exactly: $0) }.map { .index($0) }
+    }
+
+    // MARK: - Applying
+
+    func apply(to transaction: DefaultsTransaction, _ type: CodableType) throws {
+        switch operation {
+        case .set: try set(transaction, type)
+        case .reset: _ = try transaction.reset(at: path)
+        case .insert:
+            try changeList(transaction) { elements, index in
+                guard let value, index <= elements.count else { throw missing }
+                let element = type.member(at: path)?.type
+                elements.insert(try element.map { try Values.stored(value, as: $0, at: path) } ?? value, at: index)
+            }
+        case .move:
+            try changeList(transaction) { elements, index in
+                guard case .index(let new)? = target, elements.indices.contains(index), elements.indices.contains(new)
+                else { throw missing }
+                elements.insert(elements.remove(at: index), at: new)
+            }
+        case .remove: try remove(transaction)
+        case .rename: try rename(transaction)
+        }
+    }
+
+    private var missing: Failure { Failure("There is no such element at \(path.text)") }
+    private var outer: PropertyListPath { PropertyListPath(path.steps.dropLast()) }
+
+    private func set(_ transaction: DefaultsTransaction, _ type: CodableType) throws {
+        guard let value, !value.isNull else { throw Failure("Expected a value at \(path.text)") }
+        guard let member = type.member(at: path) else { return try transaction.setStored(value, at: path) }
+        // What the page shows in the place of secrets must not be written over them.
+        if !member.words.isSecret, let old = try transaction.stored(at: path),
+            !Values.secrets(in: old, type, at: path).isEmpty
+        {
+            throw Failure("There are secrets in \(path.text): change the settings in it one by one")
+        }
+        try transaction.setStored(try Values.stored(value, as: member.type, at: path), at: path)
+    }
+
+    private func changeList(
+        _ transaction: DefaultsTransaction, _ change: (inout [PropertyList], Int) throws -> Void
+    ) throws {
+        guard case .index(let index)? = path.steps.last else { throw missing }
+        let list = try transaction.stored(at: outer)
+        guard list == nil || list?.kind == .array else { throw missing }
+        var elements = list.map { Array($0.elements) } ?? []
+        try change(&elements, index)
+        try transaction.setStored(PropertyList(elements), at: outer)
+    }
+
+    private func remove(_ transaction: DefaultsTransaction) throws {
+        guard case .index? = path.steps.last else {
+            guard try transaction.remove(at: path) else { throw missing }
+            return
+        }
+        try changeList(transaction) { elements, index in
+            guard elements.indices.contains(index) else { throw missing }
+            elements.remove(at: index)
+        }
+    }
+
+    /// Gives the entry of a dictionary inside of a setting another key.
+    private func rename(_ transaction: DefaultsTransaction) throws {
+        guard case .key? = path.steps.last, case .key(let key)? = target, !outer.isEmpty,
+            let value = try transaction.stored(at: path)
+        else { throw missing }
+        let new = outer.appending(.key(key))
+        guard try transaction.stored(at: new) == nil else { throw Failure("There is a value at \(new.text) already") }
+        try transaction.setStored(value, at: new)
+        _ = try transaction.remove(at: path)
+    }
+}

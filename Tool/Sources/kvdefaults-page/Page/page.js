@@ -1,0 +1,647 @@
+// Makes a form of the published type, keeps it as the store is, and sends each edit by itself. Values are JSON as
+// kvdefaults writes it: {"$date": …}, {"$data": …}, {"$uid": …} and {"$real": …} are scalars.
+
+const page = crypto.randomUUID();
+const keys = new Map(); // what the server told of each key: revision, value, own, layer, file, hidden
+const find = (id) => document.getElementById(id);
+let types, root, isReadOnly, isOffline, lastId = 0, fault = "";
+
+// ---- Exact JSON: a number that JavaScript would write otherwise keeps its text
+
+const parse = (text) => JSON.parse(text, (_, value, { source }) =>
+  typeof value === "number" && source !== String(value) ? JSON.rawJSON(source) : value);
+const write = JSON.stringify;
+const isSame = (a, b) => write(a) === write(b);
+const isNumber = (value) => typeof value === "number" || JSON.isRawJSON(value);
+const numberText = (value) => write(value).replace(/\.0$/, "");
+
+// The entries of a dictionary; none for any other value. A lone key with a dollar sign has one more in JSON.
+function entries(value) {
+  if (!value || typeof value !== "object" || Array.isArray(value) || JSON.isRawJSON(value)) return undefined;
+  const [first, ...rest] = Object.entries(value);
+  if (!first || rest.length || first[0][0] !== "$") return first ? [first, ...rest] : [];
+  return first[0][1] === "$" ? [[first[0].slice(1), first[1]]] : undefined;
+}
+
+const child = (value, step) =>
+  Array.isArray(value) ? value[step] : entries(value)?.find(([key]) => key === step)?.[1];
+// What is at a path: of "value", which counts, or of "own", which the user has set.
+const get = (path, layer = "value") => path.slice(1).reduce(child, keys.get(path[0])?.[layer]);
+const revision = (path) => keys.get(path[0])?.revision ?? 0;
+
+// ---- Elements and words
+
+function make(tag, properties, ...children) {
+  const node = document.createElement(tag);
+  for (const [name, value] of Object.entries(properties ?? {})) {
+    if (name in node && name !== "list") node[name] = value;
+    else node.setAttribute(name, value);
+  }
+  node.append(...children.filter(Boolean));
+  return node;
+}
+
+const button = (text, label, onclick, className = "") =>
+  make("button", { type: "button", "aria-label": label, title: label, onclick, className }, text);
+const say = (text) => { find("status").textContent = text; };
+const focusIn = (node) => node?.querySelector("input, select, textarea, button")?.focus();
+const pathText = (path) => path.map((step, index) => typeof step === "number" ? `[${step}]`
+  : (index ? "." : "") + (/^[^.[\]"\\\s]+$/.test(step) ? step : write(step))).join("");
+
+// A value in few words.
+function brief(value) {
+  const text = value === undefined ? "not set" : value === true ? "on" : value === false ? "off"
+    : value === "" ? "empty" : typeof value === "string" ? value : localDate(value)?.replace("T", " ") ?? numberText(value);
+  return text.length > 60 ? `${text.slice(0, 59)}…` : text;
+}
+
+// A date as its control has it, in local time; undefined for what it cannot show.
+function localDate(value) {
+  const text = value?.$date;
+  const date = new Date(isNumber(text) ? (Number(write(text)) + 978307200) * 1000 : text);
+  const local = new Date(date - date.getTimezoneOffset() * 60000);
+  return local.getFullYear() > 0 && local.getFullYear() < 10000 ? local.toISOString().slice(0, 19) : undefined;
+}
+
+const resolved = (type) => (type.type ? types[type.type] : type);
+
+// Whether the control of a type can show a value.
+const fits = {
+  switch: (type, value) => typeof value === "boolean",
+  number: (type, value) => isNumber(value),
+  text: (type, value) => typeof value === "string" || type.inputMode === "decimal" && isNumber(value),
+  date: (type, value) => localDate(value) !== undefined,
+  data: (type, value) => typeof value.$data === "string",
+  choice: (type, value) => type.cases.some((one) => isSame(one.value, value)),
+  list: (type, value) => Array.isArray(value),
+  table: (type, value) => entries(value) !== undefined,
+  struct: (type, value) => entries(value) !== undefined,
+  variant: (type, value) => type.cases.some((one) => entries(value)?.length === 1 && child(value, one.name)),
+  json: () => true,
+};
+
+// ---- Edits, one after the other
+
+let line = Promise.resolve();
+
+function send(operation, path, more) {
+  const body = write({ page, base: revision(path), ...more, operation, path });
+  line = line.then(async () => {
+    try {
+      const response = await fetch("edit", { method: "POST", headers: { "Content-Type": "application/json" }, body });
+      const text = await response.text();
+      const answer = text[0] === "{" ? parse(text) : { message: text };
+      take(answer.keys ?? {});
+      return { ...answer, isGood: response.ok, isConflict: response.status === 409 };
+    } catch {
+      return { message: "Not saved: the program behind this page cannot be reached." };
+    }
+  });
+  return line;
+}
+
+// ---- Controls: a node, what shows the store's value in it, and the settings inside
+
+// An input in which a person types: what others change meanwhile does not take the text away.
+function field(owner, path, { input, show, read, others = [] }) {
+  let base, seen, isDirty = false, isSaving = false;
+  const done = () => {
+    isDirty = false;
+    owner.note();
+    refresh();
+  };
+  const refresh = () => {
+    const value = get(path);
+    if (!isDirty) {
+      show(value);
+      input.removeAttribute("aria-invalid");
+    } else if (!isSame(value, seen) && !isSaving) {
+      owner.note(`Another program has changed it meanwhile: ${owner.isSecret ? "hidden" : brief(value)}`, [["Use that", done]]);
+    }
+    seen = value;
+  };
+  const save = async () => {
+    const text = input.value;
+    let isGood = false;
+    try {
+      const value = read();
+      if (value === undefined || !isDirty) return done();
+      isSaving = true;
+      isGood = await owner.edit("set", path, { value, base }, done);
+    } catch (error) {
+      owner.note(error.message);
+    }
+    isSaving = false;
+    if (!isGood) input.setAttribute("aria-invalid", "true");
+    else if (input.value === text) done();
+    else base = revision(path);
+  };
+  for (const one of [input, ...others]) {
+    one.addEventListener("input", () => {
+      if (!isDirty) base = revision(path);
+      isDirty = true;
+    });
+    one.addEventListener("keydown", (event) => { if (event.key === "Escape" && isDirty) done(); });
+    if (input.className !== "json") one.addEventListener("change", save);
+  }
+  return { refresh, save };
+}
+
+// The value of a text; undefined where an empty one means none.
+function readText(type, text, old) {
+  if (text === "" && (old === undefined || type.control === "date" || type.inputMode !== "text")) return undefined;
+  if (type.control === "date") return { $date: `${new Date(text).toISOString().slice(0, 19)}Z` };
+  return type.control === "data" ? { $data: text } : text;
+}
+
+function readNumber(text, isReal) {
+  if (text.trim() === "") return undefined;
+  if (isReal && Number.isFinite(Number(text))) return Number(text);
+  if (!/^[-+]?\d+$/.test(text.trim())) throw Error(`Expected a ${isReal ? "" : "whole "}number.`);
+  return JSON.rawJSON(BigInt(text.trim().replace("+", "")).toString());
+}
+
+function text(owner, path, type, labels) {
+  const isLong = type.isLong || get(path)?.includes?.("\n");
+  const input = isLong ? make("textarea", { ...labels, rows: 4 }) : make("input", {
+    ...labels, type: type.control === "date" ? "datetime-local" : "text", step: 1, autocomplete: "off",
+    inputMode: type.inputMode ?? "text",
+  });
+  const show = (value) => {
+    input.value = value === undefined ? "" : localDate(value) ?? value.$data ?? (isNumber(value) ? numberText(value) : value);
+    input.placeholder = value === undefined ? "not set" : "";
+  };
+  return { node: input, ...field(owner, path, { input, show, read: () => readText(type, input.value, get(path)) }) };
+}
+
+function number(owner, path, type, labels) {
+  const bounds = { min: type.min ?? "", max: type.max ?? "" };
+  const input = make("input", { ...labels, ...bounds, type: "number", step: type.isReal ? "any" : 1, autocomplete: "off" });
+  const slider = type.step === undefined ? null : make("input", {
+    type: "range", ...bounds, step: type.step, "aria-label": `${labels.title}, slider`,
+    oninput: () => { input.value = slider.value; },
+  });
+  const show = (value) => {
+    input.value = value === undefined ? "" : numberText(value);
+    input.placeholder = value === undefined ? "not set" : "";
+    if (slider) slider.value = input.value || type.min;
+  };
+  const read = () => readNumber(input.validity.badInput ? "x" : input.value, type.isReal);
+  const node = slider ? make("div", { className: "slider" }, slider, input) : input;
+  return { node, ...field(owner, path, { input, show, read, others: slider ? [slider] : [] }) };
+}
+
+function secret(owner, path, type, labels) {
+  const input = make("input", { ...labels, type: "password", autocomplete: "new-password" });
+  const show = (value) => {
+    input.value = "";
+    input.placeholder = value === undefined ? "not set" : "set, and hidden";
+  };
+  const read = () => input.value === "" ? undefined
+    : type.inputMode || type.control === "data" ? readText(type, input.value, "") : parse(input.value);
+  return { node: input, ...field(owner, path, { input, show, read }) };
+}
+
+function onOff(owner, path, type, labels) {
+  const refresh = () => { input.checked = get(path); };
+  const input = make("input", {
+    ...labels, type: "checkbox", role: "switch",
+    onchange: async () => {
+      await owner.edit("set", path, { value: input.checked }, refresh);
+      refresh();
+    },
+  });
+  return { node: input, refresh };
+}
+
+// A choice of cases, with one for none where there may be none.
+function choice(owner, path, type, labels, { optional, current, value }) {
+  const refresh = () => {
+    const index = current();
+    const none = index < 0 || optional ? [make("option", { value: -1 }, "Not set")] : [];
+    select.replaceChildren(...none, ...type.cases.map((one, number) => make("option", { value: number }, one.title)));
+    select.value = index;
+  };
+  const select = make("select", {
+    ...labels,
+    onchange: async () => {
+      const one = type.cases[select.value];
+      await owner.edit(one ? "set" : "reset", path, one ? { value: value(one) } : {}, refresh);
+      refresh();
+    },
+  });
+  return { node: select, refresh };
+}
+
+const scalarChoice = (owner, path, type, labels, optional) => choice(owner, path, type, labels, {
+  optional, current: () => type.cases.findIndex((one) => isSame(one.value, get(path))), value: (one) => one.value,
+});
+
+// Any value as JSON, which is saved by a button.
+function json(owner, path, type, labels) {
+  const input = make("textarea", { ...labels, spellcheck: false, className: "json" });
+  const show = (value) => {
+    input.value = value === undefined ? "" : JSON.stringify(value, null, 2);
+    input.rows = Math.min(input.value.split("\n").length + 1, 16);
+  };
+  const read = () => {
+    try {
+      return parse(input.value);
+    } catch (error) {
+      throw Error(`Expected JSON: ${error.message}`);
+    }
+  };
+  const { refresh, save } = field(owner, path, { input, show, read });
+  return { node: make("div", { className: "stack" }, input, button("Save", `Save ${labels.title}`, save)), refresh };
+}
+
+function list(owner, path, type, labels) {
+  const element = resolved(type.element);
+  const items = [];
+  const node = make("ol");
+  const isTyped = ["text", "date", "data", "number"].includes(element.control);
+  const added = isTyped && make("input", {
+    type: element.control === "date" ? "datetime-local" : "text", "aria-label": `New entry of ${labels.title}`,
+    placeholder: "New entry", autocomplete: "off", onkeydown: (event) => { if (event.key === "Enter") add(); },
+  });
+  const adder = button("Add", `Add an entry to ${labels.title}`, () => add());
+  const add = async () => {
+    const count = items.length;
+    let value = element.initial;
+    try {
+      if (isTyped) value = element.control === "number" ? readNumber(added.value, element.isReal) : readText(element, added.value, "");
+    } catch (error) {
+      return owner.note(error.message);
+    }
+    if (value === undefined) return added.focus();
+    if (!await owner.edit("insert", [...path, count], { value })) return;
+    if (isTyped) added.value = "";
+    if (isTyped) added.focus();
+    else focusIn(items[count]?.node);
+  };
+  const item = (index) => {
+    const name = `${labels.title} ${index + 1}`;
+    const place = [...path, index];
+    const inner = control(owner, place, type.element, { title: name, "aria-label": name }, { isInList: true });
+    const move = (to, word) => async () => {
+      if (!await owner.edit("move", place, { target: to })) return;
+      const buttons = items[to];
+      (buttons[word].disabled ? buttons.remove : buttons[word]).focus();
+    };
+    const up = button("↑", `Move ${name} up`, move(index - 1, "up"), "icon");
+    const down = button("↓", `Move ${name} down`, move(index + 1, "down"), "icon");
+    const remove = button("×", `Remove ${name}`, async () => {
+      if (await owner.edit("remove", place, {})) (items[index] ?? items[index - 1])?.remove.focus() ?? (added || adder).focus();
+    }, "icon");
+    return { node: make("li", {}, make("div", { className: "item" }, inner.node), up, down, remove), up, down, remove, inner };
+  };
+  const refresh = () => {
+    const count = get(path)?.length ?? 0;
+    while (items.length > count) items.pop().node.remove();
+    while (items.length < count) node.append(items[items.push(item(items.length)) - 1].node);
+    items.forEach(({ inner, up, down }, index) => {
+      inner.refresh();
+      up.disabled = index === 0;
+      down.disabled = index + 1 === count;
+    });
+  };
+  return { node: make("div", { className: "stack" }, node, make("div", { className: "add" }, added, adder)), refresh };
+}
+
+function table(owner, path, type, labels) {
+  const rows = new Map();
+  const body = make("tbody");
+  const added = make("input", {
+    type: "text", "aria-label": `New key of ${labels.title}`, placeholder: "New key", autocomplete: "off", spellcheck: false,
+    onkeydown: (event) => { if (event.key === "Enter") add(); },
+  });
+  const add = async () => {
+    const key = added.value;
+    if (key === "") return added.focus();
+    if (rows.has(key)) return owner.note(`There is a key ${key} already.`);
+    if (!await owner.edit("set", [...path, key], { value: resolved(type.element).initial })) return;
+    added.value = "";
+    focusIn(rows.get(key)?.inner.node.parentNode);
+  };
+  const row = (key) => {
+    const place = [...path, key];
+    const label = `${labels.title}, ${key}`;
+    const name = make("input", {
+      type: "text", value: key, "aria-label": `Key ${key} of ${labels.title}`, spellcheck: false, autocomplete: "off",
+      onchange: async () => {
+        const target = name.value;
+        if (target === key || target === "" || !await owner.edit("rename", place, { target })) name.value = key;
+        else focusIn(rows.get(target)?.node);
+      },
+    });
+    const inner = control(owner, place, type.element, { title: label, "aria-label": label }, { isInList: true });
+    const remove = button("×", `Remove ${label}`, async () => {
+      if (await owner.edit("remove", place, {})) added.focus();
+    }, "icon");
+    return { node: make("tr", {}, ...[name, inner.node, remove].map((one) => make("td", {}, one))), inner };
+  };
+  const refresh = () => {
+    const present = entries(get(path) ?? {}).map(([key]) => key);
+    same(rows, present, row, body);
+    for (const { inner } of rows.values()) inner.refresh();
+    head.hidden = rows.size === 0;
+  };
+  const head = make("thead", {}, make("tr", {}, ...["Key", "Value"].map((text) => make("th", { scope: "col" }, text)), make("td")));
+  const node = make("div", { className: "stack" }, make("table", { "aria-label": labels.title }, head, body),
+    make("div", { className: "add" }, added, button("Add", `Add a key to ${labels.title}`, add)));
+  return { node, refresh };
+}
+
+// Has a row for each key that is present, in their order, and leaves those alone that are there.
+function same(rows, present, row, body) {
+  for (const [key, { node }] of rows) {
+    if (present.includes(key)) continue;
+    node.remove();
+    rows.delete(key);
+  }
+  present.forEach((key, index) => {
+    if (!rows.has(key)) rows.set(key, row(key));
+    const { node } = rows.get(key);
+    if (body.children[index] !== node) body.insertBefore(node, body.children[index] ?? null);
+  });
+}
+
+// The settings of a struct, made when it is there: a type may contain itself.
+function struct(owner, path, type, labels, { isInList }) {
+  const node = make("div", { className: "inner" });
+  const absent = [make("p", {}, "Not set "), button("Set", `Set ${labels.title}`, () =>
+    owner.edit("set", path, { value: type.initial }).then(() => focusIn(node)))];
+  let settings = null;
+  const refresh = () => {
+    if (get(path) === undefined) {
+      settings = null;
+      return node.replaceChildren(...absent);
+    }
+    if (!settings) {
+      settings = [...type.members.map((one) => setting(one, [...path, one.key], isInList)), otherKeys(path, type.members)];
+      node.replaceChildren(...settings.map((one) => one.node));
+    }
+    for (const one of settings) one.refresh();
+  };
+  return { node, refresh, children: () => settings ?? [] };
+}
+
+function variant(owner, path, type, labels, { optional }) {
+  const current = () => type.cases.findIndex((one) => child(get(path), one.name) !== undefined);
+  const chooser = choice(owner, path, type, labels, { optional, current, value: (one) => ({ [one.name]: one.initial }) });
+  const place = make("div");
+  let shown = -1, inner = null;
+  const refresh = () => {
+    chooser.refresh();
+    if (shown !== current()) {
+      shown = current();
+      const one = type.cases[shown];
+      inner = one?.members.length ? struct(owner, [...path, one.name], one, labels, { isInList: true }) : null;
+      place.replaceChildren(...inner ? [inner.node] : []);
+    }
+    inner?.refresh();
+  };
+  return { node: make("div", { className: "stack" }, chooser.node, place), refresh, children: () => inner?.children() ?? [] };
+}
+
+const offOn = { cases: [{ title: "Off", value: false }, { title: "On", value: true }] };
+const controls = { switch: onOff, number, text, date: text, data: text, list, table, struct, variant, json };
+
+// The control for a type; JSON where the value is not of the type.
+function control(owner, path, reference, labels, member) {
+  const type = resolved(reference);
+  if (owner.isSecret) return secret(owner, path, type, labels);
+  const made = () => {
+    if (type.control === "choice") return scalarChoice(owner, path, type, labels, member.optional);
+    if (type.control === "switch" && member.optional) return scalarChoice(owner, path, offOn, labels, true);
+    return controls[type.control](owner, path, type, labels, member);
+  };
+  const node = make("div", { className: "control" });
+  let inner, isJSON;
+  const refresh = () => {
+    const value = get(path);
+    const isOdd = value !== undefined && !fits[type.control](type, value);
+    if (isOdd !== isJSON) {
+      isJSON = isOdd;
+      inner = isOdd ? json(owner, path, type, labels) : made();
+      node.replaceChildren(inner.node);
+    }
+    inner.refresh();
+  };
+  return { node, refresh, children: () => inner?.children?.() ?? [] };
+}
+
+// ---- Settings
+
+// A setting with its words, its control, and what is to be said of it.
+function setting(member, path, isInList = false) {
+  const type = resolved(member.type);
+  const name = member.title;
+  const id = `s${lastId += 1}`;
+  const isTop = path.length === 1;
+  const isWide = !member.secret && ["list", "table", "struct", "variant"].includes(type.control);
+  const isGroup = isWide && type.control !== "variant";
+  const isStruct = isWide && type.control === "struct";
+  const isSection = isTop && isStruct;
+  const labels = { title: name, "aria-describedby": `${id}-help`, ...isGroup ? {} : { id } };
+  const owner = { edit, note, isSecret: member.secret };
+  const inner = control(owner, path, member.type, labels, { optional: member.optional, isInList });
+  const heading = isGroup ? make(isSection ? "h2" : "h3", { id: `${id}-name` }, name) : make("label", { htmlFor: id }, name);
+  const marks = make("span", { className: "marks" });
+  const source = make("p");
+  const help = make("div", { className: "help", id: `${id}-help` },
+    member.doc && make("p", {}, member.doc),
+    member.deprecated && make("p", { className: "warn" }, `Deprecated: ${member.deprecated}`),
+    member.secret && make("p", {}, "A secret: it is never shown. A keyring is the better place for it."),
+    source, make("p", {}, make("code", {}, pathText(path)), type.range ? ` · ${type.range}` : ""));
+  const standard = make("span");
+  const reset = button(isStruct ? "Reset all" : "Reset", `Reset ${name}`, async () => {
+    if (await edit("reset", path, {})) focusIn(area);
+  });
+  const under = make("div", { className: "under" }, standard, reset);
+  const area = make("fieldset", isGroup && !isSection ? { "aria-labelledby": `${id}-name` } : { role: "presentation" }, inner.node, under);
+  const remark = make("div", { className: "note", role: "alert" });
+  const words = make("div", { className: "words" }, make("div", { className: "head" }, heading, marks), help);
+  const node = make(isSection ? "section" : "div", {
+    className: isSection ? "card" : `setting${isWide ? " wide" : ""}`, id: `at-${pathText(path)}`,
+    ...isSection ? { "aria-labelledby": `${id}-name` } : {},
+  }, words, area, remark);
+
+  // Says what is wrong, with buttons for what can be done.
+  function note(text, actions = []) {
+    const buttons = actions.map(([word, act]) => button(word, word, act));
+    // A click there does not leave the input, which would save it.
+    for (const one of buttons) one.onmousedown = (event) => event.preventDefault();
+    remark.replaceChildren(...text ? [make("p", {}, text), ...buttons] : []);
+  }
+
+  // Makes an edit and says whether it was made; `undo` shows the store's value instead of the person's.
+  async function edit(operation, place, more, undo = () => {}) {
+    const answer = await send(operation, place, more);
+    note(answer.isGood ? "" : answer.message);
+    if (answer.isGood) say(`${name} is saved.`);
+    if (answer.isConflict) {
+      const mine = more.value !== undefined && !member.secret ? `; yours, not saved: ${brief(more.value)}` : "";
+      note(`${answer.message}. It is now: ${member.secret ? "hidden" : brief(get(place))}${mine}`, [
+        ["Use mine", async () => { if (await edit(operation, place, { ...more, base: revision(place) }, undo)) undo(); }],
+        ["Keep theirs", () => { note(); undo(); }],
+      ]);
+    }
+    return answer.isGood;
+  }
+
+  function isChanged() {
+    const own = get(path, "own");
+    return !isStruct && own !== undefined && !isSame(own, member.default);
+  }
+
+  function refresh() {
+    const { layer, file, hidden } = keys.get(path[0]) ?? {};
+    const isLocked = layer === "managed";
+    inner.refresh();
+    if (isTop) area.disabled = isReadOnly || isOffline || isLocked || hidden !== undefined;
+    const shown = [[isLocked && isTop, "Locked", "warn"], [isChanged() && !isInList, "Changed", ""], [member.deprecated, "Deprecated", "warn"]];
+    marks.replaceChildren(...shown.filter(([is]) => is).map(([, text, kind]) => make("span", { className: kind }, text)));
+    source.textContent = hidden ?? (isTop && isLocked ? `The administrator has set it, in ${file}.`
+      : isTop && layer === "global" ? `It is from the global domain, ${file}.` : "");
+    under.hidden = get(path, "own") === undefined || isLocked || isReadOnly
+      || isInList && !member.optional && member.default === undefined;
+    const text = isWide || member.default === undefined ? "" : `Default: ${standardText()}`;
+    standard.textContent = text;
+    reset.setAttribute("aria-label", `Reset ${name}. ${text}`);
+  }
+
+  const standardText = () => type.cases?.find((one) => isSame(one.value, member.default))?.title ?? brief(member.default);
+  const found = [name, pathText(path), member.doc].join("\n").toLowerCase();
+  return { node, refresh, isChanged, name, path, isSection, found, children: inner.children ?? (() => []) };
+}
+
+// What the type says nothing of, as JSON.
+function otherKeys(path, members) {
+  const known = new Set(members.map((one) => one.key));
+  const shown = new Map();
+  const inside = make("div");
+  const isTop = path.length === 0;
+  const node = make(isTop ? "section" : "div", { className: isTop ? "card" : "setting wide" },
+    make("div", { className: "words" }, make(isTop ? "h2" : "h3", {}, "Other keys"),
+      make("p", { className: "help" }, "The published type says nothing of these.")), inside);
+  const refresh = () => {
+    const all = isTop ? [...keys].filter(([, one]) => one.layer) : entries(get(path)) ?? [];
+    const row = (key) => setting({ key, title: key, type: { control: "json" } }, [...path, key]);
+    same(shown, all.map(([key]) => key).filter((key) => !known.has(key)).sort(), row, inside);
+    for (const one of shown.values()) one.refresh();
+    node.hidden = shown.size === 0;
+  };
+  return { node, refresh, isChanged: () => false, found: "", isRest: true, children: () => [...shown.values()] };
+}
+
+// ---- The page
+
+let settings = [], general;
+
+function build(state) {
+  types = state.types;
+  root = resolved(state.root);
+  isReadOnly = state.readOnly;
+  document.title = `${state.domain} – Settings`;
+  find("domain").textContent = state.domain;
+  find("about").textContent = [root.doc, isReadOnly && "They are only shown here, and not changed."].filter(Boolean).join(" ");
+  settings = [...root.members.map((one) => setting(one, [one.key])), otherKeys([], root.members)];
+  const sections = settings.filter((one) => one.isSection || one.isRest);
+  const plain = settings.filter((one) => !sections.includes(one)).map((one) => one.node);
+  general = make("section", { className: "card" }, make("div", { className: "words" }, make("h2", {}, "General")), ...plain);
+  find("settings").append(general, ...sections.map((one) => one.node));
+  const link = (text, target) => make("li", {}, button(text, text, () => {
+    target.scrollIntoView();
+    focusIn(target);
+  }));
+  find("sections").replaceChildren(make("ul", {}, link("General", general),
+    ...sections.map((one) => link(one.name ?? "Other keys", one.node))));
+}
+
+function refresh(only) {
+  for (const one of settings) if (!only || one.isRest || only.includes(one.path[0])) one.refresh();
+  filter();
+}
+
+// Takes up what the server tells of keys, unless something newer was told before; gives the keys that are new.
+function take(told) {
+  const fresh = Object.keys(told).filter((key) => told[key].revision > (keys.get(key)?.revision ?? -1));
+  for (const key of fresh) keys.set(key, told[key]);
+  if (fresh.length) refresh(fresh);
+  return fresh;
+}
+
+// Shows the settings that are looked for; gives their number.
+function filter() {
+  const words = find("search").value.toLowerCase().split(/\s+/);
+  const onlyChanged = find("changed").checked;
+  const visit = (one, isInside) => {
+    const isFound = isInside || words.every((word) => one.found.includes(word));
+    const inner = one.children().map((child) => visit(child, isFound)).reduce((sum, count) => sum + count, 0);
+    const isLeaf = isFound && !one.isRest && one.children().length === 0 && (!onlyChanged || one.isChanged());
+    one.node.hidden = !inner && !isLeaf;
+    return inner + (isLeaf ? 1 : 0);
+  };
+  const count = settings.map((one) => visit(one, false)).reduce((sum, one) => sum + one, 0);
+  general.hidden = settings.every((one) => one.isSection || one.isRest || one.node.hidden);
+  find("none").hidden = count > 0;
+  [general, ...settings.filter((one) => one.isSection || one.isRest).map((one) => one.node)]
+    .forEach((node, index) => { find("sections").firstChild.children[index].hidden = node.hidden; });
+  return count;
+}
+
+function notice() {
+  const text = isOffline ? "The program behind this page has ended, or cannot be reached. Nothing can be saved." : fault;
+  find("notice").textContent = text;
+  find("notice").hidden = text === "";
+}
+
+function connect() {
+  const events = new EventSource("events");
+  const on = (name, act) => events.addEventListener(name, (event) => act(event.data && parse(event.data)));
+  on("state", (state) => {
+    isOffline = false;
+    keys.clear();
+    for (const [key, one] of Object.entries(state.keys)) keys.set(key, one);
+    if (!root) build(state);
+    refresh();
+    notice();
+    document.documentElement.dataset.ready = performance.now();
+  });
+  on("change", (change) => {
+    const fresh = take(change.keys);
+    for (const { node } of settings.filter((one) => fresh.includes(one.path?.[0]))) {
+      node.classList.remove("fresh");
+      requestAnimationFrame(() => node.classList.add("fresh"));
+    }
+  });
+  on("fault", ({ message = "" }) => {
+    fault = message;
+    notice();
+  });
+  on("error", () => {
+    isOffline = true;
+    refresh();
+    notice();
+  });
+}
+
+const search = () => {
+  const count = filter();
+  say(`${count} ${count === 1 ? "setting" : "settings"} found.`);
+};
+find("search").addEventListener("input", search);
+find("changed").addEventListener("change", search);
+document.addEventListener("keydown", (event) => {
+  if (event.key !== "/" || event.target.closest("input, textarea, select")) return;
+  event.preventDefault();
+  find("search").focus();
+});
+
+if (JSON.rawJSON) {
+  connect();
+} else {
+  fault = "This browser is too old for the page: it would round large numbers.";
+  notice();
+}

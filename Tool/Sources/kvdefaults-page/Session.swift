@@ -1,0 +1,293 @@
+import Dispatch
+import DomainAccess
+import FlyingFox
+import Glibc
+import KVCodable
+
+/// The store behind the page, and what the pages were told of it.
+///
+/// `@unchecked Sendable`: all that changes is touched on the session's queue alone.
+final class Session: @unchecked Sendable {
+    /// A setting as the page shows it.
+    private struct Setting: Equatable {
+        /// The value that counts, with the defaults in it.
+        let value: PropertyList?
+        /// What the user has set of it.
+        let own: PropertyList?
+        let origin: DefaultsOrigin?
+    }
+
+    /// The latest change of a place: what it made of the store, and the page that made it; nil for another program.
+    private struct Change {
+        let revision: Int64
+        let page: String?
+    }
+
+    /// The largest value that is sent to a page, in bytes of JSON.
+    private static let mostBytes = 256 << 10
+    /// The most pages at once, and events that one of them may be behind.
+    private static let mostListeners = 32, mostEvents = 256
+
+    let isReadOnly: Bool
+
+    private let domain: Domain
+    private let type: CodableType
+    private let store: DefaultsStore
+    private let queue = DispatchQueue(label: "store")
+    private var sources: [any DispatchSourceProtocol] = []
+    private var watches: [DefaultsWatch] = []
+
+    private var settings: [String: Setting] = [:]
+    private var revision: Int64 = 0
+    /// The store's own count of its changes, when it was looked at.
+    private var generation: UInt64 = 0
+    /// By setting, and in it by path.
+    private var changes: [String: [PropertyListPath: Change]] = [:]
+    private var listeners: [Int: AsyncStream<[UInt8]>.Continuation] = [:]
+    private var lastListener = 0
+    private var fault: String?
+    private var isUnreadable = false
+
+    init(_ domain: Domain, isReadOnly: Bool) throws {
+        self.domain = domain
+        self.isReadOnly = isReadOnly
+        let type = try domain.requiredType()
+        self.type = type
+        store = try isReadOnly ? domain.opened(type) : domain.openedForWriting(type)
+        try about(domain.text) {
+            try look(by: nil)
+            // The first handler has nothing to do: that a call was made is what counts.
+            watches = [
+                try store.watchStored(.everything) { _ in },
+                try store.watchEvents { [weak self] event in
+                    if case .unreadable = event { self?.isUnreadable = true }
+                },
+            ]
+            listen(to: try store.watchDescriptor())
+        }
+    }
+
+    private func listen(to descriptor: Int32) {
+        let change = DispatchSource.makeReadSource(fileDescriptor: descriptor, queue: queue)
+        change.setEventHandler { [weak self] in self?.takeUp() }
+        // A file that was not there when the watch began is looked for again.
+        let clock = DispatchSource.makeTimerSource(queue: queue)
+        clock.schedule(deadline: .now() + .milliseconds(500), repeating: .milliseconds(500))
+        clock.setEventHandler { [weak self] in self?.takeUp() }
+        let sign = DispatchSource.makeTimerSource(queue: queue)
+        sign.schedule(deadline: .now() + .seconds(15), repeating: .seconds(15))
+        sign.setEventHandler { [weak self] in self?.send(EventStream.sign) }
+        sources = [change, clock, sign]
+        change.resume()
+        clock.resume()
+        sign.resume()
+    }
+
+    private func onQueue<Result: Sendable>(_ body: @escaping @Sendable () -> Result) async -> Result {
+        await withCheckedContinuation { continuation in queue.async { continuation.resume(returning: body()) } }
+    }
+
+    // MARK: - What is new
+
+    /// Takes up what other programs have changed, and tells the pages.
+    private func takeUp() {
+        do {
+            let calls = try store.pump()
+            // A file that cannot be read is told once; that it can be read again is seen by reading it.
+            if isUnreadable { try store.refresh() }
+            isUnreadable = false
+            guard calls > 0 || store.generation != generation || fault != nil else { return }
+            let keys = try look(by: nil)
+            tell(fault: nil)
+            tell(keys)
+        } catch let error as DefaultsError where error.code == .timedOut {
+            // Another program is in the midst of writing: the next look is soon.
+            usleep(20_000)
+        } catch {
+            tell(fault: words(of: error))
+        }
+    }
+
+    /// Compares the store with what the pages were told, and notes what has changed and who did it; gives the settings.
+    @discardableResult
+    private func look(by page: String?) throws -> [String] {
+        generation = store.generation
+        let all = try store.snapshot()
+        let own = try store.dictionary(of: .application)
+        var changed: [String: Setting] = [:]
+        for key in Set(all.keys).union(settings.keys) {
+            let path: PropertyListPath = [.key(key)]
+            let new = Setting(value: all[key], own: own[key], origin: try store.origin(at: path))
+            if settings[key] != new { changed[key] = new }
+        }
+        guard !changed.isEmpty else { return [] }
+        revision += 1
+        for (key, new) in changed {
+            note(settings[key], new, at: key, by: page)
+            settings[key] = new.value == nil && new.own == nil ? nil : new
+        }
+        return changed.keys.sorted()
+    }
+
+    private func note(_ old: Setting?, _ new: Setting, at key: String, by page: String?) {
+        let path: PropertyListPath = [.key(key)]
+        let values = Difference.between(old?.value, new.value, at: path)
+        let paths = (values + Difference.between(old?.own, new.own, at: path)).map(\.path)
+        for path in paths.isEmpty ? [path] : paths {
+            changes[key, default: [:]][path] = Change(revision: revision, page: page)
+        }
+    }
+
+    // MARK: - Pages
+
+    /// A stream that begins with all there is; nil where there are too many.
+    func listen() async throws -> AsyncStream<[UInt8]>? {
+        await onQueue { [self] in
+            guard listeners.count < Self.mostListeners else { return nil }
+            let (stream, continuation) = AsyncStream.makeStream(
+                of: [UInt8].self, bufferingPolicy: .bufferingOldest(Self.mostEvents))
+            lastListener += 1
+            let number = lastListener
+            continuation.onTermination = { [weak self] _ in
+                guard let self else { return }
+                queue.async { self.listeners[number] = nil }
+            }
+            listeners[number] = continuation
+            continuation.yield(EventStream.event("state", Self.json(state())))
+            if let fault { continuation.yield(EventStream.event("fault", Self.json(["message": PropertyList(fault)]))) }
+            return stream
+        }
+    }
+
+    /// The first event: the type and every setting.
+    private func state() -> [String: PropertyList] {
+        var state = Form.of(type)
+        state["domain"] = PropertyList(domain.text)
+        state["file"] = store.file.map { PropertyList($0) }
+        state["readOnly"] = PropertyList(isReadOnly)
+        state["keys"] = entries(of: settings.keys.sorted())
+        return state
+    }
+
+    private func tell(_ keys: [String]) {
+        guard !keys.isEmpty else { return }
+        send(EventStream.event("change", Self.json(["keys": entries(of: keys)])))
+    }
+
+    /// Tells that the store cannot be read, and that it can again.
+    private func tell(fault: String?) {
+        guard fault != self.fault else { return }
+        self.fault = fault
+        send(EventStream.event("fault", Self.json(fault.map { ["message": PropertyList($0)] } ?? [:])))
+    }
+
+    /// A page that is too far behind begins anew.
+    private func send(_ event: [UInt8]) {
+        for continuation in listeners.values {
+            if case .dropped = continuation.yield(event) { continuation.finish() }
+        }
+    }
+
+    private func entries(of keys: [String]) -> PropertyList {
+        PropertyList(Dictionary(keys.map { ($0, entry(of: $0)) }) { first, _ in first })
+    }
+
+    private func entry(of key: String) -> PropertyList {
+        let latest = changes[key]?.values.map(\.revision).max() ?? revision
+        var entry: [String: PropertyList] = ["revision": PropertyList(latest)]
+        guard let setting = settings[key] else { return PropertyList(entry) }
+        entry["layer"] = setting.origin.map { PropertyList($0.layer.word) }
+        entry["file"] = setting.origin?.file.map { PropertyList($0) }
+        do {
+            entry["value"] = try shown(setting.value, key)
+            entry["own"] = try shown(setting.own, key)
+        } catch {
+            (entry["value"], entry["own"]) = (nil, nil)
+            entry["hidden"] = PropertyList(words(of: error))
+        }
+        return PropertyList(entry)
+    }
+
+    /// The value as a page may see it: without secrets, and not too large.
+    private func shown(_ value: PropertyList?, _ key: String) throws -> PropertyList? {
+        guard let value else { return nil }
+        let form = try Values.masked(value, type, at: [.key(key)]).jsonForm()
+        let count = try form.serialized(as: .json).count
+        guard count <= Self.mostBytes else { throw Failure("Its value is too large to be shown here: \(count) bytes") }
+        return form
+    }
+
+    /// The entries of a message, in which values have JSON's form already.
+    private static func json(_ entries: [String: PropertyList]) -> [UInt8] {
+        (try? PropertyList(entries).serialized(as: .json)) ?? Array("{}".utf8)
+    }
+
+    // MARK: - Edits
+
+    /// An answer to an edit: `keys` has the settings as they are now.
+    struct Answer {
+        let status: HTTPStatusCode
+        let body: [UInt8]
+    }
+
+    /// Another program, or another page, has changed what the edit is about.
+    private struct Conflict: Error {}
+
+    func make(_ edit: Edit) async -> Answer {
+        await onQueue { [self] in
+            var keys: [String] = []
+            do {
+                try store.transaction { transaction in
+                    keys = try look(by: nil)
+                    guard !conflicts(edit) else { throw Conflict() }
+                    try edit.apply(to: transaction, type)
+                }
+                tell(keys)
+                keys = try look(by: edit.page)
+                tell(keys)
+                return answer(.ok, edit, nil)
+            } catch {
+                tell(keys)
+                if error is Conflict { return answer(.conflict, edit, "Another program has changed this meanwhile") }
+                return answer(.unprocessableContent, edit, message(error, edit))
+            }
+        }
+    }
+
+    private func answer(_ status: HTTPStatusCode, _ edit: Edit, _ message: String?) -> Answer {
+        var body: [String: PropertyList] = [:]
+        body["message"] = message.map { PropertyList($0) }
+        if case .key(let key)? = edit.path.steps.first { body["keys"] = entries(of: [key]) }
+        return Answer(status: status, body: Self.json(body))
+    }
+
+    /// Whether somebody else has changed the edit's place, what is in it or what it is in, since the page saw it.
+    private func conflicts(_ edit: Edit) -> Bool {
+        guard case .key(let key)? = edit.path.steps.first, let changes = changes[key] else { return false }
+        return changes.contains { path, change in
+            change.revision > edit.base && change.page != edit.page
+                && zip(path.steps, edit.path.steps).allSatisfy { $0 == $1 }
+        }
+    }
+
+    /// The words of an error; not those that would tell a secret.
+    private func message(_ error: any Error, _ edit: Edit) -> String {
+        if let member = type.member(at: edit.path), member.words.isSecret, !(error is Failure) {
+            return "Expected \(member.type)"
+        }
+        return (error as? Failure)?.message ?? words(of: error)
+    }
+}
+
+extension DefaultsLayer {
+    /// The layer as people call it.
+    fileprivate var word: String {
+        switch self {
+        case .managed: "managed"
+        case .application: "user"
+        case .global: "global"
+        case .registered, .schema: "default"
+        case .arguments, .suite: "\(self)"
+        }
+    }
+}
