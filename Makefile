@@ -57,7 +57,7 @@ setup-dist: setup-lib
 setup-test: setup-lib
 	@tools/require.sh g++ lua-busted lua-check sqlite3 valgrind \
 	  lua5.1 liblua5.1-0-dev lua5.2 liblua5.2-dev lua5.3 liblua5.3-dev \
-	  luajit2 libluajit2-5.1-dev neovim nginx-light libnginx-mod-http-lua zsh man-db
+	  luajit2 libluajit2-5.1-dev neovim nginx-light libnginx-mod-http-lua zsh fish man-db
 
 build/c++:
 	@mkdir -p $@

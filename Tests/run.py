@@ -77,6 +77,7 @@ SUITES = {
     "json-schema": (["python3", "Tests/json_schema.py"], tap_counts),
     "tool": (["python3", "Tests/tool.py"], tap_counts),
     "page": (["python3", "Tests/page.py"], tap_counts),
+    "tool-faults": (["python3", "Tests/tool_faults.py"], tap_counts),
     "store": (["python3", "Tests/Stress/store.py"], plain_counts),
     "processes": (["python3", "Tests/processes.py"], tap_counts),
     "contract": (["python3", "Tests/contract.py"], tap_counts),

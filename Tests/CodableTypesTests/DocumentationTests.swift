@@ -305,4 +305,49 @@ import Testing
         #expect(page.hasSuffix("\nOnly the first 5000 settings are shown.\n"))
         #expect(page.utf8.count < 1_000_000)
     }
+
+    @Test("have lines that end as those of any system do")
+    func haveLines() throws {
+        for text in ["One.\nTwo.", "One.\r\nTwo.", "One.\rTwo."] {
+            #expect(TypeWords(text).documentation == "One.\nTwo.")
+        }
+        let type = try TypeRegistry().schema("root S\r\n/// One.\r\n/// Two.\r\nstruct S { a: Int }\r\n")
+        #expect(type.words == TypeWords("One.\nTwo."))
+        #expect(try TypeRegistry().schema(#require(type.schemaText)).words == type.words)
+    }
+
+    @Test("show no default that holds a secret")
+    func showNoSecrets() throws {
+        let text = """
+            root S
+            struct S {
+                key: String = "hidden" @secret
+                pair: Pair = ["shown": 1, "secret": "hidden"]
+                pairs: [Pair] = [["secret": "hidden"]]
+                named: [String: Pair] = ["a": ["secret": "hidden"]]
+                choice: Choice = ["key": ["_0": ["secret": "hidden"]]]
+                plain: Pair = ["shown": 2]
+            }
+            struct Pair { shown: Int = 1; secret: String? @secret @key(s) }
+            enum Choice { key(Pair), none }
+            """
+        let type = try TypeRegistry().schema(text)
+        #expect(type.members.filter { $0.shownDefault != nil }.map(\.key) == ["plain"])
+        let schema = try String(decoding: type.jsonSchema().serialized(as: .json), as: UTF8.self)
+        for text in [schema, type.referencePage(title: "S")] {
+            #expect(!text.contains("hidden"))
+            #expect(text.contains("2"))
+        }
+    }
+
+    @Test("have names among which the one that was meant is found")
+    func findNames() {
+        let names = CloseNames(["volume", "theme", "window", "tags"])
+        for (given, meant) in [("volme", "volume"), ("Theme", "theme"), ("widnow", "window"), ("tag", "tags")] {
+            #expect(names.closest(to: given) == meant)
+        }
+        for given in ["", "speed", "wi", "volumes of books", String(repeating: "volume", count: 60)] {
+            #expect(names.closest(to: given) == nil)
+        }
+    }
 }

@@ -1,23 +1,58 @@
-/// The name that was most likely meant: at most a third of it differs, counting a wrong, missing, extra or swapped
-/// letter as one. Nil where none is close. Of very many names only the first are looked at.
+/// Names, to find the one among them that was most likely meant by another: at most a third of it differs, counting a
+/// wrong, missing, extra or swapped letter as one.
 ///
-/// The Lua module has one of its own for the names of methods (`lua/src/options.c`): it knows the headers alone, and a
-/// function in the contract for it would serve no other program.
-func closest(to given: String, among names: [String]) -> String? {
-    guard given.utf8.count <= 4 * 64 else { return nil }
-    let letters = Array(given.lowercased().unicodeScalars)
-    guard letters.count <= 64 else { return nil }
-    var best: (name: String, distance: Int)?
-    for name in names.prefix(4_096) {
-        guard name.utf8.count <= 4 * 64 else { continue }
-        let other = Array(name.lowercased().unicodeScalars)
-        guard other.count <= 64 else { continue }
-        let distance = editDistance(letters, other)
-        guard distance <= max(1, max(letters.count, other.count) / 3) else { continue }
-        if distance < best?.distance ?? .max { best = (name, distance) }
+/// Made once, it looks for many names: names that have too few letters in common are passed over.
+///
+/// ```swift
+/// let names = CloseNames(["volume", "theme"])
+/// print(names.closest(to: "volme") ?? "none")  // volume
+/// ```
+///
+/// The Lua module has a search of its own for the names of methods (`lua/src/options.c`): it knows the headers alone,
+/// and a function in the contract for it would serve no other program.
+public struct CloseNames: Sendable {
+    private struct Name {
+        let text: String
+        let letters: [Unicode.Scalar]
+        /// A bit for each letter that is there: 64 of them, by the letters' numbers.
+        let bits: UInt64
+
+        /// nil for a longer text than a name has.
+        init?(_ text: String) {
+            guard text.utf8.count <= 4 * 64 else { return nil }
+            self.text = text
+            letters = Array(text.lowercased().unicodeScalars)
+            guard letters.count <= 64 else { return nil }
+            bits = letters.reduce(0) { $0 | 1 << UInt64($1.value & 63) }
+        }
+
+        /// Whether the names have so much in common that they may be close: each change of one letter adds one to the
+        /// letters that are there and takes one away.
+        func mayBeClose(to other: Name, within most: Int) -> Bool {
+            abs(letters.count - other.letters.count) <= most && (bits ^ other.bits).nonzeroBitCount <= 2 * most
+        }
     }
-    return best?.name
+
+    private let names: [Name]
+
+    /// Of very many names only the first are looked at.
+    public init(_ names: [String]) { self.names = names.prefix(4_096).compactMap(Name.init) }
+
+    /// The name that was most likely meant; nil where none is close.
+    public func closest(to given: String) -> String? {
+        guard let given = Name(given) else { return nil }
+        var best: (name: String, distance: Int)?
+        for name in names {
+            let most = max(1, max(given.letters.count, name.letters.count) / 3)
+            guard given.mayBeClose(to: name, within: most) else { continue }
+            let distance = editDistance(given.letters, name.letters)
+            if distance <= most, distance < best?.distance ?? .max { best = (name.text, distance) }
+        }
+        return best?.name
+    }
 }
+
+func closest(to given: String, among names: [String]) -> String? { CloseNames(names).closest(to: given) }
 
 /// The optimal string alignment distance (Damerau-Levenshtein without overlapping swaps).
 private func editDistance(_ left: [Unicode.Scalar], _ right: [Unicode.Scalar]) -> Int {

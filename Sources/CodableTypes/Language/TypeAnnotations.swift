@@ -73,7 +73,9 @@ extension TypeRegistry {
 
     private func note(of field: StructureType.Field) -> String {
         var notes: [String] = []
-        if let value = field.defaultValue { notes.append("default \(value.shortLiteral)") }
+        if !field.words.isSecret, let value = field.defaultValue.flatMap(field.type.shown) {
+            notes.append("default \(value.shortLiteral)")
+        }
         if field.isTransient { notes.append("never stored") }
         if let deprecation = field.words.deprecation { notes.append("deprecated: \(line(deprecation))") }
         if field.shownWords.isSecret { notes.append("secret") }

@@ -100,7 +100,7 @@ private struct JSONSchemaWriter {
         var properties: Schema = [:]
         for field in fields {
             var schema = try self.schema(field.type).adding(field.words)
-            if let value = field.defaultValue { schema["default"] = standard(value, field.type) }
+            if let value = field.defaultValue, !field.words.isSecret { schema["default"] = standard(value, field.type) }
             properties[field.key] = PropertyList(schema)
         }
         var schema: Schema = ["type": "object", "properties": PropertyList(properties)]
@@ -109,8 +109,10 @@ private struct JSONSchemaWriter {
         return schema
     }
 
-    /// The default as the file would have it; nil for one that is too large to be read, or cannot be written.
+    /// The default as the file would have it; nil for one that is too large to be read, cannot be written, or holds a
+    /// secret.
     func standard(_ value: PropertyList, _ form: CodableType.Form) -> PropertyList? {
+        guard let value = form.shown(value) else { return nil }
         let size = value.fileSize(as: .json, depth: 0)
         guard size.nodes <= 1000, size.bytes <= 10_000 else { return nil }
         return try? CodableType(form).encode(value).list.jsonForm()

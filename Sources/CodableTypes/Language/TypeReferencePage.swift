@@ -63,7 +63,7 @@ private struct ReferencePage {
         if member.words.isSecret {
             notes.append("Secret: the file holds it as it is, and a keyring is the better place.")
         }
-        let value = member.defaultValue.map { member.words.isSecret ? "" : "`\($0.shortLiteral)`" } ?? ""
+        let value = member.shownDefault.map { "`\($0.shortLiteral)`" } ?? ""
         let cells = ["`\(path)`", "`\(member.type)`", value, notes.joined(separator: " ")]
         text += "| " + cells.map(cell).joined(separator: " | ") + " |\n"
     }

@@ -43,12 +43,7 @@ extension CodableType {
     /// The fields of a struct that are stored, in the order of their declaration; of a registered Swift type those that
     /// its example shows. Also of an optional struct; none for any other type.
     public var members: [Member] {
-        switch form.resolved {
-        case .structure(let structure): members(of: structure)
-        case .swift(let type): type.described.map(members) ?? []
-        case .optional(let wrapped), .defaulted(let wrapped, _): CodableType(wrapped, in: table).members
-        default: []
-        }
+        structure.map(members) ?? []
     }
 
     /// The cases of an enum, in the order of their declaration; also of an optional one; none for any other type.
@@ -98,8 +93,8 @@ extension CodableType {
 
     private func member(_ step: PropertyListPath.Step) -> Member? {
         let isKey = if case .key = step { true } else { false }
-        if case .key(let key) = step, let member = members.first(where: { $0.key.utf8.elementsEqual(key.utf8) }) {
-            return member
+        if case .key(let key) = step, let structure, let number = structure.number(ofStoredKey: key) {
+            return member(structure.stored[number].field)
         }
         if case .key(let key) = step, case .variant(let variant) = wrapped.form,
             let values = variant.values(ofCase: key)
@@ -111,6 +106,16 @@ extension CodableType {
         return self.element(element)
     }
 
+    /// The struct that the type is, or that a registered Swift type's example shows.
+    private var structure: StructureType? {
+        switch form.resolved {
+        case .structure(let structure): structure
+        case .swift(let type): type.described
+        case .optional(let wrapped), .defaulted(let wrapped, _): CodableType(wrapped, in: table).structure
+        default: nil
+        }
+    }
+
     private var isDictionary: Bool { if case .dictionary = wrapped.form { true } else { false } }
 
     private func element(_ type: CodableType) -> Member {
@@ -118,11 +123,13 @@ extension CodableType {
     }
 
     private func members(of structure: StructureType) -> [Member] {
-        structure.fields.filter { !$0.isTransient }.map { field in
-            Member(
-                name: field.name, key: field.key, type: CodableType(field.type, in: table),
-                defaultValue: field.defaultValue, mayBeAbsent: field.mayBeAbsent, words: field.shownWords)
-        }
+        structure.fields.filter { !$0.isTransient }.map(member)
+    }
+
+    private func member(_ field: StructureType.Field) -> Member {
+        Member(
+            name: field.name, key: field.key, type: CodableType(field.type, in: table),
+            defaultValue: field.defaultValue, mayBeAbsent: field.mayBeAbsent, words: field.shownWords)
     }
 }
 
@@ -134,9 +141,4 @@ extension CodableType.Member {
         return Self(
             name: name, key: key, type: type, defaultValue: defaultValue, mayBeAbsent: mayBeAbsent, words: words)
     }
-}
-
-extension CodableType {
-    /// The key that was most likely meant by one that the type does not know; nil where none is close.
-    public func closestKey(to key: String, among keys: [String]) -> String? { closest(to: key, among: keys) }
 }

@@ -20,11 +20,18 @@ public struct TypeWords: Sendable, Hashable {
     /// Whether tools never show the values. The file holds them as they are: a keyring is the place for secrets.
     public var isSecret: Bool
 
-    /// Words, for ``TypeRegistry/Registration``.
+    /// Words, for ``TypeRegistry/Registration``. The lines of the documentation end as those of any system do.
     public init(_ documentation: String? = nil, deprecation: String? = nil, isSecret: Bool = false) {
-        self.documentation = documentation
+        self.documentation = documentation.map(Self.lines)
         self.deprecation = deprecation
         self.isSecret = isSecret
+    }
+
+    /// The text with newlines for the ends of lines of other systems. In Swift `\r\n` is one character, which is none of
+    /// the newlines that texts are split at.
+    private static func lines(_ text: String) -> String {
+        guard text.utf8.contains(UInt8(ascii: "\r")) else { return text }
+        return String(text.map { $0 == "\r\n" || $0 == "\r" ? "\n" : $0 })
     }
 
     /// The first sentence of the documentation, where a tool has room for one: up to a point at the end of a line or

@@ -54,9 +54,20 @@ public enum PropertyListFile {
     ///   ``DefaultsError/Code/outcomeUnknown``: the new file is there, and a power failure may take it back.
     public static func write(_ list: PropertyList, to path: String, as format: PropertyListFormat? = nil) throws {
         let format = format ?? PropertyListFormat(ofFile: path)
-        let bytes = try list.fileContents(as: format)
+        try write(contents: try list.fileContents(as: format), to: path)
+    }
+
+    /// Writes bytes of any kind as the whole content of a file, as durably and with the same mode as
+    /// ``write(_:to:as:)``: a text that is made of a value, such as a schema.
+    ///
+    /// ```swift
+    /// try PropertyListFile.write(contents: Array("root S\nstruct S {}\n".utf8), to: "settings.kvtypes")
+    /// ```
+    ///
+    /// - Throws: ``DefaultsError``, as ``write(_:to:as:)`` does.
+    public static func write(contents bytes: [UInt8], to path: String) throws {
         let engine = try PropertyListFileEngine(
-            StoreFolder.open(path), format: format, isReadOnly: false, limits: DefaultsStore.Options().limits)
+            StoreFolder.open(path), format: .xml, isReadOnly: false, limits: DefaultsStore.Options().limits)
         if let refusal = engine.refusal { throw refusal }
         // The whole content is given: there is nothing of the old file that could be lost.
         engine.isChecking = false

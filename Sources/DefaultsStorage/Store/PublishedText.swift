@@ -48,15 +48,10 @@ package enum PublishedText {
 
     /// Writes the text of a store's name for the user, durably; gives the file. Its folders are made where they are not
     /// there, with access for the user alone.
-    package static func write(_ bytes: [UInt8], _ name: String) throws(DefaultsError) -> String {
+    package static func write(_ bytes: [UInt8], _ name: String) throws -> String {
         let path = try StoreName(name).file(in: try userFolder(), suffix)
         try DefaultsStore.makeFolder(String(path[..<(path.lastIndex(of: "/") ?? path.endIndex)]))
-        let engine = try PropertyListFileEngine(
-            StoreFolder.open(path), format: .json, isReadOnly: false, limits: DefaultsStore.Options().limits)
-        if let refusal = engine.refusal { throw refusal }
-        engine.isChecking = false
-        _ = try engine.replaceFile(with: bytes, over: nil)
-        if let debt = engine.debt { throw debt }
+        try PropertyListFile.write(contents: bytes, to: path)
         return path
     }
 

@@ -13,10 +13,22 @@ package struct Domain: Sendable {
             || [".plist", ".json", ".sqlite", ".db", ".xml", ".strings"].contains { text.hasSuffix($0) }
     }
 
+    /// The store's name and engine: those of the text, and of a path to the file of a store that has a name; nil for a
+    /// file of any other place.
+    package var named: (name: String, engine: DefaultsStore.Options.Engine)? {
+        isFile ? StoreFile.name(of: text) : (text, engine)
+    }
+
     /// The type that is published for the store; nil where none is.
     package func type() throws -> CodableType? {
-        try about(text) { isFile ? nil : try PublishedTypes.type(of: text) }
+        try about(text) { try named.flatMap { try PublishedTypes.type(of: $0.name) } }
     }
+
+    /// Whether there is something to show: a store's file, or its type with the defaults.
+    package func isThere(_ type: CodableType?) -> Bool { type != nil || hasFile }
+
+    /// The store's file, which need not be there.
+    package var file: String? { isFile ? text : try? DefaultsStore.path(of: text, engine: engine) }
 
     /// The type, where the verb is of no use without one.
     package func requiredType() throws -> CodableType {
@@ -60,10 +72,13 @@ package struct Domain: Sendable {
     }
 
     private func open(_ options: DefaultsStore.Options) throws -> DefaultsStore {
-        if isFile { return try DefaultsStore.open(path: text, options: options) }
+        // A path with an engine of its own is that of its file, whatever its name.
+        guard let (name, engine) = named, !isFile || options.engine == .automatic else {
+            return try DefaultsStore.open(path: text, options: options)
+        }
         var options = options
         if options.engine == .automatic { options.engine = engine }
-        return try DefaultsStore.open(text, options: options)
+        return try DefaultsStore.open(name, options: options)
     }
 
     /// Whether the store has a file of its own.
@@ -78,7 +93,7 @@ package struct Domain: Sendable {
     package func change(_ body: (DefaultsTransaction, CodableType?) throws -> Void) throws {
         let type = try type()
         let store = try openedForWriting(type)
-        try about(text) {
+        try about(text, type) {
             try store.transaction { try body($0, type) }
             try store.sync()
             try store.close()

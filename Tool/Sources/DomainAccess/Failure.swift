@@ -1,5 +1,5 @@
 internal import Glibc
-import KVCodable
+package import KVCodable
 
 /// An end of the program that is told in one line: `kvdefaults: com.example.app: Expected 1...16384 at width, found 0`.
 package struct Failure: Error {
@@ -8,10 +8,27 @@ package struct Failure: Error {
     /// Nil for a status alone.
     package var message: String?
     package var status: Int32 = 2
+    /// Where in a file it is; nil where that is not known.
+    package var location: PropertyListError.Location?
+    /// The place of the value; nil where the error is about none.
+    package var path: PropertyListPath?
 
     package init(_ message: String, of subject: String? = nil) {
         self.message = message
         self.subject = subject
+    }
+
+    /// An error of the library.
+    ///
+    /// - Parameter type: the domain's, whose secrets are not told.
+    package init(_ error: any Error, of subject: String, _ type: CodableType? = nil) {
+        self.init(words(of: error, type), of: subject)
+        switch error {
+        case let error as PropertyListError: (location, path) = (error.location, error.path)
+        case let error as TypeError: (location, path) = (error.location, error.isAboutType ? nil : error.path)
+        case let error as DefaultsError: location = error.location
+        default: break
+        }
     }
 
     /// There is nothing at the path, which a script sees by the status; people read why.
@@ -41,36 +58,67 @@ package struct Failure: Error {
 }
 
 /// The text of an error of the library: in the words of the type language, as the domain's user knows it.
-package func words(of error: any Error) -> String {
-    if let error = error as? TypeError { return error.inTypeLanguage.message(firstIndex: 0) }
-    if let error = error as? DefaultsError, let cause = error.cause as? TypeError { return words(of: cause) }
+///
+/// - Parameter type: the domain's, whose secrets are not in the text.
+package func words(of error: any Error, _ type: CodableType? = nil) -> String {
+    if let error = error as? TypeError {
+        let plain = error.inTypeLanguage
+        let isSecret = type.map { Values.isSecret(error.path, of: $0) } ?? false
+        return (isSecret ? plain.withoutValue : plain).message(firstIndex: 0)
+    }
+    if let error = error as? DefaultsError, let cause = error.cause as? TypeError { return words(of: cause, type) }
     return "\(error)"
 }
 
+extension TypeError {
+    /// The error without what was found, in the words of the type language.
+    fileprivate var withoutValue: TypeError {
+        var error = self
+        switch code {
+        case .mismatch, .notRepresentable: error.finding = ""
+        case .unknownField: (error.subject, error.finding) = ("Expected \(subject)", "")
+        default: break
+        }
+        return error
+    }
+}
+
 /// Runs `body`; an error in it that is about no other is told for the domain or file.
-package func about<Result>(_ subject: String, _ body: () throws -> Result) throws -> Result {
+///
+/// - Parameter type: the domain's, whose secrets are not told.
+package func about<Result>(_ subject: String, _ type: CodableType? = nil, _ body: () throws -> Result) throws -> Result {
     do {
         return try body()
     } catch var failure as Failure {
         failure.subject = failure.subject ?? subject
         throw failure
     } catch {
-        throw Failure(words(of: error), of: subject)
+        throw Failure(error, of: subject, type)
     }
 }
 
 package func writeError(_ line: String) { write(line + "\n", to: STDERR_FILENO) }
 
 /// Writes behind what was printed before.
-package func write(_ text: String, to descriptor: Int32) { write(Array(text.utf8), to: descriptor) }
+@discardableResult
+package func write(_ text: String, to descriptor: Int32) -> Int32 { write(Array(text.utf8), to: descriptor) }
 
-package func write(_ bytes: [UInt8], to descriptor: Int32) {
+/// Writes all of it; gives the number of the error that was in the way, and 0 for none.
+@discardableResult
+package func write(_ bytes: [UInt8], to descriptor: Int32) -> Int32 {
     fflush(nil)
     var rest = bytes[...]
     while !rest.isEmpty {
         let count = rest.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
-        if count < 0, errno == EINTR { continue }
-        guard count > 0 else { return }
-        rest = rest.dropFirst(count)
+        if count >= 0 {
+            rest = rest.dropFirst(count)
+        } else if errno == EAGAIN {
+            // A pipe that another program has made one that does not wait.
+            var entry = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+            poll(&entry, 1, -1)
+        } else if errno != EINTR {
+            return errno
+        }
     }
+    return 0
 }

@@ -53,7 +53,8 @@ package struct JSONText {
             for line in comments?(place).before ?? [] { text += "\(inner)// \(line)\n" }
             text += inner + Self.scalar(PropertyList(entry.key)) + ": "
             write(entry.value, at: place, indent: inner)
-            text += number + 1 < list.count ? ",\n" : "\n"
+            // Behind a comma what stands in comments can be made a member.
+            text += number + 1 < list.count || !end.isEmpty ? ",\n" : "\n"
         }
         for line in end { text += "\(inner)// \(line)\n" }
         text += indent + "}"

@@ -4,12 +4,16 @@ package import KVCodable
 /// Values as people give them, and as they are shown.
 package enum Values {
     /// The value that a word means: by its type where there is one, else JSON, or the word itself as a string.
-    package static func read(_ word: String, as type: CodableType?, at path: PropertyListPath) throws -> PropertyList {
+    ///
+    /// - Parameter isSecret: whether no error may have the word in it.
+    package static func read(
+        _ word: String, as type: CodableType?, at path: PropertyListPath, isSecret: Bool = false
+    ) throws -> PropertyList {
         guard let type else { return try json(word) ?? PropertyList(word) }
         let core = type.wrapped
         let value = try known(word, core) ?? json(word) ?? PropertyList(word)
         if value.string != nil, let form = forms[core.description] {
-            throw Failure("Expected \(form) at \(path.text), found \(line(value))")
+            throw Failure("Expected \(form) at \(path.text)\(isSecret ? "" : ", found \(line(value))")")
         }
         return try stored(value, as: type, at: path)
     }
@@ -88,6 +92,13 @@ package enum Values {
         secrets(in: list, type.member(at: path))
     }
 
+    /// Whether a path leads to a secret or into one, as far as the type knows the path.
+    package static func isSecret(_ path: PropertyListPath, of type: CodableType) -> Bool {
+        (0...path.steps.count).contains { count in
+            type.member(at: PropertyListPath(Array(path.steps[..<count])))?.words.isSecret ?? false
+        }
+    }
+
     /// The paths of the secrets in a value. Recursion is bounded by the depth of values.
     private static func secrets(in list: PropertyList, _ member: CodableType.Member?) -> [PropertyListPath] {
         guard let member else { return [] }
@@ -125,9 +136,10 @@ package enum Values {
 
     /// The command that gives a domain's setting a value, or takes it away.
     package static func command(_ domain: Domain, _ path: PropertyListPath, _ value: PropertyList?) -> String {
-        let place = "\(quoted(domain.text)) \(quoted(path.text))"
+        // Names, keys and values may begin with a minus.
+        let place = "-- \(quoted(domain.text)) \(quoted(path.text))"
         guard let value else { return "kvdefaults unset \(place)" }
         // By --type Any the word is JSON, whatever the published type would make of it.
-        return "kvdefaults set --type Any \(place) -- \(quoted(line(value)))"
+        return "kvdefaults set --type Any \(place) \(quoted(line(value)))"
     }
 }

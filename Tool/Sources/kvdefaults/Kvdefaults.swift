@@ -25,29 +25,41 @@ struct Kvdefaults: ParsableCommand {
 
     /// Errors have one form, `kvdefaults: com.example.app: message`, and a status of ours.
     static func main() {
-        do {
+        StandardOutput.open()
+        let status = status {
             if let command = Get.plain(CommandLine.arguments) {
                 try command.run()
             } else {
                 var command = try parseAsRoot()
                 try command.run()
             }
+        }
+        // What is printed may be the half of it.
+        Glibc.exit(max(status, self.status { try StandardOutput.check() }))
+    }
+
+    /// Runs `body` and tells its error; gives the program's status.
+    private static func status(_ body: () throws -> Void) -> Int32 {
+        do {
+            try body()
         } catch let failure as Failure {
+            StandardOutput.flush()
             failure.report()
-            Glibc.exit(failure.status)
+            return failure.status
         } catch {
             let status = exitCode(for: error)
             let message = fullMessage(for: error)
             if status == .success {
                 print(message)
-                Glibc.exit(0)
+                return 0
             }
-            if error is ExitCode { Glibc.exit(status.rawValue) }
+            if error is ExitCode { return status.rawValue }
+            StandardOutput.flush()
             writeError(
                 isOfParser(error) ? message.replacingFirst("Error: ", by: "kvdefaults: ") : "kvdefaults: \(message)")
-            Glibc.exit(2)
+            return 2
         }
-        Glibc.exit(0)
+        return 0
     }
 
     private static func isOfParser(_ error: any Error) -> Bool { fullMessage(for: error).hasPrefix("Error: ") }

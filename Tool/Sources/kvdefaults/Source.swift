@@ -10,61 +10,72 @@ struct Source: ExpressibleByArgument {
     init?(argument: String) { text = argument }
     private init(file: String) { text = file }
 
-    static var defaultCompletionKind: CompletionKind { .file() }
+    static var defaultCompletionKind: CompletionKind { .custom(Completion.sources) }
 
     private var domain: Domain { Domain(text) }
 
-    /// Whether the text means a store: one of that name is there, and no path is written.
-    var isDomain: Bool { text != "-" && !domain.isFile && domain.hasFile }
+    /// Whether the text means a store: one of that name is there or has a type, or it is the path of such a one's file.
+    func isDomain() throws -> Bool {
+        guard text != "-", domain.named != nil else { return false }
+        return try domain.hasFile || !exists(text) && domain.type() != nil
+    }
 
-    /// The file of a domain; a file itself.
+    /// The file of a domain, which need not be there; a file itself.
     func inFile() throws -> Source {
-        guard isDomain, let file = try domain.opened().file else { return self }
+        guard try isDomain(), let file = domain.file else { return self }
         return Source(file: file)
     }
 
     /// The type that is published for a domain; nil for a file.
-    func type() throws -> CodableType? { isDomain ? try domain.type() : nil }
+    func type() throws -> CodableType? { try isDomain() ? try domain.type() : nil }
 
     /// - Parameters:
     ///   - unarchives: whether of a keyed archive the plain value is given.
     ///   - masks: whether a domain's secrets are left out.
     func value(unarchives: Bool, masks: Bool = true) throws -> PropertyList {
-        if isDomain {
-            let type = masks ? try type() : nil
+        if try isDomain() {
+            let type = masks ? try domain.type() : nil
             return try about(text) {
                 try Values.masked(try domain.opened().dictionary(of: .application), type)
             }
         }
-        let (list, _) = try read()
+        let list = try read().list
         return try about(text) { unarchives && list.isKeyedArchive ? try list.unarchived() : list }
     }
 
+    /// What was read of a file.
+    struct Content {
+        let list: PropertyList
+        let format: PropertyListFormat
+        /// The text of what cannot be read twice.
+        var bytes: [UInt8]?
+    }
+
     /// The value of a file or of standard input, and its format.
-    func read() throws -> (list: PropertyList, format: PropertyListFormat) {
+    func read() throws -> Content {
         try about(text) {
-            if text == "-" {
-                let (list, format) = try PropertyList.parse(standardInput())
-                return (format == .json ? try list.valueOfJSONForm() : list, format)
+            if isStream {
+                let bytes = try text == "-" ? TextFile.bytes(of: STDIN_FILENO) : TextFile.bytes(text)
+                let (list, format) = try PropertyList.parse(bytes)
+                return Content(list: format == .json ? try list.valueOfJSONForm() : list, format: format, bytes: bytes)
             }
             if text.hasSuffix(".sqlite") || text.hasSuffix(".db") {
-                return (try domain.opened().dictionary(of: .application), .binary)
+                return Content(list: try domain.opened().dictionary(of: .application), format: .binary)
             }
-            guard let (list, format) = try PropertyListFile.read(text) else {
-                throw Failure("There is no such file", of: text)
-            }
-            return (format == .json ? try list.valueOfJSONForm() : list, format)
+            guard let (list, format) = try PropertyListFile.read(text) else { throw absence }
+            return Content(list: format == .json ? try list.valueOfJSONForm() : list, format: format)
         }
     }
 
-    private func standardInput() throws -> [UInt8] {
-        var bytes: [UInt8] = []
-        var buffer = [UInt8](repeating: 0, count: 1 << 16)
-        while true {
-            let count = Glibc.read(STDIN_FILENO, &buffer, buffer.count)
-            guard count > 0 else { return bytes }
-            bytes += buffer[..<count]
-        }
+    /// Whether it can be read only once: standard input, and what a shell gives for the output of a command.
+    private var isStream: Bool {
+        var status = stat()
+        return text == "-" || text.hasPrefix("/dev/") || stat(text, &status) == 0 && status.st_mode & S_IFMT == S_IFIFO
+    }
+
+    private var absence: Failure {
+        domain.isFile
+            ? Failure("There is no such file", of: text) : .absent("There is no such store or file", of: text)
     }
 }
 
@@ -96,11 +107,11 @@ enum Format: String, ExpressibleByArgument, CaseIterable {
 
 /// Writes what is exported: to a file, as a whole, or to standard output.
 enum Output {
-    /// Makes the bytes of what `value` gives, with a bar where that takes long. The bar is gone before they are printed.
+    /// Makes the bytes of what `value` gives, with the seconds where that takes long: they are gone when it is printed.
     static func write(
         _ title: String, as format: Format, of domain: Domain?, to file: String?, _ value: () throws -> PropertyList
     ) throws {
-        let bytes = try Progress.shown(title, of: 0) { _ in
+        let bytes = try Progress.shown(title) {
             let list = try value()
             if let file, let known = format.ofFiles {
                 return try about(file) {
@@ -110,21 +121,10 @@ enum Output {
             }
             let bytes = try about(domain?.text ?? file ?? "-") { try Self.bytes(of: list, as: format, domain) }
             guard let file else { return bytes }
-            try write(bytes, to: file)
+            try about(file) { try PropertyListFile.write(contents: bytes, to: file) }
             return []
         }
-        DomainAccess.write(bytes, to: STDOUT_FILENO)
-    }
-
-    /// Writes a text of commands, which may hold secrets: a new file is the user's alone.
-    private static func write(_ bytes: [UInt8], to file: String) throws {
-        let mask = umask(0o077)
-        defer { umask(mask) }
-        guard let stream = fopen(file, "w") else { throw Failure(String(cString: strerror(errno)), of: file) }
-        let count = bytes.withUnsafeBytes { fwrite($0.baseAddress, 1, $0.count, stream) }
-        guard fclose(stream) == 0, count == bytes.count else {
-            throw Failure(String(cString: strerror(errno)), of: file)
-        }
+        StandardOutput.append(bytes)
     }
 
     private static func bytes(of list: PropertyList, as format: Format, _ domain: Domain?) throws -> [UInt8] {

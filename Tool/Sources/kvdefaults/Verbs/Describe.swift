@@ -33,7 +33,7 @@ struct Describe: ParsableCommand {
 
     private func lines(_ member: CodableType.Member) -> [String] {
         var lines = (member.words.documentation ?? "").split(separator: "\n").map(String.init)
-        if let value = member.defaultValue, !member.words.isSecret { lines.append("Default: \(Values.line(value))") }
+        if let value = member.shownDefault { lines.append("Default: \(Values.line(value))") }
         for one in member.type.cases {
             let value = one.rawValue.map(Values.line) ?? one.name
             let notes = [one.words.title, one.words.deprecation.map { "deprecated: \($0)" }].compactMap { $0 }
@@ -47,7 +47,7 @@ struct Describe: ParsableCommand {
     /// Recursion goes one level down: a struct may contain itself.
     private func tree(_ member: CodableType.Member, isOuter: Bool = true) -> PropertyList {
         var result: [String: PropertyList] = ["type": PropertyList("\(member.type)")]
-        if !member.words.isSecret { result["default"] = member.defaultValue }
+        result["default"] = member.shownDefault
         result["documentation"] = member.words.documentation.map { PropertyList($0) }
         result["deprecated"] = member.words.deprecation.map { PropertyList($0) }
         if member.words.isSecret { result["secret"] = true }

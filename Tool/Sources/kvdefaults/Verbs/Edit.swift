@@ -8,7 +8,9 @@ struct Edit: ParsableCommand {
         abstract: "Opens a domain's settings in an editor, as JSON with comments.",
         discussion: """
             The editor is that of VISUAL or EDITOR, else vi. What is wrong is shown, and the editor opens again at its \
-            line. Only what was edited is changed: what other programs change meanwhile stays.
+            line. Only what was edited is changed: what other programs change meanwhile stays. Secrets are left out, and \
+            arrays that hold one: kvdefaults edit DOMAIN 'list[0]' opens an element. Where the changes cannot be made, \
+            the text is kept.
             """)
 
     @Argument(help: "A store's name, or the path of its file.") var domain: Domain
@@ -21,10 +23,17 @@ struct Edit: ParsableCommand {
             throw Failure("\(path) is a secret, which is not shown; kvdefaults set sets it", of: domain.text)
         }
         let store = try domain.opened()
-        let old = try about(domain.text) { try Values.masked(base(store, place), type, at: place, by: nil) }
-        let session = EditSession(domain: domain, type: type, place: place, base: old)
-        guard let new = try session.edited() else { return print("Nothing was changed.") }
-        try apply(old, new, at: place)
+        let stored = try about(domain.text) { try base(store, place) }
+        let withheld = Withheld(in: stored, type, at: place)
+        guard let old = try withheld.leftOut(of: stored) else {
+            throw Failure(
+                "\(path) holds secrets, which are not shown; kvdefaults edit opens an element, such as \(path)[0]",
+                of: domain.text)
+        }
+        let session = EditSession(
+            domain: domain, type: type, place: place, stored: stored, base: old, withheld: withheld)
+        let before = try domain.opened(type)
+        try session.edit { new in try apply(Difference.between(old, new, at: place), before) }
     }
 
     private func base(_ store: DefaultsStore, _ place: PropertyListPath) throws -> PropertyList {
@@ -36,13 +45,14 @@ struct Edit: ParsableCommand {
     }
 
     /// Makes the differences in one step, over what the store has by now.
-    private func apply(_ old: PropertyList, _ new: PropertyList, at place: PropertyListPath) throws {
-        let changes = Difference.between(old, new, at: place)
+    ///
+    /// - Parameter before: the store as it was when the text was made.
+    private func apply(_ changes: [Difference.Change], _ before: DefaultsStore) throws {
         guard !changes.isEmpty else { return print("Nothing was changed.") }
         try domain.change { transaction, _ in
             for change in changes {
                 let present = try transaction.stored(at: change.path)
-                if present != change.old, present != change.new {
+                if try present != before.stored(at: change.path), present != change.new {
                     writeError("kvdefaults: \(domain.text): \(change.path.text) was changed meanwhile; yours counts")
                 }
                 if let value = change.new {
@@ -61,18 +71,36 @@ private struct EditSession {
     let domain: Domain
     let type: CodableType?
     let place: PropertyListPath
+    let stored: PropertyList
+    /// What of it is shown.
     let base: PropertyList
+    let withheld: Withheld
 
     private struct Fault: Error {
         let message: String
         let line: Int
     }
 
-    /// The edited value; nil where the text was left as it was.
-    func edited() throws -> PropertyList? {
+    /// Has the value edited, and hands it on where the text was changed. Where that fails, the text is kept: it may be
+    /// the work of an hour.
+    func edit(_ apply: (PropertyList) throws -> Void) throws {
         let first = try about(domain.text) { try JSONText.of(base, comments: comments) + "\n" }
         let file = try TemporaryFile(first)
-        defer { file.remove() }
+        do {
+            if let new = try edited(file, first) { try apply(new) } else { print("Nothing was changed.") }
+            file.remove()
+        } catch {
+            if (try? TextFile.read(file.path)) == first {
+                file.remove()
+            } else {
+                writeError("kvdefaults: \(domain.text): The text is kept in \(file.path)")
+            }
+            throw error
+        }
+    }
+
+    /// The edited value; nil where the text was left as it was.
+    private func edited(_ file: TemporaryFile, _ first: String) throws -> PropertyList? {
         var before = first
         var line = 1
         while true {
@@ -96,7 +124,9 @@ private struct EditSession {
             let value = try PropertyList(parsing: bytes, as: .json).valueOfJSONForm()
             guard let type else { return value }
             let inner = place.isEmpty ? type : type.member(at: place)?.type
-            guard let fault = inner.flatMap({ Check($0).faults(in: value).first }) else { return value }
+            let whole = try withheld.putBack(into: value, from: stored)
+            let faults = inner.map { Check($0).faults(in: whole) } ?? []
+            guard let fault = faults.first(where: { !withheld.contains($0.path) }) else { return value }
             let location = PropertyListPath.locations(of: [fault.path], in: bytes, as: .json)[0]
             throw Fault(message: fault.message(at: location), line: location.line)
         } catch let error as PropertyListError {
@@ -113,7 +143,14 @@ private struct EditSession {
         let absent = member.type.members.filter { present?[$0.key] == nil }
         let end = absent.flatMap { absent -> [String] in
             if absent.words.isSecret { return ["\(absent.key) is a secret, which is not shown."] }
-            let value = absent.defaultValue.map { Values.line($0) }
+            if withheld.contains(inner.appending(.key(absent.key))) {
+                let path = whole.appending(.key(absent.key)).appending(.index(0)).text
+                return [
+                    "\(absent.key) holds secrets, which are not shown.",
+                    "An element: kvdefaults edit \(Values.quoted(domain.text)) \(Values.quoted(path))",
+                ]
+            }
+            let value = absent.shownDefault.map { Values.line($0) }
             return Self.lines(absent.words) + [
                 "\(Values.line(PropertyList(absent.key))): \(value ?? "\(absent.type)"),"
             ]
@@ -133,6 +170,7 @@ private struct EditSession {
         let known = ["vi", "vim", "nvim", "nano", "emacs", "micro", "kak", "ed", "joe", "ne", "mg"]
         let argument = line > 1 && known.contains(program) ? "+\(line) " : ""
         // As git runs one: the words of the variable are the shell's.
+        StandardOutput.flush()
         guard system("\(editor) \(argument)\(Values.quoted(file))") == 0 else {
             throw Failure("The editor \(editor) failed; nothing was changed", of: domain.text)
         }
@@ -149,15 +187,16 @@ private struct TemporaryFile {
     let path: String
 
     init(_ text: String) throws {
-        let folder = getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp"
+        let folder = variable("TMPDIR") ?? "/tmp"
         var pattern = Array("\(folder)/kvdefaults-XXXXXX.json".utf8CString)
         let descriptor = mkstemps(&pattern, 5)
         path = pattern.withUnsafeBufferPointer { $0.baseAddress.map { String(cString: $0) } ?? "" }
-        guard descriptor >= 0, let stream = fdopen(descriptor, "w") else {
-            throw Failure(String(cString: strerror(errno)), of: folder)
+        guard descriptor >= 0 else { throw Failure(String(cString: strerror(errno)), of: folder) }
+        let error = write(text, to: descriptor)
+        guard close(descriptor) == 0, error == 0 else {
+            unlink(path)
+            throw Failure(String(cString: strerror(error == 0 ? errno : error)), of: path)
         }
-        fputs(text, stream)
-        guard fclose(stream) == 0 else { throw Failure(String(cString: strerror(errno)), of: path) }
     }
 
     func remove() { unlink(path) }

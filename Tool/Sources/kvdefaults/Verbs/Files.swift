@@ -8,8 +8,9 @@ struct Print: ParsableCommand {
         discussion: "XML, binary, OpenStep and JSON are read; of a keyed archive the plain value. - is standard input.")
 
     @Argument(help: "A file or a domain.") var source: Source
-    @Argument(help: "Only the value at this path.") var path = ""
+    @Argument(help: "Only the value at this path.", completion: .custom(Completion.paths)) var path = ""
     @Flag(help: "Print a keyed archive as it is.") var raw = false
+    @Flag(help: "Print JSON, as without it.") var json = false
 
     func run() throws {
         let place = try DomainAccess.path(path, of: Domain(source.text))
@@ -25,9 +26,9 @@ struct Convert: ParsableCommand {
         abstract: "Writes a file in another format.",
         discussion: "To standard output, or into another file, whose name says the format where no option does.")
 
-    @Argument(help: "The file; - is standard input.") var input: Source
+    @Argument(help: "The file; - is standard input.", completion: .file()) var input: Source
     @Argument(help: "The new file.", completion: .file()) var output: String?
-    @Option(help: "The format: xml, binary or json.") var to: Format?
+    @Option(help: "The format: xml, binary or json.", completion: .list(["xml", "binary", "json"])) var to: Format?
     @Flag(help: "Of a keyed archive write the plain value.") var unarchive = false
 
     func validate() throws {
@@ -39,7 +40,7 @@ struct Convert: ParsableCommand {
             throw Failure("Expected --to xml, --to binary or --to json", of: input.text)
         }
         try Output.write("Converting", as: format, of: nil, to: output) {
-            let (list, _) = try input.read()
+            let list = try input.read().list
             return try about(input.text) { unarchive && list.isKeyedArchive ? try list.unarchived() : list }
         }
     }

@@ -14,6 +14,10 @@ struct Get: ParsableCommand {
     @Flag(help: "Print an XML property list.") var xml = false
     @Flag(help: "Print where the value comes from as well: its layer, and the file.") var origin = false
 
+    func validate() throws {
+        if xml && (json || origin) { throw ValidationError("Expected --xml, or --json and --origin, found both") }
+    }
+
     /// A get without options, from the words of the command line; nil where they are any other command.
     ///
     /// The parser of arguments takes more time than a get: scripts that read many settings are spared it.
@@ -34,7 +38,8 @@ struct Get: ParsableCommand {
         if type?.member(at: place)?.words.isSecret == true {
             throw Failure("\(path) is a secret, which is not shown", of: domain.text)
         }
-        let found = try about(domain.text) { try Layers(store: try domain.opened(type)).find(place) }
+        if place.isEmpty, !domain.isThere(type) { throw Failure.absent("There is no such store", of: domain.text) }
+        let found = try about(domain.text, type) { try Layers(store: try domain.opened(type)).find(place) }
         guard let found else { throw Failure.absent("There is no value at \(path)", of: domain.text) }
         let value = try about(domain.text) { try Values.masked(found.value, type, at: place) }
         if xml {

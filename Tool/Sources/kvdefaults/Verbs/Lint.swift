@@ -7,30 +7,31 @@ struct Lint: ParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Checks files: their format, and by a type their values.",
         discussion: """
-            A line for each fault says the file, line and column or byte, and the path. A domain is checked by the type \
-            that is published for it, and texts of types (.kvtypes) are checked as well. Exit status 2 where something is \
-            wrong.
+            A line for each fault says the file and the path, and in XML and JSON line and column. A domain is checked by \
+            the type that is published for it, and texts of types (.kvtypes) are checked as well. Exit status 2 where \
+            something is wrong, 1 where there is no such store.
             """)
 
     @Argument(help: "Files of any format, and domains; - is standard input.") var files: [Source]
     @Option(
         help: "Check the values by this type: the domain that publishes it, or a file of types (.kvtypes).",
-        completion: .file(extensions: ["kvtypes"]))
+        completion: .custom(Completion.types))
     var types: String?
     @Flag(help: "Print JSON.") var json = false
 
     func run() throws {
         let type = try types.map(Self.type)
-        let found = files.flatMap { file in faults(in: file, type).map { (file.text, $0) } }
+        let found = files.flatMap { file in findings(in: file, type) }
         if json {
-            let list = found.map { file, fault in
-                PropertyList(["file": PropertyList(file), "message": PropertyList(fault)])
-            }
-            print(try JSONText.of(PropertyList(list)))
+            print(try JSONText.of(PropertyList(found.map(\.tree))))
         } else {
-            for (file, fault) in found { print("\(file): \(fault)") }
+            for finding in found { print("\(finding.file): \(finding.text)") }
         }
-        if !found.isEmpty { throw Failure.told }
+        if let status = found.map(\.status).max() {
+            var failure = Failure.told
+            failure.status = status
+            throw failure
+        }
     }
 
     private static func type(_ text: String) throws -> CodableType {
@@ -38,36 +39,80 @@ struct Lint: ParsableCommand {
         return try about(text) { try TypeRegistry().schema(try TextFile.read(text)) }
     }
 
-    private func faults(in file: Source, _ type: CodableType?) -> [String] {
+    private func findings(in file: Source, _ type: CodableType?) -> [Finding] {
         do {
             if file.text.hasSuffix(".kvtypes") {
-                _ = try TypeRegistry().declare(try TextFile.read(file.text))
+                try check(try TextFile.read(file.text))
                 return []
             }
             let type = try type ?? file.type()
             let place = try file.inFile()
-            let (list, format) = try place.read()
+            // A program that has stored nothing yet has its defaults.
+            if try file.isDomain(), !exists(place.text) { return [] }
+            let content = try place.read()
             guard let type else { return [] }
-            if list.isKeyedArchive { return Check(type).faults(in: try list.unarchived()).map { $0.message(at: nil) } }
-            return messages(Check(type).faults(in: list), in: place.text, format)
+            if content.list.isKeyedArchive {
+                let faults = Check(type).faults(in: try about(file.text) { try content.list.unarchived() })
+                return faults.map { Finding(file: file.text, text: $0.message, path: $0.path) }
+            }
+            return findings(of: Check(type).faults(in: content.list), in: file, place, content)
         } catch let failure as Failure {
-            return [failure.message ?? ""]
+            return [Finding(file.text, failure)]
         } catch {
-            return [words(of: error)]
+            return [Finding(file.text, Failure(error, of: file.text))]
         }
+    }
+
+    /// Checks declarations, and where they name a root, whether that can be a store's.
+    private func check(_ text: String) throws {
+        _ = try TypeRegistry().declare(text)
+        if let root = try? TypeRegistry().schema(text) { _ = try DefaultsSchema(root) }
     }
 
     /// The first faults are so many that nobody reads on; the places of more would take long to find.
     private static let mostPlaces = 100
 
     /// Each fault with line and column, where the file is a text of XML or JSON.
-    private func messages(_ faults: [Check.Fault], in file: String, _ format: PropertyListFormat) -> [String] {
-        let bytes = file == "-" || faults.isEmpty ? nil : try? TextFile.bytes(file)
+    private func findings(
+        of faults: [Check.Fault], in file: Source, _ place: Source, _ content: Source.Content
+    ) -> [Finding] {
+        if faults.isEmpty { return [] }
+        let bytes = content.bytes ?? (try? TextFile.bytes(place.text))
         let paths = faults.prefix(Self.mostPlaces).map(\.path)
-        let places = bytes.map { PropertyListPath.locations(of: paths, in: $0, as: format) } ?? []
+        let places = bytes.map { PropertyListPath.locations(of: paths, in: $0, as: content.format) } ?? []
         return faults.enumerated().map { number, fault in
-            fault.message(at: number < places.count ? places[number] : nil)
+            let location = number < places.count ? places[number] : nil
+            return Finding(file: file.text, text: fault.message(at: location), path: fault.path, location: location)
         }
+    }
+}
+
+/// What is wrong in a file, and where.
+private struct Finding {
+    let file: String
+    let text: String
+    var path: PropertyListPath?
+    var location: PropertyListError.Location?
+    var status: Int32 = 2
+
+    /// As JSON: the message as it is printed, and its parts.
+    var tree: PropertyList {
+        var tree: [String: PropertyList] = ["file": PropertyList(file), "message": PropertyList(text)]
+        tree["path"] = path.map { PropertyList($0.text) }
+        switch location {
+        case .line(let line, let column)?: (tree["line"], tree["column"]) = (PropertyList(line), PropertyList(column))
+        case .offset(let byte)?: tree["byte"] = PropertyList(byte)
+        case nil: break
+        }
+        return PropertyList(tree)
+    }
+}
+
+extension Finding {
+    init(_ file: String, _ failure: Failure) {
+        self.init(
+            file: file, text: failure.message ?? "", path: failure.path, location: failure.location,
+            status: failure.status)
     }
 }
 
@@ -93,16 +138,40 @@ enum TextFile {
     }
 
     static func bytes(_ path: String) throws -> [UInt8] {
-        guard let stream = fopen(path, "r") else { throw Failure(String(cString: strerror(errno)), of: path) }
-        defer { fclose(stream) }
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { throw Failure(String(cString: strerror(errno)), of: path) }
+        defer { close(descriptor) }
+        return try about(path) { try bytes(of: descriptor) }
+    }
+
+    /// What can be read of a descriptor, up to the size that files may have.
+    static func bytes(of descriptor: Int32) throws -> [UInt8] {
+        let most = PropertyListLimits().fileBytes
         var bytes: [UInt8] = []
         var buffer = [UInt8](repeating: 0, count: 1 << 16)
-        while case let count = fread(&buffer, 1, buffer.count, stream), count > 0 { bytes += buffer[..<count] }
-        return bytes
+        while bytes.count <= most {
+            let count = Glibc.read(descriptor, &buffer, buffer.count)
+            if count > 0 {
+                bytes += buffer[..<count]
+            } else if count == 0 {
+                return bytes
+            } else if errno == EAGAIN {
+                var entry = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+                poll(&entry, 1, -1)
+            } else if errno != EINTR {
+                throw Failure(String(cString: strerror(errno)))
+            }
+        }
+        throw Failure("Expected at most \(most) bytes, found more")
     }
 }
 
-/// A check of a whole dictionary by its type: of each setting the first fault, and keys that were most likely misspelt.
+extension CodableType {
+    /// The keys of a struct, or of an enum with associated values.
+    fileprivate var knownKeys: [String] { members.map(\.key) + cases.filter { $0.rawValue == nil }.map(\.name) }
+}
+
+/// A check of a whole dictionary by its type: what is wrong in each setting, and keys that were most likely misspelt.
 struct Check {
     struct Fault {
         let path: PropertyListPath
@@ -114,23 +183,46 @@ struct Check {
     init(_ type: CodableType) { self.type = type }
 
     func faults(in list: PropertyList) -> [Fault] {
+        // A store need not have all its settings.
         guard list.kind == .dictionary, !type.members.isEmpty else {
-            return fault(in: list, type, at: []) + strays(in: list, type, at: [])
+            return faults(in: list, type, at: []) + strays(in: list, type, at: [])
         }
-        let values = list.entries.flatMap { key, value in
-            type.member(at: [.key(key)]).map { fault(in: value, $0.type, at: [.key(key)]) } ?? []
-        }
-        return values + strays(in: list, type, at: [])
+        return innerFaults(of: list, type, at: []) + strays(in: list, type, at: [])
     }
 
-    private func fault(in list: PropertyList, _ type: CodableType, at path: PropertyListPath) -> [Fault] {
+    /// The faults of a value: those of its parts, of required fields that are not there, and else its own. Recursion is
+    /// bounded by the depth of values.
+    private func faults(in list: PropertyList, _ type: CodableType, at path: PropertyListPath) -> [Fault] {
+        guard let own = ownFault(of: list, type, at: path) else { return [] }
+        let found = innerFaults(of: list, type, at: path) + absences(in: list, type, at: path)
+        return found.isEmpty ? [own] : found
+    }
+
+    private func innerFaults(of list: PropertyList, _ type: CodableType, at path: PropertyListPath) -> [Fault] {
+        func faults(_ step: PropertyListPath.Step, _ value: PropertyList) -> [Fault] {
+            type.member(at: [step]).map { self.faults(in: value, $0.type, at: path.appending(step)) } ?? []
+        }
+        switch list.kind {
+        case .dictionary: return list.entries.flatMap { faults(.key($0), $1) }
+        case .array: return list.elements.enumerated().flatMap { faults(.index($0), $1) }
+        default: return []
+        }
+    }
+
+    private func absences(in list: PropertyList, _ type: CodableType, at path: PropertyListPath) -> [Fault] {
+        guard list.kind == .dictionary else { return [] }
+        return type.members.filter { !$0.mayBeAbsent && list[$0.key] == nil }.map { member in
+            let place = path.appending(.key(member.key))
+            return Fault(path: path, message: "Expected \(member.type) at \(place.text), found nothing")
+        }
+    }
+
+    private func ownFault(of list: PropertyList, _ type: CodableType, at path: PropertyListPath) -> Fault? {
         do {
             _ = try type.read(list, at: path)
-            return []
-        } catch let error as TypeError {
-            return [Fault(path: error.path, message: words(of: error))]
+            return nil
         } catch {
-            return [Fault(path: path, message: words(of: error))]
+            return Fault(path: (error as? TypeError)?.path ?? path, message: words(of: error, self.type))
         }
     }
 
@@ -141,7 +233,11 @@ struct Check {
             guard let member = outer.member(at: [step]) else {
                 guard case .key(let key) = step else { return nil }
                 let place = PropertyListPath(Array(path.steps[...count]))
-                return misspelling(key, of: outer, at: place, among: outer.members.map(\.key))
+                let members = outer.members
+                // The name that programs see, where the file has another.
+                let renamed = members.first { $0.name == key }?.key
+                let meant = renamed ?? CloseNames(outer.knownKeys).closest(to: key)
+                return meant.map { misspelling(of: outer, at: place, $0) }
             }
             outer = member.type
         }
@@ -153,12 +249,8 @@ struct Check {
         type.member(at: path).map { strays(in: list, $0.type, at: path) } ?? []
     }
 
-    private func misspelling(
-        _ key: String, of type: CodableType, at place: PropertyListPath, among keys: [String]
-    ) -> Fault? {
-        type.closestKey(to: key, among: keys).map { meant in
-            Fault(path: place, message: "\(type.wrapped) has no \(place.text); did you mean \(meant)?")
-        }
+    private func misspelling(of type: CodableType, at place: PropertyListPath, _ meant: String) -> Fault {
+        Fault(path: place, message: "\(type.wrapped) has no \(place.text); did you mean \(meant)?")
     }
 
     /// Unknown keys that are nearly those of a setting that is absent. Any other belongs to another program. Recursion
@@ -168,12 +260,14 @@ struct Check {
             return list.elements.enumerated().flatMap { strays(in: $1, element, at: path.appending(.index($0))) }
         }
         guard list.kind == .dictionary else { return [] }
-        let members = type.members
+        // Most values have no unknown keys.
+        var absent: CloseNames?
         return list.entries.flatMap { key, value -> [Fault] in
             let place = path.appending(.key(key))
             if let member = type.member(at: [.key(key)]) { return strays(in: value, member.type, at: place) }
-            let absent = members.map(\.key).filter { list[$0] == nil }
-            return misspelling(key, of: type, at: place, among: absent).map { [$0] } ?? []
+            let names = absent ?? CloseNames(type.knownKeys.filter { list[$0] == nil })
+            absent = names
+            return names.closest(to: key).map { [misspelling(of: type, at: place, $0)] } ?? []
         }
     }
 }

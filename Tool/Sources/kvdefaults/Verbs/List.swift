@@ -17,8 +17,8 @@ struct List: ParsableCommand {
     func run() throws {
         guard let domain else { return try listDomains() }
         let type = try domain.type()
-        guard type != nil || domain.hasFile else { throw Failure.absent("There is no such store", of: domain.text) }
-        let rows = try about(domain.text) { try self.rows(of: domain, type) }
+        guard domain.isThere(type) else { throw Failure.absent("There is no such store", of: domain.text) }
+        let rows = try about(domain.text, type) { try self.rows(of: domain, type) }
         if json {
             let entries = rows.map { row in
                 var entry: [String: PropertyList] = ["value": row.value, "layer": PropertyList(row.layer)]

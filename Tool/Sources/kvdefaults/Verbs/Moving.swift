@@ -15,7 +15,9 @@ struct Export: ParsableCommand {
     @Option(help: "The format: xml, binary, json or commands.") var format: Format?
 
     func run() throws {
-        guard domain.hasFile else { throw Failure.absent("There is no such store", of: domain.text) }
+        guard domain.isThere(try domain.type()) else {
+            throw Failure.absent("There is no such store", of: domain.text)
+        }
         guard let format = format ?? (file == nil ? .xml : file.flatMap(Format.init(file:))) else {
             throw Failure("Expected --format, or a name that ends in .plist, .xml or .json", of: file)
         }
@@ -31,19 +33,16 @@ struct Import: ParsableCommand {
         discussion: "A published type must accept them. Of a keyed archive the plain value is taken.")
 
     @Argument(help: "A store's name, or the path of its file.") var domain: Domain
-    @Argument(help: "The file; - is standard input.") var file: Source
+    @Argument(help: "The file; - is standard input.", completion: .file()) var file: Source
 
     func run() throws {
-        let list = try file.value(unarchives: true)
-        guard list.kind == .dictionary else {
-            throw Failure("Expected Dictionary as what is imported, found \(list.kind)", of: file.text)
-        }
-        try Progress.shown("Importing", of: list.count) { progress in
+        try Progress.shown("Importing") {
+            let list = try file.value(unarchives: true, masks: false)
+            guard list.kind == .dictionary else {
+                throw Failure("Expected Dictionary as what is imported, found \(list.kind)", of: file.text)
+            }
             try domain.change { transaction, _ in
-                for (key, value) in list.entries {
-                    try transaction.setStored(value, at: [.key(key)])
-                    progress.advance()
-                }
+                for (key, value) in list.entries { try transaction.setStored(value, at: [.key(key)]) }
             }
         }
     }
@@ -52,7 +51,10 @@ struct Import: ParsableCommand {
 struct Copy: ParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Copies a domain into another, whose own values it replaces, whatever the engine.",
-        discussion: "A domain is a name or a path: kvdefaults copy com.example.app /backup/app.sqlite.")
+        discussion: """
+            A domain is a name or a path: kvdefaults copy com.example.app /backup/app.sqlite. The type that is published \
+            for the new one must accept the values.
+            """)
 
     @Argument(help: "A store's name, or the path of its file.") var from: Domain
     @Argument(help: "The store that it becomes.") var to: Domain
@@ -60,13 +62,24 @@ struct Copy: ParsableCommand {
 
     func run() throws {
         guard from.hasFile else { throw Failure.absent("There is no such store", of: from.text) }
-        try Progress.shown("Copying", of: 0) { _ in
-            let source = try from.opened()
-            let target = try to.openedForWriting(engine: sqlite ? .sqlite : nil)
-            try about(to.text) {
-                try target.set(try source.dictionary(of: .application), at: [])
+        if sqlite { try refuseOtherFile() }
+        try Progress.shown("Copying") {
+            let type = try to.type()
+            let values = try about(from.text) { try from.opened().dictionary(of: .application) }
+            let target = try to.openedForWriting(type, engine: sqlite ? .sqlite : nil)
+            try about(to.text, type) {
+                try target.setStored(values, at: [])
+                try target.sync()
                 try target.close()
             }
         }
+    }
+
+    /// Of two files of a name every verb reads the property list: a database beside it would be of no use.
+    private func refuseOtherFile() throws {
+        guard !to.isFile, let file = try DefaultsStore.path(of: to.text), exists(file) else {
+            return
+        }
+        throw Failure("Expected no other file of that name, found \(file), which would still be read", of: to.text)
     }
 }

@@ -28,7 +28,8 @@ struct Set: ParsableCommand {
             for index in stride(from: 0, to: assignments.count, by: 2) {
                 let place = try PropertyListPath(text: assignments[index])
                 let type = given ?? published?.member(at: place)?.type
-                let value = try Values.read(assignments[index + 1], as: type, at: place)
+                let isSecret = published.map { Values.isSecret(place, of: $0) } ?? false
+                let value = try Values.read(assignments[index + 1], as: type, at: place, isSecret: isSecret)
                 if given == nil { try refuseMistakes(assignments[index], place, value, published, transaction) }
                 try transaction.setStored(value, at: place)
             }

@@ -14,21 +14,24 @@ struct Watch: ParsableCommand {
     @Flag(help: "Print JSON, an object on each line.") var json = false
     @Option(help: "End after so many changes.") var count: Int?
 
+    func validate() throws {
+        if json && commands { throw ValidationError("Expected --json or --commands, found both") }
+    }
+
     func run() throws {
         let place = try DomainAccess.path(path, of: domain)
         let type = try domain.type()
-        try about(domain.text) {
-            let store = try domain.opened()
+        try about(domain.text, type) {
             let printer = ChangePrinter(
                 domain: domain, type: type, form: json ? .json : commands ? .commands : .text, most: count)
-            let watch = try store.watch(.subtree(place)) { printer.show($0) }
-            var entry = pollfd(fd: try store.watchDescriptor(), events: Int16(POLLIN), revents: 0)
+            var look = try WatchedStore(domain, place, printer)
             while !printer.isOver {
-                // A file that was not there when the watch began is looked for again.
+                var entry = pollfd(fd: try look.store.watchDescriptor(), events: Int16(POLLIN), revents: 0)
                 poll(&entry, 1, 500)
-                try pump(store)
+                if look.isOutdated(domain) { look = try look.reopened(domain, place, printer) }
+                try pump(look.store)
+                try StandardOutput.check()
             }
-            watch.cancel()
         }
     }
 
@@ -39,6 +42,43 @@ struct Watch: ParsableCommand {
         } catch let error where error.code == .timedOut {
             usleep(20_000)
         }
+    }
+}
+
+/// A store that is watched, and the file that it was opened as.
+private struct WatchedStore {
+    let store: DefaultsStore
+    private let watch: DefaultsWatch
+    private let file: String?
+    private let hasFolder: Bool
+
+    init(_ domain: Domain, _ place: PropertyListPath, _ printer: ChangePrinter) throws {
+        file = domain.file
+        hasFolder = file.map(Self.isFolderThere) ?? true
+        store = try domain.opened()
+        watch = try store.watch(.subtree(place)) { printer.show($0.path, $0.old, $0.new) }
+    }
+
+    private static func isFolderThere(of file: String) -> Bool {
+        exists(file.lastIndex(of: "/").map { String(file[...$0]) } ?? ".")
+    }
+
+    /// Whether the store has another file by now, or a folder for it, which nobody can observe before it is there.
+    func isOutdated(_ domain: Domain) -> Bool {
+        domain.file != file || !hasFolder && file.map(Self.isFolderThere) ?? false
+    }
+
+    /// The store as it is now, with the changes up to it printed.
+    func reopened(_ domain: Domain, _ place: PropertyListPath, _ printer: ChangePrinter) throws -> WatchedStore {
+        let new = try WatchedStore(domain, place, printer)
+        let none = PropertyList([:] as [String: PropertyList])
+        let (old, present) = (try store.stored(at: place), try new.store.stored(at: place))
+        for change in Difference.between(old ?? none, present ?? none, at: place) {
+            printer.show(change.path, change.old, change.new)
+        }
+        watch.cancel()
+        try store.close()
+        return new
     }
 }
 
@@ -58,30 +98,35 @@ private final class ChangePrinter: @unchecked Sendable {
         (self.domain, self.type, self.form, self.most) = (domain, type, form, most)
     }
 
-    func show(_ change: DefaultsChange) {
+    func show(_ path: PropertyListPath, _ old: PropertyList?, _ new: PropertyList?) {
         guard !isOver else { return }
         printed += 1
-        print(line(change))
-        fflush(nil)
+        print(line(path, old, new))
+        StandardOutput.flush()
     }
 
-    private func line(_ change: DefaultsChange) -> String {
-        let old = change.old.flatMap { try? Values.masked($0, type, at: change.path) }
-        let new = change.new.flatMap { try? Values.masked($0, type, at: change.path) }
+    private func line(_ place: PropertyListPath, _ oldValue: PropertyList?, _ newValue: PropertyList?) -> String {
+        let old = oldValue.flatMap { try? Values.masked($0, type, at: place) }
+        let new = newValue.flatMap { try? Values.masked($0, type, at: place) }
         switch form {
         case .commands:
-            let isSecret = type?.member(at: change.path)?.words.isSecret ?? false
-            let command = Values.command(domain, change.path, new)
-            return isSecret ? "# \(domain.text): \(change.path.text) is a secret, and was changed" : command
+            // A command would put the words for secrets in their place, or take them away.
+            if old != oldValue || new != newValue { return comment(place) }
+            return Values.command(domain, place, new)
         case .json:
-            var entry: [String: PropertyList] = ["path": PropertyList(change.path.text)]
+            var entry: [String: PropertyList] = ["path": PropertyList(place.text)]
             (entry["old"], entry["new"]) = (old, new)
             return Values.line(PropertyList(entry))
         case .text:
-            let path = Terminal.bold(change.path.text)
+            let path = Terminal.bold(place.text)
             guard let new else { return "\(path) removed, was \(old.map(Values.line) ?? "absent")" }
             return "\(path) = \(Values.line(new))"
                 + Terminal.dim(old.map { ", was \(Values.line($0))" } ?? ", was absent")
         }
+    }
+
+    private func comment(_ place: PropertyListPath) -> String {
+        let isSecret = type.map { Values.isSecret(place, of: $0) } ?? false
+        return "# \(domain.text): \(place.text) \(isSecret ? "is a secret" : "holds secrets"), and was changed"
     }
 }
