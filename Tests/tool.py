@@ -342,7 +342,7 @@ def try_other_answers(place):
     published.chmod(0o644)
     published.write_text("root A\nstruct A { x: }")
     status, _, error = place.run("get", PLAYER, "volume")
-    tap.check(status == 2 and f'{published}: Expected a type, found "}}" (line 2, column 15)' in error,
+    tap.check(status == 2 and f'Expected a type, found "}}" (line 2, column 15) ({published})' in error,
               "a published text that is wrong says where", error)
 
 
