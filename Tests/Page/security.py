@@ -227,7 +227,8 @@ def try_ends(place):
                     f"kill -0 $! && echo alive >> '{note}'"], env=place.environment, timeout=30)
     number, *alive = note.read_text().split()
     tap.check(alive == ["alive"], "without an input it goes on")
-    tap.check(wait_until(lambda: not os.path.exists(f"/proc/{number}"), 5), "until its parent ends")
+    if not tap.check(wait_until(lambda: not os.path.exists(f"/proc/{number}"), 5), "until its parent ends"):
+        os.kill(int(number), signal.SIGKILL)
 
 
 def try_programs(place):
