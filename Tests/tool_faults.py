@@ -362,8 +362,10 @@ def try_cost():
     fields = "; ".join(f"setting_number_{number}: Int?" for number in range(2000))
     (place.data / "kvcodable/types/com.example.large.kvtypes").write_text(f"root S\nstruct S {{ {fields} }}\n")
     place.write("known.json", json.dumps({f"setting_number_{number}": 1 for number in range(2000)}))
+    # Some names have too few letters in common to be compared, and others have not.
     place.write("unknown.json", json.dumps({f"k{number:05}": number for number in range(20000)}))
-    for file, most in (("known.json", 2.0), ("unknown.json", 4.0)):
+    place.write("alike.json", json.dumps({f"sett{number:05}.umb{number * 7919 % 100000:05}": number for number in range(20000)}))
+    for file, most in (("known.json", 2.0), ("unknown.json", 4.0), ("alike.json", 8.0)):
         start = time.monotonic()
         status, output, _ = place.run("lint", file, "--types", "com.example.large")
         seconds = time.monotonic() - start

@@ -45,7 +45,7 @@ public struct CloseNames: Sendable {
         for name in names {
             let most = max(1, max(given.letters.count, name.letters.count) / 3)
             guard given.mayBeClose(to: name, within: most) else { continue }
-            let distance = editDistance(given.letters, name.letters)
+            let distance = editDistance(given.letters, name.letters, within: most)
             if distance <= most, distance < best?.distance ?? .max { best = (name.text, distance) }
         }
         return best?.name
@@ -54,8 +54,9 @@ public struct CloseNames: Sendable {
 
 func closest(to given: String, among names: [String]) -> String? { CloseNames(names).closest(to: given) }
 
-/// The optimal string alignment distance (Damerau-Levenshtein without overlapping swaps).
-private func editDistance(_ left: [Unicode.Scalar], _ right: [Unicode.Scalar]) -> Int {
+/// The optimal string alignment distance (Damerau-Levenshtein without overlapping swaps); any larger number than `most`
+/// for a larger one.
+private func editDistance(_ left: [Unicode.Scalar], _ right: [Unicode.Scalar], within most: Int) -> Int {
     var older = Array(repeating: 0, count: right.count + 1)
     var previous = Array(0...right.count)
     for (row, letter) in left.enumerated() {
@@ -68,6 +69,8 @@ private func editDistance(_ left: [Unicode.Scalar], _ right: [Unicode.Scalar]) -
             }
             current.append(distance)
         }
+        // Each later row begins from these two.
+        guard current.contains(where: { $0 <= most }) || previous.contains(where: { $0 <= most }) else { return .max }
         (older, previous) = (previous, current)
     }
     return previous[right.count]

@@ -249,25 +249,46 @@ struct Check {
         type.member(at: path).map { strays(in: list, $0.type, at: path) } ?? []
     }
 
+    private func strays(in list: PropertyList, _ type: CodableType, at path: PropertyListPath) -> [Fault] {
+        var comparisons = Self.mostComparisons
+        return strays(in: list, type, at: path, &comparisons)
+    }
+
+    /// Each unknown key is compared with each absent one: of very many the first, which take a second.
+    private static let mostComparisons = 1 << 20
+
     private func misspelling(of type: CodableType, at place: PropertyListPath, _ meant: String) -> Fault {
         Fault(path: place, message: "\(type.wrapped) has no \(place.text); did you mean \(meant)?")
     }
 
     /// Unknown keys that are nearly those of a setting that is absent. Any other belongs to another program. Recursion
     /// is bounded by the depth of values.
-    private func strays(in list: PropertyList, _ type: CodableType, at path: PropertyListPath) -> [Fault] {
+    private func strays(
+        in list: PropertyList, _ type: CodableType, at path: PropertyListPath, _ comparisons: inout Int
+    ) -> [Fault] {
         if list.kind == .array, let element = type.element {
-            return list.elements.enumerated().flatMap { strays(in: $1, element, at: path.appending(.index($0))) }
+            return list.elements.enumerated().flatMap {
+                strays(in: $1, element, at: path.appending(.index($0)), &comparisons)
+            }
         }
         guard list.kind == .dictionary else { return [] }
         // Most values have no unknown keys.
-        var absent: CloseNames?
+        var absent: (names: CloseNames, count: Int)?
         return list.entries.flatMap { key, value -> [Fault] in
             let place = path.appending(.key(key))
-            if let member = type.member(at: [.key(key)]) { return strays(in: value, member.type, at: place) }
-            let names = absent ?? CloseNames(type.knownKeys.filter { list[$0] == nil })
-            absent = names
+            if let member = type.member(at: [.key(key)]) {
+                return strays(in: value, member.type, at: place, &comparisons)
+            }
+            guard comparisons > 0 else { return [] }
+            let (names, count) = absent ?? unused(of: type, in: list)
+            absent = (names, count)
+            comparisons -= count
             return names.closest(to: key).map { [misspelling(of: type, at: place, $0)] } ?? []
         }
+    }
+
+    private func unused(of type: CodableType, in list: PropertyList) -> (names: CloseNames, count: Int) {
+        let keys = type.knownKeys.filter { list[$0] == nil }
+        return (CloseNames(keys), keys.count)
     }
 }
