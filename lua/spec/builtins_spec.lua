@@ -74,11 +74,10 @@ describe("the built-in type", function()
   end
 
   it("is there for every name of the language", function()
-    local names = {}
+    local names, Type = {}, debug.getmetatable(kv.int)
     for _, row in ipairs(rows) do names[row[2]] = row[1] end
     for key, value in pairs(kv) do
-      if type(value) == "table" and debug.getmetatable(value) == debug.getmetatable(kv.int)
-      then
+      if type(value) == "table" and debug.getmetatable(value) == Type then
         assert.equal(value, names[tostring(value)], key)
       end
     end

@@ -59,7 +59,8 @@ describe("declared types", function()
       refused({ oval = {} }, Shape, "Shape at x has no case oval; "
         .. "expected circle, empty, pair, square")
       refused("empty", Shape, "Expected a dictionary with one key of circle, "
-        .. 'empty, pair, square at x, found "empty"; did you mean {"empty": {}}?')
+        .. 'empty, pair, square at x, found "empty"; did you mean '
+        .. '{"empty": {}}?')
       refused(5, Shape, "Expected a dictionary with one key of circle, empty, "
         .. "pair, square at x, found 5")
       refused({ circle = { radus = 1 } }, Shape,

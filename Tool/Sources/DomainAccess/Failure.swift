@@ -86,7 +86,9 @@ extension TypeError {
 /// Runs `body`; an error in it that is about no other is told for the domain or file.
 ///
 /// - Parameter type: the domain's, whose secrets are not told.
-package func about<Result>(_ subject: String, _ type: CodableType? = nil, _ body: () throws -> Result) throws -> Result {
+package func about<Result>(
+    _ subject: String, _ type: CodableType? = nil, _ body: () throws -> Result
+) throws -> Result {
     do {
         return try body()
     } catch var failure as Failure {
