@@ -115,3 +115,16 @@ package func exists(_ path: String) -> Bool { access(path, F_OK) == 0 }
 package func path(_ text: String, of domain: Domain) throws -> PropertyListPath {
     try about(domain.text) { try PropertyListPath(text: text) }
 }
+
+extension DefaultsLayer {
+    /// The layer as people call it. These programs open no suites and have no arguments.
+    package var word: String {
+        switch self {
+        case .managed: "managed"
+        case .application: "user"
+        case .global: "global"
+        case .registered, .schema: "default"
+        case .arguments, .suite: "\(self)"
+        }
+    }
+}

@@ -278,16 +278,3 @@ final class Session: @unchecked Sendable {
         return (error as? Failure)?.message ?? words(of: error)
     }
 }
-
-extension DefaultsLayer {
-    /// The layer as people call it.
-    fileprivate var word: String {
-        switch self {
-        case .managed: "managed"
-        case .application: "user"
-        case .global: "global"
-        case .registered, .schema: "default"
-        case .arguments, .suite: "\(self)"
-        }
-    }
-}

@@ -18,17 +18,6 @@ struct Layers {
             return Found(value: value, layer: "all", file: store.file)
         }
         let shown = origin.layer == .schema ? try store.filled(at: path) : value
-        return Found(value: shown ?? value, layer: Self.name(origin.layer), file: origin.file)
-    }
-
-    /// A layer as people call it. The command line opens no suites and has no arguments.
-    private static func name(_ layer: DefaultsLayer) -> String {
-        switch layer {
-        case .managed: "managed"
-        case .application: "user"
-        case .global: "global"
-        case .registered, .schema: "default"
-        case .arguments, .suite: "\(layer)"
-        }
+        return Found(value: shown ?? value, layer: origin.layer.word, file: origin.file)
     }
 }

@@ -3,7 +3,8 @@ import Glibc
 import KVCodable
 import Synchronization
 
-/// A line on a person's terminal for what takes longer than a second, with the seconds; nothing anywhere else.
+/// A bar on a person's terminal for what takes longer than a second, which moves, with the seconds; nothing anywhere
+/// else.
 ///
 /// A thread of its own draws it, since the work is in calls that take as long as they take: most of it is the reading of
 /// one file and the writing of another, of which nobody knows how far they are.
@@ -46,11 +47,20 @@ final class Progress: Sendable {
         while !isOver.load(ordering: .acquiring) {
             let elapsed = ContinuousClock.now - start
             if elapsed > .seconds(1) {
-                write("\r\(title)… \(elapsed.components.seconds) s\u{1B}[K", to: STDERR_FILENO)
+                write("\r\(title) \(Self.bar(elapsed)) \(elapsed.components.seconds) s\u{1B}[K", to: STDERR_FILENO)
                 hasDrawn = true
             }
             usleep(50_000)
         }
         if hasDrawn { write("\r\u{1B}[K", to: STDERR_FILENO) }
+    }
+
+    /// A mark that goes from one end of the bar to the other and back, in three seconds each way.
+    private static func bar(_ elapsed: Duration) -> String {
+        let (width, mark) = (30, 6)
+        let step = Int(elapsed / .milliseconds(125)) % (2 * (width - mark))
+        let start = min(step, 2 * (width - mark) - step)
+        return "[" + String(repeating: ".", count: start) + String(repeating: "#", count: mark)
+            + String(repeating: ".", count: width - mark - start) + "]"
     }
 }
