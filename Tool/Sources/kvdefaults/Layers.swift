@@ -1,3 +1,4 @@
+import DomainAccess
 import KVCodable
 
 /// Where a store's values come from.
