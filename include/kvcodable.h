@@ -90,7 +90,8 @@ const char *kv_version(void);
  *                       store takes it up as soon as it can be told, and writes
  *                       nothing before that. Look before repeating.
  *   KV_IO, KV_NO_SPACE, KV_ACCESS_DENIED, KV_READ_ONLY, KV_TIMED_OUT,
- *   KV_CORRUPT, KV_LIMIT_EXCEEDED and KV_INVALID_VALUE of a sync and a close
+ *   KV_CORRUPT, KV_LIMIT_EXCEEDED, KV_INVALID_VALUE and KV_UNREACHABLE of a
+ *   sync and a close
  *                       the file as it was; what was set stays in memory, and
  *                       is written with the next commit.
  *   the same of a change with immediate durability, a transaction, an update
@@ -116,7 +117,7 @@ typedef enum kv_status {
   KV_CLOSED = -11,          /* the store is closed, the transaction over */
   KV_CORRUPT = -12,         /* the store's file is damaged */
   KV_MISUSE = -13,          /* calls in an order that makes no sense */
-  KV_UNSUPPORTED = -14,     /* not available: SQLite, a home folder */
+  KV_UNSUPPORTED = -14,     /* not available: SQLite, libpq, a home folder */
   KV_ACCESS_DENIED = -15,   /* the file's or folder's mode forbids it */
   KV_NO_SPACE = -16,        /* the device is full, or a quota is */
   KV_FORCED = -17,          /* the administrator has set the key */
@@ -126,7 +127,8 @@ typedef enum kv_status {
   KV_ROLLED_BACK = -21,     /* a transaction inside this one failed */
   KV_MIGRATION = -22,       /* a migration failed */
   KV_INVALID_NAME = -23,    /* no name of a store */
-  KV_OUTCOME_UNKNOWN = -24  /* made or not: look before repeating */
+  KV_OUTCOME_UNKNOWN = -24, /* made or not: look before repeating */
+  KV_UNREACHABLE = -25      /* the store's server is not to be reached */
 } kv_status;
 
 /* An error: its status, its message, and the path or position.
@@ -720,7 +722,8 @@ typedef enum kv_engine {
   KV_ENGINE_AUTOMATIC = 0,     /* SQLite for .sqlite and .db, else a file */
   KV_ENGINE_MEMORY = 1,        /* nothing is kept */
   KV_ENGINE_PROPERTY_LIST = 2, /* a property-list file */
-  KV_ENGINE_SQLITE = 3         /* the system's libsqlite3 */
+  KV_ENGINE_SQLITE = 3,        /* the system's libsqlite3 */
+  KV_ENGINE_POSTGRESQL = 4     /* a server's tables, by the system's libpq */
 } kv_engine;
 
 /* The treatment of a damaged file. Reading alone never moves one. */
@@ -804,7 +807,32 @@ typedef struct kv_store_options {
    * KV_TIMED_OUT. Of several handles in a process the longest time counts. A
    * database is written by no program in place. */
   double settle_time;
+  /* The server of KV_ENGINE_POSTGRESQL, as libpq's connection text:
+   * "service=fleet" leaves the rest to the administrator's service file. KV_MISUSE
+   * where it has a password in it: that is for service files, .pgpass and
+   * PGPASSWORD. KV_UNSAFE_LOCATION for one on another machine that does not have
+   * to prove who it is (sslmode=verify-full). */
+  kv_str server;
+  int insecure; /* trust any server, with no certificate or a wrong one */
+  /* Seconds between two questions for changes; 0 to be told of them, and to ask
+   * every 5 seconds where a pooler keeps the server's notifications. */
+  double poll_interval;
 } kv_store_options;
+
+/* A store on a server (KV_ENGINE_POSTGRESQL; the tables are made by
+ * share/kvcodable/fleet.sql) is shared by all the machines that open it by its
+ * name. Reads come from memory, as everywhere. A thread of the library keeps
+ * the connection and takes up what others write: pumping tells of it, and never
+ * waits. What was seen last is kept in $XDG_CACHE_HOME/kvcodable, too: where
+ * that is there, opening does not wait for the server, else for `timeout` at
+ * most. While the server is away (KV_EVENT_DISCONNECTED) the values in memory
+ * count; coalesced changes stay in memory, and are written, merged by path, when
+ * it is back (KV_EVENT_RECONNECTED); what must be on the server when it returns
+ * is KV_UNREACHABLE, or KV_OUTCOME_UNKNOWN where the answer to its commit was
+ * lost: the next commit finds out, and nothing is made twice. A top-level key has
+ * 1,000 bytes at most. There are no layers but those that the options name, and
+ * no file. A forked child opens connections of its own, at its first pump, sync
+ * or change. */
 
 /* A schema is the type of all that is read and written without one: gets, sets,
  * scalars, updates, transactions and watches do what they do with the type that
@@ -848,12 +876,13 @@ kv_status kv_store_open_file(kv_str path, const kv_store_options *options,
                              kv_store **store, kv_error **error);
 
 /* Gives an array of strings, sorted: the names of the stores that are there for
- * kv_store_open() with the engine, whoever wrote them; none in memory. Folders
+ * kv_store_open() with the engine, whoever wrote them; none in memory, and none
+ * of a server. Folders
  * that cannot be read are left out. */
 kv_status kv_store_names(kv_engine engine, kv_tree **names, kv_error **error);
 
 /* Gives the path of the file of the store `name`, which need not be there;
- * KV_ABSENT for one in memory. */
+ * KV_ABSENT for one in memory or on a server. */
 kv_status kv_store_path(kv_str name, kv_engine engine, kv_bytes *path,
                         kv_error **error);
 
@@ -1307,7 +1336,10 @@ typedef enum kv_event {
   KV_EVENT_GROUP_WRITABLE = 6, /* others may replace the store's files */
   KV_EVENT_CONFLICT = 7,       /* a change fitted no more and was dropped */
   KV_EVENT_UNREADABLE = 8,     /* a file became so: the memory's values count */
-  KV_EVENT_OVER_LIMIT = 9      /* opened beyond max_bytes or max_nodes */
+  KV_EVENT_OVER_LIMIT = 9,     /* opened beyond max_bytes or max_nodes */
+  KV_EVENT_DISCONNECTED = 10,  /* the server is away: the memory counts */
+  KV_EVENT_RECONNECTED = 11,   /* it is back: what others wrote is taken up */
+  KV_EVENT_STALE = 12          /* it knows less than was seen: all is loaded */
 } kv_event;
 
 /* `message` is borrowed for the time of the call. */

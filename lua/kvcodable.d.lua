@@ -61,7 +61,10 @@ local kv = {}
 ---@field format? "any"|"xml"|"binary"|"json" of a new file: by its name
 ---@field durability? "coalesced"|"immediate"|"manual"
 ---@field synchronous? "full"|"normal" of SQLite
----@field engine? "automatic"|"file"|"sqlite"|"memory"
+---@field engine? "automatic"|"file"|"sqlite"|"memory"|"postgresql"
+---@field server? string of "postgresql", such as "service=fleet"
+---@field insecure? boolean trust any server
+---@field poll_interval? number seconds between two questions for changes
 ---@field on_corruption? "error"|"recover" about a damaged file
 ---@field max_bytes? integer of the store's file: 256 MB
 ---@field max_nodes? integer values and keys: 2^24

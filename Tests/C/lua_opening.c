@@ -18,7 +18,7 @@ static void check_opening(void) {
   CHECK(failed_with(kv_lua_open(L, &options, &error), KV_INVALID_ARGUMENT,
                     &error));
   options.size = sizeof options;
-  options.policy = 8;
+  options.policy = 16;
   CHECK(failed_with(kv_lua_open(L, &options, &error), KV_INVALID_ARGUMENT,
                     &error));
   CHECK(failed_with(kv_lua_pump(L, NULL, &error), KV_MISUSE, &error));

@@ -60,6 +60,8 @@ static const char *code_name(kv_status status) {
       return "invalid_name";
     case KV_OUTCOME_UNKNOWN:
       return "outcome_unknown";
+    case KV_UNREACHABLE:
+      return "unreachable";
   }
   return "unknown";
 }

@@ -128,7 +128,8 @@ int kvl_is_open(lua_State *L);
 /* Pushes the module's table; the options count where this opens it. */
 void kvl_open_module(lua_State *L, const kv_lua_options *options);
 
-#define KVL_POLICIES (KV_LUA_NO_STORES | KV_LUA_NO_FILES | KV_LUA_READ_ONLY)
+#define KVL_POLICIES \
+  (KV_LUA_NO_STORES | KV_LUA_NO_FILES | KV_LUA_READ_ONLY | KV_LUA_NO_SERVERS)
 
 /* Whether the host forbids one of these: then nil and the error are on top. */
 int kvl_is_forbidden(lua_State *L, const kvl_state *state, uint32_t policy);

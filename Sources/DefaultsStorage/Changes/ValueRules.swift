@@ -9,8 +9,7 @@ struct ValueRules: Sendable {
 
     init(_ engine: any StorageEngine) {
         format = engine.format
-        // SQLite reads a key whole for each that it compares with that: beside one of 1 MB, 100,000 others took 37 s.
-        longestRowKey = engine.rowFormat == nil ? nil : 16384
+        longestRowKey = engine.longestKey
     }
 
     /// - Throws: when the store could not hold `key` as one of its own.

@@ -7,7 +7,7 @@ extension Domain {
     func flush(until deadline: Deadline) throws(DefaultsError) {
         // Inside a transaction, its commit writes.
         if lock.withLock({ (delta.isEmpty && committing == nil && !owesWriting) || isInTransaction }) { return }
-        try begin(until: deadline)
+        try beginOrDoubt(until: deadline)
         do throws(DefaultsError) {
             try commit(nil)
         } catch {
@@ -15,6 +15,19 @@ extension Domain {
             throw error
         }
         end()
+    }
+
+    /// As long as it is not known whether a commit to a server has happened, or another thread waits for the answer, one
+    /// that cannot be asked leaves that unknown.
+    private func beginOrDoubt(until deadline: Deadline) throws(DefaultsError) {
+        do throws(DefaultsError) {
+            try begin(until: deadline)
+        } catch {
+            guard flusher !== Flusher.shared, error.code == .unreachable || error.code == .timedOut,
+                lock.withLock({ isInDoubt || committing?.isEmpty == false })
+            else { throw error }
+            throw error.leavingOutcomeUnknown
+        }
     }
 
     /// Looks whether others changed the file, and takes up their changes.
@@ -38,7 +51,7 @@ extension Domain {
         }
     }
 
-    private func refreshEngine(until deadline: Deadline) throws(DefaultsError) -> EngineState {
+    func refreshEngine(until deadline: Deadline) throws(DefaultsError) -> EngineState {
         lock.withLock {
             engine.recovers = recovers
             engine.limits = limits
@@ -79,6 +92,7 @@ extension Domain {
     private func takeWriterLock(until deadline: Deadline) throws(DefaultsError) {
         if writerLock.isHeldByThisThread { throw inTransaction }
         guard writerLock.acquire(until: deadline) else {
+            if let absence = engine.absence { throw absence }
             throw DefaultsError(.timedOut, "Another thread kept the store locked", file: file)
         }
     }
@@ -278,7 +292,7 @@ extension Domain {
             return !isScheduled
         }
         guard isNew else { return }
-        if ending == .failed { Flusher.shared.scheduleRetry(self) } else { Flusher.shared.schedule(self) }
+        if ending == .failed { flusher.scheduleRetry(self) } else { flusher.schedule(self) }
     }
 
     /// Takes up the state that the engine found, and makes the changes that wait for their flush again over it. The

@@ -221,7 +221,7 @@ extension Domain {
 
 extension StoreLimits {
     /// The error of a file that is not read, or not written since it could not be read again.
-    func tooLarge(_ size: Int, file: String) -> DefaultsError {
+    func tooLarge(_ size: Int, file: String?) -> DefaultsError {
         DefaultsError(
             .limitExceeded, .expected("a file of at most \(readableFile) bytes", found: "\(size)"), file: file)
     }

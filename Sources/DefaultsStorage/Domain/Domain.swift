@@ -28,6 +28,10 @@ final class Domain: @unchecked Sendable {
     /// Changed in a child process alone, while that is being made.
     private(set) var engine: any StorageEngine
     let file: String?
+    /// The one that writes coalesced changes.
+    let flusher: Flusher
+    /// The longest that its work takes for a server.
+    let patience: Duration
     let lock = Lock()
     let writerLock = WriterLock()
 
@@ -67,15 +71,19 @@ final class Domain: @unchecked Sendable {
     var inbox = EventInbox()
     var open: OpenTransaction?
     var isLoaded = false
+    /// Of the flusher.
+    var attempts = FlushAttempts()
 
     // Guarded by `writerLock`.
     /// Whether the process was forked and has not looked at the file since.
     var hasForked = false
 
     /// A domain that knows nothing of its file until ``load(until:)``.
-    init(_ engine: any StorageEngine, file: String?) {
+    init(_ engine: any StorageEngine, file: String?, flusher: Flusher = .shared, patience: Duration = .seconds(10)) {
         self.engine = engine
         self.file = file
+        self.flusher = flusher
+        self.patience = patience
         rules = ValueRules(engine)
         recovers = engine.recovers
         settleTime = engine.settleTime
@@ -218,7 +226,7 @@ extension Domain {
                 if !quotas.isEmpty { noteQuotas(key, [], charges) }
                 return noteChange(of: key)
             }
-            if mustSchedule { Flusher.shared.schedule(self) }
+            if mustSchedule { flusher.schedule(self) }
         }
     }
 
@@ -240,7 +248,7 @@ extension Domain {
                 if !quotas.isEmpty { noteQuotas(key, []) }
                 return (true, noteChange(of: key))
             }
-            if mustSchedule { Flusher.shared.schedule(self) }
+            if mustSchedule { flusher.schedule(self) }
             return isThere
         }
     }

@@ -14,6 +14,8 @@ final class DomainRegistry: @unchecked Sendable {
         /// In UTF-8: Swift takes strings for equal whose bytes, and so files, are not.
         var name: [UInt8]
         var isReadOnly: Bool
+        /// The server that the store is on; nil for a file.
+        var server: ServerAddress?
     }
 
     private struct Entry {
@@ -104,9 +106,11 @@ final class DomainRegistry: @unchecked Sendable {
             domain.lock.lock()
             paused.append((domain, pause))
         }
+        PostgreSQLServer.prepareFork()
         Flusher.shared.lock.lock()
         WatchList.lock.lock()
         OpenLocks.shared.lock.lock()
+        BackgroundThread.prepareFork()
     }
 
     private func pause(_ domain: Domain, until deadline: Deadline) -> Pause {
@@ -116,9 +120,11 @@ final class DomainRegistry: @unchecked Sendable {
     }
 
     private func resumeParent() {
+        BackgroundThread.resumeParent()
         OpenLocks.shared.lock.unlock()
         WatchList.lock.unlock()
         Flusher.shared.lock.unlock()
+        PostgreSQLServer.resumeParent()
         for (domain, pause) in paused {
             domain.lock.unlock()
             if pause == .held { domain.writerLock.release() }
@@ -128,8 +134,10 @@ final class DomainRegistry: @unchecked Sendable {
     }
 
     private func resumeChild() {
+        BackgroundThread.resetAfterFork()
         WatchList.lock.resetAfterFork()
         Flusher.shared.resetAfterFork()
+        PostgreSQLServer.resumeChild()
         OpenLocks.shared.resetAfterFork()
         for (domain, pause) in paused {
             domain.lock.resetAfterFork()

@@ -1,13 +1,16 @@
-internal import CKVSystem
 internal import Glibc
 internal import PropertyLists
 
 /// Writes coalesced changes, at most 100 milliseconds after they were made, on one plain thread that is started by the
-/// first of them; and the rest of them at the program's exit.
+/// first of them; and the rest of them at the program's exit. The stores of a server have a flusher of their own, so that
+/// those in files never wait for a network.
 ///
 /// `@unchecked Sendable`: the state is guarded by `lock`.
 final class Flusher: @unchecked Sendable {
-    static let shared = Flusher()
+    static let shared = Flusher(turn: .milliseconds(2), isRemote: false)
+
+    /// One for the stores of a server.
+    static func remote() -> Flusher { Flusher(turn: .seconds(2), isRemote: true) }
 
     private struct Task {
         let domain: Domain
@@ -27,12 +30,20 @@ final class Flusher: @unchecked Sendable {
     /// The domain that the thread writes now: at exit it is waited for.
     private var current: Domain?
 
+    /// The longest that one store's lock is waited for while others wait for their turn.
+    private let turn: Duration
+    /// Whether its stores are on a server, which may be away for long.
+    private let isRemote: Bool
+
+    private init(turn: Duration, isRemote: Bool) {
+        self.turn = turn
+        self.isRemote = isRemote
+    }
+
     private static let delay = Duration.milliseconds(90)
     private static let retryDelay = Duration.seconds(1)
     private static let patience = Duration.seconds(10)
-    /// The longest that one store's lock is waited for while others wait for their turn, and the time until that store
-    /// has its turn again.
-    private static let turn = Duration.milliseconds(2)
+    /// The time until a store that was locked has its turn again.
     private static let pause = Duration.milliseconds(10)
 
     /// Has the domain written soon. A domain is kept alive until it is.
@@ -41,7 +52,7 @@ final class Flusher: @unchecked Sendable {
     func schedule(_ domain: Domain) {
         if lock.withLock({ isLeaving }) { return leave(domain) }
         if schedule(domain, after: Self.delay) { return }
-        if let error = flush(domain, until: .after(Self.turn)) {
+        if let error = flush(domain, until: .after(turn)) {
             tell(error, domain)
             // The next change tries again.
             domain.lock.withLock { domain.isScheduled = false }
@@ -51,7 +62,18 @@ final class Flusher: @unchecked Sendable {
     }
 
     /// Has the domain written in a while, after a flush that failed.
-    func scheduleRetry(_ domain: Domain) { _ = schedule(domain, after: Self.retryDelay) }
+    func scheduleRetry(_ domain: Domain) {
+        _ = schedule(domain, after: isRemote ? domain.lock.withLock { domain.attempts.delay } : Self.retryDelay)
+    }
+
+    /// Has a domain that waits to be tried again written at once.
+    func hurry(_ domain: Domain) {
+        lock.withLock {
+            guard let index = tasks.firstIndex(where: { $0.domain === domain }) else { return }
+            tasks[index].due = .after(.zero)
+            awake.signal()
+        }
+    }
 
     /// - Returns: whether there is a thread that will write it.
     private func schedule(_ domain: Domain, after delay: Duration) -> Bool {
@@ -76,45 +98,37 @@ final class Flusher: @unchecked Sendable {
     private func handleExit() {
         guard !hasExitHandler else { return }
         hasExitHandler = true
-        atexit { Flusher.shared.flushAtExit() }
+        if isRemote { Flusher.shared.attendExit() } else { atexit { Flusher.shared.leave() } }
     }
 
     private func start() {
-        var attributes = pthread_attr_t()
-        pthread_attr_init(&attributes)
-        pthread_attr_setdetachstate(&attributes, Int32(PTHREAD_CREATE_DETACHED))
-        // The host's signal handlers are for the host's threads.
-        var all = sigset_t()
-        var old = sigset_t()
-        sigfillset(&all)
-        pthread_sigmask(SIG_SETMASK, &all, &old)
-        var thread = pthread_t()
-        hasThread =
-            pthread_create(
-                &thread, &attributes,
-                { _ in
-                    Flusher.shared.run()
-                    return nil
-                }, nil) == 0
-        pthread_sigmask(SIG_SETMASK, &old, nil)
-        pthread_attr_destroy(&attributes)
+        hasThread = BackgroundThread.start { self.run() }
     }
 
     private func run() {
         while true {
             let task = next()
-            if let error = flush(task.domain, until: .after(Self.turn)) { keep(task, after: error) }
+            let error = flushInTurn(task.domain)
+            let isNews = task.domain.lock.withLock { task.domain.attempts.note(error) }
+            if let error { keep(task, after: error, isNews: isNews) }
             // Only now: until it is written, the exit finds the domain here or among the tasks.
             lock.withLock { current = nil }
         }
     }
 
-    private func keep(_ task: Task, after error: DefaultsError) {
+    /// Of a server that is away nothing is asked: when it is back, ``hurry(_:)`` is called.
+    private func flushInTurn(_ domain: Domain) -> DefaultsError? {
+        if isRemote, let absence = domain.engine.absence { return absence }
+        return flush(domain, until: .after(min(turn, domain.patience)))
+    }
+
+    private func keep(_ task: Task, after error: DefaultsError, isNews: Bool) {
         let patience = task.patience ?? .after(Self.patience)
         if error.code == .timedOut, !patience.hasPassed {
             tryAgain(Task(domain: task.domain, due: .after(Self.pause), patience: patience))
         } else {
-            tell(error, task.domain)
+            // A server may be away for long: that is told once.
+            if isNews || !isRemote { tell(error, task.domain) }
             retry(task.domain)
         }
     }
@@ -166,16 +180,22 @@ final class Flusher: @unchecked Sendable {
         scheduleRetry(domain)
     }
 
-    private func flushAtExit() {
+    private func leave() {
+        PostgreSQLServer.leaveAll()
+        flushAtExit()
+        for domain in DomainRegistry.shared.openDomains {
+            domain.keepUnsaved()
+            domain.letGo()
+        }
+    }
+
+    /// Writes what waits, and from then on each change before its call returns.
+    func flushAtExit() {
         let domains = lock.withLock { tasks.map(\.domain) + (current.map { [$0] } ?? []) }
         for domain in domains {
             // A program that leaves in the middle of a transaction has not committed it.
             domain.abandonTransaction()
             if let error = flush(domain, until: .after(.seconds(2))) { domain.complainOfLoss(error) }
-        }
-        for domain in DomainRegistry.shared.openDomains {
-            domain.keepUnsaved()
-            domain.letGo()
         }
         lock.withLock { isLeaving = true }
     }
@@ -196,5 +216,21 @@ final class Flusher: @unchecked Sendable {
         tasks = []
         current = nil
         hasThread = false
+    }
+}
+
+/// The attempts to write a store's changes that failed one after the other.
+struct FlushAttempts {
+    private var count = 0
+    private var last: DefaultsError.Code?
+
+    /// The time until the next attempt, longer with each, and other for each machine.
+    var delay: Duration { min(.milliseconds(100 << min(count, 9)), .seconds(30)) * Double.random(in: 0.5...1) }
+
+    /// Notes the outcome of an attempt; says whether it is another error than that of the last.
+    mutating func note(_ error: DefaultsError?) -> Bool {
+        defer { last = error?.code }
+        count = error == nil ? 0 : count + 1
+        return error?.code != last
     }
 }

@@ -25,6 +25,8 @@ protocol StorageEngine: AnyObject, Sendable {
     var format: PropertyListFormat { get }
     /// The format of a single value's row; nil where all of them are one file of ``format``.
     var rowFormat: PropertyListFormat? { get }
+    /// The most bytes of a top-level key that has a row of its own; nil where all are one file.
+    var longestKey: Int? { get }
     /// Whether other processes may change the stored values.
     var isShared: Bool { get }
     /// The folder to watch for changes of others; nil for none.
@@ -35,6 +37,8 @@ protocol StorageEngine: AnyObject, Sendable {
     var isReadOnly: Bool { get }
     /// The reason why nothing can be written; nil where writing is possible.
     var refusal: DefaultsError? { get }
+    /// The error of a server that is away, as far as is known; nil where it is there, and for a file. Of every thread.
+    var absence: DefaultsError? { get }
     /// Called with the events, which happen apart from the program's calls.
     var report: (@Sendable (DefaultsEvent) -> Void)? { get set }
     /// Whether a damaged file is put aside for a good copy. Otherwise it is an error and stays where it is.
@@ -103,6 +107,8 @@ extension StorageEngine {
     func remadeAfterFork() -> (any StorageEngine)? { nil }
     var unreadable: DefaultsError? { nil }
     var rowFormat: PropertyListFormat? { nil }
+    var longestKey: Int? { nil }
+    var absence: DefaultsError? { nil }
     var isBackedUp: Bool { true }
 
     var synchronization: DefaultsStore.Options.Synchronization {
@@ -145,6 +151,14 @@ public enum DefaultsEvent: Sendable, Hashable {
     case groupWritableFolder(String)
     /// A change by path no longer fitted what another process had written, and was dropped.
     case conflict(DefaultsError)
+    /// The server of the store cannot be reached: the store goes on with the values in memory, and tries again, after 0.1
+    /// to 30 seconds each time. Told once, until ``reconnected``.
+    case disconnected(DefaultsError)
+    /// The server can be reached again: what others wrote meanwhile is taken up, and what waits is written.
+    case reconnected
+    /// The server no longer knows the revision `from` that was seen, as after a restored backup: all values were taken
+    /// anew, as of revision `to`. Changes that were seen, or made, since the server's may be gone.
+    case stale(from: Int64, to: Int64)
 }
 
 /// The document that took the place of a damaged file.

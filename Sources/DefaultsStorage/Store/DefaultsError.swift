@@ -45,7 +45,10 @@ public struct DefaultsError: Error, Sendable, Hashable {
         /// before repeating the call. What is stored counts: the store takes up the outcome as soon as it can be told,
         /// and writes nothing before that.
         case outcomeUnknown
-        /// Every user may write to the folder, or a symbolic link is not to be trusted.
+        /// The store's server cannot be reached, or did not answer in time. Nothing of the call is stored.
+        case unreachable
+        /// Every user may write to the folder, a symbolic link is not to be trusted, or a server elsewhere would not have
+        /// to prove who it is.
         case unsafeLocation
         /// Another process or thread kept the store locked for longer than the deadline.
         case timedOut
@@ -75,6 +78,8 @@ public struct DefaultsError: Error, Sendable, Hashable {
     public var location: PropertyListError.Location?
     /// The system's error number, when a system call failed.
     public var errno: Int32?
+    /// The end of the message that only those may read who may know where the store is kept: what a server says.
+    var confidential: String?
     private var schemaError: SchemaErrorBox?
 
     /// The schema's own error, where ``code`` is ``Code/typeMismatch``.
@@ -145,11 +150,13 @@ extension DefaultsError: CustomStringConvertible {
     /// This error for a reader that must not learn where the store is kept: "the store" stands for its file wherever
     /// the message names that, and "the folder" for the file's folder.
     package func withoutFile() -> DefaultsError {
-        guard let file else { return self }
         var error = self
+        if let confidential { error.message = message.replacing(confidential, with: "") }
+        error.confidential = nil
+        guard let file else { return error }
         error.file = "the store"
         // SQLite's own messages name files.
-        error.message = message.replacing(file, with: "the store")
+        error.message = error.message.replacing(file, with: "the store")
         if let slash = file.lastIndex(of: "/"), slash > file.startIndex {
             error.message = error.message.replacing(file[..<slash], with: "the folder")
         }

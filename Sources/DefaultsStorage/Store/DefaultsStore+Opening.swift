@@ -10,6 +10,7 @@ extension DefaultsStore {
     /// The folders are made, with access for their owner alone, unless the handle is read-only.
     public static func open(_ name: String, options: Options = Options()) throws(DefaultsError) -> DefaultsStore {
         let name = try StoreName(name)
+        if options.engine == .postgreSQL { return try openOnServer(name, options) }
         guard let suffix = options.engine.suffix else { return try openMemory(options) }
         let folder = try configurationFolder()
         if !options.isReadOnly, let inner = name.folders(in: folder).last { try makeFolder(inner) }
@@ -32,6 +33,9 @@ extension DefaultsStore {
     /// The global domain and the usual managed file belong to names: they are not searched.
     public static func open(path: String, options: Options = Options()) throws(DefaultsError) -> DefaultsStore {
         if options.engine == .memory { return try openMemory(options) }
+        guard options.engine != .postgreSQL else {
+            throw DefaultsError(.misuse, "A store on a server is opened by its name, found a file", file: path)
+        }
         return try open(file: path, try baseLayers(options), options)
     }
 
@@ -56,7 +60,12 @@ extension DefaultsStore {
     private static func open(
         file: String, _ layers: SearchLayers, _ options: Options
     ) throws(DefaultsError) -> DefaultsStore {
-        let domain = try domain(of: file, options)
+        try open(try domain(of: file, options), layers, options)
+    }
+
+    private static func open(
+        _ domain: Domain, _ layers: SearchLayers, _ options: Options
+    ) throws(DefaultsError) -> DefaultsStore {
         let store = try DefaultsStore(domain, layers, options)
         do throws(DefaultsError) {
             try store.migrate(options.migrations)
@@ -73,6 +82,27 @@ extension DefaultsStore {
         let store = try DefaultsStore(domain, try baseLayers(options), options)
         try store.migrate(options.migrations)
         return store
+    }
+
+    /// Opens the store of a name on a server. It has no layers of files but those that the options name.
+    private static func openOnServer(_ name: StoreName, _ options: Options) throws(DefaultsError) -> DefaultsStore {
+        guard let text = options.server else {
+            throw DefaultsError(.misuse, "Expected a server, such as \"service=fleet\", found none")
+        }
+        let server = PostgreSQLServer.at(
+            try ServerAddress(text, isInsecure: options.isInsecure, pollInterval: options.pollInterval))
+        let key = DomainRegistry.Key(
+            device: 0, inode: 0, name: Array(name.text.utf8), isReadOnly: options.isReadOnly, server: server.address)
+        let domain = try DomainRegistry.shared.domain(key) { () throws(DefaultsError) in
+            let engine = PostgreSQLEngine(
+                server, name.text, format: options.format ?? .xml, isReadOnly: options.isReadOnly,
+                timeout: options.timeout, limits: options.limits)
+            return Domain(engine, file: nil, flusher: server.flusher, patience: options.timeout)
+        }
+        server.attend(domain, name.text)
+        domain.extend(limits: options.limits, recovers: false, settleTime: options.settleTime)
+        try domain.load(until: .after(options.timeout))
+        return try open(domain, try baseLayers(options), options)
     }
 
     // MARK: - Domains

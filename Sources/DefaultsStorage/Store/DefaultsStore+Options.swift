@@ -26,6 +26,9 @@ extension DefaultsStore {
             /// A SQLite database, whatever its name; opening fails with ``DefaultsError/Code/unavailable`` where the
             /// system has no SQLite.
             case sqlite
+            /// The tables of a PostgreSQL server, which many machines share: ``DefaultsStore/Options/server`` names it.
+            /// Opening fails with ``DefaultsError/Code/unavailable`` where the system has no libpq.
+            case postgreSQL
             /// Nowhere: for tests and scratch. No file is read or written, and no other handle sees the values.
             case memory
         }
@@ -88,6 +91,18 @@ extension DefaultsStore {
         public var durability = DefaultsDurability.coalesced
         /// The engine that keeps the file.
         public var engine = Engine.automatic
+        /// The server of ``Engine/postgreSQL``, as libpq's connection text: `service=fleet` is the best, since it leaves
+        /// the rest to the administrator's service file. It must not have a password in it: a service file, `.pgpass`,
+        /// PGPASSWORD and client certificates are libpq's.
+        ///
+        /// A server on another machine has to prove who it is: `sslmode=verify-full`, in the text or the service file.
+        public var server: String?
+        /// Whether a server elsewhere is trusted without a certificate: for networks of which nothing else is to be
+        /// feared.
+        public var isInsecure = false
+        /// How often the server is asked for changes; nil to be told of them, and to ask every five seconds where a
+        /// pooler stands between that keeps the server's notifications to itself.
+        public var pollInterval: Duration?
         /// How far a commit of the SQLite engine is on disk when it returns. Once a handle on the file asked for
         /// ``Synchronization/full``, it holds for the process's others, too.
         public var synchronization = Synchronization.full

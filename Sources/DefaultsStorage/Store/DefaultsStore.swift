@@ -346,7 +346,7 @@ extension DefaultsStore {
         do throws(DefaultsError) {
             try domain.flush(until: deadline)
         } catch {
-            Flusher.shared.retry(domain)
+            domain.flusher.retry(domain)
             throw error
         }
     }

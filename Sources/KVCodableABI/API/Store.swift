@@ -30,6 +30,12 @@ private func options(
     }
     if copy.settle_time > 0 { options.settleTime = .seconds(min(copy.settle_time, 1e9)) }
     if copy.managed_file.length > 0 { options.managedFile = try copy.managed_file.string("managed_file") }
+    if copy.server.length > 0 { options.server = try copy.server.string("server") }
+    options.isInsecure = copy.insecure != 0
+    guard copy.poll_interval >= 0 else {
+        throw .invalidArgument("Expected a poll_interval from 0, found \(copy.poll_interval)")
+    }
+    if copy.poll_interval > 0 { options.pollInterval = .seconds(min(max(copy.poll_interval, 0.01), 1e6)) }
     options.suites = try suites(copy)
     if let check = copy.check { options.validation = validation(check, Context(pointer: copy.check_context)) }
     if let type = Handle.borrow(copy.schema, as: TypeHandle.self)?.type { options.schema = try schema(type) }
@@ -81,6 +87,7 @@ private func engine(_ value: kv_engine) throws(Failure) -> DefaultsStore.Options
     case KV_ENGINE_MEMORY: .memory
     case KV_ENGINE_PROPERTY_LIST: .propertyList
     case KV_ENGINE_SQLITE: .sqlite
+    case KV_ENGINE_POSTGRESQL: .postgreSQL
     default: throw .invalidArgument("\(value.rawValue) is no kv_engine")
     }
 }

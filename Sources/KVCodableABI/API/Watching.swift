@@ -98,6 +98,10 @@ private func described(_ event: DefaultsEvent) -> (kv_event, String) {
         (KV_EVENT_LOCK_WAITED, "The store was locked for \(nanoseconds / 1_000_000) ms")
     case .groupWritableFolder(let folder): (KV_EVENT_GROUP_WRITABLE, "The group may write to \(folder)")
     case .conflict(let error): (KV_EVENT_CONFLICT, error.description)
+    case .disconnected(let error): (KV_EVENT_DISCONNECTED, error.description)
+    case .reconnected: (KV_EVENT_RECONNECTED, "The server can be reached again")
+    case .stale(let from, let to):
+        (KV_EVENT_STALE, "The server knows no revision \(from): all was taken anew, as of revision \(to)")
     }
 }
 

@@ -19,6 +19,8 @@ final class SQLiteEngine: StorageEngine, @unchecked Sendable {
     let isReadOnly: Bool
     var limits: StoreLimits
     var rowFormat: PropertyListFormat? { .binary }
+    /// SQLite reads a key whole for each that it compares with that: beside one of 1 MB, 100,000 others took 37 s.
+    var longestKey: Int? { 16384 }
     var report: (@Sendable (DefaultsEvent) -> Void)?
     private(set) var refusal: DefaultsError?
     var watchedFolder: StoreFolder? { folder }

@@ -1,0 +1,112 @@
+/* CKVPostgreSQL: the system's libpq, loaded when it is first asked for, so that a
+ * program that does not use it pays nothing, and the library is built without
+ * it. The declarations are ours; they follow the documented interface of libpq
+ * 14 and later. */
+#ifndef CKVPOSTGRESQL_H
+#define CKVPOSTGRESQL_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+typedef struct cpq_connection cpq_connection;
+typedef struct cpq_result cpq_result;
+
+/* An option of a connection's text. */
+typedef struct cpq_option {
+  char *keyword;
+  char *environment;
+  char *compiled;
+  char *value; /* NULL where it is not given */
+  char *label;
+  char *display;
+  int display_size;
+} cpq_option;
+
+/* A notification; its payload follows in the same memory. */
+typedef struct cpq_notification {
+  char *channel;
+  int process;
+  char *payload;
+  struct cpq_notification *next;
+} cpq_notification;
+
+typedef void (*cpq_receiver)(void *context, const cpq_result *result);
+
+/* Values of libpq's enumerations. */
+enum { CPQ_CONNECTION_OK = 0, CPQ_CONNECTION_BAD = 1 };
+enum {
+  CPQ_POLLING_FAILED = 0,
+  CPQ_POLLING_READING = 1,
+  CPQ_POLLING_WRITING = 2,
+  CPQ_POLLING_OK = 3
+};
+enum {
+  CPQ_COMMAND_OK = 1,
+  CPQ_TUPLES_OK = 2,
+  CPQ_PIPELINE_SYNC = 10,
+  CPQ_PIPELINE_ABORTED = 11
+};
+enum { CPQ_ERRORS_VERBOSE = 2 };
+enum { CPQ_CODE = 'C', CPQ_PRIMARY = 'M', CPQ_SEVERITY = 'V' };
+
+#define CPQ_FUNCTIONS(F)                                                       \
+  F(cpq_option *, conninfoParse, (const char *text, char **error))             \
+  F(cpq_option *, conndefaults, (void))                                        \
+  F(cpq_option *, conninfo, (cpq_connection *))                                \
+  F(void, conninfoFree, (cpq_option *))                                        \
+  F(void, freemem, (void *))                                                   \
+  F(cpq_connection *, connectStartParams,                                      \
+    (const char *const *names, const char *const *values, int expands))        \
+  F(int, connectPoll, (cpq_connection *))                                      \
+  F(int, status, (const cpq_connection *))                                     \
+  F(int, socket, (const cpq_connection *))                                     \
+  F(int, backendPID, (const cpq_connection *))                                 \
+  F(void, finish, (cpq_connection *))                                          \
+  F(char *, errorMessage, (const cpq_connection *))                            \
+  F(int, setErrorVerbosity, (cpq_connection *, int))                           \
+  F(cpq_receiver, setNoticeReceiver, (cpq_connection *, cpq_receiver, void *)) \
+  F(int, setnonblocking, (cpq_connection *, int))                              \
+  F(int, enterPipelineMode, (cpq_connection *))                                \
+  F(int, pipelineSync, (cpq_connection *))                                     \
+  F(int, sendQueryParams,                                                      \
+    (cpq_connection *, const char *text, int count, const unsigned *types,     \
+     const uint8_t *const *values, const int *lengths, const int *formats,     \
+     int result_format))                                                       \
+  F(int, flush, (cpq_connection *))                                            \
+  F(int, consumeInput, (cpq_connection *))                                     \
+  F(int, isBusy, (cpq_connection *))                                           \
+  F(cpq_notification *, notifies, (cpq_connection *))                          \
+  F(cpq_result *, getResult, (cpq_connection *))                               \
+  F(int, resultStatus, (const cpq_result *))                                   \
+  F(char *, resultErrorField, (const cpq_result *, int field))                 \
+  F(int, ntuples, (const cpq_result *))                                        \
+  F(int, nfields, (const cpq_result *))                                        \
+  F(uint8_t *, getvalue, (const cpq_result *, int row, int column))            \
+  F(int, getlength, (const cpq_result *, int row, int column))                 \
+  F(int, getisnull, (const cpq_result *, int row, int column))                 \
+  F(void, clear, (cpq_result *))
+
+#define CPQ_FIELD(type, name, parameters) type(*name) parameters;
+typedef struct cpq_functions {
+  CPQ_FUNCTIONS(CPQ_FIELD)
+} cpq_functions;
+#undef CPQ_FIELD
+
+/* The library's functions, once loaded; NULL when it is not installed or lacks
+ * one of them, as before version 14. Safe to call from several threads at
+ * once. */
+const cpq_functions *cpq_load(void);
+
+/* Whether a library was found that lacks one of the functions. */
+int cpq_is_outdated(void);
+
+/* Has a connection's notices go nowhere: libpq would print them. */
+void cpq_drop_notices(cpq_connection *connection);
+
+/* Waits until the descriptor can be read, or written where `writes` is not 0,
+ * or `other`, unless that is negative, can be read; at most for so many
+ * nanoseconds. A set of bits: 1 for the descriptor, 2 for the other; 0 when the
+ * time is over or a signal came. */
+int cpq_wait(int descriptor, int writes, int other, int64_t nanoseconds);
+
+#endif

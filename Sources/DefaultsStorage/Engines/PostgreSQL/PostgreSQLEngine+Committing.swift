@@ -1,0 +1,114 @@
+internal import Glibc
+internal import PropertyLists
+
+extension PostgreSQLEngine {
+    /// The bytes of keys and values that go in one statement, more or less: the server holds them in memory twice.
+    private static let statementBytes = 16 << 20
+
+    func commit(_ delta: Delta, over base: PropertyList) throws(DefaultsError) -> CommitOutcome {
+        guard let connection, let head else { throw DefaultsError(.misuse, "A commit without its lock") }
+        let new = Revision(number: head.number + 1, token: randomToken(), identity: head.identity)
+        let order = delta.entries.sortedIndices()
+        var statements = try writes(delta, order, new)
+        let token = new.token ?? []
+        statements.append(
+            .init("SELECT kv_finish($1, $2, $3)", .text(store), .integer(new.number), .uuid(token)))
+        statements.append(.init("COMMIT"))
+        guard connection.isAlive else {
+            throw DefaultsError(.unreachable, "The connection to the server was lost before the commit")
+        }
+        do throws(DefaultsError) {
+            _ = try connection.run(statements, until: .after(timeout))
+        } catch {
+            // The last statement commits: before all was sent nothing can have happened, and a server that answers
+            // with an error has undone it.
+            guard connection.isBroken, connection.hasSentAll else { throw error }
+            doubt = new
+            throw error.leavingOutcomeUnknown
+        }
+        connection.isInTransaction = false
+        for index in order where !damagedKeys.isEmpty {
+            delta.entries.withKey(at: index) { damagedKeys[Array($0)] = nil }
+        }
+        seen = new
+        self.head = new
+        server.wake()
+        return .committed
+    }
+
+    private func writes(
+        _ delta: Delta, _ order: [Int], _ new: Revision
+    ) throws(DefaultsError) -> [Statement] {
+        var statements: [Statement] = []
+        var keys = PostgreSQLConnection.Parameter.ByteArrays()
+        var values = PostgreSQLConnection.Parameter.ByteArrays()
+        func finish() {
+            guard keys.count > 0 else { return }
+            statements.append(
+                .init(
+                    "SELECT kv_write($1, $2, $3, $4, $5, NULL)", .text(store), .integer(new.number),
+                    .uuid(new.token ?? []), keys.parameter, values.parameter))
+            keys = PostgreSQLConnection.Parameter.ByteArrays()
+            values = PostgreSQLConnection.Parameter.ByteArrays()
+        }
+        for index in order {
+            let value = try bytes(delta.entries[index])
+            delta.entries.withKey(at: index) { keys.append($0) }
+            if let value { values.append(value) } else { values.appendNull() }
+            if keys.byteCount + values.byteCount > Self.statementBytes { finish() }
+        }
+        finish()
+        return statements
+    }
+
+    /// The value as a binary property list; nil for a removed one.
+    private func bytes(_ entry: DeltaEntry) throws(DefaultsError) -> [UInt8]? {
+        if entry.isRemoval { return nil }
+        var bytes = GrowableBuffer<UInt8>()
+        try DefaultsError.translating { () throws(PropertyListError) in
+            try entry.overlay?.materialised().write(as: .binary, to: &bytes)
+        }
+        return Array(bytes.contents)
+    }
+
+    private func randomToken() -> [UInt8] { (0..<16).map { _ in UInt8.random(in: .min ... .max) } }
+
+    // MARK: - Doubt
+
+    /// Looks for the commit with the store's row locked: the old connection's process at the server holds that for as
+    /// long as it may still commit.
+    func settle(until deadline: Deadline) throws(DefaultsError) -> Bool? {
+        guard let doubt, let connection else { return nil }
+        let found: [PostgreSQLResult]
+        do throws(DefaultsError) {
+            found = try connection.run(
+                [
+                    .init(
+                        """
+                        SELECT EXISTS (SELECT FROM kv_change WHERE store = $1 AND revision = $2 AND token = $3),
+                          EXISTS (SELECT FROM kv_change WHERE store = $1 AND revision <= $2)
+                        """, .text(store), .integer(doubt.number), .uuid(doubt.token ?? []))
+                ], until: deadline)
+        } catch {
+            throw error.leavingOutcomeUnknown
+        }
+        guard let facts = found.first else { throw PostgreSQLResult.strange }
+        let hasHappened = try facts.boolean(0, 0)
+        let isKept = try facts.boolean(0, 1)
+        self.doubt = nil
+        // An older revision than the head, of which the history says nothing any more.
+        if !hasHappened, !isKept, let head, head.identity == doubt.identity, head.number >= doubt.number {
+            return leaveUnknown()
+        }
+        return hasHappened
+    }
+
+    /// A change is never made twice: what is stored counts, and all is loaded anew.
+    private func leaveUnknown() -> Bool {
+        let error = DefaultsError(
+            .outcomeUnknown, "The server's history no longer says whether a commit was made: what is stored counts")
+        report?(.flushFailed(error))
+        seen = nil
+        return true
+    }
+}

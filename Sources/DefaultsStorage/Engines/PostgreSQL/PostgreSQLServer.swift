@@ -1,0 +1,369 @@
+internal import CKVPostgreSQL
+internal import CKVSystem
+internal import Glibc
+internal import PropertyLists
+
+/// A server and the connections that this process has to it: one that listens, and others for commits and looks, each
+/// taken by one thread at a time and closed when nobody has needed it for half a minute.
+///
+/// A thread of the library makes all connections, listens, and has the domains take up what others wrote: no call of a
+/// program waits for a name server, and a get for nothing at all. It ends when no domain is left.
+///
+/// `@unchecked Sendable`: the state is guarded by `lock`, under which nothing else is locked.
+final class PostgreSQLServer: @unchecked Sendable {
+    let address: ServerAddress
+    let flusher = Flusher.remote()
+    private let lock = Lock()
+    private let changed = Condition()
+    /// Written to wake the thread.
+    private let wakeDescriptor = cs_eventfd_open()
+    /// Taken while libpq connects: a fork waits for it, since libpq has locks of its own then.
+    private let connecting = WriterLock()
+
+    // Guarded by `lock`.
+    private var idle: [PostgreSQLConnection] = []
+    /// Every connection that is open, for a child process to let go of.
+    private var open: [PostgreSQLConnection] = []
+    /// The threads that wait for a connection.
+    private var waiting = 0
+    /// Why the server is taken to be away; nil where it is there.
+    private var away: DefaultsError?
+    /// Whether a connection broke, so that the one that listens is to be tried.
+    private var isSuspect = false
+    /// The number of attempts that failed, and the error of the last.
+    private var failures = 0
+    private var failure: DefaultsError?
+    private var entries: [Entry] = []
+    private var lastNumber = 0
+    private var hasThread = false
+    private var isLeaving = false
+    /// Whether ``prepareFork()`` took `connecting`.
+    private var isConnectingHeld = false
+
+    /// A domain on the server, by a number that no other one ever has.
+    private struct Entry {
+        let number: Int
+        weak var domain: Domain?
+        let store: String
+    }
+
+    /// A domain that is alive, and stays so while the thread is at it.
+    struct Guest {
+        let number: Int
+        let domain: Domain
+        let store: String
+    }
+
+    private init(_ address: ServerAddress) {
+        self.address = address
+    }
+
+    // MARK: - All servers
+
+    private static let registry = Registry()
+
+    /// `@unchecked Sendable`: guarded by `lock`.
+    private final class Registry: @unchecked Sendable {
+        let lock = Lock()
+        var servers: [ServerAddress: PostgreSQLServer] = [:]
+    }
+
+    /// The server of an address: one for all stores of the process. It is never let go of.
+    static func at(_ address: ServerAddress) -> PostgreSQLServer {
+        registry.lock.withLock {
+            if let server = registry.servers[address] { return server }
+            let server = PostgreSQLServer(address)
+            registry.servers[address] = server
+            return server
+        }
+    }
+
+    /// Every server of the process.
+    static var all: [PostgreSQLServer] { registry.lock.withLock { Array(registry.servers.values) } }
+
+    // MARK: - Domains
+
+    /// Has the domain told of what others write into the store.
+    func attend(_ domain: Domain, _ store: String) {
+        guard let engine = domain.engine as? PostgreSQLEngine else { return }
+        lock.withLock {
+            guard !engine.isAttended else { return }
+            engine.isAttended = true
+            lastNumber += 1
+            entries.append(Entry(number: lastNumber, domain: domain, store: store))
+        }
+        start()
+    }
+
+    /// Starts the thread, which a child process has to do anew; wakes it.
+    func start() {
+        lock.withLock {
+            if !hasThread, !isLeaving { hasThread = BackgroundThread.start { self.serve() } }
+        }
+        wake()
+    }
+
+    func wake() {
+        var one: UInt64 = 1
+        _ = write(wakeDescriptor, &one, 8)
+    }
+
+    // MARK: - Connections
+
+    /// A connection for the calling thread alone, until it is given back: one that is there, or a new one.
+    ///
+    /// - Throws: the error of the attempt to connect, or ``DefaultsError/Code/unreachable`` at the deadline.
+    func take(until deadline: Deadline) throws(DefaultsError) -> PostgreSQLConnection {
+        start()
+        return try lock.withLock { () throws(DefaultsError) in
+            let old = failures
+            waiting += 1
+            defer { waiting -= 1 }
+            while true {
+                while let connection = idle.popLast() {
+                    if connection.isAlive { return connection }
+                    forget(connection)
+                }
+                if failures != old, let failure { throw failure }
+                guard hasThread, !deadline.hasPassed else {
+                    throw failure ?? DefaultsError(.unreachable, "The server did not answer in time")
+                }
+                wake()
+                changed.wait(lock, until: deadline)
+            }
+        }
+    }
+
+    func giveBack(_ connection: PostgreSQLConnection) {
+        let isLost = lock.withLock {
+            connection.kept = .after(.seconds(30))
+            let isLost = connection.isBroken
+            if isLost { forget(connection) } else { idle.append(connection) }
+            if isLost { isSuspect = true }
+            if waiting > 0 { changed.broadcast() }
+            return isLost
+        }
+        if isLost { wake() }
+    }
+
+    /// Why the server is taken to be away, since a connection broke or could not be made; nil where it is there.
+    var absence: DefaultsError? {
+        lock.withLock {
+            away ?? (isSuspect ? DefaultsError(.unreachable, "The connection to the server is lost") : nil)
+        }
+    }
+
+    /// With the lock held.
+    private func forget(_ connection: PostgreSQLConnection) {
+        open.removeAll { $0 === connection }
+        connection.close()
+    }
+
+    /// Makes a connection, on the thread.
+    func connect() throws(DefaultsError) -> PostgreSQLConnection {
+        _ = connecting.acquire(until: .after(.seconds(60)))
+        defer { connecting.release() }
+        let connection = try PostgreSQLConnection(address, until: .after(.seconds(10)))
+        do throws(DefaultsError) {
+            try Self.checkTables(connection)
+        } catch {
+            connection.close()
+            throw error
+        }
+        lock.withLock { open.append(connection) }
+        Self.attendExit()
+        return connection
+    }
+
+    private static func checkTables(_ connection: PostgreSQLConnection) throws(DefaultsError) {
+        let found = try connection.run([.init("SELECT max(version)::int8 FROM kv_format")], until: .after(.seconds(10)))
+        guard let version = try found.first?.integer(0, 0), version == 1 else {
+            throw DefaultsError(
+                .unavailable, "The tables of the fleet are of another version: this library knows version 1")
+        }
+    }
+
+    // MARK: - The thread
+
+    private func serve() {
+        let listener = ServerListener(self)
+        while !attend(liveGuests(), listener) { listener.wait(wakeDescriptor) }
+    }
+
+    /// The domains that are alive.
+    func liveGuests() -> [Guest] {
+        let all = lock.withLock { entries }
+        // Without the lock: the last reference to a domain may be let go of here.
+        let guests = all.compactMap { entry in
+            entry.domain.map { Guest(number: entry.number, domain: $0, store: entry.store) }
+        }
+        if guests.count < all.count {
+            let alive = Set(guests.map(\.number))
+            let gone = Set(all.map(\.number)).subtracting(alive)
+            lock.withLock { entries.removeAll { gone.contains($0.number) } }
+        }
+        return guests
+    }
+
+    /// Does what there is to do; says whether the thread ends.
+    private func attend(_ guests: [Guest], _ listener: ServerListener) -> Bool {
+        if guests.isEmpty || lock.withLock({ isLeaving }), end(listener) { return true }
+        serveWaiting(listener)
+        listener.attend(guests)
+        closeUnused()
+        return false
+    }
+
+    /// Ends the thread, unless somebody came meanwhile.
+    private func end(_ listener: ServerListener) -> Bool {
+        lock.withLock {
+            guard isLeaving || entries.isEmpty && waiting == 0 else { return false }
+            for connection in idle { forget(connection) }
+            idle = []
+            if let connection = listener.connection { forget(connection) }
+            hasThread = false
+            changed.broadcast()
+            return true
+        }
+    }
+
+    /// Makes the connections that threads wait for.
+    private func serveWaiting(_ listener: ServerListener) {
+        while lock.withLock({ waiting > idle.count }) {
+            do throws(DefaultsError) {
+                let connection = try connect()
+                let wasAway = lock.withLock {
+                    idle.append(connection)
+                    changed.broadcast()
+                    return away != nil
+                }
+                if wasAway { listener.hurry() }
+            } catch {
+                listener.putOff()
+                noteFailure(error)
+                return
+            }
+        }
+    }
+
+    /// Notes a failed attempt, for the threads that wait, and tells of the first.
+    func noteFailure(_ error: DefaultsError) {
+        let isNews = lock.withLock {
+            defer { away = error }
+            failures += 1
+            failure = error
+            isSuspect = false
+            changed.broadcast()
+            return away == nil
+        }
+        guard isNews else { return }
+        for guest in liveGuests() { guest.domain.tell(.disconnected(error)) }
+    }
+
+    /// Notes that the server is there; says whether it was away.
+    func noteSuccess() -> Bool {
+        lock.withLock {
+            defer { away = nil }
+            failure = nil
+            return away != nil
+        }
+    }
+
+    /// Whether a connection broke since the last ``clearSuspicion()``.
+    var isSuspected: Bool { lock.withLock { isSuspect } }
+
+    func clearSuspicion() { lock.withLock { isSuspect = false } }
+
+    /// Closes a connection that is not given back.
+    func drop(_ connection: PostgreSQLConnection) { lock.withLock { forget(connection) } }
+
+    private func closeUnused() {
+        lock.withLock {
+            for connection in idle where connection.kept.hasPassed { forget(connection) }
+            idle.removeAll { $0.isBroken }
+        }
+    }
+
+    // MARK: - Exit
+
+    private static let exit = ExitHandler()
+
+    /// `@unchecked Sendable`: guarded by `lock`.
+    private final class ExitHandler: @unchecked Sendable {
+        let lock = Lock()
+        var isInstalled = false
+    }
+
+    /// Has the servers left before libpq's TLS library puts itself away, whose handler the first connection installs.
+    private static func attendExit() {
+        let isNew = exit.lock.withLock {
+            defer { exit.isInstalled = true }
+            return !exit.isInstalled
+        }
+        if isNew { atexit { PostgreSQLServer.leaveAll() } }
+    }
+
+    /// Writes what waits, and uses no connection from then on.
+    static func leaveAll() {
+        for server in all { server.leave() }
+    }
+
+    private func leave() {
+        if lock.withLock({ isLeaving }) { return }
+        flusher.flushAtExit()
+        lock.withLock { isLeaving = true }
+        wake()
+        let deadline = Deadline.after(.seconds(1))
+        lock.withLock {
+            while hasThread, !deadline.hasPassed { changed.wait(lock, until: deadline) }
+        }
+    }
+
+    // MARK: - Fork
+
+    /// Takes the locks of all servers, so that no thread changes them while the process is copied.
+    static func prepareFork() {
+        registry.lock.lock()
+        for server in registry.servers.values {
+            server.isConnectingHeld = server.connecting.acquire(until: .after(.milliseconds(500)))
+            server.flusher.lock.lock()
+            server.lock.lock()
+        }
+        exit.lock.lock()
+    }
+
+    static func resumeParent() {
+        exit.lock.unlock()
+        for server in registry.servers.values {
+            server.lock.unlock()
+            server.flusher.lock.unlock()
+            if server.isConnectingHeld { server.connecting.release() }
+        }
+        registry.lock.unlock()
+    }
+
+    static func resumeChild() {
+        exit.lock.resetAfterFork()
+        for server in registry.servers.values {
+            server.flusher.resetAfterFork()
+            server.resetAfterFork()
+        }
+        registry.lock.resetAfterFork()
+    }
+
+    private func resetAfterFork() {
+        lock.resetAfterFork()
+        changed.resetAfterFork()
+        connecting.resetAfterFork()
+        for connection in open { connection.abandon() }
+        open = []
+        idle = []
+        waiting = 0
+        away = nil
+        isSuspect = false
+        hasThread = false
+        isLeaving = false
+        let fresh = cs_eventfd_open()
+        if fresh >= 0 { cs_replace_descriptor(fresh, wakeDescriptor) }
+    }
+}

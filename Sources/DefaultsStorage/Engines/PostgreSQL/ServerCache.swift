@@ -1,0 +1,71 @@
+internal import Glibc
+internal import PropertyLists
+
+/// The values of a server's store that were seen last, in a property list of the user's own: what a program has when it
+/// is started while the server is away.
+struct ServerCache: Sendable {
+    /// `$XDG_CACHE_HOME/kvcodable/SERVER/STORE.plist`, where a number stands for the server's text.
+    let path: String
+    private let folder: String
+    private let store: String
+
+    /// nil where the user has no folder for it.
+    init?(_ address: ServerAddress, _ store: String) {
+        guard let name = try? StoreName(store), let all = try? DefaultsStore.userFolder("XDG_CACHE_HOME", ".cache")
+        else { return nil }
+        let server = all + "/kvcodable/" + String(Self.number(of: address.text), radix: 16)
+        path = name.file(in: server, ".plist")
+        folder = name.folders(in: server).last ?? server
+        self.store = store
+    }
+
+    /// FNV-1a: the same in every process, and in every version of this library.
+    private static func number(of text: String) -> UInt64 {
+        text.utf8.reduce(0xCBF2_9CE4_8422_2325) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 }
+    }
+
+    /// The values and their revision; nil where none were kept.
+    ///
+    /// - Throws: for a file that is not what ``write(_:_:)`` has written.
+    func read(_ limits: StoreLimits) throws(DefaultsError) -> (values: PropertyList, revision: Revision)? {
+        guard let bytes = try PropertyListFile.contents(of: path, most: limits.readableFile) else { return nil }
+        let list = try DefaultsError.translating(file: path) { () throws(PropertyListError) in
+            try PropertyList.parse(bytes, as: .binary, limits: limits.reading).list
+        }
+        guard let values = list["Values"], values.kind == .dictionary, let number = list["Revision"]?.integer,
+            number >= 0, list["Store"]?.string == store
+        else { throw DefaultsError(.corrupt, "Expected the values of the store as they were seen last", file: path) }
+        let revision = Revision(number: number, token: token(list["Token"]), identity: token(list["Identity"]))
+        return (values.compacted(), revision)
+    }
+
+    private func token(_ value: PropertyList?) -> [UInt8]? {
+        guard value?.kind == .data, let bytes = value?.withBytes({ Array($0) }), bytes.count == 16 else { return nil }
+        return bytes
+    }
+
+    func write(_ values: PropertyList, _ revision: Revision) throws {
+        var builder = PropertyListBuilder(limits: PropertyListLimits(depth: PropertyListLimits.maximumDepth))
+        try builder.beginDictionary()
+        if let identity = revision.identity {
+            try builder.key("Identity")
+            try builder.append(data: identity)
+        }
+        try builder.key("Revision")
+        try builder.append(integer: revision.number)
+        try builder.key("Store")
+        try builder.append(string: store)
+        if let token = revision.token {
+            try builder.key("Token")
+            try builder.append(data: token)
+        }
+        try builder.key("Values")
+        try builder.append(values)
+        try builder.end()
+        try DefaultsStore.makeFolder(folder)
+        try PropertyListFile.write(try builder.finish(), to: path, as: .binary)
+    }
+
+    /// Removes a file that cannot be read.
+    func discard() { unlink(path) }
+}

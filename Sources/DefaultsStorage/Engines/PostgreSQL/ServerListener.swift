@@ -1,0 +1,216 @@
+internal import CKVPostgreSQL
+internal import CKVSystem
+internal import Glibc
+internal import PropertyLists
+
+/// The connection of a process that listens: what the server's thread knows of it, and does with it.
+///
+/// A notification only wakes: the rows by revision say what has changed, so that one that is lost loses nothing. Used by
+/// the server's thread alone.
+final class ServerListener {
+    typealias Guest = PostgreSQLServer.Guest
+
+    private let server: PostgreSQLServer
+    private(set) var connection: PostgreSQLConnection?
+    /// When the connection has lasted a while: one that breaks before that is not made again at once.
+    private var proven = Deadline.after(.zero)
+    /// Whether notifications come through, which a pooler may swallow; nil before that was tried.
+    private var isHeard: Bool?
+    /// The channels that are listened to, by their stores.
+    private var channels: [String: String] = [:]
+    /// When the connection is tried again, and the time between two attempts.
+    private var nextAttempt = Deadline.after(.zero)
+    private var backoff = shortestBackoff
+    /// When the revisions are asked for next, whatever was told.
+    private var nextLook = Deadline.after(.zero)
+    /// The domains that have to look, and could not yet.
+    private var pending: Set<Int> = []
+    /// The errors that were told of domains that could not look.
+    private var told: [Int: DefaultsError] = [:]
+    /// When values seen last are kept next.
+    private var nextKeeping = Deadline.after(.zero)
+    private var mayHaveToKeep = false
+
+    private static let shortestBackoff = Duration.milliseconds(100)
+    private static let longestBackoff = Duration.seconds(30)
+    /// How often the connection is used, so that nothing on the way forgets it.
+    private static let keepAlive = Duration.seconds(30)
+    private static let usualPoll = Duration.seconds(5)
+    private static var soon: Deadline { .after(.seconds(10)) }
+
+    init(_ server: PostgreSQLServer) {
+        self.server = server
+    }
+
+    /// Connects where that is due, listens, and has domains look and keep what they have seen.
+    func attend(_ guests: [Guest]) {
+        listen(guests)
+        look(guests)
+        keep(guests)
+    }
+
+    /// Waits until there is something to do, or `wakeDescriptor` is written to.
+    func wait(_ wakeDescriptor: Int32) {
+        var deadline = Deadline.after(.seconds(10))
+        deadline = .earlier(deadline, connection == nil ? nextAttempt : nextLook)
+        if !pending.isEmpty { deadline = .earlier(deadline, .after(.milliseconds(5))) }
+        if mayHaveToKeep { deadline = .earlier(deadline, nextKeeping) }
+        _ = cpq_wait(wakeDescriptor, 0, connection?.descriptor ?? -1, deadline.remaining)
+        var number: UInt64 = 0
+        _ = read(wakeDescriptor, &number, 8)
+    }
+
+    // MARK: - Connecting
+
+    /// The server is there: the next attempt is made at once.
+    func hurry() { nextAttempt = .after(.zero) }
+
+    /// Puts the next attempt off, for longer each time, and for another time on each machine.
+    func putOff() {
+        nextAttempt = .after(backoff * Double.random(in: 0.5...1.0))
+        backoff = min(backoff * 2, Self.longestBackoff)
+    }
+
+    /// Lets go of the connection.
+    private func drop() {
+        let isProven = connection != nil && proven.hasPassed
+        if let connection { server.drop(connection) }
+        connection = nil
+        channels = [:]
+        isHeard = nil
+        putOff()
+        if isProven { hurry() }
+    }
+
+    private func listen(_ guests: [Guest]) {
+        if connection?.isAlive == false { drop() }
+        guard !guests.isEmpty, connection != nil || nextAttempt.hasPassed else { return }
+        do throws(DefaultsError) {
+            let isNew = connection == nil
+            if isNew {
+                connection = try server.connect()
+                proven = .after(.seconds(1))
+            }
+            try addChannels(guests)
+            if isNew { greet(guests) }
+        } catch {
+            drop()
+            server.noteFailure(error)
+        }
+    }
+
+    /// All is looked at anew: what was told while nobody listened is not told again.
+    private func greet(_ guests: [Guest]) {
+        pending = Set(guests.map(\.number))
+        nextLook = .after(interval)
+        backoff = Self.shortestBackoff
+        guard server.noteSuccess() else { return }
+        for guest in guests {
+            guest.domain.tell(.reconnected)
+            server.flusher.hurry(guest.domain)
+        }
+    }
+
+    /// The time between two looks that nobody asked for, a little other for each machine.
+    private var interval: Duration {
+        let usual = isHeard == true ? Self.keepAlive : server.address.pollInterval ?? Self.usualPoll
+        return usual * Double.random(in: 0.8...1.2)
+    }
+
+    private func addChannels(_ guests: [Guest]) throws(DefaultsError) {
+        guard server.address.pollInterval == nil, let connection else { return }
+        if isHeard == nil { isHeard = try hears(connection) }
+        let wanted = Set(guests.map(\.store)).subtracting(channels.keys)
+        guard isHeard == true, !wanted.isEmpty else { return }
+        for store in wanted.sorted() {
+            let found = try connection.run([.init("SELECT kv_channel($1)", .text(store))], until: Self.soon)
+            guard let name = found.first?.bytes(0, 0).map({ String(decoding: $0, as: UTF8.self) }), isPlain(name)
+            else { throw PostgreSQLResult.strange }
+            _ = try connection.run([.init("LISTEN \(name)")], until: Self.soon)
+            channels[store] = name
+        }
+        // What was written before is not told.
+        pending.formUnion(guests.filter { wanted.contains($0.store) }.map(\.number))
+    }
+
+    private func isPlain(_ name: String) -> Bool {
+        name.utf8.allSatisfy { 0x61...0x7A ~= $0 || 0x30...0x39 ~= $0 || $0 == UInt8(ascii: "_") }
+    }
+
+    /// Whether a notification comes through. Where the server's process is not the one that the connection began with,
+    /// a pooler stands between: a notification of the same process would come through it by chance, and another
+    /// connection tries.
+    private func hears(_ connection: PostgreSQLConnection) throws(DefaultsError) -> Bool {
+        let channel = "kv_\(UInt64.random(in: .min ... .max))"
+        let found = try connection.run(
+            [.init("LISTEN \(channel)"), .init("SELECT pg_backend_pid()::int8")], until: Self.soon)
+        let isDirect = try found.last?.integer(0, 0) == Int64(connection.process)
+        let other = isDirect ? connection : try server.connect()
+        defer { if other !== connection { server.giveBack(other) } }
+        _ = try other.run([.init("SELECT pg_notify($1, '')", .text(channel))], until: Self.soon)
+        let deadline = Deadline.after(.seconds(2))
+        var isHeard = false
+        while !isHeard, !deadline.hasPassed {
+            guard let channels = connection.notifications() else {
+                throw DefaultsError(.unreachable, "The connection to the server is lost")
+            }
+            isHeard = channels.contains(channel)
+            if !isHeard { _ = cpq_wait(connection.descriptor, 0, -1, min(deadline.remaining, 100_000_000)) }
+        }
+        _ = try connection.run([.init(isHeard ? "UNLISTEN \(channel)" : "UNLISTEN *")], until: Self.soon)
+        return isHeard
+    }
+
+    /// Has the domains look whose stores were told of, or all when it is time.
+    private func look(_ guests: [Guest]) {
+        guard let connection else { return }
+        guard let told = connection.notifications() else { return drop() }
+        for guest in guests {
+            if let channel = channels[guest.store], told.contains(channel) {
+                pending.insert(guest.number)
+            }
+        }
+        // Until the looks have an answer: they tell of it.
+        let isSuspect = server.isSuspected
+        if isSuspect || nextLook.hasPassed {
+            pending = Set(guests.map(\.number))
+            nextLook = .after(interval)
+        }
+        for guest in guests where pending.contains(guest.number) {
+            guard look(guest, connection) else { return }
+        }
+        if isSuspect, pending.isEmpty {
+            server.clearSuspicion()
+            for guest in guests { server.flusher.hurry(guest.domain) }
+        }
+    }
+
+    /// - Returns: whether the connection is there still.
+    private func look(_ guest: Guest, _ connection: PostgreSQLConnection) -> Bool {
+        mayHaveToKeep = true
+        switch guest.domain.takeUpFromServer(over: connection) {
+        case .busy: return true
+        case .done: told[guest.number] = nil
+        case .failed(let error):
+            if connection.isBroken {
+                drop()
+                server.noteFailure(error)
+                return false
+            }
+            if told[guest.number] != error { guest.domain.tell(.unreadable(error)) }
+            told[guest.number] = error
+        }
+        pending.remove(guest.number)
+        return true
+    }
+
+    /// Keeps the values seen last, not more often than once a second.
+    private func keep(_ guests: [Guest]) {
+        guard mayHaveToKeep, nextKeeping.hasPassed else { return }
+        mayHaveToKeep = false
+        let start = cs_monotonic_nanoseconds()
+        for guest in guests where !guest.domain.keepForAway() { mayHaveToKeep = true }
+        let spent = cs_monotonic_nanoseconds() - start
+        nextKeeping = .after(max(.seconds(1), .nanoseconds(spent * 20)))
+    }
+}

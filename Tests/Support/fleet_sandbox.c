@@ -1,0 +1,62 @@
+/* A host that pushes a store of a fleet to scripts: what a script may not do,
+ * and what it learns of the server.
+ *
+ *   fleet_sandbox SERVER STORE
+ */
+#include <kvcodable_lua.h>
+#include <lauxlib.h>
+#include <lua.h>
+#include <lualib.h>
+#include <stdio.h>
+
+static const char names_server[] =
+    "local s, e = kv.open('other', { engine = 'postgresql', server = 'x=y' })\n"
+    "print(tostring(e.code) .. ' ' .. tostring(e))";
+static const char asks[] =
+    "local ok, e = pcall(s.transaction, s, function() end)\n"
+    "print(tostring(e.code) .. ' ' .. tostring(e))";
+
+static lua_State *new_state(uint32_t policy) {
+  kv_lua_options options = {.size = sizeof options, .policy = policy};
+  lua_State *L = luaL_newstate();
+  luaL_openlibs(L);
+  if (kv_lua_open(L, &options, NULL) != KV_OK) return NULL;
+  lua_setglobal(L, "kv");
+  return L;
+}
+
+static void run(lua_State *L, const char *script) {
+  if (luaL_dostring(L, script) != LUA_OK)
+    printf("error %s\n", lua_tostring(L, -1));
+  fflush(stdout);
+}
+
+int main(int count, char **arguments) {
+  if (count < 3) return 2;
+  kv_store_options options = {.size = sizeof options,
+                              .engine = KV_ENGINE_POSTGRESQL,
+                              .timeout = 2,
+                              .server = kv_string(arguments[1])};
+  kv_store *store;
+  kv_error *error;
+  if (kv_store_open(kv_string(arguments[2]), &options, &store, &error) < 0) {
+    printf("%s\n", kv_error_message(error).data);
+    return 1;
+  }
+  puts("opened");
+  fflush(stdout);
+  getchar();
+  lua_State *L = new_state(KV_LUA_NO_SERVERS);
+  run(L, names_server);
+  lua_close(L);
+  L = new_state(KV_LUA_NO_FILES);
+  run(L, names_server);
+  lua_close(L);
+  L = new_state(KV_LUA_SANDBOX);
+  if (kv_lua_push_store(L, store, NULL, 0, 0, NULL) == KV_OK)
+    lua_setglobal(L, "s");
+  run(L, asks);
+  lua_close(L);
+  kv_store_free(store);
+  return 0;
+}

@@ -1,0 +1,878 @@
+#!/usr/bin/env python3
+"""Stores of a fleet, proved on real PostgreSQL servers.
+
+    fleet.py [--full] [ROW ...]
+
+Servers, a pooler and a proxy that does harm at any message run in a folder of the test's own, by a user that is not root,
+and are ended by their process ids. The programs are Lua processes; the oracle is the server itself, asked by psql. Short by
+default, with --full the full figures. Prints TAP.
+"""
+import argparse
+import json
+import os
+import random
+import re
+import select
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from servers.proxy import Plan, Proxy
+from servers.postgresql import Pooler, Server
+from tap import ROOT, check, environment, finish, run
+
+DRIVER = ROOT / "Tests/Support/fleet.lua"
+
+
+class Program:
+    """A Lua process on the driver's lines."""
+
+    def __init__(self, fleet, **changes):
+        usual = {"LUA_CPATH": f"{ROOT}/build/?.so;;", "XDG_CACHE_HOME": f"{fleet.folder}/cache",
+                 "XDG_CONFIG_HOME": f"{fleet.folder}/config"}
+        self.environment = environment(**{**usual, **changes})
+        self.process = subprocess.Popen(["lua5.4", str(DRIVER)], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                        stderr=subprocess.PIPE, env=self.environment, text=True, bufsize=1)
+        fleet.programs.append(self)
+
+    def send(self, line):
+        self.process.stdin.write(line + "\n")
+        self.process.stdin.flush()
+
+    def receive(self, seconds=60):
+        """The answer's first word and the rest; None where none comes in time."""
+        if not select.select([self.process.stdout], [], [], seconds)[0]:
+            return None, f"no answer in {seconds} s"
+        line = self.process.stdout.readline()
+        if not line:
+            return None, f"the program is gone: {self.process.stderr.read()[-800:]}"
+        code, _, rest = line.rstrip("\n").partition(" ")
+        return code, rest
+
+    def call(self, line, seconds=60):
+        self.send(line)
+        return self.receive(seconds)
+
+    def value(self, line, seconds=60):
+        """What a line gives that must go well."""
+        code, rest = self.call(line, seconds)
+        if code != "ok":
+            raise AssertionError(f"{line}: {code} {rest}")
+        return rest
+
+    def end(self, number=signal.SIGKILL):
+        if self.process.poll() is None:
+            self.process.send_signal(number)
+        self.process.wait()
+
+    def close(self, seconds=20):
+        """Ends the program as one that comes to its end; what it wrote to standard error."""
+        self.process.stdin.close()
+        try:
+            self.process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            self.end()
+            return "did not end"
+        return self.process.stderr.read()
+
+
+class Fleet:
+    """A server, a proxy before it, and programs."""
+
+    def __init__(self, folder, full):
+        self.folder, self.full = folder, full
+        self.programs = []
+        self.count = 0
+        self.server = Server(folder)
+        self.server.make_tables()
+        self.proxy = Proxy(path=f"{folder}/.s.PGSQL.{self.server.port}")
+
+    def store(self):
+        """A name that no other row has."""
+        self.count += 1
+        return f"store{self.count}"
+
+    def options(self, text=None, **more):
+        """The options of a store, as Lua."""
+        options = {"engine": "postgresql", "server": text or self.server.text(), "timeout": 5, **more}
+        return "{" + ", ".join(f"{name} = {json.dumps(value)}" for name, value in options.items()) + "}"
+
+    def open(self, name, text=None, program=None, cache=None, **more):
+        program = program or Program(self, **({"XDG_CACHE_HOME": cache} if cache else {}))
+        program.value(f"return open({json.dumps(name)}, {self.options(text, **more)})")
+        return program
+
+    def far(self):
+        """The server by way of the proxy."""
+        return self.server.text(port=self.proxy.port)
+
+    def stored(self, name, key):
+        """What the server has, as JSON."""
+        text = self.server.sql(f"SELECT value FROM kv WHERE store = '{name}' AND key = '{key}'")
+        return json.loads(text) if text else None
+
+    def clear(self):
+        for program in self.programs:
+            program.end()
+        self.programs = []
+        self.proxy.join()
+        self.proxy.plan = Plan()
+
+
+ROWS = []
+
+
+def row(body):
+    ROWS.append(body)
+    return body
+
+
+def eventually(condition, seconds=10):
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        if condition():
+            return True
+        time.sleep(0.02)
+    return condition()
+
+
+# ---- Values
+
+
+@row
+def values(fleet):
+    """What one machine sets another reads, also people with psql."""
+    name = fleet.store()
+    one, other = fleet.open(name), fleet.open(name, durability="immediate")
+    one.value("s:set('limits', { burst = 5, names = { 'a', 'b' }, ratio = 0.5, on = true }) return sync()")
+    check(fleet.stored(name, "limits") == {"burst": 5, "names": ["a", "b"], "ratio": 0.5, "on": True},
+          "values are there as JSON for people")
+    check(other.value("return await(5, function() return s:get{'limits', 'burst'} == 5 end)") == "true",
+          "another machine sees them")
+    other.value("s:set({'limits', 'burst'}, 6)")
+    one.value("s:set({'limits', 'on'}, false) return sync()")
+    check(fleet.stored(name, "limits")["burst"] == 6 and fleet.stored(name, "limits")["on"] is False,
+          "changes of two machines inside one value are merged by path")
+    other.value("s:remove 'limits'")
+    check(fleet.stored(name, "limits") is None and
+          one.value("return await(5, function() return s:get 'limits' == nil end)") == "true",
+          "a removal is seen, too")
+    who = fleet.server.sql(f"SELECT string_agg(revision || ':' || who, ' ' ORDER BY revision) FROM kv_change WHERE store = '{name}'")
+    check(who == "1:owner 2:owner 3:owner 4:owner", "the history says who", who)
+    check(one.value("return s:file()") == "nil", "the store has no file")
+    one.value("s:set('last', 1)")
+    check(one.close() == "" and fleet.stored(name, "last") == 1, "what waits is written when the program ends")
+
+
+@row
+def watch(fleet):
+    """A commit is told to the others by the time that it takes to read it."""
+    name = fleet.store()
+    one, other = fleet.open(name, durability="immediate"), fleet.open(name)
+    other.value("seen = {} s:watch('n', function(_, new) seen[#seen + 1] = new end)")
+    count = 200 if fleet.full else 40
+    other.send(f"return await(20, function() return s:get 'n' == {count} end)")
+    start = time.monotonic()
+    for i in range(1, count + 1):
+        one.value(f"s:set('n', {i})")
+    check(other.receive(25) == ("ok", "true"), f"{count} commits are taken up")
+    spent = time.monotonic() - start
+    check(other.value("for i = 2, #seen do if seen[i] <= seen[i - 1] then return i end end return 'sorted'") == "sorted",
+          f"in their order ({spent / count * 1000:.2f} ms for each commit and its call)")
+
+
+@row
+def updates(fleet):
+    """Eight processes count in one place."""
+    name, each = fleet.store(), 1000 if fleet.full else 40
+    programs = [fleet.open(name, cache=f"{fleet.folder}/cache{i}", timeout=60) for i in range(8)]
+    for i, program in enumerate(programs):
+        program.send(f"for i = 1, {each} do add('count') s:set({{'own', 'p{i}'}}, i) end return sync()")
+    answers = [program.receive(300) for program in programs]
+    check(all(answer == ("ok", "true") for answer in answers), f"8 processes, {each} updates each", str(answers))
+    check(fleet.stored(name, "count") == 8 * each, f"none of {8 * each} updates is lost",
+          str(fleet.stored(name, "count")))
+    check(fleet.stored(name, "own") == {f"p{i}": each for i in range(8)}, "nor one of the sets beside them",
+          str(fleet.stored(name, "own")))
+
+
+# ---- Harm
+
+
+def settled(fleet, name, program, before, told):
+    """After harm: the counter is what was acknowledged, and one more where that was left unknown and has happened."""
+    count = int(program.value("sync() return s:get 'count' or 0", 30)) if told == "ok" else None
+    if count is None:
+        code, rest = program.call("local ok, e = s:sync() if not ok then error(e, 0) end return s:get 'count' or 0", 30)
+        if code != "ok":
+            return None
+        count = int(rest)
+    stored = fleet.stored(name, "count") or 0
+    if count != stored:
+        return None
+    if told == "ok":
+        return stored if stored == before + 1 else None
+    if told == "outcome_unknown":
+        return stored if stored in (before, before + 1) else None
+    return stored if stored == before else None
+
+
+def messages_of_update(fleet, name):
+    """The number of messages of an update over a new connection."""
+    program = fleet.open(name, text=fleet.far(), durability="immediate")
+    fleet.proxy.cut()
+    fleet.proxy.join()
+    program.value("return await(10, function() return pcall(sync) end)")
+    fleet.proxy.cut()
+    fleet.proxy.join()
+    program.value("return await(10, function() return pcall(add, 'count') end)")
+    time.sleep(0.2)
+    found = max(len(each.messages) for each in fleet.proxy.connections if not each.listens)
+    program.end()
+    return found
+
+
+def harm_at_each(fleet, action, what, share=1):
+    """Does the harm at each message of an immediate update, one after the other, or at some of them, with the last ones
+    among them always."""
+    name = fleet.store()
+    total = messages_of_update(fleet, name)
+    program = fleet.open(name, text=fleet.far(), timeout=1.5, durability="immediate")
+    program.value("return await(10, function() return pcall(sync) end)")
+    before, outcomes = fleet.stored(name, "count"), {}
+    numbers = [number for number in range(1, total + 3) if number % share == 0 or number > total - 10]
+    for number in numbers:
+        state = {"left": number, "armed": True}
+
+        def harm(connection, message, _):
+            if not state["armed"] or connection.listens:
+                return "pass"
+            state["left"] -= 1
+            if state["left"] > 0:
+                return "pass"
+            state["armed"] = False
+            return action
+
+        # Over a new connection each time: its first messages are a part of it.
+        fleet.proxy.cut()
+        fleet.proxy.join()
+        fleet.proxy.plan.harm = harm
+        code, rest = program.call("add('count') return true", 30)
+        state["armed"] = False
+        fleet.proxy.join()
+        if code is None:
+            return check(False, f"{what} at message {number}: an answer comes", rest)
+        found = None
+        # The server frees the row of a machine that it hears nothing of after half a minute.
+        deadline = time.monotonic() + 50
+        while found is None and time.monotonic() < deadline:
+            found = settled(fleet, name, program, before, code)
+            if found is None:
+                time.sleep(0.1)
+        if found is None:
+            return check(False, f"{what} at message {number}: told {code}, from {before}",
+                         f"{rest}; stored {fleet.stored(name, 'count')}, {program.call('return s:get [[count]]')}")
+        outcomes[code] = outcomes.get(code, 0) + 1
+        before = found
+    return check({"ok", "unreachable", "outcome_unknown"} == set(outcomes),
+                 f"{what}, at {len(numbers)} of the {total} messages of an update: {outcomes}", str(outcomes))
+
+
+@row
+def cut(fleet):
+    """The connection breaks at any message of a commit."""
+    harm_at_each(fleet, "cut", "the connection breaks before a message")
+
+
+@row
+def cut_after(fleet):
+    """The connection breaks behind any message of a commit."""
+    harm_at_each(fleet, "cut-after", "the connection breaks behind a message")
+
+
+@row
+def swallow(fleet):
+    """Bytes vanish at any message of a commit, and nothing closes."""
+    harm_at_each(fleet, "swallow", "all that follows vanishes", 1 if fleet.full else 40)
+
+
+@row
+def listener(fleet):
+    """The connection that listens breaks at any of its messages, and misses nothing."""
+    name, rounds = fleet.store(), 60 if fleet.full else 8
+    writer = fleet.open(name, durability="immediate")
+    reader = fleet.open(name, text=fleet.far(), timeout=2)
+    # Without a sign the break is noticed after half a minute.
+    actions = ["cut", "cut-after", "swallow"] if fleet.full else ["cut", "cut-after"]
+    missed = []
+    for i in range(1, rounds + 1):
+        state = {"left": random.randrange(1, 60), "action": random.choice(actions)}
+
+        def harm(connection, message, _):
+            state["left"] -= 1
+            return state["action"] if state["left"] == 0 else "pass"
+
+        fleet.proxy.plan.harm = harm
+        fleet.proxy.cut()
+        fleet.proxy.join()
+        for part in range(5):
+            writer.value(f"s:set('n', {i * 5 + part})")
+        # Without catching up at each connect, the next look would be half a minute away.
+        seconds = 60 if fleet.full else 10
+        if reader.value(f"return await({seconds}, function() return s:get 'n' == {i * 5 + 4} end)", 90) != "true":
+            missed.append((i, state))
+    check(not missed, f"{rounds * 5} commits are seen through {rounds * 2} breaks", str(missed))
+
+
+@row
+def killed(fleet):
+    """The server is killed and started again, in the middle of commits; a writer, too."""
+    name = fleet.store()
+    rounds = 20 if fleet.full else 3
+    acknowledged, unknown = 0, 0
+    writer = fleet.open(name, timeout=10, durability="immediate")
+    reader = fleet.open(name)
+    writer.value("add('count')")
+    acknowledged += 1
+    wrong = []
+    for _ in range(rounds):
+        writer.send("n = 0 local ok, e repeat ok, e = pcall(add, 'count') if ok then n = n + 1 end until not ok "
+                    "return n .. ' ' .. tostring(e.code)")
+        time.sleep(random.uniform(0.05, 0.3))
+        fleet.server.kill()
+        code, rest = writer.receive(60)
+        if code != "ok":
+            wrong.append(rest)
+            break
+        done, status = rest.split()
+        acknowledged += int(done)
+        fleet.server.start()
+        for _ in range(200):
+            code, rest = writer.call("return sync()", 30)
+            if code == "ok":
+                break
+            time.sleep(0.05)
+        stored = fleet.stored(name, "count")
+        extra = stored - acknowledged - unknown
+        if extra not in ((0, 1) if status == "outcome_unknown" else (0,)):
+            wrong.append(f"{stored} stored, {acknowledged} acknowledged, {unknown} unknown, told {status}")
+        unknown += extra
+        if reader.value(f"return await(40, function() return s:get 'count' == {stored} end)", 60) != "true":
+            wrong.append(f"the reader has {reader.value('return s:get [[count]]')} of {stored}")
+    check(not wrong, f"{rounds} kills of the server: {acknowledged} acknowledged, {unknown} more of those left unknown",
+          "\n".join(wrong))
+    total = fleet.stored(name, "count")
+    for i in range(rounds * 2):
+        victim = fleet.open(name, durability="immediate", cache=f"{fleet.folder}/victim")
+        victim.send("while true do add('count') io.write('+') io.flush() end")
+        time.sleep(random.uniform(0.01, 0.2))
+        victim.end()
+        counted = victim.process.stdout.read().count("+")
+        # The server's process may be at the last commit still.
+        time.sleep(0.1)
+        writer.value("add('count')")
+        stored = fleet.stored(name, "count")
+        if stored - total - counted - 1 not in (0, 1):
+            wrong.append(f"{stored} stored, {counted} acknowledged after {total}")
+        total = stored
+    check(not wrong, f"{rounds * 2} kills of a writer: nothing acknowledged is lost, its lock is free",
+          "\n".join(wrong))
+
+
+@row
+def answer_lost(fleet):
+    """The answer to COMMIT is lost: the change is made once, whoever repeats."""
+    name = fleet.store()
+    program = fleet.open(name, text=fleet.far(), timeout=2)
+    program.value("s:set('list', { 0 }) return sync()")
+    rounds, wrong, told = (100 if fleet.full else 10), [], {}
+    for i in range(1, rounds + 1):
+        action = "cut" if i % 2 else "swallow"
+        state = {"armed": True, "commits": 0}
+
+        def harm(connection, message, _):
+            # The answers to the lock come first, then those to the commit, which end with "Z".
+            if connection.listens or not state["armed"]:
+                return "pass"
+            if message == ">S":
+                state["commits"] += 1
+            if message.startswith("<") and state["commits"] >= 2:
+                state["armed"] = False
+                return action
+            return "pass"
+
+        fleet.proxy.plan.harm = harm
+        code, rest = program.call(f"s:set({{'list', {i + 1}}}, {i}) return sync()", 30)
+        told[code] = told.get(code, 0) + 1
+        state["armed"] = False
+        fleet.proxy.join()
+        for _ in range(100):
+            if program.call("return sync()", 30)[0] == "ok":
+                break
+            time.sleep(0.1)
+        if fleet.stored(name, "list") != list(range(i + 1)):
+            wrong.append(f"{i}: {code} {rest}: {fleet.stored(name, 'list')}")
+            break
+    check(not wrong, f"{rounds} appends whose answer was lost are there once ({told})", "\n".join(wrong))
+    check(told.get("outcome_unknown", 0) > 0 and "unreachable" not in told, "and are told as unknown, never as undone",
+          str(told))
+
+
+# ---- Away
+
+
+@row
+def away(fleet):
+    """A machine is cut off, goes on, and comes back."""
+    name = fleet.store()
+    near, far = fleet.open(name, durability="immediate"), fleet.open(name, text=fleet.far(), timeout=2)
+    far.value("s:set('limits', { burst = 1, rate = 1 }) return sync()")
+    far.value("plain = assert(kv.open('plain'))")
+    far.value(f"local keep = s open('{name}', {fleet.options(fleet.far(), timeout=0.3)}) quick = s s = keep")
+    for how in ("cut", "block"):
+        getattr(fleet.proxy, how)()
+        far.value("s:set({'limits', 'burst'}, (s:get{'limits', 'burst'}) + 10)")
+        start = time.monotonic()
+        code, rest = far.call("return sync()")
+        spent = time.monotonic() - start
+        check(code == "unreachable" and spent < 4, f"{how}: sync is unreachable within its timeout ({spent:.1f} s)",
+              f"{code} {rest}")
+        code, rest = far.call("quick:update('limits', function(old) return old end)")
+        check(code == "unreachable", f"{how}: also where another thread waits for the server", f"{code} {rest}")
+        start = time.monotonic()
+        code, rest = far.call("s:update('limits', function(old) return old end)")
+        spent = time.monotonic() - start
+        check(code in ("unreachable",) and spent < 4, f"{how}: so is a transaction ({spent:.1f} s)", f"{code} {rest}")
+        got = far.value("local start = os.clock() for i = 1, 100000 do s:get 'limits' end return os.clock() - start")
+        start = time.monotonic()
+        far.value("for i = 1, 1000 do s:get 'limits' end")
+        check(time.monotonic() - start < 1, f"{how}: gets wait for nothing ({float(got) * 10:.1f} us each)")
+        check(far.value("return await(5, function() return told 'disconnected' ~= nil end)") == "true",
+              f"{how}: an event says so")
+        # Another store of the process is written in its time.
+        stamp = far.value(f"plain:set('{how}', '{name}') return plain:file()")
+        check(eventually(lambda: Path(stamp).exists() and how in Path(stamp).read_text(), 1),
+              f"{how}: a store in a file is written meanwhile")
+        near.value("s:set({'limits', 'rate'}, (s:get{'limits', 'rate'}) + 1)")
+        fleet.proxy.join()
+        check(far.value("return await(40, function() return told 'reconnected' ~= nil end)", 60) == "true",
+              f"{how}: back, an event says so")
+        wanted = {"burst": 11, "rate": 2} if how == "cut" else {"burst": 21, "rate": 3}
+        check(eventually(lambda: fleet.stored(name, "limits") == wanted, 20),
+              f"{how}: what waited is written, merged by path", str(fleet.stored(name, "limits")))
+        check(far.value(f"return await(10, function() local l = s:get 'limits' return l.burst == {wanted['burst']} and "
+                        f"l.rate == {wanted['rate']} end)", 20) == "true", f"{how}: and what others wrote is seen")
+
+
+@row
+def stuck(fleet):
+    """A store that another machine keeps locked keeps no other one waiting."""
+    name = fleet.store()
+    program = fleet.open(name, timeout=1.5)
+    program.value(f"one = s open('{name}b', {fleet.options(timeout=1.5)}) other = s one:set('a', 1) other:set('a', 1) "
+                  "return one:sync() and other:sync()")
+    holder = subprocess.Popen(
+        ["psql", "-X", "-q", "-h", str(fleet.server.folder), "-p", str(fleet.server.port), "-U", "owner", "-c",
+         f"BEGIN; SELECT FROM kv_store WHERE name = '{name}' FOR UPDATE; SELECT pg_sleep(6); COMMIT", "postgres"],
+        stdout=subprocess.DEVNULL)
+    time.sleep(0.3)
+    program.value("one:set('a', 2)")
+    time.sleep(0.2)
+    start = time.monotonic()
+    program.value("other:set('a', 2)")
+    check(eventually(lambda: fleet.stored(f"{name}b", "a") == 2, 4),
+          f"another store is written meanwhile ({time.monotonic() - start:.1f} s)")
+    check(fleet.stored(name, "a") == 1, "the locked one is not")
+    code, rest = program.call(f"local s = one return s:update('a', function() return 3 end)")
+    check(code == "timed_out", "a call that waits for it is told", f"{code} {rest}")
+    holder.wait()
+    check(eventually(lambda: fleet.stored(name, "a") == 2, 10), "and it is written when it is free")
+
+
+@row
+def cache(fleet):
+    """A program starts without its server."""
+    name = fleet.store()
+    folder = f"{fleet.folder}/cache-{name}"
+    program = fleet.open(name, text=fleet.far(), cache=folder)
+    program.value("s:set('limits', { burst = 7 }) return sync()")
+    def files():
+        return list(Path(folder).rglob("*.plist"))
+
+    check(eventually(lambda: files() and b"burst" in files()[0].read_bytes(), 10), "what was seen is kept")
+    check(files()[0].stat().st_mode & 0o777 == 0o600, "for the user alone")
+    program.end()
+    fleet.proxy.cut()
+    start = time.monotonic()
+    again = fleet.open(name, text=fleet.far(), cache=folder, timeout=5)
+    spent = time.monotonic() - start
+    check(again.value("return s:get{'limits', 'burst'}") == "7", f"opened without the server ({spent * 1000:.0f} ms "
+          "with the start of the program)")
+    times = []
+    for _ in range(5):
+        fresh = Program(fleet, XDG_CACHE_HOME=folder)
+        fresh.value("return 1")
+        start = time.monotonic()
+        fresh.value(f"return open('{name}', {fleet.options(fleet.far())})")
+        times.append((time.monotonic() - start) * 1000)
+        fresh.end()
+    check(min(times) < 20, f"an opening takes {min(times):.1f} ms, with the loading of libpq")
+    again.value("s:set('waiting', true)")
+    check(fleet.stored(name, "waiting") is None, "a change waits")
+    fleet.proxy.join()
+    check(eventually(lambda: fleet.stored(name, "waiting") is True, 40), "and is written when the server is back")
+    again.end()
+    fleet.proxy.cut()
+    without = Program(fleet, XDG_CACHE_HOME=f"{fleet.folder}/nothing")
+    code, rest = without.call(f"return open('{name}', {fleet.options(fleet.far(), timeout=1)})")
+    check(code == "unreachable", "without what was seen, opening fails", f"{code} {rest}")
+    files()[0].write_bytes(b"bplist00 torn")
+    fleet.proxy.join()
+    mended = fleet.open(name, text=fleet.far(), cache=folder)
+    check(mended.value("return s:get{'limits', 'burst'}") == "7" and
+          mended.value("return await(3, function() return told 'unreadable' ~= nil end)") == "true",
+          "a torn one is thrown away, with an event")
+
+
+@row
+def long_away(fleet):
+    """A machine comes back after a thousand revisions."""
+    name = fleet.store()
+    revisions = 1000
+    near, far = fleet.open(name, durability="immediate"), fleet.open(name, text=fleet.far(), timeout=5)
+    near.value("s:set('first', true) s:set('gone', true)")
+    far.value("return await(5, function() return s:get 'gone' end)")
+    fleet.proxy.cut()
+    far.value("s:set({'own', 'value'}, 1)")
+    near.value(f"for i = 1, {revisions} do s:set('key' .. i % 300, i) end s:remove 'gone'", 60)
+    start = time.monotonic()
+    fleet.proxy.join()
+    caught = far.value("return await(40, function() return s:get 'gone' == nil and #s >= 302 end)", 60)
+    check(caught == "true", f"{revisions} revisions are caught up ({time.monotonic() - start:.1f} s, the backoff in it)")
+    check(far.value(f"for i = 1, {revisions} do local v = s:get('key' .. i % 300) if v % 300 ~= i % 300 or v <= "
+                    f"{revisions} - 300 then return v end end return 'same'") == "same", "with each key as it is")
+    check(eventually(lambda: fleet.stored(name, "own") == {"value": 1}, 20), "and what waited is written")
+    fleet.server.sql("SELECT kv_prune('0 seconds')")
+    near.value("s:remove 'first'")
+    check(far.value("return await(10, function() return s:get 'first' == nil end)", 20) == "true",
+          "a pruned history is no obstacle")
+
+
+@row
+def pruned(fleet):
+    """Removals that are forgotten are seen all the same."""
+    name = fleet.store()
+    folder = f"{fleet.folder}/cache-{name}"
+    far = fleet.open(name, text=fleet.far(), cache=folder)
+    far.value("s:set('a', 1) s:set('b', 2) return sync()")
+    eventually(lambda: list(Path(folder).rglob("*.plist")))
+    time.sleep(1.2)
+    far.end()
+    near = fleet.open(name, durability="immediate")
+    near.value("s:remove 'a' for i = 1, 5 do s:set('c', i) end")
+    fleet.server.sql("SELECT kv_prune('0 seconds')")
+    back = fleet.open(name, text=fleet.far(), cache=folder)
+    check(back.value("return await(10, function() return s:get 'a' == nil and s:get 'c' == 5 and s:get 'b' == 2 end)",
+                     20) == "true", "a removal older than what the server remembers is taken up")
+    check(back.value("return told 'stale'") == "nil", "without a false alarm")
+
+
+# ---- Servers that are not what they were
+
+
+@row
+def restored(fleet):
+    """The server goes back to a backup, and is written on."""
+    name = fleet.store()
+    reader, writer = fleet.open(name), fleet.open(name, durability="immediate")
+    writer.value("s:set('a', 'kept') s:set('b', 'old')")
+    fleet.server.stop()
+    fleet.server.copy("backup")
+    fleet.server.start()
+    writer.value("return await(30, function() return pcall(s.set, s, 'b', 'lost') end)", 60)
+    writer.value("s:set('c', 'lost')")
+    check(reader.value("return await(30, function() return s:get 'c' == 'lost' end)", 60) == "true",
+          "the reader has the newest")
+    for overtakes in (False, True):
+        fleet.server.stop()
+        fleet.server.restore("backup")
+        fleet.server.start()
+        if overtakes:
+            # More commits than were lost, so that the number of the revision says nothing.
+            newcomer = fleet.open(name, durability="immediate", cache=f"{fleet.folder}/newcomer")
+            newcomer.value("for i = 1, 30 do s:set('d', i) end")
+        wanted = "s:get 'd' == 30 and s:get 'c' == nil" if overtakes else "s:get 'b' == 'old' and s:get 'c' == nil"
+        found = reader.value(f"return await(40, function() return {wanted} end)", 60)
+        check(found == "true", "the store follows a server that went back" + (" and has overtaken it" if overtakes else ""),
+              reader.value("return s:get {}"))
+        check(reader.value("return await(2, function() return told 'stale' ~= nil end)") == "true", "and tells of it")
+        writer.value("return await(30, function() return pcall(s.set, s, 'c', 'lost') end)", 60)
+        reader.value("return await(30, function() return s:get 'c' == 'lost' end)", 60)
+
+
+@row
+def pooler(fleet):
+    """A pooler in transaction mode swallows LISTEN: the revision is asked for."""
+    name = fleet.store()
+    bouncer = Pooler(fleet.server)
+    try:
+        text = fleet.server.text(port=bouncer.port)
+        one = fleet.open(name, text=text, durability="immediate", timeout=20)
+        other = fleet.open(name, text=text, timeout=20)
+        polling = fleet.open(name, text=text, poll_interval=0.2, timeout=20)
+        # Until all have found that nothing is told, and have looked.
+        time.sleep(4)
+        start = time.monotonic()
+        one.value("s:set('n', 1)")
+        check(other.value("return await(8, function() return s:get 'n' == 1 end)", 30) == "true",
+              f"a change is seen through a pooler ({time.monotonic() - start:.1f} s)")
+        start = time.monotonic()
+        one.value("s:set('n', 2)")
+        check(polling.value("return await(5, function() return s:get 'n' == 2 end)", 30) == "true" and
+              time.monotonic() - start < 3, f"sooner where it is asked for more often ({time.monotonic() - start:.1f} s)")
+        programs = [fleet.open(name, text=text, timeout=60, cache=f"{fleet.folder}/pool{i}") for i in range(6)]
+        each = 200 if fleet.full else 20
+        for program in programs:
+            program.send(f"for i = 1, {each} do add('count') end return true")
+        check(all(program.receive(120) == ("ok", "true") for program in programs) and
+              fleet.stored(name, "count") == 6 * each, f"{6 * each} updates of 6 programs over 4 connections: none lost")
+    finally:
+        bouncer.stop()
+
+
+@row
+def rights(fleet):
+    """Roles: who may read, who may write, and what is told to those who may not."""
+    name = fleet.store()
+    fleet.server.sql("CREATE ROLE devices; CREATE ROLE device LOGIN IN ROLE devices; CREATE ROLE stranger LOGIN; "
+                     "CREATE ROLE operator LOGIN; "
+                     f"INSERT INTO kv_right VALUES ('devices', '{name}', false), ('operator', '*', true)")
+    operator = fleet.open(name, text=fleet.server.text(user="operator"), durability="immediate")
+    operator.value("s:set('a', 1)")
+    device = fleet.open(name, text=fleet.server.text(user="device"), durability="immediate")
+    check(device.value("return s:get 'a'") == "1", "a device reads what its group may")
+    code, rest = device.call("s:set('a', 2)")
+    check(code == "access_denied", "and may not write it", f"{code} {rest}")
+    operator.value("s:set('a', 3)")
+    check(device.value("return await(5, function() return s:get 'a' == 3 end)") == "true", "it is told of changes")
+    stranger = fleet.open(name, text=fleet.server.text(user="stranger"), cache=f"{fleet.folder}/stranger")
+    check(stranger.value("return s:get 'a'") == "nil", "a stranger sees nothing")
+    check(fleet.server.sql("SELECT count(*) FROM kv", user="stranger") == "0", "nor in the view")
+    check(fleet.server.sql(f"SELECT who FROM kv_change WHERE store = '{name}' LIMIT 1") == "operator",
+          "the history has the operator's name")
+    fleet.server.sql(f"REVOKE ALL ON kv_value FROM PUBLIC")
+    try:
+        operator.call("s:set('a', 4)")
+        code, rest = device.call("return sync()")
+        check(code == "access_denied", "rights that were revoked are told", f"{code} {rest}")
+        check(device.value("return s:get 'a'") == "3", "and the values in memory count on")
+    finally:
+        fleet.server.sql("GRANT SELECT, INSERT, UPDATE ON kv_value TO PUBLIC")
+    check(device.value("return await(40, function() return pcall(sync) end)", 60) == "true", "until they are back")
+
+
+@row
+def refused(fleet):
+    """Servers and texts that are refused, in words that give nothing away."""
+    name = fleet.store()
+    program = Program(fleet)
+
+    def opening(text, **more):
+        return program.call(f"return open('{name}', {fleet.options(text, **more)})", 30)
+
+    hba = fleet.server.data / "pg_hba.conf"
+    old = hba.read_text()
+    fleet.server.sql("CREATE ROLE secretive LOGIN PASSWORD 'right'")
+    hba.write_text("host all secretive 127.0.0.1/32 scram-sha-256\n" + old)
+    fleet.server.sql("SELECT pg_reload_conf()")
+    time.sleep(0.2)
+    text = fleet.server.text(port=fleet.server.port, user="secretive")
+    passwords = Path(fleet.folder) / "pgpass"
+    passwords.write_text("*:*:*:*:wrong-password\n")
+    passwords.chmod(0o600)
+    code, rest = opening(text + f" passfile={passwords}")
+    check(code == "access_denied" and "wrong-password" not in rest, "a wrong password is told", f"{code} {rest}")
+    passwords.write_text("*:*:*:*:right\n")
+    fleet.server.sql("INSERT INTO kv_right VALUES ('secretive', '*', true)")
+    code, rest = opening(text + f" passfile={passwords}")
+    check(code == "ok", "the right one, in a file, opens", f"{code} {rest}")
+    program.value("s:close()")
+    code, rest = opening(text + " password=hunter2")
+    check(code == "misuse" and "hunter2" not in rest, "a password in the text is refused", f"{code} {rest}")
+    code, rest = opening("nonsense hunter2")
+    check(code == "misuse" and "hunter2" not in rest, "a text that is none, without repeating it", f"{code} {rest}")
+    code, rest = opening("host=fleet.example.com dbname=fleet")
+    check(code == "unsafe_location" and "verify-full" in rest, "a server elsewhere has to prove who it is",
+          f"{code} {rest}")
+    service = Path(fleet.folder) / "services"
+    service.write_text("[elsewhere]\nhost=192.0.2.1\nsslmode=require\n"
+                       f"[here]\nhost={fleet.folder}\nport={fleet.server.port}\nuser=owner\ndbname=postgres\n")
+    named = Program(fleet, PGSERVICEFILE=service)
+    code, rest = named.call(f"return open('{name}', {fleet.options('service=elsewhere')})")
+    check(code == "unsafe_location" and "verify-full" in rest, "also when a service file names it", f"{code} {rest}")
+    code, rest = named.call(f"return open('{name}', {fleet.options('service=here')})")
+    check(code == "ok", "a service file is the usual way", f"{code} {rest}")
+    fleet.server.sql("CREATE DATABASE bare")
+    code, rest = opening(fleet.server.text(database="bare"))
+    check(code == "unsupported" and "fleet.sql" in rest, "a database without the tables", f"{code} {rest}")
+    fleet.server.sql("CREATE DATABASE newer")
+    fleet.server.make_tables("newer")
+    fleet.server.sql("UPDATE kv_format SET version = 2", database="newer")
+    code, rest = opening(fleet.server.text(database="newer"))
+    check(code == "unsupported" and "version" in rest, "tables of a newer version", f"{code} {rest}")
+    broken = Path(fleet.folder) / "libraries"
+    broken.mkdir()
+    (broken / "libpq.so.5").write_text("none")
+    bare = Program(fleet, LD_LIBRARY_PATH=broken)
+    code, rest = bare.call(f"return open('{name}', {fleet.options()})")
+    check(code == "unsupported" and "libpq5" in rest, "without libpq the error names the package", f"{code} {rest}")
+    code, rest = program.call("return open('" + name + "', {engine = 'postgresql'})")
+    check(code == "misuse" and "server" in rest, "without a server", f"{code} {rest}")
+    code, rest = program.call("local s, e = kv.open_file('/tmp/x', {engine = 'postgresql'}) error(e, 0)")
+    check(code == "misuse", "a file on a server", f"{code} {rest}")
+
+
+# ---- Size, and processes
+
+
+@row
+def many(fleet):
+    """100,000 keys: written, opened, followed."""
+    name, keys = fleet.store(), 100000
+    one = fleet.open(name, timeout=60)
+    start = time.monotonic()
+    one.value(f"local all = {{}} for i = 1, {keys} do all['key' .. i] = {{ number = i, text = 'value ' .. i }} end "
+              "s:set({}, all) return sync()", 120)
+    wrote = time.monotonic() - start
+    start = time.monotonic()
+    other = fleet.open(name, timeout=60, cache=f"{fleet.folder}/other")
+    opened = time.monotonic() - start
+    check(other.value("return #s") == str(keys), f"{keys} keys: written in {wrote:.1f} s, opened in {opened:.2f} s")
+    count = fleet.server.sql(f"SELECT count(*) FROM kv_value WHERE store = '{name}'")
+    check(count == str(keys), "all are on the server", count)
+    start = time.monotonic()
+    one.value("s:set({'key77', 'number'}, -1) return sync()")
+    check(other.value("return await(10, function() return s:get{'key77', 'number'} == -1 end)") == "true",
+          f"one of them is changed and seen in {(time.monotonic() - start) * 1000:.0f} ms")
+    refused_key = one.call(f"s:set(('k'):rep(1001), 1)")
+    check(refused_key[0] == "limit_exceeded", "a key that no index holds is refused by set", str(refused_key))
+    one.value("s:set(('k'):rep(1000), 1) return sync()")
+    check(fleet.server.sql(f"SELECT count(*) FROM kv_value WHERE store = '{name}'") == str(keys + 1),
+          "the longest is written")
+
+
+@row
+def fork(fleet):
+    """A process that forks: both go on, each over connections of its own."""
+    program = f"{fleet.folder}/fleet_fork"
+    good, output = run("gcc", "-std=c11", "-O1", "-Iinclude", "Tests/Support/fleet_fork.c", "-o", program, "-Lbuild",
+                       "-lkvcodable", f"-Wl,-rpath,{ROOT}/build", cwd=ROOT)
+    if not check(good, "the program in C builds", output):
+        return
+    rounds, each = (50, 100) if fleet.full else (5, 20)
+    failures = []
+    for _ in range(rounds):
+        name = fleet.store()
+        good, output = run(program, fleet.far(), name, str(each), timeout=60, env=environment(
+            XDG_CACHE_HOME=f"{fleet.folder}/cache", XDG_CONFIG_HOME=f"{fleet.folder}/config"))
+        if not good or fleet.stored(name, "count") != 2 * each or fleet.stored(name, "waiting") != 1:
+            failures.append(f"{output} {fleet.stored(name, 'count')} {fleet.stored(name, 'waiting')}")
+    check(not failures, f"{rounds} forks, {each} updates of each side: none lost, none made twice", "\n".join(failures))
+
+
+@row
+def sandbox(fleet):
+    """A script in a sandbox names no server, and reads of none."""
+    program = f"{fleet.folder}/fleet_sandbox"
+    flags = subprocess.run(["pkg-config", "--cflags", "--libs", "lua5.4"], stdout=subprocess.PIPE, text=True).stdout.split()
+    good, output = run("gcc", "-std=c11", "-O1", "-Iinclude", "Tests/Support/fleet_sandbox.c", "-o", program, "-Lbuild",
+                       "-lkvcodable_lua", "-lkvcodable", f"-Wl,-rpath,{ROOT}/build", *flags, cwd=ROOT)
+    if not check(good, "the host builds", output):
+        return
+    name = fleet.store()
+    host = subprocess.Popen([program, fleet.far(), name], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                            stderr=subprocess.STDOUT, text=True,
+                            env=environment(XDG_CACHE_HOME=f"{fleet.folder}/cache",
+                                            XDG_CONFIG_HOME=f"{fleet.folder}/config"))
+    try:
+        check(host.stdout.readline().strip() == "opened", "a host opens and pushes its store")
+        fleet.proxy.cut()
+        output, _ = host.communicate("\n", timeout=30)
+        lines = output.splitlines()
+        check(lines[0] == "access_denied The host of this script allows no servers", "a script may not name a server",
+              output)
+        check(lines[1] == "access_denied The host of this script allows no files", "nor without files", output)
+        check(lines[2].startswith("unreachable ") and str(fleet.proxy.port) not in lines[2] and
+              "127.0.0.1" not in lines[2], "an error names no server", output)
+    finally:
+        host.kill()
+        host.wait()
+
+
+@row
+def page(fleet):
+    """The page on fleets: its SQL, Lua and C do what they say."""
+    text = (ROOT / "docs/fleets.md").read_text()
+
+    def block(language):
+        return re.search(rf"^```{language} fleet\n(.*?)^```", text, flags=re.M | re.S)[1]
+
+    fleet.server.sql("CREATE DATABASE paged")
+    fleet.server.make_tables("paged")
+    rights = re.sub(r"\bdevices\b", "paged_devices", block("sql"))
+    fleet.server.sql(rights, database="paged")
+    check(fleet.server.sql("SELECT count(*) FROM kv_right", database="paged") == "3", "its rights are given")
+    services = Path(fleet.folder) / "page.conf"
+    services.write_text(f"[fleet]\nhost={fleet.folder}\nport={fleet.server.port}\nuser=owner\ndbname=paged\n")
+    given = environment(PGSERVICEFILE=services, XDG_CACHE_HOME=f"{fleet.folder}/page", LUA_CPATH=f"{ROOT}/build/?.so;;")
+    good, output = run("lua5.4", "-e", block("lua"), env=given, timeout=30)
+    check(good, "its Lua runs", output)
+    check(fleet.server.sql("SELECT string_agg(key || ' ' || value, ', ' ORDER BY key) FROM kv", database="paged") ==
+          'deployments 1, limits {"burst": 50}', "and is seen in psql")
+    source, program = f"{fleet.folder}/page.c", f"{fleet.folder}/page-c"
+    Path(source).write_text(block("c"))
+    good, output = run("gcc", "-Wall", "-Wextra", "-Werror", f"-I{ROOT}/include", source, "-o", program,
+                       f"-L{ROOT}/build", "-lkvcodable", f"-Wl,-rpath,{ROOT}/build")
+    check(good, "its C compiles", output)
+    good, output = run(program, env=given, timeout=30)
+    check(good and output == "50\n", "and reads what Lua has set", output)
+    schema = fleet.server.sql("SELECT count(*) FROM information_schema.tables WHERE table_name LIKE 'kv%'",
+                              database="paged")
+    fleet.server.make_tables("paged")
+    check(fleet.server.sql("SELECT count(*) FROM kv", database="paged") == "2" and schema == "6",
+          "making the tables again changes nothing")
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--full", action="store_true")
+    parser.add_argument("rows", nargs="*")
+    arguments = parser.parse_args()
+    folder = tempfile.mkdtemp(prefix="kvfleet-")
+    os.chmod(folder, 0o755)
+    fleet = None
+    try:
+        fleet = Fleet(folder, arguments.full)
+        for body in ROWS:
+            if arguments.rows and body.__name__ not in arguments.rows:
+                continue
+            start = time.monotonic()
+            try:
+                body(fleet)
+            except Exception as error:  # whatever it is, the other rows run
+                check(False, f"{body.__name__}: {type(error).__name__}", str(error))
+            fleet.clear()
+            print(f"# {body.__name__}: {time.monotonic() - start:.1f} s", flush=True)
+    finally:
+        if fleet:
+            fleet.clear()
+            fleet.server.stop()
+        shutil.rmtree(folder, ignore_errors=True)
+    finish()
+
+
+main()

@@ -1,0 +1,316 @@
+-- fleet.sql: the tables of a fleet, PostgreSQL 13 and later.
+--
+--     psql -v ON_ERROR_STOP=1 -f fleet.sql "service=fleet"
+--
+-- Everything is made in the first schema of the search path, once: running it
+-- again changes no data. Whoever runs it owns the tables, may read and write all
+-- stores, and says who else may:
+--
+--     INSERT INTO kv_right VALUES ('devices', 'all', false),     -- may read
+--                                 ('operators', '*', true);      -- may write
+--
+-- The commit protocol of a program that writes by itself: lock the store's row
+-- in kv_store, call kv_write with the next revision, call kv_finish, commit.
+BEGIN;
+-- Functions find the tables here alone, whatever their caller's path is.
+DO $$ BEGIN
+  PERFORM set_config('search_path', quote_ident(current_schema()) || ', pg_catalog, pg_temp', true);
+END $$;
+SET LOCAL client_min_messages TO warning;
+
+-- The version of these tables: a program refuses those of a newer one.
+CREATE TABLE IF NOT EXISTS kv_format (version integer PRIMARY KEY);
+INSERT INTO kv_format SELECT 1 WHERE NOT EXISTS (SELECT FROM kv_format);
+
+-- A row is a store and its lock. `head` is its revision: it is taken from the
+-- locked row, and so is in the order of commits, which a sequence is not.
+CREATE TABLE IF NOT EXISTS kv_store (
+  name text PRIMARY KEY,
+  head bigint NOT NULL DEFAULT 0,
+  token uuid,                                        -- of the commit `head`
+  identity uuid NOT NULL DEFAULT gen_random_uuid(),  -- no other store has it
+  horizon bigint NOT NULL DEFAULT 0  -- removals up to this one are forgotten
+);
+
+-- A row for each top-level key: the value is a binary property list, NULL for a
+-- removed one.
+CREATE TABLE IF NOT EXISTS kv_value (
+  store text NOT NULL,
+  key bytea NOT NULL,
+  value bytea,
+  revision bigint NOT NULL,
+  PRIMARY KEY (store, key)
+);
+CREATE INDEX IF NOT EXISTS kv_value_revision ON kv_value (store, revision);
+
+-- The history, written with each commit.
+CREATE TABLE IF NOT EXISTS kv_change (
+  store text NOT NULL,
+  revision bigint NOT NULL,
+  key bytea NOT NULL,
+  value bytea,
+  token uuid NOT NULL,
+  who name NOT NULL DEFAULT current_user,
+  at timestamptz NOT NULL DEFAULT clock_timestamp(),
+  note text,
+  PRIMARY KEY (store, revision, key)
+);
+
+-- The roles that may read a store, and those that may write it; '*' is every
+-- store. A member of a role has its rights.
+CREATE TABLE IF NOT EXISTS kv_right (
+  role name NOT NULL,
+  store text NOT NULL,
+  may_write boolean NOT NULL,
+  PRIMARY KEY (role, store)
+);
+
+-- ---- Rights
+
+-- The stores that the present user may read, or write.
+CREATE OR REPLACE FUNCTION kv_stores(writing boolean) RETURNS SETOF text
+LANGUAGE sql STABLE SET search_path FROM CURRENT AS $$
+  SELECT r.store FROM kv_right r
+  WHERE (r.may_write OR NOT writing)
+    AND EXISTS (SELECT FROM pg_roles p WHERE p.rolname = r.role AND pg_has_role(current_user, p.oid, 'MEMBER'))
+$$;
+
+-- Whether the present user may read the store, or write it.
+CREATE OR REPLACE FUNCTION kv_may(store text, writing boolean) RETURNS boolean
+LANGUAGE sql STABLE SET search_path FROM CURRENT AS $$
+  SELECT EXISTS (SELECT FROM kv_stores(writing) s WHERE s IN (store, '*'))
+    OR pg_has_role(current_user, (SELECT relowner FROM pg_class WHERE oid = 'kv_value'::regclass), 'MEMBER')
+$$;
+
+ALTER TABLE kv_store ENABLE ROW LEVEL SECURITY;
+ALTER TABLE kv_value ENABLE ROW LEVEL SECURITY;
+ALTER TABLE kv_change ENABLE ROW LEVEL SECURITY;
+GRANT SELECT ON kv_format, kv_right TO PUBLIC;
+GRANT SELECT, INSERT, UPDATE ON kv_store, kv_value TO PUBLIC;
+GRANT SELECT, INSERT ON kv_change TO PUBLIC;
+
+-- The list of stores is made once for a query, not for each row.
+DROP POLICY IF EXISTS kv_read ON kv_store;
+DROP POLICY IF EXISTS kv_add ON kv_store;
+DROP POLICY IF EXISTS kv_change ON kv_store;
+CREATE POLICY kv_read ON kv_store FOR SELECT
+  USING (ARRAY[name, '*'] && ARRAY(SELECT kv_stores(false)));
+CREATE POLICY kv_add ON kv_store FOR INSERT
+  WITH CHECK (ARRAY[name, '*'] && ARRAY(SELECT kv_stores(true)));
+CREATE POLICY kv_change ON kv_store FOR UPDATE
+  USING (ARRAY[name, '*'] && ARRAY(SELECT kv_stores(true)));
+DROP POLICY IF EXISTS kv_read ON kv_value;
+DROP POLICY IF EXISTS kv_add ON kv_value;
+DROP POLICY IF EXISTS kv_change ON kv_value;
+CREATE POLICY kv_read ON kv_value FOR SELECT
+  USING (ARRAY[store, '*'] && ARRAY(SELECT kv_stores(false)));
+CREATE POLICY kv_add ON kv_value FOR INSERT
+  WITH CHECK (ARRAY[store, '*'] && ARRAY(SELECT kv_stores(true)));
+CREATE POLICY kv_change ON kv_value FOR UPDATE
+  USING (ARRAY[store, '*'] && ARRAY(SELECT kv_stores(true)));
+DROP POLICY IF EXISTS kv_read ON kv_change;
+DROP POLICY IF EXISTS kv_add ON kv_change;
+CREATE POLICY kv_read ON kv_change FOR SELECT
+  USING (ARRAY[store, '*'] && ARRAY(SELECT kv_stores(false)));
+-- Nobody writes history in another's name.
+CREATE POLICY kv_add ON kv_change FOR INSERT
+  WITH CHECK (who = current_user AND ARRAY[store, '*'] && ARRAY(SELECT kv_stores(true)));
+
+-- ---- Commits
+
+-- Writes some keys of a commit, once the store's row is locked; a NULL among the
+-- values removes its key. May be called several times for one revision.
+CREATE OR REPLACE FUNCTION kv_write(
+  in_store text, in_revision bigint, in_token uuid, in_keys bytea[], in_values bytea[], in_note text
+) RETURNS void LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
+BEGIN
+  INSERT INTO kv_value (store, key, value, revision)
+    SELECT in_store, r.k, r.v, in_revision FROM unnest(in_keys, in_values) AS r (k, v)
+    ON CONFLICT (store, key) DO UPDATE SET value = excluded.value, revision = excluded.revision;
+  INSERT INTO kv_change (store, revision, key, value, token, note)
+    SELECT in_store, in_revision, r.k, r.v, in_token, in_note FROM unnest(in_keys, in_values) AS r (k, v);
+END
+$$;
+
+-- The channel on which a store's revisions are told.
+CREATE OR REPLACE FUNCTION kv_channel(store text) RETURNS text
+LANGUAGE sql IMMUTABLE AS $$ SELECT 'kv_' || md5(store) $$;
+
+-- Makes the commit the store's newest, and tells those who listen.
+CREATE OR REPLACE FUNCTION kv_finish(in_store text, in_revision bigint, in_token uuid) RETURNS void
+LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
+BEGIN
+  UPDATE kv_store SET head = in_revision, token = in_token WHERE name = in_store AND head = in_revision - 1;
+  IF NOT FOUND THEN
+    RAISE EXCEPTION 'the store % is not at revision %', in_store, in_revision - 1 USING ERRCODE = '40001';
+  END IF;
+  PERFORM pg_notify(kv_channel(in_store), in_revision::text);
+END
+$$;
+
+-- Forgets the history that is older than `age`, but for the newest commit of
+-- each store, and the keys that were removed before. For the owner of the
+-- tables. A machine that was away for longer loads everything anew.
+CREATE OR REPLACE FUNCTION kv_prune(age interval) RETURNS void
+LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
+DECLARE
+  one kv_store;
+  last bigint;
+BEGIN
+  FOR one IN SELECT * FROM kv_store ORDER BY name FOR UPDATE LOOP
+    SELECT max(revision) INTO last FROM kv_change
+      WHERE store = one.name AND at < clock_timestamp() - age AND revision < one.head;
+    CONTINUE WHEN last IS NULL;
+    DELETE FROM kv_change WHERE store = one.name AND revision <= last;
+    DELETE FROM kv_value WHERE store = one.name AND value IS NULL AND revision <= last;
+    IF FOUND THEN
+      UPDATE kv_store SET horizon = last WHERE name = one.name;
+    END IF;
+  END LOOP;
+END
+$$;
+
+-- ---- Values as JSON, for people
+
+-- A big-endian number of so many bytes.
+CREATE OR REPLACE FUNCTION kv_number(bytes bytea, start bigint, size integer) RETURNS numeric
+LANGUAGE plpgsql IMMUTABLE AS $$
+DECLARE
+  result numeric := 0;
+BEGIN
+  FOR i IN 0 .. size - 1 LOOP
+    result := result * 256 + get_byte(bytes, (start + i)::integer);
+  END LOOP;
+  RETURN result;
+END
+$$;
+
+-- An IEEE 754 double from its eight bytes; NULL for infinities and NaN.
+CREATE OR REPLACE FUNCTION kv_double(bytes bytea, start bigint) RETURNS double precision
+LANGUAGE plpgsql IMMUTABLE AS $$
+DECLARE
+  bits numeric := kv_number(bytes, start, 8);
+  sign double precision := CASE WHEN get_byte(bytes, start::integer) >= 128 THEN -1 ELSE 1 END;
+  exponent integer := (get_byte(bytes, start::integer) % 128) * 16 + get_byte(bytes, start::integer + 1) / 16;
+  fraction double precision := mod(bits, 4503599627370496);
+BEGIN
+  IF exponent = 2047 THEN
+    RETURN NULL;
+  ELSIF exponent = 0 THEN
+    RETURN CASE WHEN fraction = 0 THEN sign * 0 ELSE sign * fraction * power(2::double precision, -1074) END;
+  END IF;
+  RETURN sign * (fraction + 4503599627370496) * power(2::double precision, exponent - 1075);
+END
+$$;
+
+-- The object of this number in a binary property list: its table of offsets
+-- begins at `places`, whose entries have `width` bytes, references `step`.
+CREATE OR REPLACE FUNCTION kv_object(
+  bytes bytea, places bigint, width integer, step integer, number bigint, depth integer
+) RETURNS jsonb LANGUAGE plpgsql IMMUTABLE AS $$
+DECLARE
+  start bigint := kv_number(bytes, places + number * width, width);
+  marker integer := get_byte(bytes, start::integer);
+  kind integer := marker / 16;
+  count bigint := marker % 16;
+  name text;
+  result jsonb;
+BEGIN
+  IF depth > 512 THEN
+    RAISE EXCEPTION 'deeper than 512 levels' USING ERRCODE = '54000';
+  END IF;
+  IF kind = 0 THEN
+    RETURN CASE marker WHEN 8 THEN 'false'::jsonb WHEN 9 THEN 'true'::jsonb ELSE 'null'::jsonb END;
+  ELSIF kind = 1 THEN
+    count := 1 << count::integer;
+    IF count = 8 AND get_byte(bytes, start::integer + 1) >= 128 THEN
+      RETURN to_jsonb(kv_number(bytes, start + 1, 8) - 18446744073709551616);
+    END IF;
+    RETURN to_jsonb(kv_number(bytes, start + 1, count::integer));
+  ELSIF kind = 2 THEN
+    RETURN to_jsonb(kv_double(bytes, start + 1));
+  ELSIF kind = 3 THEN
+    RETURN to_jsonb(to_char(
+      to_timestamp(978307200 + kv_double(bytes, start + 1)) AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'));
+  ELSIF kind = 8 THEN
+    RETURN jsonb_build_object('CF$UID', kv_number(bytes, start + 1, count::integer + 1));
+  END IF;
+  start := start + 1;
+  IF count = 15 THEN
+    marker := get_byte(bytes, start::integer) % 16;
+    count := kv_number(bytes, start + 1, 1 << marker);
+    start := start + 1 + (1 << marker);
+  END IF;
+  IF kind = 4 THEN
+    RETURN to_jsonb(translate(encode(substr(bytes, start::integer + 1, count::integer), 'base64'), E'\n', ''));
+  ELSIF kind = 5 THEN
+    -- JSON in the server holds no NUL.
+    RETURN to_jsonb(convert_from(
+      decode(replace(encode(substr(bytes, start::integer + 1, count::integer), 'escape'), '\000', '\357\277\275'),
+             'escape'), 'UTF8'));
+  ELSIF kind = 6 THEN
+    name := '';
+    FOR i IN 0 .. count - 1 LOOP
+      marker := kv_number(bytes, start + 2 * i, 2);
+      IF marker BETWEEN 55296 AND 56319 AND i + 1 < count THEN
+        marker := 65536 + (marker - 55296) * 1024 + kv_number(bytes, start + 2 * i + 2, 2)::integer - 56320;
+      ELSIF marker BETWEEN 56320 AND 57343 THEN
+        CONTINUE;
+      END IF;
+      name := name || chr(CASE WHEN marker = 0 THEN 65533 ELSE marker END);
+    END LOOP;
+    RETURN to_jsonb(name);
+  ELSIF kind = 10 THEN
+    result := '[]';
+    FOR i IN 0 .. count - 1 LOOP
+      result := result || jsonb_build_array(kv_object(
+        bytes, places, width, step, kv_number(bytes, start + i * step, step)::bigint, depth + 1));
+    END LOOP;
+    RETURN result;
+  ELSIF kind = 13 THEN
+    result := '{}';
+    FOR i IN 0 .. count - 1 LOOP
+      name := kv_object(
+        bytes, places, width, step, kv_number(bytes, start + i * step, step)::bigint, depth + 1) #>> '{}';
+      result := result || jsonb_build_object(name, kv_object(
+        bytes, places, width, step, kv_number(bytes, start + (count + i) * step, step)::bigint, depth + 1));
+    END LOOP;
+    RETURN result;
+  END IF;
+  RAISE EXCEPTION 'no property list' USING ERRCODE = '22023';
+END
+$$;
+
+-- A stored value as JSON: data is Base64, a date is text, what JSON cannot hold
+-- is null; NULL for a removed value and for bytes that are no property list.
+CREATE OR REPLACE FUNCTION kv_json(bytes bytea) RETURNS jsonb
+LANGUAGE plpgsql IMMUTABLE SET search_path FROM CURRENT AS $$
+DECLARE
+  trailer integer := length(bytes) - 32;
+BEGIN
+  RETURN kv_object(
+    bytes, kv_number(bytes, trailer + 24, 8)::bigint, get_byte(bytes, trailer + 6), get_byte(bytes, trailer + 7),
+    kv_number(bytes, trailer + 16, 8)::bigint, 1);
+EXCEPTION WHEN OTHERS THEN
+  RETURN NULL;
+END
+$$;
+
+-- A key as text.
+CREATE OR REPLACE FUNCTION kv_text(key bytea) RETURNS text
+LANGUAGE plpgsql IMMUTABLE AS $$
+BEGIN
+  RETURN convert_from(key, 'UTF8');
+EXCEPTION WHEN OTHERS THEN
+  RETURN encode(key, 'escape');
+END
+$$;
+
+-- What the stores hold, for people. A view goes by its owner's rights: it asks
+-- for the reader's own.
+CREATE OR REPLACE VIEW kv AS
+  SELECT v.store, kv_text(v.key) AS key, kv_json(v.value) AS value, v.revision, c.who, c.at, c.note
+  FROM kv_value v LEFT JOIN kv_change c ON c.store = v.store AND c.revision = v.revision AND c.key = v.key
+  WHERE v.value IS NOT NULL AND kv_may(v.store, false);
+GRANT SELECT ON kv TO PUBLIC;
+COMMIT;
