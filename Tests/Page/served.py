@@ -3,6 +3,7 @@ browser would send them."""
 import http.client
 import json
 import os
+import plistlib
 import re
 import select
 import shutil
@@ -49,6 +50,10 @@ class Place:
         """What the user has set: the file, as JSON."""
         status, text, error = self.run("export", domain, "--format", "json")
         return json.loads(text) if status == 0 else {}
+
+    def write(self, domain, settings):
+        """The file as another program writes it, which knows no types."""
+        (self.config / f"{domain}.plist").write_bytes(plistlib.dumps(settings))
 
     def set(self, domain, *words):
         status, _, error = self.run("set", domain, *words)
