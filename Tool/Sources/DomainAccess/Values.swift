@@ -134,9 +134,8 @@ package enum Values {
         while let one = open.popLast() {
             guard seen.insert(one.description).inserted else { continue }
             let inner = one.members + one.cases.flatMap(\.members)
-            if one.words.isSecret || one.cases.contains(where: \.words.isSecret) || inner.contains(where: \.words.isSecret) {
-                return true
-            }
+            let words = [one.words] + one.cases.map(\.words) + inner.map(\.words)
+            if words.contains(where: \.isSecret) { return true }
             open += inner.map(\.type.wrapped) + (one.element.map { [$0.wrapped] } ?? [])
         }
         return false
