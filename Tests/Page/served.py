@@ -78,7 +78,9 @@ class Served:
     def __init__(self, place, domain, *words, before=()):
         self.process = subprocess.Popen(
             [*before, str(TOOL), "page", domain, *words], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE, text=True, env=place.environment)
+            stderr=subprocess.PIPE, text=True, env=place.environment,
+            # What a shell runs in the background has it ignored.
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
         readable, _, _ = select.select([self.process.stdout], [], [], 20)
         self.address = self.process.stdout.readline().strip() if readable else ""
         found = re.fullmatch(r"http://127\.0\.0\.1:(\d+)/\?token=([0-9a-f]{64})", self.address)
