@@ -22,6 +22,7 @@ def try_security(browser):
         try_requests(page, place)
         try_sizes(page, place)
     try_secrets(browser)
+    try_secret_types(browser)
     try_many()
     try_scripts(browser)
 
@@ -180,6 +181,18 @@ def try_odd_secrets(secret):
             seen.append(page.state(cookie))
             tap.check(not [one for one in seen if secret in one], f"nor of what is wrong: {value}", str(seen)[:900])
             tap.check("found a field" in seen[2], "a field gets no other key", seen[2])
+
+
+def try_secret_types(browser):
+    """Elements of a list whose type is a secret itself."""
+    types = "root S\nstruct S { keys: [Key] = [] }\nenum Key: String @secret { gold, brass }\n"
+    domain = "com.example.keys"
+    with served(domain=domain, types=types, settings=("keys", '["brass"]')) as (place, page):
+        browser.open(page.address)
+        control = browser.control("keys", "li input")
+        tap.check(control.get_attribute("type") == "password" and control.get_property("value") == "", "an element is a secret")
+        browser.type("keys", "gold", "li input")
+        tap.check(wait_until(lambda: place.own(domain) == {"keys": ["gold"]}), "and can be set", str(place.own(domain)))
 
 
 def try_many():

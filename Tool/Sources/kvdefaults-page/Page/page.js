@@ -201,7 +201,8 @@ function secret(owner, path, type, labels) {
   };
   const read = () => {
     if (input.value === "") return undefined;
-    if (type.inputMode || type.control === "data") return readText(type, input.value, "");
+    const isText = type.inputMode || type.control === "data" || typeof type.cases?.[0].value === "string";
+    if (isText) return readText(type, input.value, "");
     try {
       return parse(input.value);
     } catch {
@@ -419,7 +420,7 @@ const controls = { switch: onOff, number, text, date: text, data: text, list, ta
 // The control for a type; JSON where the value is not of the type.
 function control(owner, path, reference, labels, member) {
   const type = resolved(reference);
-  if (owner.isSecret) return secret(owner, path, type, labels);
+  if (owner.isSecret || type.secret) return secret(owner, path, type, labels);
   const made = () => {
     if (type.control === "choice") return scalarChoice(owner, path, type, labels, member.optional);
     if (type.control === "switch" && member.optional) return scalarChoice(owner, path, offOn, labels, true);
