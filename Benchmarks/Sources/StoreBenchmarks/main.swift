@@ -198,7 +198,8 @@ func useMemory<P: Peer>(_ type: P.Type, _ path: String) throws {
 let arguments = CommandLine.arguments
 if arguments.count == 4, arguments[1] == "first" {
     folder = arguments[3]
-    print(try (arguments[2] == "store" ? firstSync(SQLiteStorePeer.self, 1_000_000) : firstSync(TablePeer.self, 1_000_000)).1)
+    let isOurs = arguments[2] == "store"
+    print(try (isOurs ? firstSync(SQLiteStorePeer.self, 1_000_000) : firstSync(TablePeer.self, 1_000_000)).1)
     exit(0)
 }
 if arguments.count == 4, arguments[1] == "memory" {
