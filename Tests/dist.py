@@ -87,7 +87,9 @@ class Root:
         return self.run("dpkg", *arguments, user="0:0", DEBIAN_FRONTEND="noninteractive")
 
     def write(self, name, text):
-        (self.folder / "home/user" / name).write_text(text)
+        file = self.folder / "home/user" / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text)
 
     def take(self, *files):
         """The names inside of files that are copied into it."""
@@ -209,6 +211,9 @@ def command_line(root, program="kvdefaults"):
                           ("copy com.example.dist ./copy.sqlite", ""), ("get ./copy.sqlite volume", "3\n")):
         good, output = root.run(program, *words.split())
         check(good and output == wanted, f"{program} {words}", output)
+    root.write(".local/share/kvcodable/types/com.example.dist.kvtypes", "root S\nstruct S { volume: Int = 7 }\n")
+    good, output = root.run("sh", "-c", f"timeout 5 {program} page com.example.dist </dev/null")
+    check(re.match(r"http://127\.0\.0\.1:\d+/\?token=\w+\n", output), f"{program} page serves the settings page", output)
 
 
 def tarball(root, archive):

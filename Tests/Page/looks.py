@@ -166,7 +166,7 @@ def try_speed(browser):
         load, change = statistics.median(loads), statistics.median(changes)
         print(f"# 300 settings are there after {load:.0f} ms (of {len(loads)}, at most {max(loads):.0f}); a change of another "
               f"program is shown {change:.0f} ms after its end (of {len(changes)}, at most {max(changes):.0f})")
-        tap.check(load < 3000 and change < 2000, "is there at once, and takes up changes at once", f"{load} {change}")
+        tap.check(load < 1000 and change < 500, "is there at once, and takes up changes at once", f"{load} {change}")
         cookie = browser.driver.get_cookie(f"kvdefaults-{page.port}")
         headers = {"Cookie": f"{cookie['name']}={cookie['value']}"}
         sizes = [len(page.request("GET", path, headers=headers)[2].encode()) for path in ("/", "/page.css", "/page.js")]

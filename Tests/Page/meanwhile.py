@@ -24,6 +24,7 @@ def try_live(browser):
         place.run("unset", PLAYER, "volume")
         tap.check(shows(browser, "volume", "7", "input[type=number]"), "and what it takes away has its default")
         try_typing(browser, place)
+        try_line_breaks(browser, place)
         try_other_page(browser, place, page)
         try_files(browser, place)
         page.process.kill()
@@ -54,6 +55,15 @@ def try_typing(browser, place):
     tap.check(wait_until(lambda: len(browser.all("tags", "li")) == 3) and element.get_property("value") == "bbb"
               and browser.js("return document.activeElement === arguments[0]", element), "a list grows around what is typed in it")
     element.send_keys(Keys.ESCAPE)
+
+
+def try_line_breaks(browser, place):
+    """A text that comes to have line breaks, which a line of input would lose."""
+    place.set(PLAYER, "window.window_title", "one\ntwo")
+    tap.check(shows(browser, "window.window_title", "one\ntwo"), "a text that has several lines now is shown in them")
+    browser.type("window.window_title", "three\nfour")
+    tap.check(wait_until(lambda: place.get(PLAYER, "window.window_title") == "three\nfour"), "and saved in them",
+              str(place.get(PLAYER, "window.window_title")))
 
 
 def try_other_page(browser, place, page):

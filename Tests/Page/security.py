@@ -22,6 +22,8 @@ def try_security(browser):
         try_requests(page, place)
         try_sizes(page, place)
     try_secrets(browser)
+    try_secret_types(browser)
+    try_many()
     try_scripts(browser)
 
 
@@ -156,12 +158,67 @@ def try_secrets(browser):
         places = [one for one in seen if secret in one]
         tap.check(not places and any("(secret)" in one for one in seen), "and in no answer", "\n".join(places)[:500])
         browser.driver.get("about:blank")
+    try_odd_secrets(secret)
     with served(settings=("token", secret)) as (place, page):
         browser.open(page.address)
         place.set(PLAYER, "token", secret + "x", "volume", "3")
         wait_until(lambda: browser.value("volume", "input[type=number]") == "3")
         shown = browser.js("return document.documentElement.outerHTML + [...document.querySelectorAll('input')].map((one) => one.value)")
         tap.check(secret not in shown, "nor in the page")
+
+
+def try_odd_secrets(secret):
+    """Secrets that are wrong, in what has not its type's shape, and where a field would get another key."""
+    for value in ([{"token": secret}], {"a": {"token": secret}}, secret):
+        with served(settings=("volume", "1")) as (place, page):
+            place.write(PLAYER, {"backup": {"password": [secret]}, "hosts": value})
+            cookie = page.enter()
+            seen = [page.state(cookie)]
+            for path, operation, more in ((["backup", "every"], "set", {"value": "week"}),
+                                          (["backup", "password"], "rename", {"target": "unknown"}),
+                                          (["hosts", 0, "name"], "set", {"value": "x"})):
+                seen.append(str(page.edit(cookie, path=path, operation=operation, **more)))
+            seen.append(page.state(cookie))
+            tap.check(not [one for one in seen if secret in one], f"nor of what is wrong: {value}", str(seen)[:900])
+            tap.check("found a field" in seen[2], "a field gets no other key", seen[2])
+
+
+def try_secret_types(browser):
+    """Elements of a list whose type is a secret itself."""
+    types = "root S\nstruct S { keys: [Key] = [] }\nenum Key: String @secret { gold, brass }\n"
+    domain = "com.example.keys"
+    with served(domain=domain, types=types, settings=("keys", '["brass"]')) as (place, page):
+        browser.open(page.address)
+        control = browser.control("keys", "li input")
+        tap.check(control.get_attribute("type") == "password" and control.get_property("value") == "", "an element is a secret")
+        browser.type("keys", "gold", "li input")
+        tap.check(wait_until(lambda: place.own(domain) == {"keys": ["gold"]}), "and can be set", str(place.own(domain)))
+
+
+def try_many():
+    """More connections than a program may have by default, and pages that are loaded again and again."""
+    import resource
+    import socket
+    # The usual limit, which a program may raise.
+    with served(settings=("volume", "1"), before=("prlimit", "--nofile=1024:8192")) as (place, page):
+        _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, 8192), hard))
+        open_ones = [socket.create_connection(("127.0.0.1", page.port)) for _ in range(1100)]
+        for one in open_ones:
+            one.sendall(b"GET / HT")
+        cookie = page.enter()
+        tap.check(page.request("GET", "/", headers={"Cookie": cookie})[0] == 200, "1,100 connections do not end the page")
+        for one in open_ones:
+            one.close()
+        streams = []
+        for _ in range(40):
+            stream = socket.create_connection(("127.0.0.1", page.port))
+            stream.sendall(f"GET /events HTTP/1.1\r\nHost: 127.0.0.1:{page.port}\r\nCookie: {cookie}\r\n\r\n".encode())
+            streams.append(stream)
+        answers = [stream.recv(12) for stream in streams]
+        tap.check(set(answers) == {b"HTTP/1.1 200"}, "a page that is loaded often is served each time", str(set(answers)))
+        for stream in streams:
+            stream.close()
 
 
 def try_scripts(browser):

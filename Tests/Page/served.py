@@ -3,6 +3,7 @@ browser would send them."""
 import http.client
 import json
 import os
+import plistlib
 import re
 import select
 import shutil
@@ -50,6 +51,10 @@ class Place:
         status, text, error = self.run("export", domain, "--format", "json")
         return json.loads(text) if status == 0 else {}
 
+    def write(self, domain, settings):
+        """The file as another program writes it, which knows no types."""
+        (self.config / f"{domain}.plist").write_bytes(plistlib.dumps(settings))
+
     def set(self, domain, *words):
         status, _, error = self.run("set", domain, *words)
         assert status == 0, error
@@ -73,7 +78,9 @@ class Served:
     def __init__(self, place, domain, *words, before=()):
         self.process = subprocess.Popen(
             [*before, str(TOOL), "page", domain, *words], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE, text=True, env=place.environment)
+            stderr=subprocess.PIPE, text=True, env=place.environment,
+            # What a shell runs in the background has it ignored.
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
         readable, _, _ = select.select([self.process.stdout], [], [], 20)
         self.address = self.process.stdout.readline().strip() if readable else ""
         found = re.fullmatch(r"http://127\.0\.0\.1:(\d+)/\?token=([0-9a-f]{64})", self.address)

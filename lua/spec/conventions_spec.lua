@@ -97,8 +97,9 @@ describe("conventions", function()
       local raised = failure(function()
         store = assert(kv.open_file(folder .. "/a/b.plist"))
         store:with(function()
-          store:set("a", 1)
+          -- In this order: nothing may be written meanwhile.
           os.execute("rm -rf " .. folder)
+          store:set("a", 1)
           if problem then error(problem, 0) end
         end)
       end)

@@ -166,16 +166,21 @@ func load<P: Peer>(_ type: P.Type, _ count: Int) throws -> (String, Double) {
 
 /// Peak resident memory in kilobytes of a process that loads `count` keys and makes one durable set.
 func peakMemory(_ name: String, _ count: Int) throws -> Double {
+    try inProcess("memory", name, "\(folder)/\(count)")
+}
+
+/// A figure that a process of its own prints, whose heap is as a program's that does nothing else.
+func inProcess(_ arguments: String...) throws -> Double {
     let process = Process()
     process.executableURL = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()
-    process.arguments = ["memory", name, "\(folder)/\(count)"]
+    process.arguments = arguments
     let pipe = Pipe()
     process.standardOutput = pipe
     try process.run()
     let output = String(decoding: pipe.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
     process.waitUntilExit()
     guard let figure = Double(output.trimmingCharacters(in: .whitespacesAndNewlines)) else {
-        throw PeerError(text: "memory: \(output)")
+        throw PeerError(text: "\(arguments): \(output)")
     }
     return figure
 }
@@ -191,6 +196,12 @@ func useMemory<P: Peer>(_ type: P.Type, _ path: String) throws {
 }
 
 let arguments = CommandLine.arguments
+if arguments.count == 4, arguments[1] == "first" {
+    folder = arguments[3]
+    let isOurs = arguments[2] == "store"
+    print(try (isOurs ? firstSync(SQLiteStorePeer.self, 1_000_000) : firstSync(TablePeer.self, 1_000_000)).1)
+    exit(0)
+}
 if arguments.count == 4, arguments[1] == "memory" {
     setenv("XDG_CONFIG_HOME", (arguments[3] as NSString).deletingLastPathComponent, 1)
     switch arguments[2] {
@@ -232,7 +243,10 @@ row(
     ])
 row(
     "SQLite, first sync of 1000000 keys",
-    [try firstSync(SQLiteStorePeer.self, 1_000_000), try firstSync(TablePeer.self, 1_000_000)])
+    [
+        (SQLiteStorePeer.name, try inProcess("first", "store", folder)),
+        (TablePeer.name, try inProcess("first", "table", folder)),
+    ])
 for count in [10_000, 100_000] {
     // UserDefaults keeps the values it loaded: only its first load in a process counts, and that was the filling.
     row(

@@ -25,7 +25,8 @@ struct StoredValues: Sendable {
         return outer.contains { $0?.words.isSecret == true } || outer.last??.type.element?.words.isSecret == true
     }
 
-    /// The value as its type shows it. What a secret is instead of its type is not in the error.
+    /// The value as its type shows it. What a secret is instead of its type is not in the error, also of one that is
+    /// inside of the value.
     private func shown(
         _ stored: PropertyList, at path: PropertyListPath, isSecret: Bool
     ) throws -> PropertyList {
@@ -33,8 +34,10 @@ struct StoredValues: Sendable {
         do {
             return try type.read(stored, at: path)
         } catch {
-            guard !isSecret else {
-                throw DefaultsError(.typeMismatch, "Expected \(type), found a secret that is none", at: path)
+            let wrong = (error as? TypeError)?.path ?? path
+            guard !isSecret, !self.isSecret(wrong) else {
+                let expected = types?.type(at: wrong) ?? type
+                throw DefaultsError(.typeMismatch, "Expected \(expected), found a secret that is none", at: wrong)
             }
             throw (error as? TypeError)?.inTypeLanguage ?? error
         }

@@ -28,7 +28,9 @@ struct SecretTests {
             login: Login? @secret
             keys: [Key] = []
             phones: [String] = [] @secret
+            server: Server?
         }
+        struct Server { id: UUID? @secret }
         struct Login { user: String = "anna" }
         /// One of the keys.
         enum Key: String @secret { gold, brass }
@@ -55,7 +57,7 @@ struct SecretTests {
     @Test("neither reports nor errors show a secret")
     func hidden() throws {
         let folder = try Folder()
-        try folder.write("a.plist", ["token": "s3cret", "pin": 123, "phones": ["s3cret"]])
+        try folder.write("a.plist", ["token": "s3cret", "pin": 123, "phones": ["s3cret"], "server": ["id": "s3cret"]])
         var options = DefaultsStore.Options()
         options.schema = try schema(Self.types)
         let notes = Notes()
@@ -63,6 +65,8 @@ struct SecretTests {
         let config = ConfigReader(provider: provider, accessReporter: notes)
         #expect(config.string(forKey: "token") == nil && config.int(forKey: "pin") == nil)
         #expect(config.stringArray(forKey: "phones") == ["s3cret"])
+        #expect(config.string(forKey: "server") == nil)
+        #expect(notes.all.contains("Expected UUID? at server.id, found a secret that is none"))
         #expect(notes.all.contains("Expected String(8...64)? at token, found a secret that is none"))
         #expect(notes.all.contains("Expected Int(1000...9999)? at pin, found a secret that is none"))
         #expect(!notes.all.contains("s3cret") && !notes.all.contains("123"))

@@ -102,7 +102,7 @@ package enum Values {
     /// The paths of the secrets in a value. Recursion is bounded by the depth of values.
     private static func secrets(in list: PropertyList, _ member: CodableType.Member?) -> [PropertyListPath] {
         guard let member else { return [] }
-        if member.words.isSecret { return [[]] }
+        if member.words.isSecret || !fits(list, member.type) && holdsSecrets(member.type) { return [[]] }
         var paths: [PropertyListPath] = []
         func add(_ step: PropertyListPath.Step, _ value: PropertyList) {
             let inner = member.type.member(at: [step])
@@ -115,6 +115,30 @@ package enum Values {
             for (index, value) in list.elements.enumerated().reversed() { add(.index(index), value) }
         }
         return paths
+    }
+
+    /// Whether a value has the shape of its type, so that the secrets in it are found by their places.
+    private static func fits(_ list: PropertyList, _ type: CodableType) -> Bool {
+        guard type.members.isEmpty else { return list.kind == .dictionary }
+        guard type.cases.isEmpty else {
+            return list.kind == .dictionary && list.keys.allSatisfy { type.member(at: [.key($0)]) != nil }
+        }
+        guard type.element != nil else { return true }
+        return list.kind == (type.member(at: [.index(0)]) == nil ? .dictionary : .array)
+    }
+
+    /// Whether a value of the type may have a secret in it.
+    private static func holdsSecrets(_ type: CodableType) -> Bool {
+        var seen: Set<String> = []
+        var open = [type.wrapped]
+        while let one = open.popLast() {
+            guard seen.insert(one.description).inserted else { continue }
+            let inner = one.members + one.cases.flatMap(\.members)
+            let words = [one.words] + one.cases.map(\.words) + inner.map(\.words)
+            if words.contains(where: \.isSecret) { return true }
+            open += inner.map(\.type.wrapped) + (one.element.map { [$0.wrapped] } ?? [])
+        }
+        return false
     }
 
     /// A word as a shell reads it.

@@ -72,7 +72,7 @@ struct Edit {
                 elements.insert(elements.remove(at: index), at: new)
             }
         case .remove: try remove(transaction)
-        case .rename: try rename(transaction)
+        case .rename: try rename(transaction, type)
         }
     }
 
@@ -113,8 +113,12 @@ struct Edit {
         }
     }
 
-    /// Gives the entry of a dictionary inside of a setting another key.
-    private func rename(_ transaction: DefaultsTransaction) throws {
+    /// Gives the entry of a dictionary inside of a setting another key. Not the field of a struct: what is a secret
+    /// there would be none under another key.
+    private func rename(_ transaction: DefaultsTransaction, _ type: CodableType) throws {
+        guard type.member(at: outer).map({ $0.type.members.isEmpty && $0.type.cases.isEmpty }) ?? true else {
+            throw Failure("Expected an entry of a dictionary at \(path.text), found a field")
+        }
         guard case .key? = path.steps.last, case .key(let key)? = target, !outer.isEmpty,
             let value = try transaction.stored(at: path)
         else { throw missing }

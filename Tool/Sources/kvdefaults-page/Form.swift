@@ -37,6 +37,7 @@ struct Form {
     private mutating func declaration(of type: CodableType) -> PropertyList {
         var entry: [String: PropertyList] = [:]
         entry["doc"] = type.words.documentation.map { PropertyList($0) }
+        if type.words.isSecret { entry["secret"] = true }
         entry["initial"] = try? initials.value(of: type)?.jsonForm()
         let cases = type.cases
         if cases.isEmpty {

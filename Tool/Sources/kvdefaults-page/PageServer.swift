@@ -66,7 +66,7 @@ struct PageHandler: HTTPHandler {
         case (.GET, "/"): return Self.response(.ok, "text/html; charset=utf-8", Self.html)
         case (.GET, "/page.css"): return Self.response(.ok, "text/css; charset=utf-8", Self.style)
         case (.GET, "/page.js"): return Self.response(.ok, "text/javascript; charset=utf-8", Self.script)
-        case (.GET, "/events"): return try await events()
+        case (.GET, "/events"): return await events()
         case (.POST, "/edit"): return try await edit(request)
         case (_, "/"), (_, "/page.css"), (_, "/page.js"), (_, "/events"), (_, "/edit"):
             throw Refusal(.methodNotAllowed, "Expected another method than \(request.method.rawValue)")
@@ -85,12 +85,9 @@ struct PageHandler: HTTPHandler {
         return response
     }
 
-    private func events() async throws -> HTTPResponse {
-        guard let events = try await session.listen() else {
-            throw Refusal(.serviceUnavailable, "The page is open in too many places")
-        }
+    private func events() async -> HTTPResponse {
         var response = Self.response(.ok, "text/event-stream", Data())
-        response.payload = .httpBody(HTTPBodySequence(from: EventStream(events: events)))
+        response.payload = .httpBody(HTTPBodySequence(from: EventStream(events: await session.listen())))
         return response
     }
 

@@ -104,7 +104,7 @@ final class Session: @unchecked Sendable {
             // Another program is in the midst of writing: the next look is soon.
             usleep(20_000)
         } catch {
-            tell(fault: words(of: error))
+            tell(fault: words(of: error, type))
         }
     }
 
@@ -140,10 +140,12 @@ final class Session: @unchecked Sendable {
 
     // MARK: - Pages
 
-    /// A stream that begins with all there is; nil where there are too many.
-    func listen() async throws -> AsyncStream<[UInt8]>? {
+    /// A stream that begins with all there is. Of too many the oldest ends, which may be of a page that is gone.
+    func listen() async -> AsyncStream<[UInt8]> {
         await onQueue { [self] in
-            guard listeners.count < Self.mostListeners else { return nil }
+            if listeners.count >= Self.mostListeners, let oldest = listeners.keys.min() {
+                listeners.removeValue(forKey: oldest)?.finish()
+            }
             let (stream, continuation) = AsyncStream.makeStream(
                 of: [UInt8].self, bufferingPolicy: .bufferingOldest(Self.mostEvents))
             lastListener += 1
@@ -203,7 +205,7 @@ final class Session: @unchecked Sendable {
             entry["own"] = try shown(setting.own, key)
         } catch {
             (entry["value"], entry["own"]) = (nil, nil)
-            entry["hidden"] = PropertyList(words(of: error))
+            entry["hidden"] = PropertyList(words(of: error, type))
         }
         return PropertyList(entry)
     }
@@ -275,6 +277,6 @@ final class Session: @unchecked Sendable {
         if let member = type.member(at: edit.path), member.words.isSecret, !(error is Failure) {
             return "Expected \(member.type)"
         }
-        return (error as? Failure)?.message ?? words(of: error)
+        return (error as? Failure)?.message ?? words(of: error, type)
     }
 }

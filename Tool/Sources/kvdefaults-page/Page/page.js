@@ -161,8 +161,10 @@ function readNumber(text, isReal) {
   return JSON.rawJSON(BigInt(text.trim().replace("+", "")).toString());
 }
 
+const isLongText = (type, path) => type.isLong || get(path)?.includes?.("\n") === true;
+
 function text(owner, path, type, labels) {
-  const isLong = type.isLong || get(path)?.includes?.("\n");
+  const isLong = isLongText(type, path);
   const input = isLong ? make("textarea", { ...labels, rows: 4 }) : make("input", {
     ...labels, type: type.control === "date" ? "datetime-local" : "text", step: 1, autocomplete: "off",
     inputMode: type.inputMode ?? "text",
@@ -197,8 +199,16 @@ function secret(owner, path, type, labels) {
     input.value = "";
     input.placeholder = value === undefined ? "not set" : "set, and hidden";
   };
-  const read = () => input.value === "" ? undefined
-    : type.inputMode || type.control === "data" ? readText(type, input.value, "") : parse(input.value);
+  const read = () => {
+    if (input.value === "") return undefined;
+    const isText = type.inputMode || type.control === "data" || typeof type.cases?.[0].value === "string";
+    if (isText) return readText(type, input.value, "");
+    try {
+      return parse(input.value);
+    } catch {
+      throw Error("Expected the value as JSON.");
+    }
+  };
   return { node: input, ...field(owner, path, { input, show, read }) };
 }
 
@@ -410,19 +420,22 @@ const controls = { switch: onOff, number, text, date: text, data: text, list, ta
 // The control for a type; JSON where the value is not of the type.
 function control(owner, path, reference, labels, member) {
   const type = resolved(reference);
-  if (owner.isSecret) return secret(owner, path, type, labels);
+  if (owner.isSecret || type.secret) return secret(owner, path, type, labels);
   const made = () => {
     if (type.control === "choice") return scalarChoice(owner, path, type, labels, member.optional);
     if (type.control === "switch" && member.optional) return scalarChoice(owner, path, offOn, labels, true);
     return controls[type.control](owner, path, type, labels, member);
   };
   const node = make("div", { className: "control" });
-  let inner, isJSON;
+  let inner, isJSON, isLong;
   const refresh = () => {
     const value = get(path);
     const isOdd = value !== undefined && !fits[type.control](type, value);
-    if (isOdd !== isJSON) {
+    // A line of input would lose the line breaks of a text that has come to have some.
+    const growsLong = type.control === "text" && isLongText(type, path) && !isLong;
+    if (isOdd !== isJSON || growsLong) {
       isJSON = isOdd;
+      isLong = isLongText(type, path);
       inner = isOdd ? json(owner, path, type, labels) : made();
       node.replaceChildren(inner.node);
     }
@@ -622,8 +635,10 @@ function connect() {
   });
   on("error", () => {
     isOffline = true;
-    refresh();
     notice();
+    if (root) refresh();
+    // A browser does not come back by itself where it was refused.
+    if (events.readyState === EventSource.CLOSED) setTimeout(connect, 1000);
   });
 }
 
