@@ -1,10 +1,12 @@
 #define _GNU_SOURCE
 #include "CKVSystem.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <stdatomic.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/stat.h>
@@ -91,6 +93,39 @@ int cs_wait_readable(int descriptor, int64_t nanoseconds) {
 void cs_replace_descriptor(int fresh, int number) {
   dup3(fresh, number, O_CLOEXEC);
   close(fresh);
+}
+
+/* Whether the thread runs, or would if it had a processor. */
+static int runs(int folder, const char *thread) {
+  char path[32], text[256];
+  snprintf(path, sizeof path, "%.20s/stat", thread);
+  int file = openat(folder, path, O_RDONLY | O_CLOEXEC);
+  ssize_t length = file < 0 ? 0 : read(file, text, sizeof text - 1);
+  if (file >= 0) close(file);
+  text[length > 0 ? length : 0] = 0;
+  /* The state stands behind the thread's name, which may have any character. */
+  const char *end = strrchr(text, ')');
+  return end && end[1] == ' ' && (end[2] == 'R' || end[2] == 'D');
+}
+
+static int others_run(DIR *threads) {
+  struct dirent *entry;
+  rewinddir(threads);
+  while ((entry = readdir(threads)))
+    if (entry->d_name[0] != '.' && atoi(entry->d_name) != gettid() &&
+        runs(dirfd(threads), entry->d_name))
+      return 1;
+  return 0;
+}
+
+void cs_wait_for_threads(int milliseconds) {
+  struct timespec pause = {.tv_nsec = 100000};
+  int64_t end = cs_monotonic_nanoseconds() + milliseconds * (int64_t)1000000;
+  DIR *threads = opendir("/proc/self/task");
+  if (!threads) return;
+  while (others_run(threads) && cs_monotonic_nanoseconds() < end)
+    nanosleep(&pause, NULL);
+  closedir(threads);
 }
 
 int cs_fork(void) { return fork(); }

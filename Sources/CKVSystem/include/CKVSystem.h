@@ -59,6 +59,10 @@ void cs_replace_descriptor(int fresh, int number);
  * has: pthread_self() gives the value of a thread that ended to a later one. */
 uint64_t cs_thread_number(void);
 
+/* Waits until no other thread of the process runs, each of them waiting for
+ * something, but not for longer than so many milliseconds. */
+void cs_wait_for_threads(int milliseconds);
+
 /* fork, which Swift does not have under its name. */
 int cs_fork(void);
 

@@ -1,3 +1,4 @@
+internal import CKVSystem
 internal import Glibc
 internal import PropertyLists
 
@@ -26,6 +27,8 @@ final class DomainRegistry: @unchecked Sendable {
     private var entries: [Key: Entry] = [:]
     private var memories: [Entry] = []
     private var hasForkHandlers = false
+    /// Whether the process has ever had a store on a server: nothing of servers is touched by a fork before that.
+    private var hasServers = false
 
     /// The domain of `key`, made by `make` unless there is one. Whoever gets it loads it, which may take long, or finds
     /// it loaded.
@@ -59,6 +62,9 @@ final class DomainRegistry: @unchecked Sendable {
             memories.append(Entry(domain: domain))
         }
     }
+
+    /// Has forks attend to servers from now on.
+    func attendServers() { lock.withLock { hasServers = true } }
 
     private var all: [Domain] { entries.values.compactMap(\.domain) + memories.compactMap(\.domain) }
 
@@ -99,6 +105,7 @@ final class DomainRegistry: @unchecked Sendable {
     /// what takes longer, such as waiting for another process's lock. The child begins anew with those.
     private func prepareFork() {
         lock.lock()
+        if hasServers { PostgreSQLServer.pauseConnecting() }
         let deadline = Deadline.after(.milliseconds(500))
         for domain in all {
             let pause = pause(domain, until: deadline)
@@ -106,12 +113,17 @@ final class DomainRegistry: @unchecked Sendable {
             domain.lock.lock()
             paused.append((domain, pause))
         }
-        PostgreSQLServer.prepareFork()
+        if hasServers { PostgreSQLServer.prepareFork() }
         Flusher.shared.lock.lock()
         WatchList.lock.lock()
         OpenLocks.shared.lock.lock()
-        BackgroundThread.prepareFork()
+        letOthersSettle()
     }
+
+    /// The Swift runtime has locks of its own, which a thread holds where it is the first to need the metadata of a
+    /// generic type, and which no child could free. A thread that is in the library comes to a lock that is held now, or
+    /// leaves, within microseconds; a thread of the host that works on is not waited for.
+    private func letOthersSettle() { cs_wait_for_threads(10) }
 
     private func pause(_ domain: Domain, until deadline: Deadline) -> Pause {
         if domain.writerLock.isHeldByThisThread { return .ownTransaction }
@@ -120,11 +132,10 @@ final class DomainRegistry: @unchecked Sendable {
     }
 
     private func resumeParent() {
-        BackgroundThread.resumeParent()
         OpenLocks.shared.lock.unlock()
         WatchList.lock.unlock()
         Flusher.shared.lock.unlock()
-        PostgreSQLServer.resumeParent()
+        if hasServers { PostgreSQLServer.resumeParent() }
         for (domain, pause) in paused {
             domain.lock.unlock()
             if pause == .held { domain.writerLock.release() }
@@ -134,10 +145,9 @@ final class DomainRegistry: @unchecked Sendable {
     }
 
     private func resumeChild() {
-        BackgroundThread.resetAfterFork()
         WatchList.lock.resetAfterFork()
         Flusher.shared.resetAfterFork()
-        PostgreSQLServer.resumeChild()
+        if hasServers { PostgreSQLServer.resumeChild() }
         OpenLocks.shared.resetAfterFork()
         for (domain, pause) in paused {
             domain.lock.resetAfterFork()

@@ -56,6 +56,9 @@ def prove(proofs, folder):
     count = proofs.size(150, 10000)
     for engine in ENGINES:
         says(proofs, "0 hung\n", "fork-pumping", f"{folder}/pumped.{engine}", count, timeout=3600)
+        for _ in range(proofs.size(20, 200)):
+            # Its threads are at the store for the first time.
+            says(proofs, "0 hung\n", "fork-pumping", f"{folder}/first.{engine}", 2)
     return f"both engines, {2 * count} forks with busy pumps"
 
 

@@ -37,7 +37,7 @@ final class PostgreSQLServer: @unchecked Sendable {
     private var lastNumber = 0
     private var hasThread = false
     private var isLeaving = false
-    /// Whether ``prepareFork()`` took `connecting`.
+    /// Whether ``pauseConnecting()`` took `connecting`.
     private var isConnectingHeld = false
 
     /// A domain on the server, by a number that no other one ever has.
@@ -70,7 +70,8 @@ final class PostgreSQLServer: @unchecked Sendable {
 
     /// The server of an address: one for all stores of the process. It is never let go of.
     static func at(_ address: ServerAddress) -> PostgreSQLServer {
-        registry.lock.withLock {
+        DomainRegistry.shared.attendServers()
+        return registry.lock.withLock {
             if let server = registry.servers[address] { return server }
             let server = PostgreSQLServer(address)
             registry.servers[address] = server
@@ -321,11 +322,18 @@ final class PostgreSQLServer: @unchecked Sendable {
 
     // MARK: - Fork
 
+    /// Waits half a second at most for connections that are being made, before anything is locked that a get needs.
+    static func pauseConnecting() {
+        registry.lock.lock()
+        let deadline = Deadline.after(.milliseconds(500))
+        for server in registry.servers.values {
+            server.isConnectingHeld = server.connecting.acquire(until: deadline)
+        }
+    }
+
     /// Takes the locks of all servers, so that no thread changes them while the process is copied.
     static func prepareFork() {
-        registry.lock.lock()
         for server in registry.servers.values {
-            server.isConnectingHeld = server.connecting.acquire(until: .after(.milliseconds(500)))
             server.flusher.lock.lock()
             server.lock.lock()
         }
