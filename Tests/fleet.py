@@ -469,6 +469,51 @@ def away(fleet):
 
 
 @row
+def hung(fleet):
+    """A server that says nothing any more makes no store in a file wait."""
+    name = fleet.store()
+    program = fleet.open(name, text=fleet.far(), timeout=10)
+    program.value(f"away = s away:set('n', 0) plain = assert(kv.open('beside-{name}')) plain:set('n', 0) "
+                  "return plain:sync() and away:sync()")
+    path = Path(program.value("return plain:file()"))
+    fleet.proxy.block()
+    times = []
+    for i in range(1, 21):
+        start = time.monotonic()
+        program.value(f"away:set('n', {i}) plain:set('n', {i})")
+        written = eventually(lambda: f"<integer>{i}</integer>" in path.read_text(), 5)
+        times.append(time.monotonic() - start if written else 5)
+    # Half of them, since the machine may be busy: what waits for a server waits for seconds.
+    middle = sorted(times)[len(times) // 2]
+    check(middle < 0.2 and max(times) < 1.5, f"sets beside a server that hangs are on the disk in {middle * 1000:.0f} ms, "
+          f"{max(times) * 1000:.0f} ms at most", str(times))
+    check(fleet.stored(name, "n") == 0, "and those on the server wait")
+    fleet.proxy.join()
+    check(eventually(lambda: fleet.stored(name, "n") == 20, 40), "until it is back")
+
+
+@row
+def catch_up(fleet):
+    """What was written while nobody listened is taken up when the connection is back, not at the next look."""
+    for what, more in (("told", {}), ("asked for each minute", {"poll_interval": 60})):
+        name = fleet.store()
+        writer = fleet.open(name, durability="immediate")
+        reader = fleet.open(name, text=fleet.far(), timeout=2, **more)
+        writer.value("s:set('n', 0)")
+        reader.value("return await(3, function() return s:get 'n' == 0 end)")
+        late = []
+        for i in range(1, 6):
+            fleet.proxy.cut()
+            reader.value("return await(5, function() return told 'disconnected' end)")
+            writer.value(f"s:set('n', {i})")
+            fleet.proxy.join()
+            if reader.value("return await(40, function() return told 'reconnected' end)", 60) != "true" or \
+                    reader.value(f"return await(2, function() return s:get 'n' == {i} end)") != "true":
+                late.append(f"{i}: {reader.value('return s:get [[n]]')}")
+        check(not late, f"{what}: five times away, and caught up at once", "; ".join(late))
+
+
+@row
 def stuck(fleet):
     """A store that another machine keeps locked keeps no other one waiting."""
     name = fleet.store()
