@@ -82,7 +82,7 @@ def check_documentation(package, folder):
     """Checks the types of the code against the modules that the package has built."""
     built = package / ".build/debug"
     options = ["-swift-version", "6", "-I", built / "Modules", "-I", ROOT / "include"]
-    for module in ["CKVSystem", "CKVSQLite"]:
+    for module in ["CKVSystem", "CKVSQLite", "CKVPostgreSQL"]:
         options += ["-Xcc", f"-fmodule-map-file={built}/{module}.build/module.modulemap"]
     for number, (page, code) in enumerate(documentation(), 1):
         source = folder / f"snippet{number}.swift"
