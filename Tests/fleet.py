@@ -888,7 +888,7 @@ def page(fleet):
     schema = fleet.server.sql("SELECT count(*) FROM information_schema.tables WHERE table_name LIKE 'kv%'",
                               database="paged")
     fleet.server.make_tables("paged")
-    check(fleet.server.sql("SELECT count(*) FROM kv", database="paged") == "2" and schema == "6",
+    check(fleet.server.sql("SELECT count(*) FROM kv", database="paged") == "2" and schema == "7",
           "making the tables again changes nothing")
 
 

@@ -1,6 +1,7 @@
 -- fleet.sql: the tables of a fleet, PostgreSQL 13 and later.
 --
---     psql -v ON_ERROR_STOP=1 -f fleet.sql "service=fleet"
+--     kvdefaults fleet init service=fleet
+--     psql -v ON_ERROR_STOP=1 -f fleet.sql "service=fleet"     (the same)
 --
 -- Everything is made in the first schema of the search path, once: running it
 -- again changes no data. Whoever runs it owns the tables, may read and write all
@@ -21,6 +22,11 @@ SET LOCAL client_min_messages TO warning;
 -- The version of these tables: a program refuses those of a newer one.
 CREATE TABLE IF NOT EXISTS kv_format (version integer PRIMARY KEY);
 INSERT INTO kv_format SELECT 1 WHERE NOT EXISTS (SELECT FROM kv_format);
+DO $$ BEGIN
+  IF (SELECT max(version) FROM kv_format) > 1 THEN
+    RAISE EXCEPTION 'the tables are of version %: this file knows version 1', (SELECT max(version) FROM kv_format);
+  END IF;
+END $$;
 
 -- A row is a store and its lock. `head` is its revision: it is taken from the
 -- locked row, and so is in the order of commits, which a sequence is not.
@@ -56,6 +62,22 @@ CREATE TABLE IF NOT EXISTS kv_change (
   PRIMARY KEY (store, revision, key)
 );
 
+-- What machines run: a row for each program on a machine that reads the store.
+-- `revision` is the one that it goes by; `refused` is a later one that does not
+-- fit its schema, `path` and `message` say why.
+CREATE TABLE IF NOT EXISTS kv_machine (
+  store text NOT NULL,
+  who name NOT NULL DEFAULT current_user,
+  machine text NOT NULL,
+  program text NOT NULL,
+  revision bigint NOT NULL,
+  refused bigint,
+  path text,
+  message text,
+  at timestamptz NOT NULL DEFAULT clock_timestamp(),
+  PRIMARY KEY (store, who, machine, program)
+);
+
 -- The roles that may read a store, and those that may write it; '*' is every
 -- store. A member of a role has its rights.
 CREATE TABLE IF NOT EXISTS kv_right (
@@ -85,9 +107,16 @@ $$;
 ALTER TABLE kv_store ENABLE ROW LEVEL SECURITY;
 ALTER TABLE kv_value ENABLE ROW LEVEL SECURITY;
 ALTER TABLE kv_change ENABLE ROW LEVEL SECURITY;
-GRANT SELECT ON kv_format, kv_right TO PUBLIC;
-GRANT SELECT, INSERT, UPDATE ON kv_store, kv_value TO PUBLIC;
-GRANT SELECT, INSERT ON kv_change TO PUBLIC;
+ALTER TABLE kv_machine ENABLE ROW LEVEL SECURITY;
+-- Nobody says by whom and when something was done: `who` and `at` have their
+-- defaults. Nor does a commit need a store's identity or horizon.
+REVOKE INSERT, UPDATE ON kv_store, kv_change FROM PUBLIC;
+GRANT SELECT ON kv_format, kv_right, kv_store, kv_change, kv_machine TO PUBLIC;
+GRANT INSERT (name), UPDATE (head, token) ON kv_store TO PUBLIC;
+GRANT SELECT, INSERT, UPDATE ON kv_value TO PUBLIC;
+GRANT INSERT (store, revision, key, value, token, note) ON kv_change TO PUBLIC;
+GRANT INSERT (store, machine, program, revision, refused, path, message),
+  UPDATE (revision, refused, path, message, at) ON kv_machine TO PUBLIC;
 
 -- The list of stores is made once for a query, not for each row.
 DROP POLICY IF EXISTS kv_read ON kv_store;
@@ -115,6 +144,18 @@ CREATE POLICY kv_read ON kv_change FOR SELECT
 -- Nobody writes history in another's name.
 CREATE POLICY kv_add ON kv_change FOR INSERT
   WITH CHECK (who = current_user AND ARRAY[store, '*'] && ARRAY(SELECT kv_stores(true)));
+
+-- A machine writes rows of its own about stores that it may read; who may write
+-- a store sees those of all.
+DROP POLICY IF EXISTS kv_read ON kv_machine;
+DROP POLICY IF EXISTS kv_add ON kv_machine;
+DROP POLICY IF EXISTS kv_change ON kv_machine;
+CREATE POLICY kv_read ON kv_machine FOR SELECT
+  USING (who = current_user OR ARRAY[store, '*'] && ARRAY(SELECT kv_stores(true)));
+CREATE POLICY kv_add ON kv_machine FOR INSERT
+  WITH CHECK (who = current_user AND ARRAY[store, '*'] && ARRAY(SELECT kv_stores(false)));
+CREATE POLICY kv_change ON kv_machine FOR UPDATE
+  USING (who = current_user AND ARRAY[store, '*'] && ARRAY(SELECT kv_stores(false)));
 
 -- ---- Commits
 
@@ -148,9 +189,24 @@ BEGIN
 END
 $$;
 
+-- Tells what a program on a machine runs: the revision of the store that it goes
+-- by, and where it refuses a later one, that one, the place and the reason (NULL
+-- where it refuses none). The row before is replaced.
+CREATE OR REPLACE FUNCTION kv_report(
+  in_store text, in_machine text, in_program text, in_revision bigint,
+  in_refused bigint DEFAULT NULL, in_path text DEFAULT NULL, in_message text DEFAULT NULL
+) RETURNS void LANGUAGE sql SET search_path FROM CURRENT AS $$
+  INSERT INTO kv_machine (store, machine, program, revision, refused, path, message)
+    VALUES (in_store, left(in_machine, 200), left(in_program, 200), in_revision,
+            in_refused, left(in_path, 1000), left(in_message, 1000))
+    ON CONFLICT (store, who, machine, program) DO UPDATE
+    SET revision = excluded.revision, refused = excluded.refused, path = excluded.path, message = excluded.message,
+      at = clock_timestamp()
+$$;
+
 -- Forgets the history that is older than `age`, but for the newest commit of
--- each store, and the keys that were removed before. For the owner of the
--- tables. A machine that was away for longer loads everything anew.
+-- each store, the keys that were removed before, and machines that have told
+-- nothing since. For the owner of the tables. A machine that was away for longer loads everything anew.
 CREATE OR REPLACE FUNCTION kv_prune(age interval) RETURNS void
 LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
 DECLARE
@@ -167,6 +223,7 @@ BEGIN
       UPDATE kv_store SET horizon = last WHERE name = one.name;
     END IF;
   END LOOP;
+  DELETE FROM kv_machine WHERE at < clock_timestamp() - age;
 END
 $$;
 
