@@ -55,6 +55,7 @@ GIVEN = {
     "options": "var options = DefaultsStore.Options()",
     "stored": "let stored = PropertyList.emptyDictionary",
     "Book": "struct Book: Codable {}",
+    "fleet": "let fleet = try DefaultsFleet(server: \"service=fleet\")",
     "library": "let library = Library(books: [])",
 }
 

@@ -67,7 +67,9 @@ enum { CPQ_CODE = 'C', CPQ_PRIMARY = 'M', CPQ_SEVERITY = 'V' };
   F(cpq_receiver, setNoticeReceiver, (cpq_connection *, cpq_receiver, void *)) \
   F(int, setnonblocking, (cpq_connection *, int))                              \
   F(int, enterPipelineMode, (cpq_connection *))                                \
+  F(int, exitPipelineMode, (cpq_connection *))                                 \
   F(int, pipelineSync, (cpq_connection *))                                     \
+  F(int, sendQuery, (cpq_connection *, const char *text))                      \
   F(int, sendQueryParams,                                                      \
     (cpq_connection *, const char *text, int count, const unsigned *types,     \
      const uint8_t *const *values, const int *lengths, const int *formats,     \

@@ -96,7 +96,7 @@ extension DefaultsStore {
         let domain = try DomainRegistry.shared.domain(key) { () throws(DefaultsError) in
             let engine = PostgreSQLEngine(
                 server, name.text, format: options.format ?? .xml, isReadOnly: options.isReadOnly,
-                timeout: options.timeout, limits: options.limits)
+                timeout: options.timeout, limits: options.limits, note: options.note)
             return Domain(engine, file: nil, flusher: server.flusher, patience: options.timeout)
         }
         server.attend(domain, name.text)

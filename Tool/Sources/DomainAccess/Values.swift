@@ -161,7 +161,8 @@ package enum Values {
     /// The command that gives a domain's setting a value, or takes it away.
     package static func command(_ domain: Domain, _ path: PropertyListPath, _ value: PropertyList?) -> String {
         // Names, keys and values may begin with a minus.
-        let place = "-- \(quoted(domain.text)) \(quoted(path.text))"
+        let server = domain.server.map { "--server \(quoted($0)) " } ?? ""
+        let place = "\(server)-- \(quoted(domain.text)) \(quoted(path.text))"
         guard let value else { return "kvdefaults unset \(place)" }
         // By --type Any the word is JSON, whatever the published type would make of it.
         return "kvdefaults set --type Any \(place) \(quoted(line(value)))"

@@ -27,13 +27,16 @@ struct KvdefaultsPage {
     }
 
     private static func run() async throws {
-        let words = CommandLine.arguments.dropFirst()
-        guard let name = words.first, words.dropFirst().allSatisfy({ $0 == "--read-only" }) else {
-            throw Failure("Expected kvdefaults page DOMAIN [--read-only]", of: "page")
+        var words = CommandLine.arguments.dropFirst()
+        let name = words.popFirst()
+        let place = words.first == "--server" && words.count > 1 ? words.dropFirst().first : nil
+        if place != nil { words = words.dropFirst(2) }
+        guard let name, words.allSatisfy({ $0 == "--read-only" }) else {
+            throw Failure("Expected kvdefaults page DOMAIN [--server SERVER] [--read-only]", of: "page")
         }
         raiseDescriptorLimit()
         let terminal = Terminal()
-        let session = try Session(Domain(name), isReadOnly: words.count > 1)
+        let session = try Session(Domain(name).on(place), isReadOnly: !words.isEmpty)
         let server = try PageServer(session)
         async let end: Void = server.run()
         let address = try await server.address()

@@ -10,7 +10,8 @@ struct Kvdefaults: ParsableCommand {
         commandName: "kvdefaults",
         abstract: "Reads and changes the preferences of programs, also while they run.",
         discussion: """
-            A DOMAIN is the name of a store, such as com.example.app, or the path of its file. A PATH leads to a setting: \
+            A DOMAIN is the name of a store, such as com.example.app, or the path of its file; with --server that of a \
+            store which many machines share. A PATH leads to a setting: \
             ui.window.width, list[2], "com.example.key".x; elements are counted from 0. Types that programs publish say \
             what the settings mean; kvdefaults describe shows it.
 
@@ -20,7 +21,7 @@ struct Kvdefaults: ParsableCommand {
         version: libraryVersion,
         subcommands: [
             List.self, Get.self, Set.self, Unset.self, Describe.self, Watch.self, Edit.self, Lint.self, Convert.self,
-            Print.self, Diff.self, Export.self, Import.self, Copy.self, Types.self, Page.self,
+            Print.self, Diff.self, Export.self, Import.self, Copy.self, Types.self, Page.self, Fleet.self,
         ])
 
     /// Errors have one form, `kvdefaults: com.example.app: message`, and a status of ours.

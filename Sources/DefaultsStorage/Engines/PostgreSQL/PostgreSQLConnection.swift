@@ -148,6 +148,21 @@ final class PostgreSQLConnection: @unchecked Sendable {
         return try receive(statements.count, handle, until: deadline)
     }
 
+    /// Runs a text of many statements, as psql does with a file, up to the first that fails.
+    func run(script: String, until deadline: Deadline) throws(DefaultsError) {
+        guard let handle, !isBroken, pq.exitPipelineMode(handle) == 1, pq.sendQuery(handle, script) == 1 else {
+            throw connectionError()
+        }
+        try flush(handle, until: deadline)
+        var failure: DefaultsError?
+        while let result = try next(handle, until: deadline) {
+            let isGood = result.status == CPQ_TUPLES_OK || result.status == CPQ_COMMAND_OK
+            if !isGood, failure == nil { failure = error(of: result) }
+        }
+        if let failure { throw failure }
+        guard pq.enterPipelineMode(handle) == 1 else { throw connectionError() }
+    }
+
     private func send(_ statement: Statement, _ handle: OpaquePointer) -> Bool {
         // A NUL behind all: the pointer to an empty value must not be NULL, which means no value.
         let bytes = statement.parameters.flatMap(\.bytes) + [0]

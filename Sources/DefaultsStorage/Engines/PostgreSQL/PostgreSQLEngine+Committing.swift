@@ -46,8 +46,8 @@ extension PostgreSQLEngine {
             guard keys.count > 0 else { return }
             statements.append(
                 .init(
-                    "SELECT kv_write($1, $2, $3, $4, $5, NULL)", .text(store), .integer(new.number),
-                    .uuid(new.token ?? []), keys.parameter, values.parameter))
+                    "SELECT kv_write($1, $2, $3, $4, $5, NULLIF($6, ''))", .text(store), .integer(new.number),
+                    .uuid(new.token ?? []), keys.parameter, values.parameter, .text(note ?? "")))
             keys = PostgreSQLConnection.Parameter.ByteArrays()
             values = PostgreSQLConnection.Parameter.ByteArrays()
         }

@@ -15,6 +15,8 @@ final class PostgreSQLEngine: StorageEngine, @unchecked Sendable {
     let format: PropertyListFormat
     let isReadOnly: Bool
     let timeout: Duration
+    /// What the history says of every commit.
+    let note: String?
     /// nil where the user has no folder for it.
     let cache: ServerCache?
     var limits: StoreLimits
@@ -51,7 +53,7 @@ final class PostgreSQLEngine: StorageEngine, @unchecked Sendable {
 
     init(
         _ server: PostgreSQLServer, _ store: String, format: PropertyListFormat, isReadOnly: Bool, timeout: Duration,
-        limits: StoreLimits
+        limits: StoreLimits, note: String?
     ) {
         self.server = server
         self.store = store
@@ -59,6 +61,7 @@ final class PostgreSQLEngine: StorageEngine, @unchecked Sendable {
         self.isReadOnly = isReadOnly
         self.timeout = timeout
         self.limits = limits
+        self.note = note
         cache = ServerCache(server.address, store)
     }
 
@@ -84,7 +87,7 @@ final class PostgreSQLEngine: StorageEngine, @unchecked Sendable {
 
     func remadeAfterFork() -> (any StorageEngine)? {
         let engine = PostgreSQLEngine(
-            server, store, format: format, isReadOnly: isReadOnly, timeout: timeout, limits: limits)
+            server, store, format: format, isReadOnly: isReadOnly, timeout: timeout, limits: limits, note: note)
         engine.hasLoaded = true
         engine.isAttended = true
         return engine

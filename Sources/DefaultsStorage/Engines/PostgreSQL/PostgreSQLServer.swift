@@ -176,11 +176,15 @@ final class PostgreSQLServer: @unchecked Sendable {
         return connection
     }
 
-    private static func checkTables(_ connection: PostgreSQLConnection) throws(DefaultsError) {
+    static let tablesVersion = 1
+
+    static func checkTables(_ connection: PostgreSQLConnection) throws(DefaultsError) {
         let found = try connection.run([.init("SELECT max(version)::int8 FROM kv_format")], until: .after(.seconds(10)))
-        guard let version = try found.first?.integer(0, 0), version == 1 else {
+        let version = try found.first?.integer(0, 0) ?? 0
+        guard version == tablesVersion else {
             throw DefaultsError(
-                .unavailable, "The tables of the fleet are of another version: this library knows version 1")
+                .unavailable,
+                "The tables of the fleet are of version \(version): this library knows version \(tablesVersion)")
         }
     }
 

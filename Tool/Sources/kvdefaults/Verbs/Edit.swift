@@ -13,8 +13,10 @@ struct Edit: ParsableCommand {
             the text is kept.
             """)
 
-    @Argument(help: "A store's name, or the path of its file.") var domain: Domain
+    @OptionGroup var store: ChangedStoreArguments
     @Argument(help: "The setting; all of them without one.", completion: .custom(Completion.paths)) var path = ""
+
+    private var domain: Domain { store.domain }
 
     func run() throws {
         let place = try DomainAccess.path(path, of: domain)
@@ -178,7 +180,7 @@ private struct EditSession {
 }
 
 /// The text of a variable of the environment; nil for an empty one.
-private func variable(_ name: String) -> String? {
+func variable(_ name: String) -> String? {
     getenv(name).map { String(cString: $0) }.flatMap { $0.isEmpty ? nil : $0 }
 }
 

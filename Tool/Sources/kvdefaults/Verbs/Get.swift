@@ -7,12 +7,14 @@ struct Get: ParsableCommand {
         abstract: "Prints the value of a setting.",
         discussion: "A string is printed as it is, other values as JSON. Exit status 1 where there is no value.")
 
-    @Argument(help: "A store's name, or the path of its file.") var domain: Domain
+    @OptionGroup var store: StoreArguments
     @Argument(help: "The setting; all of them without one.", completion: .custom(Completion.paths))
     var path = ""
     @Flag(help: "Print JSON, strings too.") var json = false
     @Flag(help: "Print an XML property list.") var xml = false
     @Flag(help: "Print where the value comes from as well: its layer, and the file.") var origin = false
+
+    private var domain: Domain { store.domain }
 
     func validate() throws {
         if xml && (json || origin) { throw ValidationError("Expected --xml, or --json and --origin, found both") }
@@ -26,7 +28,11 @@ struct Get: ParsableCommand {
             return nil
         }
         var command = Get()
-        command.domain = Domain(words[2])
+        var store = StoreArguments()
+        store.name = Domain(words[2])
+        store.place = ServerOption()
+        store.place.server = nil
+        command.store = store
         command.path = words[3]
         (command.json, command.xml, command.origin) = (false, false, false)
         return command
@@ -38,7 +44,7 @@ struct Get: ParsableCommand {
         if type?.member(at: place)?.words.isSecret == true {
             throw Failure("\(path) is a secret, which is not shown", of: domain.text)
         }
-        if place.isEmpty, !domain.isThere(type) { throw Failure.absent("There is no such store", of: domain.text) }
+        if place.isEmpty, try !domain.isThere(type) { throw Failure.absent("There is no such store", of: domain.text) }
         let found = try about(domain.text, type) { try Layers(store: try domain.opened(type)).find(place) }
         guard let found else { throw Failure.absent("There is no value at \(path)", of: domain.text) }
         let value = try about(domain.text) { try Values.masked(found.value, type, at: place) }

@@ -13,6 +13,7 @@ struct Lint: ParsableCommand {
             """)
 
     @Argument(help: "Files of any format, and domains; - is standard input.") var files: [Source]
+    @OptionGroup var place: ServerOption
     @Option(
         help: "Check the values by this type: the domain that publishes it, or a file of types (.kvtypes).",
         completion: .custom(Completion.types))
@@ -21,7 +22,7 @@ struct Lint: ParsableCommand {
 
     func run() throws {
         let type = try types.map(Self.type)
-        let found = files.flatMap { file in findings(in: file, type) }
+        let found = files.flatMap { file in findings(in: file.on(place.server), type) }
         if json {
             print(try JSONText.of(PropertyList(found.map(\.tree))))
         } else {
@@ -48,7 +49,7 @@ struct Lint: ParsableCommand {
             let type = try type ?? file.type()
             let place = try file.inFile()
             // A program that has stored nothing yet has its defaults.
-            if try file.isDomain(), !exists(place.text) { return [] }
+            if try file.isDomain(), !file.isOnServer, !exists(place.text) { return [] }
             let content = try place.read()
             guard let type else { return [] }
             if content.list.isKeyedArchive {
@@ -77,7 +78,7 @@ struct Lint: ParsableCommand {
         of faults: [Check.Fault], in file: Source, _ place: Source, _ content: Source.Content
     ) -> [Finding] {
         if faults.isEmpty { return [] }
-        let bytes = content.bytes ?? (try? TextFile.bytes(place.text))
+        let bytes = file.isOnServer ? nil : content.bytes ?? (try? TextFile.bytes(place.text))
         let paths = faults.prefix(Self.mostPlaces).map(\.path)
         let places = bytes.map { PropertyListPath.locations(of: paths, in: $0, as: content.format) } ?? []
         return faults.enumerated().map { number, fault in

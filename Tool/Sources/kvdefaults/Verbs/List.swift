@@ -10,14 +10,15 @@ struct List: ParsableCommand {
             value as JSON, the type, and the layer: user, managed (an administrator's), global, or default.
             """)
 
-    @Argument(help: "A store's name, or the path of its file.") var domain: Domain?
+    @Argument(help: ArgumentHelp("A store's name, or the path of its file.", valueName: "domain")) var name: Domain?
+    @OptionGroup var place: ServerOption
     @Flag(help: "Only settings whose value is not the default.") var changed = false
     @Flag(help: "Print JSON.") var json = false
 
     func run() throws {
-        guard let domain else { return try listDomains() }
+        guard let domain = name?.on(place.server) else { return try listDomains() }
         let type = try domain.type()
-        guard domain.isThere(type) else { throw Failure.absent("There is no such store", of: domain.text) }
+        guard try domain.isThere(type) else { throw Failure.absent("There is no such store", of: domain.text) }
         let rows = try about(domain.text, type) { try self.rows(of: domain, type) }
         if json {
             let entries = rows.map { row in
@@ -33,7 +34,7 @@ struct List: ParsableCommand {
     }
 
     private func listDomains() throws {
-        let names = try Domain.all()
+        let names = try Domain.all(on: place.server)
         if json { return print(try JSONText.of(PropertyList(names.map { PropertyList($0) }))) }
         for name in names { print(name) }
     }

@@ -10,12 +10,14 @@ struct Export: ParsableCommand {
             makes a database.
             """)
 
-    @Argument(help: "A store's name, or the path of its file.") var domain: Domain
+    @OptionGroup var store: StoreArguments
     @Argument(help: "The new file; standard output without one.", completion: .file()) var file: String?
     @Option(help: "The format: xml, binary, json or commands.") var format: Format?
 
+    private var domain: Domain { store.domain }
+
     func run() throws {
-        guard domain.isThere(try domain.type()) else {
+        guard try domain.isThere(try domain.type()) else {
             throw Failure.absent("There is no such store", of: domain.text)
         }
         guard let format = format ?? (file == nil ? .xml : file.flatMap(Format.init(file:))) else {
@@ -32,8 +34,10 @@ struct Import: ParsableCommand {
         abstract: "Takes the entries of a file into a domain, in one step; its other settings stay.",
         discussion: "A published type must accept them. Of a keyed archive the plain value is taken.")
 
-    @Argument(help: "A store's name, or the path of its file.") var domain: Domain
+    @OptionGroup var store: ChangedStoreArguments
     @Argument(help: "The file; - is standard input.", completion: .file()) var file: Source
+
+    private var domain: Domain { store.domain }
 
     func run() throws {
         try Progress.shown("Importing") {
@@ -52,16 +56,26 @@ struct Copy: ParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Copies a domain into another, whose own values it replaces, whatever the engine.",
         discussion: """
-            A domain is a name or a path: kvdefaults copy com.example.app /backup/app.sqlite. The type that is published \
-            for the new one must accept the values.
+            A domain is a name or a path: kvdefaults copy com.example.app /backup/app.sqlite. With --server a name is a \
+            store on the server, and a path a file. The type that is published for the new one must accept the values.
             """)
 
-    @Argument(help: "A store's name, or the path of its file.") var from: Domain
-    @Argument(help: "The store that it becomes.") var to: Domain
+    @Argument(help: ArgumentHelp("A store's name, or the path of its file.", valueName: "from")) var source: Domain
+    @Argument(help: ArgumentHelp("The store that it becomes.", valueName: "to")) var target: Domain
+    @OptionGroup var change: ChangeOptions
     @Flag(help: "Keep the new domain in a SQLite database.") var sqlite = false
 
+    private var from: Domain { source.on(change.place.server) }
+    private var to: Domain { target.on(change.place.server, note: change.note) }
+
+    func validate() throws {
+        if sqlite, to.server != nil {
+            throw ValidationError("Expected --sqlite, or a name with --server as the new domain, found both")
+        }
+    }
+
     func run() throws {
-        guard from.hasFile else { throw Failure.absent("There is no such store", of: from.text) }
+        guard try from.isThere(nil) else { throw Failure.absent("There is no such store", of: from.text) }
         if sqlite { try refuseOtherFile() }
         try Progress.shown("Copying") {
             let type = try to.type()

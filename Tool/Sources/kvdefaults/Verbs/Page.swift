@@ -11,13 +11,14 @@ struct Page: ParsableCommand {
             machine alone until it is interrupted or its terminal is closed. Exit status 1 where no type is published.
             """)
 
-    @Argument(help: "A store's name.") var domain: Domain
+    @OptionGroup var store: StoreArguments
     @Flag(help: "Show the settings, and change none.") var readOnly = false
 
     /// The page has a program of its own, kvdefaults-page, which this one becomes: it needs the whole of Foundation.
     func run() throws {
         let folder = try Self.folder()
-        let words = [domain.text] + (readOnly ? ["--read-only"] : [])
+        let server = store.place.server.map { ["--server", $0] } ?? []
+        let words = [store.domain.text] + server + (readOnly ? ["--read-only"] : [])
         for place in [folder, folder + "/../libexec"] {
             Self.become("\(place)/kvdefaults-page", words)
             guard errno == ENOENT else {

@@ -11,10 +11,12 @@ struct Set: ParsableCommand {
             A new key that is nearly that of a setting is refused; with --type Any it is set all the same.
             """)
 
-    @Argument(help: "A store's name, or the path of its file.") var domain: Domain
+    @OptionGroup var store: ChangedStoreArguments
     @Argument(help: "Paths, each with its value behind it.", completion: .custom(Completion.assignments))
     var assignments: [String]
     @Option(help: "Read the values as this type, such as 'Int(0...10)' or '[String]'.") var type: String?
+
+    private var domain: Domain { store.domain }
 
     func validate() throws {
         guard !assignments.isEmpty, assignments.count.isMultiple(of: 2) else {
@@ -59,8 +61,10 @@ struct Unset: ParsableCommand {
         discussion:
             "Several at once in one step. Exit status 1 where one of them had no value: nothing is removed then.")
 
-    @Argument(help: "A store's name, or the path of its file.") var domain: Domain
+    @OptionGroup var store: ChangedStoreArguments
     @Argument(help: "The settings.", completion: .custom(Completion.paths)) var paths: [String]
+
+    private var domain: Domain { store.domain }
 
     func run() throws {
         try domain.change { transaction, _ in

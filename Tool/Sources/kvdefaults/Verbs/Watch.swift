@@ -7,12 +7,14 @@ struct Watch: ParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Prints a line for each change, whoever makes it, until it is interrupted.")
 
-    @Argument(help: "A store's name, or the path of its file.") var domain: Domain
+    @OptionGroup var store: StoreArguments
     @Argument(help: "The setting and what is in it; all of them without one.", completion: .custom(Completion.paths))
     var path = ""
     @Flag(help: "Print the commands that make the same changes.") var commands = false
     @Flag(help: "Print JSON, an object on each line.") var json = false
     @Option(help: "End after so many changes.") var count: Int?
+
+    private var domain: Domain { store.domain }
 
     func validate() throws {
         if json && commands { throw ValidationError("Expected --json or --commands, found both") }

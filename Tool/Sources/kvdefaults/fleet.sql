@@ -1,0 +1,1 @@
+../../../share/kvcodable/fleet.sql
