@@ -6,6 +6,8 @@ what machines report, and the rights of real roles.
 
 Prints TAP.
 """
+import getpass
+import http.client
 import json
 import os
 import re
@@ -17,8 +19,8 @@ import tempfile
 import time
 from pathlib import Path
 
-from servers.postgresql import Server
-from tap import ROOT, check, environment, finish
+from servers.postgresql import Server, free_port
+from tap import ROOT, check, environment, finish, run, skip
 
 TOOL = ROOT / "build/kvdefaults"
 ROLES = ("owner", "operator", "berliner", "device_1", "device_2", "stranger")
@@ -41,8 +43,8 @@ class Fleet:
         self.folder = Path(folder)
         self.server = Server(folder)
         # Over loopback, so that a server that is stopped is a port that refuses.
-        services = "".join(f"[{role}]\nhost=127.0.0.1\nport={self.server.port}\nuser={role}\ndbname=fleet\n"
-                           "sslmode=disable\n" for role in ROLES)
+        services = "".join(f"[{name}]\nhost=127.0.0.1\nport={self.server.port}\nuser={role}\ndbname=fleet\n"
+                           "sslmode=disable\n" for name, role in [*zip(ROLES, ROLES), ("fleet", "device_1")])
         (self.folder / "services").write_text(services)
         self.data = self.folder / "share"
         (self.data / "kvcodable/types").mkdir(parents=True, mode=0o700)
@@ -81,6 +83,13 @@ class Fleet:
         """Checks what a command prints, says and ends with."""
         found = self.at(text, role, **changes)
         return check(found == (status, output, error), f"kvdefaults {text}", f"{found}")
+
+
+def eventually(condition, seconds=8):
+    deadline = time.monotonic() + seconds
+    while not condition() and time.monotonic() < deadline:
+        time.sleep(0.05)
+    return condition()
 
 
 ROWS = []
@@ -212,7 +221,9 @@ def typed(fleet):
 def away(fleet):
     """While the server is away what was seen last is shown, and nothing is changed."""
     fleet.same("set far value 1")
-    fleet.same("get far value", "1\n")
+    # A thread of the library keeps what was seen: a command may have ended before.
+    kept = eventually(lambda: fleet.at("get far value")[1] == "1\n" and [*(fleet.folder / "cache").rglob("far.plist")])
+    check(bool(kept), "what was seen is kept")
     fleet.server.stop()
     try:
         status, output, error = fleet.at("get far value")
@@ -235,7 +246,9 @@ def history(fleet):
     fleet.sql("INSERT INTO kv_right VALUES ('operator', 'history', true)")
     fleet.same("fleet log history", "", "kvdefaults: history: There is no such store\n", 1)
     fleet.run("set", "history", "a.b", "1", "c", "2", "--note", "first\tand best", "--server", "owner")
+    fleet.same("get history a.b", "1\n")
     fleet.same("set history a.b 3", role="operator")
+    fleet.same("get history a.b", "3\n")
     fleet.same("unset history c", role="operator")
     status, output, _ = fleet.at("fleet log history --values")
     cells = [line.split("\t") for line in output.splitlines()]
@@ -455,6 +468,125 @@ def page(fleet):
         error = process.stderr.read()
     check(good, "the page of a store on a server is served", address + error)
     types.unlink()
+
+
+# ---- The example
+
+
+EXAMPLE = ROOT / "lua/examples/fleet"
+
+
+class Gateway:
+    """nginx with the example's configuration, at a port that nobody has."""
+
+    def __init__(self, fleet):
+        self.folder = fleet.folder / "gateway"
+        self.folder.mkdir(exist_ok=True)
+        self.port = free_port()
+        text = (EXAMPLE / "nginx.conf").read_text().replace("127.0.0.1:8090", f"127.0.0.1:{self.port}")
+        (self.folder / "nginx.conf").write_text(text)
+        shutil.copy(EXAMPLE / "gateway.lua", self.folder)
+        self.process = subprocess.Popen(
+            ["nginx", "-p", self.folder, "-c", "nginx.conf", "-e", "error.log", "-g",
+             f"daemon off; user {getpass.getuser()};"],
+            env={**fleet.environment, "LUA_CPATH": f"{ROOT}/build/lua/luajit/?.so;;"}, stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        eventually(lambda: self.ask("/") is not None)
+
+    def ask(self, path, value=None):
+        """Status and answer; None where nobody answers."""
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=10)
+        try:
+            connection.request("GET" if value is None else "PUT", path, value)
+            answer = connection.getresponse()
+            return answer.status, json.loads(answer.read())
+        except OSError:
+            return None
+        finally:
+            connection.close()
+
+    def answers(self):
+        """What both workers answer, by their process numbers: the system spreads connections over them."""
+        found = {}
+        for _ in range(100):
+            status, answer = self.ask("/")
+            found[answer.pop("worker")] = answer
+            if len(found) == 2:
+                break
+        return [*found.values()]
+
+    def becomes(self, burst):
+        return eventually(lambda: self.answers() == [{"burst": burst, "message": "welcome"}] * 2)
+
+    def log(self):
+        return (self.folder / "error.log").read_text()
+
+    def stop(self):
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGQUIT)
+        return self.process.wait(20)
+
+
+class Host:
+    """The example's program in C, and the lines that it has printed."""
+
+    def __init__(self, fleet, program):
+        self.output = fleet.folder / "host.txt"
+        self.process = subprocess.Popen([program, "60"], env=fleet.environment, stdout=open(self.output, "w"))
+
+    def says(self, line):
+        return eventually(lambda: line in self.output.read_text().splitlines())
+
+    def stop(self):
+        self.process.kill()
+        self.process.wait()
+
+
+@row
+def example(fleet):
+    """The example: a gateway in nginx and a program in C go by central limits, also while the server is away."""
+    good, output = run(ROOT / "tools/require.sh", "nginx-light", "libnginx-mod-http-lua")
+    if not good:
+        return skip(f"skipped: nginx is not installed, and cannot be: {output.strip()}")
+    fleet.sql("INSERT INTO kv_right VALUES ('devices', 'gateway', false) ON CONFLICT DO NOTHING")
+    program = fleet.folder / "host"
+    good, output = run("gcc", "-std=c11", "-D_POSIX_C_SOURCE=200809L", "-Wall", "-Wextra", "-Werror", f"-I{ROOT}/include",
+                       EXAMPLE / "host.c", "-o", program, f"-L{ROOT}/build", "-lkvcodable", f"-Wl,-rpath,{ROOT}/build")
+    check(good, "the example in C compiles", output)
+    fleet.same("set gateway burst 50")
+    gateway, host = Gateway(fleet), Host(fleet, program)
+    try:
+        check(gateway.becomes(50) and host.says("burst 50, welcome"), "two workers and a host have the central limits",
+              f"{gateway.answers()} {gateway.log()} {host.output.read_text()}")
+        found = gateway.ask("/limits/burst", "99")
+        check(found[0] == 403 and gateway.becomes(50), "which are locked on the machine", str(found))
+        fleet.same("set gateway burst 0")
+        problem = "Expected 1...100 at burst, found 0"
+        check(host.says(f"refused: {problem}") and eventually(lambda: gateway.log().count(problem) == 2),
+              "one that does not fit is refused by all three, with its place", gateway.log() + host.output.read_text())
+        check(gateway.becomes(50), "and the last that did goes on")
+        fleet.same("set gateway burst 60")
+        check(gateway.becomes(60) and host.says("burst 60, welcome"), "one that mends it is taken up",
+              f"{gateway.answers()} {host.output.read_text()} {host.process.poll()}")
+        # The values are kept for the time without the server once a second.
+        cached = eventually(lambda: any(b"burst" in path.read_bytes() and b"\x10\x3c" in path.read_bytes()
+                                        for path in (fleet.folder / "cache").rglob("gateway.plist")))
+        check(cached, "what was seen is kept")
+        fleet.server.stop()
+        check(gateway.becomes(60), "while the server is away the gateway goes on")
+        check(gateway.stop() == 0, "it ends")
+        host.stop()
+        gateway, host = Gateway(fleet), Host(fleet, program)
+        check(gateway.becomes(60) and host.says("burst 60, welcome"), "and both start without the server",
+              f"{gateway.answers()} {gateway.log()} {host.output.read_text()}")
+        fleet.server.start()
+        fleet.same("set gateway burst 70")
+        check(gateway.becomes(70) and host.says("burst 70, welcome"), "when it is back they take up what was set meanwhile",
+              f"{gateway.answers()} {gateway.log()}")
+    finally:
+        status = gateway.stop()
+        host.stop()
+    check(status == 0, "the gateway ends", gateway.log())
 
 
 def main():
