@@ -10,6 +10,7 @@ default, with --full the full figures. Prints TAP.
 import argparse
 import json
 import os
+import plistlib
 import random
 import re
 import select
@@ -285,13 +286,13 @@ def harm_at_each(fleet, action, what, share=1):
 @row
 def cut(fleet):
     """The connection breaks at any message of a commit."""
-    harm_at_each(fleet, "cut", "the connection breaks before a message")
+    harm_at_each(fleet, "cut", "the connection breaks before a message", 1 if fleet.full else 2)
 
 
 @row
 def cut_after(fleet):
     """The connection breaks behind any message of a commit."""
-    harm_at_each(fleet, "cut-after", "the connection breaks behind a message")
+    harm_at_each(fleet, "cut-after", "the connection breaks behind a message", 1 if fleet.full else 3)
 
 
 @row
@@ -332,7 +333,7 @@ def listener(fleet):
 def killed(fleet):
     """The server is killed and started again, in the middle of commits; a writer, too."""
     name = fleet.store()
-    rounds = 20 if fleet.full else 3
+    rounds = 20 if fleet.full else 2
     acknowledged, unknown = 0, 0
     writer = fleet.open(name, timeout=10, durability="immediate")
     reader = fleet.open(name)
@@ -626,6 +627,183 @@ def pruned(fleet):
     check(back.value("return told 'stale'") == "nil", "without a false alarm")
 
 
+# ---- Layers
+
+
+def lua(value):
+    """A value as Lua."""
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"[{json.dumps(key)}] = {lua(each)}" for key, each in value.items()) + "}"
+    if isinstance(value, list):
+        return "{" + ", ".join(lua(each) for each in value) + "}"
+    return json.dumps(value)
+
+
+@row
+def layers(fleet):
+    """Stores of the fleet lie between a machine's own layers, locked or as defaults."""
+    device, everyone, usual, last = [fleet.store() for _ in range(4)]
+    config, cache = Path(fleet.folder) / "layers-config", f"{fleet.folder}/layers-cache"
+    config.mkdir()
+    order = ["managed", "device", "everyone", "arguments", "application", "suite", "usual", "last", "global", "registered"]
+    # Each key is in all layers from one on: its value says which of them won.
+    values = {layer: {f"k{key}": layer for key in range(place + 1)} for place, layer in enumerate(order)}
+    for file, layer in (("lock", "managed"), ("app", "application"), ("suite", "suite"), (".GlobalPreferences", "global")):
+        (config / f"{file}.plist").write_bytes(plistlib.dumps(values[layer]))
+    writer = Program(fleet)
+    for name, layer in ((device, "device"), (everyone, "everyone"), (usual, "usual"), (last, "last")):
+        writer.value(f"return open('{name}', {fleet.options(durability='immediate')})")
+        writer.value(f"s:set({{}}, {lua(values[layer])})")
+    given = {"fleet": {"server": fleet.far(), "mandatory": [device, everyone], "recommended": [usual, last]},
+             "managed_file": f"{config}/lock.plist", "arguments": values["arguments"], "suites": ["suite"],
+             "defaults": values["registered"], "timeout": 3}
+    begin = f"return open('app', {lua(given)})"
+    program = Program(fleet, XDG_CONFIG_HOME=config, XDG_CACHE_HOME=cache)
+    program.value(begin)
+
+    def winners(program):
+        return [program.value(f"return s:get 'k{key}'") for key in range(len(order))]
+
+    check(winners(program) == order, "each layer has its place", str(winners(program)))
+    whole = json.loads(program.value("return s:get {}"))
+    check([whole[f"k{key}"] for key in range(len(order))] == order, "in the whole dictionary, too", str(whole))
+    forced = [program.value(f"return s:is_forced 'k{key}'") for key in range(len(order))]
+    check(forced == ["true"] * 3 + ["false"] * 7, "mandatory keys are locked", str(forced))
+    codes = [program.call(f"s:set('k{key}', 'mine')")[0] for key in range(4)]
+    check(codes == ["forced"] * 3 + ["ok"], "and refused to a set", str(codes))
+    check(program.call("s:remove 'k1'")[0] == "forced", "and to a removal")
+    check(program.value("return s:layer('mandatory', 2).k2 .. s:layer('recommended').k6 .. #s:layer('mandatory', 3)") ==
+          "everyoneusual0", "each is a layer by itself")
+    origin = json.loads(program.value("return s:origin 'k2'"))
+    check(origin == {"layer": "mandatory", "index": 2, "store": everyone, "revision": 1, "author": "owner"},
+          "the origin of a locked value has store, revision and author", str(origin))
+    origin = json.loads(program.value("return s:origin 'k7'"))
+    check(origin == {"layer": "recommended", "index": 2, "store": last, "revision": 1, "author": "owner"},
+          "and so has that of a default", str(origin))
+    program.value("seen = {} s:watch('k2', function(_, new) seen[#seen + 1] = new end)")
+    writer.value(f"open('{everyone}', {fleet.options(durability='immediate')}) s:set('k2', 'changed')")
+    check(program.value("return await(5, function() return seen[1] == 'changed' end)") == "true",
+          "a watch is told of a layer's change")
+    writer.value("s:remove 'k2'")
+    check(program.value("return await(5, function() return seen[2] == 'arguments' end)") == "true",
+          "and of the value below a key that is removed")
+    writer.value("s:set('k2', 'everyone')")
+    check(program.value("return await(5, function() return s:get 'k2' == 'everyone' and not s:is_forced 'k9' end)") ==
+          "true" and eventually(lambda: len(list(Path(cache).rglob("*.plist"))) == 4), "what was seen is kept")
+    time.sleep(1.5)
+    fleet.proxy.block()
+    start = time.monotonic()
+    code, rest = program.call("s:set('own', 1) return sync()")
+    spent = time.monotonic() - start
+    check(code == "ok" and spent < 1 and winners(program)[1:3] == order[1:3],
+          f"while the server is away, the store works, and sync waits for nothing ({spent * 1000:.0f} ms)", f"{code} {rest}")
+    fleet.proxy.join()
+    fleet.proxy.cut()
+    times = []
+    for _ in range(3):
+        again = Program(fleet, XDG_CONFIG_HOME=config, XDG_CACHE_HOME=cache)
+        again.value("return 1")
+        start = time.monotonic()
+        again.value(begin)
+        times.append((time.monotonic() - start) * 1000)
+    check(winners(again) == order and min(times) < 50, f"a program starts without it, in {min(times):.1f} ms",
+          f"{winners(again)} {times}")
+    origin = json.loads(again.value("await(5, function() return told 'disconnected' end) return s:origin 'k1'"))
+    check(origin == {"layer": "mandatory", "index": 1, "store": device}, "an origin has no revision then", str(origin))
+    bare = Program(fleet, XDG_CONFIG_HOME=config, XDG_CACHE_HOME=f"{fleet.folder}/no-cache")
+    code, rest = bare.call(begin.replace('["timeout"] = 3', '["timeout"] = 1'))
+    check(code == "unreachable", "without what was seen, locked values are not known: it does not open", f"{code} {rest}")
+    writer.value("s:set('k2', 'meanwhile')")
+    fleet.proxy.join()
+    check(again.value("return await(40, function() return s:get 'k2' == 'meanwhile' end)", 60) == "true",
+          "what changed meanwhile comes with the server")
+    code, rest = again.call(f"return open('other', {lua({**given, 'server': 'service=x'})})")
+    check("names a server already" in rest or "name a server already" in rest, "a server is named once", rest)
+
+
+@row
+def layers_c(fleet):
+    """The same from C."""
+    program = f"{fleet.folder}/fleet_layers"
+    good, output = run("gcc", "-std=c11", "-O1", "-Wall", "-Wextra", "-Werror", "-Iinclude", "Tests/Support/fleet_layers.c",
+                       "-o", program, "-Lbuild", "-lkvcodable", f"-Wl,-rpath,{ROOT}/build", cwd=ROOT)
+    if not check(good, "the program in C builds", output):
+        return
+    everyone, usual = fleet.store(), fleet.store()
+    writer = fleet.open(everyone, durability="immediate")
+    writer.value("s:set('burst', 5)")
+    writer.value(f"open('{usual}', {fleet.options(durability='immediate')}) s:set('rate', 7) s:set('burst', 9)")
+    good, output = run(program, fleet.far(), everyone, usual, timeout=30, env=environment(
+        XDG_CACHE_HOME=f"{fleet.folder}/cache-c", XDG_CONFIG_HOME=f"{fleet.folder}/config"))
+    check(good and output.split("\n") == [
+        "burst 5 forced 1 layer 7 index 0 store 1 revision 1 author owner",
+        "rate 7 forced 0 layer 8 index 0 store 2 revision 1 author owner",
+        "set burst: forced", "set rate: 8 layer 2", "old size: 2", "without a server: invalid_argument", ""], "C has them", output)
+
+
+@row
+def accepts(fleet):
+    """A revision that does not fit the schema reaches no handle that has one, until it is mended."""
+    everyone, cache = fleet.store(), f"{fleet.folder}/accepts-cache"
+    writer = fleet.open(everyone, durability="immediate")
+    writer.value("s:set('limits', { burst = 5 }) s:set('name', 'first')")
+    given = {"fleet": {"server": fleet.server.text(), "mandatory": [everyone]}, "timeout": 5}
+    options = (lua(given)[:-1] + ", schema = kv.struct 'Settings' { limits = kv.struct 'Limits' { "
+               "burst = kv.int:range(1, 100):default(1) }, name = kv.string:default('none') } }")
+    program = Program(fleet, XDG_CACHE_HOME=cache)
+    program.value(f"open('checked', {options}) name = nil s:watch('name', function(_, new) name = new end)")
+    plain = Program(fleet, XDG_CACHE_HOME=cache)
+    plain.value(f"return open('plain', {lua(given)})")
+
+    def has(program, burst, name, seconds=5):
+        return program.value(f"return await({seconds}, function() return s:get{{'limits', 'burst'}} == {burst} and "
+                             f"s:get 'name' == '{name}' end)", 60) == "true"
+
+    check(has(program, 5, "first"), "what fits is there")
+    rounds, wrong = (100 if fleet.full else 5), []
+    for i in range(rounds):
+        program.value("events = {}")
+        # Of one revision nothing is taken, also what would fit.
+        writer.value(f"s:set({{}}, {{ limits = {{ burst = 0 }}, name = 'refused {i}' }})")
+        event = program.value("local e repeat kv.wait(0.02) e = told 'refused_revision' until e return e")
+        revision = fleet.server.sql(f"SELECT head FROM kv_store WHERE name = '{everyone}'")
+        if f"Revision {revision} of {everyone}" not in event or "1...100 at limits.burst, found 0" not in event:
+            wrong.append(event)
+        last = (5, "first") if i == 0 else (5 + i, f"mended {i - 1}")
+        if not has(program, *last, seconds=0.3):
+            wrong.append(f"{i}: {program.value('return s:get {}')}")
+        if not has(plain, 0, f"refused {i}"):
+            wrong.append(f"{i}: without a schema {plain.value('return s:get {}')}")
+        writer.value(f"s:set({{}}, {{ limits = {{ burst = 0 }}, name = 'mended {i}' }})")
+        writer.value(f"s:set({{'limits', 'burst'}}, {6 + i})")
+        if not has(program, 6 + i, f"mended {i}") or program.value("kv.pump() return name") != f"mended {i}":
+            wrong.append(f"{i}: not mended: {program.value('return s:get {}')}")
+    check(not wrong, f"{rounds} revisions that do not fit are refused whole, and told; those that mend them are taken up",
+          "\n".join(wrong))
+    check(fleet.stored(everyone, "limits")["burst"] == 5 + rounds, "the server has what was written")
+    program.value("events = {}")
+    writer.value("s:set({'limits', 'burst'}, 0)")
+    program.value("return await(3, function() return #events > 0 end)")
+    told = program.value("await(1, function() s:get 'name' return false end) return table.concat(events, ';')")
+    check(told.count("refused_revision") == 1, "each is told once", told)
+    origin = json.loads(program.value("return s:origin{'limits', 'burst'}"))
+    check(origin["revision"] < int(fleet.server.sql(f"SELECT head FROM kv_store WHERE name = '{everyone}'")),
+          "an origin is that of the value which counts", str(origin))
+    check(program.call("s:set({'limits', 'burst'}, 7)")[0] == "forced", "a key that is refused stays locked")
+    check(eventually(lambda: list(Path(cache).rglob("*.accepted"))), "the last state that fits is kept")
+    time.sleep(1.5)
+    again = Program(fleet, XDG_CACHE_HOME=cache)
+    again.value(f"return open('checked', {options})")
+    check(has(again, 5 + rounds, f"mended {rounds - 1}") and again.value("kv.pump() return told 'refused_revision'") != "nil",
+          "a program that starts meanwhile has it, and is told", again.value("return s:get {}"))
+    writer.value("s:set({'limits', 'burst'}, 99)")
+    check(has(again, 99, f"mended {rounds - 1}"), "and what mends it")
+    writer.value("s:set({'limits', 'burst'}, 0)")
+    own = fleet.open(everyone, cache=cache)
+    check(own.value("return await(5, function() return s:get{'limits', 'burst'} == 0 end)") == "true",
+          "a fleet's store by itself refuses nothing")
+
+
 # ---- Servers that are not what they were
 
 
@@ -863,8 +1041,8 @@ def page(fleet):
     """The page on fleets: its SQL, Lua and C do what they say."""
     text = (ROOT / "docs/fleets.md").read_text()
 
-    def block(language):
-        return re.search(rf"^```{language} fleet\n(.*?)^```", text, flags=re.M | re.S)[1]
+    def block(language, mark="fleet"):
+        return re.search(rf"^```{language} {mark}\n(.*?)^```", text, flags=re.M | re.S)[1]
 
     fleet.server.sql("CREATE DATABASE paged")
     fleet.server.make_tables("paged")
@@ -873,11 +1051,15 @@ def page(fleet):
     check(fleet.server.sql("SELECT count(*) FROM kv_right", database="paged") == "3", "its rights are given")
     services = Path(fleet.folder) / "page.conf"
     services.write_text(f"[fleet]\nhost={fleet.folder}\nport={fleet.server.port}\nuser=owner\ndbname=paged\n")
-    given = environment(PGSERVICEFILE=services, XDG_CACHE_HOME=f"{fleet.folder}/page", LUA_CPATH=f"{ROOT}/build/?.so;;")
+    given = environment(PGSERVICEFILE=services, XDG_CACHE_HOME=f"{fleet.folder}/page",
+                        XDG_CONFIG_HOME=f"{fleet.folder}/page", LUA_CPATH=f"{ROOT}/build/?.so;;")
     good, output = run("lua5.4", "-e", block("lua"), env=given, timeout=30)
     check(good, "its Lua runs", output)
     check(fleet.server.sql("SELECT string_agg(key || ' ' || value, ', ' ORDER BY key) FROM kv", database="paged") ==
           'deployments 1, limits {"burst": 50}', "and is seen in psql")
+    fleet.server.sql("INSERT INTO kv_store (name) VALUES ('defaults')", database="paged")
+    good, output = run("lua5.4", "-e", block("lua", "layers"), env=given, timeout=30)
+    check(good, "so do its layers", output)
     source, program = f"{fleet.folder}/page.c", f"{fleet.folder}/page-c"
     Path(source).write_text(block("c"))
     good, output = run("gcc", "-Wall", "-Wextra", "-Werror", f"-I{ROOT}/include", source, "-o", program,
@@ -885,6 +1067,9 @@ def page(fleet):
     check(good, "its C compiles", output)
     good, output = run(program, env=given, timeout=30)
     check(good and output == "50\n", "and reads what Lua has set", output)
+    Path(source).write_text(block("c", "layers"))
+    good, output = run("gcc", "-Wall", "-Wextra", "-Werror", f"-I{ROOT}/include", "-c", source, "-o", f"{program}.o")
+    check(good, "so does that of the layers", output)
     schema = fleet.server.sql("SELECT count(*) FROM information_schema.tables WHERE table_name LIKE 'kv%'",
                               database="paged")
     fleet.server.make_tables("paged")

@@ -817,6 +817,17 @@ typedef struct kv_store_options {
   /* Seconds between two questions for changes; 0 to be told of them, and to ask
    * every 5 seconds where a pooler keeps the server's notifications. */
   double poll_interval;
+  /* Names of stores on `server` that are layers of a local store. The keys of
+   * mandatory ones are locked, as those of the administrator's file, behind
+   * which they come, the first before the second; recommended ones are searched
+   * after the suites. Opening waits for the server, for `timeout` at most,
+   * where nothing of one was seen before; gets never do. Under a schema a layer
+   * goes from one revision that fits to the next: one that does not is told
+   * (KV_EVENT_REFUSED_REVISION), and the last one that did counts. */
+  const kv_str *mandatory;
+  size_t mandatory_count;
+  const kv_str *recommended;
+  size_t recommended_count;
 } kv_store_options;
 
 /* A store on a server (KV_ENGINE_POSTGRESQL; the tables are made by
@@ -1078,15 +1089,21 @@ typedef enum kv_layer {
   KV_LAYER_SUITE = 3,       /* an added suite, by its index */
   KV_LAYER_GLOBAL = 4,      /* the user's, shared by all programs */
   KV_LAYER_REGISTERED = 5,  /* registered defaults, the schema's among them */
-  KV_LAYER_SCHEMA = 6       /* the defaults of the schema */
+  KV_LAYER_SCHEMA = 6,      /* the defaults of the schema */
+  /* A store of a fleet, by its index: locked, behind the managed file; and below
+   * the suites. */
+  KV_LAYER_MANDATORY = 7,
+  KV_LAYER_RECOMMENDED = 8
 } kv_layer;
 
 /* Gives the dictionary of one layer by itself; an empty one where the store
- * does not have it. `suite` counts from 0. */
+ * does not have it. `suite`, the index of a suite or of a store of a fleet,
+ * counts from 0. */
 kv_status kv_store_layer(const kv_store *store, kv_layer layer, size_t suite,
                          kv_tree **dictionary, kv_error **error);
 
-/* Sets `is_forced` to whether the administrator has set the key. */
+/* Sets `is_forced` to whether the administrator has set the key, in the managed
+ * file or in a mandatory store of a fleet. */
 kv_status kv_store_is_forced(const kv_store *store, kv_str key, int *is_forced,
                              kv_error **error);
 
@@ -1094,8 +1111,16 @@ kv_status kv_store_is_forced(const kv_store *store, kv_str key, int *is_forced,
 typedef struct kv_origin {
   size_t size;    /* sizeof(kv_origin) */
   kv_layer layer; /* that the value is read from */
-  size_t suite;   /* the index of a KV_LAYER_SUITE, else 0 */
+  size_t suite;   /* the index of a KV_LAYER_SUITE, _MANDATORY or _RECOMMENDED,
+                     else 0 */
   kv_bytes file;  /* the layer's file, which is given; empty without one */
+  kv_bytes store; /* the layer's store on a server, which is given, or empty */
+  /* The revision of that store in which the value's top-level key was set, and
+   * who set it, which is given; 0 and empty while the server is away, and for a
+   * change that waits to be written. The server is asked, for 2 seconds and
+   * `timeout` at most. */
+  int64_t revision;
+  kv_bytes author;
 } kv_origin;
 
 /* Tells which layer the value at the path is read from; KV_ABSENT where there is
@@ -1111,6 +1136,8 @@ typedef struct kv_origin {
  *     if (origin.layer == KV_LAYER_MANAGED)
  *       printf("The administrator has set it in %s\n", origin.file.data);
  *     kv_bytes_free(&origin.file);
+ *     kv_bytes_free(&origin.store);
+ *     kv_bytes_free(&origin.author);
  *   }
  */
 kv_status kv_store_origin(const kv_store *store, const kv_step *path,
@@ -1339,7 +1366,11 @@ typedef enum kv_event {
   KV_EVENT_OVER_LIMIT = 9,     /* opened beyond max_bytes or max_nodes */
   KV_EVENT_DISCONNECTED = 10,  /* the server is away: the memory counts */
   KV_EVENT_RECONNECTED = 11,   /* it is back: what others wrote is taken up */
-  KV_EVENT_STALE = 12          /* it knows less than was seen: all is loaded */
+  KV_EVENT_STALE = 12,         /* it knows less than was seen: all is loaded */
+  /* A revision of a store that is a layer does not fit the schema: the last one
+   * that did counts, until one comes that fits. Where there was none, the layer
+   * is empty. The message has the store, revision, path and what is wrong. */
+  KV_EVENT_REFUSED_REVISION = 13
 } kv_event;
 
 /* `message` is borrowed for the time of the call. */

@@ -820,8 +820,11 @@ class transaction {
 // Where a value comes from.
 struct origin {
   kv_layer layer;
-  size_t suite;      // the index of a KV_LAYER_SUITE, else 0
-  std::string file;  // empty for a layer without one
+  size_t suite;          // the index of a suite or of a fleet's store, else 0
+  std::string file;      // empty for a layer without one
+  std::string store;     // on a server; empty elsewhere
+  int64_t revision = 0;  // 0 where the server does not say
+  std::string author;    // likewise, empty
 };
 
 // A store of preferences.
@@ -909,7 +912,9 @@ class store {
     if (status < 0) return detail::deliver<optional>(error(status, problem));
     if (status == KV_ABSENT) return detail::deliver<optional>(optional());
     return detail::deliver<optional>(
-        optional({found.layer, found.suite, detail::text(found.file)}));
+        optional({found.layer, found.suite, detail::text(found.file),
+                  detail::text(found.store), found.revision,
+                  detail::text(found.author)}));
   }
 
   // Removes what is over a default; moves a value to where there is none.

@@ -379,6 +379,16 @@ static void statuses_of_the_system(void) {
   kv_tree_free(tree);
 }
 
+/* Nobody listens on the first port. */
+static void status_of_servers(void) {
+  kv_store_options options = {
+      .size = sizeof options, .engine = KV_ENGINE_POSTGRESQL, .timeout = 2};
+  kv_store *store = NULL;
+  options.server = kv_string("host=127.0.0.1 port=1");
+  GAVE(KV_UNREACHABLE,
+       kv_store_open(kv_string("errors"), &options, &store, NULL));
+}
+
 static void all_statuses(void) {
   statuses_of_values();
   statuses_of_stores();
@@ -387,6 +397,7 @@ static void all_statuses(void) {
   status_of_versions();
   status_of_forks();
   status_of_outcomes();
+  status_of_servers();
   statuses_of_the_system();
   int missing = 0;
   for (size_t i = 0; i < sizeof statuses / sizeof *statuses; i++) {

@@ -16,7 +16,7 @@ function open(name, options)
   local problem
   s, problem = kv.open(name, options)
   if not s then failure(problem) end
-  if options.engine == "postgresql" then
+  if options.engine == "postgresql" or options.fleet then
     s:events(function(kind, message)
       events[#events + 1] = kind .. ": " .. message
     end)

@@ -10,12 +10,12 @@ static kv_str check_text(lua_State *L, int index) {
 }
 
 /* The names of layers, in the order of kv_layer. */
-static const char *const layers[] = {"managed", "arguments", "application",
-                                     "suite",   "global",    "registered",
-                                     "schema",  NULL};
+static const char *const layers[] = {
+    "managed",    "arguments", "application", "suite",       "global",
+    "registered", "schema",    "mandatory",   "recommended", NULL};
 
-/* store:layer(name, suite?): the dictionary of one layer; suites count from
- * 1 */
+/* store:layer(name, index?): the dictionary of one layer; suites and stores of
+ * a fleet count from 1 */
 static int store_layer(lua_State *L) {
   kvl_state *state = kvl_state_of(L);
   kv_error *error = NULL;
@@ -54,8 +54,26 @@ static int store_file(lua_State *L) {
   return 1;
 }
 
-/* store:origin(path): a table of the layer, a suite's number, and the file,
- * unless that is a host's; nil where there is no value */
+static void set_bytes(lua_State *L, kvl_state *state, kv_bytes *bytes,
+                      const char *name) {
+  if (!bytes->data) return;
+  kvl_push_bytes(L, state, bytes);
+  lua_setfield(L, -2, name);
+}
+
+/* The number of a layer of which there are several, under its name. */
+static void set_index(lua_State *L, const kv_origin *origin) {
+  const char *name = origin->layer == KV_LAYER_SUITE ? "suite" : "index";
+  if (origin->layer != KV_LAYER_SUITE && origin->layer != KV_LAYER_MANDATORY &&
+      origin->layer != KV_LAYER_RECOMMENDED)
+    return;
+  lua_pushinteger(L, (lua_Integer)origin->suite + 1);
+  lua_setfield(L, -2, name);
+}
+
+/* store:origin(path): a table of the layer, its number where there are several,
+ * and the file, unless that is a host's, or the store on a server with revision
+ * and author; nil where there is no value */
 static int store_origin(lua_State *L) {
   kvl_state *state = kvl_state_of(L);
   kvl_path path;
@@ -68,16 +86,21 @@ static int store_origin(lua_State *L) {
       kv_store_origin(store, path.steps, path.count, &origin, &error);
   if (status < 0) return kvl_raise(L, state, status, error);
   if (status == KV_ABSENT) return 0;
-  if (kvl_is_hosts(L, 1)) kv_bytes_free(&origin.file);
-  if (origin.file.data) {
-    kvl_push_bytes(L, state, &origin.file);
-    lua_setfield(L, -2, "file");
+  if (kvl_is_hosts(L, 1)) {
+    kv_bytes_free(&origin.file);
+    kv_bytes_free(&origin.store);
+    kv_bytes_free(&origin.author);
   }
+  int64_t revision = origin.revision;
+  set_bytes(L, state, &origin.file, "file");
+  set_bytes(L, state, &origin.store, "store");
+  set_bytes(L, state, &origin.author, "author");
   lua_pushstring(L, layers[origin.layer]);
   lua_setfield(L, -2, "layer");
-  if (origin.layer != KV_LAYER_SUITE) return 1;
-  lua_pushinteger(L, (lua_Integer)origin.suite + 1);
-  lua_setfield(L, -2, "suite");
+  set_index(L, &origin);
+  if (revision == 0) return 1;
+  lua_pushinteger(L, (lua_Integer)revision);
+  lua_setfield(L, -2, "revision");
   return 1;
 }
 

@@ -27,13 +27,29 @@ static void lower(uint64_t *limit, uint64_t most) {
 static void check_options(lua_State *L, int index, kv_store_options *options) {
   static const char *const durabilities[] = {"coalesced", "immediate", "manual",
                                              NULL};
-  static const char *const names[] = {
-      "defaults",      "format",      "durability",    "synchronous",
-      "engine",        "timeout",     "read_only",     "global_domain",
-      "arguments",     "suites",      "context",       "managed_file",
-      "types",         "schema",      "on_corruption", "max_bytes",
-      "max_nodes",     "settle_time", "server",        "insecure",
-      "poll_interval", NULL};
+  static const char *const names[] = {"defaults",
+                                      "format",
+                                      "durability",
+                                      "synchronous",
+                                      "engine",
+                                      "timeout",
+                                      "read_only",
+                                      "global_domain",
+                                      "arguments",
+                                      "suites",
+                                      "context",
+                                      "managed_file",
+                                      "types",
+                                      "schema",
+                                      "on_corruption",
+                                      "max_bytes",
+                                      "max_nodes",
+                                      "settle_time",
+                                      "server",
+                                      "insecure",
+                                      "poll_interval",
+                                      "fleet",
+                                      NULL};
   options->size = sizeof *options;
   if (lua_isnoneornil(L, index)) return;
   kvl_check_options(L, index, names);
@@ -79,6 +95,53 @@ static int check_server(lua_State *L, const kvl_state *state, int index,
   return 1;
 }
 
+/* The names that an option lists, borrowed: they stay on the stack. */
+static void check_names(lua_State *L, int index, const char *option,
+                        const kv_str **names, size_t *count) {
+  if (!kvl_get_option(L, index, option, LUA_TTABLE)) return;
+  int table = lua_gettop(L);
+  *count = (size_t)lua_rawlen(L, table);
+  kv_str *found = lua_newuserdatauv(L, (*count + 1) * sizeof *found, 0);
+  lua_createtable(L, (int)*count,
+                  0); /* of the strings, which stay as they are */
+  for (size_t i = 0; i < *count; i++) {
+    if (lua_rawgeti(L, table, (lua_Integer)i + 1) != LUA_TSTRING)
+      luaL_error(L, "bad option '%s': expected names, found %s", option,
+                 luaL_typename(L, -1));
+    found[i].data = lua_tolstring(L, -1, &found[i].length);
+    lua_rawseti(L, -2, (lua_Integer)i + 1);
+  }
+  *names = found;
+}
+
+/* The stores of a fleet that are layers, and their server, borrowed: they stay
+ * on the stack. 0 where the host forbids it: then nil and the error are on top.
+ */
+static int check_fleet(lua_State *L, const kvl_state *state, int index,
+                       kv_store_options *options) {
+  static const char *const names[] = {
+      "server", "mandatory", "recommended", "insecure", "poll_interval", NULL};
+  if (!kvl_get_option(L, index, "fleet", LUA_TTABLE)) return 1;
+  int fleet = lua_gettop(L);
+  if (kvl_is_forbidden(L, state, KV_LUA_NO_SERVERS | KV_LUA_NO_FILES)) return 0;
+  if (options->server.data)
+    luaL_error(L, "bad option 'fleet': the options name a server already");
+  kvl_check_options(L, fleet, names);
+  if (!kvl_get_option(L, fleet, "server", LUA_TSTRING))
+    luaL_error(L, "bad option 'fleet': expected a server");
+  options->server.data = lua_tolstring(L, -1, &options->server.length);
+  lua_getfield(L, fleet, "insecure");
+  options->insecure = lua_toboolean(L, -1);
+  lua_pop(L, 1);
+  if (kvl_get_option(L, fleet, "poll_interval", LUA_TNUMBER))
+    options->poll_interval = lua_tonumber(L, -1);
+  check_names(L, fleet, "mandatory", &options->mandatory,
+              &options->mandatory_count);
+  check_names(L, fleet, "recommended", &options->recommended,
+              &options->recommended_count);
+  return 1;
+}
+
 /* Strings that the options name are borrowed: they stay on the stack. 0 where
  * the host forbids one: then nil and the error are on top. */
 static int check_layers(lua_State *L, const kvl_state *state, int index,
@@ -88,21 +151,7 @@ static int check_layers(lua_State *L, const kvl_state *state, int index,
     options->managed_file.data =
         lua_tolstring(L, -1, &options->managed_file.length);
   }
-  if (!kvl_get_option(L, index, "suites", LUA_TTABLE)) return 1;
-  int table = lua_gettop(L);
-  size_t count = (size_t)lua_rawlen(L, table);
-  kv_str *suites = lua_newuserdatauv(L, (count + 1) * sizeof *suites, 0);
-  lua_createtable(L, (int)count,
-                  0); /* of the strings, which stay as they are */
-  for (size_t i = 0; i < count; i++) {
-    if (lua_rawgeti(L, table, (lua_Integer)i + 1) != LUA_TSTRING)
-      luaL_error(L, "bad option 'suites': expected names, found %s",
-                 luaL_typename(L, -1));
-    suites[i].data = lua_tolstring(L, -1, &suites[i].length);
-    lua_rawseti(L, -2, (lua_Integer)i + 1);
-  }
-  options->suites = suites;
-  options->suite_count = count;
+  check_names(L, index, "suites", &options->suites, &options->suite_count);
   return 1;
 }
 
@@ -173,6 +222,7 @@ static int open_with(lua_State *L, Opener opener, uint32_t forbidden) {
       if (status != KV_OK) return kvl_return_error(L, state, status, error);
     }
     if (!check_server(L, state, 2, &options)) return 2;
+    if (!check_fleet(L, state, 2, &options)) return 2;
     if (!check_layers(L, state, 2, &options)) return 2;
     lua_getfield(L, 2, "arguments");
     lua_getfield(L, 2, "defaults");

@@ -190,6 +190,7 @@ extension Domain {
             committingGrowth = FileSize()
             damagedKeys = damaged
             rules.format = engine.format
+            revision = engine.revision
             switch outcome {
             case .document(let document):
                 base = document
@@ -301,6 +302,7 @@ extension Domain {
         let differences = differences(state)
         try lock.withLock { () throws(DefaultsError) in
             refusal = engine.refusal
+            revision = engine.revision
             rules.format = engine.format
             switch state {
             case .unchanged: return

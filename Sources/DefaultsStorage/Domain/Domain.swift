@@ -63,6 +63,8 @@ final class Domain: @unchecked Sendable {
     /// The error of the last look at the file, where that could not be read; it was told as an event.
     var unreadable: DefaultsError?
     var refusal: DefaultsError?
+    /// The revision that the engine saw last; nil where it counts none.
+    var revision: Int64?
     /// The keys whose values cannot be read (``StorageEngine/damagedKeys``).
     var damagedKeys: [[UInt8]: PropertyListError] = [:]
     /// Those of all handles.

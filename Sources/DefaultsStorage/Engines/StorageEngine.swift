@@ -39,6 +39,8 @@ protocol StorageEngine: AnyObject, Sendable {
     var refusal: DefaultsError? { get }
     /// The error of a server that is away, as far as is known; nil where it is there, and for a file. Of every thread.
     var absence: DefaultsError? { get }
+    /// The revision that was read or written last; nil where none are counted.
+    var revision: Int64? { get }
     /// Called with the events, which happen apart from the program's calls.
     var report: (@Sendable (DefaultsEvent) -> Void)? { get set }
     /// Whether a damaged file is put aside for a good copy. Otherwise it is an error and stays where it is.
@@ -109,6 +111,7 @@ extension StorageEngine {
     var rowFormat: PropertyListFormat? { nil }
     var longestKey: Int? { nil }
     var absence: DefaultsError? { nil }
+    var revision: Int64? { nil }
     var isBackedUp: Bool { true }
 
     var synchronization: DefaultsStore.Options.Synchronization {
@@ -159,6 +162,10 @@ public enum DefaultsEvent: Sendable, Hashable {
     /// The server no longer knows the revision `from` that was seen, as after a restored backup: all values were taken
     /// anew, as of revision `to`. Changes that were seen, or made, since the server's may be gone.
     case stale(from: Int64, to: Int64)
+    /// A revision of a fleet's store, which is one of the handle's layers, does not fit the handle's schema: the last one
+    /// that did counts, until one comes that fits again; where there was none, the layer is empty. The error says what
+    /// is wrong, and its path. Told once for each revision, of the first value that does not fit.
+    case refusedRevision(store: String, revision: Int64, DefaultsError)
 }
 
 /// The document that took the place of a damaged file.

@@ -222,9 +222,11 @@ extension DefaultsStore {
             return (domain.rules, domain.isMigrating)
         }
         if isReadOnly { throw DefaultsError(.readOnly, "The store was opened read-only", at: location(), file: file) }
-        if layers.isForced(key) {
+        if try layers.isForced(key) {
+            let isInFile = layers.mandatory.isEmpty || layers.managed?.stored(key) != nil
             throw DefaultsError(
-                .forced, "The administrator has set this key", at: location(), file: layers.managed?.file ?? file)
+                .forced, "The administrator has set this key", at: location(),
+                file: isInFile ? layers.managed?.file ?? file : nil)
         }
         if let value {
             try rules.check(ownKey: key, at: [.key(String(decoding: key, as: UTF8.self))])

@@ -89,10 +89,17 @@ extension DefaultsStore {
         guard let text = options.server else {
             throw DefaultsError(.misuse, "Expected a server, such as \"service=fleet\", found none")
         }
-        let server = PostgreSQLServer.at(
-            try ServerAddress(text, isInsecure: options.isInsecure, pollInterval: options.pollInterval))
+        let address = try ServerAddress(text, isInsecure: options.isInsecure, pollInterval: options.pollInterval)
+        let domain = try serverDomain(name, address, options, until: .after(options.timeout))
+        return try open(domain, try baseLayers(options), options)
+    }
+
+    private static func serverDomain(
+        _ name: StoreName, _ address: ServerAddress, _ options: Options, until deadline: Deadline
+    ) throws(DefaultsError) -> Domain {
+        let server = PostgreSQLServer.at(address)
         let key = DomainRegistry.Key(
-            device: 0, inode: 0, name: Array(name.text.utf8), isReadOnly: options.isReadOnly, server: server.address)
+            device: 0, inode: 0, name: Array(name.text.utf8), isReadOnly: options.isReadOnly, server: address)
         let domain = try DomainRegistry.shared.domain(key) { () throws(DefaultsError) in
             let engine = PostgreSQLEngine(
                 server, name.text, format: options.format ?? .xml, isReadOnly: options.isReadOnly,
@@ -101,8 +108,8 @@ extension DefaultsStore {
         }
         server.attend(domain, name.text)
         domain.extend(limits: options.limits, recovers: false, settleTime: options.settleTime)
-        try domain.load(until: .after(options.timeout))
-        return try open(domain, try baseLayers(options), options)
+        try domain.load(until: deadline)
+        return domain
     }
 
     // MARK: - Domains
@@ -155,6 +162,11 @@ extension DefaultsStore {
         var layers = SearchLayers()
         if let arguments = options.arguments { layers.arguments = try dictionary(arguments, "arguments") }
         if let managed = options.managedFile { layers.managed = try readOnlyDomain(managed) }
+        if let fleet = options.fleet {
+            let deadline = Deadline.after(options.timeout)
+            layers.mandatory = try fleetLayers(fleet.mandatory, fleet, options, until: deadline)
+            layers.recommended = try fleetLayers(fleet.recommended, fleet, options, until: deadline)
+        }
         if !options.suites.isEmpty {
             let folder = try configurationFolder()
             for suite in options.suites {
@@ -163,6 +175,23 @@ extension DefaultsStore {
             }
         }
         return layers
+    }
+
+    private static func fleetLayers(
+        _ names: [String], _ fleet: Options.Fleet, _ options: Options, until deadline: Deadline
+    ) throws(DefaultsError) -> [FleetLayer] {
+        let address = try ServerAddress(
+            fleet.server, isInsecure: fleet.isInsecure, pollInterval: fleet.pollInterval)
+        var own = Options()
+        own.isReadOnly = true
+        own.timeout = options.timeout
+        return try names.map { name throws(DefaultsError) in
+            let domain = try serverDomain(try StoreName(name), address, own, until: deadline)
+            let kept = options.schema == nil ? nil : ServerCache(address, name, .accepted)
+            let layer = FleetLayer(domain, name, options.schema, kept)
+            _ = try layer.snapshot()
+            return layer
+        }
     }
 
     /// The domain of a file that is only read; nil when its folder does not exist.

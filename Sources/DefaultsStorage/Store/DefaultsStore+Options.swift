@@ -33,6 +33,8 @@ extension DefaultsStore {
             case memory
         }
 
+        /// The stores of a fleet that are layers of this one; nil for none.
+        public var fleet: Fleet?
         /// How far a commit of the SQLite engine is on disk when it returns; the other engines know ``full`` alone.
         ///
         /// ```swift
@@ -62,6 +64,40 @@ extension DefaultsStore {
             /// place; a database that is found damaged when it is opened gives way to a new one with the rows that can be
             /// read. Where there is neither, and for a handle that only reads, it is an error all the same.
             case recover
+        }
+
+        /// Stores on a server that are layers of a local store: what its administrators lock for many machines, and what
+        /// they give as defaults below a machine's own values.
+        ///
+        /// ```swift
+        /// options.fleet = DefaultsStore.Options.Fleet(
+        ///     server: "service=fleet", mandatory: ["device-4711", "all"], recommended: ["defaults"])
+        /// let store = try DefaultsStore.open("com.acme.gateway", options: options)
+        /// try store.isForced("limits")  // whether one of the mandatory stores has the key
+        /// ```
+        ///
+        /// Layers are read from memory, and followed by a thread of the library. What was seen last is kept on the
+        /// machine: where it is there, opening does not wait for the server. Under a schema a layer goes from one
+        /// revision that fits to the next; see ``DefaultsEvent/refusedRevision(store:revision:_:)``.
+        public struct Fleet: Sendable, Hashable {
+            /// The server, as in ``DefaultsStore/Options/server``.
+            public var server: String
+            /// Names of stores whose keys are locked as those of the administrator's file; the first that has a key
+            /// counts.
+            public var mandatory: [String]
+            /// Names of stores that are searched after the suites, in this order.
+            public var recommended: [String]
+            /// As ``DefaultsStore/Options/isInsecure``.
+            public var isInsecure = false
+            /// As ``DefaultsStore/Options/pollInterval``.
+            public var pollInterval: Duration?
+
+            /// A fleet's server, and the stores there that are layers.
+            public init(server: String, mandatory: [String] = [], recommended: [String] = []) {
+                self.server = server
+                self.mandatory = mandatory
+                self.recommended = recommended
+            }
         }
 
         /// The program's check of a change, given the path that is set and the new value, nil for a removal.

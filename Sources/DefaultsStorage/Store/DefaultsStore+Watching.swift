@@ -121,7 +121,7 @@ extension DefaultsStore {
             try lookWithoutWaiting(list)
             list.forgetWakeUp()
         }
-        let (events, changed) = drain(list.identity)
+        let (events, changed) = try drain(list.identity)
         var calls = 0
         for event in events {
             for watch in list.watches { calls += watch.tell(event) }
@@ -152,12 +152,19 @@ extension DefaultsStore {
     }
 
     /// The events and the changes of every layer.
-    private func drain(_ handle: ObjectIdentifier) -> (events: [DefaultsEvent], keys: ChangedKeys) {
+    private func drain(
+        _ handle: ObjectIdentifier
+    ) throws(DefaultsError) -> (events: [DefaultsEvent], keys: ChangedKeys) {
         var (events, keys) = domain.lock.withLock { domain.inbox.drain(handle) }
         for layer in layers.domains {
             let drained = layer.lock.withLock { layer.inbox.drain(handle) }
             events += drained.events
             keys.formUnion(drained.keys)
+        }
+        for layer in layers.fleet {
+            let drained = try layer.drain()
+            events += drained.events
+            if drained.isEverything { keys.insertEverything() }
         }
         return (events, keys)
     }

@@ -183,7 +183,7 @@ extension DefaultsStore {
     private func layered(
         _ key: UnsafeBufferPointer<UInt8>, _ steps: ArraySlice<PropertyListPath.Step>
     ) throws(DefaultsError) -> PropertyList? {
-        if let value = layers.upper(key) {
+        if let value = try layers.upper(key) {
             try checkOpen()
             return value.value(atSteps: steps)
         }
@@ -306,7 +306,8 @@ extension DefaultsStore {
         try refresh()
     }
 
-    /// Takes up the changes of other processes, in every layer.
+    /// Takes up the changes of other processes, in every layer; those of a fleet come by themselves, and are not waited
+    /// for.
     public func refresh() throws(DefaultsError) {
         try checkOpen()
         try refresh(until: deadline)
@@ -314,7 +315,9 @@ extension DefaultsStore {
 
     func refresh(until deadline: Deadline) throws(DefaultsError) {
         var failure: DefaultsError?
-        for domain in [domain] + layers.domains {
+        // The server's thread follows those of a fleet, and nobody waits for it: this only sees to it that it runs.
+        for layer in layers.fleet { try? layer.domain.refresh(until: .after(.zero)) }
+        for domain in [domain] + layers.files {
             do throws(DefaultsError) {
                 try domain.refresh(until: deadline)
             } catch {

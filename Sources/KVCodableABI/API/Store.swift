@@ -36,7 +36,18 @@ private func options(
         throw .invalidArgument("Expected a poll_interval from 0, found \(copy.poll_interval)")
     }
     if copy.poll_interval > 0 { options.pollInterval = .seconds(min(max(copy.poll_interval, 0.01), 1e6)) }
-    options.suites = try suites(copy)
+    options.suites = try names(copy.suites, copy.suite_count, "suites")
+    let mandatory = try names(copy.mandatory, copy.mandatory_count, "mandatory")
+    let recommended = try names(copy.recommended, copy.recommended_count, "recommended")
+    if !mandatory.isEmpty || !recommended.isEmpty {
+        guard let server = options.server else {
+            throw .invalidArgument("Expected a server for mandatory or recommended")
+        }
+        var fleet = DefaultsStore.Options.Fleet(server: server, mandatory: mandatory, recommended: recommended)
+        fleet.isInsecure = options.isInsecure
+        fleet.pollInterval = options.pollInterval
+        options.fleet = fleet
+    }
     if let check = copy.check { options.validation = validation(check, Context(pointer: copy.check_context)) }
     if let type = Handle.borrow(copy.schema, as: TypeHandle.self)?.type { options.schema = try schema(type) }
     return options
@@ -50,20 +61,21 @@ private func schema(_ type: CodableType) throws(Failure) -> DefaultsSchema {
     }
 }
 
-private func suites(_ given: kv_store_options) throws(Failure) -> [String] {
-    guard given.suite_count != 0 else { return [] }
-    guard let suites = given.suites else { throw .invalidArgument("suites is NULL") }
-    guard 1...maximumSuites ~= given.suite_count else {
-        let found = UInt(bitPattern: given.suite_count)
-        throw .invalidArgument("Expected at most \(maximumSuites) suites, found \(found)")
+private func names(
+    _ given: UnsafePointer<kv_str>?, _ count: Int, _ what: String
+) throws(Failure) -> [String] {
+    guard count != 0 else { return [] }
+    guard let given else { throw .invalidArgument("\(what) is NULL") }
+    guard 1...maximumNames ~= count else {
+        throw .invalidArgument("Expected at most \(maximumNames) \(what), found \(UInt(bitPattern: count))")
     }
-    return try UnsafeBufferPointer(start: suites, count: given.suite_count).map { suite throws(Failure) in
-        try suite.string("a suite")
+    return try UnsafeBufferPointer(start: given, count: count).map { name throws(Failure) in
+        try name.string(what == "suites" ? "a suite" : "a name of \(what)")
     }
 }
 
-/// More suites than any program searches.
-private let maximumSuites = 1024
+/// More suites, or stores of a fleet, than any program searches.
+private let maximumNames = 1024
 
 /// The program's own check, called before each change.
 private func validation(

@@ -102,6 +102,8 @@ private func described(_ event: DefaultsEvent) -> (kv_event, String) {
     case .reconnected: (KV_EVENT_RECONNECTED, "The server can be reached again")
     case .stale(let from, let to):
         (KV_EVENT_STALE, "The server knows no revision \(from): all was taken anew, as of revision \(to)")
+    case .refusedRevision(let store, let revision, let error):
+        (KV_EVENT_REFUSED_REVISION, "Revision \(revision) of \(store) does not fit the schema: \(error)")
     }
 }
 

@@ -169,6 +169,8 @@ extension DefaultsLayer {
         case .application: "user"
         case .global: "global"
         case .registered, .schema: "default"
+        case .mandatory: "mandatory"
+        case .recommended: "recommended"
         case .arguments, .suite: "\(self)"
         }
     }

@@ -130,6 +130,7 @@ final class PostgreSQLConnection: @unchecked Sendable {
             Parameter(type: 20, bytes: withUnsafeBytes(of: value.bigEndian) { Array($0) })
         }
         static func uuid(_ token: [UInt8]) -> Parameter { Parameter(type: 2950, bytes: token) }
+        static func bytes(_ bytes: [UInt8]) -> Parameter { Parameter(type: 17, bytes: bytes) }
         /// An array of byte strings as ``ByteArrays`` puts it together.
         static func byteArray(_ bytes: [UInt8]) -> Parameter { Parameter(type: 1001, bytes: bytes) }
     }

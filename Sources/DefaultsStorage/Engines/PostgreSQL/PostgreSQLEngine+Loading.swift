@@ -89,6 +89,25 @@ extension PostgreSQLEngine {
         }
     }
 
+    /// The commit that set a key last, up to a revision; nil where the server is away, or knows nothing of it. Of every
+    /// thread, without the domain's writer lock.
+    func commit(of key: UnsafeBufferPointer<UInt8>, upTo revision: Int64, until deadline: Deadline) -> ServerCommit? {
+        guard server.absence == nil, let connection = try? server.take(until: deadline) else { return nil }
+        defer { server.giveBack(connection) }
+        let found = try? connection.run(
+            [
+                .init(
+                    """
+                    SELECT revision, who::text FROM kv_change WHERE store = $1 AND key = $2 AND revision <= $3
+                    UNION ALL
+                    SELECT revision, NULL FROM kv_value WHERE store = $1 AND key = $2 AND revision <= $3
+                    ORDER BY 1 DESC, 2 NULLS LAST LIMIT 1
+                    """, .text(store), .bytes(Array(key)), .integer(revision))
+            ], until: deadline)
+        guard let row = found?.first, let number = try? row.integer(0, 0) else { return nil }
+        return ServerCommit(revision: number, author: row.bytes(0, 1).map { String(decoding: $0, as: UTF8.self) })
+    }
+
     private static let beginReading = Statement("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
 
     /// Runs `body` over statements of a transaction; one that failed is ended.

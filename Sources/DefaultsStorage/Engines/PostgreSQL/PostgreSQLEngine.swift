@@ -26,6 +26,7 @@ final class PostgreSQLEngine: StorageEngine, @unchecked Sendable {
     var report: (@Sendable (DefaultsEvent) -> Void)?
     var refusal: DefaultsError? { nil }
     var absence: DefaultsError? { server.absence }
+    var revision: Int64? { seen?.number }
     var watchedFolder: StoreFolder? { nil }
     var isCurrent: Bool { true }
     var isShared: Bool { true }

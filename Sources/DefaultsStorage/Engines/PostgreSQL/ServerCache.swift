@@ -4,17 +4,25 @@ internal import PropertyLists
 /// The values of a server's store that were seen last, in a property list of the user's own: what a program has when it
 /// is started while the server is away.
 struct ServerCache: Sendable {
+    /// What is kept of a store.
+    enum Kind: String {
+        /// The values that were seen last.
+        case seen = ".plist"
+        /// Those that a schema accepted last, once others were refused.
+        case accepted = ".accepted"
+    }
+
     /// `$XDG_CACHE_HOME/kvcodable/SERVER/STORE.plist`, where a number stands for the server's text.
     let path: String
     private let folder: String
     private let store: String
 
     /// nil where the user has no folder for it.
-    init?(_ address: ServerAddress, _ store: String) {
+    init?(_ address: ServerAddress, _ store: String, _ kind: Kind = .seen) {
         guard let name = try? StoreName(store), let all = try? DefaultsStore.userFolder("XDG_CACHE_HOME", ".cache")
         else { return nil }
         let server = all + "/kvcodable/" + String(Self.number(of: address.text), radix: 16)
-        path = name.file(in: server, ".plist")
+        path = name.file(in: server, kind.rawValue)
         folder = name.folders(in: server).last ?? server
         self.store = store
     }

@@ -1,0 +1,140 @@
+internal import PropertyLists
+
+/// A store of a fleet that a handle searches as one of its layers.
+///
+/// Without a schema it has what the server has. Under one the handle goes from one state that fits to the next: what a
+/// wrong value in a revision brings reaches no program, and what does not fit is told once. The last state that fits is
+/// kept on the machine when one does not, so that a program which is started again has it.
+///
+/// `@unchecked Sendable`: the variables are guarded by the domain's lock.
+final class FleetLayer: @unchecked Sendable {
+    let domain: Domain
+    /// The store's name.
+    let name: String
+    private let schema: DefaultsSchema?
+    private let kept: ServerCache?
+    /// The last state that fitted the schema; empty before the first.
+    private var accepted = emptyDictionary
+    /// The domain's generation that was looked at last; 0 for none.
+    private var generation: UInt64 = 0
+    private var acceptedRevision: Int64?
+    /// The event of the state that was looked at last, where that is refused.
+    private var refusal: DefaultsEvent?
+    private var news: [DefaultsEvent] = []
+    /// Whether the keys that have changed are more than those of the last revision.
+    private var hasJumped = false
+
+    init(_ domain: Domain, _ name: String, _ schema: DefaultsSchema?, _ kept: ServerCache?) {
+        self.domain = domain
+        self.name = name
+        self.schema = schema
+        self.kept = kept
+    }
+
+    /// The revision that values are of.
+    var revision: Int64? { domain.lock.withLock { schema == nil ? domain.revision : acceptedRevision } }
+
+    func value(_ key: UnsafeBufferPointer<UInt8>) throws(DefaultsError) -> PropertyList? {
+        guard schema != nil else { return try domain.value(key) }
+        return try current()[utf8: key]
+    }
+
+    func contains(_ key: UnsafeBufferPointer<UInt8>) throws(DefaultsError) -> Bool {
+        guard schema != nil else { return try domain.contains(key) }
+        return try current()[utf8: key] != nil
+    }
+
+    func snapshot() throws(DefaultsError) -> PropertyList {
+        guard schema != nil else { return try domain.snapshot() }
+        return try current()
+    }
+
+    /// Looks whether the present state fits; gives the events since the last time, and whether any key may be another.
+    func drain() throws(DefaultsError) -> (events: [DefaultsEvent], isEverything: Bool) {
+        if schema != nil { _ = try current() }
+        return domain.lock.withLock {
+            defer {
+                news = []
+                hasJumped = false
+            }
+            return (news, hasJumped)
+        }
+    }
+
+    /// The last state that fits. Each one is checked once, by whoever comes first.
+    private func current() throws(DefaultsError) -> PropertyList {
+        if let known = domain.lock.withLock({ generation == domain.generation ? accepted : nil }) { return known }
+        let found = try domain.numberedSnapshot()
+        let event = refusal(of: found)
+        let isFirst = domain.lock.withLock { generation == 0 }
+        let old = event != nil && isFirst ? fromBefore() : nil
+        return domain.lock.withLock {
+            guard found.generation > generation else { return accepted }
+            if let old { (accepted, acceptedRevision) = (old.values, old.revision.number) }
+            generation = found.generation
+            if let event {
+                if event != refusal { news.append(event) }
+                if refusal == nil, old == nil { keepAccepted() }
+            } else {
+                hasJumped = hasJumped || refusal != nil
+                accepted = found.list
+                acceptedRevision = found.revision
+            }
+            refusal = event
+            return accepted
+        }
+    }
+
+    /// What the schema accepted when the program ran before.
+    private func fromBefore() -> (values: PropertyList, revision: Revision)? {
+        guard let found = try? kept?.read(domain.engine.limits) else { return nil }
+        do throws(DefaultsError) {
+            try schema?.check(found.values)
+            return found
+        } catch {
+            return nil
+        }
+    }
+
+    /// With the domain's lock held: a thread of its own writes, since a get waits for no disk.
+    private func keepAccepted() {
+        guard let kept, let acceptedRevision else { return }
+        let values = accepted
+        _ = BackgroundThread.start { try? kept.write(values, Revision(number: acceptedRevision)) }
+    }
+
+    private func refusal(of found: NumberedSnapshot) -> DefaultsEvent? {
+        do throws(DefaultsError) {
+            if let damage = found.damage { throw damage }
+            try schema?.check(found.list)
+            return nil
+        } catch {
+            return .refusedRevision(store: name, revision: found.revision ?? 0, error)
+        }
+    }
+}
+
+/// A domain's dictionary, and what it is the state of.
+struct NumberedSnapshot {
+    let list: PropertyList
+    let generation: UInt64
+    /// The revision that the engine saw last; nil where it counts none.
+    let revision: Int64?
+    /// The error of a value that cannot be read, and is not in the dictionary.
+    let damage: DefaultsError?
+}
+
+extension Domain {
+    func numberedSnapshot() throws(DefaultsError) -> NumberedSnapshot {
+        while true {
+            let (before, revision, damaged) = lock.withLock { (generation, self.revision, damagedKeys) }
+            let list = try snapshot()
+            // What a change between the two looks left is looked at again.
+            guard lock.withLock({ generation == before }) else { continue }
+            let first = damaged.min { $0.key.lexicographicallyPrecedes($1.key) }
+            return NumberedSnapshot(
+                list: list, generation: before, revision: revision,
+                damage: first.map { DefaultsError($0.value.inRow(of: $0.key)) })
+        }
+    }
+}
