@@ -24,6 +24,7 @@ def try_security(browser):
     try_secrets(browser)
     try_secret_types(browser)
     try_many()
+    try_heads()
     try_scripts(browser)
 
 
@@ -219,6 +220,58 @@ def try_many():
         tap.check(set(answers) == {b"HTTP/1.1 200"}, "a page that is loaded often is served each time", str(set(answers)))
         for stream in streams:
             stream.close()
+
+
+def try_heads():
+    """Requests that do not end, from who has no cookie: nobody else waits for them."""
+    import select
+    import socket
+
+    def is_ended(one):
+        """Whether the server has ended a connection, with or without an answer."""
+        try:
+            while select.select([one], [], [], 0)[0]:
+                if not one.recv(4096):
+                    return True
+        except ConnectionError:
+            return True
+        return False
+
+    with served(settings=("volume", "1")) as (place, page):
+        cookie = page.enter()
+
+        def connection(text):
+            one = socket.create_connection(("127.0.0.1", page.port), timeout=10)
+            try:
+                one.sendall(text)
+            except ConnectionError:
+                pass  # It was ended while this was sent.
+            return one
+
+        def slowest():
+            """The longest of some requests, in seconds."""
+            times = []
+            for _ in range(10):
+                started = time.monotonic()
+                assert page.request("GET", "/", headers={"Cookie": cookie})[0] == 200
+                times.append(time.monotonic() - started)
+            return max(times)
+
+        line = b"GET / HTTP/1.1\r\nX: "
+        large = connection(line + b"x" * 60_000 + b"\r\nHost: " + page.host.encode() + b"\r\n\r\n")
+        answer = large.recv(100) if wait_until(lambda: select.select([large], [], [], 0)[0], 2) else b""
+        tap.check(b" 403 " in answer, "a head of 60 KB is read at once", str(answer))
+        endless = [connection(line + b"x" * 200_000) for _ in range(8)]
+        tap.check(wait_until(lambda: all(map(is_ended, endless)), 5), "one that is longer ends the connection")
+        slow = [connection(line) for _ in range(64)]
+        tap.check(slowest() < 1 and is_ended(slow[0]), "of 65 that do not end the oldest goes, and nobody waits for them")
+        started = time.monotonic()
+        tap.check(not is_ended(slow[-1]) and wait_until(lambda: all(map(is_ended, slow)), 15)
+                  and time.monotonic() - started > 5, "the others after some seconds")
+        bodies = [connection(line + b"x\r\nContent-Length: 5000\r\n\r\n{") for _ in range(2)]
+        tap.check(wait_until(lambda: all(map(is_ended, bodies)), 15), "so do those whose body does not come")
+        twice = connection(line + b"x\r\nHost: a\r\nHost: b\r\n\r\n").recv(20)
+        tap.check(b" 400 " in twice, "a header that is there twice is no request", str(twice))
 
 
 def try_scripts(browser):
