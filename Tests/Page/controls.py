@@ -1,7 +1,9 @@
 """Every control, used as a person would, and what the store then has."""
 import json
+import time
 
 import tap
+from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.keys import Keys
 
 from parts import served
@@ -137,6 +139,7 @@ def try_lists(browser, becomes):
     becomes("changed", "tags", ["new", "rock", "live"])
     browser.press("tags", "Remove Tags 1")
     becomes("removed", "tags", ["rock", "live"])
+    try_double_clicks(browser, becomes)
     browser.type("scores", "50", number=0, end=Keys.ENTER)
     becomes("a number is added", "scores", [50])
     browser.type("scores", "101", number=2, end=Keys.ENTER)
@@ -144,18 +147,46 @@ def try_lists(browser, becomes):
               browser.note("scores"))
     browser.type("scores", "60", number=2, end=Keys.ENTER)
     becomes("a right one is", "scores", [50, 60])
-    browser.press("hosts", "Add an entry")
+    browser.press("hosts", "Add an entry to Hosts")
     becomes("a struct is added with what it must have", "hosts", [{"name": ""}])
     browser.type("hosts[0].name", "example.com")
     becomes("a field of an element", "hosts", [{"name": "example.com"}])
     browser.type("hosts[0].token", "hidden!")
     tap.check(wait_until(lambda: browser.control("hosts[0].token").get_property("placeholder") == "set, and hidden"),
               "a secret in an element")
-    browser.press("hosts", "Add an entry")
+    browser.press("hosts", "Add an entry to Hosts")
     wait_until(lambda: browser.all("hosts[1].name"))
     browser.press("hosts", "Move Hosts 2 up")
     tap.check(wait_until(lambda: browser.control("hosts[1].token").get_property("placeholder") == "set, and hidden"),
               "goes along where the element is moved")
+
+
+def try_double_clicks(browser, becomes):
+    def double(path, label):
+        ActionChains(browser.driver).double_click(browser.button(path, label)).perform()
+
+    for text in ("b", "c"):
+        browser.type("tags", text, kind=".add input", end=Keys.ENTER)
+        wait_until(lambda: browser.value("tags", ".add input") == "")
+    becomes("a list of four", "tags", ["rock", "live", "b", "c"])
+    double("tags", "Remove Tags 2")
+    time.sleep(0.5)  # Another would be removed by then.
+    becomes("a double click removes one element", "tags", ["rock", "b", "c"])
+    double("tags", "Move Tags 3 up")
+    time.sleep(0.5)
+    becomes("and moves one by one place", "tags", ["rock", "c", "b"])
+    browser.type("limits", "a", kind=".add input", end=Keys.ENTER)
+    browser.type("limits", "b", kind=".add input", end=Keys.ENTER)
+    becomes("a dictionary of three", "limits", {"a": 0, "b": 0, "fade": 3})
+    double("limits", "Remove Limits, a")
+    time.sleep(0.5)
+    becomes("a double click removes one entry", "limits", {"b": 0, "fade": 3})
+    browser.press("limits", "Remove Limits, b")
+    becomes("and a click the next", "limits", {"fade": 3})
+    for number in (3, 2):
+        browser.press("tags", f"Remove Tags {number}")
+        wait_until(lambda: len(browser.js("return document.querySelectorAll('#at-tags li')")) == number - 1)
+    becomes("clicks one after the other remove one each", "tags", ["rock"])
 
 
 def try_tables(browser, becomes):

@@ -293,14 +293,14 @@ function list(owner, path, type, labels) {
     const name = `${labels.title} ${index + 1}`;
     const place = [...path, index];
     const inner = control(owner, place, type.element, { title: name, "aria-label": name }, { isInList: true });
-    const move = (to, word) => async () => {
+    const move = (to, word) => once(async () => {
       if (!await owner.edit("move", place, { target: to })) return;
       const buttons = items[to];
       (buttons[word].disabled ? buttons.remove : buttons[word]).focus();
-    };
+    });
     const up = button("↑", `Move ${name} up`, move(index - 1, "up"), "icon");
     const down = button("↓", `Move ${name} down`, move(index + 1, "down"), "icon");
-    const remove = button("×", `Remove ${name}`, async () => {
+    const remove = button("×", `Remove ${name}`, once(async () => {
       if (await owner.edit("remove", place, {})) (items[index] ?? items[index - 1])?.remove.focus() ?? (added || adder).focus();
     }, "icon");
     return { node: make("li", {}, make("div", { className: "item" }, inner.node), up, down, remove), up, down, remove, inner };
@@ -314,6 +314,14 @@ function list(owner, path, type, labels) {
       up.disabled = index === 0;
       down.disabled = index + 1 === count;
     });
+  };
+  // An edit of an element by its place, one at a time: the second click of two would be on another element.
+  let isBusy = false;
+  const once = (act) => async (event) => {
+    if (isBusy || event.detail > 1) return;
+    isBusy = true;
+    await act();
+    isBusy = false;
   };
   return { node: make("div", { className: "stack" }, node, make("div", { className: "add" }, added, adder)), refresh };
 }
@@ -345,9 +353,9 @@ function table(owner, path, type, labels) {
       },
     });
     const inner = control(owner, place, type.element, { title: label, "aria-label": label }, { isInList: true });
-    const remove = button("×", `Remove ${label}`, async () => {
-      if (await owner.edit("remove", place, {})) added.focus();
-    }, "icon");
+    const remove = button("×", `Remove ${label}`, async (event) => {
+      if (event.detail < 2 && await owner.edit("remove", place, {})) added.focus();
+    }), "icon");
     return { node: make("tr", {}, ...[name, inner.node, remove].map((one) => make("td", {}, one))), inner };
   };
   const refresh = () => {
