@@ -24,6 +24,7 @@ def try_live(browser):
         place.run("unset", PLAYER, "volume")
         tap.check(shows(browser, "volume", "7", "input[type=number]"), "and what it takes away has its default")
         try_typing(browser, place)
+        try_removed(browser, place)
         try_line_breaks(browser, place)
         try_other_page(browser, place, page)
         try_files(browser, place)
@@ -55,6 +56,61 @@ def try_typing(browser, place):
     tap.check(wait_until(lambda: len(browser.all("tags", "li")) == 3) and element.get_property("value") == "bbb"
               and browser.js("return document.activeElement === arguments[0]", element), "a list grows around what is typed in it")
     element.send_keys(Keys.ESCAPE)
+
+
+def try_removed(browser, place):
+    """Texts that are typed in places that another program takes away."""
+    def lost():
+        return browser.js("return [...document.querySelectorAll('#lost .note')].map((one) =>"
+                          " [one.textContent, one.querySelector('textarea')?.value])")
+
+    place.set(PLAYER, "hosts", '[{"name": "a"}, {"name": "b"}]', "window.position", "{}", "limits", '{"one": 1, "two": 2}',
+              "scores", "[1, 2]", "output", '{"device": {"name": "x"}}')
+
+    def typed(path, text, kind="input", number=0):
+        wait_until(lambda: len(browser.all(path, kind)) > number)
+        control = browser.control(path, kind, number)
+        control.click()
+        control.send_keys(Keys.CONTROL + "a")
+        control.send_keys(text)
+        return control
+
+    for what, path, text, control, undone in (
+            ("an element of a list", "hosts[1].name", "elsewhere.example", {}, ("hosts", '[{"name": "a"}]')),
+            ("a scalar of a list", "scores", "55", {"kind": "input[type=number]", "number": 1}, ("scores", "[1]")),
+            ("an entry of a dictionary", "limits", "66", {"kind": "td:nth-child(2) input[type=number]", "number": 1},
+             ("limits", '{"one": 1}')),
+            ("its key", "limits", "three", {"kind": "td:first-child input"}, ("limits", "{}")),
+            ("a new entry of a list in what goes", "hosts[0].aliases", "alias", {}, ("hosts", "[]")),
+            ("a case with values", "output.device.name", "hw:1", {}, ("output", '{"silent": {}}')),
+            ("a struct", "window.position.x", "77", {}, None)):
+        typed(path, text, **control)
+        if undone:
+            place.set(PLAYER, *undone)
+        else:
+            place.run("unset", PLAYER, "window.position")
+        good = wait_until(lambda: len(lost()) == 1, 3)
+        tap.check(good and lost()[0][1] == text and path in lost()[0][0], f"what is typed in {what} is kept when it goes",
+                  str(lost()))
+        if good:
+            browser.driver.find_element("css selector", "#lost button").click()
+            wait_until(lambda: not lost())
+    place.run("set", PLAYER, "backup.password", "x")
+    typed("backup.password", "hunter2")
+    place.run("unset", PLAYER, "backup")
+    tap.check(wait_until(lambda: len(lost()) == 1, 3) and "hunter2" not in str(lost()), "a secret is told, and not shown", str(lost()))
+    if lost():
+        browser.driver.find_element("css selector", "#lost button").click()
+    place.set(PLAYER, "hosts", '[{"name": "a"}]')
+    typed("hosts[0].name", "b").send_keys(Keys.TAB)
+    wait_until(lambda: place.get(PLAYER, "hosts[0].name") == "b")
+    typed("hosts[0].name", "c").send_keys(Keys.ESCAPE)
+    browser.type("limits", "key", end=Keys.ENTER)
+    wait_until(lambda: place.get(PLAYER, "limits") == {"key": 0})
+    browser.type("limits", "name", kind="td:first-child input")
+    wait_until(lambda: place.get(PLAYER, "limits") == {"name": 0})
+    place.set(PLAYER, "hosts", "[]", "limits", "{}")
+    tap.check(wait_until(lambda: not browser.all("hosts[0].name")) and not lost(), "what is saved or taken back is not", str(lost()))
 
 
 def try_line_breaks(browser, place):

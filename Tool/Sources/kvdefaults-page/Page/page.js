@@ -100,6 +100,31 @@ function send(operation, path, more) {
   return line;
 }
 
+// ---- Texts that are typed, and not saved
+
+const typed = new Map(); // inputs, and the path of the setting that each is in
+
+// Shows the texts whose place is gone, by what another program has changed, so that they can be copied.
+function keepTexts() {
+  for (const [input, path] of typed) {
+    if (input.isConnected) continue;
+    typed.delete(input);
+    if (input.value === "") continue;
+    const name = `${input.ariaLabel ?? input.title} (${path})`;
+    const text = input.type !== "password" && make("textarea", {
+      value: input.value, readOnly: true, rows: Math.min(input.value.split("\n").length, 6), "aria-label": `What you typed in ${name}`,
+      onfocus: ({ target }) => target.select(),
+    });
+    const note = make("div", { className: "note" }, make("p", {}, `What you typed in ${name} is not saved: it is not there any more.`),
+      text, button("Dismiss", `Dismiss what you typed in ${name}`, () => note.remove()));
+    find("lost").append(note);
+  }
+}
+
+find("settings").addEventListener("input", ({ target }) => {
+  if (target.matches("textarea, input:not([type=range], [type=checkbox])")) typed.set(target, target.closest("[id^=at-]").id.slice(3));
+});
+
 // ---- Controls: a node, what shows the store's value in it, and the settings inside
 
 // An input in which a person types: what others change meanwhile does not take the text away.
@@ -107,6 +132,7 @@ function field(owner, path, { input, show, read, others = [] }) {
   let base, seen, isDirty = false, isSaving = false;
   const done = () => {
     isDirty = false;
+    typed.delete(input);
     owner.note();
     refresh();
   };
@@ -289,6 +315,14 @@ function list(owner, path, type, labels) {
     if (isTyped) added.focus();
     else focusIn(items[count]?.node);
   };
+  // An edit of an element by its place, one at a time: the second click of two would be on another element.
+  let isBusy = false;
+  const once = (act) => async (event) => {
+    if (isBusy || event.detail > 1) return;
+    isBusy = true;
+    await act();
+    isBusy = false;
+  };
   const item = (index) => {
     const name = `${labels.title} ${index + 1}`;
     const place = [...path, index];
@@ -302,7 +336,7 @@ function list(owner, path, type, labels) {
     const down = button("↓", `Move ${name} down`, move(index + 1, "down"), "icon");
     const remove = button("×", `Remove ${name}`, once(async () => {
       if (await owner.edit("remove", place, {})) (items[index] ?? items[index - 1])?.remove.focus() ?? (added || adder).focus();
-    }, "icon");
+    }), "icon");
     return { node: make("li", {}, make("div", { className: "item" }, inner.node), up, down, remove), up, down, remove, inner };
   };
   const refresh = () => {
@@ -314,14 +348,6 @@ function list(owner, path, type, labels) {
       up.disabled = index === 0;
       down.disabled = index + 1 === count;
     });
-  };
-  // An edit of an element by its place, one at a time: the second click of two would be on another element.
-  let isBusy = false;
-  const once = (act) => async (event) => {
-    if (isBusy || event.detail > 1) return;
-    isBusy = true;
-    await act();
-    isBusy = false;
   };
   return { node: make("div", { className: "stack" }, node, make("div", { className: "add" }, added, adder)), refresh };
 }
@@ -348,14 +374,21 @@ function table(owner, path, type, labels) {
       type: "text", value: key, "aria-label": `Key ${key} of ${labels.title}`, spellcheck: false, autocomplete: "off",
       onchange: async () => {
         const target = name.value;
-        if (target === key || target === "" || !await owner.edit("rename", place, { target })) name.value = key;
-        else focusIn(rows.get(target)?.node);
+        const where = typed.get(name);
+        typed.delete(name);
+        if (target !== key && target !== "" && await owner.edit("rename", place, { target })) return focusIn(rows.get(target)?.node);
+        if (name.isConnected) {
+          name.value = key;
+        } else {
+          typed.set(name, where);
+          keepTexts();
+        }
       },
     });
     const inner = control(owner, place, type.element, { title: label, "aria-label": label }, { isInList: true });
     const remove = button("×", `Remove ${label}`, async (event) => {
       if (event.detail < 2 && await owner.edit("remove", place, {})) added.focus();
-    }), "icon");
+    }, "icon");
     return { node: make("tr", {}, ...[name, inner.node, remove].map((one) => make("td", {}, one))), inner };
   };
   const refresh = () => {
@@ -582,6 +615,7 @@ function build(state) {
 
 function refresh(only) {
   for (const one of settings) if (!only || one.isRest || only.includes(one.path[0])) one.refresh();
+  keepTexts();
   filter();
 }
 
