@@ -189,6 +189,56 @@ def try_conflicts(browser):
                   "and nothing of the others is written over", str(own))
         _, _, text = page.edit(cookie, path=["volume"], operation="set", base=base, value=4)
         tap.check(json.loads(text)["keys"]["volume"]["value"] == 3, "the answer to a conflict has what is there now", text)
+    try_gone(browser)
+    try_memory()
+
+
+def try_gone(browser):
+    """A setting that another program took away before the page was there is changed without a conflict."""
+    with served(settings=("notes", "x")) as (place, page):
+        browser.open(page.address)
+        place.run("unset", PLAYER, "notes")
+        tap.check(shows(browser, "notes", ""), "a setting is taken away")
+        browser.open(f"http://{page.host}/")
+        browser.type("notes", "new")
+        tap.check(wait_until(lambda: place.get(PLAYER, "notes") == "new", 3) and not browser.note("notes"),
+                  "which a page that is loaded then can set", browser.note("notes"))
+
+
+def try_memory():
+    """Keys that come and go: the server keeps the changes of so many, and writes over nothing where it forgot one."""
+    # With an arena for each thread its memory would say less of what it keeps.
+    with served(before=("env", "MALLOC_ARENA_MAX=1")) as (place, page):
+        cookie = page.enter()
+
+        def revision():
+            return json.loads(page.state(cookie))["revision"]
+
+        def becomes(settings):
+            before = revision()
+            place.write(PLAYER, settings)
+            assert wait_until(lambda: revision() > before)
+
+        def memory():
+            return int(next(line for line in open(f"/proc/{page.process.pid}/status") if line.startswith("RssAnon")).split()[1])
+
+        place.set(PLAYER, "limits.mine", "1")
+        wait_until(lambda: '"mine"' in page.state(cookie))
+        base, sizes = revision(), []
+        for number in range(16):
+            becomes({"limits": {f"key-{number}-{entry}": 1 for entry in range(30_000)}})
+            sizes.append(memory())
+        print(f"# KB of memory with 30,000 keys that are others each time: {sizes}")
+        tap.check(sizes[-1] - sizes[3] < 30_000, "changes of keys that come and go are not kept for ever", str(sizes))
+        for number in range(4):
+            becomes({f"stranger-{number}-{entry}": 1 for entry in range(1000)})
+        becomes({"volume": 3})
+        for path in (["limits", "mine"], ["limits", "key-0-5"], ["stranger-0-5"], ["stranger-3-5"]):
+            statuses = [page.edit(cookie, path=path, operation="set", base=one, page=f"{path}", value=2)[0] for one in (base, revision())]
+            tap.check(statuses == [409, 200], f"an edit of {path} from before is a conflict, and one from after is none",
+                      str(statuses))
+        status = page.edit(cookie, path=["theme"], operation="set", base=base, value="dark")[0]
+        tap.check(status == 200, "so is one of what nobody changed", str(status))
 
 
 def try_layers(browser):

@@ -4,7 +4,7 @@
 const page = crypto.randomUUID();
 const keys = new Map(); // what the server told of each key: revision, value, own, layer, file, hidden
 const find = (id) => document.getElementById(id);
-let types, root, isReadOnly, isOffline, lastId = 0, fault = "";
+let types, root, isReadOnly, isOffline, lastId = 0, lastRevision = 0, fault = "";
 
 // ---- Exact JSON: a number that JavaScript would write otherwise keeps its text
 
@@ -27,7 +27,8 @@ const child = (value, step) =>
   Array.isArray(value) ? value[step] : entries(value)?.find(([key]) => key === step)?.[1];
 // What is at a path: of "value", which counts, or of "own", which the user has set.
 const get = (path, layer = "value") => path.slice(1).reduce(child, keys.get(path[0])?.[layer]);
-const revision = (path) => keys.get(path[0])?.revision ?? 0;
+// What an edit is based on: of a key that the server has told nothing of, or nothing any more, what was told last.
+const revision = (path) => keys.get(path[0])?.revision ?? lastRevision;
 
 // ---- Elements and words
 
@@ -619,10 +620,17 @@ function refresh(only) {
   filter();
 }
 
+function tell(key, one) {
+  keys.set(key, one);
+  lastRevision = Math.max(lastRevision, one.revision);
+}
+
 // Takes up what the server tells of keys, unless something newer was told before; gives the keys that are new.
 function take(told) {
   const fresh = Object.keys(told).filter((key) => told[key].revision > (keys.get(key)?.revision ?? -1));
-  for (const key of fresh) keys.set(key, told[key]);
+  for (const key of fresh) tell(key, told[key]);
+  const gone = [...keys.keys()].filter((key) => !("layer" in keys.get(key)));
+  if (gone.length > 1000) for (const key of gone.slice(0, -500)) keys.delete(key);
   if (fresh.length) refresh(fresh);
   return fresh;
 }
@@ -658,7 +666,8 @@ function connect() {
   on("state", (state) => {
     isOffline = false;
     keys.clear();
-    for (const [key, one] of Object.entries(state.keys)) keys.set(key, one);
+    for (const [key, one] of Object.entries(state.keys)) tell(key, one);
+    lastRevision = state.revision;
     if (!root) build(state);
     refresh();
     notice();
