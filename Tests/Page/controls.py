@@ -32,6 +32,7 @@ def try_controls(browser):
         try_variants(browser, becomes)
         try_json(browser, place, becomes)
         try_reset(browser, place)
+        try_sections(browser)
         try_search(browser)
         errors = browser.errors()
         expected = [one for one in errors if "422" in one]
@@ -281,6 +282,19 @@ def try_reset(browser, place):
     tap.check("Deprecated: use volume" in browser.row("old_volume").text, "what is deprecated is marked")
     text = browser.row("speed").text
     tap.check("How fast it plays." in text and "0.25 to 4.0" in text, "documentation and range are there", text)
+
+
+def try_sections(browser):
+    names = browser.js("return [...document.querySelectorAll('nav li')].filter((one) => one.checkVisibility()).map((one) => one.textContent)")
+    tap.check(names == ["General", "Window", "Backup"], "the sections are listed", str(names))
+    for name, path in (("Backup", "backup"), ("General", "volume"), ("Window", "window.width")):
+        browser.driver.find_element("css selector", f"nav button[aria-label={name}]").click()
+        top = "return document.querySelector(`section.card:has([id='at-${arguments[0]}']), section[id='at-${arguments[0]}']`)"
+        place = browser.js(f"{top}.getBoundingClientRect().top", path)
+        head = browser.js("return document.querySelector('header').getBoundingClientRect().bottom")
+        focused = browser.focused()[0]
+        tap.check(focused and focused.split(".")[0] == path.split(".")[0] and head <= place < 1000,
+                  f"and lead there: {name}", f"{focused} {head} {place}")
 
 
 def try_search(browser):
