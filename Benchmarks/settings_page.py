@@ -94,10 +94,12 @@ def main():
         row("300 settings are there", times["ours"], "the same page as a file", times["file"])
         loaded(browser, addresses["ours"])
         watch = subprocess.Popen([str(TOOL), "watch", DOMAIN, "setting5"], stdout=subprocess.PIPE, env=place.environment, text=True)
-        time.sleep(0.5)  # It says nothing when it begins to watch.
-        found = [changed(browser, place, watch, value) for value in range(1, 22)]
-        watch.terminate()
-        watch.communicate()
+        try:
+            time.sleep(0.5)  # It says nothing when it begins to watch.
+            found = [changed(browser, place, watch, value) for value in range(1, 22)]
+        finally:
+            watch.terminate()
+            watch.communicate()
         row("a change of another program is shown", [one for one, _ in found], "kvdefaults watch", [one for _, one in found])
     browser.close()
 

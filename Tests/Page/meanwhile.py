@@ -27,6 +27,7 @@ def try_live(browser):
         try_removed(browser, place)
         try_line_breaks(browser, place)
         try_other_page(browser, place, page)
+        try_tabs(browser, place, page)
         try_files(browser, place)
         page.process.kill()
         tap.check(wait_until(lambda: "has ended" in browser.driver.find_element("id", "notice").text)
@@ -132,6 +133,27 @@ def try_other_page(browser, place, page):
     browser.driver.close()
     browser.driver.switch_to.window(first)
     tap.check(shows(browser, "title", "Second"), "what one page sets the other shows")
+
+
+def try_tabs(browser, place, page):
+    """A browser has six connections to a server at most, and each page that is looked at needs one for what is new."""
+    first = browser.driver.current_window_handle
+    for _ in range(8):
+        browser.driver.switch_to.new_window("tab")
+        browser.driver.get(f"http://{page.host}/")
+    good = wait_until(lambda: browser.js("return document.documentElement.dataset.ready"), 5)
+    if good:
+        browser.type("title", "Ninth")
+    tap.check(good and wait_until(lambda: place.get(PLAYER, "title") == "Ninth", 5), "a ninth page of a browser is served, too")
+    place.set(PLAYER, "title", "Second")
+    for handle in browser.driver.window_handles:
+        if handle != first:
+            browser.driver.switch_to.window(handle)
+            browser.driver.close()
+    browser.driver.switch_to.window(first)
+    tap.check(shows(browser, "title", "Second"), "the first shows what is new when it is looked at again")
+    place.set(PLAYER, "volume", "6")
+    tap.check(shows(browser, "volume", "6", "input[type=number]"), "and from then on")
 
 
 def try_files(browser, place):

@@ -660,8 +660,11 @@ function notice() {
   find("notice").hidden = text === "";
 }
 
+let events;
+
 function connect() {
-  const events = new EventSource("events");
+  events?.close();
+  events = new EventSource("events");
   const on = (name, act) => events.addEventListener(name, (event) => act(event.data && parse(event.data)));
   on("state", (state) => {
     isOffline = false;
@@ -689,7 +692,7 @@ function connect() {
     notice();
     if (root) refresh();
     // A browser does not come back by itself where it was refused.
-    if (events.readyState === EventSource.CLOSED) setTimeout(connect, 1000);
+    if (events.readyState === EventSource.CLOSED) setTimeout(() => document.hidden || connect(), 1000);
   });
 }
 
@@ -707,6 +710,8 @@ document.addEventListener("keydown", (event) => {
 
 if (JSON.rawJSON) {
   connect();
+  // A browser has six connections to a server at most: a page that nobody looks at needs none.
+  document.addEventListener("visibilitychange", () => document.hidden ? events.close() : connect());
 } else {
   fault = "This browser is too old for the page: it would round large numbers.";
   notice();
