@@ -3,10 +3,10 @@
 # equal before they are timed. Their output is kept in build/bench/PART.out;
 # report.py sets it against the targets.
 #
-#   run.sh [PART…]     parts: tables versions coders formats store tool
+#   run.sh [PART…]     parts: tables versions coders formats store tool page
 set -euo pipefail
 cd "$(dirname "$0")/.."
-parts=${*:-tables versions coders formats store tool}
+parts=${*:-tables versions coders formats store tool page}
 mkdir -p build/bench
 
 swift_benchmark() {
@@ -43,6 +43,7 @@ versions() {
 coders() { swift_benchmark CoderBenchmarks; }
 formats() { swift_benchmark FormatBenchmarks; }
 tool() { python3 Benchmarks/tool.py; }
+page() { python3 Benchmarks/settings_page.py; }
 store() {
   local folder
   swift_benchmark StoreBenchmarks
@@ -55,7 +56,7 @@ store() {
 
 for part in $parts; do
   case $part in
-    tables | versions | coders | formats | store | tool) ;;
+    tables | versions | coders | formats | store | tool | page) ;;
     *) echo "no part $part" && exit 1 ;;
   esac
   echo "-- $part"

@@ -100,6 +100,19 @@ import Testing
         #expect(try store.snapshot() == whole)
     }
 
+    @Test("what another thread sets meanwhile waits for the next sync of a manual store")
+    func meanwhileInManual() throws {
+        let store = try folder.open(.manual)
+        let transaction = try store.beginTransaction()
+        try transaction.set(list(1), at: ["inside"])
+        try onAnotherThread { try store.set(list(2), at: ["meanwhile"]) }
+        try transaction.commit()
+        usleep(400_000)
+        #expect(try folder.stored() == list(["inside": 1]))
+        try store.sync()
+        #expect(try folder.stored() == list(["inside": 1, "meanwhile": 2]))
+    }
+
     @Test("takes the rules of the format that another program has given the file")
     func format() throws {
         let store = try folder.open(.manual)

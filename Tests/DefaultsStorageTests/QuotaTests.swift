@@ -77,6 +77,26 @@ import Testing
         #expect(refusal { try part.set(text(700), at: ["p", "a", "c"]) }?.code == .limitExceeded)
     }
 
+    @Test("is counted anew when another program has written the file")
+    func countsOtherPrograms() throws {
+        let store = try open()
+        defer { try? store.close() }
+        let part = try store.anotherHandle(quota: 1000, at: ["p"])
+        defer { try? part.close() }
+        func another(_ count: Int) throws {
+            let value = try list(["p": ["host": String(repeating: "y", count: count)]])
+            try Data(value.serialized(as: .xml)).write(to: URL(filePath: folder.file("a.plist")), options: .atomic)
+            try store.sync()
+        }
+        try part.set(text(800), at: ["p", "own"])
+        try store.sync()
+        try another(1)
+        try part.set(text(700), at: ["p", "own"])
+        try another(600)
+        #expect(refusal { try part.set(text(701), at: ["p", "own"]) }?.code == .limitExceeded)
+        try part.set(text(200), at: ["p", "own"])
+    }
+
     @Test("has room again when all of it is removed, by whichever handle")
     func countsRemovals() throws {
         let store = try open()

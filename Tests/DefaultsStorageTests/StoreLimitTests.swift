@@ -89,6 +89,17 @@ import Testing
         #expect(try store.snapshot() == before)
     }
 
+    @Test("a call that counts as a whole leaves those behind it to be counted one by one", arguments: Place.allCases)
+    func countsOneByOne(_ place: Place) throws {
+        let store = try open(place, bytes: 5000)
+        defer { try? store.close() }
+        try store.transaction { transaction in
+            try transaction.set(list(["a": 1]), at: [])
+            #expect(throws: DefaultsError.self) { try transaction.set(text(6000), at: ["b"]) }
+        }
+        #expect(try store.snapshot() == list(["a": 1]))
+    }
+
     @Test("lets a store that is too large shrink, whichever key grows", arguments: Place.allCases)
     func shrinks(_ place: Place) throws {
         let wide = try open(place)

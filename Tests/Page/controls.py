@@ -1,7 +1,9 @@
 """Every control, used as a person would, and what the store then has."""
 import json
+import time
 
 import tap
+from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.keys import Keys
 
 from parts import served
@@ -30,6 +32,7 @@ def try_controls(browser):
         try_variants(browser, becomes)
         try_json(browser, place, becomes)
         try_reset(browser, place)
+        try_sections(browser)
         try_search(browser)
         errors = browser.errors()
         expected = [one for one in errors if "422" in one]
@@ -137,6 +140,7 @@ def try_lists(browser, becomes):
     becomes("changed", "tags", ["new", "rock", "live"])
     browser.press("tags", "Remove Tags 1")
     becomes("removed", "tags", ["rock", "live"])
+    try_double_clicks(browser, becomes)
     browser.type("scores", "50", number=0, end=Keys.ENTER)
     becomes("a number is added", "scores", [50])
     browser.type("scores", "101", number=2, end=Keys.ENTER)
@@ -144,18 +148,46 @@ def try_lists(browser, becomes):
               browser.note("scores"))
     browser.type("scores", "60", number=2, end=Keys.ENTER)
     becomes("a right one is", "scores", [50, 60])
-    browser.press("hosts", "Add an entry")
+    browser.press("hosts", "Add an entry to Hosts")
     becomes("a struct is added with what it must have", "hosts", [{"name": ""}])
     browser.type("hosts[0].name", "example.com")
     becomes("a field of an element", "hosts", [{"name": "example.com"}])
     browser.type("hosts[0].token", "hidden!")
     tap.check(wait_until(lambda: browser.control("hosts[0].token").get_property("placeholder") == "set, and hidden"),
               "a secret in an element")
-    browser.press("hosts", "Add an entry")
+    browser.press("hosts", "Add an entry to Hosts")
     wait_until(lambda: browser.all("hosts[1].name"))
     browser.press("hosts", "Move Hosts 2 up")
     tap.check(wait_until(lambda: browser.control("hosts[1].token").get_property("placeholder") == "set, and hidden"),
               "goes along where the element is moved")
+
+
+def try_double_clicks(browser, becomes):
+    def double(path, label):
+        ActionChains(browser.driver).double_click(browser.button(path, label)).perform()
+
+    for text in ("b", "c"):
+        browser.type("tags", text, kind=".add input", end=Keys.ENTER)
+        wait_until(lambda: browser.value("tags", ".add input") == "")
+    becomes("a list of four", "tags", ["rock", "live", "b", "c"])
+    double("tags", "Remove Tags 2")
+    time.sleep(0.5)  # Another would be removed by then.
+    becomes("a double click removes one element", "tags", ["rock", "b", "c"])
+    double("tags", "Move Tags 3 up")
+    time.sleep(0.5)
+    becomes("and moves one by one place", "tags", ["rock", "c", "b"])
+    browser.type("limits", "a", kind=".add input", end=Keys.ENTER)
+    browser.type("limits", "b", kind=".add input", end=Keys.ENTER)
+    becomes("a dictionary of three", "limits", {"a": 0, "b": 0, "fade": 3})
+    double("limits", "Remove Limits, a")
+    time.sleep(0.5)
+    becomes("a double click removes one entry", "limits", {"b": 0, "fade": 3})
+    browser.press("limits", "Remove Limits, b")
+    becomes("and a click the next", "limits", {"fade": 3})
+    for number in (3, 2):
+        browser.press("tags", f"Remove Tags {number}")
+        wait_until(lambda: len(browser.js("return document.querySelectorAll('#at-tags li')")) == number - 1)
+    becomes("clicks one after the other remove one each", "tags", ["rock"])
 
 
 def try_tables(browser, becomes):
@@ -250,6 +282,19 @@ def try_reset(browser, place):
     tap.check("Deprecated: use volume" in browser.row("old_volume").text, "what is deprecated is marked")
     text = browser.row("speed").text
     tap.check("How fast it plays." in text and "0.25 to 4.0" in text, "documentation and range are there", text)
+
+
+def try_sections(browser):
+    names = browser.js("return [...document.querySelectorAll('nav li')].filter((one) => one.checkVisibility()).map((one) => one.textContent)")
+    tap.check(names == ["General", "Window", "Backup"], "the sections are listed", str(names))
+    for name, path in (("Backup", "backup"), ("General", "volume"), ("Window", "window.width")):
+        browser.driver.find_element("css selector", f"nav button[aria-label={name}]").click()
+        top = "return document.querySelector(`section.card:has([id='at-${arguments[0]}']), section[id='at-${arguments[0]}']`)"
+        place = browser.js(f"{top}.getBoundingClientRect().top", path)
+        head = browser.js("return document.querySelector('header').getBoundingClientRect().bottom")
+        focused = browser.focused()[0]
+        tap.check(focused and focused.split(".")[0] == path.split(".")[0] and head <= place < 1000,
+                  f"and lead there: {name}", f"{focused} {head} {place}")
 
 
 def try_search(browser):

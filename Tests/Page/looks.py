@@ -30,6 +30,12 @@ def try_looks(browser):
     title.send_keys("x")
     place.set(PLAYER, "title", "T" * 40)
     wait_until(lambda: browser.note("title"))
+    name = browser.control("hosts[0].name")
+    name.send_keys("typed")
+    place.set(PLAYER, "hosts", "[]")
+    wait_until(lambda: browser.driver.find_elements("css selector", "#lost .note"))
+    place.set(PLAYER, *SETTINGS[8:10])
+    wait_until(lambda: browser.all("hosts[0].name"))
     measure(browser, "the page")
     page.process.kill()
     wait_until(lambda: browser.driver.find_element("id", "notice").is_displayed())
@@ -172,6 +178,31 @@ def try_speed(browser):
         sizes = [len(page.request("GET", path, headers=headers)[2].encode()) for path in ("/", "/page.css", "/page.js")]
         print(f"# HTML, style and script: {' + '.join(map(str, sizes))} = {sum(sizes)} bytes")
         tap.check(sum(sizes) < 40_000, "the page is small", str(sizes))
+    try_many_settings(browser)
+
+
+def try_many_settings(browser):
+    """What is linear in the number of settings: a look at the store for each edit takes part in that."""
+    place = Place()
+    place.publish("com.example.many", many(5000))
+    started = time.monotonic()
+    page = Served(place, "com.example.many")
+    start = time.monotonic() - started
+    load = browser.open(page.address)
+    cookie = browser.driver.get_cookie(f"kvdefaults-{page.port}")
+    edits = []
+    for number in range(5):
+        started = time.monotonic()
+        status, _, text = page.edit(f"{cookie['name']}={cookie['value']}", path=["setting5"], operation="set", value=number)
+        edits.append(time.monotonic() - started)
+        tap.check(status == 200 and wait_until(lambda: browser.value("setting5") == str(number)),
+                  f"an edit of a page of 5,000 settings is made and shown: {number}", text)
+    edit = statistics.median(edits)
+    print(f"# 5,000 settings: the program starts in {start * 1e3:.0f} ms, its page is there after {load:.0f} ms, an edit takes "
+          f"{edit * 1e3:.0f} ms")
+    tap.check(start < 2 and edit < 1, "in a time that does not grow with the square of their number", f"{start} {edit}")
+    page.close()
+    place.close()
 
 
 # ---- Pictures

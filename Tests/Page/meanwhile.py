@@ -24,8 +24,10 @@ def try_live(browser):
         place.run("unset", PLAYER, "volume")
         tap.check(shows(browser, "volume", "7", "input[type=number]"), "and what it takes away has its default")
         try_typing(browser, place)
+        try_removed(browser, place)
         try_line_breaks(browser, place)
         try_other_page(browser, place, page)
+        try_tabs(browser, place, page)
         try_files(browser, place)
         page.process.kill()
         tap.check(wait_until(lambda: "has ended" in browser.driver.find_element("id", "notice").text)
@@ -57,6 +59,61 @@ def try_typing(browser, place):
     element.send_keys(Keys.ESCAPE)
 
 
+def try_removed(browser, place):
+    """Texts that are typed in places that another program takes away."""
+    def lost():
+        return browser.js("return [...document.querySelectorAll('#lost .note')].map((one) =>"
+                          " [one.textContent, one.querySelector('textarea')?.value])")
+
+    place.set(PLAYER, "hosts", '[{"name": "a"}, {"name": "b"}]', "window.position", "{}", "limits", '{"one": 1, "two": 2}',
+              "scores", "[1, 2]", "output", '{"device": {"name": "x"}}')
+
+    def typed(path, text, kind="input", number=0):
+        wait_until(lambda: len(browser.all(path, kind)) > number)
+        control = browser.control(path, kind, number)
+        control.click()
+        control.send_keys(Keys.CONTROL + "a")
+        control.send_keys(text)
+        return control
+
+    for what, path, text, control, undone in (
+            ("an element of a list", "hosts[1].name", "elsewhere.example", {}, ("hosts", '[{"name": "a"}]')),
+            ("a scalar of a list", "scores", "55", {"kind": "input[type=number]", "number": 1}, ("scores", "[1]")),
+            ("an entry of a dictionary", "limits", "66", {"kind": "td:nth-child(2) input[type=number]", "number": 1},
+             ("limits", '{"one": 1}')),
+            ("its key", "limits", "three", {"kind": "td:first-child input"}, ("limits", "{}")),
+            ("a new entry of a list in what goes", "hosts[0].aliases", "alias", {}, ("hosts", "[]")),
+            ("a case with values", "output.device.name", "hw:1", {}, ("output", '{"silent": {}}')),
+            ("a struct", "window.position.x", "77", {}, None)):
+        typed(path, text, **control)
+        if undone:
+            place.set(PLAYER, *undone)
+        else:
+            place.run("unset", PLAYER, "window.position")
+        good = wait_until(lambda: len(lost()) == 1, 3)
+        tap.check(good and lost()[0][1] == text and path in lost()[0][0], f"what is typed in {what} is kept when it goes",
+                  str(lost()))
+        if good:
+            browser.driver.find_element("css selector", "#lost button").click()
+            wait_until(lambda: not lost())
+    place.run("set", PLAYER, "backup.password", "x")
+    typed("backup.password", "hunter2")
+    place.run("unset", PLAYER, "backup")
+    tap.check(wait_until(lambda: len(lost()) == 1, 3) and "hunter2" not in str(lost()), "a secret is told, and not shown", str(lost()))
+    if lost():
+        browser.driver.find_element("css selector", "#lost button").click()
+    place.set(PLAYER, "hosts", '[{"name": "a"}]')
+    typed("hosts[0].name", "b").send_keys(Keys.TAB)
+    wait_until(lambda: place.get(PLAYER, "hosts[0].name") == "b")
+    typed("hosts[0].name", "c").send_keys(Keys.ESCAPE)
+    browser.type("limits", "key", end=Keys.ENTER)
+    wait_until(lambda: place.get(PLAYER, "limits") == {"key": 0})
+    browser.type("limits", "name", kind="td:first-child input")
+    wait_until(lambda: place.get(PLAYER, "limits") == {"name": 0})
+    place.set(PLAYER, "hosts", "[]", "limits", "{}")
+    tap.check(wait_until(lambda: not browser.all("hosts[0].name")) and not lost(), "what is saved or taken back is not", str(lost()))
+
+
 def try_line_breaks(browser, place):
     """A text that comes to have line breaks, which a line of input would lose."""
     place.set(PLAYER, "window.window_title", "one\ntwo")
@@ -76,6 +133,27 @@ def try_other_page(browser, place, page):
     browser.driver.close()
     browser.driver.switch_to.window(first)
     tap.check(shows(browser, "title", "Second"), "what one page sets the other shows")
+
+
+def try_tabs(browser, place, page):
+    """A browser has six connections to a server at most, and each page that is looked at needs one for what is new."""
+    first = browser.driver.current_window_handle
+    for _ in range(8):
+        browser.driver.switch_to.new_window("tab")
+        browser.driver.get(f"http://{page.host}/")
+    good = wait_until(lambda: browser.js("return document.documentElement.dataset.ready"), 5)
+    if good:
+        browser.type("title", "Ninth")
+    tap.check(good and wait_until(lambda: place.get(PLAYER, "title") == "Ninth", 5), "a ninth page of a browser is served, too")
+    place.set(PLAYER, "title", "Second")
+    for handle in browser.driver.window_handles:
+        if handle != first:
+            browser.driver.switch_to.window(handle)
+            browser.driver.close()
+    browser.driver.switch_to.window(first)
+    tap.check(shows(browser, "title", "Second"), "the first shows what is new when it is looked at again")
+    place.set(PLAYER, "volume", "6")
+    tap.check(shows(browser, "volume", "6", "input[type=number]"), "and from then on")
 
 
 def try_files(browser, place):
@@ -133,6 +211,56 @@ def try_conflicts(browser):
                   "and nothing of the others is written over", str(own))
         _, _, text = page.edit(cookie, path=["volume"], operation="set", base=base, value=4)
         tap.check(json.loads(text)["keys"]["volume"]["value"] == 3, "the answer to a conflict has what is there now", text)
+    try_gone(browser)
+    try_memory()
+
+
+def try_gone(browser):
+    """A setting that another program took away before the page was there is changed without a conflict."""
+    with served(settings=("notes", "x")) as (place, page):
+        browser.open(page.address)
+        place.run("unset", PLAYER, "notes")
+        tap.check(shows(browser, "notes", ""), "a setting is taken away")
+        browser.open(f"http://{page.host}/")
+        browser.type("notes", "new")
+        tap.check(wait_until(lambda: place.get(PLAYER, "notes") == "new", 3) and not browser.note("notes"),
+                  "which a page that is loaded then can set", browser.note("notes"))
+
+
+def try_memory():
+    """Keys that come and go: the server keeps the changes of so many, and writes over nothing where it forgot one."""
+    # With an arena for each thread its memory would say less of what it keeps.
+    with served(before=("env", "MALLOC_ARENA_MAX=1")) as (place, page):
+        cookie = page.enter()
+
+        def revision():
+            return json.loads(page.state(cookie))["revision"]
+
+        def becomes(settings):
+            before = revision()
+            place.write(PLAYER, settings)
+            assert wait_until(lambda: revision() > before)
+
+        def memory():
+            return int(next(line for line in open(f"/proc/{page.process.pid}/status") if line.startswith("RssAnon")).split()[1])
+
+        place.set(PLAYER, "limits.mine", "1")
+        wait_until(lambda: '"mine"' in page.state(cookie))
+        base, sizes = revision(), []
+        for number in range(16):
+            becomes({"limits": {f"key-{number}-{entry}": 1 for entry in range(30_000)}})
+            sizes.append(memory())
+        print(f"# KB of memory with 30,000 keys that are others each time: {sizes}")
+        tap.check(sizes[-1] - sizes[3] < 30_000, "changes of keys that come and go are not kept for ever", str(sizes))
+        for number in range(4):
+            becomes({f"stranger-{number}-{entry}": 1 for entry in range(1000)})
+        becomes({"volume": 3})
+        for path in (["limits", "mine"], ["limits", "key-0-5"], ["stranger-0-5"], ["stranger-3-5"]):
+            statuses = [page.edit(cookie, path=path, operation="set", base=one, page=f"{path}", value=2)[0] for one in (base, revision())]
+            tap.check(statuses == [409, 200], f"an edit of {path} from before is a conflict, and one from after is none",
+                      str(statuses))
+        status = page.edit(cookie, path=["theme"], operation="set", base=base, value="dark")[0]
+        tap.check(status == 200, "so is one of what nobody changed", str(status))
 
 
 def try_layers(browser):

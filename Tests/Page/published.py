@@ -70,7 +70,7 @@ enum Theme: String {
     dark,
     system @deprecated("use light or dark") }
 
-struct Host { name: String; port: Int(1...65535) = 80; token: String? @secret }
+struct Host { name: String; port: Int(1...65535) = 80; token: String? @secret; aliases: [String] = [] }
 
 enum Output { file(path: String = "out.wav", bits: Int(8...32) = 16), device(name: String), silent }
 """

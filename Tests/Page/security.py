@@ -24,7 +24,9 @@ def try_security(browser):
     try_secrets(browser)
     try_secret_types(browser)
     try_many()
+    try_heads()
     try_scripts(browser)
+    try_others(browser)
 
 
 def try_entrance(page):
@@ -221,6 +223,58 @@ def try_many():
             stream.close()
 
 
+def try_heads():
+    """Requests that do not end, from who has no cookie: nobody else waits for them."""
+    import select
+    import socket
+
+    def is_ended(one):
+        """Whether the server has ended a connection, with or without an answer."""
+        try:
+            while select.select([one], [], [], 0)[0]:
+                if not one.recv(4096):
+                    return True
+        except ConnectionError:
+            return True
+        return False
+
+    with served(settings=("volume", "1")) as (place, page):
+        cookie = page.enter()
+
+        def connection(text):
+            one = socket.create_connection(("127.0.0.1", page.port), timeout=10)
+            try:
+                one.sendall(text)
+            except ConnectionError:
+                pass  # It was ended while this was sent.
+            return one
+
+        def slowest():
+            """The longest of some requests, in seconds."""
+            times = []
+            for _ in range(10):
+                started = time.monotonic()
+                assert page.request("GET", "/", headers={"Cookie": cookie})[0] == 200
+                times.append(time.monotonic() - started)
+            return max(times)
+
+        line = b"GET / HTTP/1.1\r\nX: "
+        large = connection(line + b"x" * 60_000 + b"\r\nHost: " + page.host.encode() + b"\r\n\r\n")
+        answer = large.recv(100) if wait_until(lambda: select.select([large], [], [], 0)[0], 2) else b""
+        tap.check(b" 403 " in answer, "a head of 60 KB is read at once", str(answer))
+        endless = [connection(line + b"x" * 200_000) for _ in range(8)]
+        tap.check(wait_until(lambda: all(map(is_ended, endless)), 5), "one that is longer ends the connection")
+        slow = [connection(line) for _ in range(64)]
+        tap.check(slowest() < 1 and is_ended(slow[0]), "of 65 that do not end the oldest goes, and nobody waits for them")
+        started = time.monotonic()
+        tap.check(not is_ended(slow[-1]) and wait_until(lambda: all(map(is_ended, slow)), 15)
+                  and time.monotonic() - started > 5, "the others after some seconds")
+        bodies = [connection(line + b"x\r\nContent-Length: 5000\r\n\r\n{") for _ in range(2)]
+        tap.check(wait_until(lambda: all(map(is_ended, bodies)), 15), "so do those whose body does not come")
+        twice = connection(line + b"x\r\nHost: a\r\nHost: b\r\n\r\n").recv(20)
+        tap.check(b" 400 " in twice, "a header that is there twice is no request", str(twice))
+
+
 def try_scripts(browser):
     with served(domain=EVIL, types=EVIL_TYPES) as (place, page):
         place.run("set", EVIL, "tags", json.dumps([SCRIPT]))
@@ -240,6 +294,83 @@ def try_scripts(browser):
                   f"{browser.driver.title} {injected} {errors}")
         keys = [browser.value("table", "td:first-child input", number) for number in range(3)]
         tap.check(set(keys) == {SCRIPT, "__proto__", "constructor"}, "keys that mean something in JavaScript are keys", str(keys))
+
+
+# What a page of another origin tries in the browser that has the cookie.
+FOREIGN = """<!DOCTYPE html><title>Foreign</title><body><iframe name="frame"></iframe><script>
+const found = {};
+const edit = JSON.stringify({ operation: "set", path: ["volume"], value: 1, base: 1e9, page: "x" });
+const tried = (name, act) => act.then((value) => found[name] = value, () => found[name] = "refused");
+const once = (element, name) => new Promise((resolve) => {
+  element.onload = () => resolve(name);
+  element.onerror = () => resolve("refused");
+  document.body.append(element);
+});
+async function attack(target) {
+  for (const type of ["application/json", "text/plain"])
+    for (const mode of ["cors", "no-cors"])
+      await tried(`${type} ${mode}`, fetch(`${target}/edit`, { method: "POST", mode, credentials: "include", body: edit,
+        headers: { "Content-Type": type } }).then((answer) => answer.type));
+  await tried("read", fetch(`${target}/events`, { credentials: "include" }).then((answer) => answer.text()));
+  await tried("events", new Promise((resolve, reject) => {
+    const events = new EventSource(`${target}/events`, { withCredentials: true });
+    events.addEventListener("state", (event) => resolve(event.data));
+    events.onerror = reject;
+  }));
+  await tried("script", once(Object.assign(document.createElement("script"), { src: `${target}/page.js` }), "loaded"));
+  await tried("style", once(Object.assign(document.createElement("link"), { rel: "stylesheet", href: `${target}/page.css` }), "loaded"));
+  const frame = document.querySelector("iframe");
+  frame.src = target;
+  await new Promise((resolve) => { frame.onload = resolve; });
+  const form = Object.assign(document.createElement("form"), { action: `${target}/edit`, method: "post", target: "frame", enctype: "text/plain" });
+  form.append(Object.assign(document.createElement("input"), { name: edit.slice(0, -1) + ', "z": "', value: '"}' }));
+  document.body.append(form);
+  form.submit();
+  await new Promise((resolve) => { frame.onload = resolve; });
+  return found;
+}
+</script>"""
+
+
+def try_others(browser):
+    """Pages of other origins in the same browser: one on another port, which shares the cookies, and one by another name."""
+    import http.server
+    import threading
+
+    class Foreign(http.server.BaseHTTPRequestHandler):
+        def do_GET(self):
+            self.send_response(200)
+            self.send_header("Content-Type", "text/html")
+            self.end_headers()
+            self.wfile.write(FOREIGN.encode())
+
+        def log_message(self, *words):
+            pass
+
+    with served(settings=("volume", "5")) as (place, page), http.server.ThreadingHTTPServer(("127.0.0.1", 0), Foreign) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        browser.errors()
+        browser.driver.get(f"http://{page.host}/?token={'0' * 64}")
+        text = browser.driver.find_element("tag name", "body").text
+        tap.check("This address was used already, or is another page's" in text, "a wrong token is told in the browser", text)
+        browser.open(page.address)
+        for name in ("127.0.0.1", "localhost"):
+            browser.driver.get(f"http://{name}:{server.server_port}/")
+            found = browser.driver.execute_async_script(
+                f"attack('http://{page.host}').then(arguments[0], (error) => arguments[0]({{ error: `${{error}}` }}))")
+            opaque = {f"{kind} no-cors" for kind in ("application/json", "text/plain")}
+            bad = {what: answer for what, answer in found.items()
+                   if answer != "refused" and not (what in opaque and answer == "opaque")}
+            tap.check(len(found) == 8 and not bad and place.get(PLAYER, "volume") == 5,
+                      f"a page of http://{name} on another port reads, loads and changes nothing", f"{found}")
+            framed = [one for one in browser.errors() if "frame" in one and page.host in one]
+            tap.check(framed, "and shows nothing in a frame")
+        browser.driver.get(f"http://localhost:{page.port}/")
+        text = browser.driver.find_element("tag name", "body").text
+        tap.check("Expected the host 127.0.0.1" in text, "under another name the page is not shown", text)
+        browser.open(f"http://{page.host}/")
+        tap.check(browser.value("volume", "input[type=number]") == "5", "while the page itself goes on")
+        server.shutdown()
 
 
 # ---- The end

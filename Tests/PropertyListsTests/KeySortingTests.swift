@@ -73,6 +73,19 @@ import Testing
         #expect(facts?.isPlainText == isPlain)
     }
 
+    @Test("a byte is found in a text of any length, wherever it stands", arguments: 1...20)
+    func knowsPlainText(count: Int) throws {
+        for position in 0..<count {
+            for byte: UInt8 in [0, 0x1F, 0x20, 0x7E, 0x7F, 0x80, 0xFF] {
+                var bytes = [UInt8](repeating: 0x20, count: count)
+                bytes[position] = byte
+                let survey = bytes.withUnsafeBytes { ByteSurvey($0) }
+                #expect(survey.isASCII == (byte < 0x80), "\(byte) at \(position)")
+                #expect(survey.isPlain == (0x20..<0x80 ~= byte), "\(byte) at \(position)")
+            }
+        }
+    }
+
     @Test("a checked document knows its depth, its kinds and what looks like a UID")
     func knowsValues() throws {
         let node = TreeValidationTests.node

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Puts small faults into the code, one after the other, and lists those that no test sees.
 
-    mutants.py [--part store|lua] [--every N] [--jobs N] [--file TEXT] [--without SUITES] [--again] [--fresh] [--list]
+    mutants.py [--part store|lua] [--every N] [--jobs N] [--file TEXT] [--without SUITES | --only SUITES]
+               [--again] [--fresh] [--list]
 
 The faults are made mechanically: a statement left out, the error of a call swallowed, a condition inverted, a bound
 moved by one, a binding that finds nothing, two lists joined the other way round. All of a part are written at once into
@@ -11,7 +12,7 @@ reaches, and after that for each fault the suites that reach it, the likeliest a
 suite that hangs has failed.
 
 What is known is in build/mutants/PART/results.jsonl, and is not tried again: a run that was stopped goes on. --again
-tries those that nothing had seen (as after a run --without what takes long); --fresh makes the copy anew, which a
+tries those that nothing had seen (as --only with what takes long after a run --without it); --fresh makes the copy anew, which a
 changed test or line needs (results stay); --every takes a sample. Faults that mutants.txt explains are neither tried
 again nor listed. Ends with the counts. Not part of `make stress`: a part takes one or two hours.
 """
@@ -136,10 +137,8 @@ class Part:
     def baseline(self, count):
         """For each suite how long it takes, and which mutants it reaches."""
         known = self.place / "baseline.json"
-        if known.exists():
-            return json.loads(known.read_text())
-        result = {}
-        for suite in self.setup.suites(self.tree):
+        result = json.loads(known.read_text()) if known.exists() else {}
+        for suite in [suite for suite in self.setup.suites(self.tree) if suite.name not in result]:
             reach = self.place / "reach"
             for attempt in range(3):
                 reach.write_bytes(bytes(count + 1))
@@ -178,9 +177,13 @@ class Part:
         lines = (json.loads(line) for line in self.results_file.read_text().splitlines())
         return {line["key"]: line for line in lines}
 
-    def judge_all(self, mutants, baseline, jobs, without):
-        suites = [suite for suite in self.setup.suites(self.tree) if suite.name not in without]
+    def judge_all(self, mutants, baseline, jobs, is_wanted):
+        suites = [suite for suite in self.setup.suites(self.tree) if is_wanted(suite.name)]
         chances = Chances()
+        files = {mutant["key"]: mutant["file"] for mutant in self.load()}
+        for line in self.results().values():
+            if line["key"] in files and line["seen"] not in ("", "unreached"):
+                chances.note(files[line["key"]], line["seen"], True)
         for entry in baseline.values():
             entry["reached"] = set(entry["reached"])
         reached = set().union(*(entry["reached"] for entry in baseline.values()))
@@ -295,6 +298,7 @@ def main():
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--file", default="", help="a pattern of their names")
     parser.add_argument("--without", default="", help="suites to leave out, with commas between them")
+    parser.add_argument("--only", default="", help="suites to run, with commas between them")
     parser.add_argument("--again", action="store_true")
     parser.add_argument("--fresh", action="store_true")
     parser.add_argument("--list", action="store_true")
@@ -315,7 +319,9 @@ def main():
                          and results[mutant["key"]]["seen"] in ("", "unreached") and not reason_of(mutant, reasons)]
             # Those that are explained are the slowest to judge, and the least likely to be seen.
             open_ones.sort(key=lambda mutant: reason_of(mutant, reasons) is not None)
-            part.judge_all(open_ones, baseline, arguments.jobs, arguments.without.split(","))
+            without, only = arguments.without.split(","), arguments.only.split(",")
+            part.judge_all(open_ones, baseline, arguments.jobs,
+                           lambda suite: suite not in without and (only == [""] or suite in only))
         left += report(mutants, part.results(), reasons)
     return 1 if left else 0
 

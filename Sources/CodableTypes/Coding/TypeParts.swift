@@ -22,7 +22,7 @@ package final class TypeParts: @unchecked Sendable {
     }
 
     /// More than the types of a program have: where scripts declare types again and again, the parts of old ones go.
-    private static let most = 4096
+    private static let most = 1 << 16
 
     package let type: CodableType
     private var known: [Place: Part] = [:]
@@ -53,12 +53,11 @@ package final class TypeParts: @unchecked Sendable {
         if let found = Lock.shared.withLock({ known[place] }) { return found }
         let made = Part(
             type: CodableType(part.form, in: type.table), defaultValue: try? storedDefault(of: part), owner: part.owner)
-        // The old parts are released after the lock.
+        // What goes is released after the lock. A copy of what stays would be made anew for each part.
+        var old: [Place: Part] = [:]
         _ = Lock.shared.withLock {
-            let old = known
-            if known.count >= Self.most { known = [:] }
-            known[place] = made
-            return old
+            if known.count >= Self.most { swap(&old, &known) }
+            return known.updateValue(made, forKey: place)
         }
         return made
     }

@@ -45,10 +45,7 @@ extension Domain {
         defer { writerLock.release() }
         if lock.withLock({ isLoaded }) { return }
         try takeUp(try refreshEngine(until: deadline))
-        lock.withLock {
-            countStored()
-            isLoaded = true
-        }
+        lock.withLock { isLoaded = true }
     }
 
     func refreshEngine(until deadline: Deadline) throws(DefaultsError) -> EngineState {

@@ -80,6 +80,11 @@ package struct ByteSurvey {
             }
             // The last eight, some of them for the second time.
             survey(bytes.loadUnaligned(fromByteOffset: bytes.count &- 8, as: UInt64.self))
+        } else if bytes.count >= 4 {
+            // The first four and the last four, as above.
+            let first = bytes.loadUnaligned(as: UInt32.self)
+            let last = bytes.loadUnaligned(fromByteOffset: bytes.count &- 4, as: UInt32.self)
+            survey(UInt64(first) << 32 | UInt64(last))
         } else {
             for byte in bytes { survey(0x2020_2020_2020_2000 | UInt64(byte)) }
         }

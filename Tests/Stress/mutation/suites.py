@@ -19,11 +19,13 @@ class Store:
     language = "swift"
     sources = "Sources/DefaultsStorage/**/*.swift"
     program = ".build/debug/kvcodablePackageTests.xctest"
-    # Not those that mount or need root, and so could leave something behind, nor those that count memory.
-    rows = ("fork", "meanwhile", "quarantine", "database", "network", "hostile", "power", "codes", "updates", "opening",
+    # Not those that mount or are another user's, and so could leave something behind, nor those that count memory.
+    rows = ("fork", "lock", "outcome", "replaced", "foreign", "meanwhile", "quarantine", "database", "network", "hostile", "power", "codes", "updates", "opening",
             "watch", "polling", "kill", "faults", "unsaved", "limits")
     # C programs and specs that measure time or memory.
     measuring = {"growth", "invalid", "limits", "growth_spec"}
+    # Tests that take longer than all others of their suite; each stands for itself.
+    long = {"StoreLimitTests": ("boundsOperations", "readsBack", "sharedByOlder")}
     timed = {"EventTests", "DurabilityTests", "WatchTests", "ThreadTests", "watch", "polling", "updates", "opening",
              "faults"}
 
@@ -70,16 +72,19 @@ class Store:
         names = {path.stem for path in (tree / "Tests/C").glob("*.c")} - self.measuring
         return sorted(name for name in names if not name.startswith("lua_"))
 
+    def swift(self, name, pattern, long=()):
+        skipped = ["--skip", rf"/({'|'.join(long)})\("] if long else []
+        return Suite(name, [self.program, "--testing-library", "swift-testing", "--filter", pattern, *skipped],
+                     name in self.timed)
+
     def suites(self, tree):
         names = []
         for file in sorted((tree / "Tests/DefaultsStorageTests").glob("*.swift")):
             names += re.findall(r"@Suite struct (\w+)", file.read_text())
-        result = [Suite(name, [self.program, "--testing-library", "swift-testing", "--filter",
-                               rf"DefaultsStorageTests\.{name}/"], name in self.timed) for name in names]
-        result.append(Suite("KVCodableTests", [self.program, "--testing-library", "swift-testing", "--filter",
-                                               r"KVCodableTests\."]))
-        result.append(Suite("StoryTests", [self.program, "--testing-library", "swift-testing", "--filter",
-                                           r"StoryTests\."]))
+        result = [self.swift(name, rf"DefaultsStorageTests\.{name}/", self.long.get(name, ())) for name in names]
+        result += [self.swift(f"{name} {test}", rf"DefaultsStorageTests\.{name}/{test}\(")
+                   for name, tests in self.long.items() for test in tests]
+        result += [self.swift(name, rf"{name}\.") for name in ("KVCodableTests", "StoryTests")]
         result += [Suite(f"C {name}", [f"build/c-tests/{name}"], name in ("threads", "races"))
                    for name in self.c_programs(tree)]
         result += [suite for suite in specs(tree) if suite.name not in self.measuring]

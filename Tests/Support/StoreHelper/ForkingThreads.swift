@@ -119,6 +119,7 @@ func forkBeside(_ file: String) throws {
             if try store.value(forKey: "inside") != nil { say("sees its parent's transaction") }
             try store.set(list(1), forKey: "child")
             try store.sync()
+            if try !tellsOfDamage(store, file) { say("a damaged file was not told") }
         } catch let error as DefaultsError {
             if error.code != .unavailable || !file.hasSuffix(".sqlite") { say("child: \(error)") }
         }
@@ -128,4 +129,17 @@ func forkBeside(_ file: String) throws {
     _ = done.wait(seconds: 30)
     say("child \(end(of: child))")
     try store.close()
+}
+
+/// Whether an event tells that another program's file, which stands in the store's place for a while, cannot be read.
+private func tellsOfDamage(_ store: DefaultsStore, _ file: String) throws -> Bool {
+    let told = Flag()
+    let watch = try store.watchEvents { if case .unreadable = $0 { told.raise() } }
+    defer { watch.cancel() }
+    guard rename(file, file + ".whole") == 0, let damaged = fopen(file, "w") else { return false }
+    fputs("{ broken", damaged)
+    fclose(damaged)
+    try? store.sync()
+    _ = try store.pump()
+    return rename(file + ".whole", file) == 0 && told.value
 }

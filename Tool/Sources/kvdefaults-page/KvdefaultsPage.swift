@@ -18,14 +18,6 @@ struct KvdefaultsPage {
         }
     }
 
-    /// As many connections as may be: FlyingFox ends where no more can be opened.
-    private static func raiseDescriptorLimit() {
-        var limit = rlimit()
-        guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return }
-        limit.rlim_cur = limit.rlim_max
-        setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
-    }
-
     private static func run() async throws {
         var words = CommandLine.arguments.dropFirst()
         let name = words.popFirst()
@@ -34,13 +26,11 @@ struct KvdefaultsPage {
         guard let name, words.allSatisfy({ $0 == "--read-only" }) else {
             throw Failure("Expected kvdefaults page DOMAIN [--server SERVER] [--read-only]", of: "page")
         }
-        raiseDescriptorLimit()
         let terminal = Terminal()
         let session = try Session(Domain(name).on(place), isReadOnly: !words.isEmpty)
         let server = try PageServer(session)
         async let end: Void = server.run()
-        let address = try await server.address()
-        print(address)
+        print(try server.address())
         fflush(nil)
         if isatty(STDERR_FILENO) == 1 {
             writeError("Open it in a browser on this machine; it works once. Control-C ends the page.")

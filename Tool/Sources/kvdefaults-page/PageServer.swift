@@ -3,46 +3,38 @@ import FlyingSocks
 import Foundation
 import KVCodable
 
-/// The HTTP server of the page, on 127.0.0.1 and a port that the system chooses.
+/// The server of the page, on 127.0.0.1 and a port that the system chooses.
 struct PageServer {
-    private let server: HTTPServer
+    private let pool: any AsyncSocketPool = HTTPServer.defaultPool()
     private let gate = Gate()
+    private let door: Door
 
     init(_ session: Session) throws {
-        let replay = PageHandler.mostBytes
-        server = HTTPServer(
-            config: HTTPServer.Configuration(
-                address: try .inet(ip4: "127.0.0.1", port: 0), sharedRequestReplaySize: replay, pool: PromptPool(),
-                logger: .disabled),
-            handler: PageHandler(session: session, gate: gate))
+        door = try Door(PageHandler(session: session, gate: gate), pool: pool)
     }
 
-    func run() async throws { try await server.run() }
+    func run() async throws {
+        try await pool.prepare()
+        async let _: Void = door.run()
+        try await pool.run()
+    }
 
     /// The address for the person, with the token that works once.
-    func address() async throws -> String {
-        try await server.waitUntilListening()
-        guard case .ip4(_, let port)? = await server.listeningAddress else { throw SocketError.unsupportedAddress }
-        return gate.open(port: port)
-    }
+    func address() throws -> String { gate.open(port: try door.port) }
 }
 
 /// Answers requests: `/`, its style and script, `/events`, which tells of changes, and `/edit`.
-struct PageHandler: HTTPHandler {
-    /// The most bytes that an edit may have.
-    static let mostBytes = 1 << 20
-
+struct PageHandler {
     let session: Session
     let gate: Gate
 
-    func handleRequest(_ request: HTTPRequest) async throws -> HTTPResponse {
-        do {
-            try await checkBody(request)
-            if let refusal = gate.refusal(of: request) { throw refusal }
-            return try await answer(request)
-        } catch let refusal as Refusal {
-            return Self.response(refusal.status, "text/plain; charset=utf-8", Data((refusal.message + "\n").utf8))
-        }
+    func response(to request: HTTPRequest) async throws -> Response {
+        if let refusal = gate.refusal(of: request) { throw refusal }
+        return try await answer(request)
+    }
+
+    static func response(to refusal: Refusal) -> Response {
+        response(refusal.status, "text/plain; charset=utf-8", Data((refusal.message + "\n").utf8))
     }
 
     private static let html = packed(PackageResources.page_html)
@@ -55,7 +47,7 @@ struct PageHandler: HTTPHandler {
         return Data(lines.filter { !$0.hasPrefix("//") }.joined(separator: "\n").utf8)
     }
 
-    private func answer(_ request: HTTPRequest) async throws -> HTTPResponse {
+    private func answer(_ request: HTTPRequest) async throws -> Response {
         if request.method == .GET, request.path == "/", let token = request.query.first(where: { $0.name == "token" }) {
             return try enter(token.value)
         }
@@ -75,23 +67,22 @@ struct PageHandler: HTTPHandler {
     }
 
     /// Changes the token for the cookie, and sends the browser to an address without it.
-    private func enter(_ token: String) throws -> HTTPResponse {
+    private func enter(_ token: String) throws -> Response {
         guard let cookie = gate.cookie(for: token) else {
             throw Refusal(.forbidden, "This address was used already, or is another page's: run kvdefaults page again")
         }
         var response = Self.response(.seeOther, "text/plain; charset=utf-8", Data())
-        response.headers[.setCookie] = cookie
-        response.headers[.location] = "/"
+        response.headers += [("Set-Cookie", cookie), ("Location", "/")]
         return response
     }
 
-    private func events() async -> HTTPResponse {
+    private func events() async -> Response {
         var response = Self.response(.ok, "text/event-stream", Data())
-        response.payload = .httpBody(HTTPBodySequence(from: EventStream(events: await session.listen())))
+        response.events = await session.listen()
         return response
     }
 
-    private func edit(_ request: HTTPRequest) async throws -> HTTPResponse {
+    private func edit(_ request: HTTPRequest) async throws -> Response {
         // A form cannot send this type without asking first, which nobody answers.
         guard request.headers[.contentType] == "application/json" else {
             throw Refusal(.unsupportedMediaType, "Expected application/json")
@@ -107,31 +98,19 @@ struct PageHandler: HTTPHandler {
         return Self.response(answer.status, "application/json", Data(answer.body))
     }
 
-    /// Reads a body that is too large to its end, else the answer would be lost; not without one.
-    private func checkBody(_ request: HTTPRequest) async throws {
-        guard let count = request.bodySequence.count else {
-            throw Refusal(.lengthRequired, "Expected a Content-Length")
-        }
-        guard count > Self.mostBytes else { return }
-        if count <= 64 << 20 { for try await _ in request.bodySequence {} }
-        throw Refusal(.payloadTooLarge, "Expected at most \(Self.mostBytes) bytes, found \(count)")
-    }
-
     /// A response that no other page may show, use or keep, and that loads nothing from elsewhere.
-    private static func response(_ status: HTTPStatusCode, _ type: String, _ body: Data) -> HTTPResponse {
-        HTTPResponse(
-            statusCode: status,
+    private static func response(_ status: HTTPStatusCode, _ type: String, _ body: Data) -> Response {
+        let policy = """
+            default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; \
+            base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'
+            """
+        return Response(
+            status: status,
             headers: [
-                .contentType: type, .cacheControl: "no-store",
-                HTTPHeader("Content-Security-Policy"): """
-                default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; \
-                base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'
-                """,
-                HTTPHeader("Cross-Origin-Opener-Policy"): "same-origin",
-                HTTPHeader("Cross-Origin-Resource-Policy"): "same-origin",
-                HTTPHeader("Referrer-Policy"): "no-referrer",
-                HTTPHeader("X-Content-Type-Options"): "nosniff",
-                HTTPHeader("X-Frame-Options"): "DENY",
+                ("Content-Type", type), ("Cache-Control", "no-store"), ("Content-Security-Policy", policy),
+                ("Cross-Origin-Opener-Policy", "same-origin"), ("Cross-Origin-Resource-Policy", "same-origin"),
+                ("Referrer-Policy", "no-referrer"), ("X-Content-Type-Options", "nosniff"),
+                ("X-Frame-Options", "DENY"),
             ], body: body)
     }
 }

@@ -17,12 +17,6 @@ final class Session: @unchecked Sendable {
         let origin: DefaultsOrigin?
     }
 
-    /// The latest change of a place: what it made of the store, and the page that made it; nil for another program.
-    private struct Change {
-        let revision: Int64
-        let page: String?
-    }
-
     /// The largest value that is sent to a page, in bytes of JSON.
     private static let mostBytes = 256 << 10
     /// The most pages at once, and events that one of them may be behind.
@@ -41,8 +35,7 @@ final class Session: @unchecked Sendable {
     private var revision: Int64 = 0
     /// The store's own count of its changes, when it was looked at.
     private var generation: UInt64 = 0
-    /// By setting, and in it by path.
-    private var changes: [String: [PropertyListPath: Change]] = [:]
+    private var changes = Changes()
     private var listeners: [Int: AsyncStream<[UInt8]>.Continuation] = [:]
     private var lastListener = 0
     private var fault: String?
@@ -126,6 +119,7 @@ final class Session: @unchecked Sendable {
             note(settings[key], new, at: key, by: page)
             settings[key] = new.value == nil && new.own == nil ? nil : new
         }
+        changes.forget { settings[$0] == nil }
         return changed.keys.sorted()
     }
 
@@ -133,9 +127,7 @@ final class Session: @unchecked Sendable {
         let path: PropertyListPath = [.key(key)]
         let values = Difference.between(old?.value, new.value, at: path)
         let paths = (values + Difference.between(old?.own, new.own, at: path)).map(\.path)
-        for path in paths.isEmpty ? [path] : paths {
-            changes[key, default: [:]][path] = Change(revision: revision, page: page)
-        }
+        changes.note(paths.isEmpty ? [path] : paths, in: key, revision, by: page)
     }
 
     // MARK: - Pages
@@ -167,6 +159,7 @@ final class Session: @unchecked Sendable {
         state["domain"] = PropertyList(domain.text)
         state["file"] = store.file.map { PropertyList($0) }
         state["readOnly"] = PropertyList(isReadOnly)
+        state["revision"] = PropertyList(revision)
         state["keys"] = entries(of: settings.keys.sorted())
         return state
     }
@@ -195,8 +188,7 @@ final class Session: @unchecked Sendable {
     }
 
     private func entry(of key: String) -> PropertyList {
-        let latest = changes[key]?.values.map(\.revision).max() ?? revision
-        var entry: [String: PropertyList] = ["revision": PropertyList(latest)]
+        var entry: [String: PropertyList] = ["revision": PropertyList(changes.latest(key) ?? revision)]
         guard let setting = settings[key] else { return PropertyList(entry) }
         entry["layer"] = setting.origin.map { PropertyList($0.layer.word) }
         entry["file"] = setting.origin?.file.map { PropertyList($0) }
@@ -241,7 +233,7 @@ final class Session: @unchecked Sendable {
             do {
                 try store.transaction { transaction in
                     keys = try look(by: nil)
-                    guard !conflicts(edit) else { throw Conflict() }
+                    guard !changes.conflict(with: edit) else { throw Conflict() }
                     try edit.apply(to: transaction, type)
                 }
                 tell(keys)
@@ -261,15 +253,6 @@ final class Session: @unchecked Sendable {
         body["message"] = message.map { PropertyList($0) }
         if case .key(let key)? = edit.path.steps.first { body["keys"] = entries(of: [key]) }
         return Answer(status: status, body: Self.json(body))
-    }
-
-    /// Whether somebody else has changed the edit's place, what is in it or what it is in, since the page saw it.
-    private func conflicts(_ edit: Edit) -> Bool {
-        guard case .key(let key)? = edit.path.steps.first, let changes = changes[key] else { return false }
-        return changes.contains { path, change in
-            change.revision > edit.base && change.page != edit.page
-                && zip(path.steps, edit.path.steps).allSatisfy { $0 == $1 }
-        }
     }
 
     /// The words of an error; not those that would tell a secret.

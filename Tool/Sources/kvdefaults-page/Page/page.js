@@ -4,7 +4,7 @@
 const page = crypto.randomUUID();
 const keys = new Map(); // what the server told of each key: revision, value, own, layer, file, hidden
 const find = (id) => document.getElementById(id);
-let types, root, isReadOnly, isOffline, lastId = 0, fault = "";
+let types, root, isReadOnly, isOffline, lastId = 0, lastRevision = 0, fault = "";
 
 // ---- Exact JSON: a number that JavaScript would write otherwise keeps its text
 
@@ -27,7 +27,8 @@ const child = (value, step) =>
   Array.isArray(value) ? value[step] : entries(value)?.find(([key]) => key === step)?.[1];
 // What is at a path: of "value", which counts, or of "own", which the user has set.
 const get = (path, layer = "value") => path.slice(1).reduce(child, keys.get(path[0])?.[layer]);
-const revision = (path) => keys.get(path[0])?.revision ?? 0;
+// What an edit is based on: of a key that the server has told nothing of, or nothing any more, what was told last.
+const revision = (path) => keys.get(path[0])?.revision ?? lastRevision;
 
 // ---- Elements and words
 
@@ -100,6 +101,31 @@ function send(operation, path, more) {
   return line;
 }
 
+// ---- Texts that are typed, and not saved
+
+const typed = new Map(); // inputs, and the path of the setting that each is in
+
+// Shows the texts whose place is gone, by what another program has changed, so that they can be copied.
+function keepTexts() {
+  for (const [input, path] of typed) {
+    if (input.isConnected) continue;
+    typed.delete(input);
+    if (input.value === "") continue;
+    const name = `${input.ariaLabel ?? input.title} (${path})`;
+    const text = input.type !== "password" && make("textarea", {
+      value: input.value, readOnly: true, rows: Math.min(input.value.split("\n").length, 6), "aria-label": `What you typed in ${name}`,
+      onfocus: ({ target }) => target.select(),
+    });
+    const note = make("div", { className: "note" }, make("p", {}, `What you typed in ${name} is not saved: it is not there any more.`),
+      text, button("Dismiss", `Dismiss what you typed in ${name}`, () => note.remove()));
+    find("lost").append(note);
+  }
+}
+
+find("settings").addEventListener("input", ({ target }) => {
+  if (target.matches("textarea, input:not([type=range], [type=checkbox])")) typed.set(target, target.closest("[id^=at-]").id.slice(3));
+});
+
 // ---- Controls: a node, what shows the store's value in it, and the settings inside
 
 // An input in which a person types: what others change meanwhile does not take the text away.
@@ -107,6 +133,7 @@ function field(owner, path, { input, show, read, others = [] }) {
   let base, seen, isDirty = false, isSaving = false;
   const done = () => {
     isDirty = false;
+    typed.delete(input);
     owner.note();
     refresh();
   };
@@ -289,20 +316,28 @@ function list(owner, path, type, labels) {
     if (isTyped) added.focus();
     else focusIn(items[count]?.node);
   };
+  // An edit of an element by its place, one at a time: the second click of two would be on another element.
+  let isBusy = false;
+  const once = (act) => async (event) => {
+    if (isBusy || event.detail > 1) return;
+    isBusy = true;
+    await act();
+    isBusy = false;
+  };
   const item = (index) => {
     const name = `${labels.title} ${index + 1}`;
     const place = [...path, index];
     const inner = control(owner, place, type.element, { title: name, "aria-label": name }, { isInList: true });
-    const move = (to, word) => async () => {
+    const move = (to, word) => once(async () => {
       if (!await owner.edit("move", place, { target: to })) return;
       const buttons = items[to];
       (buttons[word].disabled ? buttons.remove : buttons[word]).focus();
-    };
+    });
     const up = button("↑", `Move ${name} up`, move(index - 1, "up"), "icon");
     const down = button("↓", `Move ${name} down`, move(index + 1, "down"), "icon");
-    const remove = button("×", `Remove ${name}`, async () => {
+    const remove = button("×", `Remove ${name}`, once(async () => {
       if (await owner.edit("remove", place, {})) (items[index] ?? items[index - 1])?.remove.focus() ?? (added || adder).focus();
-    }, "icon");
+    }), "icon");
     return { node: make("li", {}, make("div", { className: "item" }, inner.node), up, down, remove), up, down, remove, inner };
   };
   const refresh = () => {
@@ -340,13 +375,20 @@ function table(owner, path, type, labels) {
       type: "text", value: key, "aria-label": `Key ${key} of ${labels.title}`, spellcheck: false, autocomplete: "off",
       onchange: async () => {
         const target = name.value;
-        if (target === key || target === "" || !await owner.edit("rename", place, { target })) name.value = key;
-        else focusIn(rows.get(target)?.node);
+        const where = typed.get(name);
+        typed.delete(name);
+        if (target !== key && target !== "" && await owner.edit("rename", place, { target })) return focusIn(rows.get(target)?.node);
+        if (name.isConnected) {
+          name.value = key;
+        } else {
+          typed.set(name, where);
+          keepTexts();
+        }
       },
     });
     const inner = control(owner, place, type.element, { title: label, "aria-label": label }, { isInList: true });
-    const remove = button("×", `Remove ${label}`, async () => {
-      if (await owner.edit("remove", place, {})) added.focus();
+    const remove = button("×", `Remove ${label}`, async (event) => {
+      if (event.detail < 2 && await owner.edit("remove", place, {})) added.focus();
     }, "icon");
     return { node: make("tr", {}, ...[name, inner.node, remove].map((one) => make("td", {}, one))), inner };
   };
@@ -574,13 +616,21 @@ function build(state) {
 
 function refresh(only) {
   for (const one of settings) if (!only || one.isRest || only.includes(one.path[0])) one.refresh();
+  keepTexts();
   filter();
+}
+
+function tell(key, one) {
+  keys.set(key, one);
+  lastRevision = Math.max(lastRevision, one.revision);
 }
 
 // Takes up what the server tells of keys, unless something newer was told before; gives the keys that are new.
 function take(told) {
   const fresh = Object.keys(told).filter((key) => told[key].revision > (keys.get(key)?.revision ?? -1));
-  for (const key of fresh) keys.set(key, told[key]);
+  for (const key of fresh) tell(key, told[key]);
+  const gone = [...keys.keys()].filter((key) => !("layer" in keys.get(key)));
+  if (gone.length > 1000) for (const key of gone.slice(0, -500)) keys.delete(key);
   if (fresh.length) refresh(fresh);
   return fresh;
 }
@@ -610,13 +660,17 @@ function notice() {
   find("notice").hidden = text === "";
 }
 
+let events;
+
 function connect() {
-  const events = new EventSource("events");
+  events?.close();
+  events = new EventSource("events");
   const on = (name, act) => events.addEventListener(name, (event) => act(event.data && parse(event.data)));
   on("state", (state) => {
     isOffline = false;
     keys.clear();
-    for (const [key, one] of Object.entries(state.keys)) keys.set(key, one);
+    for (const [key, one] of Object.entries(state.keys)) tell(key, one);
+    lastRevision = state.revision;
     if (!root) build(state);
     refresh();
     notice();
@@ -638,7 +692,7 @@ function connect() {
     notice();
     if (root) refresh();
     // A browser does not come back by itself where it was refused.
-    if (events.readyState === EventSource.CLOSED) setTimeout(connect, 1000);
+    if (events.readyState === EventSource.CLOSED) setTimeout(() => document.hidden || connect(), 1000);
   });
 }
 
@@ -656,6 +710,8 @@ document.addEventListener("keydown", (event) => {
 
 if (JSON.rawJSON) {
   connect();
+  // A browser has six connections to a server at most: a page that nobody looks at needs none.
+  document.addEventListener("visibilitychange", () => document.hidden ? events.close() : connect());
 } else {
   fault = "This browser is too old for the page: it would round large numbers.";
   notice();

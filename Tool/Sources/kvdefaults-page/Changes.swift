@@ -1,0 +1,52 @@
+import KVCodable
+
+/// The latest changes of the settings, by their places: what an edit that was based on an older revision may be in
+/// conflict with.
+///
+/// Only so many places are kept. Of a setting with more of them, as of a dictionary whose keys come and go, the older ones
+/// become one change of the whole setting; settings that are gone are forgotten, and the latest revision of those is kept. An
+/// edit that was based on something older than what is forgotten is in conflict, too: it is shown, and never written over.
+struct Changes {
+    /// What a change made of the store, and the page that made it; nil for another program.
+    private struct Change {
+        let revision: Int64
+        let page: String?
+    }
+
+    private static let mostPlaces = 256, mostSettings = 1024
+
+    private var settings: [String: [PropertyListPath: Change]] = [:]
+    private var forgotten: Int64 = 0
+
+    /// Notes a change of places in a setting.
+    mutating func note(_ paths: [PropertyListPath], in key: String, _ revision: Int64, by page: String?) {
+        for path in paths { settings[key, default: [:]][path] = Change(revision: revision, page: page) }
+        guard let places = settings[key], places.count > Self.mostPlaces else { return }
+        let older = places.sorted { $0.value.revision < $1.value.revision }.dropLast(Self.mostPlaces / 2)
+        for (path, _) in older { settings[key]?[path] = nil }
+        settings[key]?[[.key(key)]] = Change(revision: older.last?.value.revision ?? revision, page: nil)
+    }
+
+    /// Forgets the oldest of settings that are not there any more, where there are too many.
+    mutating func forget(where isGone: (String) -> Bool) {
+        let gone = settings.keys.filter(isGone)
+        guard gone.count > Self.mostSettings else { return }
+        for key in gone.sorted(by: { latest($0) ?? 0 < latest($1) ?? 0 }).dropLast(Self.mostSettings / 2) {
+            forgotten = max(forgotten, latest(key) ?? 0)
+            settings[key] = nil
+        }
+    }
+
+    /// The revision of a setting's latest change; nil where none is known.
+    func latest(_ key: String) -> Int64? { settings[key]?.values.map(\.revision).max() }
+
+    /// Whether somebody else has changed the edit's place, what is in it or what it is in, since its page saw it.
+    func conflict(with edit: Edit) -> Bool {
+        guard case .key(let key)? = edit.path.steps.first else { return false }
+        guard let places = settings[key] else { return forgotten > edit.base }
+        return places.contains { path, change in
+            change.revision > edit.base && change.page != edit.page
+                && zip(path.steps, edit.path.steps).allSatisfy { $0 == $1 }
+        }
+    }
+}
