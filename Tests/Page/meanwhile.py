@@ -213,6 +213,7 @@ def try_conflicts(browser):
         tap.check(json.loads(text)["keys"]["volume"]["value"] == 3, "the answer to a conflict has what is there now", text)
     try_gone(browser)
     try_memory()
+    try_own_edits()
 
 
 def try_gone(browser):
@@ -261,6 +262,26 @@ def try_memory():
                       str(statuses))
         status = page.edit(cookie, path=["theme"], operation="set", base=base, value="dark")[0]
         tap.check(status == 200, "so is one of what nobody changed", str(status))
+
+
+def try_own_edits():
+    """What another program has changed stays a conflict, whatever the page itself has changed there since."""
+    with served(settings=("tags", '["a", "b", "c"]', "volume", "3")) as (place, page):
+        cookie = page.enter()
+        base = json.loads(page.state(cookie))["keys"]["tags"]["revision"]
+
+        def edit(path, operation, value=None, base=10 ** 9, by="A"):
+            return page.edit(cookie, path=path, operation=operation, value=value, base=base, page=by)[0]
+
+        place.set(PLAYER, "tags", '["a", "theirs", "c"]')
+        statuses = [edit(["tags", 1], "set", "mine", base), edit(["tags", 2], "remove"), edit(["tags", 0], "set", "d"),
+                    edit(["tags", 1], "set", "mine", base)]
+        tap.check(statuses == [409, 200, 200, 409] and place.get(PLAYER, "tags") == ["d", "theirs"],
+                  "another program's change stays a conflict behind the page's own edits", f"{statuses} {place.get(PLAYER, 'tags')}")
+        now = json.loads(page.state(cookie))["keys"]["tags"]["revision"]
+        statuses = [edit(["tags", 0], "set", "e", now), edit(["tags", 0], "set", "f", now), edit(["tags", 0], "set", "g", now, "B"),
+                    edit(["tags", 0], "set", "h", now, "C"), edit(["volume"], "set", 4, now)]
+        tap.check(statuses == [200, 200, 409, 409, 200], "what a page has changed is a conflict for the others alone", str(statuses))
 
 
 def try_layers(browser):
