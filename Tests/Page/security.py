@@ -23,6 +23,8 @@ def try_security(browser):
         try_sizes(page, place)
     try_secrets(browser)
     try_secret_types(browser)
+    try_words_of_secrets()
+    try_forms_of_secrets()
     try_many()
     try_heads()
     try_scripts(browser)
@@ -88,12 +90,11 @@ def try_requests(page, place):
                        ("a path of nothing", edit.replace('["volume"]', "[]")), ("an index first", edit.replace('["volume"]', "[0]")),
                        ("an index below 0", edit.replace('["volume"]', '["tags", -1]')),
                        ("an operation that is none", edit.replace('"set"', '"destroy"')), ("null", "null"),
-                       ("a bad date", edit.replace('"value": 1', '"value": {"$date": "x"}')),
                        ("a nest of lists", "[" * 100_000)):
         status, _, text = page.request("POST", "/edit", body, good)
         tap.check(status == 400 and "Expected" in text, f"{what} is told", f"{status} {text[:200]}")
     for what, path, value in (("a value of another type", ["volume"], "x"), ("one out of its range", ["volume"], 11),
-                              ("null", ["title"], None), ("a place in a number", ["volume", "x"], 1),
+                              ("null", ["title"], None), ("a bad date", ["since"], {"$date": "x"}), ("a place in a number", ["volume", "x"], 1),
                               ("an element that is far away", ["tags", 99], "x")):
         status, _, text = page.edit(page.cookie, operation="set", path=path, value=value)
         tap.check(status == 422 and "message" in text, f"{what} is refused", f"{status} {text}")
@@ -195,6 +196,47 @@ def try_secret_types(browser):
         tap.check(control.get_attribute("type") == "password" and control.get_property("value") == "", "an element is a secret")
         browser.type("keys", "gold", "li input")
         tap.check(wait_until(lambda: place.own(domain) == {"keys": ["gold"]}), "and can be set", str(place.own(domain)))
+
+
+def try_words_of_secrets():
+    """Secrets that JSON, or the form of a value in it, does not allow."""
+    secret = "Zebra-4711"
+    types = """root S
+        struct S { blob: Data? @secret; any: Any? @secret; blobs: [Data] = [] @secret; keys: [Key] = []; boxes: [Box] = []; icon: Data? }
+        struct Box { word: Data? @secret; number: Int = 1 }
+        struct Key @secret { id: Int = 1 }
+        """
+    with served(domain="com.example.words", types=types) as (place, page):
+        cookie = page.enter()
+        for path, operation, value in (
+                (["blob"], "set", {"$data": secret}), (["blob"], "set", secret), (["any"], "set", {"$date": secret}),
+                (["any"], "set", {"$uid": secret}), (["any"], "set", {"$real": secret}), (["blobs"], "set", [{"$data": secret}]),
+                (["blobs", 0], "insert", {"$data": secret}), (["keys", 0], "insert", {"id": {"$data": secret}}),
+                (["boxes", 0], "insert", {"word": {"$data": secret}}), (["boxes"], "set", [{"word": {"$data": secret}}]),
+                (["boxes", 0], "insert", secret), (["boxes"], "set", [[secret]]), (["keys", 0], "insert", secret)):
+            status, _, text = page.edit(cookie, path=path, operation=operation, value=value)
+            tap.check(status == 422 and "Expected" in text and secret not in text, f"{value} is not told when it is no {path}",
+                      f"{status} {text}")
+        status, _, text = page.edit(cookie, path=["icon"], operation="set", value={"$data": "x y z"})
+        tap.check(status == 422 and "x y z" in text, "what is no secret is", f"{status} {text}")
+        answers = [page.request("POST", "/edit", body, {"Cookie": cookie, "Origin": f"http://{page.host}",
+                                                        "Content-Type": "application/json"})
+                   for body in (f'{{"value": {secret}}}', f'{{"value": "{secret}', f'{{"operation": "{secret}"}}')]
+        tap.check([one[0] for one in answers] == [400] * 3 and secret not in str(answers), "nor of what is no edit", str(answers))
+
+
+def try_forms_of_secrets():
+    """Defaults of fields that are in a secret."""
+    types = """root S
+        struct S { box: Box; list: [Box] = [["x": "ZebraDefault1"]]; plain: Plain @secret; output: Output @secret; open: String = "Open" }
+        struct Box @secret { x: String = "ZebraDefault2"; other: Other = ["y": "ZebraDefault3"] }
+        struct Other @secret { y: String = "ZebraDefault4" }
+        struct Plain { z: String = "ZebraDefault5" }
+        enum Output { file(path: String = "ZebraDefault6"), silent }
+        """
+    with served(domain="com.example.forms", types=types) as (place, page):
+        state = page.state(page.enter())
+        tap.check("ZebraDefault" not in state and '"Open"' in state, "defaults in secrets are in no state", state)
 
 
 def try_many():

@@ -1,3 +1,4 @@
+import DomainAccess
 import FlyingFox
 import FlyingSocks
 import Foundation
@@ -88,14 +89,20 @@ struct PageHandler {
             throw Refusal(.unsupportedMediaType, "Expected application/json")
         }
         guard !session.isReadOnly else { throw Refusal(.forbidden, "The page was opened with --read-only") }
-        let edit: Edit
-        do {
-            edit = try Edit(PropertyList(parsing: Array(await request.bodyData), as: .json))
-        } catch {
-            throw Refusal(.badRequest, "Expected an edit: \(error)")
-        }
-        let answer = await session.make(edit)
+        let answer = await session.make(try Self.edit(Array(await request.bodyData)))
         return Self.response(answer.status, "application/json", Data(answer.body))
+    }
+
+    /// The edit of a request's body. What is wrong with it is told without what was found, which may be a secret.
+    private static func edit(_ body: [UInt8]) throws -> Edit {
+        guard let list = try? PropertyList(parsing: body, as: .json) else {
+            throw Refusal(.badRequest, "Expected an edit: Expected JSON")
+        }
+        do {
+            return try Edit(list)
+        } catch {
+            throw Refusal(.badRequest, "Expected an edit: \(words(of: error))")
+        }
     }
 
     /// A response that no other page may show, use or keep, and that loads nothing from elsewhere.

@@ -257,9 +257,15 @@ final class Session: @unchecked Sendable {
 
     /// The words of an error; not those that would tell a secret.
     private func message(_ error: any Error, _ edit: Edit) -> String {
-        if let member = type.member(at: edit.path), member.words.isSecret, !(error is Failure) {
-            return "Expected \(member.type)"
-        }
-        return (error as? Failure)?.message ?? words(of: error, type)
+        guard let member = type.member(at: edit.path), mayQuote(error),
+            member.words.isSecret || error is PropertyListError && Values.holdsSecrets(member.type)
+        else { return words(of: error, type) }
+        return "Expected \(member.type)"
+    }
+
+    /// Whether the text of an error may have what was found in it.
+    private func mayQuote(_ error: any Error) -> Bool {
+        guard let error = error as? DefaultsError else { return error is TypeError || error is PropertyListError }
+        return [.typeMismatch, .invalidValue, .refused, .pathMismatch, .limitExceeded].contains(error.code)
     }
 }
