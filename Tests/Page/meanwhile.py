@@ -126,7 +126,7 @@ def try_line_breaks(browser, place):
 def try_other_page(browser, place, page):
     first = browser.driver.current_window_handle
     browser.driver.switch_to.new_window("tab")
-    browser.open(f"http://{page.host}/" if page.address.startswith(f"http://{page.host}") else page.address.split("?")[0])
+    browser.open(page.home)
     tap.check(browser.value("title") == "Theirs", "another page of the same browser needs no token")
     browser.type("title", "Second")
     wait_until(lambda: place.get(PLAYER, "title") == "Second")
@@ -140,7 +140,7 @@ def try_tabs(browser, place, page):
     first = browser.driver.current_window_handle
     for _ in range(8):
         browser.driver.switch_to.new_window("tab")
-        browser.driver.get(f"http://{page.host}/")
+        browser.driver.get(page.home)
     good = wait_until(lambda: browser.js("return document.documentElement.dataset.ready"), 5)
     if good:
         browser.type("title", "Ninth")
@@ -222,7 +222,7 @@ def try_gone(browser):
         browser.open(page.address)
         place.run("unset", PLAYER, "notes")
         tap.check(shows(browser, "notes", ""), "a setting is taken away")
-        browser.open(f"http://{page.host}/")
+        browser.open(page.home)
         browser.type("notes", "new")
         tap.check(wait_until(lambda: place.get(PLAYER, "notes") == "new", 3) and not browser.note("notes"),
                   "which a page that is loaded then can set", browser.note("notes"))

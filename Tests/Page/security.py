@@ -44,7 +44,7 @@ def try_entrance(page):
               "under another name, or by another method, the token is not taken")
     status, headers, text = page.request("GET", f"/?token={page.token}")
     cookie = headers.get("set-cookie", "")
-    tap.check(status == 303 and headers["location"] == "/" and cookie.endswith("; Path=/; HttpOnly; SameSite=Strict")
+    tap.check(status == 200 and 'content="0; url=./"' in text and cookie.endswith(f"; Path={page.folder}/; HttpOnly; SameSite=Strict")
               and cookie.startswith(f"kvdefaults-{page.port}=") and page.token not in cookie + text,
               "the token is changed for a cookie of this site alone", f"{status} {headers}")
     tap.check(answer(f"/?token={page.token}") == 403, "once")
@@ -60,6 +60,10 @@ def try_entrance(page):
     tap.check(headers["x-content-type-options"] == "nosniff" and headers["referrer-policy"] == "no-referrer"
               and headers["cache-control"] == "no-store" and headers["cross-origin-resource-policy"] == "same-origin",
               "which nobody may keep, show or guess at", str(headers))
+    for folder in ("", f"/{wrong}", page.folder[:-1], page.folder + "0", page.folder.upper(), f"/{page.folder}", f"{page.folder}/.."):
+        statuses = {page.request("GET", path, headers={"Cookie": page.cookie}, folder=folder)[0]
+                    for path in ("/", "/events", "/page.js", f"/?token={page.token}")}
+        tap.check(statuses == {404}, f"in the folder {folder} is nothing", str(statuses))
     others = [line.split()[1] for line in open("/proc/net/tcp").readlines()[1:] if line.split()[3] == "0A"]
     tap.check(f"0100007F:{page.port:04X}" in others and f"00000000:{page.port:04X}" not in others, "only this machine is listened to")
 
@@ -148,7 +152,7 @@ def try_secrets(browser):
             (["token"], "set", {"value": [secret + "wrong"]}), (["hosts", 0, "token"], "set", {"value": {"x": secret}}),
             (["token"], "set", {"value": secret + "new"}), (["backup", "every"], "set", {"value": "day"}),
             (["hosts", 1], "insert", {"value": {"name": "b"}}), (["hosts", 0], "move", {"target": 1}),
-            (["hosts", 1, "token"], "set", {"value": secret + "moved", "base": 0}), (["backup"], "set", {"value": {"folder": "/x"}}),
+            (["hosts", 1, "token"], "set", {"value": secret + "moved", "base": 1}), (["backup"], "set", {"value": {"folder": "/x"}}),
         ]
         statuses = [page.edit(cookie, path=path, operation=operation, **more)[0] for path, operation, more in edits]
         tap.check(statuses == [422, 422, 200, 200, 200, 200, 200, 422],
@@ -257,7 +261,7 @@ def try_many():
         streams = []
         for _ in range(40):
             stream = socket.create_connection(("127.0.0.1", page.port))
-            stream.sendall(f"GET /events HTTP/1.1\r\nHost: 127.0.0.1:{page.port}\r\nCookie: {cookie}\r\n\r\n".encode())
+            stream.sendall(f"GET {page.folder}/events HTTP/1.1\r\nHost: 127.0.0.1:{page.port}\r\nCookie: {cookie}\r\n\r\n".encode())
             streams.append(stream)
         answers = [stream.recv(12) for stream in streams]
         tap.check(set(answers) == {b"HTTP/1.1 200"}, "a page that is loaded often is served each time", str(set(answers)))
@@ -300,7 +304,7 @@ def try_heads():
                 times.append(time.monotonic() - started)
             return max(times)
 
-        line = b"GET / HTTP/1.1\r\nX: "
+        line = f"GET {page.folder}/ HTTP/1.1\r\nX: ".encode()
         large = connection(line + b"x" * 60_000 + b"\r\nHost: " + page.host.encode() + b"\r\n\r\n")
         answer = large.recv(100) if wait_until(lambda: select.select([large], [], [], 0)[0], 2) else b""
         tap.check(b" 403 " in answer, "a head of 60 KB is read at once", str(answer))
@@ -392,14 +396,14 @@ def try_others(browser):
     with served(settings=("volume", "5")) as (place, page), http.server.ThreadingHTTPServer(("127.0.0.1", 0), Foreign) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         browser.errors()
-        browser.driver.get(f"http://{page.host}/?token={'0' * 64}")
+        browser.driver.get(f"{page.home}?token={'0' * 64}")
         text = browser.driver.find_element("tag name", "body").text
         tap.check("This address was used already, or is another page's" in text, "a wrong token is told in the browser", text)
         browser.open(page.address)
         for name in ("127.0.0.1", "localhost"):
             browser.driver.get(f"http://{name}:{server.server_port}/")
             found = browser.driver.execute_async_script(
-                f"attack('http://{page.host}').then(arguments[0], (error) => arguments[0]({{ error: `${{error}}` }}))")
+                f"attack('{page.home[:-1]}').then(arguments[0], (error) => arguments[0]({{ error: `${{error}}` }}))")
             opaque = {f"{kind} no-cors" for kind in ("application/json", "text/plain")}
             bad = {what: answer for what, answer in found.items()
                    if answer != "refused" and not (what in opaque and answer == "opaque")}
@@ -410,8 +414,46 @@ def try_others(browser):
         browser.driver.get(f"http://localhost:{page.port}/")
         text = browser.driver.find_element("tag name", "body").text
         tap.check("Expected the host 127.0.0.1" in text, "under another name the page is not shown", text)
-        browser.open(f"http://{page.host}/")
+        browser.open(page.home)
         tap.check(browser.value("volume", "input[type=number]") == "5", "while the page itself goes on")
+        server.shutdown()
+    try_other_servers(browser)
+
+
+def try_other_servers(browser):
+    """Servers on other ports of 127.0.0.1, and links to the page that stand elsewhere."""
+    import http.server
+    import threading
+    seen = []
+
+    class Other(http.server.BaseHTTPRequestHandler):
+        text = ""
+
+        def do_GET(self):
+            seen.append(f"{self.path} {self.headers.get('Cookie')}")
+            self.send_response(200)
+            self.send_header("Content-Type", "text/html")
+            self.end_headers()
+            self.wfile.write(Other.text.encode())
+
+        def log_message(self, *words):
+            pass
+
+    with served(settings=("volume", "5")) as (place, page), http.server.ThreadingHTTPServer(("127.0.0.1", 0), Other) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        for name in ("127.0.0.1", "localhost"):
+            page.close()
+            page.__init__(place, PLAYER)
+            Other.text = f'<a href="{page.address}">The settings</a>'
+            browser.driver.get(f"http://{name}:{server.server_port}/")
+            browser.driver.find_element("css selector", "a").click()
+            shown = wait_until(lambda: browser.js("return document.documentElement.dataset.ready"))
+            tap.check(shown and browser.driver.current_url == page.home, f"a link on http://{name} leads to the page",
+                      browser.driver.find_element("tag name", "body").text[:200])
+        Other.text = "<img src=/image><script src=/script></script>"
+        browser.driver.get(f"http://127.0.0.1:{server.server_port}/folder/")
+        cookies = [one for one in seen if "kvdefaults" in one]
+        tap.check(len(seen) > 2 and not cookies, "no other server is sent the cookie", str(seen))
         server.shutdown()
 
 
