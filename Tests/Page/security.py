@@ -25,6 +25,8 @@ def try_security(browser):
     try_secret_types(browser)
     try_words_of_secrets()
     try_forms_of_secrets()
+    try_damaged_secrets()
+    try_large(browser)
     try_many()
     try_heads()
     try_scripts(browser)
@@ -241,6 +243,50 @@ def try_forms_of_secrets():
     with served(domain="com.example.forms", types=types) as (place, page):
         state = page.state(page.enter())
         tap.check("ZebraDefault" not in state and '"Open"' in state, "defaults in secrets are in no state", state)
+
+
+def try_damaged_secrets():
+    """Files of stores with secrets, of which a program or a person has written something that cannot be read."""
+    secret, domain = "Zebra4711", "com.example.damaged"
+    head = '<?xml version="1.0"?><plist version="1.0"><dict>\n'
+    damaged = [head + text + "</dict></plist>" for text in (
+        f"<key>when</key><date>{secret}</date>", f"<key>count</key><integer>{secret}</integer>",
+        f"<key>count</key><real>{secret}</real>", f"<key>token</key><{secret}>x</{secret}>",
+        f"<key>token</key><string>x</{secret}>", f"<key>token</key><string>a&{secret};b</string>")]
+    damaged += [f'{{"token":\n {secret}}}', f'{{"count": 12\n{secret}}}', f'{{ token = {secret}\n n }}']
+    fields = "token: String?%s; when: Date?%s; count: Int?%s; volume: Int = 1"
+    mark = " @secret"
+    for types, isSecret in ((fields % (mark, mark, mark), True), (fields % ("", "", ""), False)):
+        told = []
+        with served(domain=domain, types=f"root S\nstruct S {{ {types} }}", settings=("volume", "2")) as (place, page):
+            cookie = page.enter()
+            file = place.config / f"{domain}.plist"
+            good = file.read_bytes()
+            for text in damaged:
+                file.write_text(text)
+                assert wait_until(lambda: "event: fault" in page.events(cookie, 2)), text
+                edit = page.edit(cookie, path=["volume"], operation="set", value=3)
+                told.append(page.events(cookie, 2) + str(edit) + place.run("page", domain)[2])
+                tap.check(edit[0] == 422 and file.read_text() == text and told[-1].count("(line 2, column ") == 3,
+                          "a damaged file is told with its place, and kept", told[-1][-900:])
+                file.write_bytes(good)
+                assert wait_until(lambda: "event: fault" not in page.events(cookie, 2))
+        found = [one for one in told if secret in one]
+        tap.check(not found if isSecret else len(found) > 3, f"and quoted only where nothing is secret: {isSecret}", str(found)[:900])
+
+
+def try_large(browser):
+    """A value that is too large to be shown: it is marked, and can be reset."""
+    with served() as (place, page):
+        (place.folder / "large.json").write_text(json.dumps({"notes": "x" * 400, "anything": "x" * 400_000}))
+        place.run("import", PLAYER, place.folder / "large.json")
+        browser.open(page.address)
+        text = browser.row("anything").text
+        tap.check("Its value is too large to be shown here: 400002 bytes" in text and "Failure" not in text and "not set" not in text
+                  and "Changed" in text and not browser.all("anything", "textarea"), "a value that is too large is told", text)
+        browser.press("anything", "Reset")
+        tap.check(wait_until(lambda: "anything" not in place.own(PLAYER) and browser.all("anything", "textarea"), 5)
+                  and "Changed" not in browser.row("anything").text, "and can be reset", browser.row("anything").text)
 
 
 def try_many():

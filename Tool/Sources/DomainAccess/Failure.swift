@@ -68,7 +68,26 @@ package func words(of error: any Error, _ type: CodableType? = nil) -> String {
         return (isSecret ? plain.withoutValue : plain).message(firstIndex: 0)
     }
     if let error = error as? DefaultsError, let cause = error.cause as? TypeError { return words(of: cause, type) }
+    if let error = error as? DefaultsError, error.isInContents, let type, Values.holdsSecrets(type) {
+        return "\(error.withoutContents)"
+    }
     return "\(error)"
+}
+
+extension DefaultsError {
+    /// Whether the error is about what a file holds, so that its text may quote it.
+    fileprivate var isInContents: Bool { location != nil || code == .corrupt && !path.isEmpty }
+
+    /// The error without anything of the file: a damaged one does not say what in it is a secret.
+    fileprivate var withoutContents: DefaultsError {
+        let place =
+            switch location {
+            case .line(let line, let column): " (line \(line), column \(column))"
+            case .offset(let offset): " (byte \(offset))"
+            case nil: ""
+            }
+        return DefaultsError(code, "The file is damaged; what is there may be a secret\(place)", file: file)
+    }
 }
 
 extension TypeError {

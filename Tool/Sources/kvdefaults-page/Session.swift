@@ -47,7 +47,7 @@ final class Session: @unchecked Sendable {
         let type = try domain.requiredType()
         self.type = type
         store = try isReadOnly ? domain.opened(type) : domain.openedForWriting(type)
-        try about(domain.text) {
+        try about(domain.text, type) {
             try look(by: nil)
             // The first handler has nothing to do: that a call was made is what counts.
             watches = [
@@ -198,6 +198,7 @@ final class Session: @unchecked Sendable {
         } catch {
             (entry["value"], entry["own"]) = (nil, nil)
             entry["hidden"] = PropertyList(words(of: error, type))
+            if setting.own != nil { entry["hasOwn"] = true }
         }
         return PropertyList(entry)
     }

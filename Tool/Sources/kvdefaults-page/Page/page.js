@@ -545,21 +545,25 @@ function setting(member, path, isInList = false) {
     return answer.isGood;
   }
 
+  // Whether the user has set a value that is too large to be here.
+  const hidesOwn = () => isTop && keys.get(path[0])?.hasOwn === true;
+
   function isChanged() {
     const own = get(path, "own");
-    return !isStruct && own !== undefined && !isSame(own, member.default);
+    return hidesOwn() || !isStruct && own !== undefined && !isSame(own, member.default);
   }
 
   function refresh() {
     const { layer, file, hidden } = keys.get(path[0]) ?? {};
     const isLocked = layer === "managed";
     inner.refresh();
-    if (isTop) area.disabled = isReadOnly || isOffline || isLocked || hidden !== undefined;
+    if (isTop) area.disabled = isReadOnly || isOffline || isLocked;
+    if (isTop) inner.node.hidden = hidden !== undefined;
     const shown = [[isLocked && isTop, "Locked", "warn"], [isChanged() && !isInList, "Changed", ""], [member.deprecated, "Deprecated", "warn"]];
     marks.replaceChildren(...shown.filter(([is]) => is).map(([, text, kind]) => make("span", { className: kind }, text)));
     source.textContent = hidden ?? (isTop && isLocked ? `The administrator has set it, in ${file}.`
       : isTop && layer === "global" ? `It is from the global domain, ${file}.` : "");
-    under.hidden = get(path, "own") === undefined || isLocked || isReadOnly
+    under.hidden = get(path, "own") === undefined && !hidesOwn() || isLocked || isReadOnly
       || isInList && !member.optional && member.default === undefined;
     const text = isWide || member.default === undefined ? "" : `Default: ${standardText()}`;
     standard.textContent = text;
