@@ -1,5 +1,6 @@
 """What other programs, other pages and the administrator do while the page is open."""
 import json
+import shutil
 
 import tap
 from selenium.webdriver.common.keys import Keys
@@ -319,3 +320,73 @@ def try_layers(browser):
     tap.check(shows(browser, "volume", "6", "input[type=number]"), "what others change is shown all the same")
     page.close()
     place.close()
+    try_places()
+    try_types(browser)
+
+
+def try_places():
+    """A store whose folder is removed and made again, and one whose file becomes a link."""
+    with served(settings=("volume", "5")) as (place, page):
+        cookie = page.enter()
+
+        def volume():
+            return json.loads(page.state(cookie))["keys"]["volume"]["value"]
+
+        def edit(value):
+            return page.edit(cookie, path=["volume"], operation="set", value=value)
+
+        shutil.rmtree(place.config)
+        tap.check(wait_until(lambda: "event: fault" in page.events(cookie, 2), 5) and "folder" in page.events(cookie, 2),
+                  "that its folder is gone is told", page.events(cookie, 2)[-300:])
+        status, _, text = edit(6)
+        tap.check(status == 422 and "folder" in text and not place.config.exists(), "and an edit makes no other", text[:200])
+        place.config.mkdir(mode=0o700)
+        place.set(PLAYER, "volume", "8")
+        tap.check(wait_until(lambda: volume() == 8, 5) and "event: fault" not in page.events(cookie, 2),
+                  "what is in a folder that was made again is shown", str(volume()))
+        place.set(PLAYER, "volume", "9")
+        tap.check(wait_until(lambda: volume() == 9, 5), "and is followed", str(volume()))
+        status, _, text = edit(4)
+        tap.check(status == 200 and place.get(PLAYER, "volume") == 4, "and changed", text[:200])
+        file, other = place.config / f"{PLAYER}.plist", place.folder / "other.plist"
+        file.rename(other)
+        file.symlink_to(other)
+        assert wait_until(lambda: volume() == 4)
+        status, _, text = edit(3)
+        tap.check(status == 200 and file.is_symlink() and place.get(PLAYER, "volume") == 3 and volume() == 3,
+                  "the file that a link leads to is changed", f"{status} {text[:200]}")
+        place.set(PLAYER, "volume", "2")
+        tap.check(wait_until(lambda: volume() == 2, 5), "and followed", str(volume()))
+
+
+def try_types(browser):
+    """Another type is published while the page is open."""
+    first = "root S\nstruct S { a: String = \"x\"; n: Int(0...10) = 3; b: String = \"y\" }"
+    second = "root S\nstruct S { a: String? @secret; n: Int(0...5) = 4; c: Bool = false }"
+    domain = "com.example.types"
+    with served(domain=domain, types=first, settings=("a", "Open77")) as (place, page):
+        browser.open(page.address)
+        cookie = browser.driver.get_cookie(f"kvdefaults-{page.port}")
+        cookie = f"{cookie['name']}={cookie['value']}"
+        browser.control("b").send_keys("half")
+        place.publish(domain, second)
+        status, _, text = page.edit(cookie, path=["n"], operation="set", value=9)
+        tap.check(status == 422 and "0...5" in text, "an edit is checked by the newest type", text)
+        place.set(domain, "a", "Zebra4711")
+        state = page.state(cookie)
+        tap.check("Zebra" not in state and "Open77" not in state and "(secret)" in state, "what became a secret is not sent", state)
+        tap.check(wait_until(lambda: browser.all("c") and not browser.all("b"), 5)
+                  and browser.control("a").get_attribute("type") == "password" and browser.value("n") == "4",
+                  "the page has the controls of the new type")
+        tap.check("yhalf" in browser.js("return [...document.querySelectorAll('#lost textarea')].map((one) => one.value)"),
+                  "and keeps what was typed")
+        browser.type("n", "5", kind="input[type=number]")
+        tap.check(wait_until(lambda: place.own(domain).get("n") == 5, 5), "they work", str(place.own(domain)))
+        place.publish(domain, "root S\nstruct S { n: Nothing }")
+        notice = browser.driver.find_element("id", "notice")
+        tap.check(wait_until(lambda: notice.is_displayed() and "Nothing" in notice.text), "a type that is wrong is told", notice.text)
+        status, _, text = page.edit(cookie, path=["n"], operation="set", value=1)
+        file = (place.config / f"{domain}.plist").read_text()
+        tap.check(status == 422 and "<integer>5</integer>" in file, "and no edit is made by an older one", text)
+        place.publish(domain, second)
+        tap.check(wait_until(lambda: not notice.is_displayed()), "until it is right again", notice.text)

@@ -4,7 +4,7 @@
 const page = crypto.randomUUID();
 const keys = new Map(); // what the server told of each key: revision, value, own, layer, file, hidden
 const find = (id) => document.getElementById(id);
-let types, root, isReadOnly, isOffline, lastId = 0, lastRevision = 0, fault = "";
+let types, root, typeNumber, isReadOnly, isOffline, lastId = 0, lastRevision = 0, fault = "";
 
 // ---- Exact JSON: a number that JavaScript would write otherwise keeps its text
 
@@ -598,7 +598,11 @@ function otherKeys(path, members) {
 
 let settings = [], general;
 
+// Makes the form, anew where another type is published: texts that are typed in it are kept as others are.
 function build(state) {
+  for (const one of find("settings").querySelectorAll(":scope > section")) one.remove();
+  if (root) say("The type of these settings has changed.");
+  typeNumber = state.typeNumber;
   types = state.types;
   root = resolved(state.root);
   isReadOnly = state.readOnly;
@@ -675,7 +679,7 @@ function connect() {
     keys.clear();
     for (const [key, one] of Object.entries(state.keys)) tell(key, one);
     lastRevision = state.revision;
-    if (!root) build(state);
+    if (state.typeNumber !== typeNumber) build(state);
     refresh();
     notice();
     document.documentElement.dataset.ready = performance.now();
