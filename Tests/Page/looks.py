@@ -154,7 +154,7 @@ def try_speed(browser):
     with served(domain="com.example.many", types=many(300)) as (place, page):
         loads = [browser.open(page.address)]
         for _ in range(6):
-            loads.append(browser.open(f"http://{page.host}/" if page.host in page.address else page.address.split("?")[0]))
+            loads.append(browser.open(page.home))
         count = browser.js("return document.querySelectorAll('.setting').length")
         tap.check(count == 300, "a page of 300 settings", str(count))
         browser.js("""

@@ -1,5 +1,6 @@
 """What other programs, other pages and the administrator do while the page is open."""
 import json
+import shutil
 
 import tap
 from selenium.webdriver.common.keys import Keys
@@ -126,7 +127,7 @@ def try_line_breaks(browser, place):
 def try_other_page(browser, place, page):
     first = browser.driver.current_window_handle
     browser.driver.switch_to.new_window("tab")
-    browser.open(f"http://{page.host}/" if page.address.startswith(f"http://{page.host}") else page.address.split("?")[0])
+    browser.open(page.home)
     tap.check(browser.value("title") == "Theirs", "another page of the same browser needs no token")
     browser.type("title", "Second")
     wait_until(lambda: place.get(PLAYER, "title") == "Second")
@@ -140,7 +141,7 @@ def try_tabs(browser, place, page):
     first = browser.driver.current_window_handle
     for _ in range(8):
         browser.driver.switch_to.new_window("tab")
-        browser.driver.get(f"http://{page.host}/")
+        browser.driver.get(page.home)
     good = wait_until(lambda: browser.js("return document.documentElement.dataset.ready"), 5)
     if good:
         browser.type("title", "Ninth")
@@ -213,6 +214,7 @@ def try_conflicts(browser):
         tap.check(json.loads(text)["keys"]["volume"]["value"] == 3, "the answer to a conflict has what is there now", text)
     try_gone(browser)
     try_memory()
+    try_own_edits()
 
 
 def try_gone(browser):
@@ -221,7 +223,7 @@ def try_gone(browser):
         browser.open(page.address)
         place.run("unset", PLAYER, "notes")
         tap.check(shows(browser, "notes", ""), "a setting is taken away")
-        browser.open(f"http://{page.host}/")
+        browser.open(page.home)
         browser.type("notes", "new")
         tap.check(wait_until(lambda: place.get(PLAYER, "notes") == "new", 3) and not browser.note("notes"),
                   "which a page that is loaded then can set", browser.note("notes"))
@@ -263,6 +265,26 @@ def try_memory():
         tap.check(status == 200, "so is one of what nobody changed", str(status))
 
 
+def try_own_edits():
+    """What another program has changed stays a conflict, whatever the page itself has changed there since."""
+    with served(settings=("tags", '["a", "b", "c"]', "volume", "3")) as (place, page):
+        cookie = page.enter()
+        base = json.loads(page.state(cookie))["keys"]["tags"]["revision"]
+
+        def edit(path, operation, value=None, base=10 ** 9, by="A"):
+            return page.edit(cookie, path=path, operation=operation, value=value, base=base, page=by)[0]
+
+        place.set(PLAYER, "tags", '["a", "theirs", "c"]')
+        statuses = [edit(["tags", 1], "set", "mine", base), edit(["tags", 2], "remove"), edit(["tags", 0], "set", "d"),
+                    edit(["tags", 1], "set", "mine", base)]
+        tap.check(statuses == [409, 200, 200, 409] and place.get(PLAYER, "tags") == ["d", "theirs"],
+                  "another program's change stays a conflict behind the page's own edits", f"{statuses} {place.get(PLAYER, 'tags')}")
+        now = json.loads(page.state(cookie))["keys"]["tags"]["revision"]
+        statuses = [edit(["tags", 0], "set", "e", now), edit(["tags", 0], "set", "f", now), edit(["tags", 0], "set", "g", now, "B"),
+                    edit(["tags", 0], "set", "h", now, "C"), edit(["volume"], "set", 4, now)]
+        tap.check(statuses == [200, 200, 409, 409, 200], "what a page has changed is a conflict for the others alone", str(statuses))
+
+
 def try_layers(browser):
     place = Place()
     place.publish(PLAYER, TYPES)
@@ -298,3 +320,73 @@ def try_layers(browser):
     tap.check(shows(browser, "volume", "6", "input[type=number]"), "what others change is shown all the same")
     page.close()
     place.close()
+    try_places()
+    try_types(browser)
+
+
+def try_places():
+    """A store whose folder is removed and made again, and one whose file becomes a link."""
+    with served(settings=("volume", "5")) as (place, page):
+        cookie = page.enter()
+
+        def volume():
+            return json.loads(page.state(cookie))["keys"]["volume"]["value"]
+
+        def edit(value):
+            return page.edit(cookie, path=["volume"], operation="set", value=value)
+
+        shutil.rmtree(place.config)
+        tap.check(wait_until(lambda: "event: fault" in page.events(cookie, 2), 5) and "folder" in page.events(cookie, 2),
+                  "that its folder is gone is told", page.events(cookie, 2)[-300:])
+        status, _, text = edit(6)
+        tap.check(status == 422 and "folder" in text and not place.config.exists(), "and an edit makes no other", text[:200])
+        place.config.mkdir(mode=0o700)
+        place.set(PLAYER, "volume", "8")
+        tap.check(wait_until(lambda: volume() == 8, 5) and "event: fault" not in page.events(cookie, 2),
+                  "what is in a folder that was made again is shown", str(volume()))
+        place.set(PLAYER, "volume", "9")
+        tap.check(wait_until(lambda: volume() == 9, 5), "and is followed", str(volume()))
+        status, _, text = edit(4)
+        tap.check(status == 200 and place.get(PLAYER, "volume") == 4, "and changed", text[:200])
+        file, other = place.config / f"{PLAYER}.plist", place.folder / "other.plist"
+        file.rename(other)
+        file.symlink_to(other)
+        assert wait_until(lambda: volume() == 4)
+        status, _, text = edit(3)
+        tap.check(status == 200 and file.is_symlink() and place.get(PLAYER, "volume") == 3 and volume() == 3,
+                  "the file that a link leads to is changed", f"{status} {text[:200]}")
+        place.set(PLAYER, "volume", "2")
+        tap.check(wait_until(lambda: volume() == 2, 5), "and followed", str(volume()))
+
+
+def try_types(browser):
+    """Another type is published while the page is open."""
+    first = "root S\nstruct S { a: String = \"x\"; n: Int(0...10) = 3; b: String = \"y\" }"
+    second = "root S\nstruct S { a: String? @secret; n: Int(0...5) = 4; c: Bool = false }"
+    domain = "com.example.types"
+    with served(domain=domain, types=first, settings=("a", "Open77")) as (place, page):
+        browser.open(page.address)
+        cookie = browser.driver.get_cookie(f"kvdefaults-{page.port}")
+        cookie = f"{cookie['name']}={cookie['value']}"
+        browser.control("b").send_keys("half")
+        place.publish(domain, second)
+        status, _, text = page.edit(cookie, path=["n"], operation="set", value=9)
+        tap.check(status == 422 and "0...5" in text, "an edit is checked by the newest type", text)
+        place.set(domain, "a", "Zebra4711")
+        state = page.state(cookie)
+        tap.check("Zebra" not in state and "Open77" not in state and "(secret)" in state, "what became a secret is not sent", state)
+        tap.check(wait_until(lambda: browser.all("c") and not browser.all("b"), 5)
+                  and browser.control("a").get_attribute("type") == "password" and browser.value("n") == "4",
+                  "the page has the controls of the new type")
+        tap.check("yhalf" in browser.js("return [...document.querySelectorAll('#lost textarea')].map((one) => one.value)"),
+                  "and keeps what was typed")
+        browser.type("n", "5", kind="input[type=number]")
+        tap.check(wait_until(lambda: place.own(domain).get("n") == 5, 5), "they work", str(place.own(domain)))
+        place.publish(domain, "root S\nstruct S { n: Nothing }")
+        notice = browser.driver.find_element("id", "notice")
+        tap.check(wait_until(lambda: notice.is_displayed() and "Nothing" in notice.text), "a type that is wrong is told", notice.text)
+        status, _, text = page.edit(cookie, path=["n"], operation="set", value=1)
+        file = (place.config / f"{domain}.plist").read_text()
+        tap.check(status == 422 and "<integer>5</integer>" in file, "and no edit is made by an older one", text)
+        place.publish(domain, second)
+        tap.check(wait_until(lambda: not notice.is_displayed()), "until it is right again", notice.text)

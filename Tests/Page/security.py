@@ -23,6 +23,10 @@ def try_security(browser):
         try_sizes(page, place)
     try_secrets(browser)
     try_secret_types(browser)
+    try_words_of_secrets()
+    try_forms_of_secrets()
+    try_damaged_secrets()
+    try_large(browser)
     try_many()
     try_heads()
     try_scripts(browser)
@@ -42,7 +46,7 @@ def try_entrance(page):
               "under another name, or by another method, the token is not taken")
     status, headers, text = page.request("GET", f"/?token={page.token}")
     cookie = headers.get("set-cookie", "")
-    tap.check(status == 303 and headers["location"] == "/" and cookie.endswith("; Path=/; HttpOnly; SameSite=Strict")
+    tap.check(status == 200 and 'content="0; url=./"' in text and cookie.endswith(f"; Path={page.folder}/; HttpOnly; SameSite=Strict")
               and cookie.startswith(f"kvdefaults-{page.port}=") and page.token not in cookie + text,
               "the token is changed for a cookie of this site alone", f"{status} {headers}")
     tap.check(answer(f"/?token={page.token}") == 403, "once")
@@ -58,6 +62,10 @@ def try_entrance(page):
     tap.check(headers["x-content-type-options"] == "nosniff" and headers["referrer-policy"] == "no-referrer"
               and headers["cache-control"] == "no-store" and headers["cross-origin-resource-policy"] == "same-origin",
               "which nobody may keep, show or guess at", str(headers))
+    for folder in ("", f"/{wrong}", page.folder[:-1], page.folder + "0", page.folder.upper(), f"/{page.folder}", f"{page.folder}/.."):
+        statuses = {page.request("GET", path, headers={"Cookie": page.cookie}, folder=folder)[0]
+                    for path in ("/", "/events", "/page.js", f"/?token={page.token}")}
+        tap.check(statuses == {404}, f"in the folder {folder} is nothing", str(statuses))
     others = [line.split()[1] for line in open("/proc/net/tcp").readlines()[1:] if line.split()[3] == "0A"]
     tap.check(f"0100007F:{page.port:04X}" in others and f"00000000:{page.port:04X}" not in others, "only this machine is listened to")
 
@@ -88,12 +96,11 @@ def try_requests(page, place):
                        ("a path of nothing", edit.replace('["volume"]', "[]")), ("an index first", edit.replace('["volume"]', "[0]")),
                        ("an index below 0", edit.replace('["volume"]', '["tags", -1]')),
                        ("an operation that is none", edit.replace('"set"', '"destroy"')), ("null", "null"),
-                       ("a bad date", edit.replace('"value": 1', '"value": {"$date": "x"}')),
                        ("a nest of lists", "[" * 100_000)):
         status, _, text = page.request("POST", "/edit", body, good)
         tap.check(status == 400 and "Expected" in text, f"{what} is told", f"{status} {text[:200]}")
     for what, path, value in (("a value of another type", ["volume"], "x"), ("one out of its range", ["volume"], 11),
-                              ("null", ["title"], None), ("a place in a number", ["volume", "x"], 1),
+                              ("null", ["title"], None), ("a bad date", ["since"], {"$date": "x"}), ("a place in a number", ["volume", "x"], 1),
                               ("an element that is far away", ["tags", 99], "x")):
         status, _, text = page.edit(page.cookie, operation="set", path=path, value=value)
         tap.check(status == 422 and "message" in text, f"{what} is refused", f"{status} {text}")
@@ -147,7 +154,7 @@ def try_secrets(browser):
             (["token"], "set", {"value": [secret + "wrong"]}), (["hosts", 0, "token"], "set", {"value": {"x": secret}}),
             (["token"], "set", {"value": secret + "new"}), (["backup", "every"], "set", {"value": "day"}),
             (["hosts", 1], "insert", {"value": {"name": "b"}}), (["hosts", 0], "move", {"target": 1}),
-            (["hosts", 1, "token"], "set", {"value": secret + "moved", "base": 0}), (["backup"], "set", {"value": {"folder": "/x"}}),
+            (["hosts", 1, "token"], "set", {"value": secret + "moved", "base": 1}), (["backup"], "set", {"value": {"folder": "/x"}}),
         ]
         statuses = [page.edit(cookie, path=path, operation=operation, **more)[0] for path, operation, more in edits]
         tap.check(statuses == [422, 422, 200, 200, 200, 200, 200, 422],
@@ -197,6 +204,91 @@ def try_secret_types(browser):
         tap.check(wait_until(lambda: place.own(domain) == {"keys": ["gold"]}), "and can be set", str(place.own(domain)))
 
 
+def try_words_of_secrets():
+    """Secrets that JSON, or the form of a value in it, does not allow."""
+    secret = "Zebra-4711"
+    types = """root S
+        struct S { blob: Data? @secret; any: Any? @secret; blobs: [Data] = [] @secret; keys: [Key] = []; boxes: [Box] = []; icon: Data? }
+        struct Box { word: Data? @secret; number: Int = 1 }
+        struct Key @secret { id: Int = 1 }
+        """
+    with served(domain="com.example.words", types=types) as (place, page):
+        cookie = page.enter()
+        for path, operation, value in (
+                (["blob"], "set", {"$data": secret}), (["blob"], "set", secret), (["any"], "set", {"$date": secret}),
+                (["any"], "set", {"$uid": secret}), (["any"], "set", {"$real": secret}), (["blobs"], "set", [{"$data": secret}]),
+                (["blobs", 0], "insert", {"$data": secret}), (["keys", 0], "insert", {"id": {"$data": secret}}),
+                (["boxes", 0], "insert", {"word": {"$data": secret}}), (["boxes"], "set", [{"word": {"$data": secret}}]),
+                (["boxes", 0], "insert", secret), (["boxes"], "set", [[secret]]), (["keys", 0], "insert", secret)):
+            status, _, text = page.edit(cookie, path=path, operation=operation, value=value)
+            tap.check(status == 422 and "Expected" in text and secret not in text, f"{value} is not told when it is no {path}",
+                      f"{status} {text}")
+        status, _, text = page.edit(cookie, path=["icon"], operation="set", value={"$data": "x y z"})
+        tap.check(status == 422 and "x y z" in text, "what is no secret is", f"{status} {text}")
+        answers = [page.request("POST", "/edit", body, {"Cookie": cookie, "Origin": f"http://{page.host}",
+                                                        "Content-Type": "application/json"})
+                   for body in (f'{{"value": {secret}}}', f'{{"value": "{secret}', f'{{"operation": "{secret}"}}')]
+        tap.check([one[0] for one in answers] == [400] * 3 and secret not in str(answers), "nor of what is no edit", str(answers))
+
+
+def try_forms_of_secrets():
+    """Defaults of fields that are in a secret."""
+    types = """root S
+        struct S { box: Box; list: [Box] = [["x": "ZebraDefault1"]]; plain: Plain @secret; output: Output @secret; open: String = "Open" }
+        struct Box @secret { x: String = "ZebraDefault2"; other: Other = ["y": "ZebraDefault3"] }
+        struct Other @secret { y: String = "ZebraDefault4" }
+        struct Plain { z: String = "ZebraDefault5" }
+        enum Output { file(path: String = "ZebraDefault6"), silent }
+        """
+    with served(domain="com.example.forms", types=types) as (place, page):
+        state = page.state(page.enter())
+        tap.check("ZebraDefault" not in state and '"Open"' in state, "defaults in secrets are in no state", state)
+
+
+def try_damaged_secrets():
+    """Files of stores with secrets, of which a program or a person has written something that cannot be read."""
+    secret, domain = "Zebra4711", "com.example.damaged"
+    head = '<?xml version="1.0"?><plist version="1.0"><dict>\n'
+    damaged = [head + text + "</dict></plist>" for text in (
+        f"<key>when</key><date>{secret}</date>", f"<key>count</key><integer>{secret}</integer>",
+        f"<key>count</key><real>{secret}</real>", f"<key>token</key><{secret}>x</{secret}>",
+        f"<key>token</key><string>x</{secret}>", f"<key>token</key><string>a&{secret};b</string>")]
+    damaged += [f'{{"token":\n {secret}}}', f'{{"count": 12\n{secret}}}', f'{{ token = {secret}\n n }}']
+    fields = "token: String?%s; when: Date?%s; count: Int?%s; volume: Int = 1"
+    mark = " @secret"
+    for types, isSecret in ((fields % (mark, mark, mark), True), (fields % ("", "", ""), False)):
+        told = []
+        with served(domain=domain, types=f"root S\nstruct S {{ {types} }}", settings=("volume", "2")) as (place, page):
+            cookie = page.enter()
+            file = place.config / f"{domain}.plist"
+            good = file.read_bytes()
+            for text in damaged:
+                file.write_text(text)
+                assert wait_until(lambda: "event: fault" in page.events(cookie, 2)), text
+                edit = page.edit(cookie, path=["volume"], operation="set", value=3)
+                told.append(page.events(cookie, 2) + str(edit) + place.run("page", domain)[2])
+                tap.check(edit[0] == 422 and file.read_text() == text and told[-1].count("(line 2, column ") == 3,
+                          "a damaged file is told with its place, and kept", told[-1][-900:])
+                file.write_bytes(good)
+                assert wait_until(lambda: "event: fault" not in page.events(cookie, 2))
+        found = [one for one in told if secret in one]
+        tap.check(not found if isSecret else len(found) > 3, f"and quoted only where nothing is secret: {isSecret}", str(found)[:900])
+
+
+def try_large(browser):
+    """A value that is too large to be shown: it is marked, and can be reset."""
+    with served() as (place, page):
+        (place.folder / "large.json").write_text(json.dumps({"notes": "x" * 400, "anything": "x" * 400_000}))
+        place.run("import", PLAYER, place.folder / "large.json")
+        browser.open(page.address)
+        text = browser.row("anything").text
+        tap.check("Its value is too large to be shown here: 400002 bytes" in text and "Failure" not in text and "not set" not in text
+                  and "Changed" in text and not browser.all("anything", "textarea"), "a value that is too large is told", text)
+        browser.press("anything", "Reset")
+        tap.check(wait_until(lambda: "anything" not in place.own(PLAYER) and browser.all("anything", "textarea"), 5)
+                  and "Changed" not in browser.row("anything").text, "and can be reset", browser.row("anything").text)
+
+
 def try_many():
     """More connections than a program may have by default, and pages that are loaded again and again."""
     import resource
@@ -215,7 +307,7 @@ def try_many():
         streams = []
         for _ in range(40):
             stream = socket.create_connection(("127.0.0.1", page.port))
-            stream.sendall(f"GET /events HTTP/1.1\r\nHost: 127.0.0.1:{page.port}\r\nCookie: {cookie}\r\n\r\n".encode())
+            stream.sendall(f"GET {page.folder}/events HTTP/1.1\r\nHost: 127.0.0.1:{page.port}\r\nCookie: {cookie}\r\n\r\n".encode())
             streams.append(stream)
         answers = [stream.recv(12) for stream in streams]
         tap.check(set(answers) == {b"HTTP/1.1 200"}, "a page that is loaded often is served each time", str(set(answers)))
@@ -258,7 +350,7 @@ def try_heads():
                 times.append(time.monotonic() - started)
             return max(times)
 
-        line = b"GET / HTTP/1.1\r\nX: "
+        line = f"GET {page.folder}/ HTTP/1.1\r\nX: ".encode()
         large = connection(line + b"x" * 60_000 + b"\r\nHost: " + page.host.encode() + b"\r\n\r\n")
         answer = large.recv(100) if wait_until(lambda: select.select([large], [], [], 0)[0], 2) else b""
         tap.check(b" 403 " in answer, "a head of 60 KB is read at once", str(answer))
@@ -350,14 +442,14 @@ def try_others(browser):
     with served(settings=("volume", "5")) as (place, page), http.server.ThreadingHTTPServer(("127.0.0.1", 0), Foreign) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         browser.errors()
-        browser.driver.get(f"http://{page.host}/?token={'0' * 64}")
+        browser.driver.get(f"{page.home}?token={'0' * 64}")
         text = browser.driver.find_element("tag name", "body").text
         tap.check("This address was used already, or is another page's" in text, "a wrong token is told in the browser", text)
         browser.open(page.address)
         for name in ("127.0.0.1", "localhost"):
             browser.driver.get(f"http://{name}:{server.server_port}/")
             found = browser.driver.execute_async_script(
-                f"attack('http://{page.host}').then(arguments[0], (error) => arguments[0]({{ error: `${{error}}` }}))")
+                f"attack('{page.home[:-1]}').then(arguments[0], (error) => arguments[0]({{ error: `${{error}}` }}))")
             opaque = {f"{kind} no-cors" for kind in ("application/json", "text/plain")}
             bad = {what: answer for what, answer in found.items()
                    if answer != "refused" and not (what in opaque and answer == "opaque")}
@@ -368,8 +460,46 @@ def try_others(browser):
         browser.driver.get(f"http://localhost:{page.port}/")
         text = browser.driver.find_element("tag name", "body").text
         tap.check("Expected the host 127.0.0.1" in text, "under another name the page is not shown", text)
-        browser.open(f"http://{page.host}/")
+        browser.open(page.home)
         tap.check(browser.value("volume", "input[type=number]") == "5", "while the page itself goes on")
+        server.shutdown()
+    try_other_servers(browser)
+
+
+def try_other_servers(browser):
+    """Servers on other ports of 127.0.0.1, and links to the page that stand elsewhere."""
+    import http.server
+    import threading
+    seen = []
+
+    class Other(http.server.BaseHTTPRequestHandler):
+        text = ""
+
+        def do_GET(self):
+            seen.append(f"{self.path} {self.headers.get('Cookie')}")
+            self.send_response(200)
+            self.send_header("Content-Type", "text/html")
+            self.end_headers()
+            self.wfile.write(Other.text.encode())
+
+        def log_message(self, *words):
+            pass
+
+    with served(settings=("volume", "5")) as (place, page), http.server.ThreadingHTTPServer(("127.0.0.1", 0), Other) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        for name in ("127.0.0.1", "localhost"):
+            page.close()
+            page.__init__(place, PLAYER)
+            Other.text = f'<a href="{page.address}">The settings</a>'
+            browser.driver.get(f"http://{name}:{server.server_port}/")
+            browser.driver.find_element("css selector", "a").click()
+            shown = wait_until(lambda: browser.js("return document.documentElement.dataset.ready"))
+            tap.check(shown and browser.driver.current_url == page.home, f"a link on http://{name} leads to the page",
+                      browser.driver.find_element("tag name", "body").text[:200])
+        Other.text = "<img src=/image><script src=/script></script>"
+        browser.driver.get(f"http://127.0.0.1:{server.server_port}/folder/")
+        cookies = [one for one in seen if "kvdefaults" in one]
+        tap.check(len(seen) > 2 and not cookies, "no other server is sent the cookie", str(seen))
         server.shutdown()
 
 

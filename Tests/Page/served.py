@@ -83,16 +83,17 @@ class Served:
             preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
         readable, _, _ = select.select([self.process.stdout], [], [], 20)
         self.address = self.process.stdout.readline().strip() if readable else ""
-        found = re.fullmatch(r"http://127\.0\.0\.1:(\d+)/\?token=([0-9a-f]{64})", self.address)
+        found = re.fullmatch(r"http://127\.0\.0\.1:(\d+)(/[0-9a-f]{64})/\?token=([0-9a-f]{64})", self.address)
         assert found, f"no address: {self.address!r} {self.process.stderr.read() if not self.address else ''}"
-        self.port, self.token = int(found[1]), found[2]
+        self.port, self.folder, self.token = int(found[1]), found[2], found[3]
         self.host = f"127.0.0.1:{self.port}"
+        self.home = f"http://{self.host}{self.folder}/"
 
-    def request(self, method, path, body=None, headers=None, drop=()):
-        """Status, headers and text of an answer. Host is given unless it is dropped."""
+    def request(self, method, path, body=None, headers=None, drop=(), folder=None):
+        """Status, headers and text of an answer, to a path in the page's folder. Host is given unless it is dropped."""
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=20)
         given = {"Host": self.host, **(headers or {})}
-        connection.putrequest(method, path, skip_host=True, skip_accept_encoding=True)
+        connection.putrequest(method, (self.folder if folder is None else folder) + path, skip_host=True, skip_accept_encoding=True)
         for name, value in given.items():
             if name not in drop:
                 connection.putheader(name, value)
@@ -108,7 +109,7 @@ class Served:
     def enter(self):
         """The cookie that the token is changed for."""
         status, headers, _ = self.request("GET", f"/?token={self.token}")
-        assert status == 303, status
+        assert status == 200, status
         return headers["set-cookie"].split(";")[0]
 
     def edit(self, cookie, **edit):
@@ -119,13 +120,27 @@ class Served:
     def state(self, cookie):
         """The first event, as text."""
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=20)
-        connection.request("GET", "/events", headers={"Cookie": cookie})
+        connection.request("GET", f"{self.folder}/events", headers={"Cookie": cookie})
         answer = connection.getresponse()
         assert answer.status == 200, answer.status
         name, data = answer.readline().decode(), answer.readline().decode()
         connection.close()
         assert name == "event: state\n" and data.startswith("data: "), (name, data[:100])
         return data[6:]
+
+    def events(self, cookie, count):
+        """The names and the data of the first events, so many at most: a fault is told at once behind the state."""
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=0.3)
+        connection.request("GET", f"{self.folder}/events", headers={"Cookie": cookie})
+        answer = connection.getresponse()
+        lines = []
+        try:
+            while len(lines) < 3 * count:
+                lines.append(answer.readline().decode())
+        except TimeoutError:
+            pass
+        connection.close()
+        return "".join(lines)
 
     def ends(self, seconds=5):
         """Whether the program ends by itself."""

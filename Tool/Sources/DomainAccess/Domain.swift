@@ -65,7 +65,7 @@ package struct Domain: Sendable {
     ///
     /// - Parameter type: its schema, whose defaults it has then.
     package func opened(_ type: CodableType? = nil) throws -> DefaultsStore {
-        try about(text) {
+        try about(text, type) {
             var options = DefaultsStore.Options()
             options.isReadOnly = true
             options.schema = try type.map { try DefaultsSchema($0) }
@@ -91,7 +91,7 @@ package struct Domain: Sendable {
     package func openedForWriting(
         _ type: CodableType? = nil, engine: DefaultsStore.Options.Engine? = nil
     ) throws -> DefaultsStore {
-        try about(text) {
+        try about(text, type) {
             var options = DefaultsStore.Options()
             options.durability = .manual
             options.schema = try type.map { try DefaultsSchema($0) }

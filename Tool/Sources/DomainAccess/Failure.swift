@@ -61,16 +61,41 @@ package struct Failure: Error {
 ///
 /// - Parameter type: the domain's, whose secrets are not in the text.
 package func words(of error: any Error, _ type: CodableType? = nil) -> String {
+    if let failure = error as? Failure { return failure.message ?? "" }
     if let error = error as? TypeError {
         let plain = error.inTypeLanguage
-        let isSecret = type.map { Values.isSecret(error.path, of: $0) } ?? false
+        let isSecret = type.map { Values.isSecret(error.path, of: $0) || error.isAboutSecrets(of: $0) } ?? false
         return (isSecret ? plain.withoutValue : plain).message(firstIndex: 0)
     }
     if let error = error as? DefaultsError, let cause = error.cause as? TypeError { return words(of: cause, type) }
+    if let error = error as? DefaultsError, error.isInContents, let type, Values.holdsSecrets(type) {
+        return "\(error.withoutContents)"
+    }
     return "\(error)"
 }
 
+extension DefaultsError {
+    /// Whether the error is about what a file holds, so that its text may quote it.
+    fileprivate var isInContents: Bool { location != nil || code == .corrupt && !path.isEmpty }
+
+    /// The error without anything of the file: a damaged one does not say what in it is a secret.
+    fileprivate var withoutContents: DefaultsError {
+        let place =
+            switch location {
+            case .line(let line, let column): " (line \(line), column \(column))"
+            case .offset(let offset): " (byte \(offset))"
+            case nil: ""
+            }
+        return DefaultsError(code, "The file is damaged; what is there may be a secret\(place)", file: file)
+    }
+}
+
 extension TypeError {
+    /// Whether the error is about a value that has not the shape of its type, where the type has secrets in it.
+    fileprivate func isAboutSecrets(of type: CodableType) -> Bool {
+        code == .mismatch && type.member(at: path).map { Values.holdsSecrets($0.type) } ?? false
+    }
+
     /// The error without what was found, in the words of the type language.
     fileprivate var withoutValue: TypeError {
         var error = self

@@ -128,7 +128,7 @@ package enum Values {
     }
 
     /// Whether a value of the type may have a secret in it.
-    private static func holdsSecrets(_ type: CodableType) -> Bool {
+    package static func holdsSecrets(_ type: CodableType) -> Bool {
         var seen: Set<String> = []
         var open = [type.wrapped]
         while let one = open.popLast() {

@@ -7,24 +7,44 @@ import KVCodable
 /// become one change of the whole setting; settings that are gone are forgotten, and the latest revision of those is kept. An
 /// edit that was based on something older than what is forgotten is in conflict, too: it is shown, and never written over.
 struct Changes {
-    /// What a change made of the store, and the page that made it; nil for another program.
+    /// A revision, and the page that made it; nil for another program.
     private struct Change {
         let revision: Int64
         let page: String?
     }
 
+    /// The latest change of a place, and the latest that somebody else made: what a page has changed itself takes nothing
+    /// away of what others did there before.
+    private struct Place {
+        var latest: Change
+        var others: Change?
+
+        mutating func note(_ change: Change) {
+            let older = [latest, others, change].compactMap { $0 }.sorted { $0.revision > $1.revision }
+            latest = older[0]
+            others = older.first { $0.page != latest.page }
+        }
+
+        /// The revision of the latest change that somebody else than the page made; nil where there is none.
+        func revision(notBy page: String) -> Int64? { latest.page == page ? others?.revision : latest.revision }
+    }
+
     private static let mostPlaces = 256, mostSettings = 1024
 
-    private var settings: [String: [PropertyListPath: Change]] = [:]
+    private var settings: [String: [PropertyListPath: Place]] = [:]
     private var forgotten: Int64 = 0
 
     /// Notes a change of places in a setting.
     mutating func note(_ paths: [PropertyListPath], in key: String, _ revision: Int64, by page: String?) {
-        for path in paths { settings[key, default: [:]][path] = Change(revision: revision, page: page) }
+        for path in paths { note(path, in: key, Change(revision: revision, page: page)) }
         guard let places = settings[key], places.count > Self.mostPlaces else { return }
-        let older = places.sorted { $0.value.revision < $1.value.revision }.dropLast(Self.mostPlaces / 2)
+        let older = places.sorted { $0.value.latest.revision < $1.value.latest.revision }.dropLast(Self.mostPlaces / 2)
         for (path, _) in older { settings[key]?[path] = nil }
-        settings[key]?[[.key(key)]] = Change(revision: older.last?.value.revision ?? revision, page: nil)
+        note([.key(key)], in: key, Change(revision: older.last?.value.latest.revision ?? revision, page: nil))
+    }
+
+    private mutating func note(_ path: PropertyListPath, in key: String, _ change: Change) {
+        settings[key, default: [:]][path, default: Place(latest: change)].note(change)
     }
 
     /// Forgets the oldest of settings that are not there any more, where there are too many.
@@ -38,14 +58,14 @@ struct Changes {
     }
 
     /// The revision of a setting's latest change; nil where none is known.
-    func latest(_ key: String) -> Int64? { settings[key]?.values.map(\.revision).max() }
+    func latest(_ key: String) -> Int64? { settings[key]?.values.map(\.latest.revision).max() }
 
     /// Whether somebody else has changed the edit's place, what is in it or what it is in, since its page saw it.
     func conflict(with edit: Edit) -> Bool {
         guard case .key(let key)? = edit.path.steps.first else { return false }
         guard let places = settings[key] else { return forgotten > edit.base }
-        return places.contains { path, change in
-            change.revision > edit.base && change.page != edit.page
+        return places.contains { path, place in
+            place.revision(notBy: edit.page) ?? 0 > edit.base
                 && zip(path.steps, edit.path.steps).allSatisfy { $0 == $1 }
         }
     }

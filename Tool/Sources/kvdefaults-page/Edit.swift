@@ -20,8 +20,9 @@ struct Edit {
 
     let operation: Operation
     let path: PropertyListPath
-    /// The new value, of `set` and `insert`.
-    let value: PropertyList?
+    /// The new value, of `set` and `insert`, in the form that JSON has of it. What is wrong with it is found where the
+    /// type is known, whose secrets are not told.
+    private let form: PropertyList?
     /// The new place, of `move` and `rename`.
     let target: PropertyListPath.Step?
     /// The revision of the setting that the person saw.
@@ -45,7 +46,7 @@ struct Edit {
         self.path = PropertyListPath(path)
         self.base = base
         self.page = page
-        value = try body["value"]?.valueOfJSONForm()
+        form = body["value"]
         target = body["target"].flatMap(Self.step)
     }
 
@@ -60,6 +61,7 @@ struct Edit {
         case .set: try set(transaction, type)
         case .reset: _ = try transaction.reset(at: path)
         case .insert:
+            let value = try form?.valueOfJSONForm()
             try changeList(transaction) { elements, index in
                 guard let value, index <= elements.count else { throw missing }
                 let element = type.member(at: path)?.type
@@ -80,7 +82,9 @@ struct Edit {
     private var outer: PropertyListPath { PropertyListPath(path.steps.dropLast()) }
 
     private func set(_ transaction: DefaultsTransaction, _ type: CodableType) throws {
-        guard let value, !value.isNull else { throw Failure("Expected a value at \(path.text)") }
+        guard let value = try form?.valueOfJSONForm(), !value.isNull else {
+            throw Failure("Expected a value at \(path.text)")
+        }
         guard let member = type.member(at: path) else { return try transaction.setStored(value, at: path) }
         // What the page shows in the place of secrets must not be written over them.
         if !member.words.isSecret, let old = try transaction.stored(at: path),

@@ -37,14 +37,19 @@ struct Form {
     private mutating func declaration(of type: CodableType) -> PropertyList {
         var entry: [String: PropertyList] = [:]
         entry["doc"] = type.words.documentation.map { PropertyList($0) }
-        if type.words.isSecret { entry["secret"] = true }
         entry["initial"] = try? initials.value(of: type)?.jsonForm()
         let cases = type.cases
-        if cases.isEmpty {
+        let isChoice = !cases.isEmpty && !cases.contains { $0.rawValue == nil }
+        if type.words.isSecret { entry["secret"] = true }
+        if type.words.isSecret, !isChoice {
+            // It is given as a whole: its fields are not shown, nor their defaults.
+            entry["control"] = "json"
+            entry["members"] = []
+        } else if cases.isEmpty {
             entry["control"] = "struct"
             entry["members"] = members(type.members)
         } else {
-            entry["control"] = cases.contains { $0.rawValue == nil } ? "variant" : "choice"
+            entry["control"] = isChoice ? "choice" : "variant"
             entry["cases"] = PropertyList(cases.map { choice($0) })
         }
         return PropertyList(entry)
@@ -70,12 +75,18 @@ struct Form {
                 var entry = ["key": PropertyList(member.key), "title": PropertyList(Self.title(member.name))]
                 entry["doc"] = member.words.documentation.map { PropertyList($0) }
                 entry["deprecated"] = member.words.deprecation.map { PropertyList($0) }
-                entry["type"] = reference(to: member.type)
+                let isHidden = member.words.isSecret && Self.hasParts(member.type)
+                entry["type"] = isHidden ? ["control": "json"] : reference(to: member.type)
                 entry["default"] = Self.standard(member)
                 if member.words.isSecret { entry["secret"] = true }
                 if member.mayBeAbsent, member.defaultValue == nil { entry["optional"] = true }
                 return PropertyList(entry)
             })
+    }
+
+    /// Whether there are settings in a value of the type, which have defaults of their own.
+    private static func hasParts(_ type: CodableType) -> Bool {
+        type.element != nil || !type.wrapped.members.isEmpty || type.wrapped.cases.contains { $0.rawValue == nil }
     }
 
     /// windowTitle and window_title are "Window title" for people.

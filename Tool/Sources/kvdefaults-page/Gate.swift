@@ -5,8 +5,9 @@ import Synchronization
 ///
 /// Any page of the web can send requests to 127.0.0.1, and a name of its own can lead there. So the Host must be the
 /// address that was printed, the Origin this page's, and a cookie must come along that only the bearer of the one-time
-/// token was given, and that browsers send for requests of this page alone (`SameSite=Strict`). Cookies know no ports:
-/// the port is in the name.
+/// token was given, and that browsers send for requests of this page alone (`SameSite=Strict`). Cookies know no ports: a
+/// browser would send this one to any other server on 127.0.0.1. So everything is in a folder whose name nobody can guess,
+/// and the cookie is for that folder; the port is in its name, since browsers keep those of other pages, too.
 final class Gate: Sendable {
     private struct State {
         var port: UInt16?
@@ -15,12 +16,13 @@ final class Gate: Sendable {
 
     private let state = Mutex(State())
     private let session = Gate.secret()
+    private let folder = "/\(Gate.secret())"
 
     /// Opens the gate for a port, and gives the address with the token. Before, nobody may pass.
     func open(port: UInt16) -> String {
         let token = Self.secret()
         state.withLock { $0 = State(port: port, token: token) }
-        return "http://127.0.0.1:\(port)/?token=\(token)"
+        return "http://127.0.0.1:\(port)\(folder)/?token=\(token)"
     }
 
     private var host: String? { state.withLock { $0.port }.map { "127.0.0.1:\($0)" } }
@@ -40,6 +42,15 @@ final class Gate: Sendable {
         return nil
     }
 
+    /// The path in the page's folder; nil for one outside of it.
+    func path(of request: HTTPRequest) -> String? {
+        let path = request.target.path().utf8
+        guard let name = String(path.prefix(folder.utf8.count)), Self.areEqual(name, folder),
+            let rest = String(path.dropFirst(folder.utf8.count)), rest.hasPrefix("/")
+        else { return nil }
+        return rest
+    }
+
     /// Whether the request has the cookie.
     func isKnown(_ request: HTTPRequest) -> Bool {
         guard let cookie else { return false }
@@ -55,7 +66,7 @@ final class Gate: Sendable {
             return true
         }
         guard isRight, let cookie else { return nil }
-        return "\(cookie); Path=/; HttpOnly; SameSite=Strict"
+        return "\(cookie); Path=\(folder)/; HttpOnly; SameSite=Strict"
     }
 
     /// 256 bits that nobody can guess.

@@ -1,3 +1,4 @@
+import DomainAccess
 import FlyingFox
 import FlyingSocks
 import Foundation
@@ -23,7 +24,7 @@ struct PageServer {
     func address() throws -> String { gate.open(port: try door.port) }
 }
 
-/// Answers requests: `/`, its style and script, `/events`, which tells of changes, and `/edit`.
+/// Answers requests in the page's folder: `/`, its style and script, `/events`, which tells of changes, and `/edit`.
 struct PageHandler {
     let session: Session
     let gate: Gate
@@ -48,13 +49,14 @@ struct PageHandler {
     }
 
     private func answer(_ request: HTTPRequest) async throws -> Response {
-        if request.method == .GET, request.path == "/", let token = request.query.first(where: { $0.name == "token" }) {
+        guard let path = gate.path(of: request) else { throw Refusal(.notFound, "There is no such page") }
+        if request.method == .GET, path == "/", let token = request.query.first(where: { $0.name == "token" }) {
             return try enter(token.value)
         }
         guard gate.isKnown(request) else {
             throw Refusal(.forbidden, "This browser has not opened the address that kvdefaults printed: run it again")
         }
-        switch (request.method, request.path) {
+        switch (request.method, path) {
         case (.GET, "/"): return Self.response(.ok, "text/html; charset=utf-8", Self.html)
         case (.GET, "/page.css"): return Self.response(.ok, "text/css; charset=utf-8", Self.style)
         case (.GET, "/page.js"): return Self.response(.ok, "text/javascript; charset=utf-8", Self.script)
@@ -66,15 +68,22 @@ struct PageHandler {
         }
     }
 
-    /// Changes the token for the cookie, and sends the browser to an address without it.
+    /// Changes the token for the cookie, and has the browser go to the address without it.
+    ///
+    /// Not by a redirection: behind a link on another site the browser would not send the cookie along.
     private func enter(_ token: String) throws -> Response {
         guard let cookie = gate.cookie(for: token) else {
             throw Refusal(.forbidden, "This address was used already, or is another page's: run kvdefaults page again")
         }
-        var response = Self.response(.seeOther, "text/plain; charset=utf-8", Data())
-        response.headers += [("Set-Cookie", cookie), ("Location", "/")]
+        var response = Self.response(.ok, "text/html; charset=utf-8", Data(Self.entrance.utf8))
+        response.headers += [("Set-Cookie", cookie)]
         return response
     }
+
+    private static let entrance = """
+        <!DOCTYPE html><html lang="en"><title>Settings</title><meta http-equiv="refresh" content="0; url=./">\
+        <a href="./">Settings</a></html>
+        """
 
     private func events() async -> Response {
         var response = Self.response(.ok, "text/event-stream", Data())
@@ -88,14 +97,20 @@ struct PageHandler {
             throw Refusal(.unsupportedMediaType, "Expected application/json")
         }
         guard !session.isReadOnly else { throw Refusal(.forbidden, "The page was opened with --read-only") }
-        let edit: Edit
-        do {
-            edit = try Edit(PropertyList(parsing: Array(await request.bodyData), as: .json))
-        } catch {
-            throw Refusal(.badRequest, "Expected an edit: \(error)")
-        }
-        let answer = await session.make(edit)
+        let answer = await session.make(try Self.edit(Array(await request.bodyData)))
         return Self.response(answer.status, "application/json", Data(answer.body))
+    }
+
+    /// The edit of a request's body. What is wrong with it is told without what was found, which may be a secret.
+    private static func edit(_ body: [UInt8]) throws -> Edit {
+        guard let list = try? PropertyList(parsing: body, as: .json) else {
+            throw Refusal(.badRequest, "Expected an edit: Expected JSON")
+        }
+        do {
+            return try Edit(list)
+        } catch {
+            throw Refusal(.badRequest, "Expected an edit: \(words(of: error))")
+        }
     }
 
     /// A response that no other page may show, use or keep, and that loads nothing from elsewhere.

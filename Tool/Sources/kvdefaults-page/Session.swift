@@ -25,10 +25,15 @@ final class Session: @unchecked Sendable {
     let isReadOnly: Bool
 
     private let domain: Domain
-    private let type: CodableType
-    private let store: DefaultsStore
+    private var type: CodableType
+    /// How many types were published one after the other, and which of them the pages were told of.
+    private var typeNumber: Int64 = 1, toldNumber: Int64 = 1
+    private var store: DefaultsStore
+    /// Where the store's file was when it was opened.
+    private var place: FilePlace?
     private let queue = DispatchQueue(label: "store")
-    private var sources: [any DispatchSourceProtocol] = []
+    private var clocks: [any DispatchSourceProtocol] = []
+    private var wakeUp: (any DispatchSourceProtocol)?
     private var watches: [DefaultsWatch] = []
 
     private var settings: [String: Setting] = [:]
@@ -40,38 +45,56 @@ final class Session: @unchecked Sendable {
     private var lastListener = 0
     private var fault: String?
     private var isUnreadable = false
+    private var ticks = 0
 
     init(_ domain: Domain, isReadOnly: Bool) throws {
         self.domain = domain
         self.isReadOnly = isReadOnly
         let type = try domain.requiredType()
         self.type = type
-        store = try isReadOnly ? domain.opened(type) : domain.openedForWriting(type)
-        try about(domain.text) {
+        place = FilePlace(domain.file)
+        store = try Self.open(domain, type, isReadOnly: isReadOnly)
+        try about(domain.text, type) {
             try look(by: nil)
-            // The first handler has nothing to do: that a call was made is what counts.
-            watches = [
-                try store.watchStored(.everything) { _ in },
-                try store.watchEvents { [weak self] event in
-                    if case .unreadable = event { self?.isUnreadable = true }
-                },
-            ]
-            listen(to: try store.watchDescriptor())
+            try watch()
         }
+        start()
     }
 
-    private func listen(to descriptor: Int32) {
-        let change = DispatchSource.makeReadSource(fileDescriptor: descriptor, queue: queue)
+    private static func open(_ domain: Domain, _ type: CodableType, isReadOnly: Bool) throws -> DefaultsStore {
+        try isReadOnly ? domain.opened(type) : domain.openedForWriting(type)
+    }
+
+    private func watch() throws {
+        // The first handler has nothing to do: that a call was made is what counts.
+        watches = [
+            try store.watchStored(.everything) { _ in },
+            try store.watchEvents { [weak self] event in
+                if case .unreadable = event { self?.isUnreadable = true }
+            },
+        ]
+        let change = DispatchSource.makeReadSource(fileDescriptor: try store.watchDescriptor(), queue: queue)
         change.setEventHandler { [weak self] in self?.takeUp() }
+        // The descriptor is the store's, which must be there as long as the source is.
+        let store = store
+        change.setCancelHandler { try? store.close() }
+        wakeUp = change
+        change.resume()
+    }
+
+    private func start() {
         // A file that was not there when the watch began is looked for again.
         let clock = DispatchSource.makeTimerSource(queue: queue)
         clock.schedule(deadline: .now() + .milliseconds(500), repeating: .milliseconds(500))
-        clock.setEventHandler { [weak self] in self?.takeUp() }
+        clock.setEventHandler { [weak self] in
+            guard let self else { return }
+            ticks += 1
+            takeUp(looksAtType: ticks.isMultiple(of: 10))
+        }
         let sign = DispatchSource.makeTimerSource(queue: queue)
         sign.schedule(deadline: .now() + .seconds(15), repeating: .seconds(15))
         sign.setEventHandler { [weak self] in self?.send(EventStream.sign) }
-        sources = [change, clock, sign]
-        change.resume()
+        clocks = [clock, sign]
         clock.resume()
         sign.resume()
     }
@@ -82,14 +105,45 @@ final class Session: @unchecked Sendable {
 
     // MARK: - What is new
 
+    /// Opens the store anew where its type is another one now, or its folder, or where a link leads elsewhere, and tells
+    /// the pages: nothing is shown or checked by an older type, nor from a folder that is gone.
+    private func renew(looksAtType: Bool = true) throws {
+        let type = looksAtType ? try domain.requiredType() : self.type
+        let newPlace = FilePlace(domain.file)
+        let isNewType = looksAtType && type.schemaText != self.type.schemaText
+        guard isNewType || newPlace != place else { return }
+        guard newPlace != nil || place == nil else {
+            throw Failure("The folder of its file is not there any more", of: domain.file)
+        }
+        if isNewType {
+            self.type = type
+            typeNumber += 1
+        }
+        // What fails is tried again.
+        place = nil
+        let store = try Self.open(domain, type, isReadOnly: isReadOnly)
+        wakeUp?.cancel()
+        self.store = store
+        try watch()
+        let keys = try look(by: nil)
+        place = newPlace
+        if toldNumber == typeNumber { return tell(keys) }
+        toldNumber = typeNumber
+        send(EventStream.event("state", Self.json(state())))
+    }
+
     /// Takes up what other programs have changed, and tells the pages.
-    private func takeUp() {
+    ///
+    /// - Parameter looksAtType: whether the type is read where nothing has changed, which takes a while.
+    private func takeUp(looksAtType: Bool = false) {
         do {
+            try renew(looksAtType: looksAtType || fault != nil)
             let calls = try store.pump()
             // A file that cannot be read is told once; that it can be read again is seen by reading it.
             if isUnreadable { try store.refresh() }
             isUnreadable = false
             guard calls > 0 || store.generation != generation || fault != nil else { return }
+            try renew()
             let keys = try look(by: nil)
             tell(fault: nil)
             tell(keys)
@@ -138,6 +192,7 @@ final class Session: @unchecked Sendable {
             if listeners.count >= Self.mostListeners, let oldest = listeners.keys.min() {
                 listeners.removeValue(forKey: oldest)?.finish()
             }
+            do { try renew() } catch { tell(fault: words(of: error, type)) }
             let (stream, continuation) = AsyncStream.makeStream(
                 of: [UInt8].self, bufferingPolicy: .bufferingOldest(Self.mostEvents))
             lastListener += 1
@@ -160,6 +215,7 @@ final class Session: @unchecked Sendable {
         state["file"] = store.file.map { PropertyList($0) }
         state["readOnly"] = PropertyList(isReadOnly)
         state["revision"] = PropertyList(revision)
+        state["typeNumber"] = PropertyList(typeNumber)
         state["keys"] = entries(of: settings.keys.sorted())
         return state
     }
@@ -198,6 +254,7 @@ final class Session: @unchecked Sendable {
         } catch {
             (entry["value"], entry["own"]) = (nil, nil)
             entry["hidden"] = PropertyList(words(of: error, type))
+            if setting.own != nil { entry["hasOwn"] = true }
         }
         return PropertyList(entry)
     }
@@ -231,6 +288,7 @@ final class Session: @unchecked Sendable {
         await onQueue { [self] in
             var keys: [String] = []
             do {
+                try renew()
                 try store.transaction { transaction in
                     keys = try look(by: nil)
                     guard !changes.conflict(with: edit) else { throw Conflict() }
@@ -257,9 +315,15 @@ final class Session: @unchecked Sendable {
 
     /// The words of an error; not those that would tell a secret.
     private func message(_ error: any Error, _ edit: Edit) -> String {
-        if let member = type.member(at: edit.path), member.words.isSecret, !(error is Failure) {
-            return "Expected \(member.type)"
-        }
-        return (error as? Failure)?.message ?? words(of: error, type)
+        guard let member = type.member(at: edit.path), mayQuote(error),
+            member.words.isSecret || error is PropertyListError && Values.holdsSecrets(member.type)
+        else { return words(of: error, type) }
+        return "Expected \(member.type)"
+    }
+
+    /// Whether the text of an error may have what was found in it.
+    private func mayQuote(_ error: any Error) -> Bool {
+        guard let error = error as? DefaultsError else { return error is TypeError || error is PropertyListError }
+        return [.typeMismatch, .invalidValue, .refused, .pathMismatch, .limitExceeded].contains(error.code)
     }
 }

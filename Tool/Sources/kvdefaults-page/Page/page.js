@@ -4,7 +4,7 @@
 const page = crypto.randomUUID();
 const keys = new Map(); // what the server told of each key: revision, value, own, layer, file, hidden
 const find = (id) => document.getElementById(id);
-let types, root, isReadOnly, isOffline, lastId = 0, lastRevision = 0, fault = "";
+let types, root, typeNumber, isReadOnly, isOffline, lastId = 0, lastRevision = 0, fault = "";
 
 // ---- Exact JSON: a number that JavaScript would write otherwise keeps its text
 
@@ -545,21 +545,25 @@ function setting(member, path, isInList = false) {
     return answer.isGood;
   }
 
+  // Whether the user has set a value that is too large to be here.
+  const hidesOwn = () => isTop && keys.get(path[0])?.hasOwn === true;
+
   function isChanged() {
     const own = get(path, "own");
-    return !isStruct && own !== undefined && !isSame(own, member.default);
+    return hidesOwn() || !isStruct && own !== undefined && !isSame(own, member.default);
   }
 
   function refresh() {
     const { layer, file, hidden } = keys.get(path[0]) ?? {};
     const isLocked = layer === "managed";
     inner.refresh();
-    if (isTop) area.disabled = isReadOnly || isOffline || isLocked || hidden !== undefined;
+    if (isTop) area.disabled = isReadOnly || isOffline || isLocked;
+    if (isTop) inner.node.hidden = hidden !== undefined;
     const shown = [[isLocked && isTop, "Locked", "warn"], [isChanged() && !isInList, "Changed", ""], [member.deprecated, "Deprecated", "warn"]];
     marks.replaceChildren(...shown.filter(([is]) => is).map(([, text, kind]) => make("span", { className: kind }, text)));
     source.textContent = hidden ?? (isTop && isLocked ? `The administrator has set it, in ${file}.`
       : isTop && layer === "global" ? `It is from the global domain, ${file}.` : "");
-    under.hidden = get(path, "own") === undefined || isLocked || isReadOnly
+    under.hidden = get(path, "own") === undefined && !hidesOwn() || isLocked || isReadOnly
       || isInList && !member.optional && member.default === undefined;
     const text = isWide || member.default === undefined ? "" : `Default: ${standardText()}`;
     standard.textContent = text;
@@ -594,7 +598,11 @@ function otherKeys(path, members) {
 
 let settings = [], general;
 
+// Makes the form, anew where another type is published: texts that are typed in it are kept as others are.
 function build(state) {
+  for (const one of find("settings").querySelectorAll(":scope > section")) one.remove();
+  if (root) say("The type of these settings has changed.");
+  typeNumber = state.typeNumber;
   types = state.types;
   root = resolved(state.root);
   isReadOnly = state.readOnly;
@@ -671,7 +679,7 @@ function connect() {
     keys.clear();
     for (const [key, one] of Object.entries(state.keys)) tell(key, one);
     lastRevision = state.revision;
-    if (!root) build(state);
+    if (state.typeNumber !== typeNumber) build(state);
     refresh();
     notice();
     document.documentElement.dataset.ready = performance.now();
