@@ -1,5 +1,6 @@
 """What other programs, other pages and the administrator do while the page is open."""
 import json
+import time
 
 import tap
 from selenium.webdriver.common.keys import Keys
@@ -213,6 +214,7 @@ def try_conflicts(browser):
         tap.check(json.loads(text)["keys"]["volume"]["value"] == 3, "the answer to a conflict has what is there now", text)
     try_gone(browser)
     try_memory()
+    try_items(browser)
 
 
 def try_gone(browser):
@@ -298,3 +300,74 @@ def try_layers(browser):
     tap.check(shows(browser, "volume", "6", "input[type=number]"), "what others change is shown all the same")
     page.close()
     place.close()
+
+
+# ---- Texts that are typed, and not saved, stay with what they were typed for
+
+ITEMS = "root S\nstruct S { anys: [Any] = []; scores: [Int(0...100)] = []; hosts: [Host] = []; other: Int = 1 }\n" \
+    "struct Host { name: String; port: Int(1...65535) = 80; aliases: [String] = [] }\n"
+
+
+def lost_texts(browser):
+    return browser.js("return [...document.querySelectorAll('#lost textarea')].map((one) => one.value)")
+
+
+def try_items(browser):
+    """What the person, or another program, moves or removes in a list while a text is typed in it."""
+    settings = ("anys", '[{"a": 1}, {"b": 2}, {"c": 3}]', "scores", "[10, 20, 30]", "hosts", '[{"name": "a"}, {"name": "b"}]')
+
+    def waits(what, place, path, press, stored):
+        """A button of the list does nothing to what is stored, and says why."""
+        browser.press(path, press)
+        good = wait_until(lambda: "is not saved" in browser.note(path), 3)
+        time.sleep(0.3)
+        return tap.check(good and place.get(PLAYER, path) == stored, what, f"{browser.note(path)} {place.get(PLAYER, path)}")
+
+    with served(types=ITEMS, settings=settings) as (place, page):
+        browser.open(page.address)
+        browser.type("anys", '{"b": 22}', number=1)
+        anys = [{"a": 1}, {"b": 2}, {"c": 3}]
+        waits("an element is not removed while a text in the list is not saved", place, "anys", "Remove Anys 1", anys)
+        waits("and none is moved", place, "anys", "Move Anys 3 up", anys)
+        tap.check(browser.value("anys", "textarea", 1) == '{"b": 22}', "the text stays", browser.value("anys", "textarea", 1))
+        browser.press("anys", "Discard")
+        tap.check(wait_until(lambda: json.loads(browser.value("anys", "textarea", 1)) == {"b": 2}, 3)
+                  and not browser.note("anys"), "until it is discarded", browser.note("anys"))
+        browser.press("anys", "Remove Anys 1")
+        tap.check(wait_until(lambda: place.get(PLAYER, "anys") == anys[1:]), "after that it is removed")
+        browser.type("scores", "101", kind="input[type=number]", number=1)
+        wait_until(lambda: "found 101" in browser.note("scores"))
+        waits("nor while one is refused", place, "scores", "Remove Scores 1", [10, 20, 30])
+        browser.type("scores", "99", kind="input[type=number]", number=1)
+        tap.check(wait_until(lambda: place.get(PLAYER, "scores") == [10, 99, 30]), "put right, it is its element's",
+                  str(place.get(PLAYER, "scores")))
+        browser.type("hosts[0].port", "99999")
+        wait_until(lambda: browser.note("hosts[0].port"))
+        waits("nor while one in a struct is", place, "hosts", "Move Hosts 1 down", [{"name": "a"}, {"name": "b"}])
+        browser.control("hosts[0].port").send_keys(Keys.ESCAPE)
+        browser.press("hosts", "Move Hosts 1 down")
+        tap.check(wait_until(lambda: place.get(PLAYER, "hosts") == [{"name": "b"}, {"name": "a"}]), "or it is taken back")
+        browser.type("scores", "50", kind="input[type=number]", number=0, end="")
+        browser.press("scores", "Remove Scores 2")
+        tap.check(wait_until(lambda: place.get(PLAYER, "scores") == [50, 30]), "a text that the click on the button saves is saved first",
+                  str(place.get(PLAYER, "scores")))
+        for what, theirs, is_kept in (
+                ("an element in front of it is removed", "[30]", False), ("the elements change places", "[30, 50]", False),
+                ("one is put in front of it", "[1, 50, 30]", False), ("one behind it is added", "[50, 30, 31]", True),
+                ("another one is changed", "[51, 30]", True)):
+            place.set(PLAYER, "scores", "[50, 30]")
+            wait_until(lambda: [one.get_property("value") for one in browser.all("scores", "li input[type=number]")] == ["50", "30"])
+            box = browser.control("scores", "li input[type=number]", 1)
+            box.click()
+            box.send_keys("7")
+            place.set(PLAYER, "scores", theirs)
+            shown = [str(one) for one in json.loads(theirs)]
+            if is_kept:
+                shown[1] = "307"
+            good = wait_until(lambda: [one.get_property("value") for one in browser.all("scores", "li input[type=number]")] == shown
+                              and lost_texts(browser) == ([] if is_kept else ["307"]), 3)
+            tap.check(good, f"a text is {'left alone' if is_kept else 'kept below'} when {what} by another program",
+                      f"{[one.get_property('value') for one in browser.all('scores', 'li input')]} {lost_texts(browser)}")
+            if is_kept:
+                box.send_keys(Keys.ESCAPE)
+            browser.js("document.getElementById('lost').replaceChildren()")

@@ -103,11 +103,17 @@ function send(operation, path, more) {
 
 // ---- Texts that are typed, and not saved
 
-const typed = new Map(); // inputs, and the path of the setting that each is in
+const typed = new Map(); // inputs; for each the path of the setting that it is in, and what takes the text back
+
+function isTyped(input, discard) {
+  if (!typed.has(input)) typed.set(input, { path: input.closest("[id^=at-]").id.slice(3), discard });
+}
+
+const typedIn = (node) => [...typed].filter(([input]) => node.contains(input)).map(([, { discard }]) => discard);
 
 // Shows the texts whose place is gone, by what another program has changed, so that they can be copied.
 function keepTexts() {
-  for (const [input, path] of typed) {
+  for (const [input, { path }] of typed) {
     if (input.isConnected) continue;
     typed.delete(input);
     if (input.value === "") continue;
@@ -123,7 +129,11 @@ function keepTexts() {
 }
 
 find("settings").addEventListener("input", ({ target }) => {
-  if (target.matches("textarea, input:not([type=range], [type=checkbox])")) typed.set(target, target.closest("[id^=at-]").id.slice(3));
+  if (!target.matches("textarea, input:not([type=range], [type=checkbox])")) return;
+  isTyped(target, () => {
+    target.value = target.defaultValue;
+    typed.delete(target);
+  });
 });
 
 // ---- Controls: a node, what shows the store's value in it, and the settings inside
@@ -153,6 +163,7 @@ function field(owner, path, { input, show, read, others = [] }) {
     try {
       const value = read();
       if (value === undefined || !isDirty) return done();
+      if (!input.isConnected) return undefined;
       isSaving = true;
       isGood = await owner.edit("set", path, { value, base }, done);
     } catch (error) {
@@ -167,6 +178,7 @@ function field(owner, path, { input, show, read, others = [] }) {
     one.addEventListener("input", () => {
       if (!isDirty) base = revision(path);
       isDirty = true;
+      isTyped(input, done);
     });
     one.addEventListener("keydown", (event) => { if (event.key === "Escape" && isDirty) done(); });
     if (input.className !== "json") one.addEventListener("change", save);
@@ -296,8 +308,8 @@ function list(owner, path, type, labels) {
   const element = resolved(type.element);
   const items = [];
   const node = make("ol");
-  const isTyped = ["text", "date", "data", "number"].includes(element.control);
-  const added = isTyped && make("input", {
+  const hasText = ["text", "date", "data", "number"].includes(element.control);
+  const added = hasText && make("input", {
     type: element.control === "date" ? "datetime-local" : "text", "aria-label": `New entry of ${labels.title}`,
     placeholder: "New entry", autocomplete: "off", onkeydown: (event) => { if (event.key === "Enter") add(); },
   });
@@ -306,42 +318,74 @@ function list(owner, path, type, labels) {
     const count = items.length;
     let value = element.initial;
     try {
-      if (isTyped) value = element.control === "number" ? readNumber(added.value, element.isReal) : readText(element, added.value, "");
+      if (hasText) value = element.control === "number" ? readNumber(added.value, element.isReal) : readText(element, added.value, "");
     } catch (error) {
       return owner.note(error.message);
     }
     if (value === undefined) return added.focus();
     if (!await owner.edit("insert", [...path, count], { value })) return;
-    if (isTyped) added.value = "";
-    if (isTyped) added.focus();
-    else focusIn(items[count]?.node);
+    if (!hasText) return focusIn(items[count]?.node);
+    added.value = "";
+    typed.delete(added);
+    added.focus();
+  };
+  // What is typed belongs to an element: none may move under it.
+  const isSaved = async () => {
+    await line;
+    await new Promise((done) => setTimeout(done)); // What is saved has its text taken off the list by then.
+    if (!typedIn(node).length) return true;
+    owner.note(`What is typed in ${labels.title} is not saved. Save or discard it first.`, [
+      ["Discard", () => typedIn(node).forEach((discard) => discard())]]);
+    return false;
   };
   // An edit of an element by its place, one at a time: the second click of two would be on another element.
   let isBusy = false;
-  const once = (act) => async (event) => {
-    if (isBusy || event.detail > 1) return;
+  const once = (act) => async ({ detail, currentTarget }) => {
+    if (isBusy || detail > 1) return;
     isBusy = true;
-    await act();
+    if (await isSaved()) {
+      node.inert = true;
+      const isGood = await act();
+      node.inert = false;
+      if (isGood) isGood();
+      else currentTarget.focus();
+    }
     isBusy = false;
   };
   const item = (index) => {
     const name = `${labels.title} ${index + 1}`;
     const place = [...path, index];
     const inner = control(owner, place, type.element, { title: name, "aria-label": name }, { isInList: true });
-    const move = (to, word) => once(async () => {
-      if (!await owner.edit("move", place, { target: to })) return;
+    const move = (to, word) => once(async () => await owner.edit("move", place, { target: to }) && (() => {
       const buttons = items[to];
-      (buttons[word].disabled ? buttons.remove : buttons[word]).focus();
-    });
+      (buttons?.[word].disabled ? buttons.remove : buttons?.[word])?.focus();
+    }));
     const up = button("↑", `Move ${name} up`, move(index - 1, "up"), "icon");
     const down = button("↓", `Move ${name} down`, move(index + 1, "down"), "icon");
-    const remove = button("×", `Remove ${name}`, once(async () => {
-      if (await owner.edit("remove", place, {})) (items[index] ?? items[index - 1])?.remove.focus() ?? (added || adder).focus();
-    }), "icon");
+    const remove = button("×", `Remove ${name}`, once(async () => await owner.edit("remove", place, {}) && (() =>
+      ((items[index] ?? items[index - 1])?.remove ?? (added || adder)).focus())), "icon");
     return { node: make("li", {}, make("div", { className: "item" }, inner.node), up, down, remove), up, down, remove, inner };
   };
+  // Takes the places off texts whose elements may be others now: only what is in front of the first change is where it was,
+  // and the only element that is another.
+  let seen = [];
+  const leave = (value) => {
+    const [old, now] = [seen, value].map((one) => one.map((element) => write(element)));
+    const changed = now.map((_, index) => index).filter((index) => now[index] !== old[index]);
+    if (now.length === old.length && changed.length < 2) return;
+    const from = now.length === old.length ? changed : [...now.keys()].slice(changed[0] ?? now.length);
+    for (const index of from) {
+      if (!items[index] || !typedIn(items[index].node).length) continue;
+      const old = items[index].node;
+      items[index] = item(index);
+      old.replaceWith(items[index].node);
+    }
+  };
   const refresh = () => {
-    const count = get(path)?.length ?? 0;
+    const value = get(path) ?? [];
+    if (typedIn(node).length) leave(value);
+    seen = value;
+    const count = value.length;
     while (items.length > count) items.pop().node.remove();
     while (items.length < count) node.append(items[items.push(item(items.length)) - 1].node);
     items.forEach(({ inner, up, down }, index) => {
@@ -366,22 +410,23 @@ function table(owner, path, type, labels) {
     if (rows.has(key)) return owner.note(`There is a key ${key} already.`);
     if (!await owner.edit("set", [...path, key], { value: resolved(type.element).initial })) return;
     added.value = "";
+    typed.delete(added);
     focusIn(rows.get(key)?.inner.node.parentNode);
   };
   const row = (key) => {
     const place = [...path, key];
     const label = `${labels.title}, ${key}`;
     const name = make("input", {
-      type: "text", value: key, "aria-label": `Key ${key} of ${labels.title}`, spellcheck: false, autocomplete: "off",
+      type: "text", defaultValue: key, "aria-label": `Key ${key} of ${labels.title}`, spellcheck: false, autocomplete: "off",
       onchange: async () => {
         const target = name.value;
-        const where = typed.get(name);
+        const mine = typed.get(name);
         typed.delete(name);
         if (target !== key && target !== "" && await owner.edit("rename", place, { target })) return focusIn(rows.get(target)?.node);
         if (name.isConnected) {
           name.value = key;
         } else {
-          typed.set(name, where);
+          typed.set(name, mine);
           keepTexts();
         }
       },
