@@ -44,12 +44,12 @@ def try_typing(browser, place):
     tap.check(shows(browser, "volume", "5", "input[type=number]") and title.get_property("value") == "half a wo"
               and browser.focused()[0] == "title", "a change elsewhere leaves what a person types alone")
     place.set(PLAYER, "title", "Theirs")
-    tap.check(wait_until(lambda: browser.note("title").startswith("Another program has changed it meanwhile: Theirs")),
+    tap.check(wait_until(lambda: browser.note("title").startswith("Another program has changed this meanwhile. It is now: Theirs")),
               "a change of what a person types in is told", browser.note("title"))
     title.send_keys("rd")
     tap.check(title.get_property("value") == "half a word" and place.get(PLAYER, "title") == "Theirs",
               "and takes nothing away")
-    browser.press("title", "Use that")
+    browser.press("title", "Keep theirs")
     tap.check(wait_until(lambda: title.get_property("value") == "Theirs" and not browser.note("title")), "until it is asked for")
     element = browser.control("tags", number=1)
     element.click()
@@ -215,6 +215,7 @@ def try_conflicts(browser):
     try_gone(browser)
     try_memory()
     try_items(browser)
+    try_notes(browser)
 
 
 def try_gone(browser):
@@ -371,3 +372,31 @@ def try_items(browser):
             if is_kept:
                 box.send_keys(Keys.ESCAPE)
             browser.js("document.getElementById('lost').replaceChildren()")
+
+
+def try_notes(browser):
+    """A conflict stays shown, and is none that is saved over, whatever else is done in the same setting."""
+    with served(types=ITEMS, settings=("anys", "[1, 2, 3]", "scores", "[10, 20]")) as (place, page):
+        browser.open(page.address)
+        browser.type("anys", "22", number=1)
+        place.set(PLAYER, "anys[1]", '"theirs"')
+        told = "Another program has changed this meanwhile. It is now: theirs"
+        tap.check(wait_until(lambda: browser.note("anys").startswith(told)), "a change of what is typed in is told", browser.note("anys"))
+        browser.press("anys", "Add an entry")
+        wait_until(lambda: len(browser.all("anys", "li")) == 4)
+        tap.check(browser.note("anys").startswith(told), "and stays so after another edit of the same setting", browser.note("anys"))
+        browser.press("anys", "Save Anys 2")
+        time.sleep(0.3)
+        tap.check(place.get(PLAYER, "anys")[1] == "theirs" and "yours, not saved: 22" in browser.note("anys"),
+                  "which lets nothing be written over", f"{place.get(PLAYER, 'anys')} {browser.note('anys')}")
+        browser.press("anys", "Use mine")
+        tap.check(wait_until(lambda: place.get(PLAYER, "anys")[1] == 22 and not browser.note("anys")), "until it is asked for",
+                  f"{place.get(PLAYER, 'anys')} {browser.note('anys')}")
+        numbers = "li input[type=number]"
+        browser.type("scores", "101", numbers, 1)
+        wait_until(lambda: browser.note("scores"))
+        browser.type("scores", "11", numbers, 0)
+        wait_until(lambda: place.get(PLAYER, "scores") == [11, 20])
+        tap.check("found 101" in browser.note("scores"), "what is wrong stays said when another element is saved", browser.note("scores"))
+        place.set(PLAYER, "scores", "[11]")
+        tap.check(wait_until(lambda: not browser.note("scores")), "until its element is gone", browser.note("scores"))

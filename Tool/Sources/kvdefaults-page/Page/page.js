@@ -140,12 +140,17 @@ find("settings").addEventListener("input", ({ target }) => {
 
 // An input in which a person types: what others change meanwhile does not take the text away.
 function field(owner, path, { input, show, read, others = [] }) {
-  let base, seen, isDirty = false, isSaving = false;
+  let base, seen, isDirty = false, isSaving = false, isStale = false;
   const done = () => {
-    isDirty = false;
+    isDirty = isStale = false;
     typed.delete(input);
-    owner.note();
+    owner.note(input);
     refresh();
+  };
+  const useMine = () => {
+    base = revision(path);
+    isStale = false;
+    return save();
   };
   const refresh = () => {
     const value = get(path);
@@ -153,7 +158,8 @@ function field(owner, path, { input, show, read, others = [] }) {
       show(value);
       input.removeAttribute("aria-invalid");
     } else if (!isSame(value, seen) && !isSaving) {
-      owner.note(`Another program has changed it meanwhile: ${owner.isSecret ? "hidden" : brief(value)}`, [["Use that", done]]);
+      isStale = true;
+      owner.conflict(input, path, undefined, useMine, done);
     }
     seen = value;
   };
@@ -164,10 +170,11 @@ function field(owner, path, { input, show, read, others = [] }) {
       const value = read();
       if (value === undefined || !isDirty) return done();
       if (!input.isConnected) return undefined;
+      if (isStale) return owner.conflict(input, path, value, useMine, done);
       isSaving = true;
-      isGood = await owner.edit("set", path, { value, base }, done);
+      isGood = await owner.edit(input, "set", path, { value, base }, done, useMine);
     } catch (error) {
-      owner.note(error.message);
+      owner.note(input, error.message);
     }
     isSaving = false;
     if (!isGood) input.setAttribute("aria-invalid", "true");
@@ -256,7 +263,7 @@ function onOff(owner, path, type, labels) {
   const input = make("input", {
     ...labels, type: "checkbox", role: "switch",
     onchange: async () => {
-      await owner.edit("set", path, { value: input.checked }, refresh);
+      await owner.edit(input, "set", path, { value: input.checked }, refresh);
       refresh();
     },
   });
@@ -275,7 +282,7 @@ function choice(owner, path, type, labels, { optional, current, value }) {
     ...labels,
     onchange: async () => {
       const one = type.cases[select.value];
-      await owner.edit(one ? "set" : "reset", path, one ? { value: value(one) } : {}, refresh);
+      await owner.edit(select, one ? "set" : "reset", path, one ? { value: value(one) } : {}, refresh);
       refresh();
     },
   });
@@ -320,10 +327,10 @@ function list(owner, path, type, labels) {
     try {
       if (hasText) value = element.control === "number" ? readNumber(added.value, element.isReal) : readText(element, added.value, "");
     } catch (error) {
-      return owner.note(error.message);
+      return owner.note(adder, error.message);
     }
     if (value === undefined) return added.focus();
-    if (!await owner.edit("insert", [...path, count], { value })) return;
+    if (!await owner.edit(adder, "insert", [...path, count], { value })) return;
     if (!hasText) return focusIn(items[count]?.node);
     added.value = "";
     typed.delete(added);
@@ -334,8 +341,11 @@ function list(owner, path, type, labels) {
     await line;
     await new Promise((done) => setTimeout(done)); // What is saved has its text taken off the list by then.
     if (!typedIn(node).length) return true;
-    owner.note(`What is typed in ${labels.title} is not saved. Save or discard it first.`, [
-      ["Discard", () => typedIn(node).forEach((discard) => discard())]]);
+    owner.note(node, `What is typed in ${labels.title} is not saved. Save or discard it first.`, [
+      ["Discard", () => {
+        typedIn(node).forEach((discard) => discard());
+        owner.note(node);
+      }]]);
     return false;
   };
   // An edit of an element by its place, one at a time: the second click of two would be on another element.
@@ -356,13 +366,13 @@ function list(owner, path, type, labels) {
     const name = `${labels.title} ${index + 1}`;
     const place = [...path, index];
     const inner = control(owner, place, type.element, { title: name, "aria-label": name }, { isInList: true });
-    const move = (to, word) => once(async () => await owner.edit("move", place, { target: to }) && (() => {
+    const move = (to, word) => once(async () => await owner.edit(node, "move", place, { target: to }) && (() => {
       const buttons = items[to];
       (buttons?.[word].disabled ? buttons.remove : buttons?.[word])?.focus();
     }));
     const up = button("↑", `Move ${name} up`, move(index - 1, "up"), "icon");
     const down = button("↓", `Move ${name} down`, move(index + 1, "down"), "icon");
-    const remove = button("×", `Remove ${name}`, once(async () => await owner.edit("remove", place, {}) && (() =>
+    const remove = button("×", `Remove ${name}`, once(async () => await owner.edit(node, "remove", place, {}) && (() =>
       ((items[index] ?? items[index - 1])?.remove ?? (added || adder)).focus())), "icon");
     return { node: make("li", {}, make("div", { className: "item" }, inner.node), up, down, remove), up, down, remove, inner };
   };
@@ -407,8 +417,8 @@ function table(owner, path, type, labels) {
   const add = async () => {
     const key = added.value;
     if (key === "") return added.focus();
-    if (rows.has(key)) return owner.note(`There is a key ${key} already.`);
-    if (!await owner.edit("set", [...path, key], { value: resolved(type.element).initial })) return;
+    if (rows.has(key)) return owner.note(added, `There is a key ${key} already.`);
+    if (!await owner.edit(added, "set", [...path, key], { value: resolved(type.element).initial })) return;
     added.value = "";
     typed.delete(added);
     focusIn(rows.get(key)?.inner.node.parentNode);
@@ -422,7 +432,7 @@ function table(owner, path, type, labels) {
         const target = name.value;
         const mine = typed.get(name);
         typed.delete(name);
-        if (target !== key && target !== "" && await owner.edit("rename", place, { target })) return focusIn(rows.get(target)?.node);
+        if (target !== key && target !== "" && await owner.edit(name, "rename", place, { target })) return focusIn(rows.get(target)?.node);
         if (name.isConnected) {
           name.value = key;
         } else {
@@ -433,7 +443,7 @@ function table(owner, path, type, labels) {
     });
     const inner = control(owner, place, type.element, { title: label, "aria-label": label }, { isInList: true });
     const remove = button("×", `Remove ${label}`, async (event) => {
-      if (event.detail < 2 && await owner.edit("remove", place, {})) added.focus();
+      if (event.detail < 2 && await owner.edit(remove, "remove", place, {})) added.focus();
     }, "icon");
     return { node: make("tr", {}, ...[name, inner.node, remove].map((one) => make("td", {}, one))), inner };
   };
@@ -467,7 +477,7 @@ function same(rows, present, row, body) {
 function struct(owner, path, type, labels, { isInList }) {
   const node = make("div", { className: "inner" });
   const absent = [make("p", {}, "Not set "), button("Set", `Set ${labels.title}`, () =>
-    owner.edit("set", path, { value: type.initial }).then(() => focusIn(node)))];
+    owner.edit(node, "set", path, { value: type.initial }).then(() => focusIn(node)))];
   let settings = null;
   const refresh = () => {
     if (get(path) === undefined) {
@@ -544,7 +554,7 @@ function setting(member, path, isInList = false) {
   const isStruct = isWide && type.control === "struct";
   const isSection = isTop && isStruct;
   const labels = { title: name, "aria-describedby": `${id}-help`, ...isGroup ? {} : { id } };
-  const owner = { edit, note, isSecret: member.secret };
+  const owner = { edit, note, conflict, isSecret: member.secret };
   const inner = control(owner, path, member.type, labels, { optional: member.optional, isInList });
   const heading = isGroup ? make(isSection ? "h2" : "h3", { id: `${id}-name` }, name) : make("label", { htmlFor: id }, name);
   const marks = make("span", { className: "marks" });
@@ -556,7 +566,7 @@ function setting(member, path, isInList = false) {
     source, make("p", {}, make("code", {}, pathText(path)), type.range ? ` · ${type.range}` : ""));
   const standard = make("span");
   const reset = button(isStruct ? "Reset all" : "Reset", `Reset ${name}`, async () => {
-    if (await edit("reset", path, {})) focusIn(area);
+    if (await edit(reset, "reset", path, {})) focusIn(area);
   });
   const under = make("div", { className: "under" }, standard, reset);
   const area = make("fieldset", isGroup && !isSection ? { "aria-labelledby": `${id}-name` } : { role: "presentation" }, inner.node, under);
@@ -567,25 +577,41 @@ function setting(member, path, isInList = false) {
     ...isSection ? { "aria-labelledby": `${id}-name` } : {},
   }, words, area, remark);
 
-  // Says what is wrong, with buttons for what can be done.
-  function note(text, actions = []) {
+  // Says what is wrong with what a control has, until that is put right; with buttons for what can be done.
+  const notes = new Map();
+  function note(source, text, actions = [], className = "") {
     const buttons = actions.map(([word, act]) => button(word, word, act));
     // A click there does not leave the input, which would save it.
     for (const one of buttons) one.onmousedown = (event) => event.preventDefault();
-    remark.replaceChildren(...text ? [make("p", {}, text), ...buttons] : []);
+    const old = notes.get(source);
+    const hadFocus = old?.contains(document.activeElement);
+    old?.remove();
+    notes.delete(source);
+    if (text) {
+      notes.set(source, make("div", { className }, make("p", {}, text), ...buttons));
+      remark.append(notes.get(source));
+    }
+    if (hadFocus) (buttons[0] ?? (source.matches("input, select, textarea, button") ? source : source.querySelector("button")))?.focus();
+  }
+
+  function conflict(source, place, value, again, undo) {
+    const mine = value !== undefined && !member.secret ? `; yours, not saved: ${brief(value)}` : "";
+    const theirs = member.secret ? "hidden" : brief(get(place));
+    note(source, `Another program has changed this meanwhile. It is now: ${theirs}${mine}`, [["Use mine", again], ["Keep theirs", () => {
+      note(source);
+      undo();
+    }]], "conflict");
   }
 
   // Makes an edit and says whether it was made; `undo` shows the store's value instead of the person's.
-  async function edit(operation, place, more, undo = () => {}) {
+  async function edit(source, operation, place, more, undo = () => {}, again) {
     const answer = await send(operation, place, more);
-    note(answer.isGood ? "" : answer.message);
-    if (answer.isGood) say(`${name} is saved.`);
-    if (answer.isConflict) {
-      const mine = more.value !== undefined && !member.secret ? `; yours, not saved: ${brief(more.value)}` : "";
-      note(`${answer.message}. It is now: ${member.secret ? "hidden" : brief(get(place))}${mine}`, [
-        ["Use mine", async () => { if (await edit(operation, place, { ...more, base: revision(place) }, undo)) undo(); }],
-        ["Keep theirs", () => { note(); undo(); }],
-      ]);
+    const repeat = async () => { if (await edit(source, operation, place, { ...more, base: revision(place) }, undo)) undo(); };
+    if (answer.isConflict) conflict(source, place, more.value, again ?? repeat, undo);
+    else note(source, answer.isGood ? "" : answer.message);
+    if (answer.isGood) {
+      say(`${name} is saved.`);
+      for (const [one, { className }] of notes) if (!typed.has(one) && !className) note(one);
     }
     return answer.isGood;
   }
@@ -599,6 +625,7 @@ function setting(member, path, isInList = false) {
     const { layer, file, hidden } = keys.get(path[0]) ?? {};
     const isLocked = layer === "managed";
     inner.refresh();
+    for (const [source] of notes) if (!node.contains(source)) note(source);
     if (isTop) area.disabled = isReadOnly || isOffline || isLocked || hidden !== undefined;
     const shown = [[isLocked && isTop, "Locked", "warn"], [isChanged() && !isInList, "Changed", ""], [member.deprecated, "Deprecated", "warn"]];
     marks.replaceChildren(...shown.filter(([is]) => is).map(([, text, kind]) => make("span", { className: kind }, text)));
