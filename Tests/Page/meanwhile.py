@@ -216,6 +216,7 @@ def try_conflicts(browser):
     try_memory()
     try_items(browser)
     try_notes(browser)
+    try_slow_answer(browser)
 
 
 def try_gone(browser):
@@ -400,3 +401,27 @@ def try_notes(browser):
         tap.check("found 101" in browser.note("scores"), "what is wrong stays said when another element is saved", browser.note("scores"))
         place.set(PLAYER, "scores", "[11]")
         tap.check(wait_until(lambda: not browser.note("scores")), "until its element is gone", browser.note("scores"))
+
+
+def try_slow_answer(browser):
+    """A text that grows while it is being saved is based on what it was saved over, and not on what came after that."""
+    with served() as (place, page):
+        browser.open(page.address)
+        browser.js("""
+            const real = window.fetch;
+            window.fetch = async (...all) => {
+              const answer = await real(...all);
+              await new Promise((done) => setTimeout(done, 1000));
+              return answer;
+            };""")
+        title = browser.control("title")
+        title.click()
+        title.send_keys(Keys.CONTROL + "a")
+        title.send_keys("abc" + Keys.ENTER + "d")
+        wait_until(lambda: place.get(PLAYER, "title") == "abc")
+        place.set(PLAYER, "title", "Theirs")
+        time.sleep(1.5)
+        title.send_keys(Keys.TAB)
+        tap.check(wait_until(lambda: "It is now: Theirs" in browser.note("title"), 3) and place.get(PLAYER, "title") == "Theirs",
+                  "what another program sets while an edit is under way is not written over",
+                  f"{place.get(PLAYER, 'title')} {browser.note('title')}")

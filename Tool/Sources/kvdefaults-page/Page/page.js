@@ -93,7 +93,7 @@ function send(operation, path, more) {
       const text = await response.text();
       const answer = text[0] === "{" ? parse(text) : { message: text };
       take(answer.keys ?? {});
-      return { ...answer, isGood: response.ok, isConflict: response.status === 409 };
+      return { ...answer, isGood: response.ok, revision: answer.keys?.[path[0]].revision, isConflict: response.status === 409 };
     } catch {
       return { message: "Not saved: the program behind this page cannot be reached." };
     }
@@ -165,21 +165,21 @@ function field(owner, path, { input, show, read, others = [] }) {
   };
   const save = async () => {
     const text = input.value;
-    let isGood = false;
+    let good = false;
     try {
       const value = read();
       if (value === undefined || !isDirty) return done();
       if (!input.isConnected) return undefined;
       if (isStale) return owner.conflict(input, path, value, useMine, done);
       isSaving = true;
-      isGood = await owner.edit(input, "set", path, { value, base }, done, useMine);
+      good = await owner.edit(input, "set", path, { value, base }, done, useMine);
     } catch (error) {
       owner.note(input, error.message);
     }
     isSaving = false;
-    if (!isGood) input.setAttribute("aria-invalid", "true");
+    if (!good) input.setAttribute("aria-invalid", "true");
     else if (input.value === text) done();
-    else base = revision(path);
+    else base = good.revision;
   };
   for (const one of [input, ...others]) {
     one.addEventListener("input", () => {
@@ -603,7 +603,7 @@ function setting(member, path, isInList = false) {
     }]], "conflict");
   }
 
-  // Makes an edit and says whether it was made; `undo` shows the store's value instead of the person's.
+  // Makes an edit and gives the answer where it was made; `undo` shows the store's value instead of the person's.
   async function edit(source, operation, place, more, undo = () => {}, again) {
     const answer = await send(operation, place, more);
     const repeat = async () => { if (await edit(source, operation, place, { ...more, base: revision(place) }, undo)) undo(); };
@@ -613,7 +613,7 @@ function setting(member, path, isInList = false) {
       say(`${name} is saved.`);
       for (const [one, { className }] of notes) if (!typed.has(one) && !className) note(one);
     }
-    return answer.isGood;
+    return answer.isGood && answer;
   }
 
   function isChanged() {
