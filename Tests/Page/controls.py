@@ -37,6 +37,8 @@ def try_controls(browser):
         errors = browser.errors()
         expected = [one for one in errors if "422" in one]
         tap.check(errors == expected, "the browser complains of nothing but refused edits", "\n".join(errors))
+    for part in (try_nulls,):
+        part(browser)
 
 
 def try_scalars(browser, becomes):
@@ -317,3 +319,52 @@ def try_search(browser):
     tap.check("theme" in found and "volume" not in found and "backup" not in found and "window.window_title" in found,
               "only what is changed", str(found))
     browser.driver.find_element("id", "changed").click()
+
+
+# ---- Values and texts that are seldom
+
+ODD = r"""root S
+struct S {
+    icon: Data?
+    icons: [Data?] = []
+    on: Bool?
+    count: Int = 1
+    name: String?
+    since: Date?
+    theme: Theme?
+    tags: [String] = []
+    limits: [String: Int] = [:]
+    point: Point?
+    output: Output?
+    token: String? @secret
+    any: Any?
+    low: Int(0...10) = 3
+    ratio: Double = 1.0
+    ratios: [Double] = [1.0]
+    huge: Int = 1
+    part: Double(0.0..<1.0) = 0.5
+    keys: [Key] = []
+    after: Int = 1
+}
+struct Point { x: Int = 0 }
+enum Theme: String { light, dark }
+enum Output { file(path: String), silent }
+enum Key: String @secret { brass = "brassZebra", steel = "steelZebra" }
+"""
+
+
+def try_nulls(browser):
+    """A null, which a file in JSON may have where the type has a value that may be absent, or any."""
+    keys = [line.split(":")[0].strip() for line in ODD.splitlines() if line.startswith("    ")]
+    with served(types=ODD) as (place, page):
+        store = place.config / f"{PLAYER}.plist"
+        store.write_text(json.dumps({key: None for key in keys if key != "after"} | {"after": 9, "icons": [None]}))
+        browser.open(page.address)
+        tap.check(wait_until(lambda: browser.value("after") == "9") and all(browser.all(key) for key in keys),
+                  "a null of any type ends nothing", str([key for key in keys if not browser.all(key)]))
+        tap.check(browser.value("icon") == "null", "it is shown as a value that does not fit", browser.value("icon"))
+        place.run("unset", PLAYER, "icons")
+        for key in keys:
+            store.write_text(json.dumps({key: None, "after": keys.index(key) + 20}))
+            good = wait_until(lambda: browser.value("after") == str(keys.index(key) + 20) or key == "after", 3)
+            tap.check(good, f"nor does one that another program writes at {key}")

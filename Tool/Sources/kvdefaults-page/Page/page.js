@@ -527,7 +527,7 @@ function control(owner, path, reference, labels, member) {
   let inner, isJSON, isLong;
   const refresh = () => {
     const value = get(path);
-    const isOdd = value !== undefined && !fits[type.control](type, value);
+    const isOdd = value !== undefined && (value === null || !fits[type.control](type, value));
     // A line of input would lose the line breaks of a text that has come to have some.
     const growsLong = type.control === "text" && isLongText(type, path) && !isLong;
     if (isOdd !== isJSON || growsLong) {
