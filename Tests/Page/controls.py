@@ -37,7 +37,7 @@ def try_controls(browser):
         errors = browser.errors()
         expected = [one for one in errors if "422" in one]
         tap.check(errors == expected, "the browser complains of nothing but refused edits", "\n".join(errors))
-    for part in (try_nulls,):
+    for part in (try_nulls, try_reset_texts, try_whole_reals, try_huge_steps, try_open_ranges, try_secret_lines):
         part(browser)
 
 
@@ -368,3 +368,69 @@ def try_nulls(browser):
             store.write_text(json.dumps({key: None, "after": keys.index(key) + 20}))
             good = wait_until(lambda: browser.value("after") == str(keys.index(key) + 20) or key == "after", 3)
             tap.check(good, f"nor does one that another program writes at {key}")
+
+
+def try_reset_texts(browser):
+    with served(types=ODD, settings=("low", "5")) as (place, page):
+        browser.open(page.address)
+        browser.type("low", "77", kind="input[type=number]")
+        wait_until(lambda: browser.note("low"))
+        browser.press("low", "Reset")
+        tap.check(wait_until(lambda: browser.value("low", "input[type=number]") == "3" and not browser.note("low"), 3)
+                  and place.own(PLAYER) == {}, "a reset takes a text that was refused back, too",
+                  f"{browser.value('low', 'input[type=number]')} {browser.note('low')}")
+
+
+def try_whole_reals(browser):
+    with served(types=ODD) as (place, page):
+        place.write(PLAYER, {"ratio": 1, "ratios": [1], "after": 2})
+        browser.open(page.address)
+        marked = [key for key in ("ratio", "ratios", "after") if "Changed" in browser.row(key).text]
+        tap.check(marked == ["after"], "1 is not changed where 1.0 is the default", str(marked))
+
+
+def try_huge_steps(browser):
+    with served(types=ODD, settings=("huge", "1234567890123456789")) as (place, page):
+        browser.open(page.address)
+        box = browser.control("huge")
+        box.click()
+        box.send_keys(Keys.ARROW_UP + Keys.TAB)
+        tap.check(browser.value("huge") == "1234567890123456789" and not browser.note("huge"),
+                  "a stepper rounds no number that it cannot hold", f"{browser.value('huge')} {browser.note('huge')}")
+        browser.type("huge", "1234567890123456790")
+        tap.check(wait_until(lambda: place.get(PLAYER, "huge") == 1234567890123456790), "which can be typed")
+        browser.type("huge", "12")
+        wait_until(lambda: place.get(PLAYER, "huge") == 12)
+        box.click()
+        box.send_keys(Keys.ARROW_UP)
+        tap.check(wait_until(lambda: place.get(PLAYER, "huge") == 13), "one that it can hold has its stepper again",
+                  str(place.get(PLAYER, "huge")))
+
+
+def try_open_ranges(browser):
+    with served(types=ODD) as (place, page):
+        browser.open(page.address)
+        browser.control("part", "input[type=range]").send_keys(Keys.END)
+        tap.check(wait_until(lambda: place.get(PLAYER, "part") == 0.99, 3) and not browser.note("part"),
+                  "a slider ends below what its range ends below", f"{place.get(PLAYER, 'part')} {browser.note('part')}")
+
+
+def try_secret_lines(browser):
+    def paste(text):
+        browser.js("""
+            const data = new DataTransfer();
+            data.setData("text/plain", arguments[1]);
+            const event = new ClipboardEvent("paste", { clipboardData: data, bubbles: true, cancelable: true });
+            arguments[0].focus();
+            if (arguments[0].dispatchEvent(event)) document.execCommand("insertText", false, arguments[1]);""",
+                   browser.control("token"), text)
+
+    with served(types=ODD) as (place, page):
+        browser.open(page.address)
+        paste("first\nsecond")
+        tap.check(wait_until(lambda: "several lines" in browser.note("token"), 3) and browser.value("token") == "",
+                  "a secret of several lines is not made one of one line", f"{browser.note('token')} {browser.value('token')}")
+        paste("first\n")
+        browser.control("token").send_keys(Keys.TAB)
+        tap.check(wait_until(lambda: place.own(PLAYER).get("token") == "first" and not browser.note("token")),
+                  "a line break at its end is none of it", f"{place.own(PLAYER)} {browser.note('token')}")

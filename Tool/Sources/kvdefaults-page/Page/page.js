@@ -12,6 +12,9 @@ const parse = (text) => JSON.parse(text, (_, value, { source }) =>
   typeof value === "number" && source !== String(value) ? JSON.rawJSON(source) : value);
 const write = JSON.stringify;
 const isSame = (a, b) => write(a) === write(b);
+// The same value to a person: 1.0 is 1.
+const isEqual = (a, b) => isSame(...[a, b].map((value) => write(value, (_, one) =>
+  JSON.isRawJSON(one) ? JSON.rawJSON(one.rawJSON.replace(/\.0$/, "")) : one)));
 const isNumber = (value) => typeof value === "number" || JSON.isRawJSON(value);
 const numberText = (value) => write(value).replace(/\.0$/, "");
 
@@ -226,11 +229,14 @@ function number(owner, path, type, labels) {
   const bounds = { min: type.min ?? "", max: type.max ?? "" };
   const input = make("input", { ...labels, ...bounds, type: "number", step: type.isReal ? "any" : 1, autocomplete: "off" });
   const slider = type.step === undefined ? null : make("input", {
-    type: "range", ...bounds, step: type.step, "aria-label": `${labels.title}, slider`,
+    type: "range", ...bounds, max: type.isBelow ? type.max - type.step : type.max, step: type.step, "aria-label": `${labels.title}, slider`,
     oninput: () => { input.value = slider.value; },
   });
   const show = (value) => {
-    input.value = value === undefined ? "" : numberText(value);
+    const text = value === undefined ? "" : numberText(value);
+    // A browser's stepper rounds long numbers.
+    input.type = type.isReal || text.length < 16 ? "number" : "text";
+    input.value = text;
     input.placeholder = value === undefined ? "not set" : "";
     if (slider) slider.value = input.value || type.min;
   };
@@ -245,9 +251,17 @@ function secret(owner, path, type, labels) {
     input.value = "";
     input.placeholder = value === undefined ? "not set" : "set, and hidden";
   };
+  const isText = type.inputMode || type.control === "data" || typeof type.cases?.[0].value === "string";
+  for (const name of ["paste", "drop"]) {
+    input.addEventListener(name, (event) => {
+      const text = (event.clipboardData ?? event.dataTransfer).getData("text");
+      if (!isText || !/[\r\n]/.test(text.trim())) return;
+      event.preventDefault();
+      owner.note(input, "It has several lines, and would lose them here: set it by kvdefaults set.");
+    });
+  }
   const read = () => {
     if (input.value === "") return undefined;
-    const isText = type.inputMode || type.control === "data" || typeof type.cases?.[0].value === "string";
     if (isText) return readText(type, input.value, "");
     try {
       return parse(input.value);
@@ -566,7 +580,9 @@ function setting(member, path, isInList = false) {
     source, make("p", {}, make("code", {}, pathText(path)), type.range ? ` · ${type.range}` : ""));
   const standard = make("span");
   const reset = button(isStruct ? "Reset all" : "Reset", `Reset ${name}`, async () => {
-    if (await edit(reset, "reset", path, {})) focusIn(area);
+    if (!await edit(reset, "reset", path, {})) return;
+    if (!isWide) typedIn(area).forEach((discard) => discard());
+    focusIn(area);
   });
   const under = make("div", { className: "under" }, standard, reset);
   const area = make("fieldset", isGroup && !isSection ? { "aria-labelledby": `${id}-name` } : { role: "presentation" }, inner.node, under);
@@ -618,7 +634,7 @@ function setting(member, path, isInList = false) {
 
   function isChanged() {
     const own = get(path, "own");
-    return !isStruct && own !== undefined && !isSame(own, member.default);
+    return !isStruct && own !== undefined && !isEqual(own, member.default);
   }
 
   function refresh() {
