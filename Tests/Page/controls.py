@@ -37,7 +37,7 @@ def try_controls(browser):
         errors = browser.errors()
         expected = [one for one in errors if "422" in one]
         tap.check(errors == expected, "the browser complains of nothing but refused edits", "\n".join(errors))
-    for part in (try_nulls, try_reset_texts, try_whole_reals, try_huge_steps, try_open_ranges, try_secret_lines):
+    for part in (try_nulls, try_reset_texts, try_whole_reals, try_huge_steps, try_open_ranges, try_secret_lines, try_secret_types):
         part(browser)
 
 
@@ -434,3 +434,22 @@ def try_secret_lines(browser):
         browser.control("token").send_keys(Keys.TAB)
         tap.check(wait_until(lambda: place.own(PLAYER).get("token") == "first" and not browser.note("token")),
                   "a line break at its end is none of it", f"{place.own(PLAYER)} {browser.note('token')}")
+
+
+def try_secret_types(browser):
+    """What is a secret by its type is as secret as what is one by its member."""
+    with served(types=ODD, settings=("keys", '["brassZebra", "brassZebra"]')) as (place, page):
+        browser.open(page.address)
+        box = browser.control("keys", number=1)
+        box.click()
+        box.send_keys("steelZebra")
+        place.set(PLAYER, "keys", '["brassZebra", "brassZebra", "steelZebra"]')
+        wait_until(lambda: len(browser.all("keys", "li")) == 3)
+        box.send_keys(Keys.TAB)
+        good = wait_until(lambda: "Another program" in browser.note("keys"), 3)
+        text = browser.js("return document.documentElement.outerHTML")
+        tap.check(good and "Zebra" not in browser.note("keys") and "Zebra" not in text, "a conflict of a secret by its type shows none",
+                  browser.note("keys"))
+        browser.press("keys", "Use mine")
+        tap.check(wait_until(lambda: place.own(PLAYER)["keys"][1] == "steelZebra" and not browser.note("keys")), "and is decided",
+                  browser.note("keys"))

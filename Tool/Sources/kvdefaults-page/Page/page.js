@@ -563,12 +563,13 @@ function setting(member, path, isInList = false) {
   const name = member.title;
   const id = `s${lastId += 1}`;
   const isTop = path.length === 1;
-  const isWide = !member.secret && ["list", "table", "struct", "variant"].includes(type.control);
+  const isSecret = member.secret || type.secret;
+  const isWide = !isSecret && ["list", "table", "struct", "variant"].includes(type.control);
   const isGroup = isWide && type.control !== "variant";
   const isStruct = isWide && type.control === "struct";
   const isSection = isTop && isStruct;
   const labels = { title: name, "aria-describedby": `${id}-help`, ...isGroup ? {} : { id } };
-  const owner = { edit, note, conflict, isSecret: member.secret };
+  const owner = { edit, note, conflict, isSecret };
   const inner = control(owner, path, member.type, labels, { optional: member.optional, isInList });
   const heading = isGroup ? make(isSection ? "h2" : "h3", { id: `${id}-name` }, name) : make("label", { htmlFor: id }, name);
   const marks = make("span", { className: "marks" });
@@ -576,7 +577,7 @@ function setting(member, path, isInList = false) {
   const help = make("div", { className: "help", id: `${id}-help` },
     member.doc && make("p", {}, member.doc),
     member.deprecated && make("p", { className: "warn" }, `Deprecated: ${member.deprecated}`),
-    member.secret && make("p", {}, "A secret: it is never shown. A keyring is the better place for it."),
+    isSecret && make("p", {}, "A secret: it is never shown. A keyring is the better place for it."),
     source, make("p", {}, make("code", {}, pathText(path)), type.range ? ` · ${type.range}` : ""));
   const standard = make("span");
   const reset = button(isStruct ? "Reset all" : "Reset", `Reset ${name}`, async () => {
@@ -611,8 +612,9 @@ function setting(member, path, isInList = false) {
   }
 
   function conflict(source, place, value, again, undo) {
-    const mine = value !== undefined && !member.secret ? `; yours, not saved: ${brief(value)}` : "";
-    const theirs = member.secret ? "hidden" : brief(get(place));
+    const isHidden = isSecret || source.type === "password";
+    const mine = value !== undefined && !isHidden ? `; yours, not saved: ${brief(value)}` : "";
+    const theirs = isHidden ? "hidden" : brief(get(place));
     note(source, `Another program has changed this meanwhile. It is now: ${theirs}${mine}`, [["Use mine", again], ["Keep theirs", () => {
       note(source);
       undo();
@@ -649,7 +651,7 @@ function setting(member, path, isInList = false) {
       : isTop && layer === "global" ? `It is from the global domain, ${file}.` : "");
     under.hidden = get(path, "own") === undefined || isLocked || isReadOnly
       || isInList && !member.optional && member.default === undefined;
-    const text = isWide || member.default === undefined ? "" : `Default: ${standardText()}`;
+    const text = isWide || isSecret || member.default === undefined ? "" : `Default: ${standardText()}`;
     standard.textContent = text;
     reset.setAttribute("aria-label", `Reset ${name}. ${text}`);
   }
