@@ -179,6 +179,7 @@ def try_speed(browser):
         print(f"# HTML, style and script: {' + '.join(map(str, sizes))} = {sum(sizes)} bytes")
         tap.check(sum(sizes) < 45_000, "the page is small", str(sizes))
     try_many_settings(browser)
+    try_large_values(browser)
 
 
 def try_many_settings(browser):
@@ -225,3 +226,21 @@ def take_screenshots(browser, folder):
         browser.screenshot(folder / f"{scheme}.png")
     page.close()
     place.close()
+
+
+def try_large_values(browser):
+    """What is linear in the number of entries of one setting."""
+    types = "root S\nstruct S { all: [String: Int] = [:]; list: [Int] = [] }\n"
+    for count in (2000, 8000):
+        with served(types=types) as (place, page):
+            place.write(PLAYER, {"all": {f"key{number}": number for number in range(count)}})
+            load = browser.open(page.address)
+            started = time.monotonic()
+            place.set(PLAYER, "all.key7", "77")
+            box = "return document.querySelector('[aria-label=\"All, key7\"]')?.value"
+            good = wait_until(lambda: browser.js(box) == "77", 30)
+            change = time.monotonic() - started
+            print(f"# a dictionary of {count:,} keys is there after {load:.0f} ms, a change of it after {change * 1e3:.0f} ms")
+            tap.check(good and load < 1000 + count / 2 and change < 1 + count / 2000,
+                      f"a dictionary of {count:,} keys is there in a time that does not grow with the square", f"{load} {change}")
+            browser.driver.get("about:blank")

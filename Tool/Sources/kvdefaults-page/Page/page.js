@@ -26,8 +26,14 @@ function entries(value) {
   return first[0][1] === "$" ? [[first[0].slice(1), first[1]]] : undefined;
 }
 
-const child = (value, step) =>
-  Array.isArray(value) ? value[step] : entries(value)?.find(([key]) => key === step)?.[1];
+// Of each dictionary the entries by their keys: a row of a long table asks for its own.
+const maps = new WeakMap();
+function child(value, step) {
+  if (Array.isArray(value)) return value[step];
+  const all = maps.get(value) ?? entries(value);
+  if (Array.isArray(all)) maps.set(value, new Map(all));
+  return maps.get(value)?.get(step);
+}
 // What is at a path: of "value", which counts, or of "own", which the user has set.
 const get = (path, layer = "value") => path.slice(1).reduce(child, keys.get(path[0])?.[layer]);
 // What an edit is based on: of a key that the server has told nothing of, or nothing any more, what was told last.
@@ -475,16 +481,19 @@ function table(owner, path, type, labels) {
 
 // Has a row for each key that is present, in their order, and leaves those alone that are there.
 function same(rows, present, row, body) {
+  const keys = new Set(present);
   for (const [key, { node }] of rows) {
-    if (present.includes(key)) continue;
+    if (keys.has(key)) continue;
     node.remove();
     rows.delete(key);
   }
-  present.forEach((key, index) => {
+  let next = body.firstChild;
+  for (const key of keys) {
     if (!rows.has(key)) rows.set(key, row(key));
     const { node } = rows.get(key);
-    if (body.children[index] !== node) body.insertBefore(node, body.children[index] ?? null);
-  });
+    if (node === next) next = next.nextSibling;
+    else body.insertBefore(node, next);
+  }
 }
 
 // The settings of a struct, made when it is there: a type may contain itself.
