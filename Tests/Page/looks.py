@@ -117,6 +117,7 @@ def try_keyboard(browser):
         browser.keys(Keys.SPACE)
         tap.check(is_there and becomes("title", "Player") and wait_until(lambda: browser.focused() == ["title", "Title"]),
                   "a reset, after which the focus is on its control", str(browser.focused()))
+    try_focus(browser)
 
 
 def try_stops(browser):
@@ -244,3 +245,46 @@ def try_large_values(browser):
             tap.check(good and load < 1000 + count / 2 and change < 1 + count / 2000,
                       f"a dictionary of {count:,} keys is there in a time that does not grow with the square", f"{load} {change}")
             browser.driver.get("about:blank")
+
+
+def try_focus(browser):
+    """Where the focus is after what had it is gone: never at the top of the page, and never in another text."""
+    with served(settings=("volume", "5", "speed", "2", "hosts", '[{"name": "a"}, {"name": "b"}]')) as (place, page):
+        browser.open(page.address)
+
+        def stale(path, text, theirs):
+            control = browser.control(path)
+            control.click()
+            control.send_keys(Keys.CONTROL + "a")
+            control.send_keys(text)
+            place.set(PLAYER, path, theirs)
+            return wait_until(lambda: "Another program" in browser.note(path))
+
+        def press(name):
+            """Presses the tab key until a button has the focus, and then the enter key."""
+            for _ in range(6):
+                browser.keys(Keys.TAB)
+                if browser.focused()[1] == name:
+                    browser.keys(Keys.ENTER)
+                    return True
+            return False
+
+        good = stale("title", "Mine", "Theirs") and press("Keep theirs")
+        tap.check(good and wait_until(lambda: browser.value("title") == "Theirs" and browser.focused() == ["title", "Title"], 3),
+                  "theirs is kept by keys, after which the text has the focus", f"{good} {browser.value('title')} {browser.focused()}")
+        good = stale("title", "Mine", "Others") and press("Use mine")
+        tap.check(good and wait_until(lambda: place.get(PLAYER, "title") == "Mine" and browser.focused() == ["title", "Title"], 3),
+                  "and so is a person's own", f"{good} {place.get(PLAYER, 'title')} {browser.focused()}")
+        browser.driver.find_element("id", "changed").click()
+        browser.button("volume", "Reset")
+        browser.js("document.querySelector('[id=at-volume] .under button').focus()")
+        browser.keys(Keys.ENTER)
+        tap.check(wait_until(lambda: not browser.all("volume") and browser.focused()[0] is not None, 3),
+                  "a reset of what is shown for being changed leads to the next setting", str(browser.focused()))
+        browser.driver.find_element("id", "changed").click()
+        browser.control("hosts[1].name").click()
+        place.set(PLAYER, "hosts", '[{"name": "a"}]')
+        wait_until(lambda: not browser.all("hosts[1].name"))
+        browser.keys("x")
+        tap.check(browser.focused()[0] == "hosts" and not browser.js("return document.activeElement.matches('input, textarea')")
+                  and browser.value("hosts[0].name") == "a", "what is gone gives the focus to what it was in", str(browser.focused()))

@@ -713,10 +713,29 @@ function build(state) {
     ...sections.map((one) => link(one.name ?? "Other keys", one.node))));
 }
 
+// Gives the focus of what is gone, or cannot be used any more, to what is there of what it was in, or to what comes next. Not to
+// another text: what a person types would go into it.
+function keepFocus(around) {
+  const isThere = (one) => one.isConnected && one.checkVisibility() && !one.matches(":disabled");
+  if (!around.length || isThere(around[0])) return;
+  for (let one of around) {
+    while (one && !isThere(one)) one = one.nextElementSibling;
+    if (!one) continue;
+    one.tabIndex = -1;
+    return one.focus({ preventScroll: true });
+  }
+}
+
 function refresh(only) {
+  const around = [];
+  const main = find("settings");
+  if (main.contains(document.activeElement)) {
+    for (let one = document.activeElement; one !== main.parentNode; one = one.parentNode) around.push(one);
+  }
   for (const one of settings) if (!only || one.isRest || only.includes(one.path[0])) one.refresh();
   keepTexts();
   filter();
+  keepFocus(around);
 }
 
 function tell(key, one) {
