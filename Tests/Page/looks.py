@@ -46,6 +46,7 @@ def try_looks(browser):
     measure(browser, "a page that only shows")
     page.close()
     place.close()
+    try_nested(browser)
 
 
 def measure(browser, what):
@@ -152,6 +153,7 @@ def try_stops(browser):
 
 
 def try_speed(browser):
+    """Asserts bounds that hold on a machine that is busy with other things; what the page is meant to take is in the bench."""
     with served(domain="com.example.many", types=many(300)) as (place, page):
         loads = [browser.open(page.address)]
         for _ in range(6):
@@ -288,3 +290,37 @@ def try_focus(browser):
         browser.keys("x")
         tap.check(browser.focused()[0] == "hosts" and not browser.js("return document.activeElement.matches('input, textarea')")
                   and browser.value("hosts[0].name") == "a", "what is gone gives the focus to what it was in", str(browser.focused()))
+
+
+NESTED = """root S
+struct S {
+    /// مستوى الصوت
+    deep: [String: [String: Int(0...10)]] = [:]
+    many: [String: [String]] = [:]
+    hosts: [String: Host] = [:]
+    lists: [[String: Int(0...10)]] = []
+}
+struct Host { /// The name by which it is found.
+    name: String
+    level: Int(0...10) = 1
+}
+"""
+
+
+def try_nested(browser):
+    """What is nested deep has room at all widths, and documentation its own direction."""
+    settings = ("deep", '{"one": {"two": 5}}', "many", '{"one": ["a"]}', "hosts", '{"one": {"name": "a"}}', "lists", '[{"one": 5}]')
+    with served(types=NESTED, settings=settings) as (place, page):
+        browser.open(page.address)
+        for width in (*WIDTHS, 700):
+            browser.width(width)
+            narrow = browser.js("""
+                return [...document.querySelectorAll("main :is(input:not([type=checkbox]), .words)")].filter((one) =>
+                  one.checkVisibility() && one.getBoundingClientRect().width < 90).map((one) =>
+                  `${one.getBoundingClientRect().width} ${one.ariaLabel ?? one.textContent}`);""")
+            tap.check(not narrow, f"texts and inputs of what is nested have room at {width} pixels", "\n".join(narrow))
+            wide = browser.overflow()
+            tap.check(not wide, "and nothing is too wide", "\n".join(wide[:10]))
+        browser.command("Emulation.clearDeviceMetricsOverride")
+        direction = browser.js("return getComputedStyle(document.querySelector('#at-deep .help p')).direction")
+        tap.check(direction == "rtl", "documentation that is written from the right begins there", direction)

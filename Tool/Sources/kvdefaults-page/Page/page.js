@@ -584,7 +584,7 @@ function setting(member, path, isInList = false) {
   const marks = make("span", { className: "marks" });
   const source = make("p");
   const help = make("div", { className: "help", id: `${id}-help` },
-    member.doc && make("p", {}, member.doc),
+    member.doc && make("p", { dir: "auto" }, member.doc),
     member.deprecated && make("p", { className: "warn" }, `Deprecated: ${member.deprecated}`),
     isSecret && make("p", {}, "A secret: it is never shown. A keyring is the better place for it."),
     source, make("p", {}, make("code", {}, pathText(path)), type.range ? ` · ${type.range}` : ""));
