@@ -381,7 +381,7 @@ def try_notes(browser):
         browser.open(page.address)
         browser.type("anys", "22", number=1)
         place.set(PLAYER, "anys[1]", '"theirs"')
-        told = "Another program has changed this meanwhile. It is now: theirs"
+        told = "Another program has changed Anys 2 meanwhile. It is now: theirs"
         tap.check(wait_until(lambda: browser.note("anys").startswith(told)), "a change of what is typed in is told", browser.note("anys"))
         browser.press("anys", "Add an entry")
         wait_until(lambda: len(browser.all("anys", "li")) == 4)

@@ -624,7 +624,7 @@ function setting(member, path, isInList = false) {
     const isHidden = isSecret || source.type === "password";
     const mine = value !== undefined && !isHidden ? `; yours, not saved: ${brief(value)}` : "";
     const theirs = isHidden ? "hidden" : brief(get(place));
-    note(source, `Another program has changed this meanwhile. It is now: ${theirs}${mine}`, [["Use mine", again], ["Keep theirs", () => {
+    note(source, `Another program has changed ${source.ariaLabel ?? "this"} meanwhile. It is now: ${theirs}${mine}`, [["Use mine", again], ["Keep theirs", () => {
       note(source);
       undo();
     }]], "conflict");
