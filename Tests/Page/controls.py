@@ -430,6 +430,11 @@ def try_secret_lines(browser):
         paste("first\nsecond")
         tap.check(wait_until(lambda: "several lines" in browser.note("token"), 3) and browser.value("token") == "",
                   "a secret of several lines is not made one of one line", f"{browser.note('token')} {browser.value('token')}")
+        browser.control("token").send_keys(Keys.ESCAPE)
+        browser.control("token").click()
+        browser.command("Input.insertText", text="first\nsecond")
+        tap.check(wait_until(lambda: "several lines" in browser.note("token"), 3) and browser.value("token") == "",
+                  "nor when it is put in by other means", f"{browser.note('token')} {browser.value('token')}")
         paste("first\n")
         browser.control("token").send_keys(Keys.TAB)
         tap.check(wait_until(lambda: place.own(PLAYER).get("token") == "first" and not browser.note("token")),

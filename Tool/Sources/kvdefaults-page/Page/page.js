@@ -258,9 +258,9 @@ function secret(owner, path, type, labels) {
     input.placeholder = value === undefined ? "not set" : "set, and hidden";
   };
   const isText = type.inputMode || type.control === "data" || typeof type.cases?.[0].value === "string";
-  for (const name of ["paste", "drop"]) {
+  for (const name of ["paste", "drop", "beforeinput"]) {
     input.addEventListener(name, (event) => {
-      const text = (event.clipboardData ?? event.dataTransfer).getData("text");
+      const text = event.data ?? (event.clipboardData ?? event.dataTransfer)?.getData("text") ?? "";
       if (!isText || !/[\r\n]/.test(text.trim())) return;
       event.preventDefault();
       owner.note(input, "It has several lines, and would lose them here: set it by kvdefaults set.");
