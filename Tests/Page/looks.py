@@ -293,6 +293,7 @@ def try_focus(browser):
 
 
 NESTED = """root S
+/// الإعدادات
 struct S {
     /// مستوى الصوت
     deep: [String: [String: Int(0...10)]] = [:]
@@ -322,5 +323,6 @@ def try_nested(browser):
             wide = browser.overflow()
             tap.check(not wide, "and nothing is too wide", "\n".join(wide[:10]))
         browser.command("Emulation.clearDeviceMetricsOverride")
-        direction = browser.js("return getComputedStyle(document.querySelector('#at-deep .help p')).direction")
-        tap.check(direction == "rtl", "documentation that is written from the right begins there", direction)
+        directions = [browser.js("return getComputedStyle(document.querySelector(arguments[0])).direction", place)
+                      for place in ("#about", "#at-deep .help p")]
+        tap.check(directions == ["rtl", "rtl"], "documentation that is written from the right begins there", str(directions))
