@@ -325,6 +325,10 @@ def try_items(browser):
         time.sleep(0.3)
         return tap.check(good and place.get(PLAYER, path) == stored, what, f"{browser.note(path)} {place.get(PLAYER, path)}")
 
+    def scores():
+        """What is shown of them, at one moment: elements may be made anew between two."""
+        return browser.js("return [...document.querySelectorAll('#at-scores li input[type=number]')].map((one) => one.value)")
+
     with served(types=ITEMS, settings=settings) as (place, page):
         browser.open(page.address)
         browser.type("anys", '{"b": 22}', number=1)
@@ -358,7 +362,7 @@ def try_items(browser):
                 ("one is put in front of it", "[1, 50, 30]", False), ("one behind it is added", "[50, 30, 31]", True),
                 ("another one is changed", "[51, 30]", True)):
             place.set(PLAYER, "scores", "[50, 30]")
-            wait_until(lambda: [one.get_property("value") for one in browser.all("scores", "li input[type=number]")] == ["50", "30"])
+            wait_until(lambda: scores() == ["50", "30"])
             box = browser.control("scores", "li input[type=number]", 1)
             box.click()
             box.send_keys("7")
@@ -366,10 +370,10 @@ def try_items(browser):
             shown = [str(one) for one in json.loads(theirs)]
             if is_kept:
                 shown[1] = "307"
-            good = wait_until(lambda: [one.get_property("value") for one in browser.all("scores", "li input[type=number]")] == shown
+            good = wait_until(lambda: scores() == shown
                               and lost_texts(browser) == ([] if is_kept else ["307"]), 3)
             tap.check(good, f"a text is {'left alone' if is_kept else 'kept below'} when {what} by another program",
-                      f"{[one.get_property('value') for one in browser.all('scores', 'li input')]} {lost_texts(browser)}")
+                      f"{scores()} {lost_texts(browser)}")
             if is_kept:
                 box.send_keys(Keys.ESCAPE)
             browser.js("document.getElementById('lost').replaceChildren()")
