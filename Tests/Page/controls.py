@@ -37,6 +37,8 @@ def try_controls(browser):
         errors = browser.errors()
         expected = [one for one in errors if "422" in one]
         tap.check(errors == expected, "the browser complains of nothing but refused edits", "\n".join(errors))
+    for part in (try_nulls, try_reset_texts, try_whole_reals, try_huge_steps, try_open_ranges, try_secret_lines, try_secret_types):
+        part(browser)
 
 
 def try_scalars(browser, becomes):
@@ -317,3 +319,142 @@ def try_search(browser):
     tap.check("theme" in found and "volume" not in found and "backup" not in found and "window.window_title" in found,
               "only what is changed", str(found))
     browser.driver.find_element("id", "changed").click()
+
+
+# ---- Values and texts that are seldom
+
+ODD = r"""root S
+struct S {
+    icon: Data?
+    icons: [Data?] = []
+    on: Bool?
+    count: Int = 1
+    name: String?
+    since: Date?
+    theme: Theme?
+    tags: [String] = []
+    limits: [String: Int] = [:]
+    point: Point?
+    output: Output?
+    token: String? @secret
+    any: Any?
+    low: Int(0...10) = 3
+    ratio: Double = 1.0
+    ratios: [Double] = [1.0]
+    huge: Int = 1
+    part: Double(0.0..<1.0) = 0.5
+    keys: [Key] = []
+    after: Int = 1
+}
+struct Point { x: Int = 0 }
+enum Theme: String { light, dark }
+enum Output { file(path: String), silent }
+enum Key: String @secret { brass = "brassZebra", steel = "steelZebra" }
+"""
+
+
+def try_nulls(browser):
+    """A null, which a file in JSON may have where the type has a value that may be absent, or any."""
+    keys = [line.split(":")[0].strip() for line in ODD.splitlines() if line.startswith("    ")]
+    with served(types=ODD) as (place, page):
+        store = place.config / f"{PLAYER}.plist"
+        store.write_text(json.dumps({key: None for key in keys if key != "after"} | {"after": 9, "icons": [None]}))
+        browser.open(page.address)
+        tap.check(wait_until(lambda: browser.value("after") == "9") and all(browser.all(key) for key in keys),
+                  "a null of any type ends nothing", str([key for key in keys if not browser.all(key)]))
+        tap.check(browser.value("icon") == "null", "it is shown as a value that does not fit", browser.value("icon"))
+        place.run("unset", PLAYER, "icons")
+        for key in keys:
+            store.write_text(json.dumps({key: None, "after": keys.index(key) + 20}))
+            good = wait_until(lambda: browser.value("after") == str(keys.index(key) + 20) or key == "after", 3)
+            tap.check(good, f"nor does one that another program writes at {key}")
+
+
+def try_reset_texts(browser):
+    with served(types=ODD, settings=("low", "5")) as (place, page):
+        browser.open(page.address)
+        browser.type("low", "77", kind="input[type=number]")
+        wait_until(lambda: browser.note("low"))
+        browser.press("low", "Reset")
+        tap.check(wait_until(lambda: browser.value("low", "input[type=number]") == "3" and not browser.note("low"), 3)
+                  and place.own(PLAYER) == {}, "a reset takes a text that was refused back, too",
+                  f"{browser.value('low', 'input[type=number]')} {browser.note('low')}")
+
+
+def try_whole_reals(browser):
+    with served(types=ODD) as (place, page):
+        place.write(PLAYER, {"ratio": 1, "ratios": [1], "after": 2})
+        browser.open(page.address)
+        marked = [key for key in ("ratio", "ratios", "after") if "Changed" in browser.row(key).text]
+        tap.check(marked == ["after"], "1 is not changed where 1.0 is the default", str(marked))
+
+
+def try_huge_steps(browser):
+    with served(types=ODD, settings=("huge", "1234567890123456789")) as (place, page):
+        browser.open(page.address)
+        box = browser.control("huge")
+        box.click()
+        box.send_keys(Keys.ARROW_UP + Keys.TAB)
+        tap.check(browser.value("huge") == "1234567890123456789" and not browser.note("huge"),
+                  "a stepper rounds no number that it cannot hold", f"{browser.value('huge')} {browser.note('huge')}")
+        browser.type("huge", "1234567890123456790")
+        tap.check(wait_until(lambda: place.get(PLAYER, "huge") == 1234567890123456790), "which can be typed")
+        browser.type("huge", "12")
+        wait_until(lambda: place.get(PLAYER, "huge") == 12)
+        box.click()
+        box.send_keys(Keys.ARROW_UP)
+        tap.check(wait_until(lambda: place.get(PLAYER, "huge") == 13), "one that it can hold has its stepper again",
+                  str(place.get(PLAYER, "huge")))
+
+
+def try_open_ranges(browser):
+    with served(types=ODD) as (place, page):
+        browser.open(page.address)
+        browser.control("part", "input[type=range]").send_keys(Keys.END)
+        tap.check(wait_until(lambda: place.get(PLAYER, "part") == 0.99, 3) and not browser.note("part"),
+                  "a slider ends below what its range ends below", f"{place.get(PLAYER, 'part')} {browser.note('part')}")
+
+
+def try_secret_lines(browser):
+    def paste(text):
+        browser.js("""
+            const data = new DataTransfer();
+            data.setData("text/plain", arguments[1]);
+            const event = new ClipboardEvent("paste", { clipboardData: data, bubbles: true, cancelable: true });
+            arguments[0].focus();
+            if (arguments[0].dispatchEvent(event)) document.execCommand("insertText", false, arguments[1]);""",
+                   browser.control("token"), text)
+
+    with served(types=ODD) as (place, page):
+        browser.open(page.address)
+        paste("first\nsecond")
+        tap.check(wait_until(lambda: "several lines" in browser.note("token"), 3) and browser.value("token") == "",
+                  "a secret of several lines is not made one of one line", f"{browser.note('token')} {browser.value('token')}")
+        browser.control("token").send_keys(Keys.ESCAPE)
+        browser.control("token").click()
+        browser.command("Input.insertText", text="first\nsecond")
+        tap.check(wait_until(lambda: "several lines" in browser.note("token"), 3) and browser.value("token") == "",
+                  "nor when it is put in by other means", f"{browser.note('token')} {browser.value('token')}")
+        paste("first\n")
+        browser.control("token").send_keys(Keys.TAB)
+        tap.check(wait_until(lambda: place.own(PLAYER).get("token") == "first" and not browser.note("token")),
+                  "a line break at its end is none of it", f"{place.own(PLAYER)} {browser.note('token')}")
+
+
+def try_secret_types(browser):
+    """What is a secret by its type is as secret as what is one by its member."""
+    with served(types=ODD, settings=("keys", '["brassZebra", "brassZebra"]')) as (place, page):
+        browser.open(page.address)
+        box = browser.control("keys", number=1)
+        box.click()
+        box.send_keys("steelZebra")
+        place.set(PLAYER, "keys", '["brassZebra", "brassZebra", "steelZebra"]')
+        wait_until(lambda: len(browser.all("keys", "li")) == 3)
+        box.send_keys(Keys.TAB)
+        good = wait_until(lambda: "Another program" in browser.note("keys"), 3)
+        text = browser.js("return document.documentElement.outerHTML")
+        tap.check(good and "Zebra" not in browser.note("keys") and "Zebra" not in text, "a conflict of a secret by its type shows none",
+                  browser.note("keys"))
+        browser.press("keys", "Use mine")
+        tap.check(wait_until(lambda: place.own(PLAYER)["keys"][1] == "steelZebra" and not browser.note("keys")), "and is decided",
+                  browser.note("keys"))

@@ -1,6 +1,7 @@
 """What other programs, other pages and the administrator do while the page is open."""
 import json
 import shutil
+import time
 
 import tap
 from selenium.webdriver.common.keys import Keys
@@ -44,12 +45,12 @@ def try_typing(browser, place):
     tap.check(shows(browser, "volume", "5", "input[type=number]") and title.get_property("value") == "half a wo"
               and browser.focused()[0] == "title", "a change elsewhere leaves what a person types alone")
     place.set(PLAYER, "title", "Theirs")
-    tap.check(wait_until(lambda: browser.note("title").startswith("Another program has changed it meanwhile: Theirs")),
+    tap.check(wait_until(lambda: browser.note("title").startswith("Another program has changed this meanwhile. It is now: Theirs")),
               "a change of what a person types in is told", browser.note("title"))
     title.send_keys("rd")
     tap.check(title.get_property("value") == "half a word" and place.get(PLAYER, "title") == "Theirs",
               "and takes nothing away")
-    browser.press("title", "Use that")
+    browser.press("title", "Keep theirs")
     tap.check(wait_until(lambda: title.get_property("value") == "Theirs" and not browser.note("title")), "until it is asked for")
     element = browser.control("tags", number=1)
     element.click()
@@ -215,6 +216,9 @@ def try_conflicts(browser):
     try_gone(browser)
     try_memory()
     try_own_edits()
+    try_items(browser)
+    try_notes(browser)
+    try_slow_answer(browser)
 
 
 def try_gone(browser):
@@ -390,3 +394,130 @@ def try_types(browser):
         tap.check(status == 422 and "<integer>5</integer>" in file, "and no edit is made by an older one", text)
         place.publish(domain, second)
         tap.check(wait_until(lambda: not notice.is_displayed()), "until it is right again", notice.text)
+
+
+# ---- Texts that are typed, and not saved, stay with what they were typed for
+
+ITEMS = "root S\nstruct S { anys: [Any] = []; scores: [Int(0...100)] = []; hosts: [Host] = []; other: Int = 1 }\n" \
+    "struct Host { name: String; port: Int(1...65535) = 80; aliases: [String] = [] }\n"
+
+
+def lost_texts(browser):
+    return browser.js("return [...document.querySelectorAll('#lost textarea')].map((one) => one.value)")
+
+
+def try_items(browser):
+    """What the person, or another program, moves or removes in a list while a text is typed in it."""
+    settings = ("anys", '[{"a": 1}, {"b": 2}, {"c": 3}]', "scores", "[10, 20, 30]", "hosts", '[{"name": "a"}, {"name": "b"}]')
+
+    def waits(what, place, path, press, stored):
+        """A button of the list does nothing to what is stored, and says why."""
+        browser.press(path, press)
+        good = wait_until(lambda: "is not saved" in browser.note(path), 3)
+        time.sleep(0.3)
+        return tap.check(good and place.get(PLAYER, path) == stored, what, f"{browser.note(path)} {place.get(PLAYER, path)}")
+
+    def scores():
+        """What is shown of them, at one moment: elements may be made anew between two."""
+        return browser.js("return [...document.querySelectorAll('#at-scores li input[type=number]')].map((one) => one.value)")
+
+    with served(types=ITEMS, settings=settings) as (place, page):
+        browser.open(page.address)
+        browser.type("anys", '{"b": 22}', number=1)
+        anys = [{"a": 1}, {"b": 2}, {"c": 3}]
+        waits("an element is not removed while a text in the list is not saved", place, "anys", "Remove Anys 1", anys)
+        waits("and none is moved", place, "anys", "Move Anys 3 up", anys)
+        tap.check(browser.value("anys", "textarea", 1) == '{"b": 22}', "the text stays", browser.value("anys", "textarea", 1))
+        browser.press("anys", "Discard")
+        tap.check(wait_until(lambda: json.loads(browser.value("anys", "textarea", 1)) == {"b": 2}, 3)
+                  and not browser.note("anys"), "until it is discarded", browser.note("anys"))
+        browser.press("anys", "Remove Anys 1")
+        tap.check(wait_until(lambda: place.get(PLAYER, "anys") == anys[1:]), "after that it is removed")
+        browser.type("scores", "101", kind="input[type=number]", number=1)
+        wait_until(lambda: "found 101" in browser.note("scores"))
+        waits("nor while one is refused", place, "scores", "Remove Scores 1", [10, 20, 30])
+        browser.type("scores", "99", kind="input[type=number]", number=1)
+        tap.check(wait_until(lambda: place.get(PLAYER, "scores") == [10, 99, 30]), "put right, it is its element's",
+                  str(place.get(PLAYER, "scores")))
+        browser.type("hosts[0].port", "99999")
+        wait_until(lambda: browser.note("hosts[0].port"))
+        waits("nor while one in a struct is", place, "hosts", "Move Hosts 1 down", [{"name": "a"}, {"name": "b"}])
+        browser.control("hosts[0].port").send_keys(Keys.ESCAPE)
+        browser.press("hosts", "Move Hosts 1 down")
+        tap.check(wait_until(lambda: place.get(PLAYER, "hosts") == [{"name": "b"}, {"name": "a"}]), "or it is taken back")
+        browser.type("scores", "50", kind="input[type=number]", number=0, end="")
+        browser.press("scores", "Remove Scores 2")
+        tap.check(wait_until(lambda: place.get(PLAYER, "scores") == [50, 30]), "a text that the click on the button saves is saved first",
+                  str(place.get(PLAYER, "scores")))
+        for what, theirs, is_kept in (
+                ("an element in front of it is removed", "[30]", False), ("the elements change places", "[30, 50]", False),
+                ("one is put in front of it", "[1, 50, 30]", False), ("one behind it is added", "[50, 30, 31]", True),
+                ("another one is changed", "[51, 30]", True)):
+            place.set(PLAYER, "scores", "[50, 30]")
+            wait_until(lambda: scores() == ["50", "30"])
+            box = browser.control("scores", "li input[type=number]", 1)
+            box.click()
+            box.send_keys("7")
+            place.set(PLAYER, "scores", theirs)
+            shown = [str(one) for one in json.loads(theirs)]
+            if is_kept:
+                shown[1] = "307"
+            good = wait_until(lambda: scores() == shown
+                              and lost_texts(browser) == ([] if is_kept else ["307"]), 3)
+            tap.check(good, f"a text is {'left alone' if is_kept else 'kept below'} when {what} by another program",
+                      f"{scores()} {lost_texts(browser)}")
+            if is_kept:
+                box.send_keys(Keys.ESCAPE)
+            browser.js("document.getElementById('lost').replaceChildren()")
+
+
+def try_notes(browser):
+    """A conflict stays shown, and is none that is saved over, whatever else is done in the same setting."""
+    with served(types=ITEMS, settings=("anys", "[1, 2, 3]", "scores", "[10, 20]")) as (place, page):
+        browser.open(page.address)
+        browser.type("anys", "22", number=1)
+        place.set(PLAYER, "anys[1]", '"theirs"')
+        told = "Another program has changed Anys 2 meanwhile. It is now: theirs"
+        tap.check(wait_until(lambda: browser.note("anys").startswith(told)), "a change of what is typed in is told", browser.note("anys"))
+        browser.press("anys", "Add an entry")
+        wait_until(lambda: len(browser.all("anys", "li")) == 4)
+        tap.check(browser.note("anys").startswith(told), "and stays so after another edit of the same setting", browser.note("anys"))
+        browser.press("anys", "Save Anys 2")
+        time.sleep(0.3)
+        tap.check(place.get(PLAYER, "anys")[1] == "theirs" and "yours, not saved: 22" in browser.note("anys"),
+                  "which lets nothing be written over", f"{place.get(PLAYER, 'anys')} {browser.note('anys')}")
+        browser.press("anys", "Use mine")
+        tap.check(wait_until(lambda: place.get(PLAYER, "anys")[1] == 22 and not browser.note("anys")), "until it is asked for",
+                  f"{place.get(PLAYER, 'anys')} {browser.note('anys')}")
+        numbers = "li input[type=number]"
+        browser.type("scores", "101", numbers, 1)
+        wait_until(lambda: browser.note("scores"))
+        browser.type("scores", "11", numbers, 0)
+        wait_until(lambda: place.get(PLAYER, "scores") == [11, 20])
+        tap.check("found 101" in browser.note("scores"), "what is wrong stays said when another element is saved", browser.note("scores"))
+        place.set(PLAYER, "scores", "[11]")
+        tap.check(wait_until(lambda: not browser.note("scores")), "until its element is gone", browser.note("scores"))
+
+
+def try_slow_answer(browser):
+    """A text that grows while it is being saved is based on what it was saved over, and not on what came after that."""
+    with served() as (place, page):
+        browser.open(page.address)
+        browser.js("""
+            const real = window.fetch;
+            window.fetch = async (...all) => {
+              const answer = await real(...all);
+              await new Promise((done) => setTimeout(done, 1000));
+              return answer;
+            };""")
+        title = browser.control("title")
+        title.click()
+        title.send_keys(Keys.CONTROL + "a")
+        title.send_keys("abc" + Keys.ENTER + "d")
+        wait_until(lambda: place.get(PLAYER, "title") == "abc")
+        place.set(PLAYER, "title", "Theirs")
+        time.sleep(1.5)
+        title.send_keys(Keys.TAB)
+        tap.check(wait_until(lambda: "It is now: Theirs" in browser.note("title"), 3) and place.get(PLAYER, "title") == "Theirs",
+                  "what another program sets while an edit is under way is not written over",
+                  f"{place.get(PLAYER, 'title')} {browser.note('title')}")

@@ -143,6 +143,7 @@ struct Form {
         }
         entry["min"] = limits.low.map(bound)
         entry["max"] = limits.high.map(bound)
+        if limits.isBelow { entry["isBelow"] = true }
         // A slider serves where each step of it can be hit.
         if let low = limits.low, let high = limits.high, high - low <= 100 {
             entry["step"] = isReal ? bound((high - low) / 100) : 1
@@ -157,6 +158,8 @@ struct TypeLimits {
     let name: String
     /// The bounds of a number that JavaScript holds exactly.
     let low, high: Double?
+    /// Whether a real number is below `high`, and not it.
+    let isBelow: Bool
     /// The shortest and the longest text or list.
     let least, most: Int?
     /// The limits for people: 0 to 10.
@@ -172,6 +175,7 @@ struct TypeLimits {
         }
         low = bound("minimum")
         high = bound("maximum") ?? bound("exclusiveMaximum")
+        isBelow = number?["exclusiveMaximum"] != nil
         least = (schema?["minLength"] ?? schema?["minItems"])?.integer.map { Int($0) }
         most = (schema?["maxLength"] ?? schema?["maxItems"])?.integer.map { Int($0) }
         text = Self.text(description, isLength: least != nil || most != nil)

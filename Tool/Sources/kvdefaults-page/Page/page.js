@@ -12,6 +12,9 @@ const parse = (text) => JSON.parse(text, (_, value, { source }) =>
   typeof value === "number" && source !== String(value) ? JSON.rawJSON(source) : value);
 const write = JSON.stringify;
 const isSame = (a, b) => write(a) === write(b);
+// The same value to a person: 1.0 is 1.
+const isEqual = (a, b) => isSame(...[a, b].map((value) => write(value, (_, one) =>
+  JSON.isRawJSON(one) ? JSON.rawJSON(one.rawJSON.replace(/\.0$/, "")) : one)));
 const isNumber = (value) => typeof value === "number" || JSON.isRawJSON(value);
 const numberText = (value) => write(value).replace(/\.0$/, "");
 
@@ -23,8 +26,14 @@ function entries(value) {
   return first[0][1] === "$" ? [[first[0].slice(1), first[1]]] : undefined;
 }
 
-const child = (value, step) =>
-  Array.isArray(value) ? value[step] : entries(value)?.find(([key]) => key === step)?.[1];
+// Of each dictionary the entries by their keys: a row of a long table asks for its own.
+const maps = new WeakMap();
+function child(value, step) {
+  if (Array.isArray(value)) return value[step];
+  const all = maps.get(value) ?? entries(value);
+  if (Array.isArray(all)) maps.set(value, new Map(all));
+  return maps.get(value)?.get(step);
+}
 // What is at a path: of "value", which counts, or of "own", which the user has set.
 const get = (path, layer = "value") => path.slice(1).reduce(child, keys.get(path[0])?.[layer]);
 // What an edit is based on: of a key that the server has told nothing of, or nothing any more, what was told last.
@@ -93,7 +102,7 @@ function send(operation, path, more) {
       const text = await response.text();
       const answer = text[0] === "{" ? parse(text) : { message: text };
       take(answer.keys ?? {});
-      return { ...answer, isGood: response.ok, isConflict: response.status === 409 };
+      return { ...answer, isGood: response.ok, revision: answer.keys?.[path[0]].revision, isConflict: response.status === 409 };
     } catch {
       return { message: "Not saved: the program behind this page cannot be reached." };
     }
@@ -103,11 +112,17 @@ function send(operation, path, more) {
 
 // ---- Texts that are typed, and not saved
 
-const typed = new Map(); // inputs, and the path of the setting that each is in
+const typed = new Map(); // inputs; for each the path of the setting that it is in, and what takes the text back
+
+function isTyped(input, discard) {
+  if (!typed.has(input)) typed.set(input, { path: input.closest("[id^=at-]").id.slice(3), discard });
+}
+
+const typedIn = (node) => [...typed].filter(([input]) => node.contains(input)).map(([, { discard }]) => discard);
 
 // Shows the texts whose place is gone, by what another program has changed, so that they can be copied.
 function keepTexts() {
-  for (const [input, path] of typed) {
+  for (const [input, { path }] of typed) {
     if (input.isConnected) continue;
     typed.delete(input);
     if (input.value === "") continue;
@@ -123,19 +138,28 @@ function keepTexts() {
 }
 
 find("settings").addEventListener("input", ({ target }) => {
-  if (target.matches("textarea, input:not([type=range], [type=checkbox])")) typed.set(target, target.closest("[id^=at-]").id.slice(3));
+  if (!target.matches("textarea, input:not([type=range], [type=checkbox])")) return;
+  isTyped(target, () => {
+    target.value = target.defaultValue;
+    typed.delete(target);
+  });
 });
 
 // ---- Controls: a node, what shows the store's value in it, and the settings inside
 
 // An input in which a person types: what others change meanwhile does not take the text away.
 function field(owner, path, { input, show, read, others = [] }) {
-  let base, seen, isDirty = false, isSaving = false;
+  let base, seen, isDirty = false, isSaving = false, isStale = false;
   const done = () => {
-    isDirty = false;
+    isDirty = isStale = false;
     typed.delete(input);
-    owner.note();
+    owner.note(input);
     refresh();
+  };
+  const useMine = () => {
+    base = revision(path);
+    isStale = false;
+    return save();
   };
   const refresh = () => {
     const value = get(path);
@@ -143,30 +167,34 @@ function field(owner, path, { input, show, read, others = [] }) {
       show(value);
       input.removeAttribute("aria-invalid");
     } else if (!isSame(value, seen) && !isSaving) {
-      owner.note(`Another program has changed it meanwhile: ${owner.isSecret ? "hidden" : brief(value)}`, [["Use that", done]]);
+      isStale = true;
+      owner.conflict(input, path, undefined, useMine, done);
     }
     seen = value;
   };
   const save = async () => {
     const text = input.value;
-    let isGood = false;
+    let good = false;
     try {
       const value = read();
       if (value === undefined || !isDirty) return done();
+      if (!input.isConnected) return undefined;
+      if (isStale) return owner.conflict(input, path, value, useMine, done);
       isSaving = true;
-      isGood = await owner.edit("set", path, { value, base }, done);
+      good = await owner.edit(input, "set", path, { value, base }, done, useMine);
     } catch (error) {
-      owner.note(error.message);
+      owner.note(input, error.message);
     }
     isSaving = false;
-    if (!isGood) input.setAttribute("aria-invalid", "true");
+    if (!good) input.setAttribute("aria-invalid", "true");
     else if (input.value === text) done();
-    else base = revision(path);
+    else base = good.revision;
   };
   for (const one of [input, ...others]) {
     one.addEventListener("input", () => {
       if (!isDirty) base = revision(path);
       isDirty = true;
+      isTyped(input, done);
     });
     one.addEventListener("keydown", (event) => { if (event.key === "Escape" && isDirty) done(); });
     if (input.className !== "json") one.addEventListener("change", save);
@@ -207,11 +235,14 @@ function number(owner, path, type, labels) {
   const bounds = { min: type.min ?? "", max: type.max ?? "" };
   const input = make("input", { ...labels, ...bounds, type: "number", step: type.isReal ? "any" : 1, autocomplete: "off" });
   const slider = type.step === undefined ? null : make("input", {
-    type: "range", ...bounds, step: type.step, "aria-label": `${labels.title}, slider`,
+    type: "range", ...bounds, max: type.isBelow ? type.max - type.step : type.max, step: type.step, "aria-label": `${labels.title}, slider`,
     oninput: () => { input.value = slider.value; },
   });
   const show = (value) => {
-    input.value = value === undefined ? "" : numberText(value);
+    const text = value === undefined ? "" : numberText(value);
+    // A browser's stepper rounds long numbers.
+    input.type = type.isReal || text.length < 16 ? "number" : "text";
+    input.value = text;
     input.placeholder = value === undefined ? "not set" : "";
     if (slider) slider.value = input.value || type.min;
   };
@@ -226,9 +257,17 @@ function secret(owner, path, type, labels) {
     input.value = "";
     input.placeholder = value === undefined ? "not set" : "set, and hidden";
   };
+  const isText = type.inputMode || type.control === "data" || typeof type.cases?.[0].value === "string";
+  for (const name of ["paste", "drop", "beforeinput"]) {
+    input.addEventListener(name, (event) => {
+      const text = event.data ?? (event.clipboardData ?? event.dataTransfer)?.getData("text") ?? "";
+      if (!isText || !/[\r\n]/.test(text.trim())) return;
+      event.preventDefault();
+      owner.note(input, "It has several lines, and would lose them here: set it by kvdefaults set.");
+    });
+  }
   const read = () => {
     if (input.value === "") return undefined;
-    const isText = type.inputMode || type.control === "data" || typeof type.cases?.[0].value === "string";
     if (isText) return readText(type, input.value, "");
     try {
       return parse(input.value);
@@ -244,7 +283,7 @@ function onOff(owner, path, type, labels) {
   const input = make("input", {
     ...labels, type: "checkbox", role: "switch",
     onchange: async () => {
-      await owner.edit("set", path, { value: input.checked }, refresh);
+      await owner.edit(input, "set", path, { value: input.checked }, refresh);
       refresh();
     },
   });
@@ -263,7 +302,7 @@ function choice(owner, path, type, labels, { optional, current, value }) {
     ...labels,
     onchange: async () => {
       const one = type.cases[select.value];
-      await owner.edit(one ? "set" : "reset", path, one ? { value: value(one) } : {}, refresh);
+      await owner.edit(select, one ? "set" : "reset", path, one ? { value: value(one) } : {}, refresh);
       refresh();
     },
   });
@@ -296,8 +335,8 @@ function list(owner, path, type, labels) {
   const element = resolved(type.element);
   const items = [];
   const node = make("ol");
-  const isTyped = ["text", "date", "data", "number"].includes(element.control);
-  const added = isTyped && make("input", {
+  const hasText = ["text", "date", "data", "number"].includes(element.control);
+  const added = hasText && make("input", {
     type: element.control === "date" ? "datetime-local" : "text", "aria-label": `New entry of ${labels.title}`,
     placeholder: "New entry", autocomplete: "off", onkeydown: (event) => { if (event.key === "Enter") add(); },
   });
@@ -306,42 +345,77 @@ function list(owner, path, type, labels) {
     const count = items.length;
     let value = element.initial;
     try {
-      if (isTyped) value = element.control === "number" ? readNumber(added.value, element.isReal) : readText(element, added.value, "");
+      if (hasText) value = element.control === "number" ? readNumber(added.value, element.isReal) : readText(element, added.value, "");
     } catch (error) {
-      return owner.note(error.message);
+      return owner.note(adder, error.message);
     }
     if (value === undefined) return added.focus();
-    if (!await owner.edit("insert", [...path, count], { value })) return;
-    if (isTyped) added.value = "";
-    if (isTyped) added.focus();
-    else focusIn(items[count]?.node);
+    if (!await owner.edit(adder, "insert", [...path, count], { value })) return;
+    if (!hasText) return focusIn(items[count]?.node);
+    added.value = "";
+    typed.delete(added);
+    added.focus();
+  };
+  // What is typed belongs to an element: none may move under it.
+  const isSaved = async () => {
+    await line;
+    await new Promise((done) => setTimeout(done)); // What is saved has its text taken off the list by then.
+    if (!typedIn(node).length) return true;
+    owner.note(node, `What is typed in ${labels.title} is not saved. Save or discard it first.`, [
+      ["Discard", () => {
+        typedIn(node).forEach((discard) => discard());
+        owner.note(node);
+      }]]);
+    return false;
   };
   // An edit of an element by its place, one at a time: the second click of two would be on another element.
   let isBusy = false;
-  const once = (act) => async (event) => {
-    if (isBusy || event.detail > 1) return;
+  const once = (act) => async ({ detail, currentTarget }) => {
+    if (isBusy || detail > 1) return;
     isBusy = true;
-    await act();
+    if (await isSaved()) {
+      node.inert = true;
+      const isGood = await act();
+      node.inert = false;
+      if (isGood) isGood();
+      else currentTarget.focus();
+    }
     isBusy = false;
   };
   const item = (index) => {
     const name = `${labels.title} ${index + 1}`;
     const place = [...path, index];
     const inner = control(owner, place, type.element, { title: name, "aria-label": name }, { isInList: true });
-    const move = (to, word) => once(async () => {
-      if (!await owner.edit("move", place, { target: to })) return;
+    const move = (to, word) => once(async () => await owner.edit(node, "move", place, { target: to }) && (() => {
       const buttons = items[to];
-      (buttons[word].disabled ? buttons.remove : buttons[word]).focus();
-    });
+      (buttons?.[word].disabled ? buttons.remove : buttons?.[word])?.focus();
+    }));
     const up = button("↑", `Move ${name} up`, move(index - 1, "up"), "icon");
     const down = button("↓", `Move ${name} down`, move(index + 1, "down"), "icon");
-    const remove = button("×", `Remove ${name}`, once(async () => {
-      if (await owner.edit("remove", place, {})) (items[index] ?? items[index - 1])?.remove.focus() ?? (added || adder).focus();
-    }), "icon");
+    const remove = button("×", `Remove ${name}`, once(async () => await owner.edit(node, "remove", place, {}) && (() =>
+      ((items[index] ?? items[index - 1])?.remove ?? (added || adder)).focus())), "icon");
     return { node: make("li", {}, make("div", { className: "item" }, inner.node), up, down, remove), up, down, remove, inner };
   };
+  // Takes the places off texts whose elements may be others now: only what is in front of the first change is where it was,
+  // and the only element that is another.
+  let seen = [];
+  const leave = (value) => {
+    const [old, now] = [seen, value].map((one) => one.map((element) => write(element)));
+    const changed = now.map((_, index) => index).filter((index) => now[index] !== old[index]);
+    if (now.length === old.length && changed.length < 2) return;
+    const from = now.length === old.length ? changed : [...now.keys()].slice(changed[0] ?? now.length);
+    for (const index of from) {
+      if (!items[index] || !typedIn(items[index].node).length) continue;
+      const old = items[index].node;
+      items[index] = item(index);
+      old.replaceWith(items[index].node);
+    }
+  };
   const refresh = () => {
-    const count = get(path)?.length ?? 0;
+    const value = get(path) ?? [];
+    if (typedIn(node).length) leave(value);
+    seen = value;
+    const count = value.length;
     while (items.length > count) items.pop().node.remove();
     while (items.length < count) node.append(items[items.push(item(items.length)) - 1].node);
     items.forEach(({ inner, up, down }, index) => {
@@ -363,32 +437,33 @@ function table(owner, path, type, labels) {
   const add = async () => {
     const key = added.value;
     if (key === "") return added.focus();
-    if (rows.has(key)) return owner.note(`There is a key ${key} already.`);
-    if (!await owner.edit("set", [...path, key], { value: resolved(type.element).initial })) return;
+    if (rows.has(key)) return owner.note(added, `There is a key ${key} already.`);
+    if (!await owner.edit(added, "set", [...path, key], { value: resolved(type.element).initial })) return;
     added.value = "";
+    typed.delete(added);
     focusIn(rows.get(key)?.inner.node.parentNode);
   };
   const row = (key) => {
     const place = [...path, key];
     const label = `${labels.title}, ${key}`;
     const name = make("input", {
-      type: "text", value: key, "aria-label": `Key ${key} of ${labels.title}`, spellcheck: false, autocomplete: "off",
+      type: "text", defaultValue: key, "aria-label": `Key ${key} of ${labels.title}`, spellcheck: false, autocomplete: "off",
       onchange: async () => {
         const target = name.value;
-        const where = typed.get(name);
+        const mine = typed.get(name);
         typed.delete(name);
-        if (target !== key && target !== "" && await owner.edit("rename", place, { target })) return focusIn(rows.get(target)?.node);
+        if (target !== key && target !== "" && await owner.edit(name, "rename", place, { target })) return focusIn(rows.get(target)?.node);
         if (name.isConnected) {
           name.value = key;
         } else {
-          typed.set(name, where);
+          typed.set(name, mine);
           keepTexts();
         }
       },
     });
     const inner = control(owner, place, type.element, { title: label, "aria-label": label }, { isInList: true });
     const remove = button("×", `Remove ${label}`, async (event) => {
-      if (event.detail < 2 && await owner.edit("remove", place, {})) added.focus();
+      if (event.detail < 2 && await owner.edit(remove, "remove", place, {})) added.focus();
     }, "icon");
     return { node: make("tr", {}, ...[name, inner.node, remove].map((one) => make("td", {}, one))), inner };
   };
@@ -406,23 +481,26 @@ function table(owner, path, type, labels) {
 
 // Has a row for each key that is present, in their order, and leaves those alone that are there.
 function same(rows, present, row, body) {
+  const keys = new Set(present);
   for (const [key, { node }] of rows) {
-    if (present.includes(key)) continue;
+    if (keys.has(key)) continue;
     node.remove();
     rows.delete(key);
   }
-  present.forEach((key, index) => {
+  let next = body.firstChild;
+  for (const key of keys) {
     if (!rows.has(key)) rows.set(key, row(key));
     const { node } = rows.get(key);
-    if (body.children[index] !== node) body.insertBefore(node, body.children[index] ?? null);
-  });
+    if (node === next) next = next.nextSibling;
+    else body.insertBefore(node, next);
+  }
 }
 
 // The settings of a struct, made when it is there: a type may contain itself.
 function struct(owner, path, type, labels, { isInList }) {
   const node = make("div", { className: "inner" });
   const absent = [make("p", {}, "Not set "), button("Set", `Set ${labels.title}`, () =>
-    owner.edit("set", path, { value: type.initial }).then(() => focusIn(node)))];
+    owner.edit(node, "set", path, { value: type.initial }).then(() => focusIn(node)))];
   let settings = null;
   const refresh = () => {
     if (get(path) === undefined) {
@@ -472,7 +550,7 @@ function control(owner, path, reference, labels, member) {
   let inner, isJSON, isLong;
   const refresh = () => {
     const value = get(path);
-    const isOdd = value !== undefined && !fits[type.control](type, value);
+    const isOdd = value !== undefined && (value === null || !fits[type.control](type, value));
     // A line of input would lose the line breaks of a text that has come to have some.
     const growsLong = type.control === "text" && isLongText(type, path) && !isLong;
     if (isOdd !== isJSON || growsLong) {
@@ -494,24 +572,27 @@ function setting(member, path, isInList = false) {
   const name = member.title;
   const id = `s${lastId += 1}`;
   const isTop = path.length === 1;
-  const isWide = !member.secret && ["list", "table", "struct", "variant"].includes(type.control);
+  const isSecret = member.secret || type.secret;
+  const isWide = !isSecret && ["list", "table", "struct", "variant"].includes(type.control);
   const isGroup = isWide && type.control !== "variant";
   const isStruct = isWide && type.control === "struct";
   const isSection = isTop && isStruct;
   const labels = { title: name, "aria-describedby": `${id}-help`, ...isGroup ? {} : { id } };
-  const owner = { edit, note, isSecret: member.secret };
+  const owner = { edit, note, conflict, isSecret };
   const inner = control(owner, path, member.type, labels, { optional: member.optional, isInList });
   const heading = isGroup ? make(isSection ? "h2" : "h3", { id: `${id}-name` }, name) : make("label", { htmlFor: id }, name);
   const marks = make("span", { className: "marks" });
   const source = make("p");
   const help = make("div", { className: "help", id: `${id}-help` },
-    member.doc && make("p", {}, member.doc),
+    member.doc && make("p", { dir: "auto" }, member.doc),
     member.deprecated && make("p", { className: "warn" }, `Deprecated: ${member.deprecated}`),
-    member.secret && make("p", {}, "A secret: it is never shown. A keyring is the better place for it."),
+    isSecret && make("p", {}, "A secret: it is never shown. A keyring is the better place for it."),
     source, make("p", {}, make("code", {}, pathText(path)), type.range ? ` · ${type.range}` : ""));
   const standard = make("span");
   const reset = button(isStruct ? "Reset all" : "Reset", `Reset ${name}`, async () => {
-    if (await edit("reset", path, {})) focusIn(area);
+    if (!await edit(reset, "reset", path, {})) return;
+    if (!isWide) typedIn(area).forEach((discard) => discard());
+    focusIn(area);
   });
   const under = make("div", { className: "under" }, standard, reset);
   const area = make("fieldset", isGroup && !isSection ? { "aria-labelledby": `${id}-name` } : { role: "presentation" }, inner.node, under);
@@ -522,27 +603,44 @@ function setting(member, path, isInList = false) {
     ...isSection ? { "aria-labelledby": `${id}-name` } : {},
   }, words, area, remark);
 
-  // Says what is wrong, with buttons for what can be done.
-  function note(text, actions = []) {
+  // Says what is wrong with what a control has, until that is put right; with buttons for what can be done.
+  const notes = new Map();
+  function note(source, text, actions = [], className = "") {
     const buttons = actions.map(([word, act]) => button(word, word, act));
     // A click there does not leave the input, which would save it.
     for (const one of buttons) one.onmousedown = (event) => event.preventDefault();
-    remark.replaceChildren(...text ? [make("p", {}, text), ...buttons] : []);
+    const old = notes.get(source);
+    const hadFocus = old?.contains(document.activeElement);
+    old?.remove();
+    notes.delete(source);
+    if (text) {
+      notes.set(source, make("div", { className }, make("p", {}, text), ...buttons));
+      remark.append(notes.get(source));
+    }
+    if (hadFocus) (buttons[0] ?? (source.matches("input, select, textarea, button") ? source : source.querySelector("button")))?.focus();
   }
 
-  // Makes an edit and says whether it was made; `undo` shows the store's value instead of the person's.
-  async function edit(operation, place, more, undo = () => {}) {
+  function conflict(source, place, value, again, undo) {
+    const isHidden = isSecret || source.type === "password";
+    const mine = value !== undefined && !isHidden ? `; yours, not saved: ${brief(value)}` : "";
+    const theirs = isHidden ? "hidden" : brief(get(place));
+    note(source, `Another program has changed ${source.ariaLabel ?? "this"} meanwhile. It is now: ${theirs}${mine}`, [["Use mine", again], ["Keep theirs", () => {
+      note(source);
+      undo();
+    }]], "conflict");
+  }
+
+  // Makes an edit and gives the answer where it was made; `undo` shows the store's value instead of the person's.
+  async function edit(source, operation, place, more, undo = () => {}, again) {
     const answer = await send(operation, place, more);
-    note(answer.isGood ? "" : answer.message);
-    if (answer.isGood) say(`${name} is saved.`);
-    if (answer.isConflict) {
-      const mine = more.value !== undefined && !member.secret ? `; yours, not saved: ${brief(more.value)}` : "";
-      note(`${answer.message}. It is now: ${member.secret ? "hidden" : brief(get(place))}${mine}`, [
-        ["Use mine", async () => { if (await edit(operation, place, { ...more, base: revision(place) }, undo)) undo(); }],
-        ["Keep theirs", () => { note(); undo(); }],
-      ]);
+    const repeat = async () => { if (await edit(source, operation, place, { ...more, base: revision(place) }, undo)) undo(); };
+    if (answer.isConflict) conflict(source, place, more.value, again ?? repeat, undo);
+    else note(source, answer.isGood ? "" : answer.message);
+    if (answer.isGood) {
+      say(`${name} is saved.`);
+      for (const [one, { className }] of notes) if (!typed.has(one) && !className) note(one);
     }
-    return answer.isGood;
+    return answer.isGood && answer;
   }
 
   // Whether the user has set a value that is too large to be here.
@@ -550,13 +648,14 @@ function setting(member, path, isInList = false) {
 
   function isChanged() {
     const own = get(path, "own");
-    return hidesOwn() || !isStruct && own !== undefined && !isSame(own, member.default);
+    return hidesOwn() || !isStruct && own !== undefined && !isEqual(own, member.default);
   }
 
   function refresh() {
     const { layer, file, hidden } = keys.get(path[0]) ?? {};
     const isLocked = layer === "managed";
     inner.refresh();
+    for (const [source] of notes) if (!node.contains(source)) note(source);
     if (isTop) area.disabled = isReadOnly || isOffline || isLocked;
     if (isTop) inner.node.hidden = hidden !== undefined;
     const shown = [[isLocked && isTop, "Locked", "warn"], [isChanged() && !isInList, "Changed", ""], [member.deprecated, "Deprecated", "warn"]];
@@ -565,7 +664,7 @@ function setting(member, path, isInList = false) {
       : isTop && layer === "global" ? `It is from the global domain, ${file}.` : "");
     under.hidden = get(path, "own") === undefined && !hidesOwn() || isLocked || isReadOnly
       || isInList && !member.optional && member.default === undefined;
-    const text = isWide || member.default === undefined ? "" : `Default: ${standardText()}`;
+    const text = isWide || isSecret || member.default === undefined ? "" : `Default: ${standardText()}`;
     standard.textContent = text;
     reset.setAttribute("aria-label", `Reset ${name}. ${text}`);
   }
@@ -622,10 +721,29 @@ function build(state) {
     ...sections.map((one) => link(one.name ?? "Other keys", one.node))));
 }
 
+// Gives the focus of what is gone, or cannot be used any more, to what is there of what it was in, or to what comes next. Not to
+// another text: what a person types would go into it.
+function keepFocus(around) {
+  const isThere = (one) => one.isConnected && one.checkVisibility() && !one.matches(":disabled");
+  if (!around.length || isThere(around[0])) return;
+  for (let one of around) {
+    while (one && !isThere(one)) one = one.nextElementSibling;
+    if (!one) continue;
+    one.tabIndex = -1;
+    return one.focus({ preventScroll: true });
+  }
+}
+
 function refresh(only) {
+  const around = [];
+  const main = find("settings");
+  if (main.contains(document.activeElement)) {
+    for (let one = document.activeElement; one !== main.parentNode; one = one.parentNode) around.push(one);
+  }
   for (const one of settings) if (!only || one.isRest || only.includes(one.path[0])) one.refresh();
   keepTexts();
   filter();
+  keepFocus(around);
 }
 
 function tell(key, one) {
