@@ -346,7 +346,7 @@ def try_places():
         tap.check(status == 422 and "folder" in text and not place.config.exists(), "and an edit makes no other", text[:200])
         place.config.mkdir(mode=0o700)
         place.set(PLAYER, "volume", "8")
-        tap.check(wait_until(lambda: volume() == 8, 5) and "event: fault" not in page.events(cookie, 2),
+        tap.check(wait_until(lambda: volume() == 8 and "event: fault" not in page.events(cookie, 2), 5),
                   "what is in a folder that was made again is shown", str(volume()))
         place.set(PLAYER, "volume", "9")
         tap.check(wait_until(lambda: volume() == 9, 5), "and is followed", str(volume()))

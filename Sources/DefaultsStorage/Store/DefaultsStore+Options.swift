@@ -73,7 +73,7 @@ extension DefaultsStore {
         /// options.fleet = DefaultsStore.Options.Fleet(
         ///     server: "service=fleet", mandatory: ["device-4711", "all"], recommended: ["defaults"])
         /// let store = try DefaultsStore.open("com.acme.gateway", options: options)
-        /// try store.isForced("limits")  // whether one of the mandatory stores has the key
+        /// print(try store.isForced("limits"))  // whether one of the mandatory stores has the key
         /// ```
         ///
         /// Layers are read from memory, and followed by a thread of the library. What was seen last is kept on the
