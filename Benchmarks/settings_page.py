@@ -85,7 +85,7 @@ def main():
         (folder / "page.css").write_bytes((ROOT / "Tool/Sources/kvdefaults-page/Page/page.css").read_bytes())
         with http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Files, directory=str(folder))) as server:
             threading.Thread(target=server.serve_forever, daemon=True).start()
-            addresses = {"ours": f"http://{own.host}/", "file": f"http://127.0.0.1:{server.server_port}/"}
+            addresses = {"ours": own.home, "file": f"http://127.0.0.1:{server.server_port}/"}
             times = {name: [] for name in addresses}
             for _ in range(9):
                 for name in random.sample(list(addresses), len(addresses)):
