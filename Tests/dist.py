@@ -215,7 +215,7 @@ def command_line(root, program="kvdefaults"):
         check(good and output == wanted, f"{program} {words}", output)
     root.write(".local/share/kvcodable/types/com.example.dist.kvtypes", "root S\nstruct S { volume: Int = 7 }\n")
     good, output = root.run("sh", "-c", f"timeout 5 {program} page com.example.dist </dev/null")
-    check(re.match(r"http://127\.0\.0\.1:\d+/\?token=\w+\n", output), f"{program} page serves the settings page", output)
+    check(re.match(r"http://127\.0\.0\.1:\d+/\w{64}/\?token=\w+\n", output), f"{program} page serves the settings page", output)
 
 
 def tarball(root, archive):
