@@ -87,19 +87,7 @@ private final class ChangePump: Sendable {
     func stop() { isStopped.store(true, ordering: .relaxed) }
 
     func start() {
-        var thread = pthread_t()
-        let context = Unmanaged.passRetained(self)
-        let status = pthread_create(
-            &thread, nil,
-            { context in
-                if let context { Unmanaged<ChangePump>.fromOpaque(context).takeRetainedValue().run() }
-                return nil
-            }, context.toOpaque())
-        guard status == 0 else {
-            context.release()
-            return continuation.finish()
-        }
-        pthread_detach(thread)
+        if !BackgroundThread.start({ self.run() }) { continuation.finish() }
     }
 
     private func run() {

@@ -2,13 +2,13 @@ internal import Glibc
 internal import PropertyLists
 
 /// Threads of the library's own, which run until they return.
-final class BackgroundThread: Sendable {
+package final class BackgroundThread: Sendable {
     private let body: @Sendable () -> Void
 
     private init(_ body: @escaping @Sendable () -> Void) { self.body = body }
 
     /// Runs `body` on a thread of its own; false where the system gives none, as under a limit on processes.
-    static func start(_ body: @escaping @Sendable () -> Void) -> Bool {
+    package static func start(_ body: @escaping @Sendable () -> Void) -> Bool {
         var attributes = pthread_attr_t()
         pthread_attr_init(&attributes)
         pthread_attr_setdetachstate(&attributes, Int32(PTHREAD_CREATE_DETACHED))
@@ -21,10 +21,7 @@ final class BackgroundThread: Sendable {
             pthread_sigmask(SIG_SETMASK, &old, nil)
             pthread_attr_destroy(&attributes)
         }
-        return make(Unmanaged.passRetained(BackgroundThread(body)), &attributes)
-    }
-
-    private static func make(_ context: Unmanaged<BackgroundThread>, _ attributes: inout pthread_attr_t) -> Bool {
+        let context = Unmanaged.passRetained(BackgroundThread(body))
         var thread = pthread_t()
         let status = pthread_create(
             &thread, &attributes,
