@@ -585,6 +585,58 @@ def cache(fleet):
 
 
 @row
+def cache_of_many(fleet):
+    """Programs that share what was seen last: the newest is kept, and of a short program too."""
+    name = fleet.store()
+    folder = f"{fleet.folder}/cache-{name}"
+
+    def kept():
+        files = list(Path(folder).rglob("*.plist"))
+        return plistlib.loads(files[0].read_bytes())["Values"].get("burst") if files else None
+
+    def keeps(value):
+        return eventually(lambda: kept() == value, 5)
+
+    # The values are kept once a second: the slow one stops with 2, which it has not kept yet.
+    slow, writer = fleet.open(name, cache=folder), fleet.open(name, durability="immediate", cache=f"{folder}-other")
+    for burst in range(2, 200, 2):
+        writer.value(f"s:set('burst', {burst - 1})")
+        slow.value(f"return await(5, function() return s:get 'burst' == {burst - 1} end)")
+        keeps(burst - 1)
+        writer.value(f"s:set('burst', {burst})")
+        slow.value(f"return await(5, function() return s:get 'burst' == {burst} end)")
+        slow.process.send_signal(signal.SIGSTOP)
+        if kept() == burst - 1:
+            break
+        slow.process.send_signal(signal.SIGCONT)
+    fast = fleet.open(name, cache=folder)
+    writer.value("s:set('burst', 1000)")
+    check(keeps(1000), "what was seen is kept", str(kept()))
+    fleet.server.stop()
+    slow.process.send_signal(signal.SIGCONT)
+    time.sleep(2)
+    check(kept() == 1000, "a program that comes late does not take it back", str(kept()))
+    fleet.server.start()
+    fast.end()
+    slow.end()
+    for how in ("close", "exit"):
+        short = fleet.open(name, cache=folder)
+        # The first is kept at once, the second would be a second later.
+        for value in (f"before {how}", how):
+            writer.value(f"return await(20, function() return pcall(s.set, s, 'burst', '{value}') end)", 60)
+            found = short.value(f"return await(20, function() return s:get 'burst' == '{value}' end)", 60)
+        if how == "close":
+            short.value("return s:close()")
+            short.end()
+        else:
+            short.close()
+        check(found == "true" and kept() == how, f"a program that is short keeps it: {how}", f"{found} {kept()}")
+    writer.value("s:set('burst', 5)")
+    short = fleet.open(name, cache=folder)
+    check(short.value("sync() return s:get 'burst'") == "5", "one that must have the newest calls sync")
+
+
+@row
 def long_away(fleet):
     """A machine comes back after a thousand revisions."""
     name = fleet.store()

@@ -97,6 +97,8 @@ final class Domain: @unchecked Sendable {
         if rowFormat != nil { Flusher.shared.attendExit() }
     }
 
+    deinit { _ = keepForAway() }
+
     /// In a child process: goes on with another engine on the same file, and leaves the one that a thread of the parent
     /// was using as it is, for ever: no part of it can be relied on, not even to let go of it.
     func replaceEngine() {

@@ -99,8 +99,10 @@ final class FleetLayer: @unchecked Sendable {
     /// With the domain's lock held: a thread of its own writes, since a get waits for no disk.
     private func keepAccepted() {
         guard let kept, let acceptedRevision else { return }
-        let values = accepted
-        _ = BackgroundThread.start { try? kept.write(values, Revision(number: acceptedRevision)) }
+        let (values, limits) = (accepted, domain.engine.limits)
+        _ = BackgroundThread.start {
+            try? kept.write(values, Revision(number: acceptedRevision), isBack: true, limits)
+        }
     }
 
     private func refusal(of found: NumberedSnapshot) -> DefaultsEvent? {

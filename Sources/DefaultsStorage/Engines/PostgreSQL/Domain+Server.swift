@@ -31,12 +31,14 @@ extension Domain {
         guard writerLock.acquire(until: .after(.zero)) else { return false }
         let revision = engine.seen
         let isKept = revision == engine.kept
+        let (isBack, limits) = (engine.isBack, engine.limits)
         engine.kept = revision
+        engine.isBack = false
         // The writer lock keeps both as they are; gets go on meanwhile.
         let (base, committed) = lock.withLock { (self.base, self.committed) }
         let values = isKept ? nil : try? committed?.applied(to: base) ?? base
         writerLock.release()
-        if let values, let revision { try? cache.write(values, revision) }
+        if let values, let revision { try? cache.write(values, revision, isBack: isBack, limits) }
         return true
     }
 }

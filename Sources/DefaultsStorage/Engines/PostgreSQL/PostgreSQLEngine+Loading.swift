@@ -188,6 +188,7 @@ extension PostgreSQLEngine {
         let (new, horizon) = try revision(results[0])
         let (isThere, isKept) = (try results[1].boolean(0, 0), try results[1].boolean(0, 1))
         guard follows(new, seen, isThere: isThere, isPruned: !isKept) else {
+            isBack = true
             report?(.stale(from: seen.number, to: new.number))
             return nil
         }

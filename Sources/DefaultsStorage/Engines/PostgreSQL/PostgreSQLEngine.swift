@@ -49,6 +49,8 @@ final class PostgreSQLEngine: StorageEngine, @unchecked Sendable {
     var seen: Revision?
     /// The revision in the cache.
     var kept: Revision?
+    /// Whether the server went back to an earlier revision since that was kept.
+    var isBack = false
     /// The commit that may have happened or not.
     var doubt: Revision?
 

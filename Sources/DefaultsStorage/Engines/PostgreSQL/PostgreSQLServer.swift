@@ -212,7 +212,9 @@ final class PostgreSQLServer: @unchecked Sendable {
 
     /// Does what there is to do; says whether the thread ends.
     private func attend(_ guests: [Guest], _ listener: ServerListener) -> Bool {
-        if guests.isEmpty || lock.withLock({ isLeaving }), end(listener) { return true }
+        let isLeaving = lock.withLock { self.isLeaving }
+        if isLeaving { for guest in guests { _ = guest.domain.keepForAway() } }
+        if guests.isEmpty || isLeaving, end(listener) { return true }
         serveWaiting(listener)
         listener.attend(guests)
         closeUnused()

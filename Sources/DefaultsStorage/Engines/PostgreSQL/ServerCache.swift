@@ -34,7 +34,7 @@ struct ServerCache: Sendable {
 
     /// The values and their revision; nil where none were kept.
     ///
-    /// - Throws: for a file that is not what ``write(_:_:)`` has written.
+    /// - Throws: for a file that is not what ``write(_:_:isBack:_:)`` has written.
     func read(_ limits: StoreLimits) throws(DefaultsError) -> (values: PropertyList, revision: Revision)? {
         guard let bytes = try PropertyListFile.contents(of: path, most: limits.readableFile) else { return nil }
         let list = try DefaultsError.translating(file: path) { () throws(PropertyListError) in
@@ -52,7 +52,16 @@ struct ServerCache: Sendable {
         return bytes
     }
 
-    func write(_ values: PropertyList, _ revision: Revision) throws {
+    /// Writes the values, unless the file has a later revision of the store: other programs of the user write it too, and
+    /// one that comes late would take back what they kept.
+    ///
+    /// - Parameter isBack: whether the server went back to an earlier revision, so that the later one is worth nothing.
+    func write(_ values: PropertyList, _ revision: Revision, isBack: Bool, _ limits: StoreLimits) throws {
+        try DefaultsStore.makeFolder(folder)
+        let lock = try FileLock.acquire(try StoreFolder.open(path), until: .after(.seconds(1))).lock
+        defer { lock.release() }
+        let there = try? read(limits)?.revision
+        if !isBack, let there, there.identity == revision.identity, there.number > revision.number { return }
         var builder = PropertyListBuilder(limits: PropertyListLimits(depth: PropertyListLimits.maximumDepth))
         try builder.beginDictionary()
         if let identity = revision.identity {
@@ -70,7 +79,6 @@ struct ServerCache: Sendable {
         try builder.key("Values")
         try builder.append(values)
         try builder.end()
-        try DefaultsStore.makeFolder(folder)
         try PropertyListFile.write(try builder.finish(), to: path, as: .binary)
     }
 
