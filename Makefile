@@ -58,7 +58,7 @@ setup-test: setup-lib
 	@tools/require.sh g++ lua-busted lua-check sqlite3 valgrind \
 	  lua5.1 liblua5.1-0-dev lua5.2 liblua5.2-dev lua5.3 liblua5.3-dev \
 	  luajit2 libluajit2-5.1-dev neovim nginx-light libnginx-mod-http-lua zsh fish man-db \
-	  libpq5 postgresql pgbouncer
+	  libpq5 postgresql pgbouncer openssl iproute2
 
 build/c++:
 	@mkdir -p $@
@@ -153,7 +153,7 @@ check: setup-test lib
 
 bench: setup-test lib tool
 	@tools/require.sh lua-cjson lua-dkjson libmsgpack-dev libplist-dev libglib2.0-dev libsqlite3-dev \
-	  libglib2.0-bin libplist-utils
+	  libglib2.0-bin libplist-utils libpq-dev etcd-server
 	Benchmarks/run.sh
 
 fuzz:

@@ -11,11 +11,13 @@ import argparse
 import json
 import os
 import plistlib
+import pwd
 import random
 import re
 import select
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -23,8 +25,8 @@ import time
 from pathlib import Path
 
 from servers.proxy import Plan, Proxy
-from servers.postgresql import Pooler, Server
-from tap import ROOT, check, environment, finish, run
+from servers.postgresql import USER, Pooler, Server
+from tap import ROOT, check, environment, finish, run, skip
 
 DRIVER = ROOT / "Tests/Support/fleet.lua"
 
@@ -32,11 +34,11 @@ DRIVER = ROOT / "Tests/Support/fleet.lua"
 class Program:
     """A Lua process on the driver's lines."""
 
-    def __init__(self, fleet, **changes):
+    def __init__(self, fleet, prefix=(), **changes):
         usual = {"LUA_CPATH": f"{ROOT}/build/?.so;;", "XDG_CACHE_HOME": f"{fleet.folder}/cache",
                  "XDG_CONFIG_HOME": f"{fleet.folder}/config"}
         self.environment = environment(**{**usual, **changes})
-        self.process = subprocess.Popen(["lua5.4", str(DRIVER)], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+        self.process = subprocess.Popen([*prefix, "lua5.4", str(DRIVER)], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                         stderr=subprocess.PIPE, env=self.environment, text=True, bufsize=1)
         fleet.programs.append(self)
 
@@ -148,7 +150,7 @@ def eventually(condition, seconds=10):
 def values(fleet):
     """What one machine sets another reads, also people with psql."""
     name = fleet.store()
-    one, other = fleet.open(name), fleet.open(name, durability="immediate")
+    one, other = fleet.open(name), fleet.open(name, durability="immediate", note="why")
     one.value("s:set('limits', { burst = 5, names = { 'a', 'b' }, ratio = 0.5, on = true }) return sync()")
     check(fleet.stored(name, "limits") == {"burst": 5, "names": ["a", "b"], "ratio": 0.5, "on": True},
           "values are there as JSON for people")
@@ -164,6 +166,8 @@ def values(fleet):
           "a removal is seen, too")
     who = fleet.server.sql(f"SELECT string_agg(revision || ':' || who, ' ' ORDER BY revision) FROM kv_change WHERE store = '{name}'")
     check(who == "1:owner 2:owner 3:owner 4:owner", "the history says who", who)
+    notes = fleet.server.sql(f"SELECT string_agg(coalesce(note, '-'), ' ' ORDER BY revision) FROM kv_change WHERE store = '{name}'")
+    check(notes == "- why - why", "and why", notes)
     check(one.value("return s:file()") == "nil", "the store has no file")
     one.value("s:set('last', 1)")
     check(one.close() == "" and fleet.stored(name, "last") == 1, "what waits is written when the program ends")
@@ -791,12 +795,23 @@ def layers_c(fleet):
         "burst 5 forced 1 layer 7 index 0 store 1 revision 1 author owner",
         "rate 7 forced 0 layer 8 index 0 store 2 revision 1 author owner",
         "set burst: forced", "set rate: 8 layer 2", "old size: 2", "without a server: invalid_argument", ""], "C has them", output)
+    check(fleet.server.sql(f"SELECT note FROM kv_change WHERE store = '{usual}' AND who = 'owner' ORDER BY revision DESC "
+                           "LIMIT 1") == "from C", "and says why in the history")
 
 
 @row
 def accepts(fleet):
     """A revision that does not fit the schema reaches no handle that has one, until it is mended."""
     everyone, cache = fleet.store(), f"{fleet.folder}/accepts-cache"
+
+    def told(program):
+        """What the server knows that a program runs: the revision, and which one it refuses, where and why."""
+        return fleet.server.sql("SELECT revision, refused, path, message FROM kv_machine WHERE store = "
+                                f"'{everyone}' AND program = '{program}' AND machine = '{socket.gethostname()}'")
+
+    def head():
+        return int(fleet.server.sql(f"SELECT head FROM kv_store WHERE name = '{everyone}'"))
+
     writer = fleet.open(everyone, durability="immediate")
     writer.value("s:set('limits', { burst = 5 }) s:set('name', 'first')")
     given = {"fleet": {"server": fleet.server.text(), "mandatory": [everyone]}, "timeout": 5}
@@ -812,13 +827,15 @@ def accepts(fleet):
                              f"s:get 'name' == '{name}' end)", 60) == "true"
 
     check(has(program, 5, "first"), "what fits is there")
+    check(eventually(lambda: told("checked") == told("plain") == f"{head()}|||"),
+          "the server knows what the programs run", f"{told('checked')} {told('plain')}")
     rounds, wrong = (100 if fleet.full else 5), []
     for i in range(rounds):
         program.value("events = {}")
         # Of one revision nothing is taken, also what would fit.
         writer.value(f"s:set({{}}, {{ limits = {{ burst = 0 }}, name = 'refused {i}' }})")
         event = program.value("local e repeat kv.wait(0.02) e = told 'refused_revision' until e return e")
-        revision = fleet.server.sql(f"SELECT head FROM kv_store WHERE name = '{everyone}'")
+        revision = head()
         if f"Revision {revision} of {everyone}" not in event or "1...100 at limits.burst, found 0" not in event:
             wrong.append(event)
         last = (5, "first") if i == 0 else (5 + i, f"mended {i - 1}")
@@ -836,10 +853,14 @@ def accepts(fleet):
     program.value("events = {}")
     writer.value("s:set({'limits', 'burst'}, 0)")
     program.value("return await(3, function() return #events > 0 end)")
-    told = program.value("await(1, function() s:get 'name' return false end) return table.concat(events, ';')")
-    check(told.count("refused_revision") == 1, "each is told once", told)
+    events = program.value("await(1, function() s:get 'name' return false end) return table.concat(events, ';')")
+    check(events.count("refused_revision") == 1, "each is told once", events)
+    refusal = f"{head() - 1}|{head()}|limits.burst|Expected 1...100 at limits.burst, found 0"
+    check(eventually(lambda: told("checked") == refusal), "and the server knows of it", told("checked"))
+    check(eventually(lambda: plain.value("kv.pump()") and told("plain") == f"{head()}|||"), "other programs refuse nothing",
+          told("plain"))
     origin = json.loads(program.value("return s:origin{'limits', 'burst'}"))
-    check(origin["revision"] < int(fleet.server.sql(f"SELECT head FROM kv_store WHERE name = '{everyone}'")),
+    check(origin["revision"] < head(),
           "an origin is that of the value which counts", str(origin))
     check(program.call("s:set({'limits', 'burst'}, 7)")[0] == "forced", "a key that is refused stays locked")
     check(eventually(lambda: list(Path(cache).rglob("*.accepted"))), "the last state that fits is kept")
@@ -850,6 +871,12 @@ def accepts(fleet):
           "a program that starts meanwhile has it, and is told", again.value("return s:get {}"))
     writer.value("s:set({'limits', 'burst'}, 99)")
     check(has(again, 99, f"mended {rounds - 1}"), "and what mends it")
+    check(eventually(lambda: told("checked") == f"{head()}|||"), "of which the server knows", told("checked"))
+    # Programs that were there before the server are told of anew, on a new connection.
+    fleet.server.sql("DELETE FROM kv_machine")
+    fleet.server.sql("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid()")
+    check(eventually(lambda: told("checked") == f"{head()}|||", 20), "it is told again with each connection",
+          told("checked"))
     writer.value("s:set({'limits', 'burst'}, 0)")
     own = fleet.open(everyone, cache=cache)
     check(own.value("return await(5, function() return s:get{'limits', 'burst'} == 0 end)") == "true",
@@ -887,6 +914,232 @@ def restored(fleet):
         check(reader.value("return await(2, function() return told 'stale' ~= nil end)") == "true", "and tells of it")
         writer.value("return await(30, function() return pcall(s.set, s, 'c', 'lost') end)", 60)
         reader.value("return await(30, function() return s:get 'c' == 'lost' end)", 60)
+
+
+def fail_over(fleet, is_synchronous):
+    """The primary is killed amid commits, and the standby takes its place, to which the programs' text leads as well."""
+    what = "synchronous" if is_synchronous else "asynchronous"
+    name = fleet.store()
+    primary = Server(fleet.folder, f"primary-{what}")
+    primary.make_tables()
+    standby = Server(fleet.folder, f"standby-{what}", standby_of=primary)
+    try:
+        if is_synchronous:
+            primary.sql("ALTER SYSTEM SET synchronous_standby_names = '*'")
+            primary.sql("SELECT pg_reload_conf()")
+            check(eventually(lambda: primary.sql("SELECT sync_state FROM pg_stat_replication") == "sync"),
+                  "the standby is a synchronous one", primary.sql("SELECT * FROM pg_stat_replication"))
+        text = (f"host=127.0.0.1,127.0.0.1 port={primary.port},{standby.port} user=owner dbname=postgres sslmode=disable "
+                "gssencmode=disable target_session_attrs=read-write")
+        writers = [fleet.open(name, text=text, durability="immediate", cache=f"{fleet.folder}/{what}{i}") for i in range(4)]
+        reader = fleet.open(name, text=text, cache=f"{fleet.folder}/{what}-reader")
+        seconds = 20 if fleet.full else 7
+        for i, writer in enumerate(writers):
+            writer.send("local done, unknown, before = 0, 0 for _ = 1, 1e9 do "
+                        f"if os.time() >= {int(time.time()) + seconds} then return done .. ' ' .. unknown end "
+                        f"local ok, e = pcall(add, 'count{i}') "
+                        "if ok then done = done + 1 elseif e.code == 'outcome_unknown' then unknown = unknown + 1 "
+                        "elseif e.code ~= 'unreachable' then error(e, 0) end end")
+        time.sleep(1.5)
+        # What it then acknowledges no other server has.
+        if not is_synchronous:
+            standby.stop()
+            time.sleep(0.5)
+        primary.kill()
+        if not is_synchronous:
+            standby.start()
+        standby.promote()
+        promoted = int(standby.sql(f"SELECT head FROM kv_store WHERE name = '{name}'"))
+        acknowledged, unknown, wrong, lost = 0, 0, [], 0
+        for i, writer in enumerate(writers):
+            code, rest = writer.receive(60)
+            if code != "ok":
+                wrong.append(f"{i}: {code} {rest}")
+                continue
+            done, doubtful = map(int, rest.split())
+            stored = int(writer.value(f"sync() return s:get 'count{i}'", 30))
+            if json.loads(standby.sql(f"SELECT value FROM kv WHERE store = '{name}' AND key = 'count{i}'")) != stored:
+                wrong.append(f"{i}: {stored} in memory is not what the server has")
+            lost += max(done - stored, 0)
+            if stored > done + doubtful:
+                wrong.append(f"{i}: {stored} stored, {done} acknowledged, {doubtful} unknown")
+            acknowledged, unknown = acknowledged + done, unknown + doubtful
+        check(not wrong, f"{what} standby: {acknowledged} acknowledged and {unknown} unknown, {lost} lost", "\n".join(wrong))
+        head = int(standby.sql(f"SELECT head FROM kv_store WHERE name = '{name}'"))
+        check(head > promoted, f"{what} standby: the writers went on with it", f"{head} {promoted}")
+        final = reader.value(f"return await(40, function() return s:get 'count0' == {writers[0].value('return s:get [[count0]]')} "
+                             "end)", 60)
+        check(final == "true", f"{what} standby: the reader follows it")
+        tellers = [program.value("kv.pump() return tostring(told 'stale' ~= nil)") for program in (*writers, reader)]
+        if is_synchronous:
+            check(lost == 0 and "true" not in tellers, "nothing that was acknowledged is lost, and nobody says so", str(tellers))
+        else:
+            check(lost > 0 and set(tellers) == {"true"}, "what was lost is told to everybody", f"{lost} {tellers}")
+    finally:
+        fleet.clear()
+        primary.stop()
+        standby.stop()
+
+
+@row
+def failover(fleet):
+    """The server fails, and its standby is promoted."""
+    for is_synchronous in (True, False):
+        fail_over(fleet, is_synchronous)
+
+
+@row
+def full_disk(fleet):
+    """The server's disk is full."""
+    if os.geteuid():
+        return skip("skipped: only root makes a small disk")
+    name, small = fleet.store(), Path(fleet.folder) / "small"
+    small.mkdir(mode=0o777)
+    # The disk is there for the server alone, and goes with it.
+    server = Server(fleet.folder, "full", wrapper=[
+        "unshare", "-m", "sh", "-c", f'mount -t tmpfs -o size=8m,mode=777,uid={pwd.getpwnam(USER).pw_uid} none {small} && exec "$@"', "sh"])
+    try:
+        server.make_tables()
+        server.sql(f"CREATE TABLESPACE small LOCATION '{small}'")
+        server.sql("ALTER TABLE kv_value SET TABLESPACE small")
+        inside = ["nsenter", "-t", str(server.postmaster), "-m"]
+        program = fleet.open(name, text=server.text(), durability="immediate", cache=f"{fleet.folder}/full-cache")
+        program.value("s:set('small', 1)")
+        program.value("big = {} for i = 1, 3000000 do big[i] = string.char(math.random(0, 255)) end big = kv.data(table.concat(big)) "
+                      "return true")
+        run(*inside, "dd", "if=/dev/zero", f"of={small}/filler", "bs=16k")
+        code, rest = program.call("s:set('big', big)", 30)
+        check(code == "no_space", "a set is refused with no_space", f"{code} {rest}")
+        check(program.value("return s:get 'big' == nil and s:get 'small'") == "1" and
+              server.sql("SELECT count(*) FROM kv") == "1", "nothing of it is stored, and what was there is")
+        waiting = fleet.open(name, text=server.text(), cache=f"{fleet.folder}/full-cache")
+        waiting.value("s:set('big', big or 'x') s:set('list', kv.data(('y'):rep(200000) .. tostring(s)))")
+        waiting.value("big = {} for i = 1, 3000000 do big[i] = string.char(math.random(0, 255)) end "
+                      "s:set('big', kv.data(table.concat(big)))")
+        check(waiting.value("return await(5, function() return told 'flush_failed' ~= nil end)") == "true",
+              "a coalesced one waits, and tells of it")
+        run(*inside, "rm", f"{small}/filler")
+        check(eventually(lambda: server.sql("SELECT string_agg(key, ' ' ORDER BY key) FROM kv") == "big list small", 40),
+              "and is written when there is room", server.sql("SELECT key FROM kv"))
+    finally:
+        fleet.clear()
+        server.stop()
+
+
+@row
+def tls(fleet):
+    """A server elsewhere proves who it is, and a machine, too, by certificates."""
+    folder = Path(fleet.folder) / "tls"
+    folder.mkdir(mode=0o755)
+
+    def openssl(*words):
+        good, output = run("openssl", *words, cwd=folder)
+        if not good:
+            raise RuntimeError(output)
+
+    def key(name):
+        return ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-keyout", f"{name}.key"]
+
+    for authority in ("ours", "theirs"):
+        openssl("req", "-x509", *key(authority), "-days", "2", "-subj", f"/CN={authority}", "-out", f"{authority}.pem")
+    for name, subject in (("server", "localhost"), ("kiosk", "kiosk")):
+        openssl("req", "-new", *key(name), "-subj", f"/CN={subject}", "-out", f"{name}.csr")
+        openssl("x509", "-req", "-in", f"{name}.csr", "-CA", "ours.pem", "-CAkey", "ours.key", "-CAcreateserial",
+                "-days", "2", "-out", f"{name}.pem")
+    if os.geteuid() == 0:
+        shutil.chown(folder / "server.key", USER)
+    (folder / "server.key").chmod(0o600)
+    (folder / "kiosk.key").chmod(0o600)
+    server = Server(fleet.folder, "secure")
+    try:
+        server.make_tables()
+        server.sql("CREATE ROLE kiosk LOGIN; INSERT INTO kv_right VALUES ('kiosk', '*', true)")
+        server.stop()
+        hba = server.data / "pg_hba.conf"
+        hba.write_text("hostssl all kiosk localhost cert clientcert=verify-full\nhost all kiosk all reject\n" + hba.read_text())
+        server.start(("ssl", "on"), ("ssl_cert_file", folder / "server.pem"), ("ssl_key_file", folder / "server.key"),
+                     ("ssl_ca_file", folder / "ours.pem"))
+        text = f"port={server.port} dbname=postgres gssencmode=disable connect_timeout=5"
+
+        def opening(words, user="owner", **more):
+            name = fleet.store()
+            program = Program(fleet, XDG_CACHE_HOME=f"{fleet.folder}/cache-{name}")
+            code, rest = program.call(f"return open('{name}', {fleet.options(f'{text} user={user} {words}', **more)})", 30)
+            if code == "ok":
+                program.value("s:set('a', 1) return sync()")
+            return code, rest
+
+        ours, theirs = f"sslmode=verify-full sslrootcert={folder}/ours.pem", f"sslmode=verify-full sslrootcert={folder}/theirs.pem"
+        found = opening(f"host=localhost {ours}")
+        check(found[0] == "ok", "the server that is meant is trusted", str(found))
+        check(server.sql("SELECT bool_or(ssl) FROM pg_stat_ssl") == "t", "what is said is encrypted")
+        code, rest = opening(f"host=localhost {theirs}", timeout=2)
+        check(code == "unreachable" and "certificate verify failed" in rest, "another authority's is not", f"{code} {rest}")
+        code, rest = opening(f"host=127.0.0.1 {ours}", timeout=2)
+        check(code == "unreachable" and "does not match host name" in rest, "nor one of another name", f"{code} {rest}")
+        own = f"sslcert={folder}/kiosk.pem sslkey={folder}/kiosk.key"
+        found = opening(f"host=localhost {ours} {own}", user="kiosk")
+        check(found[0] == "ok", "a machine proves who it is by its own", str(found))
+        code, rest = opening(f"host=localhost {ours}", user="kiosk", timeout=2)
+        check(code == "access_denied", "and is refused without", f"{code} {rest}")
+        code, rest = opening(f"host=localhost {ours} {own}", user="owner", timeout=2)
+        check(code == "ok", "where the server asks for none, it does not matter", f"{code} {rest}")
+    finally:
+        fleet.clear()
+        server.stop()
+
+
+@row
+def dead(fleet):
+    """A machine is gone amid the message that commits: what it has locked is freed when TCP notices."""
+    name = fleet.store()
+    watched = fleet.open(name, text=fleet.server.text(port=fleet.server.port))
+    connections = f"ss -tnoH state established sport = :{fleet.server.port}"
+    found = watched.value(f"s:update('a', function() os.execute 'sleep 0.5' local p = io.popen '{connections}' timers = p:read 'a' p:close() return 1 "
+                          "end) return (timers:gsub('%s+', ' '))")
+    check(re.search(r"keepalive,\d+(\.\d+)?(ms|sec)", found), "TCP asks for a machine after ten seconds, where it has a lock", found)
+    if not fleet.full:
+        return
+    server, space = Server(fleet.folder, "dead"), f"kvdead{os.getpid()}"
+    go = Path(fleet.folder) / "go"
+    try:
+        server.make_tables()
+        server.stop()
+        hba = server.data / "pg_hba.conf"
+        hba.write_text("host all all 10.231.7.0/30 trust\n" + hba.read_text())
+        server.start(("listen_addresses", "*"))
+        for words in (f"netns add {space}", f"link add {space}a type veth peer name {space}b netns {space}",
+                      f"addr add 10.231.7.1/30 dev {space}a", f"link set {space}a up",
+                      f"-n {space} addr add 10.231.7.2/30 dev {space}b", f"-n {space} link set {space}b up"):
+            good, output = run("ip", *words.split())
+            if not good:
+                raise RuntimeError(f"ip {words}: {output}")
+        program = Program(fleet, prefix=["ip", "netns", "exec", space], XDG_CACHE_HOME=f"{fleet.folder}/dead-cache")
+        text = f"host=10.231.7.1 port={server.port} user=owner dbname=postgres sslmode=disable gssencmode=disable"
+        program.value(f"open('{name}', {fleet.options(text, insecure=True)}) big = ('x'):rep(30000000) return true")
+        # The server's process stands still until its machine is gone, so that it has a part of the message alone.
+        program.send(f"s:update('big', function() while not io.open '{go}' do os.execute 'sleep 0.05' end return big end)")
+        backend = None
+        while not backend:
+            backend = server.sql("SELECT pid FROM pg_stat_activity WHERE client_addr = '10.231.7.2' AND state = "
+                                 "'idle in transaction'")
+        os.kill(int(backend), signal.SIGSTOP)
+        go.touch()
+        time.sleep(2)
+        run("ip", "link", "set", f"{space}a", "down")
+        start = time.monotonic()
+        os.kill(int(backend), signal.SIGCONT)
+        other = fleet.open(name, text=server.text(), timeout=3, cache=f"{fleet.folder}/dead-other", durability="immediate")
+        code, rest = other.call("s:set('b', 1)")
+        check(code == "timed_out", "what it has locked is locked at first", f"{code} {rest}")
+        found = other.value("return await(60, function() return pcall(s.set, s, 'b', 2) end)", 90)
+        took = time.monotonic() - start
+        check(found == "true" and took < 45, f"and free after {took:.0f} s", found)
+        check(server.sql("SELECT string_agg(key, ' ') FROM kv") == "b", "nothing of what it wrote is there")
+    finally:
+        fleet.clear()
+        run("ip", "netns", "del", space)
+        server.stop()
 
 
 @row

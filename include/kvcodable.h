@@ -828,6 +828,9 @@ typedef struct kv_store_options {
   size_t mandatory_count;
   const kv_str *recommended;
   size_t recommended_count;
+  /* What the history of a store on a server says of the changes, such as the
+   * reason for them; of several open handles on a store the first one's. */
+  kv_str note;
 } kv_store_options;
 
 /* A store on a server (KV_ENGINE_POSTGRESQL; the tables are made by

@@ -65,6 +65,7 @@ local kv = {}
 ---@field server? string of "postgresql", such as "service=fleet"
 ---@field insecure? boolean trust any server
 ---@field poll_interval? number seconds between two questions for changes
+---@field note? string what a server's history says of the changes
 ---@field fleet? kvcodable.Fleet stores on a server that are layers
 ---@field on_corruption? "error"|"recover" about a damaged file
 ---@field max_bytes? integer of the store's file: 256 MB

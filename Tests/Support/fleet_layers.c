@@ -68,5 +68,12 @@ int main(int count, char **arguments) {
   if (kv_store_open(kv_string("layered"), &options, &store, NULL) ==
       KV_INVALID_ARGUMENT)
     puts("without a server: invalid_argument");
+  kv_store_options usual = {.size = sizeof usual, .timeout = 5};
+  usual.engine = KV_ENGINE_POSTGRESQL;
+  usual.server = kv_string(arguments[1]);
+  usual.note = kv_string("from C");
+  if (kv_store_open(recommended, &usual, &store, NULL) < 0) return 1;
+  kv_store_set_integer(store, &burst, 1, 10, NULL);
+  kv_store_free(store);
   return 0;
 }

@@ -29,16 +29,22 @@ def free_port():
 
 
 class Server:
-    """A cluster with its data in `folder`/NAME, a socket in `folder`, and a port on loopback."""
+    """A cluster with its data in `folder`/NAME, a socket in `folder`, and a port on loopback: a new one, or a standby of
+    another. `wrapper` are the words of a command that starts it."""
 
-    def __init__(self, folder, name="server", auth="trust"):
+    def __init__(self, folder, name="server", auth="trust", standby_of=None, wrapper=()):
         self.folder, self.data, self.port = Path(folder), Path(folder) / name, free_port()
+        self.wrapper = wrapper
         self.log = self.folder / f"{name}.log"
         self.process = None
         if os.geteuid() == 0:
             entry = pwd.getpwnam(USER)
             os.chown(folder, entry.pw_uid, entry.pw_gid)
-        self.run(program("initdb"), "-D", str(self.data), "-A", auth, "-U", "owner", "--locale=C.UTF-8", "--no-sync")
+        if standby_of:
+            self.run(program("pg_basebackup"), "-D", str(self.data), "-h", str(folder), "-p", str(standby_of.port),
+                     "-U", "owner", "-R", "-c", "fast", "--no-sync")
+        else:
+            self.run(program("initdb"), "-D", str(self.data), "-A", auth, "-U", "owner", "--locale=C.UTF-8", "--no-sync")
         self.start()
 
     def run(self, *command):
@@ -54,7 +60,7 @@ class Server:
         command = [program("postgres"), "-D", str(self.data)]
         for name, value in options.items():
             command += ["-c", f"{name}={value}"]
-        self.process = subprocess.Popen(as_user(*command), cwd=self.folder, stdout=open(self.log, "ab"),
+        self.process = subprocess.Popen([*self.wrapper, *as_user(*command)], cwd=self.folder, stdout=open(self.log, "ab"),
                                         stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL)
         self.wait()
 
@@ -95,6 +101,10 @@ class Server:
             self.process.kill()
         self.process.wait()
 
+    def promote(self):
+        """A standby takes its primary's place."""
+        self.run(program("pg_ctl"), "promote", "-D", str(self.data), "-w")
+
     def copy(self, name):
         """A backup of the stopped server's data."""
         target = self.folder / name
@@ -128,7 +138,7 @@ class Server:
 class Pooler:
     """pgbouncer in transaction mode before a server."""
 
-    def __init__(self, server):
+    def __init__(self, server, clients=100, pool=4):
         self.server, self.port = server, free_port()
         settings = server.folder / "pgbouncer.ini"
         users = server.folder / "users.txt"
@@ -142,7 +152,8 @@ unix_socket_dir =
 auth_type = trust
 auth_file = {users}
 pool_mode = transaction
-default_pool_size = 4
+max_client_conn = {clients}
+default_pool_size = {pool}
 ignore_startup_parameters = extra_float_digits
 """)
         self.process = subprocess.Popen(as_user("/usr/sbin/pgbouncer", str(settings)), cwd=server.folder,

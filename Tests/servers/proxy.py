@@ -12,7 +12,8 @@ import time
 
 class Plan:
     """What is done: `harm(connection, message, number)` gives "pass", "cut" (close both ends before the message is
-    handed on), "cut-after" (when it was), or "swallow" (nothing passes from then on, either way, and nothing closes)."""
+    handed on), "cut-after" (when it was), or "swallow" (nothing passes from then on, either way, and nothing closes; after
+    25 seconds the server's end does, as TCP's keepalives have it, which the proxy answers)."""
 
     def __init__(self, harm=None, delay=0):
         self.harm = harm or (lambda connection, message, number: "pass")
@@ -86,6 +87,9 @@ class Connection:
                 self.is_authenticated = True
             if action == "swallow":
                 self.is_swallowing = True
+                timer = threading.Timer(25, self.server.shutdown, [socket.SHUT_RDWR])
+                timer.daemon = True
+                timer.start()
             if self.is_swallowing or self.proxy.is_blocked:
                 self.is_swallowing = True
                 return True

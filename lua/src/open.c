@@ -27,29 +27,13 @@ static void lower(uint64_t *limit, uint64_t most) {
 static void check_options(lua_State *L, int index, kv_store_options *options) {
   static const char *const durabilities[] = {"coalesced", "immediate", "manual",
                                              NULL};
-  static const char *const names[] = {"defaults",
-                                      "format",
-                                      "durability",
-                                      "synchronous",
-                                      "engine",
-                                      "timeout",
-                                      "read_only",
-                                      "global_domain",
-                                      "arguments",
-                                      "suites",
-                                      "context",
-                                      "managed_file",
-                                      "types",
-                                      "schema",
-                                      "on_corruption",
-                                      "max_bytes",
-                                      "max_nodes",
-                                      "settle_time",
-                                      "server",
-                                      "insecure",
-                                      "poll_interval",
-                                      "fleet",
-                                      NULL};
+  static const char *const names[] = {
+      "defaults",      "format",      "durability",    "synchronous",
+      "engine",        "timeout",     "read_only",     "global_domain",
+      "arguments",     "suites",      "context",       "managed_file",
+      "types",         "schema",      "on_corruption", "max_bytes",
+      "max_nodes",     "settle_time", "server",        "insecure",
+      "poll_interval", "note",        "fleet",         NULL};
   options->size = sizeof *options;
   if (lua_isnoneornil(L, index)) return;
   kvl_check_options(L, index, names);
@@ -82,8 +66,8 @@ static void check_options(lua_State *L, int index, kv_store_options *options) {
   lua_pop(L, 6);
 }
 
-/* The server that the options name, borrowed: it stays on the stack. 0 where
- * the host forbids it: then nil and the error are on top. */
+/* The server that the options name, and the note for it, borrowed: they stay on
+ * the stack. 0 where the host forbids it: then nil and the error are on top. */
 static int check_server(lua_State *L, const kvl_state *state, int index,
                         kv_store_options *options) {
   const uint32_t forbidden = KV_LUA_NO_SERVERS | KV_LUA_NO_FILES;
@@ -92,6 +76,8 @@ static int check_server(lua_State *L, const kvl_state *state, int index,
     return 0;
   if (kvl_get_option(L, index, "server", LUA_TSTRING))
     options->server.data = lua_tolstring(L, -1, &options->server.length);
+  if (kvl_get_option(L, index, "note", LUA_TSTRING))
+    options->note.data = lua_tolstring(L, -1, &options->note.length);
   return 1;
 }
 

@@ -11,10 +11,10 @@ extension DefaultsStore {
     public static func open(_ name: String, options: Options = Options()) throws(DefaultsError) -> DefaultsStore {
         let name = try StoreName(name)
         if options.engine == .postgreSQL { return try openOnServer(name, options) }
-        guard let suffix = options.engine.suffix else { return try openMemory(options) }
+        guard let suffix = options.engine.suffix else { return try openMemory(options, of: name.text) }
         let folder = try configurationFolder()
         if !options.isReadOnly, let inner = name.folders(in: folder).last { try makeFolder(inner) }
-        var layers = try baseLayers(options)
+        var layers = try baseLayers(options, of: name.text)
         if options.managedFile == nil {
             let managed = name.file(in: managedFolder, ".plist")
             for place in name.folders(in: managedFolder) + [managed] {
@@ -32,11 +32,11 @@ extension DefaultsStore {
     ///
     /// The global domain and the usual managed file belong to names: they are not searched.
     public static func open(path: String, options: Options = Options()) throws(DefaultsError) -> DefaultsStore {
-        if options.engine == .memory { return try openMemory(options) }
+        if options.engine == .memory { return try openMemory(options, of: path) }
         guard options.engine != .postgreSQL else {
             throw DefaultsError(.misuse, "A store on a server is opened by its name, found a file", file: path)
         }
-        return try open(file: path, try baseLayers(options), options)
+        return try open(file: path, try baseLayers(options, of: path), options)
     }
 
     /// The folder of the administrator's locked keys, with a file for each store's name, in the same folders.
@@ -76,10 +76,12 @@ extension DefaultsStore {
         return store
     }
 
-    private static func openMemory(_ options: Options) throws(DefaultsError) -> DefaultsStore {
+    private static func openMemory(
+        _ options: Options, of program: String
+    ) throws(DefaultsError) -> DefaultsStore {
         let domain = Domain(MemoryEngine(format: options.format ?? .xml), file: nil)
         DomainRegistry.shared.add(domain)
-        let store = try DefaultsStore(domain, try baseLayers(options), options)
+        let store = try DefaultsStore(domain, try baseLayers(options, of: program), options)
         try store.migrate(options.migrations)
         return store
     }
@@ -91,7 +93,7 @@ extension DefaultsStore {
         }
         let address = try ServerAddress(text, isInsecure: options.isInsecure, pollInterval: options.pollInterval)
         let domain = try serverDomain(name, address, options, until: .after(options.timeout))
-        return try open(domain, try baseLayers(options), options)
+        return try open(domain, try baseLayers(options, of: name.text), options)
     }
 
     private static func serverDomain(
@@ -158,14 +160,15 @@ extension DefaultsStore {
             folder, format: format, isReadOnly: options.isReadOnly, limits: options.limits)
     }
 
-    private static func baseLayers(_ options: Options) throws(DefaultsError) -> SearchLayers {
+    private static func baseLayers(_ options: Options, of program: String) throws(DefaultsError) -> SearchLayers {
         var layers = SearchLayers()
         if let arguments = options.arguments { layers.arguments = try dictionary(arguments, "arguments") }
         if let managed = options.managedFile { layers.managed = try readOnlyDomain(managed) }
         if let fleet = options.fleet {
             let deadline = Deadline.after(options.timeout)
-            layers.mandatory = try fleetLayers(fleet.mandatory, fleet, options, until: deadline)
-            layers.recommended = try fleetLayers(fleet.recommended, fleet, options, until: deadline)
+            layers.mandatory = try fleetLayers(fleet.mandatory, fleet, options, of: program, until: deadline)
+            layers.recommended = try fleetLayers(
+                fleet.recommended, fleet, options, of: program, until: deadline)
         }
         if !options.suites.isEmpty {
             let folder = try configurationFolder()
@@ -178,7 +181,7 @@ extension DefaultsStore {
     }
 
     private static func fleetLayers(
-        _ names: [String], _ fleet: Options.Fleet, _ options: Options, until deadline: Deadline
+        _ names: [String], _ fleet: Options.Fleet, _ options: Options, of program: String, until deadline: Deadline
     ) throws(DefaultsError) -> [FleetLayer] {
         let address = try ServerAddress(
             fleet.server, isInsecure: fleet.isInsecure, pollInterval: fleet.pollInterval)
@@ -188,7 +191,7 @@ extension DefaultsStore {
         return try names.map { name throws(DefaultsError) in
             let domain = try serverDomain(try StoreName(name), address, own, until: deadline)
             let kept = options.schema == nil ? nil : ServerCache(address, name, .accepted)
-            let layer = FleetLayer(domain, name, options.schema, kept)
+            let layer = FleetLayer(domain, name, options.schema, kept, of: program)
             _ = try layer.snapshot()
             return layer
         }

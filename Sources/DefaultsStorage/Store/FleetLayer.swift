@@ -13,6 +13,8 @@ final class FleetLayer: @unchecked Sendable {
     let name: String
     private let schema: DefaultsSchema?
     private let kept: ServerCache?
+    /// The program, by the name of its own store.
+    private let program: String
     /// The last state that fitted the schema; empty before the first.
     private var accepted = emptyDictionary
     /// The domain's generation that was looked at last; 0 for none.
@@ -24,12 +26,17 @@ final class FleetLayer: @unchecked Sendable {
     /// Whether the keys that have changed are more than those of the last revision.
     private var hasJumped = false
 
-    init(_ domain: Domain, _ name: String, _ schema: DefaultsSchema?, _ kept: ServerCache?) {
+    init(_ domain: Domain, _ name: String, _ schema: DefaultsSchema?, _ kept: ServerCache?, of program: String) {
         self.domain = domain
         self.name = name
         self.schema = schema
         self.kept = kept
+        self.program = program
     }
+
+    deinit { server?.withReports { $0.remove(ObjectIdentifier(self)) } }
+
+    private var server: PostgreSQLServer? { (domain.engine as? PostgreSQLEngine)?.server }
 
     /// The revision that values are of.
     var revision: Int64? { domain.lock.withLock { schema == nil ? domain.revision : acceptedRevision } }
@@ -45,13 +52,16 @@ final class FleetLayer: @unchecked Sendable {
     }
 
     func snapshot() throws(DefaultsError) -> PropertyList {
-        guard schema != nil else { return try domain.snapshot() }
+        guard schema != nil else {
+            tell()
+            return try domain.snapshot()
+        }
         return try current()
     }
 
     /// Looks whether the present state fits; gives the events since the last time, and whether any key may be another.
     func drain() throws(DefaultsError) -> (events: [DefaultsEvent], isEverything: Bool) {
-        if schema != nil { _ = try current() }
+        if schema != nil { _ = try current() } else { tell() }
         return domain.lock.withLock {
             defer {
                 news = []
@@ -61,6 +71,19 @@ final class FleetLayer: @unchecked Sendable {
         }
     }
 
+    /// Has the server told what the program goes by. Without the domain's lock.
+    private func tell() {
+        let report = domain.lock.withLock {
+            var refused: FleetReport.Refusal?
+            if case .refusedRevision(_, let number, let error)? = refusal {
+                refused = FleetReport.Refusal(revision: number, error: error)
+            }
+            let revision = schema == nil ? domain.revision : acceptedRevision
+            return FleetReport(store: name, program: program, revision: revision ?? 0, refusal: refused)
+        }
+        server?.tell(report, of: self)
+    }
+
     /// The last state that fits. Each one is checked once, by whoever comes first.
     private func current() throws(DefaultsError) -> PropertyList {
         if let known = domain.lock.withLock({ generation == domain.generation ? accepted : nil }) { return known }
@@ -68,6 +91,7 @@ final class FleetLayer: @unchecked Sendable {
         let event = refusal(of: found)
         let isFirst = domain.lock.withLock { generation == 0 }
         let old = event != nil && isFirst ? fromBefore() : nil
+        defer { tell() }
         return domain.lock.withLock {
             guard found.generation > generation else { return accepted }
             if let old { (accepted, acceptedRevision) = (old.values, old.revision.number) }

@@ -32,6 +32,7 @@ private func options(
     if copy.managed_file.length > 0 { options.managedFile = try copy.managed_file.string("managed_file") }
     if copy.server.length > 0 { options.server = try copy.server.string("server") }
     options.isInsecure = copy.insecure != 0
+    if copy.note.length > 0 { options.note = try copy.note.string("note") }
     guard copy.poll_interval >= 0 else {
         throw .invalidArgument("Expected a poll_interval from 0, found \(copy.poll_interval)")
     }

@@ -148,7 +148,7 @@ extension PostgreSQLEngine {
     }
 
     /// The settings of a transaction, whatever the role's are: how long it waits, when the server frees the row of a
-    /// machine that died, and that COMMIT answers when the commit is on the disk.
+    /// machine that died, also amid a message, and that COMMIT answers when the commit is on the disk.
     private func settings(until deadline: Deadline) -> Statement {
         let wait = max(deadline.remaining / 1_000_000, 1)
         let (seconds, _) = timeout.components
@@ -157,6 +157,8 @@ extension PostgreSQLEngine {
             """
             SELECT set_config('lock_timeout', '\(min(wait, 1_000_000_000))', true),
               set_config('idle_in_transaction_session_timeout', '\(idle)', true),
+              set_config('tcp_keepalives_idle', '10', true), set_config('tcp_keepalives_interval', '5', true),
+              set_config('tcp_keepalives_count', '3', true),
               set_config('synchronous_commit', CASE WHEN current_setting('synchronous_commit') = 'remote_apply'
                 THEN 'remote_apply' ELSE 'on' END, true)
             """)

@@ -34,6 +34,7 @@ final class PostgreSQLServer: @unchecked Sendable {
     private var failures = 0
     private var failure: DefaultsError?
     private var entries: [Entry] = []
+    private var reports = FleetReports()
     private var lastNumber = 0
     private var hasThread = false
     private var isLeaving = false
@@ -108,6 +109,16 @@ final class PostgreSQLServer: @unchecked Sendable {
         var one: UInt64 = 1
         _ = write(wakeDescriptor, &one, 8)
     }
+
+    // MARK: - Reports
+
+    /// Has the server told what a layer's program goes by, where that is news.
+    func tell(_ report: FleetReport, of layer: FleetLayer) {
+        if lock.withLock({ reports.add(report, of: ObjectIdentifier(layer)) }) { wake() }
+    }
+
+    /// Changes, or looks at, what the server is to be told.
+    func withReports<Result>(_ body: (inout FleetReports) -> Result) -> Result { lock.withLock { body(&reports) } }
 
     // MARK: - Connections
 

@@ -30,11 +30,18 @@ final class ServerListener {
     /// When values seen last are kept next.
     private var nextKeeping = Deadline.after(.zero)
     private var mayHaveToKeep = false
+    /// When reports are told next; nil where there are none.
+    private var nextReport: Deadline?
+    /// When all reports are repeated, so that the server does not forget a machine on which nothing changes.
+    private var nextRepetition = Deadline.after(daily)
 
     private static let shortestBackoff = Duration.milliseconds(100)
     private static let longestBackoff = Duration.seconds(30)
     /// How often the connection is used, so that nothing on the way forgets it.
     private static let keepAlive = Duration.seconds(30)
+    private static let daily = Duration.seconds(86_400)
+    /// All machines hear of a revision at the same moment, and report it at another one each.
+    private static let longestSilence = Duration.seconds(2)
     private static let usualPoll = Duration.seconds(5)
     private static var soon: Deadline { .after(.seconds(10)) }
 
@@ -47,6 +54,7 @@ final class ServerListener {
         listen(guests)
         look(guests)
         keep(guests)
+        report()
     }
 
     /// Waits until there is something to do, or `wakeDescriptor` is written to.
@@ -55,6 +63,7 @@ final class ServerListener {
         deadline = .earlier(deadline, connection == nil ? nextAttempt : nextLook)
         if !pending.isEmpty { deadline = .earlier(deadline, .after(.milliseconds(5))) }
         if mayHaveToKeep { deadline = .earlier(deadline, nextKeeping) }
+        if connection != nil, let nextReport { deadline = .earlier(deadline, nextReport) }
         _ = cpq_wait(wakeDescriptor, 0, connection?.descriptor ?? -1, deadline.remaining)
         var number: UInt64 = 0
         _ = read(wakeDescriptor, &number, 8)
@@ -104,6 +113,7 @@ final class ServerListener {
         pending = Set(guests.map(\.number))
         nextLook = .after(interval)
         backoff = Self.shortestBackoff
+        server.withReports { $0.repeatAll() }
         guard server.noteSuccess() else { return }
         for guest in guests {
             guest.domain.tell(.reconnected)
@@ -212,5 +222,25 @@ final class ServerListener {
         for guest in guests where !guest.domain.keepForAway() { mayHaveToKeep = true }
         let spent = cs_monotonic_nanoseconds() - start
         nextKeeping = .after(max(.seconds(1), .nanoseconds(spent * 20)))
+    }
+
+    /// Tells the server what programs go by. What it does not take is not tried again before the next connection: it may
+    /// be a standby, or the role may not tell.
+    private func report() {
+        if nextRepetition.hasPassed {
+            nextRepetition = .after(Self.daily)
+            server.withReports { $0.repeatAll() }
+        }
+        guard let connection, !server.withReports({ $0.isEmpty }) else { return }
+        guard let due = nextReport else {
+            nextReport = .after(Self.longestSilence * Double.random(in: 0...1))
+            return
+        }
+        guard due.hasPassed else { return }
+        nextReport = nil
+        for report in server.withReports({ $0.take() }) {
+            _ = try? connection.run([report.statement], until: Self.soon)
+        }
+        if connection.isBroken { drop() }
     }
 }
