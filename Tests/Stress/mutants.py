@@ -121,7 +121,7 @@ class Part:
                                    stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True,
                                    preexec_fn=lambda: bounded(int(seconds)))
         try:
-            output, _ = process.communicate(timeout=6 * seconds)
+            output, _ = process.communicate(timeout=4 * seconds)
             passed = process.returncode == 0
         except subprocess.TimeoutExpired:
             output, passed = b"", False

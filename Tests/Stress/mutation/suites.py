@@ -22,6 +22,9 @@ class Store:
     # Not those that mount or are another user's, and so could leave something behind, nor those that count memory.
     rows = ("fork", "lock", "outcome", "replaced", "foreign", "meanwhile", "quarantine", "database", "network", "hostile", "power", "codes", "updates", "opening",
             "watch", "polling", "kill", "faults", "unsaved", "limits")
+    # Of stores on servers.
+    fleet_rows = ("values", "watch", "away", "cache", "cache_of_many", "layers", "accepts", "restored", "answer_lost",
+                  "cut_after", "stuck", "fork")
     # C programs and specs that measure time or memory.
     measuring = {"growth", "invalid", "limits", "growth_spec"}
     # Tests that take longer than all others of their suite; each stands for itself.
@@ -91,6 +94,7 @@ class Store:
         for row in self.rows:
             result.append(Suite(row, ["python3", "Tests/Stress/store.py", "--interposer", ".build/interpose.so",
                                       "--seed", "1", row], row in self.timed))
+        result += [Suite(f"fleet {row}", ["python3", "Tests/fleet.py", row], True) for row in self.fleet_rows]
         return result
 
 
