@@ -264,6 +264,12 @@ import Testing
         #expect(throws: expected) { try transaction.value(at: ["a"]) }
         #expect(throws: expected) { try transaction.set(list(2), at: ["a"]) }
         #expect(throws: expected) { try transaction.remove(at: ["a"]) }
+        #expect(throws: expected) { try transaction.stored(at: ["a"]) }
+        #expect(throws: expected) { try transaction.filled(at: ["a"]) }
+        #expect(throws: expected) { try transaction.setStored(list(2), at: ["a"]) }
+        #expect(throws: expected) { try transaction.set(list(2), at: ["a"], replaces: true) }
+        #expect(throws: expected) { try transaction.rename(["a"], to: ["b"]) }
+        #expect(throws: expected) { try transaction.reset(at: ["a"]) }
         #expect(throws: expected) { try transaction.commit() }
         transaction.rollback()
         #expect(try store.snapshot() == list(["a": 1]))

@@ -28,6 +28,15 @@ import Testing
         #expect(try folder.stored() == list(["a": 4, "b": ["c": 2]]))
     }
 
+    @Test("a handle that is let go of is closed: what it has set is in the file")
+    func letGo() throws {
+        do {
+            let store = try folder.open(.manual)
+            try store.set(list(1), at: ["a"])
+        }
+        #expect(try folder.stored() == list(["a": 1]))
+    }
+
     @Test("coalesced: in the file without another call, a moment later", .timeLimit(.minutes(1)))
     func coalesced() throws {
         let store = try folder.open(.coalesced)

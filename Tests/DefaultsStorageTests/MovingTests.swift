@@ -76,6 +76,19 @@ import Testing
         #expect(try store.dictionary(of: .application).count == 0)
     }
 
+    @Test("a handle that only reads moves nothing, also where there is nothing to move")
+    func readOnly() throws {
+        let folder = try TemporaryFolder()
+        try folder.write(["a": ["x": 1]])
+        let store = try DefaultsStore.open(path: folder.file("a.plist"), options: options { $0.isReadOnly = true })
+        for path in [["a", "x"], ["a", "y"], ["b", "x"]] as [PropertyListPath] {
+            let expected = DefaultsError(
+                .readOnly, "The store was opened read-only", at: path, file: folder.file("a.plist"))
+            #expect(throws: expected) { try store.rename(path, to: ["c"]) }
+            #expect(throws: expected) { try store.reset(at: path) }
+        }
+    }
+
     @Test("leaves out JSON's nulls where that is asked for")
     func nulls() throws {
         let store = try open()

@@ -3,7 +3,8 @@ import Foundation
 import PropertyLists
 import Testing
 
-@Suite struct SearchListTests {
+/// One test after the other: some change the environment.
+@Suite(.serialized) struct SearchListTests {
     let folder: TemporaryFolder
 
     init() throws { folder = try TemporaryFolder() }
@@ -124,7 +125,9 @@ import Testing
         #expect(try store.remove(at: ["below"]))
         #expect(try origin(store, ["below"]) == "registered")
         try store.close()
-        #expect(throws: DefaultsError(.closed, "The store was closed")) { try store.origin(at: ["own"]) }
+        for path in [["own"], []] as [PropertyListPath] {
+            #expect(throws: DefaultsError(.closed, "The store was closed")) { try store.origin(at: path) }
+        }
     }
 
     @Test("remove uncovers the layer below")
