@@ -26,7 +26,7 @@ from pathlib import Path
 
 from servers.proxy import Plan, Proxy
 from servers.postgresql import USER, Pooler, Server
-from tap import ROOT, check, environment, finish, run, skip
+from tap import ROOT, SWIFT, check, environment, finish, run, skip
 
 DRIVER = ROOT / "Tests/Support/fleet.lua"
 
@@ -1190,6 +1190,9 @@ def rights(fleet):
     stranger = fleet.open(name, text=fleet.server.text(user="stranger"), cache=f"{fleet.folder}/stranger")
     check(stranger.value("return s:get 'a'") == "nil", "a stranger sees nothing")
     check(fleet.server.sql("SELECT count(*) FROM kv", user="stranger") == "0", "nor in the view")
+    seen = [fleet.server.sql("SELECT string_agg(role, ' ' ORDER BY role) FROM kv_right WHERE role IN ('devices', 'operator')",
+                             user=user) for user in ("stranger", "device", "operator", "owner")]
+    check(seen == ["", "devices", "operator", "devices operator"], "everybody sees the rights that are their own", str(seen))
     check(fleet.server.sql(f"SELECT who FROM kv_change WHERE store = '{name}' LIMIT 1") == "operator",
           "the history has the operator's name")
     fleet.server.sql(f"REVOKE ALL ON kv_value FROM PUBLIC")
@@ -1265,6 +1268,22 @@ def refused(fleet):
 
 
 # ---- Size, and processes
+
+
+@row
+def swift(fleet):
+    """The same in Swift, and random operations that must mean the same as on a dictionary."""
+    good, output = run(SWIFT, "build", "--build-tests", cwd=ROOT)
+    if not check(good, "the tests in Swift build", output[-2000:]):
+        return
+    good, output = run(".build/debug/kvcodablePackageTests.xctest", "--testing-library", "swift-testing", "--filter",
+                       "ModelTests|FleetTests", cwd=ROOT, env=environment(
+                           KVCODABLE_FLEET_SERVER=fleet.server.text(), XDG_CACHE_HOME=f"{fleet.folder}/cache-swift",
+                           KVCODABLE_OPERATIONS=100000 if fleet.full else 6000))
+    check(good, "layers, history and random operations", output[-3000:])
+    found = fleet.server.sql("SELECT string_agg(DISTINCT regexp_replace(store, '-[0-9]+$', ''), ' ') FROM kv_change "
+                             "WHERE store ~ '^(swift|model)-'")
+    check(found == "model swift-all swift-history swift-usual", "the server has had them", found)
 
 
 @row

@@ -108,6 +108,7 @@ ALTER TABLE kv_store ENABLE ROW LEVEL SECURITY;
 ALTER TABLE kv_value ENABLE ROW LEVEL SECURITY;
 ALTER TABLE kv_change ENABLE ROW LEVEL SECURITY;
 ALTER TABLE kv_machine ENABLE ROW LEVEL SECURITY;
+ALTER TABLE kv_right ENABLE ROW LEVEL SECURITY;
 -- Nobody says by whom and when something was done: `who` and `at` have their
 -- defaults. Nor does a commit need a store's identity or horizon.
 REVOKE INSERT, UPDATE ON kv_store, kv_change FROM PUBLIC;
@@ -117,6 +118,11 @@ GRANT SELECT, INSERT, UPDATE ON kv_value TO PUBLIC;
 GRANT INSERT (store, revision, key, value, token, note) ON kv_change TO PUBLIC;
 GRANT INSERT (store, machine, program, revision, refused, path, message),
   UPDATE (revision, refused, path, message, at) ON kv_machine TO PUBLIC;
+
+-- Everybody sees the rights that are their own.
+DROP POLICY IF EXISTS kv_read ON kv_right;
+CREATE POLICY kv_read ON kv_right FOR SELECT
+  USING (EXISTS (SELECT FROM pg_roles p WHERE p.rolname = role AND pg_has_role(current_user, p.oid, 'MEMBER')));
 
 -- The list of stores is made once for a query, not for each row.
 DROP POLICY IF EXISTS kv_read ON kv_store;
