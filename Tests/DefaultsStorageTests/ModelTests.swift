@@ -10,7 +10,10 @@ import Testing
     private static let operations =
         ProcessInfo.processInfo.environment["KVCODABLE_OPERATIONS"].flatMap { Int($0) } ?? 6_000
 
-    @Test("means the same as a dictionary", arguments: DefaultsStore.Options.Engine.tested)
+    /// A server's among them where there is one: Tests/fleet.py gives it.
+    private static let engines = DefaultsStore.Options.Engine.tested + (fleetServer == nil ? [] : [.postgreSQL])
+
+    @Test("means the same as a dictionary", arguments: engines)
     func model(engine: DefaultsStore.Options.Engine) throws {
         let folder = try TemporaryFolder()
         let seed = UInt64.random(in: .min ... .max)
@@ -18,15 +21,20 @@ import Testing
         let opened = options {
             $0.engine = engine
             $0.durability = .manual
+            $0.server = fleetServer
         }
-        var store = try DefaultsStore.open(path: folder.file("a.plist"), options: opened)
+        func open() throws -> DefaultsStore {
+            if engine == .postgreSQL { return try DefaultsStore.open("model-\(seed)", options: opened) }
+            return try DefaultsStore.open(path: folder.file("a.plist"), options: opened)
+        }
+        var store = try open()
         var model = try list([String: Any]())
-        for number in 0..<(Self.operations / DefaultsStore.Options.Engine.tested.count) {
+        for number in 0..<(Self.operations / Self.engines.count) {
             switch Int.random(in: 0..<1000, using: &generator) {
             case 0..<3: try store.sync()
             case 3 where engine != .memory:
                 try store.close()
-                store = try DefaultsStore.open(path: folder.file("a.plist"), options: opened)
+                store = try open()
             case 4..<20: try transact(store, &model, &generator)
             default: try step(store, &model, &generator)
             }
