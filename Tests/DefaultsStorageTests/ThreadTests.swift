@@ -5,6 +5,32 @@ import Testing
 
 /// Many threads on one store; the run under ThreadSanitizer is the one that proves it.
 @Suite struct ThreadTests {
+    /// The signals among some usual ones that the calling thread does not take.
+    private static func blocked() -> [Int32] {
+        var mask = sigset_t()
+        pthread_sigmask(SIG_SETMASK, nil, &mask)
+        return [SIGINT, SIGTERM, SIGCHLD, SIGUSR1, SIGALRM].filter { sigismember(&mask, $0) == 1 }
+    }
+
+    @Test("a thread of the library handles none of the program's signals")
+    func signals() throws {
+        // A thread has the mask of the one that starts it, and those of the tests take no signals either.
+        var none = sigset_t()
+        var before = sigset_t()
+        sigemptyset(&none)
+        pthread_sigmask(SIG_SETMASK, &none, &before)
+        defer { pthread_sigmask(SIG_SETMASK, &before, nil) }
+        let blocked = Box<[Int32]?>(nil)
+        let started = BackgroundThread.start {
+            let found = Self.blocked()
+            blocked.change { $0 = found }
+        }
+        #expect(started)
+        while blocked.value == nil { usleep(1000) }
+        #expect(blocked.value == [SIGINT, SIGTERM, SIGCHLD, SIGUSR1, SIGALRM])
+        #expect(Self.blocked() == [])
+    }
+
     @Test("eight threads lose nothing", arguments: DefaultsStore.Options.Engine.tested)
     func threads(engine: DefaultsStore.Options.Engine) throws {
         let folder = try TemporaryFolder()
