@@ -86,6 +86,8 @@ tool: setup-lib build/c++ build/c++/libcurl.a
 	@case "$(notdir $(CURDIR))" in [Tt][Oo][Oo][Ll]) \
 	  echo "SwiftPM cannot build the package Tool in a folder that has its name: give $(CURDIR) another one"; exit 1;; esac
 	@mkdir -p build/completion
+	@# SwiftPM does not notice files that come to the package beside the one it builds, or go.
+	@[ -z "$$(find Sources -type d -newer .build-tool/release.yaml 2>/dev/null)" ] || rm .build-tool/release.yaml
 	$(SWIFT) build -c release --package-path Tool --scratch-path .build-tool -Xswiftc -static-stdlib $(STATIC_LINK) \
 	  2>&1 | tools/quiet.sh
 	@for program in kvdefaults kvdefaults-page; do \

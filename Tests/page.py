@@ -3,6 +3,7 @@
 reader finds, widths and contrasts; and what no browser sends, against its server. Prints TAP.
 
     page.py [PART…]              parts: controls live conflicts layers looks keyboard security speed terminal
+                                 server
     page.py --screenshots FOLDER pictures of the page, to be looked at
 """
 import subprocess
