@@ -379,6 +379,15 @@ def try_reset_texts(browser):
         tap.check(wait_until(lambda: browser.value("low", "input[type=number]") == "3" and not browser.note("low"), 3)
                   and place.own(PLAYER) == {}, "a reset takes a text that was refused back, too",
                   f"{browser.value('low', 'input[type=number]')} {browser.note('low')}")
+    with served(settings=("window.width", "700")) as (place, page):
+        browser.open(page.address)
+        browser.type("window.height", "0", kind="input[type=number]")
+        wait_until(lambda: browser.note("window.height"))
+        browser.press("window", "Reset Window")
+        tap.check(wait_until(lambda: browser.value("window.height", "input[type=number]") == "480"
+                             and not browser.note("window.height"), 3) and place.own(PLAYER) == {},
+                  "one of a section, too, with all that is typed in it",
+                  f"{browser.value('window.height', 'input[type=number]')} {browser.note('window.height')}")
 
 
 def try_whole_reals(browser):

@@ -591,7 +591,7 @@ function setting(member, path, isInList = false) {
   const standard = make("span");
   const reset = button(isStruct ? "Reset all" : "Reset", `Reset ${name}`, async () => {
     if (!await edit(reset, "reset", path, {})) return;
-    if (!isWide) typedIn(area).forEach((discard) => discard());
+    typedIn(area).forEach((discard) => discard());
     focusIn(area);
   });
   const under = make("div", { className: "under" }, standard, reset);
