@@ -329,6 +329,29 @@ import Testing
         watch.cancel()
     }
 
+    @Test("a store that is locked for a while is written as soon as it is free, and nothing is told", .timeLimit(.minutes(1)))
+    func waitsItsTurn() throws {
+        let store = try folder.open(.coalesced)
+        try store.set(list(1), at: ["a"])
+        try store.sync()
+        let hasFailed = Box(false)
+        let watch = try store.watchEvents { if case .flushFailed = $0 { hasFailed.change { $0 = true } } }
+        let lock = open(folder.file(".a.plist.lock"), O_RDWR)
+        defer { close(lock) }
+        #expect(flock(lock, LOCK_EX) == 0)
+        try store.set(list(2), at: ["a"])
+        usleep(1_500_000)
+        _ = try store.pump()
+        #expect(!hasFailed.value)
+        #expect(try folder.stored() == list(["a": 1]))
+        flock(lock, LOCK_UN)
+        let start = Date()
+        while try folder.stored() != list(["a": 2]) { usleep(5_000) }
+        // A flush that has failed is tried again after a second.
+        #expect(Date().timeIntervalSince(start) < 0.8)
+        watch.cancel()
+    }
+
     @Test("a transaction reads inside what waits for its flush, as far down as that was changed")
     func readsAside() throws {
         let store = try folder.open(.manual)

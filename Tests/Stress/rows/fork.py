@@ -3,6 +3,7 @@ import glob
 import os
 import pathlib
 import plistlib
+import signal
 import time
 
 from rows.proofs import ENGINES, Broken, read_store
@@ -39,6 +40,8 @@ def prove(proofs, folder):
         says(proofs, "setting: 10\nwaiting: 1 2 10 12 14 15 17 29\n", "signals", f"{folder}/signals.{engine}")
         watch(proofs, f"{folder}/woken.{engine}")
         beside(proofs, f"{folder}/beside.{engine}")
+        for thread in ("own", "other"):
+            orphan(proofs, f"{folder}/orphan.{engine}", thread)
         proofs.run("leave", path)
         if read_store(path).get("left") != 42:
             raise Broken(f"{engine}: nothing was written at exit")
@@ -68,6 +71,23 @@ def beside(proofs, path):
     own = {} if path.endswith(".sqlite") else {"child": 1}
     if read_store(path) != {"before": 1, "inside": 1, **own}:
         raise Broken(f"forked beside a transaction: {read_store(path)}")
+
+
+def orphan(proofs, path, thread):
+    """A child that outlives its parent, which was killed with the store locked, keeps no lock."""
+    parent = proofs.start("fork-orphan", path, thread)
+    child = int(parent.stdout.readline())
+    try:
+        parent.kill()
+        parent.wait()
+        start = time.monotonic()
+        said = proofs.run("count", path, "counter", 1)
+        took = time.monotonic() - start
+    finally:
+        os.kill(child, signal.SIGKILL)
+        parent.stdout.close()
+    if said.returncode or took > 3:
+        raise Broken(f"{path}: a child of a transaction's {thread} thread keeps the lock: {said} after {took:.1f} s")
 
 
 def opening(proofs, path, other):
@@ -123,6 +143,8 @@ def leaving(proofs, path):
     leaver = proofs.start("leave-writing", path)
     if leaver.stdout.readline() != "leaving\n":
         raise Broken("did not get there")
+    # A program that does not wait for the thread that writes is gone by then.
+    time.sleep(0.3)
     holder.kill()
     holder.communicate()
     if leaver.wait(timeout=60) or read_store(path) != {"left": 42}:

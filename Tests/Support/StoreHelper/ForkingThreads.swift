@@ -131,6 +131,30 @@ func forkBeside(_ file: String) throws {
     try store.close()
 }
 
+/// Forks while it has the store locked, in a transaction of another thread or of the forking one, and stays there: the
+/// child, whose process number it says, uses nothing of the store.
+func forkOrphan(_ file: String, isOtherThread: Bool) throws {
+    let store = try openStore(file, .manual)
+    let begun = Flag()
+    var own: DefaultsTransaction?
+    if isOtherThread {
+        Task.detached {
+            let transaction = try store.beginTransaction()
+            begun.raise()
+            sleep(60)
+            transaction.rollback()
+        }
+        _ = begun.wait(seconds: 30)
+    } else {
+        own = try store.beginTransaction()
+    }
+    let child = cs_fork()
+    if child != 0 { say("\(child)") }
+    sleep(60)
+    withExtendedLifetime(own) {}
+    _exit(0)
+}
+
 /// Whether an event tells that another program's file, which stands in the store's place for a while, cannot be read.
 private func tellsOfDamage(_ store: DefaultsStore, _ file: String) throws -> Bool {
     let told = Flag()
