@@ -287,14 +287,24 @@ import Testing
         #expect(try folder.stored() == list(["a": 11, "before": 1, "theirs": 1, "waiting": 3]))
     }
 
-    @Test("a compare-and-set over what another program writes in its midst is a conflict, and a plain set is merged")
-    func foreignChangeInOneCall() throws {
+    @Test(
+        "a compare-and-set over what another program writes in its midst is a conflict, and a plain set is merged",
+        arguments: [false, true])
+    func foreignChangeInOneCall(isRecovered: Bool) throws {
         let folder = folder
         let number = Box(0)
+        if isRecovered {
+            let before = try folder.open(.immediate)
+            for value in 1...2 { try before.set(list(value), at: ["theirs"]) }
+            try before.close()
+            try Data("{ broken".utf8).write(to: URL(fileURLWithPath: folder.file))
+        }
         let store = try DefaultsStore.open(
             path: folder.file,
             options: options {
                 $0.durability = .immediate
+                $0.onCorruption = .recover
+                $0.settleTime = .milliseconds(1)
                 $0.validation = { _, _ in
                     number.change { $0 += 1 }
                     try folder.write(["theirs": number.value])

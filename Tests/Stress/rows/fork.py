@@ -40,6 +40,7 @@ def prove(proofs, folder):
         says(proofs, "setting: 10\nwaiting: 1 2 10 12 14 15 17 29\n", "signals", f"{folder}/signals.{engine}")
         watch(proofs, f"{folder}/woken.{engine}")
         beside(proofs, f"{folder}/beside.{engine}")
+        says(proofs, "child 0\n", "fork-descriptors", f"{folder}/descriptors.{engine}")
         for thread in ("own", "other"):
             orphan(proofs, f"{folder}/orphan.{engine}", thread)
         proofs.run("leave", path)

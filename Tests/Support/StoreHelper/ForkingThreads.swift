@@ -131,6 +131,28 @@ func forkBeside(_ file: String) throws {
     try store.close()
 }
 
+/// Forks when lock files were open and are closed, and their numbers are those of files of its own; the child does so once
+/// more. Says which of them a child has not.
+func forkDescriptors(_ file: String) throws {
+    func own() -> [Int32] { (0..<16).map { _ in open("/dev/null", O_RDONLY) } }
+    let store = try openStore(file, .immediate)
+    try store.set(list(1), forKey: "a")
+    let first = own()
+    let child = cs_fork()
+    if child == 0 {
+        for number in first where fcntl(number, F_GETFD) < 0 { say("\(number) is closed in the child") }
+        try? store.set(list(2), forKey: "a")
+        let second = own()
+        let last = cs_fork()
+        if last == 0 {
+            for number in first + second where fcntl(number, F_GETFD) < 0 { say("\(number) is closed in its child") }
+            _exit(0)
+        }
+        _exit(end(of: last))
+    }
+    say("child \(end(of: child))")
+}
+
 /// Forks while it has the store locked, in a transaction of another thread or of the forking one, and stays there: the
 /// child, whose process number it says, uses nothing of the store.
 func forkOrphan(_ file: String, isOtherThread: Bool) throws {

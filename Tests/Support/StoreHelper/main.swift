@@ -446,6 +446,7 @@ do {
     case "fork-pumping": try forkPumping(file, count: Int(argument(3)) ?? 1)
     case "fork-opening": try forkOpening(file, argument(3))
     case "fork-beside": try forkBeside(file)
+    case "fork-descriptors": try forkDescriptors(file)
     case "fork-orphan": try forkOrphan(file, isOtherThread: argument(3) == "other")
     case "leave-writing": try leaveWriting(file)
     case "signals": try signals(file)
