@@ -54,6 +54,7 @@ def prove(proofs, folder):
         proofs.run("leave-inside", path)
         if read_store(path) != {"left": 42}:
             raise Broken(f"{engine}: {read_store(path)} after an exit in the middle of a transaction")
+    lost(proofs, f"{folder}/lost.plist")
     says(proofs, "child before\nchild before child child's own\nparent 0 before inside\n", "fork-inside")
     watch(proofs, f"{folder}/polled.plist", LD_PRELOAD=proofs.compiled("refuse.c"), REFUSE="inotify")
     opening(proofs, f"{folder}/slow.plist", f"{folder}/quick.plist")
@@ -134,6 +135,18 @@ def coalesced(proofs, path):
         time.sleep(0.01)
     if forking.communicate(timeout=60)[0] != "child 0\n":
         raise Broken(f"{path}: the child failed")
+
+
+def lost(proofs, path):
+    """What cannot be written at exit is told."""
+    lock = f"{os.path.dirname(path)}/.{os.path.basename(path)}.lock"
+    if os.path.exists(lock):
+        os.unlink(lock)
+    os.mkdir(lock)
+    said = proofs.run("leave", path)
+    os.rmdir(lock)
+    if not said.stderr.endswith("; the last changes are lost\n") or lock not in said.stderr:
+        raise Broken(f"{path}: {said} of changes that could not be written")
 
 
 def leaving(proofs, path):
