@@ -3,10 +3,10 @@
 # equal before they are timed. Their output is kept in build/bench/PART.out;
 # report.py sets it against the targets.
 #
-#   run.sh [PART…]     parts: tables versions coders formats store tool page
+#   run.sh [PART…]     parts: tables versions coders formats store tool page fleet
 set -euo pipefail
 cd "$(dirname "$0")/.."
-parts=${*:-tables versions coders formats store tool page}
+parts=${*:-tables versions coders formats store tool page fleet}
 mkdir -p build/bench
 
 swift_benchmark() {
@@ -44,6 +44,11 @@ coders() { swift_benchmark CoderBenchmarks; }
 formats() { swift_benchmark FormatBenchmarks; }
 tool() { python3 Benchmarks/tool.py; }
 page() { python3 Benchmarks/settings_page.py; }
+fleet() {
+  gcc -std=c11 -O2 -Wall -Wextra -Werror -Iinclude $(pkg-config --cflags libpq) -o build/bench/fleet Benchmarks/c/fleet.c \
+    -Lbuild -lkvcodable $(pkg-config --libs libpq) -Wl,-rpath,"$PWD/build"
+  python3 Benchmarks/fleet.py
+}
 store() {
   local folder
   swift_benchmark StoreBenchmarks
@@ -56,7 +61,7 @@ store() {
 
 for part in $parts; do
   case $part in
-    tables | versions | coders | formats | store | tool | page) ;;
+    tables | versions | coders | formats | store | tool | page | fleet) ;;
     *) echo "no part $part" && exit 1 ;;
   esac
   echo "-- $part"
