@@ -169,6 +169,10 @@ def values(fleet):
     notes = fleet.server.sql(f"SELECT string_agg(coalesce(note, '-'), ' ' ORDER BY revision) FROM kv_change WHERE store = '{name}'")
     check(notes == "- why - why", "and why", notes)
     check(one.value("return s:file()") == "nil", "the store has no file")
+    fresh = fleet.open(fleet.store())
+    check(fresh.value("return pcall(s.update, s, 'a', function() error 'not today' end)") == "false"
+          and fresh.value("s:set('a', 1) sync() kv.pump() return told 'stale'") == "nil",
+          "a first transaction that is rolled back leaves the store as it was")
     one.value("s:set('last', 1)")
     check(one.close() == "" and fleet.stored(name, "last") == 1, "what waits is written when the program ends")
 

@@ -829,7 +829,7 @@ typedef struct kv_store_options {
   const kv_str *recommended;
   size_t recommended_count;
   /* What the history of a store on a server says of the changes, such as the
-   * reason for them; of several open handles on a store the first one's. */
+   * reason for them; of several open handles that of the one opened last. */
   kv_str note;
 } kv_store_options;
 

@@ -53,6 +53,7 @@ extension Domain {
             engine.recovers = recovers
             engine.limits = limits
             engine.settleTime = settleTime
+            (engine as? PostgreSQLEngine)?.note = note
         }
         defer {
             let (unreadable, damaged) = (engine.unreadable, engine.damagedKeys)

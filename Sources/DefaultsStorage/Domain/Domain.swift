@@ -60,6 +60,8 @@ final class Domain: @unchecked Sendable {
     var settleTime: Duration
     /// The widest limits of all handles: no handle keeps what another sets from being written.
     private(set) var limits: StoreLimits
+    /// What a server's history says of commits: that of the handle that was opened last.
+    private(set) var note: String?
     /// The error of the last look at the file, where that could not be read; it was told as an event.
     var unreadable: DefaultsError?
     var refusal: DefaultsError?
@@ -109,8 +111,9 @@ final class Domain: @unchecked Sendable {
     }
 
     /// Takes up the options of a handle that is opened on the domain.
-    func extend(limits: StoreLimits, recovers: Bool, settleTime: Duration) {
+    func extend(limits: StoreLimits, recovers: Bool, settleTime: Duration, note: String? = nil) {
         lock.withLock {
+            self.note = note
             self.limits = self.limits.union(limits)
             self.settleTime = max(self.settleTime, settleTime)
             if recovers { self.recovers = true }

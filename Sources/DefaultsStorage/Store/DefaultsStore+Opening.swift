@@ -105,11 +105,12 @@ extension DefaultsStore {
         let domain = try DomainRegistry.shared.domain(key) { () throws(DefaultsError) in
             let engine = PostgreSQLEngine(
                 server, name.text, format: options.format ?? .xml, isReadOnly: options.isReadOnly,
-                timeout: options.timeout, limits: options.limits, note: options.note)
+                timeout: options.timeout, limits: options.limits)
             return Domain(engine, file: nil, flusher: server.flusher, patience: options.timeout)
         }
         server.attend(domain, name.text)
-        domain.extend(limits: options.limits, recovers: false, settleTime: options.settleTime)
+        domain.extend(
+            limits: options.limits, recovers: false, settleTime: options.settleTime, note: options.note)
         try domain.load(until: deadline)
         return domain
     }

@@ -140,7 +140,7 @@ extension DefaultsStore {
         /// pooler stands between that keeps the server's notifications to itself.
         public var pollInterval: Duration?
         /// What the history of a store on a server says of the changes, such as the reason for them; of several open
-        /// handles on a store the first one's. See ``DefaultsFleet/history(of:latest:)``.
+        /// handles on a store that of the one that was opened last. See ``DefaultsFleet/history(of:latest:)``.
         public var note: String?
         /// How far a commit of the SQLite engine is on disk when it returns. Once a handle on the file asked for
         /// ``Synchronization/full``, it holds for the process's others, too.

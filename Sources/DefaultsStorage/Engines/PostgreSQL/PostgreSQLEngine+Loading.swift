@@ -127,7 +127,8 @@ extension PostgreSQLEngine {
         _ connection: PostgreSQLConnection, until deadline: Deadline
     ) throws(DefaultsError) -> EngineState {
         var statements: [Statement] = [.init("BEGIN ISOLATION LEVEL READ COMMITTED"), settings(until: deadline)]
-        if seen?.identity == nil {
+        // Also where a transaction made the row, and was rolled back.
+        if seen.map({ $0.number == 0 }) ?? true {
             statements.append(.init("INSERT INTO kv_store (name) VALUES ($1) ON CONFLICT DO NOTHING", .text(store)))
         }
         statements.append(
@@ -211,10 +212,10 @@ extension PostgreSQLEngine {
 
     /// Whether the server's revision is a later one of the history that was seen, or the same.
     private func follows(_ new: Revision, _ seen: Revision, isThere: Bool, isPruned: Bool) -> Bool {
-        guard let identity = seen.identity else { return seen.number == 0 }
+        guard let identity = seen.identity, seen.number > 0 else { return seen.number == 0 }
         guard new.identity == identity, new.number >= seen.number else { return false }
         if new.number == seen.number { return new.token == seen.token }
-        return seen.number == 0 || isThere || isPruned
+        return isThere || isPruned
     }
 
     private func revision(_ result: PostgreSQLResult) throws(DefaultsError) -> (Revision, horizon: Int64) {

@@ -15,8 +15,8 @@ final class PostgreSQLEngine: StorageEngine, @unchecked Sendable {
     let format: PropertyListFormat
     let isReadOnly: Bool
     let timeout: Duration
-    /// What the history says of every commit.
-    let note: String?
+    /// What the history says of the next commit.
+    var note: String?
     /// nil where the user has no folder for it.
     let cache: ServerCache?
     var limits: StoreLimits
@@ -56,7 +56,7 @@ final class PostgreSQLEngine: StorageEngine, @unchecked Sendable {
 
     init(
         _ server: PostgreSQLServer, _ store: String, format: PropertyListFormat, isReadOnly: Bool, timeout: Duration,
-        limits: StoreLimits, note: String?
+        limits: StoreLimits
     ) {
         self.server = server
         self.store = store
@@ -64,7 +64,6 @@ final class PostgreSQLEngine: StorageEngine, @unchecked Sendable {
         self.isReadOnly = isReadOnly
         self.timeout = timeout
         self.limits = limits
-        self.note = note
         cache = ServerCache(server.address, store)
     }
 
@@ -90,7 +89,7 @@ final class PostgreSQLEngine: StorageEngine, @unchecked Sendable {
 
     func remadeAfterFork() -> (any StorageEngine)? {
         let engine = PostgreSQLEngine(
-            server, store, format: format, isReadOnly: isReadOnly, timeout: timeout, limits: limits, note: note)
+            server, store, format: format, isReadOnly: isReadOnly, timeout: timeout, limits: limits)
         engine.hasLoaded = true
         engine.isAttended = true
         return engine

@@ -25,6 +25,8 @@ final class ServerListener {
     private var nextLook = Deadline.after(.zero)
     /// The domains that have to look, and could not yet.
     private var pending: Set<Int> = []
+    /// The rows of the stores' revisions as they were when the domains looked last because of them.
+    private var rows: [Int: [[UInt8]?]] = [:]
     /// The errors that were told of domains that could not look.
     private var told: [Int: DefaultsError] = [:]
     /// When values seen last are kept next.
@@ -111,6 +113,7 @@ final class ServerListener {
     /// All is looked at anew: what was told while nobody listened is not told again.
     private func greet(_ guests: [Guest]) {
         pending = Set(guests.map(\.number))
+        rows = [:]
         nextLook = .after(interval)
         backoff = Self.shortestBackoff
         server.withReports { $0.repeatAll() }
@@ -182,10 +185,12 @@ final class ServerListener {
         }
         // Until the looks have an answer: they tell of it.
         let isSuspect = server.isSuspected
-        if isSuspect || nextLook.hasPassed {
+        if isSuspect {
             pending = Set(guests.map(\.number))
-            nextLook = .after(interval)
+        } else if nextLook.hasPassed {
+            guard ask(guests, connection) else { return }
         }
+        if isSuspect || nextLook.hasPassed { nextLook = .after(interval) }
         for guest in guests where pending.contains(guest.number) {
             guard look(guest, connection) else { return }
         }
@@ -193,6 +198,30 @@ final class ServerListener {
             server.clearSuspicion()
             for guest in guests { server.flusher.hurry(guest.domain) }
         }
+    }
+
+    /// Asks for the stores' revisions alone, which nearly always are those of the last time; has the domains look of which
+    /// that is another.
+    ///
+    /// - Returns: whether the connection is there still.
+    private func ask(_ guests: [Guest], _ connection: PostgreSQLConnection) -> Bool {
+        let question = "SELECT head, token, identity FROM kv_store WHERE name = $1"
+        do throws(DefaultsError) {
+            let found = try connection.run(guests.map { .init(question, .text($0.store)) }, until: Self.soon)
+            for (guest, result) in zip(guests, found) {
+                let row = result.count > 0 ? (0..<3).map { result.bytes(0, Int32($0)).map { Array($0) } } : []
+                if rows.updateValue(row, forKey: guest.number) != row { pending.insert(guest.number) }
+            }
+        } catch {
+            if connection.isBroken {
+                drop()
+                server.noteFailure(error)
+                return false
+            }
+            // Their own looks tell why.
+            pending = Set(guests.map(\.number))
+        }
+        return true
     }
 
     /// - Returns: whether the connection is there still.
