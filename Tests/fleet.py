@@ -195,6 +195,29 @@ def watch(fleet):
 
 
 @row
+def between(fleet):
+    """A change that is written while another is being read is not left lying."""
+    name = fleet.store()
+    writer = fleet.open(name, durability="immediate")
+    reader = fleet.open(name, text=fleet.far())
+    writer.value("s:set('n', 0)")
+    reader.value("return await(10, function() return s:get 'n' == 0 end)")
+    fleet.proxy.plan.delay = 0.01
+    slow = []
+    rounds = 200 if fleet.full else 20
+    for i in range(rounds):
+        writer.value(f"s:set('n', {2 * i + 1})")
+        time.sleep(random.uniform(0, 0.15))
+        writer.value(f"s:set('n', {2 * i + 2})")
+        start = time.monotonic()
+        if reader.value(f"return await(20, function() return s:get 'n' == {2 * i + 2} end)", 60) != "true":
+            slow.append("never")
+        elif time.monotonic() - start > 2:
+            slow.append(f"{time.monotonic() - start:.1f} s")
+    check(not slow, f"{rounds} changes amid the reading of others are there at once, on a slow network", str(slow))
+
+
+@row
 def updates(fleet):
     """Eight processes count in one place."""
     name, each = fleet.store(), 1000 if fleet.full else 40
@@ -247,13 +270,17 @@ def messages_of_update(fleet, name):
 
 def harm_at_each(fleet, action, what, share=1):
     """Does the harm at each message of an immediate update, one after the other, or at some of them, with the last ones
-    among them always."""
+    among them always; without a share at a few."""
     name = fleet.store()
     total = messages_of_update(fleet, name)
     program = fleet.open(name, text=fleet.far(), timeout=1.5, durability="immediate")
     program.value("return await(10, function() return pcall(sync) end)")
     before, outcomes = fleet.stored(name, "count"), {}
-    numbers = [number for number in range(1, total + 3) if number % share == 0 or number > total - 10]
+    if share:
+        numbers = [number for number in range(1, total + 3) if number % share == 0 or number > total - 10]
+    else:
+        # Amid the lock, amid the request to commit, and amid its answer.
+        numbers = [total // 3, total - 20, total - 8, total - 4, total, total + 10]
     for number in numbers:
         state = {"left": number, "armed": True}
 
@@ -306,7 +333,7 @@ def cut_after(fleet):
 @row
 def swallow(fleet):
     """Bytes vanish at any message of a commit, and nothing closes."""
-    harm_at_each(fleet, "swallow", "all that follows vanishes", 1 if fleet.full else 40)
+    harm_at_each(fleet, "swallow", "all that follows vanishes", 1 if fleet.full else None)
 
 
 @row

@@ -339,9 +339,7 @@ import Testing
         watch.cancel()
     }
 
-    @Test(
-        "a store that is locked for a while is written as soon as it is free, and nothing is told", .timeLimit(.minutes(1))
-    )
+    @Test("a store that is locked for a while is written when it is free, untold", .timeLimit(.minutes(1)))
     func waitsItsTurn() throws {
         let store = try folder.open(.coalesced)
         try store.set(list(1), at: ["a"])

@@ -10,8 +10,8 @@
 --     INSERT INTO kv_right VALUES ('devices', 'all', false),     -- may read
 --                                 ('operators', '*', true);      -- may write
 --
--- The commit protocol of a program that writes by itself: lock the store's row
--- in kv_store, call kv_write with the next revision, call kv_finish, commit.
+-- The commit protocol of a program that writes by itself: BEGIN, lock the store's
+-- row by kv_lock, call kv_write with the next revision, call kv_finish, COMMIT.
 BEGIN;
 -- Functions find the tables here alone, whatever their caller's path is.
 DO $$ BEGIN
@@ -164,6 +164,52 @@ CREATE POLICY kv_change ON kv_machine FOR UPDATE
   USING (who = current_user AND ARRAY[store, '*'] && ARRAY(SELECT kv_stores(false)));
 
 -- ---- Commits
+
+-- Locks the store's row for a commit. The first row of the answer is the store's
+-- state; the others are the keys that are newer than the revision `in_seen`, and
+-- whether the history has that one with its token, or older ones, is in the
+-- first. -1 for a program that has seen none. No row: the user may not write.
+--
+-- It holds whatever the role's settings are: how long the lock is waited for,
+-- when the row of a machine that died is freed, also amid a message (both in
+-- milliseconds), and that COMMIT answers when the commit is on the disk.
+CREATE OR REPLACE FUNCTION kv_lock(
+  in_store text, in_seen bigint, in_token uuid, in_patience bigint, in_idle bigint
+) RETURNS TABLE (
+  out_head bigint, out_token uuid, out_identity uuid, out_horizon bigint, out_there boolean, out_kept boolean,
+  out_key bytea, out_value bytea
+) LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
+BEGIN
+  PERFORM set_config('lock_timeout', in_patience::text, true),
+    set_config('idle_in_transaction_session_timeout', in_idle::text, true),
+    set_config('tcp_keepalives_idle', '10', true), set_config('tcp_keepalives_interval', '5', true),
+    set_config('tcp_keepalives_count', '3', true),
+    set_config('synchronous_commit', CASE WHEN current_setting('synchronous_commit') = 'remote_apply'
+      THEN 'remote_apply' ELSE 'on' END, true);
+  -- Also where a transaction made the row, and was rolled back.
+  IF in_seen <= 0 THEN
+    INSERT INTO kv_store (name) VALUES (in_store) ON CONFLICT DO NOTHING;
+  END IF;
+  SELECT s.head, s.token, s.identity, s.horizon INTO out_head, out_token, out_identity, out_horizon
+    FROM kv_store s WHERE s.name = in_store FOR UPDATE;
+  IF NOT FOUND THEN
+    RETURN;
+  END IF;
+  IF out_head = in_seen THEN
+    -- Nearly always.
+    out_there := out_token IS NOT DISTINCT FROM in_token;
+    out_kept := true;
+  ELSIF in_seen >= 0 THEN
+    out_there := EXISTS (SELECT FROM kv_change c WHERE c.store = in_store AND c.revision = in_seen AND c.token = in_token);
+    out_kept := EXISTS (SELECT FROM kv_change c WHERE c.store = in_store AND c.revision <= in_seen);
+  END IF;
+  RETURN NEXT;
+  IF in_seen >= 0 AND out_head > in_seen THEN
+    RETURN QUERY SELECT NULL::bigint, NULL::uuid, NULL::uuid, NULL::bigint, NULL::boolean, NULL::boolean, v.key, v.value
+      FROM kv_value v WHERE v.store = in_store AND v.revision > in_seen ORDER BY v.key;
+  END IF;
+END
+$$;
 
 -- Writes some keys of a commit, once the store's row is locked; a NULL among the
 -- values removes its key. May be called several times for one revision.

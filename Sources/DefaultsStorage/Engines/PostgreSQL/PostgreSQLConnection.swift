@@ -16,6 +16,8 @@ final class PostgreSQLConnection: @unchecked Sendable {
     private(set) var hasSentAll = true
     /// Whether statements were run over it before it was taken.
     var isUsed = false
+    /// The notifications that have come, and were not asked for yet.
+    private var told: [String: String] = [:]
     /// Whether a transaction is open on it.
     var isInTransaction = false
     /// Until when it is kept without being used.
@@ -229,16 +231,23 @@ final class PostgreSQLConnection: @unchecked Sendable {
 
     // MARK: - Notifications
 
-    /// The channels of the notifications that have come; nil where the connection is lost.
-    func notifications() -> [String]? {
+    /// The channels of the notifications that have come, each with the last one's text; nil where the connection is lost.
+    func notifications() -> [String: String]? {
         guard let handle, isAlive else { return nil }
         _ = pq.consumeInput(handle)
-        var channels: [String] = []
-        while let notification = pq.notifies(handle) {
-            channels.append(String(cString: notification.pointee.channel))
+        guard isAlive else { return nil }
+        defer { told = [:] }
+        return hasNotifications ? told : [:]
+    }
+
+    /// Whether notifications have come, also along with an answer: of those the descriptor shows nothing any more.
+    var hasNotifications: Bool {
+        while let handle, let notification = pq.notifies(handle) {
+            let channel = String(cString: notification.pointee.channel)
+            told[channel] = notification.pointee.payload.map { String(cString: $0) } ?? ""
             pq.freemem(notification)
         }
-        return isAlive ? channels : nil
+        return !told.isEmpty
     }
 
     // MARK: - Errors

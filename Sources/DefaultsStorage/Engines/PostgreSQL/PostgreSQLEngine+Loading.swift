@@ -126,43 +126,30 @@ extension PostgreSQLEngine {
     func lock(
         _ connection: PostgreSQLConnection, until deadline: Deadline
     ) throws(DefaultsError) -> EngineState {
-        var statements: [Statement] = [.init("BEGIN ISOLATION LEVEL READ COMMITTED"), settings(until: deadline)]
-        // Also where a transaction made the row, and was rolled back.
-        if seen.map({ $0.number == 0 }) ?? true {
-            statements.append(.init("INSERT INTO kv_store (name) VALUES ($1) ON CONFLICT DO NOTHING", .text(store)))
-        }
-        statements.append(
-            .init(Self.revisionOfStore + " FOR UPDATE", .text(store)))
-        let first = statements.count - 1
-        statements += followUp
-        // A little longer than the server waits for the lock: its own answer says more.
-        let patience = Deadline.after(.nanoseconds(deadline.remaining) + .milliseconds(500))
-        connection.isInTransaction = true
-        let results = try connection.run(statements, until: patience)
-        guard results[first].count > 0 else {
-            throw DefaultsError(.accessDenied, "The server does not allow this user to write the store")
-        }
-        let (new, _) = try revision(results[first])
-        head = new
-        if let state = try changes(results.dropFirst(first)) { return state }
-        return try loadWhole(connection, as: new, until: patience)
-    }
-
-    /// The settings of a transaction, whatever the role's are: how long it waits, when the server frees the row of a
-    /// machine that died, also amid a message, and that COMMIT answers when the commit is on the disk.
-    private func settings(until deadline: Deadline) -> Statement {
         let wait = max(deadline.remaining / 1_000_000, 1)
         let (seconds, _) = timeout.components
         let idle = max(30_000, min(seconds, 600) * 3000)
-        return .init(
-            """
-            SELECT set_config('lock_timeout', '\(min(wait, 1_000_000_000))', true),
-              set_config('idle_in_transaction_session_timeout', '\(idle)', true),
-              set_config('tcp_keepalives_idle', '10', true), set_config('tcp_keepalives_interval', '5', true),
-              set_config('tcp_keepalives_count', '3', true),
-              set_config('synchronous_commit', CASE WHEN current_setting('synchronous_commit') = 'remote_apply'
-                THEN 'remote_apply' ELSE 'on' END, true)
-            """)
+        // A little longer than the server waits for the lock: its own answer says more.
+        let patience = Deadline.after(.nanoseconds(deadline.remaining) + .milliseconds(500))
+        connection.isInTransaction = true
+        let results = try connection.run(
+            [
+                .init("BEGIN ISOLATION LEVEL READ COMMITTED"),
+                .init(
+                    "SELECT * FROM kv_lock($1, $2, $3, $4, $5)", .text(store),
+                    .integer(seen?.number ?? -1), .uuid(seen?.token ?? noToken),
+                    .integer(min(wait, 1_000_000_000)), .integer(idle)),
+            ], until: patience)
+        guard let rows = results.last, rows.count > 0 else {
+            throw DefaultsError(.accessDenied, "The server does not allow this user to write the store")
+        }
+        let (new, horizon) = try revision(rows)
+        head = new
+        if seen != nil {
+            let facts = (isThere: try rows.boolean(0, 4), isKept: try rows.boolean(0, 5))
+            if let state = try changes(to: new, horizon, facts, rows, from: 1, 6) { return state }
+        }
+        return try loadWhole(connection, as: new, until: patience)
     }
 
     /// What is asked for behind the store's row: whether the revision seen last is one of its history, and the rows
@@ -187,16 +174,27 @@ extension PostgreSQLEngine {
     /// are not known.
     private func changes(_ results: ArraySlice<PostgreSQLResult>) throws(DefaultsError) -> EngineState? {
         let results = Array(results)
-        guard let seen, results.count == 3 else { return nil }
+        guard results.count == 3 else { return nil }
         let (new, horizon) = try revision(results[0])
-        let (isThere, isKept) = (try results[1].boolean(0, 0), try results[1].boolean(0, 1))
-        guard follows(new, seen, isThere: isThere, isPruned: !isKept) else {
+        let facts = (isThere: try results[1].boolean(0, 0), isKept: try results[1].boolean(0, 1))
+        return try changes(to: new, horizon, facts, results[2], from: 0, 0)
+    }
+
+    /// - Parameters:
+    ///   - facts: whether the history has the revision seen last, and whether any that is as old.
+    ///   - rows: the newer keys and their values, from a row and a column on.
+    private func changes(
+        to new: Revision, _ horizon: Int64, _ facts: (isThere: Bool, isKept: Bool), _ rows: PostgreSQLResult,
+        from first: Int, _ column: Int32
+    ) throws(DefaultsError) -> EngineState? {
+        guard let seen else { return nil }
+        guard follows(new, seen, isThere: facts.isThere, isPruned: !facts.isKept) else {
             isBack = true
             report?(.stale(from: seen.number, to: new.number))
             return nil
         }
         guard seen.number >= horizon else { return nil }
-        let changes = try changes(in: results[2])
+        let changes = try changes(in: rows, from: first, column)
         self.seen = new
         return changes.isEmpty ? .unchanged : .changed(changes)
     }
@@ -229,14 +227,16 @@ extension PostgreSQLEngine {
 
     // MARK: - Rows
 
-    private func changes(in rows: PostgreSQLResult) throws(DefaultsError) -> [(key: String, value: PropertyList?)] {
+    private func changes(
+        in rows: PostgreSQLResult, from first: Int, _ column: Int32
+    ) throws(DefaultsError) -> [(key: String, value: PropertyList?)] {
         var result: [(key: String, value: PropertyList?)] = []
         var damaged = damagedKeys
-        for row in 0..<rows.count {
-            guard let key = rows.bytes(row, 0) else { throw PostgreSQLResult.strange }
+        for row in first..<rows.count {
+            guard let key = rows.bytes(row, column) else { throw PostgreSQLResult.strange }
             damaged[Array(key)] = nil
             do throws(PropertyListError) {
-                let value = try rows.bytes(row, 1).map { bytes throws(PropertyListError) in
+                let value = try rows.bytes(row, column + 1).map { bytes throws(PropertyListError) in
                     try PropertyList.parse(bytes, as: .binary, limits: limits.reading).list
                 }
                 result.append((try text(key), value))

@@ -61,6 +61,7 @@ final class ServerListener {
 
     /// Waits until there is something to do, or `wakeDescriptor` is written to.
     func wait(_ wakeDescriptor: Int32) {
+        if connection?.hasNotifications == true { return }
         var deadline = Deadline.after(.seconds(10))
         deadline = .earlier(deadline, connection == nil ? nextAttempt : nextLook)
         if !pending.isEmpty { deadline = .earlier(deadline, .after(.milliseconds(5))) }
@@ -167,7 +168,7 @@ final class ServerListener {
             guard let channels = connection.notifications() else {
                 throw DefaultsError(.unreachable, "The connection to the server is lost")
             }
-            isHeard = channels.contains(channel)
+            isHeard = channels[channel] != nil
             if !isHeard { _ = cpq_wait(connection.descriptor, 0, -1, min(deadline.remaining, 100_000_000)) }
         }
         _ = try connection.run([.init(isHeard ? "UNLISTEN \(channel)" : "UNLISTEN *")], until: Self.soon)
@@ -179,7 +180,12 @@ final class ServerListener {
         guard let connection else { return }
         guard let told = connection.notifications() else { return drop() }
         for guest in guests {
-            if let channel = channels[guest.store], told.contains(channel) {
+            guard let channel = channels[guest.store], let text = told[channel] else { continue }
+            let revision = guest.domain.lock.withLock { guest.domain.revision }
+            if let revision, Int64(text) == revision {
+                // The process's own commit.
+                mayHaveToKeep = true
+            } else {
                 pending.insert(guest.number)
             }
         }
