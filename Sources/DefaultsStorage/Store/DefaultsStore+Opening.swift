@@ -36,7 +36,8 @@ extension DefaultsStore {
         guard options.engine != .postgreSQL else {
             throw DefaultsError(.misuse, "A store on a server is opened by its name, found a file", file: path)
         }
-        return try open(file: path, try baseLayers(options, of: path), options)
+        let program = path.split(separator: "/").last.map(String.init) ?? path
+        return try open(file: path, try baseLayers(options, of: program), options)
     }
 
     /// The folder of the administrator's locked keys, with a file for each store's name, in the same folders.

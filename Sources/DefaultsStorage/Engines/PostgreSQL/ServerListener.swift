@@ -242,6 +242,8 @@ final class ServerListener {
                 server.noteFailure(error)
                 return false
             }
+            // Tried again when the revisions are asked for next.
+            rows[guest.number] = nil
             if told[guest.number] != error { guest.domain.tell(.unreadable(error)) }
             told[guest.number] = error
         }
