@@ -1227,15 +1227,21 @@ def rights(fleet):
     check(seen == ["", "devices", "operator", "devices operator"], "everybody sees the rights that are their own", str(seen))
     check(fleet.server.sql(f"SELECT who FROM kv_change WHERE store = '{name}' LIMIT 1") == "operator",
           "the history has the operator's name")
+    asking = fleet.open(name, text=fleet.server.text(user="device"), poll_interval=0.3, cache=f"{fleet.folder}/asking")
     fleet.server.sql(f"REVOKE ALL ON kv_value FROM PUBLIC")
     try:
         operator.call("s:set('a', 4)")
         code, rest = device.call("return sync()")
         check(code == "access_denied", "rights that were revoked are told", f"{code} {rest}")
         check(device.value("return s:get 'a'") == "3", "and the values in memory count on")
+        owner = fleet.open(name, durability="immediate", cache=f"{fleet.folder}/owner")
+        owner.value("s:set('b', 5)")
+        check(asking.value("return await(5, function() return told 'unreadable' ~= nil end)") == "true",
+              "what cannot be looked at is told")
     finally:
         fleet.server.sql("GRANT SELECT, INSERT, UPDATE ON kv_value TO PUBLIC")
     check(device.value("return await(40, function() return pcall(sync) end)", 60) == "true", "until they are back")
+    check(asking.value("return await(5, function() return s:get 'b' == 5 end)") == "true", "and is looked at again")
 
 
 @row
