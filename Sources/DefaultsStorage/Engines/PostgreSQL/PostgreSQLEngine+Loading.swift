@@ -60,7 +60,8 @@ extension PostgreSQLEngine {
 
     // MARK: - Looking
 
-    private static let revisionOfStore = "SELECT head, token, identity, horizon FROM kv_store WHERE name = $1"
+    /// What ``revision(_:)`` reads.
+    static let revisionOfStore = "SELECT head, token, identity, horizon FROM kv_store WHERE name = $1"
 
     private func look(
         _ connection: PostgreSQLConnection, until deadline: Deadline

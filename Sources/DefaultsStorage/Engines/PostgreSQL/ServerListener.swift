@@ -94,6 +94,14 @@ final class ServerListener {
         if isProven { hurry() }
     }
 
+    /// Lets go of a connection that broke; says whether it did.
+    private func loses(_ connection: PostgreSQLConnection, _ error: DefaultsError) -> Bool {
+        guard connection.isBroken else { return false }
+        drop()
+        server.noteFailure(error)
+        return true
+    }
+
     private func listen(_ guests: [Guest]) {
         if connection?.isAlive == false { drop() }
         guard !guests.isEmpty, connection != nil || nextAttempt.hasPassed else { return }
@@ -211,19 +219,15 @@ final class ServerListener {
     ///
     /// - Returns: whether the connection is there still.
     private func ask(_ guests: [Guest], _ connection: PostgreSQLConnection) -> Bool {
-        let question = "SELECT head, token, identity FROM kv_store WHERE name = $1"
+        let question = PostgreSQLEngine.revisionOfStore
         do throws(DefaultsError) {
             let found = try connection.run(guests.map { .init(question, .text($0.store)) }, until: Self.soon)
             for (guest, result) in zip(guests, found) {
-                let row = result.count > 0 ? (0..<3).map { result.bytes(0, Int32($0)).map { Array($0) } } : []
+                let row = result.count > 0 ? (0..<4).map { result.bytes(0, Int32($0)).map { Array($0) } } : []
                 if rows.updateValue(row, forKey: guest.number) != row { pending.insert(guest.number) }
             }
         } catch {
-            if connection.isBroken {
-                drop()
-                server.noteFailure(error)
-                return false
-            }
+            if loses(connection, error) { return false }
             // Their own looks tell why.
             pending = Set(guests.map(\.number))
         }
@@ -237,11 +241,7 @@ final class ServerListener {
         case .busy: return true
         case .done: told[guest.number] = nil
         case .failed(let error):
-            if connection.isBroken {
-                drop()
-                server.noteFailure(error)
-                return false
-            }
+            if loses(connection, error) { return false }
             // Tried again when the revisions are asked for next.
             rows[guest.number] = nil
             if told[guest.number] != error { guest.domain.tell(.unreadable(error)) }
