@@ -1205,6 +1205,66 @@ def pooler(fleet):
 
 
 @row
+def prepared(fleet):
+    """Over a connection of its own the server reads each statement once; tables that are made anew meanwhile, or changed,
+    are no error."""
+    name = fleet.store()
+    program = fleet.open(name, text=fleet.far(), durability="immediate")
+
+    def readings():
+        return sum(each.messages.count(">P") for each in fleet.proxy.connections)
+
+    program.value("for i = 1, 5 do s:set('n', i) end")
+    before = readings()
+    program.value("for i = 1, 20 do s:set('n', i) end")
+    check(before > 0 and readings() == before, "the server reads a statement once for a connection",
+          f"{readings() - before} more in 20 sets")
+    fleet.server.make_tables()
+    program.value("s:set('n', 21)")
+    check(fleet.stored(name, "n") == 21, "the tables' file is run again under a program")
+    # As a later file may have it: the statement gives another column.
+    lock = re.search(r"CREATE OR REPLACE FUNCTION kv_lock.*?\n\$\$;", (ROOT / "share/kvcodable/fleet.sql").read_text(), re.S)
+    later = lock[0].replace("out_value bytea\n", "out_value bytea, out_more integer\n").replace(
+        "v.key, v.value\n", "v.key, v.value, 1\n")
+    drop = "DROP FUNCTION kv_lock(text, bigint, uuid, bigint, bigint)"
+    fleet.server.sql(f"BEGIN; {drop}; {later} COMMIT")
+    try:
+        code, rest = program.call("s:set('n', 22)")
+        check(code == "ok" and fleet.stored(name, "n") == 22, "a statement that gives another column now", f"{code} {rest}")
+    finally:
+        fleet.server.sql(drop)
+        fleet.server.make_tables()
+    code, rest = program.call("s:set('n', 23)")
+    check(code == "ok" and fleet.stored(name, "n") == 23, "and again the one before", f"{code} {rest}")
+
+
+@row
+def many_rights(fleet):
+    """What a role may is found among its own rights, however many others have some."""
+    store, count = fleet.store(), 5000
+    sql = fleet.server.sql
+    sql(f"CREATE ROLE kiosks; CREATE ROLE kiosk LOGIN IN ROLE kiosks; INSERT INTO kv_right VALUES ('kiosks', '{store}', false);"
+        f" INSERT INTO kv_store (name) VALUES ('{store}')")
+    reading = ("DO $$ BEGIN FOR i IN 1..1000 LOOP PERFORM head FROM kv_store WHERE name = '%s'; END LOOP; END $$" % store)
+
+    def seconds():
+        best = 1000
+        for _ in range(5):
+            start = time.monotonic()
+            sql(reading, user="kiosk")
+            best = min(best, time.monotonic() - start)
+        return best
+
+    few = seconds()
+    sql(f"DO $$ BEGIN FOR i IN 1..{count} LOOP EXECUTE 'CREATE ROLE kiosk' || i || ' IN ROLE kiosks'; END LOOP; END $$; "
+        f"INSERT INTO kv_right SELECT 'kiosk' || i, 'kiosk-' || i, true FROM generate_series(1, {count}) i; ANALYZE kv_right")
+    many = seconds()
+    sql("DELETE FROM kv_right WHERE store LIKE 'kiosk-%'; ANALYZE kv_right; "
+        f"DO $$ BEGIN FOR i IN 1..{count} LOOP EXECUTE 'DROP ROLE kiosk' || i; END LOOP; END $$")
+    check(many < 2 * few + 0.02, f"1,000 reads take {few * 1000:.0f} ms among few roles, {many * 1000:.0f} ms among {count}")
+
+
+@row
 def rights(fleet):
     """Roles: who may read, who may write, and what is told to those who may not."""
     name = fleet.store()
@@ -1219,6 +1279,13 @@ def rights(fleet):
     check(code == "access_denied", "and may not write it", f"{code} {rest}")
     operator.value("s:set('a', 3)")
     check(device.value("return await(5, function() return s:get 'a' == 3 end)") == "true", "it is told of changes")
+    fleet.server.sql("CREATE ROLE \"Inner One\" LOGIN IN ROLE device")
+    check(fleet.server.sql(f"SELECT count(*) FROM kv_value WHERE store = '{name}'", user="Inner One") == "1",
+          "a member of a member reads it, too")
+    fleet.server.sql("REVOKE devices FROM device")
+    check(fleet.server.sql(f"SELECT count(*) FROM kv_value WHERE store = '{name}'", user="Inner One") == "0",
+          "until the group is taken from it")
+    fleet.server.sql("GRANT devices TO device")
     stranger = fleet.open(name, text=fleet.server.text(user="stranger"), cache=f"{fleet.folder}/stranger")
     check(stranger.value("return s:get 'a'") == "nil", "a stranger sees nothing")
     check(fleet.server.sql("SELECT count(*) FROM kv", user="stranger") == "0", "nor in the view")

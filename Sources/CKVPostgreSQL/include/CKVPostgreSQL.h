@@ -74,6 +74,13 @@ enum { CPQ_CODE = 'C', CPQ_PRIMARY = 'M', CPQ_SEVERITY = 'V' };
     (cpq_connection *, const char *text, int count, const unsigned *types,     \
      const uint8_t *const *values, const int *lengths, const int *formats,     \
      int result_format))                                                       \
+  F(int, sendPrepare,                                                          \
+    (cpq_connection *, const char *name, const char *text, int count,          \
+     const unsigned *types))                                                   \
+  F(int, sendQueryPrepared,                                                    \
+    (cpq_connection *, const char *name, int count,                            \
+     const uint8_t *const *values, const int *lengths, const int *formats,     \
+     int result_format))                                                       \
   F(int, flush, (cpq_connection *))                                            \
   F(int, consumeInput, (cpq_connection *))                                     \
   F(int, isBusy, (cpq_connection *))                                           \

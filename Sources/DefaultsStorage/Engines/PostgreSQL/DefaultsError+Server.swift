@@ -54,6 +54,8 @@ extension DefaultsError {
         case "40001", "40P01": .conflict
         case "53100": .noSpace
         case "25P03", "3D000": .unreachable
+        // A prepared statement that is gone, or gives other columns now: over a new connection it is another one.
+        case "26000", "0A000": .unreachable
         default:
             switch code.prefix(2) {
             case "08", "53", "57", "58": .unreachable

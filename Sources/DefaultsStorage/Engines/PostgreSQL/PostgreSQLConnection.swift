@@ -16,6 +16,11 @@ final class PostgreSQLConnection: @unchecked Sendable {
     private(set) var hasSentAll = true
     /// Whether statements were run over it before it was taken.
     var isUsed = false
+    /// Whether the server's own process is at the other end: a pooler has another one for each transaction.
+    var isDirect = false
+    /// The names by which the server keeps statements, by their texts: it reads and plans each but once.
+    private var prepared: [String: String] = [:]
+    private var preparations = 0
     /// The notifications that have come, and were not asked for yet.
     private var told: [String: String] = [:]
     /// Whether a transaction is open on it.
@@ -142,13 +147,26 @@ final class PostgreSQLConnection: @unchecked Sendable {
         hasSentAll = false
         guard let handle, !isBroken else { throw connectionError() }
         isUsed = true
+        var awaited: [Awaited] = []
         for statement in statements {
+            // Right before it: what is prepared before a BEGIN belongs to another transaction.
+            if isDirect, prepared[statement.text] == nil {
+                guard prepare(statement, handle) else { throw connectionError() }
+                awaited.append(.preparation(statement.text))
+            }
             guard send(statement, handle) else { throw connectionError() }
+            awaited.append(.rows)
         }
         guard pq.pipelineSync(handle) == 1 else { throw connectionError() }
         try flush(handle, until: deadline)
         hasSentAll = true
-        return try receive(statements.count, handle, until: deadline)
+        return try receive(awaited, handle, until: deadline)
+    }
+
+    /// What an answer of the server is to.
+    private enum Awaited {
+        case preparation(String)
+        case rows
     }
 
     /// Runs a text of many statements, as psql does with a file, up to the first that fails.
@@ -166,6 +184,14 @@ final class PostgreSQLConnection: @unchecked Sendable {
         guard pq.enterPipelineMode(handle) == 1 else { throw connectionError() }
     }
 
+    private func prepare(_ statement: Statement, _ handle: OpaquePointer) -> Bool {
+        preparations += 1
+        let name = "kv_\(preparations)"
+        prepared[statement.text] = name
+        let types = statement.parameters.map(\.type)
+        return pq.sendPrepare(handle, name, statement.text, Int32(types.count), types) == 1
+    }
+
     private func send(_ statement: Statement, _ handle: OpaquePointer) -> Bool {
         // A NUL behind all: the pointer to an empty value must not be NULL, which means no value.
         let bytes = statement.parameters.flatMap(\.bytes) + [0]
@@ -177,6 +203,9 @@ final class PostgreSQLConnection: @unchecked Sendable {
             let values: [UnsafePointer<UInt8>?] = statement.parameters.map { parameter in
                 defer { offset += parameter.bytes.count }
                 return buffer.baseAddress.map { $0 + offset }
+            }
+            if let name = prepared[statement.text] {
+                return pq.sendQueryPrepared(handle, name, Int32(types.count), values, lengths, formats, 1) == 1
             }
             return pq.sendQueryParams(
                 handle, statement.text, Int32(types.count), types, values, lengths, formats, 1) == 1
@@ -196,17 +225,17 @@ final class PostgreSQLConnection: @unchecked Sendable {
     }
 
     private func receive(
-        _ count: Int, _ handle: OpaquePointer, until deadline: Deadline
+        _ awaited: [Awaited], _ handle: OpaquePointer, until deadline: Deadline
     ) throws(DefaultsError) -> [PostgreSQLResult] {
         var results: [PostgreSQLResult] = []
         var failure: DefaultsError?
-        for _ in 0..<count {
+        for each in awaited {
             guard let result = try next(handle, until: deadline) else { throw failure ?? connectionError() }
-            let status = result.status
-            if status == CPQ_TUPLES_OK || status == CPQ_COMMAND_OK {
-                results.append(result)
-            } else if failure == nil {
-                failure = error(of: result)
+            let isGood = result.status == CPQ_TUPLES_OK || result.status == CPQ_COMMAND_OK
+            if !isGood, failure == nil { failure = error(of: result) }
+            switch each {
+            case .preparation(let text): if !isGood { prepared[text] = nil }
+            case .rows: if isGood { results.append(result) }
             }
             // An answer ends with an empty one; after a fatal error none comes any more.
             if isBroken { throw failure ?? connectionError() }
@@ -271,6 +300,8 @@ final class PostgreSQLConnection: @unchecked Sendable {
         if let handle, pq.status(handle) != CPQ_CONNECTION_OK { isBroken = true }
         let code = result.field(Int32(CPQ_CODE))
         if ["FATAL", "PANIC"].contains(result.field(Int32(CPQ_SEVERITY))) { isBroken = true }
+        // What was prepared no longer fits the server's tables, or is not there.
+        if ["26000", "0A000"].contains(code) { isBroken = true }
         return DefaultsError(server: result.field(Int32(CPQ_PRIMARY)), code: code)
     }
 }

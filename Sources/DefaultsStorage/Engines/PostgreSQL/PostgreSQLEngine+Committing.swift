@@ -4,16 +4,13 @@ internal import PropertyLists
 extension PostgreSQLEngine {
     /// The bytes of keys and values that go in one statement, more or less: the server holds them in memory twice.
     private static let statementBytes = 16 << 20
+    private static let write = "SELECT kv_write($1, $2, $3, $4, $5, NULLIF($6, ''))"
 
     func commit(_ delta: Delta, over base: PropertyList) throws(DefaultsError) -> CommitOutcome {
         guard let connection, let head else { throw DefaultsError(.misuse, "A commit without its lock") }
         let new = Revision(number: head.number + 1, token: randomToken(), identity: head.identity)
         let order = delta.entries.sortedIndices()
-        var statements = try writes(delta, order, new)
-        let token = new.token ?? []
-        statements.append(
-            .init("SELECT kv_finish($1, $2, $3)", .text(store), .integer(new.number), .uuid(token)))
-        statements.append(.init("COMMIT"))
+        let statements = try writes(delta, order, new) + [.init("COMMIT")]
         guard connection.isAlive else {
             throw DefaultsError(.unreachable, "The connection to the server was lost before the commit")
         }
@@ -32,22 +29,21 @@ extension PostgreSQLEngine {
         }
         seen = new
         self.head = new
-        server.wake()
         return .committed
     }
 
+    /// The rows, of which the last go along with the store's new revision.
     private func writes(
         _ delta: Delta, _ order: [Int], _ new: Revision
     ) throws(DefaultsError) -> [Statement] {
         var statements: [Statement] = []
         var keys = PostgreSQLConnection.Parameter.ByteArrays()
         var values = PostgreSQLConnection.Parameter.ByteArrays()
-        func finish() {
-            guard keys.count > 0 else { return }
+        func write(_ text: String) {
             statements.append(
                 .init(
-                    "SELECT kv_write($1, $2, $3, $4, $5, NULLIF($6, ''))", .text(store), .integer(new.number),
-                    .uuid(new.token ?? []), keys.parameter, values.parameter, .text(note ?? "")))
+                    text, .text(store), .integer(new.number), .uuid(new.token ?? []), keys.parameter, values.parameter,
+                    .text(note ?? "")))
             keys = PostgreSQLConnection.Parameter.ByteArrays()
             values = PostgreSQLConnection.Parameter.ByteArrays()
         }
@@ -55,9 +51,9 @@ extension PostgreSQLEngine {
             let value = try bytes(delta.entries[index])
             delta.entries.withKey(at: index) { keys.append($0) }
             if let value { values.append(value) } else { values.appendNull() }
-            if keys.byteCount + values.byteCount > Self.statementBytes { finish() }
+            if keys.byteCount + values.byteCount > Self.statementBytes { write(Self.write) }
         }
-        finish()
+        write("\(Self.write), kv_finish($1, $2, $3)")
         return statements
     }
 
@@ -71,7 +67,7 @@ extension PostgreSQLEngine {
         return Array(bytes.contents)
     }
 
-    private func randomToken() -> [UInt8] { (0..<16).map { _ in UInt8.random(in: .min ... .max) } }
+    private func randomToken() -> [UInt8] { withUnsafeBytes(of: UInt128.random(in: .min ... .max)) { Array($0) } }
 
     // MARK: - Doubt
 

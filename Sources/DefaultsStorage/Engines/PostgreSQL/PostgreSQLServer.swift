@@ -99,10 +99,13 @@ final class PostgreSQLServer: @unchecked Sendable {
 
     /// Starts the thread, which a child process has to do anew; wakes it.
     func start() {
-        lock.withLock {
-            if !hasThread, !isLeaving { hasThread = BackgroundThread.start { self.serve() } }
-        }
+        lock.withLock { startThread() }
         wake()
+    }
+
+    /// With the lock held.
+    private func startThread() {
+        if !hasThread, !isLeaving { hasThread = BackgroundThread.start { self.serve() } }
     }
 
     func wake() {
@@ -126,8 +129,8 @@ final class PostgreSQLServer: @unchecked Sendable {
     ///
     /// - Throws: the error of the attempt to connect, or ``DefaultsError/Code/unreachable`` at the deadline.
     func take(until deadline: Deadline) throws(DefaultsError) -> PostgreSQLConnection {
-        start()
-        return try lock.withLock { () throws(DefaultsError) in
+        try lock.withLock { () throws(DefaultsError) in
+            startThread()
             let old = failures
             waiting += 1
             defer { waiting -= 1 }
@@ -190,8 +193,10 @@ final class PostgreSQLServer: @unchecked Sendable {
     static let tablesVersion = 1
 
     static func checkTables(_ connection: PostgreSQLConnection) throws(DefaultsError) {
-        let found = try connection.run([.init("SELECT max(version)::int8 FROM kv_format")], until: .after(.seconds(10)))
+        let question = "SELECT max(version)::int8, pg_backend_pid()::int8 FROM kv_format"
+        let found = try connection.run([.init(question)], until: .after(.seconds(10)))
         let version = try found.first?.integer(0, 0) ?? 0
+        connection.isDirect = try found.first?.integer(0, 1) == Int64(connection.process)
         guard version == tablesVersion else {
             throw DefaultsError(
                 .unavailable,
