@@ -29,6 +29,7 @@ class Connection:
         self.messages = []
         self.is_authenticated = False
         self.listens = False
+        self.before_listening = 0  # the number of messages
         self.is_swallowing = False
         self.is_closed = False
 
@@ -77,8 +78,9 @@ class Connection:
         with self.lock:
             if self.is_closed:
                 return False
-            if name == ">P" and b"LISTEN kv_" in message:
+            if name == ">P" and b"LISTEN kv_" in message and not self.listens:
                 self.listens = True
+                self.before_listening = len(self.messages)
             if self.is_authenticated:
                 self.count += 1
                 self.messages.append(name)

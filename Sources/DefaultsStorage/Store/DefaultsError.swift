@@ -80,6 +80,8 @@ public struct DefaultsError: Error, Sendable, Hashable {
     public var errno: Int32?
     /// The end of the message that only those may read who may know where the store is kept: what a server says.
     var confidential: String?
+    /// Whether it passes by itself: a server has no room for one more connection now, or is about to start.
+    var isPassing = false
     private var schemaError: SchemaErrorBox?
 
     /// The schema's own error, where ``code`` is ``Code/typeMismatch``.

@@ -94,6 +94,7 @@ extension DefaultsStore {
         }
         let address = try ServerAddress(text, isInsecure: options.isInsecure, pollInterval: options.pollInterval)
         let domain = try serverDomain(name, address, options, until: .after(options.timeout))
+        PostgreSQLServer.at(address).wake()
         return try open(domain, try baseLayers(options, of: name.text), options)
     }
 
@@ -190,6 +191,7 @@ extension DefaultsStore {
         var own = Options()
         own.isReadOnly = true
         own.timeout = options.timeout
+        defer { PostgreSQLServer.at(address).wake() }
         return try names.map { name throws(DefaultsError) in
             let domain = try serverDomain(try StoreName(name), address, own, until: deadline)
             let kept = options.schema == nil ? nil : ServerCache(address, name, .accepted)

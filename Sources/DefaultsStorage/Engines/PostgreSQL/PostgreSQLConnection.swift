@@ -71,7 +71,10 @@ final class PostgreSQLConnection: @unchecked Sendable {
         var wanted = Int32(CPQ_POLLING_WRITING)
         while wanted != CPQ_POLLING_OK {
             guard !deadline.hasPassed else {
-                throw DefaultsError(.unreachable, "The server did not answer in time")
+                // Others may be before us in a crowd.
+                var error = DefaultsError(.unreachable, "The server did not answer in time")
+                error.isPassing = true
+                throw error
             }
             let isReady =
                 cpq_wait(descriptor, wanted == CPQ_POLLING_WRITING ? 1 : 0, -1, deadline.remaining) != 0

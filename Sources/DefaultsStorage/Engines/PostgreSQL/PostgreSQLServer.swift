@@ -4,7 +4,8 @@ internal import Glibc
 internal import PropertyLists
 
 /// A server and the connections that this process has to it: one that listens, and others for commits and looks, each
-/// taken by one thread at a time and closed when nobody has needed it for half a minute.
+/// taken by one thread at a time and closed when nobody has needed it for half a minute. The one over which a store was
+/// read at first becomes the one that listens: a server's connections are few where machines are many.
 ///
 /// A thread of the library makes all connections, listens, and has the domains take up what others wrote: no call of a
 /// program waits for a name server, and a get for nothing at all. It ends when no domain is left.
@@ -125,28 +126,50 @@ final class PostgreSQLServer: @unchecked Sendable {
 
     // MARK: - Connections
 
-    /// A connection for the calling thread alone, until it is given back: one that is there, or a new one.
+    /// A connection for the calling thread alone, until it is given back: one that is there, or a new one. A server that
+    /// has no room now is tried again until the deadline: machines that start together come up one after the other.
     ///
     /// - Throws: the error of the attempt to connect, or ``DefaultsError/Code/unreachable`` at the deadline.
     func take(until deadline: Deadline) throws(DefaultsError) -> PostgreSQLConnection {
         try lock.withLock { () throws(DefaultsError) in
             startThread()
-            let old = failures
+            var old = failures
             waiting += 1
             defer { waiting -= 1 }
             while true {
-                while let connection = idle.popLast() {
-                    if connection.isAlive { return connection }
-                    forget(connection)
-                }
-                if failures != old, let failure { throw failure }
+                if let connection = unused() { return connection }
+                let hasFailed = failures != old
+                if hasFailed, let failure, !failure.isPassing { throw failure }
                 guard hasThread, !deadline.hasPassed else {
                     throw failure ?? DefaultsError(.unreachable, "The server did not answer in time")
                 }
-                wake()
+                // After a failure the thread tries again in its own time.
+                if !hasFailed { wake() }
+                old = failures
                 changed.wait(lock, until: deadline)
             }
         }
+    }
+
+    /// A connection that nobody has; with the lock held.
+    private func unused() -> PostgreSQLConnection? {
+        while let connection = idle.popLast() {
+            if connection.isAlive { return connection }
+            forget(connection)
+        }
+        return nil
+    }
+
+    /// Whether threads wait for more connections than there are.
+    var isAwaited: Bool { lock.withLock { waiting > idle.count } }
+
+    /// Whether all connections that there are were taken.
+    var hasLentAll: Bool { lock.withLock { idle.isEmpty && !open.isEmpty } }
+
+    /// A connection to listen over.
+    func connectToListen() throws(DefaultsError) -> PostgreSQLConnection {
+        if let connection = lock.withLock({ unused() }) { return connection }
+        return try connect()
     }
 
     func giveBack(_ connection: PostgreSQLConnection) {
@@ -252,7 +275,7 @@ final class PostgreSQLServer: @unchecked Sendable {
 
     /// Makes the connections that threads wait for.
     private func serveWaiting(_ listener: ServerListener) {
-        while lock.withLock({ waiting > idle.count }) {
+        while isAwaited {
             do throws(DefaultsError) {
                 let connection = try connect()
                 let wasAway = lock.withLock {
@@ -260,7 +283,7 @@ final class PostgreSQLServer: @unchecked Sendable {
                     changed.broadcast()
                     return away != nil
                 }
-                if wasAway { listener.hurry() }
+                if wasAway { listener.serverIsThere(liveGuests()) }
             } catch {
                 listener.putOff()
                 noteFailure(error)

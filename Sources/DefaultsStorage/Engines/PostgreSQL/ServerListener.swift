@@ -21,6 +21,8 @@ final class ServerListener {
     /// When the connection is tried again, and the time between two attempts.
     private var nextAttempt = Deadline.after(.zero)
     private var backoff = shortestBackoff
+    /// Until when the connection is waited for over which stores are being read at first.
+    private var opening: Deadline?
     /// When the revisions are asked for next, whatever was told.
     private var nextLook = Deadline.after(.zero)
     /// The domains that have to look, and could not yet.
@@ -63,7 +65,8 @@ final class ServerListener {
     func wait(_ wakeDescriptor: Int32) {
         if connection?.hasNotifications == true { return }
         var deadline = Deadline.after(.seconds(10))
-        deadline = .earlier(deadline, connection == nil ? nextAttempt : nextLook)
+        deadline = .earlier(deadline, connection == nil ? opening ?? nextAttempt : nextLook)
+        if server.isAwaited { deadline = .earlier(deadline, nextAttempt) }
         if !pending.isEmpty { deadline = .earlier(deadline, .after(.milliseconds(5))) }
         if mayHaveToKeep { deadline = .earlier(deadline, nextKeeping) }
         if connection != nil, let nextReport { deadline = .earlier(deadline, nextReport) }
@@ -74,13 +77,17 @@ final class ServerListener {
 
     // MARK: - Connecting
 
-    /// The server is there: the next attempt is made at once.
-    func hurry() { nextAttempt = .after(.zero) }
+    /// The server is there again: the next attempt is made at once.
+    func serverIsThere(_ guests: [Guest]) {
+        nextAttempt = .after(.zero)
+        if connection != nil { tellReturn(guests) }
+    }
 
     /// Puts the next attempt off, for longer each time, and for another time on each machine.
     func putOff() {
         nextAttempt = .after(backoff * Double.random(in: 0.5...1.0))
         backoff = min(backoff * 2, Self.longestBackoff)
+        opening = nil
     }
 
     /// Lets go of the connection.
@@ -91,7 +98,7 @@ final class ServerListener {
         channels = [:]
         isHeard = nil
         putOff()
-        if isProven { hurry() }
+        if isProven { nextAttempt = .after(.zero) }
     }
 
     /// Lets go of a connection that broke; says whether it did.
@@ -108,7 +115,12 @@ final class ServerListener {
         do throws(DefaultsError) {
             let isNew = connection == nil
             if isNew {
-                connection = try server.connect()
+                if isOpening(guests), opening?.hasPassed != true {
+                    opening = opening ?? .after(.seconds(1))
+                    return
+                }
+                opening = nil
+                connection = try server.connectToListen()
                 proven = .after(.seconds(1))
             }
             try addChannels(guests)
@@ -119,6 +131,12 @@ final class ServerListener {
         }
     }
 
+    /// Whether a connection is soon to be had without making one: a program that opens stores reads them over one, and
+    /// wakes the thread when it has them.
+    private func isOpening(_ guests: [Guest]) -> Bool {
+        server.hasLentAll || !guests.contains { guest in guest.domain.lock.withLock { guest.domain.isLoaded } }
+    }
+
     /// All is looked at anew: what was told while nobody listened is not told again.
     private func greet(_ guests: [Guest]) {
         pending = Set(guests.map(\.number))
@@ -126,6 +144,11 @@ final class ServerListener {
         nextLook = .after(interval)
         backoff = Self.shortestBackoff
         server.withReports { $0.repeatAll() }
+        tellReturn(guests)
+    }
+
+    /// Tells that the server is there, where it was away, and has waiting changes written.
+    private func tellReturn(_ guests: [Guest]) {
         guard server.noteSuccess() else { return }
         for guest in guests {
             guest.domain.tell(.reconnected)
@@ -159,14 +182,15 @@ final class ServerListener {
         name.utf8.allSatisfy { 0x61...0x7A ~= $0 || 0x30...0x39 ~= $0 || $0 == UInt8(ascii: "_") }
     }
 
-    /// Whether a notification comes through. Where the server's process is not the one that the connection began with,
-    /// a pooler stands between: a notification of the same process would come through it by chance, and another
-    /// connection tries.
+    /// Whether a notification comes through. Over a connection to the server's own process it does, and none is tried: it
+    /// would wake all that listen, each time that one of many machines starts. A pooler may keep it, and what one of its
+    /// processes tells comes back over the same one by chance: another connection tries.
     private func hears(_ connection: PostgreSQLConnection) throws(DefaultsError) -> Bool {
+        if connection.isDirect { return true }
         let channel = "kv_\(UInt64.random(in: .min ... .max))"
         _ = try connection.run([.init("LISTEN \(channel)")], until: Self.soon)
-        let other = connection.isDirect ? connection : try server.connect()
-        defer { if other !== connection { server.giveBack(other) } }
+        let other = try server.connect()
+        defer { server.giveBack(other) }
         _ = try other.run([.init("SELECT pg_notify($1, '')", .text(channel))], until: Self.soon)
         let deadline = Deadline.after(.seconds(2))
         var isHeard = false
