@@ -1298,6 +1298,13 @@ def crowd(fleet):
         code, rest = late.receive(20)
         check(code == "ok", "and there is room where machines are gone", f"{code} {rest}")
         check(late.value("s:set('a', 1) return sync() and s:get 'change'.n") == "1", "for all that it does")
+        layered = Program(fleet, XDG_CACHE_HOME=f"{folder}/layered")
+        text = server.text(user="machine") + " application_name=layered"
+        layered.value(f"return open('local', {{ fleet = {{ server = '{text}', mandatory = {{ 'all', 'more' }} }} }})")
+        near.value("s:set('change', { n = 2, at = 0 })")
+        check(layered.value("return await(5, function() return s:get 'change'.n == 2 end)") == "true" and server.sql(
+            "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'layered'") == "1",
+              "a program with two layers has one connection")
     finally:
         for each in processes:
             each.kill()

@@ -10,6 +10,7 @@ machine misses the last change.
 """
 import argparse
 import os
+import re
 import resource
 import subprocess
 import sys
@@ -25,19 +26,32 @@ from tap import ROOT, environment, run  # noqa: E402
 IN_A_PROCESS = 500
 
 
-def processor_time(process):
-    """The seconds that a process and its children have used, the ended ones too."""
-    ticks = os.sysconf("SC_CLK_TCK")
-    numbers = [process] + [int(line) for line in subprocess.run(
+def with_children(process):
+    return [process] + [int(line) for line in subprocess.run(
         ["ps", "-o", "pid=", "--ppid", str(process)], stdout=subprocess.PIPE, text=True).stdout.split()]
+
+
+def memory(process):
+    """The MB of a process and its children, of what they share a part each."""
     total = 0
-    for number in numbers:
+    for number in with_children(process):
         try:
-            fields = Path(f"/proc/{number}/stat").read_text().rsplit(")", 1)[1].split()
+            total += int(re.search(r"^Pss: +(\d+)", Path(f"/proc/{number}/smaps_rollup").read_text(), re.M)[1])
         except OSError:
             continue
-        total += sum(map(int, fields[11:15] if number == process else fields[11:13]))
-    return total / ticks
+    return total / 1024
+
+
+def processor_time(process):
+    """The seconds that a process and its children have used, all threads of them."""
+    total = 0
+    for number in with_children(process):
+        for thread in Path(f"/proc/{number}/task").glob("*/schedstat"):
+            try:
+                total += int(thread.read_text().split()[0])
+            except OSError:
+                continue
+    return total / 1e9
 
 
 class Writer:
@@ -62,10 +76,10 @@ class Writer:
         self.receive()
 
 
-def measure(name, server, text, nodes, interval, changes, pause):
+def measure(name, server, pooler, nodes, interval, changes, pause):
     """Has the machines take up changes; gives whether all have seen the last."""
-    folder = server.folder
-    started = time.monotonic()
+    folder, text = server.folder, server.text(port=pooler and pooler.port)
+    started, opening = time.monotonic(), processor_time(server.postmaster)
     # Nothing is kept for the time without the server: these machines share one disk.
     processes = [subprocess.Popen(
         [folder / "nodes", text, "scale", str(min(IN_A_PROCESS, nodes - first)), str(interval), str(changes)],
@@ -76,13 +90,27 @@ def measure(name, server, text, nodes, interval, changes, pause):
     for process in processes:
         if process.stdout.readline() != "ready\n":
             raise RuntimeError(process.stderr.read())
-    opened = time.monotonic() - started
+    opened, opening = time.monotonic() - started, processor_time(server.postmaster) - opening
     time.sleep(2 * interval + 5)
-    idle, start = processor_time(server.postmaster), time.monotonic()
+
+    def used():
+        """The seconds of the server, the pooler and the machines."""
+        return [processor_time(server.postmaster), processor_time(pooler.process.pid) if pooler else 0,
+                sum(processor_time(each.pid) for each in processes)]
+
+    def rates(before, start):
+        return [(after - then) / (time.monotonic() - start) for then, after in zip(before, used())]
+
+    idle, start = used(), time.monotonic()
+    before = pooler and pooler.totals()
     time.sleep(10)
-    idle = (processor_time(server.postmaster) - idle) / (time.monotonic() - start)
-    busy, start = processor_time(server.postmaster), time.monotonic()
+    idle = rates(idle, start)
+    passed = [after - then for then, after in zip(before, pooler.totals())] if pooler else None
+    size = memory(server.postmaster)
+    busy, start = used(), time.monotonic()
     for number in range(1, changes + 1):
+        if number == changes:
+            busy = rates(busy, start)  # while all are there
         began = time.monotonic()
         writer.set(number)
         time.sleep(max(0, pause - (time.monotonic() - began)))
@@ -92,13 +120,18 @@ def measure(name, server, text, nodes, interval, changes, pause):
         times += [int(line) / 1000 for line in output.split()]
         if process.returncode:
             missed.append(error.strip())
-    busy = (processor_time(server.postmaster) - busy) / (time.monotonic() - start)
     writer.process.stdin.close()
     writer.process.wait()
     times.sort()
     print(f"{nodes} {name}: {len(times)} times that a change was seen, after {times[len(times) // 2]:.1f} ms (median), "
-          f"{times[len(times) * 99 // 100]:.1f} ms (99 %), {times[-1]:.1f} ms (all); the server takes {idle * 100:.1f} % "
-          f"of a core without changes, {busy * 100:.1f} % with one each {pause} s; all opened in {opened:.1f} s", flush=True)
+          f"{times[len(times) * 99 // 100]:.1f} ms (99 %), {times[-1]:.1f} ms (all)\n"
+          f"  all opened in {opened:.1f} s, for which the server took {opening:.1f} s of a core; it has {size:.0f} MB", flush=True)
+    for what, (server_s, pooler_s, machines_s) in (("without changes", idle), (f"with one each {pause:g} s", busy)):
+        print(f"  {what}: the server takes {server_s * 100:.1f} % of a core, the pooler {pooler_s * 100:.1f} %, the machines "
+              f"{machines_s * 100:.1f} %", flush=True)
+    if passed:
+        print(f"  without changes: {passed[0] / 10:.0f} polls a second, of {passed[1] / passed[0]:.0f} bytes each, for which the "
+              f"server takes {idle[0] * 1e7 / passed[0]:.0f} us and the pooler {idle[1] * 1e7 / passed[0]:.0f} us", flush=True)
     for line in missed:
         print(f"missed: {line}", flush=True)
     return not missed
@@ -119,19 +152,18 @@ def main():
         try:
             server.make_tables()
             server.stop()
-            # Each has a second connection for half a minute, over which it has loaded the store.
-            server.start(("max_connections", 2 * arguments.listening + 100))
+            server.start(("max_connections", arguments.listening + 100))
             built, output = run("gcc", "-std=c11", "-O1", f"-I{ROOT}/include", ROOT / "Tests/Support/fleet_nodes.c", "-o",
                                 f"{folder}/nodes", f"-L{ROOT}/build", "-lkvcodable", f"-Wl,-rpath,{ROOT}/build")
             if not built:
                 sys.exit(output)
             if arguments.listening:
-                good = measure("that listen", server, server.text(), arguments.listening, 0, arguments.changes, 0.5)
+                good = measure("that listen", server, None, arguments.listening, 0, arguments.changes, 0.5)
             if arguments.polling:
                 pooler = Pooler(server, clients=arguments.polling + 100, pool=20)
                 good = measure(f"that ask each {arguments.interval:g} s through a pooler", server,
-                               server.text(port=pooler.port), arguments.polling, arguments.interval, arguments.changes,
-                               arguments.interval * 1.4) and good
+                               pooler, arguments.polling, arguments.interval, arguments.changes,
+                               arguments.interval * 1.25) and good
         finally:
             if pooler:
                 pooler.stop()

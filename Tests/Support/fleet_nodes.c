@@ -4,9 +4,9 @@
  *   fleet_nodes SERVER STORE NODES SECONDS_BETWEEN_POLLS CHANGES
  *
  * With 0 seconds the nodes listen. Prints "ready" once all have the store, and
- * when all have seen the key `n` at CHANGES, or after four minutes, a line for
- * each change that a node has seen: the microseconds from the time of day in
- * `at`, which was written with it.
+ * when all have seen the key `n` at CHANGES, or nothing came for four minutes,
+ * a line for each change that a node has seen: the microseconds from the time
+ * of day in `at`, which was written with it.
  */
 #define _DEFAULT_SOURCE
 #include <kvcodable.h>
@@ -86,6 +86,7 @@ int main(int arguments_count, char **arguments) {
   for (time_t end = time(NULL) + 240; ready < nodes && time(NULL) < end;) {
     struct epoll_event events[64];
     int found = epoll_wait(poller, events, 64, 1000);
+    if (found > 0) end = time(NULL) + 240;
     for (int i = 0; i < found; i++) {
       node *own = events[i].data.ptr;
       int64_t before = own->seen;

@@ -151,12 +151,15 @@ listen_port = {self.port}
 unix_socket_dir =
 auth_type = trust
 auth_file = {users}
+stats_users = owner
 pool_mode = transaction
 max_client_conn = {clients}
 default_pool_size = {pool}
 ignore_startup_parameters = extra_float_digits
 """)
-        self.process = subprocess.Popen(as_user("/usr/sbin/pgbouncer", str(settings)), cwd=server.folder,
+        # A descriptor for each client: the user's own limit is lower.
+        start = f"ulimit -n $(ulimit -H -n) && exec /usr/sbin/pgbouncer {settings}"
+        self.process = subprocess.Popen(as_user("/bin/sh", "-c", start), cwd=server.folder,
                                         stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, stdin=subprocess.DEVNULL)
         deadline = time.monotonic() + 10
         while time.monotonic() < deadline:
@@ -166,6 +169,14 @@ ignore_startup_parameters = extra_float_digits
             except OSError:
                 time.sleep(0.05)
         raise RuntimeError("pgbouncer does not start")
+
+    def totals(self):
+        """What has passed so far: the queries, and the bytes both ways."""
+        rows = subprocess.run(["psql", "-X", "-A", "-F", " ", "-h", "127.0.0.1", "-p", str(self.port), "-U", "owner", "-c",
+                               "SHOW STATS", "pgbouncer"], stdout=subprocess.PIPE, check=True, text=True).stdout.splitlines()
+        values = next(line for line in rows if line.startswith("postgres "))
+        found = dict(zip(rows[0].split(), values.split()))
+        return int(found["total_query_count"]), int(found["total_received"]) + int(found["total_sent"])
 
     def stop(self):
         # runuser hands the signal on.

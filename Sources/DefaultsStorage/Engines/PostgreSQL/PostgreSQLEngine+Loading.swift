@@ -78,16 +78,25 @@ extension PostgreSQLEngine {
         }
     }
 
-    /// The changes since the revision seen last, in one round trip; nil where all is to be loaded.
+    /// The changes since the revision seen last, by one statement, and so of one moment; nil where all is to be loaded.
     private func lookForChanges(
         _ connection: PostgreSQLConnection, until deadline: Deadline
     ) throws(DefaultsError) -> EngineState? {
-        guard seen != nil else { return nil }
-        return try reading(connection) { () throws(DefaultsError) in
-            let statements = [Self.beginReading, .init(Self.revisionOfStore, .text(store))] + followUp
-            let results = try connection.run(statements + [.init("COMMIT")], until: deadline)
-            return try changes(results.dropFirst().dropLast())
-        }
+        guard let seen else { return nil }
+        let results = try connection.run(
+            [
+                .init(
+                    """
+                    SELECT s.head, s.token, s.identity, s.horizon,
+                      EXISTS (SELECT FROM kv_change WHERE store = $1 AND revision = $2 AND token = $3),
+                      EXISTS (SELECT FROM kv_change WHERE store = $1 AND revision <= $2), v.key, v.value
+                    FROM kv_store s LEFT JOIN kv_value v ON v.store = $1 AND v.revision > $2
+                    WHERE s.name = $1 ORDER BY v.key
+                    """, .text(store), .integer(seen.number), .uuid(seen.token ?? noToken))
+            ], until: deadline)
+        guard let rows = results.first else { throw PostgreSQLResult.strange }
+        let hasChanges = rows.bytes(0, 6) != nil
+        return try changes(rows, from: hasChanges ? 0 : rows.count)
     }
 
     /// The commit that set a key last, up to a revision; nil where the server is away, or knows nothing of it. Of every
@@ -144,58 +153,30 @@ extension PostgreSQLEngine {
         guard let rows = results.last, rows.count > 0 else {
             throw DefaultsError(.accessDenied, "The server does not allow this user to write the store")
         }
-        let (new, horizon) = try revision(rows)
-        head = new
-        if seen != nil {
-            let facts = (isThere: try rows.boolean(0, 4), isKept: try rows.boolean(0, 5))
-            if let state = try changes(to: new, horizon, facts, rows, from: 1, 6) { return state }
-        }
-        return try loadWhole(connection, as: new, until: patience)
-    }
-
-    /// What is asked for behind the store's row: whether the revision seen last is one of its history, and the rows
-    /// since; nothing where all is loaded anyway.
-    private var followUp: [Statement] {
-        guard let seen else { return [] }
-        return [
-            .init(
-                """
-                SELECT EXISTS (SELECT FROM kv_change WHERE store = $1 AND revision = $2 AND token = $3),
-                  EXISTS (SELECT FROM kv_change WHERE store = $1 AND revision <= $2)
-                """, .text(store), .integer(seen.number), .uuid(seen.token ?? noToken)),
-            .init(
-                "SELECT key, value FROM kv_value WHERE store = $1 AND revision > $2 ORDER BY key", .text(store),
-                .integer(seen.number)),
-        ]
+        head = try revision(rows).revision
+        if let state = try changes(rows, from: 1) { return state }
+        guard let head else { throw PostgreSQLResult.strange }
+        return try loadWhole(connection, as: head, until: patience)
     }
 
     private var noToken: [UInt8] { [UInt8](repeating: 0, count: 16) }
 
-    /// The changes since the revision seen last, from the answers to ``followUp`` behind the store's row; nil where they
-    /// are not known.
-    private func changes(_ results: ArraySlice<PostgreSQLResult>) throws(DefaultsError) -> EngineState? {
-        let results = Array(results)
-        guard results.count == 3 else { return nil }
-        let (new, horizon) = try revision(results[0])
-        let facts = (isThere: try results[1].boolean(0, 0), isKept: try results[1].boolean(0, 1))
-        return try changes(to: new, horizon, facts, results[2], from: 0, 0)
-    }
-
-    /// - Parameters:
-    ///   - facts: whether the history has the revision seen last, and whether any that is as old.
-    ///   - rows: the newer keys and their values, from a row and a column on.
-    private func changes(
-        to new: Revision, _ horizon: Int64, _ facts: (isThere: Bool, isKept: Bool), _ rows: PostgreSQLResult,
-        from first: Int, _ column: Int32
-    ) throws(DefaultsError) -> EngineState? {
+    /// The changes since the revision seen last, from an answer with the store's row, whether the history has that
+    /// revision, and whether any that is as old; nil where they are not known.
+    ///
+    /// - Parameter first: the row from which on there are newer keys and their values.
+    private func changes(_ rows: PostgreSQLResult, from first: Int) throws(DefaultsError) -> EngineState? {
         guard let seen else { return nil }
-        guard follows(new, seen, isThere: facts.isThere, isPruned: !facts.isKept) else {
+        let (new, horizon) = try revision(rows)
+        let isThere = rows.count > 0 ? try rows.boolean(0, 4) : false
+        let isKept = rows.count > 0 ? try rows.boolean(0, 5) : false
+        guard follows(new, seen, isThere: isThere, isPruned: !isKept) else {
             isBack = true
             report?(.stale(from: seen.number, to: new.number))
             return nil
         }
         guard seen.number >= horizon else { return nil }
-        let changes = try changes(in: rows, from: first, column)
+        let changes = try changes(in: rows, from: first)
         self.seen = new
         return changes.isEmpty ? .unchanged : .changed(changes)
     }
@@ -217,7 +198,7 @@ extension PostgreSQLEngine {
         return isThere || isPruned
     }
 
-    private func revision(_ result: PostgreSQLResult) throws(DefaultsError) -> (Revision, horizon: Int64) {
+    private func revision(_ result: PostgreSQLResult) throws(DefaultsError) -> (revision: Revision, horizon: Int64) {
         guard result.count > 0 else { return (Revision(number: 0), 0) }
         let number = try result.integer(0, 0)
         guard 0..<Int64.max ~= number else { throw PostgreSQLResult.strange }
@@ -229,15 +210,15 @@ extension PostgreSQLEngine {
     // MARK: - Rows
 
     private func changes(
-        in rows: PostgreSQLResult, from first: Int, _ column: Int32
+        in rows: PostgreSQLResult, from first: Int
     ) throws(DefaultsError) -> [(key: String, value: PropertyList?)] {
         var result: [(key: String, value: PropertyList?)] = []
         var damaged = damagedKeys
         for row in first..<rows.count {
-            guard let key = rows.bytes(row, column) else { throw PostgreSQLResult.strange }
+            guard let key = rows.bytes(row, 6) else { throw PostgreSQLResult.strange }
             damaged[Array(key)] = nil
             do throws(PropertyListError) {
-                let value = try rows.bytes(row, column + 1).map { bytes throws(PropertyListError) in
+                let value = try rows.bytes(row, 7).map { bytes throws(PropertyListError) in
                     try PropertyList.parse(bytes, as: .binary, limits: limits.reading).list
                 }
                 result.append((try text(key), value))

@@ -134,7 +134,7 @@ final class ServerListener {
     /// Whether a connection is soon to be had without making one: a program that opens stores reads them over one, and
     /// wakes the thread when it has them.
     private func isOpening(_ guests: [Guest]) -> Bool {
-        server.hasLentAll || !guests.contains { guest in guest.domain.lock.withLock { guest.domain.isLoaded } }
+        server.hasLentAll || guests.contains { guest in guest.domain.lock.withLock { !guest.domain.isLoaded } }
     }
 
     /// All is looked at anew: what was told while nobody listened is not told again.
