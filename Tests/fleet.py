@@ -1022,6 +1022,26 @@ def failover(fleet):
 
 
 @row
+def standby(fleet):
+    """Machines that ask a standby see what is written to the primary, and cannot write."""
+    name = fleet.store()
+    standby = Server(fleet.folder, "standby", standby_of=fleet.server)
+    try:
+        text = fleet.server.text().replace(str(fleet.server.port), str(standby.port))
+        near = fleet.open(name, durability="immediate")
+        near.value("s:set('n', 1)")
+        eventually(lambda: standby.sql(f"SELECT count(*) FROM kv_store WHERE name = '{name}' AND head > 0") == "1")
+        far = fleet.open(name, text=text, durability="immediate", poll_interval=0.2, cache=f"{fleet.folder}/standing")
+        check(far.value("return s:get 'n'") == "1", "a store is read from a standby")
+        near.value("s:set('n', 2)")
+        check(far.value("return await(5, function() return s:get 'n' == 2 end)") == "true", "a change is seen there")
+        code, rest = far.call("s:set('n', 3)")
+        check(code == "read_only" and fleet.stored(name, "n") == 2, "and none can be made", f"{code} {rest}")
+    finally:
+        standby.stop()
+
+
+@row
 def full_disk(fleet):
     """The server's disk is full."""
     if os.geteuid():
