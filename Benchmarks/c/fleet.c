@@ -4,7 +4,8 @@
  *   fleet run SERVER PORT_OF_ETCD FOLDER    durable sets, watches and gets; waits
  *                                           for a line on standard input where
  *                                           the server is to be stopped; a role
- *                                           "device" has rights
+ *                                           "device" has rights in a database
+ *                                           "devices"
  *   fleet open SERVER FOLDER                microseconds of opening the store,
  *                                           and one in a file
  *
@@ -294,7 +295,7 @@ static int run(char **arguments) {
   kv_step number = kv_key("number");
   ours = open_store(kv_string("bench"), KV_ENGINE_POSTGRESQL, server);
   /* The last of two options counts. */
-  snprintf(path, sizeof path, "%s user=device", server);
+  snprintf(path, sizeof path, "%s dbname=devices user=device", server);
   device = open_store(kv_string("device"), KV_ENGINE_POSTGRESQL, path);
   plain = PQconnectdb(server);
   PQclear(PQexec(plain,
