@@ -74,15 +74,38 @@ package enum Values {
         _ list: PropertyList, _ type: CodableType?, at path: PropertyListPath = [], by mask: PropertyList? = "(secret)"
     ) throws -> PropertyList {
         guard let type else { return list }
-        var result = list
-        for secret in secrets(in: list, type.member(at: path)) {
-            if let mask {
-                result = try result.setting(mask, at: secret)
-            } else {
-                result = try result.removing(at: secret) ?? result
-            }
+        var isMasked = false
+        return masked(list, type.member(at: path), by: mask, &isMasked) ?? [:]
+    }
+
+    /// The value without its secrets; nil for one that is left out. A container is made anew only for secrets in it.
+    private static func masked(
+        _ list: PropertyList, _ member: CodableType.Member?, by mask: PropertyList?, _ isMasked: inout Bool
+    ) -> PropertyList? {
+        guard let member else { return list }
+        if isHidden(list, member) {
+            isMasked = true
+            return mask
         }
+        var isMaskedInside = false
+        var result = list
+        if list.kind == .dictionary {
+            let entries = list.entries.compactMap { key, value in
+                masked(value, member.type.member(at: [.key(key)]), by: mask, &isMaskedInside).map { (key, $0) }
+            }
+            if isMaskedInside { result = PropertyList(Dictionary(entries) { first, _ in first }) }
+        } else if list.kind == .array {
+            let element = member.type.member(at: [.index(0)])
+            let elements = list.elements.compactMap { masked($0, element, by: mask, &isMaskedInside) }
+            if isMaskedInside { result = PropertyList(elements) }
+        }
+        isMasked = isMasked || isMaskedInside
         return result
+    }
+
+    /// Whether a value is a secret as a whole: also one that has not the shape of a type with secrets in it.
+    private static func isHidden(_ list: PropertyList, _ member: CodableType.Member) -> Bool {
+        member.words.isSecret || !fits(list, member.type) && holdsSecrets(member.type)
     }
 
     /// The paths of the secrets in a value that is at a path.
@@ -94,15 +117,15 @@ package enum Values {
 
     /// Whether a path leads to a secret or into one, as far as the type knows the path.
     package static func isSecret(_ path: PropertyListPath, of type: CodableType) -> Bool {
-        (0...path.steps.count).contains { count in
-            type.member(at: PropertyListPath(Array(path.steps[..<count])))?.words.isSecret ?? false
-        }
+        var member = type.member(at: [])
+        for step in path.steps where member?.words.isSecret == false { member = member?.type.member(at: [step]) }
+        return member?.words.isSecret ?? false
     }
 
     /// The paths of the secrets in a value. Recursion is bounded by the depth of values.
     private static func secrets(in list: PropertyList, _ member: CodableType.Member?) -> [PropertyListPath] {
         guard let member else { return [] }
-        if member.words.isSecret || !fits(list, member.type) && holdsSecrets(member.type) { return [[]] }
+        if isHidden(list, member) { return [[]] }
         var paths: [PropertyListPath] = []
         func add(_ step: PropertyListPath.Step, _ value: PropertyList) {
             let inner = member.type.member(at: [step])
