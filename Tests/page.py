@@ -2,8 +2,8 @@
 """The settings page in a real browser: every control, what other programs change meanwhile, the keyboard, what a screen
 reader finds, widths and contrasts; and what no browser sends, against its server. Prints TAP.
 
-    page.py [PART…]              parts: controls live conflicts layers looks keyboard security speed terminal
-                                 server
+    page.py [PART…]              parts: controls live conflicts layers typing looks keyboard security bounds speed
+                                 terminal server
     page.py --screenshots FOLDER pictures of the page, to be looked at
 """
 import subprocess

@@ -61,9 +61,10 @@ def try_scalars(browser, becomes):
     date = browser.control("since")
     browser.js("arguments[0].value = '2026-11-21T08:00:05'; arguments[0].dispatchEvent(new Event('input'));"
                "arguments[0].dispatchEvent(new Event('change'))", date)
+    date.send_keys(Keys.ENTER)
     becomes("a date", "since", {"$date": "2026-11-21T08:00:05Z"})
     browser.js("arguments[0].focus()", date)
-    browser.keys(Keys.ARROW_UP, Keys.TAB)
+    browser.keys(Keys.ARROW_UP, Keys.ENTER)
     becomes("is changed by keys", "since", {"$date": "2026-12-21T08:00:05Z"})
     browser.type("icon", "AAEC")
     becomes("data are base64", "icon", {"$data": "AAEC"})
@@ -204,6 +205,7 @@ def try_tables(browser, becomes):
     browser.type("limits", "fade", kind="td:first-child input", number=0)
     tap.check(wait_until(lambda: "There is a value at limits.fade already" in browser.note("limits")),
               "a key that is there is not taken twice", browser.note("limits"))
+    browser.control("limits", "td:first-child input").send_keys(Keys.ESCAPE)
     browser.press("limits", "Remove Limits, fade")
     becomes("an entry is removed", "limits", {'a.b "c"': 30})
     browser.press("limits", 'Remove Limits, a.b "c"')
@@ -394,8 +396,11 @@ def try_whole_reals(browser):
     with served(types=ODD) as (place, page):
         place.write(PLAYER, {"ratio": 1, "ratios": [1], "after": 2})
         browser.open(page.address)
-        marked = [key for key in ("ratio", "ratios", "after") if "Changed" in browser.row(key).text]
-        tap.check(marked == ["after"], "1 is not changed where 1.0 is the default", str(marked))
+
+        def marked():
+            return [key for key in ("ratio", "ratios", "after") if "Changed" in browser.row(key).text]
+
+        tap.check(wait_until(lambda: marked() == ["after"]), "1 is not changed where 1.0 is the default", str(marked()))
 
 
 def try_huge_steps(browser):

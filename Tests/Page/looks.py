@@ -98,7 +98,7 @@ def try_keyboard(browser):
         act("a switch by the space key", "muted", "Muted", [Keys.SPACE], True)
         act("a choice by arrows", "theme", "Theme", [Keys.ARROW_DOWN], "dark")
         act("a text", "title", "Title", ["Typed", Keys.ENTER], "Typed")
-        act("a date", "since", "Since", ["01", "02", "2026", Keys.TAB, "0304", "05", "AM", Keys.TAB],
+        act("a date", "since", "Since", ["01", "02", "2026", Keys.TAB, "0304", "05", "AM", Keys.ENTER],
             {"$date": "2026-01-02T03:04:05Z"})
         act("a new entry of a list", "tags", "New entry of Tags", ["c", Keys.ENTER], ["a", "b", "c"])
         act("an entry moved", "tags", "Move Tags 3 up", [Keys.ENTER], ["a", "c", "b"])
@@ -180,7 +180,7 @@ def try_speed(browser):
         headers = {"Cookie": f"{cookie['name']}={cookie['value']}"}
         sizes = [len(page.request("GET", path, headers=headers)[2].encode()) for path in ("/", "/page.css", "/page.js")]
         print(f"# HTML, style and script: {' + '.join(map(str, sizes))} = {sum(sizes)} bytes")
-        tap.check(sum(sizes) < 45_000, "the page is small", str(sizes))
+        tap.check(sum(sizes) < 47_000, "the page is small", str(sizes))
     try_many_settings(browser)
     try_large_values(browser)
 

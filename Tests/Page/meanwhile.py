@@ -388,7 +388,7 @@ def try_types(browser):
         tap.check(wait_until(lambda: place.own(domain).get("n") == 5, 5), "they work", str(place.own(domain)))
         place.publish(domain, "root S\nstruct S { n: Nothing }")
         notice = browser.driver.find_element("id", "notice")
-        tap.check(wait_until(lambda: notice.is_displayed() and "Nothing" in notice.text), "a type that is wrong is told", notice.text)
+        tap.check(wait_until(lambda: notice.is_displayed() and "kvdefaults types says why" in notice.text), "a type that is wrong is told", notice.text)
         status, _, text = page.edit(cookie, path=["n"], operation="set", value=1)
         file = (place.config / f"{domain}.plist").read_text()
         tap.check(status == 422 and "<integer>5</integer>" in file, "and no edit is made by an older one", text)

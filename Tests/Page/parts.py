@@ -27,15 +27,17 @@ def served(*words, domain=PLAYER, types=TYPES, before=(), settings=()):
 
 
 def run(names):
+    import bounds
     import controls
     import looks
     import meanwhile
     import remote
     import security
+    import typed
     parts = {
         "controls": controls.try_controls, "live": meanwhile.try_live, "conflicts": meanwhile.try_conflicts,
-        "layers": meanwhile.try_layers, "looks": looks.try_looks, "keyboard": looks.try_keyboard,
-        "security": security.try_security, "speed": looks.try_speed, "terminal": security.try_terminal,
+        "layers": meanwhile.try_layers, "typing": typed.try_typing, "looks": looks.try_looks, "keyboard": looks.try_keyboard,
+        "security": security.try_security, "bounds": bounds.try_bounds, "speed": looks.try_speed, "terminal": security.try_terminal,
         "server": remote.try_remote,
     }
     browser = Browser()

@@ -87,15 +87,18 @@ package struct Domain: Sendable {
 
     /// Opens the store to change it; changes are on disk when they return.
     ///
-    /// - Parameter type: its schema, which must accept them, and whose defaults parts of them are laid over.
+    /// - Parameters:
+    ///   - type: its schema, which must accept them, and whose defaults parts of them are laid over.
+    ///   - timeout: how long another program's lock is waited for; nil for the store's own time.
     package func openedForWriting(
-        _ type: CodableType? = nil, engine: DefaultsStore.Options.Engine? = nil
+        _ type: CodableType? = nil, engine: DefaultsStore.Options.Engine? = nil, timeout: Duration? = nil
     ) throws -> DefaultsStore {
         try about(text, type) {
             var options = DefaultsStore.Options()
             options.durability = .manual
             options.schema = try type.map { try DefaultsSchema($0) }
             if let engine { options.engine = engine }
+            if let timeout { options.timeout = timeout }
             return try open(options)
         }
     }

@@ -30,14 +30,17 @@ struct Edit {
     /// The page that sends it, by a name of its own.
     let page: String
 
+    /// As deep as a store's values are.
+    private static let mostSteps = 512
+
     init(_ body: PropertyList) throws {
         guard let operation = body["operation"]?.string.flatMap(Operation.init) else {
             throw Failure("Expected an operation")
         }
         guard let steps = body["path"], steps.kind == .array else { throw Failure("Expected a path") }
         let path = steps.elements.compactMap(Self.step)
-        guard path.count == steps.count, case .key? = path.first else {
-            throw Failure("Expected keys and indexes as the path, the first one a key")
+        guard path.count == steps.count, path.count <= Self.mostSteps, case .key? = path.first else {
+            throw Failure("Expected at most \(Self.mostSteps) keys and indexes as the path, the first one a key")
         }
         guard let base = body["base"]?.integer, let page = body["page"]?.string else {
             throw Failure("Expected base and page")

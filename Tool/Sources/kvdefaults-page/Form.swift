@@ -29,6 +29,8 @@ struct Form {
         if let element = core.element {
             entry["control"] = name.hasPrefix("[String:") ? "table" : "list"
             entry["element"] = reference(to: element)
+            // One that cannot begin with anything is written as a whole.
+            if initials.value(of: element) == nil { entry["control"] = "json" }
         }
         entry["initial"] = try? initials.value(of: core)?.jsonForm()
         return PropertyList(entry)
@@ -127,7 +129,9 @@ struct Form {
             entry["control"] = "text"
             entry["inputMode"] = ["URL": "url", "Decimal": "decimal"][limits.name] ?? "text"
             if limits.most ?? 0 > 200 { entry["isLong"] = true }
-        case "Double", "Float": entry.merge(number(limits, isReal: true)) { $1 }
+        case "Double", "Float":
+            entry.merge(number(limits, isReal: true)) { $1 }
+            if limits.name == "Float" { entry["isSingle"] = true }
         case let name where name.hasPrefix("Int") || name.hasPrefix("UInt"):
             entry.merge(number(limits, isReal: false)) { $1 }
         default: entry["control"] = "json"

@@ -70,7 +70,7 @@ final class Gate: Sendable {
     }
 
     /// 256 bits that nobody can guess.
-    private static func secret() -> String {
+    static func secret() -> String {
         var generator = SystemRandomNumberGenerator()
         return (0..<32).map { _ in
             let byte = UInt8.random(in: .min ... .max, using: &generator)

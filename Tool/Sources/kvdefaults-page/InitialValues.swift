@@ -3,10 +3,13 @@ import KVCodable
 
 /// Values to begin with, in stored form: what a new element of a list is, and a struct that was not there.
 struct InitialValues {
-    private var known: [String: PropertyList] = [:]
+    /// The most values and bytes in one: a struct can have another twice, that one another twice, and so on.
+    private static let mostSize = 1 << 14
+
+    private var known: [String: PropertyList?] = [:]
     private var depth = 0
 
-    /// Nil where there is none: a type that must contain itself.
+    /// Nil where there is none: a type that must contain itself, or too much.
     mutating func value(of type: CodableType) -> PropertyList? {
         let core = type.wrapped
         let name = core.description
@@ -14,18 +17,35 @@ struct InitialValues {
         guard depth < 64 else { return nil }
         depth += 1
         defer { depth -= 1 }
-        let value = composite(core) ?? Self.scalar(TypeLimits(of: core))
-        known[name] = value
-        return value
+        let value = isComposite(core) ? composite(core) : Self.scalar(TypeLimits(of: core))
+        var room = Self.mostSize
+        let result = value.flatMap { Self.fits($0, &room) ? $0 : nil }
+        known.updateValue(result, forKey: name)
+        return result
+    }
+
+    private static func fits(_ value: PropertyList, _ room: inout Int) -> Bool {
+        room -= 1 + (value.string?.utf8.count ?? value.data?.count ?? 0)
+        guard room >= 0 else { return false }
+        return switch value.kind {
+        case .array: value.elements.allSatisfy { fits($0, &room) }
+        case .dictionary: value.entries.allSatisfy { fits($0.1, &room) }
+        default: true
+        }
     }
 
     /// A struct with what it must have.
     mutating func value(of members: [CodableType.Member]) -> PropertyList? {
         var entries: [String: PropertyList] = [:]
         for member in members where !member.mayBeAbsent {
-            entries[member.key] = value(of: member.type)
+            guard let value = value(of: member.type) else { return nil }
+            entries[member.key] = value
         }
         return PropertyList(entries)
+    }
+
+    private func isComposite(_ type: CodableType) -> Bool {
+        !type.cases.isEmpty || type.element != nil || !type.members.isEmpty
     }
 
     private mutating func composite(_ type: CodableType) -> PropertyList? {
@@ -35,10 +55,10 @@ struct InitialValues {
         if let element = type.element {
             guard !type.description.hasPrefix("[String:") else { return [:] }
             let count = TypeLimits(of: type).least ?? 0
-            let one = count > 0 && count <= 1000 ? value(of: element) : nil
-            return PropertyList(one.map { Array(repeating: $0, count: count) } ?? [])
+            guard count > 0, count <= 1000 else { return [] }
+            return value(of: element).map { PropertyList(Array(repeating: $0, count: count)) }
         }
-        return type.members.isEmpty ? nil : value(of: type.members)
+        return value(of: type.members)
     }
 
     private static func scalar(_ limits: TypeLimits) -> PropertyList {

@@ -38,7 +38,10 @@ struct PageHandler {
         response(refusal.status, "text/plain; charset=utf-8", Data((refusal.message + "\n").utf8))
     }
 
-    private static let html = packed(PackageResources.page_html)
+    private var html: Data {
+        let page = String(decoding: Self.packed(PackageResources.page_html), as: UTF8.self)
+        return Data(page.replacing("PROOF", with: session.proof).utf8)
+    }
     private static let style = packed(PackageResources.page_css)
     private static let script = packed(PackageResources.page_js)
 
@@ -57,7 +60,7 @@ struct PageHandler {
             throw Refusal(.forbidden, "This browser has not opened the address that kvdefaults printed: run it again")
         }
         switch (request.method, path) {
-        case (.GET, "/"): return Self.response(.ok, "text/html; charset=utf-8", Self.html)
+        case (.GET, "/"): return Self.response(.ok, "text/html; charset=utf-8", html)
         case (.GET, "/page.css"): return Self.response(.ok, "text/css; charset=utf-8", Self.style)
         case (.GET, "/page.js"): return Self.response(.ok, "text/javascript; charset=utf-8", Self.script)
         case (.GET, "/events"): return await events()

@@ -14,15 +14,23 @@ final class Session: @unchecked Sendable {
         let value: PropertyList?
         /// What the user has set of it.
         let own: PropertyList?
-        let origin: DefaultsOrigin?
+        /// Where the value is from.
+        let layer: DefaultsLayer?, file: String?
     }
 
     /// The largest value that is sent to a page, in bytes of JSON.
     private static let mostBytes = 256 << 10
+    /// The deepest one: a message has it some levels deeper, and may have no more than a value.
+    private static let mostLevels = PropertyListLimits().depth - 8
     /// The most pages at once, and events that one of them may be behind.
     private static let mostListeners = 32, mostEvents = 256
+    /// The most bytes of values that one event has, and of events that wait for one page, as far as the latest tells.
+    private static let mostTogether = 4 << 20, mostWaiting = 8 << 20
 
     let isReadOnly: Bool
+    /// What the page is given with its text, and finds in the state again: where another program has taken the port of one
+    /// that has ended, nothing is sent to it.
+    let proof = Gate.secret()
 
     private let domain: Domain
     private var type: CodableType
@@ -62,7 +70,9 @@ final class Session: @unchecked Sendable {
     }
 
     private static func open(_ domain: Domain, _ type: CodableType, isReadOnly: Bool) throws -> DefaultsStore {
-        try isReadOnly ? domain.opened(type) : domain.openedForWriting(type)
+        // All pages wait while an edit waits for another program's lock.
+        let timeout: Duration? = domain.file == nil ? nil : .seconds(2)
+        return try isReadOnly ? domain.opened(type) : domain.openedForWriting(type, timeout: timeout)
     }
 
     private func watch() throws {
@@ -108,7 +118,7 @@ final class Session: @unchecked Sendable {
     /// Opens the store anew where its type is another one now, or its folder, or where a link leads elsewhere, and tells
     /// the pages: nothing is shown or checked by an older type, nor from a folder that is gone.
     private func renew(looksAtType: Bool = true) throws {
-        let type = looksAtType ? try domain.requiredType() : self.type
+        let type = looksAtType ? try publishedType() : self.type
         let newPlace = FilePlace(domain.file)
         let isNewType = looksAtType && type.schemaText != self.type.schemaText
         guard isNewType || newPlace != place else { return }
@@ -130,6 +140,17 @@ final class Session: @unchecked Sendable {
         if toldNumber == typeNumber { return tell(keys) }
         toldNumber = typeNumber
         send(EventStream.event("state", Self.json(state())))
+    }
+
+    /// The type as it is published now. What is wrong with one is not told, which may quote the default of a secret.
+    private func publishedType() throws -> CodableType {
+        do {
+            return try domain.requiredType()
+        } catch let failure as Failure where failure.status == 1 {
+            throw failure
+        } catch {
+            throw Failure("The published type cannot be read: kvdefaults types says why", of: domain.text)
+        }
     }
 
     /// Takes up what other programs have changed, and tells the pages.
@@ -164,7 +185,8 @@ final class Session: @unchecked Sendable {
         var changed: [String: Setting] = [:]
         for key in Set(all.keys).union(settings.keys) {
             let path: PropertyListPath = [.key(key)]
-            let new = Setting(value: all[key], own: own[key], origin: try store.origin(at: path))
+            let origin = try store.origin(at: path)
+            let new = Setting(value: all[key], own: own[key], layer: origin?.layer, file: origin?.file)
             if settings[key] != new { changed[key] = new }
         }
         guard !changed.isEmpty else { return [] }
@@ -211,6 +233,7 @@ final class Session: @unchecked Sendable {
     /// The first event: the type and every setting.
     private func state() -> [String: PropertyList] {
         var state = Form.of(type)
+        state["proof"] = PropertyList(proof)
         state["domain"] = PropertyList(domain.text)
         state["file"] = store.file.map { PropertyList($0) }
         state["readOnly"] = PropertyList(isReadOnly)
@@ -235,22 +258,29 @@ final class Session: @unchecked Sendable {
     /// A page that is too far behind begins anew.
     private func send(_ event: [UInt8]) {
         for continuation in listeners.values {
-            if case .dropped = continuation.yield(event) { continuation.finish() }
+            if case .enqueued(let room) = continuation.yield(event),
+                (Self.mostEvents - room) * event.count <= Self.mostWaiting
+            {
+                continue
+            }
+            continuation.finish()
         }
     }
 
     private func entries(of keys: [String]) -> PropertyList {
-        PropertyList(Dictionary(keys.map { ($0, entry(of: $0)) }) { first, _ in first })
+        var room = Self.mostTogether
+        return PropertyList(Dictionary(keys.map { ($0, entry(of: $0, &room)) }) { first, _ in first })
     }
 
-    private func entry(of key: String) -> PropertyList {
+    /// - Parameter room: the bytes that values may still have in the event.
+    private func entry(of key: String, _ room: inout Int) -> PropertyList {
         var entry: [String: PropertyList] = ["revision": PropertyList(changes.latest(key) ?? revision)]
         guard let setting = settings[key] else { return PropertyList(entry) }
-        entry["layer"] = setting.origin.map { PropertyList($0.layer.word) }
-        entry["file"] = setting.origin?.file.map { PropertyList($0) }
+        entry["layer"] = setting.layer.map { PropertyList($0.word) }
+        entry["file"] = setting.file.map { PropertyList($0) }
         do {
-            entry["value"] = try shown(setting.value, key)
-            entry["own"] = try shown(setting.own, key)
+            entry["value"] = try shown(setting.value, key, &room)
+            entry["own"] = try shown(setting.own, key, &room)
         } catch {
             (entry["value"], entry["own"]) = (nil, nil)
             entry["hidden"] = PropertyList(words(of: error, type))
@@ -260,12 +290,23 @@ final class Session: @unchecked Sendable {
     }
 
     /// The value as a page may see it: without secrets, and not too large.
-    private func shown(_ value: PropertyList?, _ key: String) throws -> PropertyList? {
+    private func shown(_ value: PropertyList?, _ key: String, _ room: inout Int) throws -> PropertyList? {
         guard let value else { return nil }
         let form = try Values.masked(value, type, at: [.key(key)]).jsonForm()
         let count = try form.serialized(as: .json).count
         guard count <= Self.mostBytes else { throw Failure("Its value is too large to be shown here: \(count) bytes") }
+        guard Self.isShallow(form, Self.mostLevels) else { throw Failure("Its value is too deep to be shown here") }
+        guard count <= room else { throw Failure("Its value is not shown here: all together are too large") }
+        room -= count
         return form
+    }
+
+    private static func isShallow(_ value: PropertyList, _ levels: Int) -> Bool {
+        switch value.kind {
+        case .array: levels > 0 && value.elements.allSatisfy { isShallow($0, levels - 1) }
+        case .dictionary: levels > 0 && value.entries.allSatisfy { isShallow($0.1, levels - 1) }
+        default: true
+        }
     }
 
     /// The entries of a message, in which values have JSON's form already.

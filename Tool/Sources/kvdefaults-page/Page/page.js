@@ -4,7 +4,7 @@
 const page = crypto.randomUUID();
 const keys = new Map(); // what the server told of each key: revision, value, own, layer, file, hidden
 const find = (id) => document.getElementById(id);
-let types, root, typeNumber, isReadOnly, isOffline, lastId = 0, lastRevision = 0, fault = "";
+let types, root, typeNumber, isReadOnly, isOffline, isOver, lastId = 0, lastRevision = 0, fault = "";
 
 // ---- Exact JSON: a number that JavaScript would write otherwise keeps its text
 
@@ -16,7 +16,10 @@ const isSame = (a, b) => write(a) === write(b);
 const isEqual = (a, b) => isSame(...[a, b].map((value) => write(value, (_, one) =>
   JSON.isRawJSON(one) ? JSON.rawJSON(one.rawJSON.replace(/\.0$/, "")) : one)));
 const isNumber = (value) => typeof value === "number" || JSON.isRawJSON(value);
-const numberText = (value) => write(value).replace(/\.0$/, "");
+// The shortest text that is the same number of 32 bits.
+const single = (value) => [1, 2, 3, 4, 5, 6, 7, 8, 9].map((digits) => String(Number(value.toPrecision(digits))))
+  .find((text) => Math.fround(Number(text)) === value);
+const numberText = (value, type) => (type?.isSingle && single(Number(write(value)))) || write(value).replace(/\.0$/, "");
 
 // The entries of a dictionary; none for any other value. A lone key with a dollar sign has one more in JSON.
 function entries(value) {
@@ -59,16 +62,20 @@ const pathText = (path) => path.map((step, index) => typeof step === "number" ? 
   : (index ? "." : "") + (/^[^.[\]"\\\s]+$/.test(step) ? step : write(step))).join("");
 
 // A value in few words.
-function brief(value) {
+function brief(value, type) {
   const text = value === undefined ? "not set" : value === true ? "on" : value === false ? "off"
-    : value === "" ? "empty" : typeof value === "string" ? value : localDate(value)?.replace("T", " ") ?? numberText(value);
+    : value === "" ? "empty" : typeof value === "string" ? value : localDate(value)?.replace("T", " ") ?? numberText(value, type);
   return text.length > 60 ? `${text.slice(0, 59)}…` : text;
+}
+
+function instant(value) {
+  const text = value?.$date;
+  return new Date(isNumber(text) ? (Number(write(text)) + 978307200) * 1000 : text);
 }
 
 // A date as its control has it, in local time; undefined for what it cannot show.
 function localDate(value) {
-  const text = value?.$date;
-  const date = new Date(isNumber(text) ? (Number(write(text)) + 978307200) * 1000 : text);
+  const date = instant(value);
   const local = new Date(date - date.getTimezoneOffset() * 60000);
   return local.getFullYear() > 0 && local.getFullYear() < 10000 ? local.toISOString().slice(0, 19) : undefined;
 }
@@ -79,7 +86,8 @@ const resolved = (type) => (type.type ? types[type.type] : type);
 const fits = {
   switch: (type, value) => typeof value === "boolean",
   number: (type, value) => isNumber(value),
-  text: (type, value) => typeof value === "string" || type.inputMode === "decimal" && isNumber(value),
+  // A browser's controls make a line break of each carriage return.
+  text: (type, value) => typeof value === "string" && !value.includes("\r") || type.inputMode === "decimal" && isNumber(value),
   date: (type, value) => localDate(value) !== undefined,
   data: (type, value) => typeof value.$data === "string",
   choice: (type, value) => type.cases.some((one) => isSame(one.value, value)),
@@ -98,6 +106,8 @@ function send(operation, path, more) {
   const body = write({ page, base: revision(path), ...more, operation, path });
   line = line.then(async () => {
     try {
+      const late = new Promise((done) => setTimeout(done, 5000));
+      if (!await Promise.race([proven.promise, late])) throw Error();
       const response = await fetch("edit", { method: "POST", headers: { "Content-Type": "application/json" }, body });
       const text = await response.text();
       const answer = text[0] === "{" ? parse(text) : { message: text };
@@ -120,20 +130,23 @@ function isTyped(input, discard) {
 
 const typedIn = (node) => [...typed].filter(([input]) => node.contains(input)).map(([, { discard }]) => discard);
 
-// Shows the texts whose place is gone, by what another program has changed, so that they can be copied.
+// Shows the texts whose place is gone, or locked, by what another program has changed, so that they can be copied.
 function keepTexts() {
-  for (const [input, { path }] of typed) {
-    if (input.isConnected) continue;
+  for (const [input, { path, discard }] of typed) {
+    const isLocked = input.isConnected && input.closest(".locked");
+    if (input.isConnected && !isLocked) continue;
     typed.delete(input);
     if (input.value === "") continue;
+    const reason = isLocked ? "the administrator has set it now" : "it is not there any more";
     const name = `${input.ariaLabel ?? input.title} (${path})`;
     const text = input.type !== "password" && make("textarea", {
       value: input.value, readOnly: true, rows: Math.min(input.value.split("\n").length, 6), "aria-label": `What you typed in ${name}`,
       onfocus: ({ target }) => target.select(),
     });
-    const note = make("div", { className: "note" }, make("p", {}, `What you typed in ${name} is not saved: it is not there any more.`),
+    const note = make("div", { className: "note" }, make("p", {}, `What you typed in ${name} is not saved: ${reason}.`),
       text, button("Dismiss", `Dismiss what you typed in ${name}`, () => note.remove()));
     find("lost").append(note);
+    if (isLocked) discard();
   }
 }
 
@@ -149,12 +162,15 @@ find("settings").addEventListener("input", ({ target }) => {
 
 // An input in which a person types: what others change meanwhile does not take the text away.
 function field(owner, path, { input, show, read, others = [] }) {
-  let base, seen, isDirty = false, isSaving = false, isStale = false;
+  let base, seen, shown, isDirty = false, isSaving = false, isStale = false;
+  const isDate = input.type === "datetime-local";
   const done = () => {
     isDirty = isStale = false;
     typed.delete(input);
     owner.note(input);
-    refresh();
+    // The setting of a value that is too large to be here shows its control for what is typed alone.
+    if (keys.get(path[0])?.hidden) refreshAll([path[0]]);
+    else refresh();
   };
   const useMine = () => {
     base = revision(path);
@@ -165,6 +181,7 @@ function field(owner, path, { input, show, read, others = [] }) {
     const value = get(path);
     if (!isDirty) {
       show(value);
+      shown = input.value;
       input.removeAttribute("aria-invalid");
     } else if (!isSame(value, seen) && !isSaving) {
       isStale = true;
@@ -196,16 +213,34 @@ function field(owner, path, { input, show, read, others = [] }) {
       isDirty = true;
       isTyped(input, done);
     });
-    one.addEventListener("keydown", (event) => { if (event.key === "Escape" && isDirty) done(); });
-    if (input.className !== "json") one.addEventListener("change", save);
+    one.addEventListener("keydown", (event) => {
+      if (event.key === "Escape" && isDirty) done();
+      if (event.key === "Enter" && isDate && isDirty) save();
+    });
+    // A date changes with each of its parts: it is saved as a whole. Nothing changes where a text is typed and taken back.
+    one.addEventListener("blur", () => {
+      if (isDirty && input.value === shown && !isSaving && !input.validity.badInput) done();
+      else if (isDirty && isDate) save();
+    });
+    if (input.className !== "json" && !isDate) one.addEventListener("change", save);
   }
   return { refresh, save };
+}
+
+// The time of a local date; what was not changed of the old one stays: its fraction, and which of two equal hours it is in.
+function readDate(text, old) {
+  const shown = localDate(old);
+  const moved = shown && new Date(instant(old).getTime() + Date.parse(`${text}Z`) - Date.parse(`${shown}Z`));
+  return moved && localDate({ $date: moved.toISOString() })?.startsWith(text) ? moved : new Date(text);
 }
 
 // The value of a text; undefined where an empty one means none.
 function readText(type, text, old) {
   if (text === "" && (old === undefined || type.control === "date" || type.inputMode !== "text")) return undefined;
-  if (type.control === "date") return { $date: `${new Date(text).toISOString().slice(0, 19)}Z` };
+  if (type.control === "date") {
+    const seconds = readDate(text, old).getTime() / 1000;
+    return { $date: Number.isInteger(seconds) ? new Date(seconds * 1000).toISOString().replace(".000Z", "Z") : seconds - 978307200 };
+  }
   return type.control === "data" ? { $data: text } : text;
 }
 
@@ -214,6 +249,24 @@ function readNumber(text, isReal) {
   if (isReal && Number.isFinite(Number(text))) return Number(text);
   if (!/^[-+]?\d+$/.test(text.trim())) throw Error(`Expected a ${isReal ? "" : "whole "}number.`);
   return JSON.rawJSON(BigInt(text.trim().replace("+", "")).toString());
+}
+
+// What a second click or Enter asks for, while the answer to the first is due, waits for it, and knows that it has waited.
+function oneAtATime(act) {
+  let last = Promise.resolve(), due = 0;
+  return () => {
+    const hasWaited = due > 0;
+    due += 1;
+    return (last = last.then(() => act(hasWaited)).finally(() => { due -= 1; }));
+  };
+}
+
+// Empties an input whose text was saved, unless a person has typed on; whether it did.
+function takeBack(input, text) {
+  if (input.value !== text) return false;
+  input.value = "";
+  typed.delete(input);
+  return true;
 }
 
 const isLongText = (type, path) => type.isLong || get(path)?.includes?.("\n") === true;
@@ -228,7 +281,11 @@ function text(owner, path, type, labels) {
     input.value = value === undefined ? "" : localDate(value) ?? value.$data ?? (isNumber(value) ? numberText(value) : value);
     input.placeholder = value === undefined ? "not set" : "";
   };
-  return { node: input, ...field(owner, path, { input, show, read: () => readText(type, input.value, get(path)) }) };
+  const read = () => {
+    if (input.validity.badInput) throw Error("Expected all parts of the date.");
+    return readText(type, input.value, get(path));
+  };
+  return { node: input, ...field(owner, path, { input, show, read }) };
 }
 
 function number(owner, path, type, labels) {
@@ -239,7 +296,7 @@ function number(owner, path, type, labels) {
     oninput: () => { input.value = slider.value; },
   });
   const show = (value) => {
-    const text = value === undefined ? "" : numberText(value);
+    const text = value === undefined ? "" : numberText(value, type);
     // A browser's stepper rounds long numbers.
     input.type = type.isReal || text.length < 16 ? "number" : "text";
     input.value = text;
@@ -278,32 +335,42 @@ function secret(owner, path, type, labels) {
   return { node: input, ...field(owner, path, { input, show, read }) };
 }
 
+// What shows the store's value in a control that saves at once, but not while an answer is due: the next key goes on from what
+// the person has chosen.
+function atOnce(show) {
+  let due = 0;
+  const refresh = () => { if (!due) show(); };
+  const save = async (edit) => {
+    due += 1;
+    await edit;
+    due -= 1;
+    refresh();
+  };
+  return { refresh, save };
+}
+
 function onOff(owner, path, type, labels) {
-  const refresh = () => { input.checked = get(path); };
+  const { refresh, save } = atOnce(() => { input.checked = get(path); });
   const input = make("input", {
     ...labels, type: "checkbox", role: "switch",
-    onchange: async () => {
-      await owner.edit(input, "set", path, { value: input.checked }, refresh);
-      refresh();
-    },
+    onchange: () => save(owner.edit(input, "set", path, { value: input.checked }, refresh)),
   });
   return { node: input, refresh };
 }
 
 // A choice of cases, with one for none where there may be none.
 function choice(owner, path, type, labels, { optional, current, value }) {
-  const refresh = () => {
+  const { refresh, save } = atOnce(() => {
     const index = current();
     const none = index < 0 || optional ? [make("option", { value: -1 }, "Not set")] : [];
     select.replaceChildren(...none, ...type.cases.map((one, number) => make("option", { value: number }, one.title)));
     select.value = index;
-  };
+  });
   const select = make("select", {
     ...labels,
-    onchange: async () => {
+    onchange: () => {
       const one = type.cases[select.value];
-      await owner.edit(select, one ? "set" : "reset", path, one ? { value: value(one) } : {}, refresh);
-      refresh();
+      save(owner.edit(select, one ? "set" : "reset", path, one ? { value: value(one) } : {}, refresh));
     },
   });
   return { node: select, refresh };
@@ -340,22 +407,23 @@ function list(owner, path, type, labels) {
     type: element.control === "date" ? "datetime-local" : "text", "aria-label": `New entry of ${labels.title}`,
     placeholder: "New entry", autocomplete: "off", onkeydown: (event) => { if (event.key === "Enter") add(); },
   });
-  const adder = button("Add", `Add an entry to ${labels.title}`, () => add());
-  const add = async () => {
+  const adder = button("Add", `Add an entry to ${labels.title}`, ({ detail }) => (hasText || detail < 2) && add());
+  const add = oneAtATime(async (hasWaited) => {
     const count = items.length;
+    const text = added.value;
+    if (text === "" && hasWaited) return undefined;
     let value = element.initial;
     try {
-      if (hasText) value = element.control === "number" ? readNumber(added.value, element.isReal) : readText(element, added.value, "");
+      if (hasText) value = element.control === "number" ? readNumber(text, element.isReal) : readText(element, text, "");
     } catch (error) {
       return owner.note(adder, error.message);
     }
     if (value === undefined) return added.focus();
-    if (!await owner.edit(adder, "insert", [...path, count], { value })) return;
+    if (!await owner.edit(adder, "insert", [...path, count], { value }, undefined, add)) return undefined;
     if (!hasText) return focusIn(items[count]?.node);
-    added.value = "";
-    typed.delete(added);
-    added.focus();
-  };
+    takeBack(added, text);
+    return added.focus();
+  });
   // What is typed belongs to an element: none may move under it.
   const isSaved = async () => {
     await line;
@@ -386,13 +454,13 @@ function list(owner, path, type, labels) {
     const name = `${labels.title} ${index + 1}`;
     const place = [...path, index];
     const inner = control(owner, place, type.element, { title: name, "aria-label": name }, { isInList: true });
-    const move = (to, word) => once(async () => await owner.edit(node, "move", place, { target: to }) && (() => {
+    const move = (to, word) => once(async () => await owner.edit(node, "move", place, { target: to }, undefined, null) && (() => {
       const buttons = items[to];
       (buttons?.[word].disabled ? buttons.remove : buttons?.[word])?.focus();
     }));
     const up = button("↑", `Move ${name} up`, move(index - 1, "up"), "icon");
     const down = button("↓", `Move ${name} down`, move(index + 1, "down"), "icon");
-    const remove = button("×", `Remove ${name}`, once(async () => await owner.edit(node, "remove", place, {}) && (() =>
+    const remove = button("×", `Remove ${name}`, once(async () => await owner.edit(node, "remove", place, {}, undefined, null) && (() =>
       ((items[index] ?? items[index - 1])?.remove ?? (added || adder)).focus())), "icon");
     return { node: make("li", {}, make("div", { className: "item" }, inner.node), up, down, remove), up, down, remove, inner };
   };
@@ -434,33 +502,35 @@ function table(owner, path, type, labels) {
     type: "text", "aria-label": `New key of ${labels.title}`, placeholder: "New key", autocomplete: "off", spellcheck: false,
     onkeydown: (event) => { if (event.key === "Enter") add(); },
   });
-  const add = async () => {
+  const add = oneAtATime(async () => {
     const key = added.value;
     if (key === "") return added.focus();
     if (rows.has(key)) return owner.note(added, `There is a key ${key} already.`);
-    if (!await owner.edit(added, "set", [...path, key], { value: resolved(type.element).initial })) return;
-    added.value = "";
-    typed.delete(added);
-    focusIn(rows.get(key)?.inner.node.parentNode);
-  };
+    if (!await owner.edit(added, "set", [...path, key], { value: resolved(type.element).initial })) return undefined;
+    if (takeBack(added, key)) focusIn(rows.get(key)?.inner.node.parentNode);
+    return undefined;
+  });
   const row = (key) => {
     const place = [...path, key];
     const label = `${labels.title}, ${key}`;
     const name = make("input", {
       type: "text", defaultValue: key, "aria-label": `Key ${key} of ${labels.title}`, spellcheck: false, autocomplete: "off",
+      onkeydown: ({ key: pressed }) => { if (pressed === "Escape") takeBackName(); },
       onchange: async () => {
         const target = name.value;
         const mine = typed.get(name);
+        if (target === key || target === "") return takeBackName();
         typed.delete(name);
-        if (target !== key && target !== "" && await owner.edit(name, "rename", place, { target })) return focusIn(rows.get(target)?.node);
-        if (name.isConnected) {
-          name.value = key;
-        } else {
-          typed.set(name, mine);
-          keepTexts();
-        }
+        if (await owner.edit(name, "rename", place, { target })) return focusIn(rows.get(target)?.node);
+        typed.set(name, mine);
+        return keepTexts();
       },
     });
+    const takeBackName = () => {
+      name.value = key;
+      typed.delete(name);
+      owner.note(name);
+    };
     const inner = control(owner, place, type.element, { title: label, "aria-label": label }, { isInList: true });
     const remove = button("×", `Remove ${label}`, async (event) => {
       if (event.detail < 2 && await owner.edit(remove, "remove", place, {})) added.focus();
@@ -623,8 +693,10 @@ function setting(member, path, isInList = false) {
   function conflict(source, place, value, again, undo) {
     const isHidden = isSecret || source.type === "password";
     const mine = value !== undefined && !isHidden ? `; yours, not saved: ${brief(value)}` : "";
-    const theirs = isHidden ? "hidden" : brief(get(place));
-    note(source, `Another program has changed ${source.ariaLabel ?? "this"} meanwhile. It is now: ${theirs}${mine}`, [["Use mine", again], ["Keep theirs", () => {
+    const theirs = isHidden ? "hidden" : keys.get(place[0])?.hidden ?? brief(get(place));
+    // What an edit of a list's element was about may be at another place now: that one cannot be made again.
+    const useMine = again ? [["Use mine", again]] : [];
+    note(source, `Another program has changed ${source.ariaLabel ?? "this"} meanwhile. It is now: ${theirs}${mine}`, [...useMine, ["Keep theirs", () => {
       note(source);
       undo();
     }]], "conflict");
@@ -634,7 +706,7 @@ function setting(member, path, isInList = false) {
   async function edit(source, operation, place, more, undo = () => {}, again) {
     const answer = await send(operation, place, more);
     const repeat = async () => { if (await edit(source, operation, place, { ...more, base: revision(place) }, undo)) undo(); };
-    if (answer.isConflict) conflict(source, place, more.value, again ?? repeat, undo);
+    if (answer.isConflict) conflict(source, place, more.value, again === undefined ? repeat : again, undo);
     else note(source, answer.isGood ? "" : answer.message);
     if (answer.isGood) {
       say(`${name} is saved.`);
@@ -657,7 +729,8 @@ function setting(member, path, isInList = false) {
     inner.refresh();
     for (const [source] of notes) if (!node.contains(source)) note(source);
     if (isTop) area.disabled = isReadOnly || isOffline || isLocked;
-    if (isTop) inner.node.hidden = hidden !== undefined;
+    if (isTop) area.classList.toggle("locked", isLocked);
+    if (isTop) inner.node.hidden = hidden !== undefined && !typedIn(inner.node).length;
     const shown = [[isLocked && isTop, "Locked", "warn"], [isChanged() && !isInList, "Changed", ""], [member.deprecated, "Deprecated", "warn"]];
     marks.replaceChildren(...shown.filter(([is]) => is).map(([, text, kind]) => make("span", { className: kind }, text)));
     source.textContent = hidden ?? (isTop && isLocked ? `The administrator has set it, in ${file}.`
@@ -669,7 +742,7 @@ function setting(member, path, isInList = false) {
     reset.setAttribute("aria-label", `Reset ${name}. ${text}`);
   }
 
-  const standardText = () => type.cases?.find((one) => isSame(one.value, member.default))?.title ?? brief(member.default);
+  const standardText = () => type.cases?.find((one) => isSame(one.value, member.default))?.title ?? brief(member.default, type);
   const found = [name, pathText(path), member.doc].join("\n").toLowerCase();
   return { node, refresh, isChanged, name, path, isSection, found, children: inner.children ?? (() => []) };
 }
@@ -685,7 +758,7 @@ function otherKeys(path, members) {
       make("p", { className: "help" }, "The published type says nothing of these.")), inside);
   const refresh = () => {
     const all = isTop ? [...keys].filter(([, one]) => one.layer) : entries(get(path)) ?? [];
-    const row = (key) => setting({ key, title: key, type: { control: "json" } }, [...path, key]);
+    const row = (key) => setting({ key, title: key.trim() ? key : write(key), type: { control: "json" } }, [...path, key]);
     same(shown, all.map(([key]) => key).filter((key) => !known.has(key)).sort(), row, inside);
     for (const one of shown.values()) one.refresh();
     node.hidden = shown.size === 0;
@@ -727,6 +800,7 @@ function keepFocus(around) {
   const isThere = (one) => one.isConnected && one.checkVisibility() && !one.matches(":disabled");
   if (!around.length || isThere(around[0])) return;
   for (let one of around) {
+    if (one.role === "presentation") continue;
     while (one && !isThere(one)) one = one.nextElementSibling;
     if (!one) continue;
     one.tabIndex = -1;
@@ -734,7 +808,7 @@ function keepFocus(around) {
   }
 }
 
-function refresh(only) {
+function refreshAll(only) {
   const around = [];
   const main = find("settings");
   if (main.contains(document.activeElement)) {
@@ -757,7 +831,7 @@ function take(told) {
   for (const key of fresh) tell(key, told[key]);
   const gone = [...keys.keys()].filter((key) => !("layer" in keys.get(key)));
   if (gone.length > 1000) for (const key of gone.slice(0, -500)) keys.delete(key);
-  if (fresh.length) refresh(fresh);
+  if (fresh.length) refreshAll(fresh);
   return fresh;
 }
 
@@ -781,24 +855,49 @@ function filter() {
 }
 
 function notice() {
-  const text = isOffline ? "The program behind this page has ended, or cannot be reached. Nothing can be saved." : fault;
+  const text = isOver ? "Another program answers in the place of the one behind this page. Close it: nothing is sent any more."
+    : isOffline ? "The program behind this page has ended, or cannot be reached. Nothing can be saved." : fault;
   find("notice").textContent = text;
   find("notice").hidden = text === "";
 }
 
 let events;
+// Whether the program behind the page is the one that the page is of: edits wait for it.
+let proven = Promise.withResolvers();
+
+function prove(isIt) {
+  proven.resolve(isIt);
+  proven = Promise.withResolvers();
+  proven.resolve(isIt);
+}
+
+function disconnect() {
+  events?.close();
+  const before = proven;
+  proven = Promise.withResolvers();
+  proven.promise.then(before.resolve);
+}
 
 function connect() {
-  events?.close();
+  disconnect();
+  if (isOver) return;
   events = new EventSource("events");
   const on = (name, act) => events.addEventListener(name, (event) => act(event.data && parse(event.data)));
   on("state", (state) => {
+    if (state.proof !== document.querySelector("meta[name=proof]").content) {
+      isOver = isOffline = true;
+      disconnect();
+      prove(false);
+      refreshAll();
+      return notice();
+    }
+    prove(true);
     isOffline = false;
     keys.clear();
     for (const [key, one] of Object.entries(state.keys)) tell(key, one);
     lastRevision = state.revision;
     if (state.typeNumber !== typeNumber) build(state);
-    refresh();
+    refreshAll();
     notice();
     document.documentElement.dataset.ready = performance.now();
   });
@@ -814,9 +913,10 @@ function connect() {
     notice();
   });
   on("error", () => {
+    prove(false);
     isOffline = true;
     notice();
-    if (root) refresh();
+    if (root) refreshAll();
     // A browser does not come back by itself where it was refused.
     if (events.readyState === EventSource.CLOSED) setTimeout(() => document.hidden || connect(), 1000);
   });
@@ -837,7 +937,7 @@ document.addEventListener("keydown", (event) => {
 if (JSON.rawJSON) {
   connect();
   // A browser has six connections to a server at most: a page that nobody looks at needs none.
-  document.addEventListener("visibilitychange", () => document.hidden ? events.close() : connect());
+  document.addEventListener("visibilitychange", () => document.hidden ? disconnect() : connect());
 } else {
   fault = "This browser is too old for the page: it would round large numbers.";
   notice();

@@ -1,0 +1,383 @@
+"""What a person types, and clicks quickly, while answers are due, and what the controls make of it."""
+import calendar
+import fcntl
+import json
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import tap
+from selenium.webdriver.common.action_chains import ActionChains
+from selenium.webdriver.common.keys import Keys
+
+from parts import served
+from published import PLAYER
+from served import Served, wait_until
+
+TYPES = """root Settings
+struct Settings {
+    title: String = "Player"
+    since: Date?
+    tags: [String] = []
+    hosts: [Host] = []
+    limits: [String: Int] = [:]
+    theme: Theme = one
+    muted: Bool = false
+    gain: Float = 0.1
+}
+struct Host { name: String }
+enum Theme: String { one, two, three, four, five }
+"""
+
+
+def slow(browser, answer=0, request=0):
+    """Has each answer to an edit come so many milliseconds later, or the edit itself."""
+    browser.js("""
+        const real = window.realFetch ??= window.fetch;
+        const wait = (time) => new Promise((done) => setTimeout(done, time));
+        const [late, later] = arguments;
+        window.fetch = async (...all) => {
+          await wait(late);
+          const answer = await real(...all);
+          await wait(later);
+          return answer;
+        };""", request, answer)
+
+
+def lost(browser):
+    return browser.js("return [...document.querySelectorAll('#lost textarea')].map((one) => one.value)")
+
+
+def becomes(place, path, value, seconds=5):
+    return wait_until(lambda: place.get(PLAYER, path) == value, seconds)
+
+
+def select_all(control, text=""):
+    control.click()
+    control.send_keys(Keys.CONTROL + "a")
+    if text:
+        control.send_keys(text)
+
+
+def try_typing(browser):
+    strangers = [Stranger(browser, kind) for kind in ("telling", "silent")]
+    try:
+        for part in (try_adding, try_mine, try_names, try_taken_back, try_returns, try_dates, try_quick_keys, try_large, try_locked):
+            with served(types=TYPES, settings=("title", "Player")) as (place, page):
+                browser.open(page.address)
+                part(browser, place, page)
+        for stranger in strangers:
+            stranger.check()
+    finally:
+        for stranger in strangers:
+            stranger.close()
+
+
+def try_adding(browser, place, page):
+    """Entries of a list and keys of a dictionary, quickly one after the other."""
+    def box(path):
+        return browser.control(path, ".add input")
+
+    slow(browser, 400)
+    box("tags").send_keys("one" + Keys.ENTER)
+    select_all(box("tags"), "two" + Keys.ENTER)
+    tap.check(becomes(place, "tags", ["one", "two"]), "entries that are added quickly are in their order", str(place.get(PLAYER, "tags")))
+    wait_until(lambda: box("tags").get_property("value") == "")
+    box("tags").send_keys("three" + Keys.ENTER + " an")
+    good = becomes(place, "tags", ["one", "two", "three"])
+    time.sleep(0.6)
+    tap.check(good and box("tags").get_property("value") == "three an", "what is typed on while an entry is saved stays",
+              box("tags").get_property("value"))
+    select_all(box("tags"), "four" + Keys.ENTER + Keys.ENTER)
+    good = wait_until(lambda: box("tags").get_property("value") == "")
+    time.sleep(0.6)
+    tap.check(good and place.get(PLAYER, "tags") == ["one", "two", "three", "four"], "a second Enter adds no second one",
+              str(place.get(PLAYER, "tags")))
+    box("limits").send_keys("one" + Keys.ENTER)
+    select_all(box("limits"), "two")
+    good = becomes(place, "limits", {"one": 0})
+    time.sleep(0.6)
+    tap.check(good and box("limits").get_property("value") == "two", "so with a key", box("limits").get_property("value"))
+    slow(browser)
+    ActionChains(browser.driver).double_click(browser.button("hosts", "Add")).perform()
+    good = wait_until(lambda: place.get(PLAYER, "hosts"))
+    time.sleep(0.4)
+    tap.check(good and place.get(PLAYER, "hosts") == [{"name": ""}], "a double click adds one", str(place.get(PLAYER, "hosts")))
+
+
+def try_mine(browser, place, page):
+    """Conflicts of what was done to an element by its place, and of an entry that was added."""
+    place.set(PLAYER, "tags", '["a", "b", "c"]')
+    wait_until(lambda: len(browser.all("tags", "li")) == 3)
+    lock = place.config / f".{PLAYER}.plist.lock"
+
+    def meanwhile(act, theirs):
+        """Another program writes after the click, and before the edit is made."""
+        slow(browser, request=700)
+        act()
+        place.set(PLAYER, "tags", theirs)
+        shown = wait_until(lambda: "Another program has changed" in browser.note("tags"), 3)
+        slow(browser)
+        return shown, [one.text for one in browser.all("tags", ".note button")]
+
+    shown, buttons = meanwhile(lambda: browser.press("tags", "Remove Tags 2"), '["x", "a", "b", "c"]')
+    tap.check(shown and buttons == ["Keep theirs"], "the removal of an element that is another now is not made again", str(buttons))
+    browser.press("tags", "Keep theirs")
+    shown, buttons = meanwhile(lambda: browser.press("tags", "Move Tags 2 down"), '["a", "b", "c"]')
+    tap.check(shown and buttons == ["Keep theirs"], "nor is its move", str(buttons))
+    browser.press("tags", "Keep theirs")
+    box = browser.control("tags", ".add input")
+    shown, buttons = meanwhile(lambda: box.send_keys("mine" + Keys.ENTER), '["theirs"]')
+    tap.check(shown and buttons == ["Use mine", "Keep theirs"] and box.get_property("value") == "mine", "an entry can be added after all",
+              str(buttons))
+    browser.press("tags", "Use mine")
+    tap.check(becomes(place, "tags", ["theirs", "mine"]) and wait_until(lambda: box.get_property("value") == ""),
+              "and is not in the box then", f"{place.get(PLAYER, 'tags')} {box.get_property('value')}")
+    # Behind another program's lock what is typed stays, too, and so does what was there.
+    with open(lock, "r+b") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        box.send_keys("foo" + Keys.ENTER)
+        select_all(box, "bar")
+        time.sleep(0.5)
+    tap.check(becomes(place, "tags", ["theirs", "mine", "foo"]) and box.get_property("value") == "bar",
+              "what is typed while another program has the lock stays", box.get_property("value"))
+
+
+def try_names(browser, place, page):
+    """Keys of a dictionary get other names."""
+    place.set(PLAYER, "limits", '{"one": 1, "two": 2}')
+
+    def name(number=0):
+        return browser.control("limits", "td:first-child input", number)
+
+    wait_until(lambda: len(browser.all("limits", "tr")) == 3)
+    select_all(name(), "three" + Keys.ESCAPE)
+    tap.check(name().get_property("value") == "one", "Escape takes a new name back")
+    name().send_keys(Keys.TAB)
+    select_all(name(), "two" + Keys.TAB)
+    tap.check(wait_until(lambda: "already" in browser.note("limits"), 3) and name().get_property("value") == "two",
+              "a name that could not be given stays, to be changed", f"{browser.note('limits')} {name().get_property('value')}")
+    select_all(name(), "four" + Keys.TAB)
+    tap.check(becomes(place, "limits", {"four": 1, "two": 2}) and wait_until(lambda: not browser.note("limits")),
+              "and given then", f"{place.get(PLAYER, 'limits')} {browser.note('limits')}")
+    browser.js("window.realFetch ??= window.fetch; window.fetch = () => Promise.reject(Error('x'))")
+    select_all(name(), "a longer name" + Keys.TAB)
+    good = wait_until(lambda: "cannot be reached" in browser.note("limits"), 3)
+    tap.check(good and name().get_property("value") == "a longer name" and not lost(browser), "so does one where nobody answers",
+              f"{name().get_property('value')} {lost(browser)}")
+
+
+def try_taken_back(browser, place, page):
+    """A text to which something is typed and deleted again is none."""
+    place.set(PLAYER, "tags", '["a", "b"]')
+    wait_until(lambda: len(browser.all("tags", "li")) == 2)
+    title = browser.control("title")
+    title.click()
+    title.send_keys(Keys.END + "x" + Keys.BACKSPACE + Keys.TAB)
+    place.set(PLAYER, "title", "Theirs")
+    tap.check(wait_until(lambda: title.get_property("value") == "Theirs", 3) and not browser.note("title"),
+              "what is typed and deleted again is nothing that is typed", f"{title.get_property('value')} {browser.note('title')}")
+    tag = browser.control("tags", "li input")
+    tag.click()
+    tag.send_keys(Keys.END + "x" + Keys.BACKSPACE)
+    browser.press("tags", "Remove Tags 2")
+    tap.check(becomes(place, "tags", ["a"]), "nor in a list", f"{place.get(PLAYER, 'tags')} {browser.note('tags')}")
+
+
+def try_returns(browser, place, page):
+    """Texts with carriage returns, which a browser's controls make line breaks of."""
+    place.set(PLAYER, "title", "one\r\ntwo\rthree")
+    shown = wait_until(lambda: browser.value("title", "textarea") == '"one\\r\\ntwo\\rthree"', 5)
+    tap.check(shown, "a text with carriage returns is shown as JSON", str(browser.value("title")))
+    if shown:
+        control = browser.control("title", "textarea")
+        control.send_keys(Keys.CONTROL, Keys.END)
+        control.send_keys(Keys.LEFT + "!")
+        browser.press("title", "Save")
+    tap.check(becomes(place, "title", "one\r\ntwo\rthree!"), "and keeps them", repr(place.get(PLAYER, "title")))
+
+
+def try_dates(browser, place, page):
+    """A date is saved as a whole, and by what was changed of it."""
+    def stored():
+        date = place.get(PLAYER, "since")["$date"]
+        return date if isinstance(date, float) else seconds(*time.strptime(date, "%Y-%m-%dT%H:%M:%SZ")[:6])
+
+    def seconds(*parts):
+        """As property lists count them: from the beginning of 2001, in UTC."""
+        return calendar.timegm((*parts, 0, 0, 0)[:6]) - 978307200
+
+    browser.command("Emulation.setTimezoneOverride", timezoneId="Europe/Berlin")
+    try:
+        place.set(PLAYER, "since", "2025-06-01T12:00:00.75Z")
+        shown = wait_until(lambda: browser.value("since") == "2025-06-01T14:00", 5)
+        date = browser.control("since")
+        browser.js("arguments[0].focus()", date)
+        first = stored()
+        # The parts are month, day, year, hour, minute, second.
+        browser.keys(Keys.ARROW_RIGHT, Keys.ARROW_RIGHT, *"2031")
+        time.sleep(0.5)
+        tap.check(shown and browser.value("since") == "2031-06-01T14:00" and stored() == first,
+                  "a date is not saved while its parts are typed", f"{browser.value('since')} {stored()}")
+        browser.keys(Keys.ENTER)
+        tap.check(wait_until(lambda: seconds(2031, 6, 1, 12) + 0.75 == stored(), 5), "but by Enter, with its fraction of a second", stored())
+        browser.keys(Keys.ARROW_UP)
+        browser.js("document.activeElement.blur()")
+        tap.check(wait_until(lambda: seconds(2032, 6, 1, 12) + 0.75 == stored(), 5),
+                  "and where it is left", f"{stored()} {browser.value('since')}")
+        # The second of the two hours that are 2 to 3 in the night when summer ends.
+        place.set(PLAYER, "since", "2025-10-26T01:30:00Z")
+        wait_until(lambda: browser.value("since") == "2025-10-26T02:30", 5)
+        browser.js("arguments[0].focus()", date)
+        browser.keys(*[Keys.ARROW_RIGHT] * 4, Keys.ARROW_UP, Keys.ENTER)
+        tap.check(wait_until(lambda: seconds(2025, 10, 26, 1, 31) == stored(), 5), "in the hour that it was in", f"{stored()} {browser.value('since')}")
+        browser.keys(Keys.ARROW_LEFT, Keys.DELETE)
+        browser.js("document.activeElement.blur()")
+        tap.check(wait_until(lambda: "all parts" in browser.note("since"), 3) and seconds(2025, 10, 26, 1, 31) == stored(),
+                  "a date that lacks a part says so", f"{browser.note('since')} {stored()}")
+    finally:
+        browser.command("Emulation.setTimezoneOverride", timezoneId="")
+
+
+def try_quick_keys(browser, place, page):
+    """Keys on controls that save at once, faster than the answers come; numbers of 32 bits."""
+    slow(browser, request=300)
+    theme = browser.control("theme", "select")
+    browser.js("arguments[0].focus()", theme)
+    for _ in range(4):
+        browser.keys(Keys.ARROW_DOWN)
+        time.sleep(0.2)
+    tap.check(becomes(place, "theme", "five") and wait_until(lambda: browser.js("return arguments[0].selectedOptions[0].text", theme) == "Five"),
+              "each key on a choice goes on from what was chosen", str(place.get(PLAYER, "theme")))
+    muted = browser.control("muted")
+    browser.js("arguments[0].focus()", muted)
+    for _ in range(3):
+        browser.keys(Keys.SPACE)
+        time.sleep(0.2)
+    time.sleep(1.2)
+    tap.check(place.get(PLAYER, "muted") is True and muted.is_selected(), "and on a switch", str(place.get(PLAYER, "muted")))
+    slow(browser)
+    default = browser.js("return document.querySelector('#at-gain .under').textContent")
+    tap.check(browser.value("gain") == "0.1" and "0.1" in default and "0.10" not in default, "a number of 32 bits is shown in its few digits",
+              f"{browser.value('gain')} {default}")
+    browser.type("gain", "0.7")
+    tap.check(wait_until(lambda: place.get(PLAYER, "gain") is not None and abs(place.get(PLAYER, "gain") - 0.7) < 1e-6)
+              and browser.value("gain") == "0.7", "and kept in them", f"{place.get(PLAYER, 'gain')} {browser.value('gain')}")
+
+
+def try_large(browser, place, page):
+    """A value that another program makes too large to be shown, where something is typed; keys with no name."""
+    title = browser.control("title")
+    title.click()
+    title.send_keys(Keys.END + " mine")
+    place.write(PLAYER, {"title": "Z" * 300_000})
+    shown = wait_until(lambda: "too large to be shown here" in browser.note("title"), 5)
+    tap.check(shown and "not set" not in browser.note("title") and title.is_displayed() and title.get_property("value") == "Player mine",
+              "a value that has become too large is told where something is typed", f"{browser.note('title')[:200]}")
+    browser.press("title", "Keep theirs")
+    tap.check(wait_until(lambda: not title.is_displayed()), "and then in its place")
+    place.write(PLAYER, {"": 1, " ": 2})
+    good = wait_until(lambda: browser.js("return document.getElementById('at-\"\"') !== null"), 5)
+    count, bad = browser.unnamed()
+    tap.check(good and count > 20 and not bad, "a key that is empty, or a space, has a name", str(bad))
+
+
+def try_locked(browser, place, page):
+    """The administrator sets a key in which a person types."""
+    before = place.administrator(PLAYER, "{}")
+    locked = Served(place, PLAYER, before=before)
+    try:
+        browser.open(locked.address)
+        title, tag = browser.control("title"), browser.control("tags", ".add input")
+        tag.send_keys("half")
+        select_all(title, "my long text")
+        (place.folder / f"etc/kvcodable/managed/{PLAYER}.plist").write_text('{"title": "Theirs", "tags": ["t"]}')
+        good = wait_until(lambda: len(lost(browser)) == 2, 5)
+        tap.check(good and sorted(lost(browser)) == ["half", "my long text"] and title.get_property("value") == "Theirs"
+                  and tag.get_property("value") == "" and not title.is_enabled(),
+                  "what is typed in a key that is locked now is kept, and the administrator's value shown",
+                  f"{lost(browser)} {title.get_property('value')}")
+    finally:
+        locked.close()
+
+
+# A program of another user, say, that waits for the port of a page that has ended.
+THIEF = """
+import http.server, json, sys, socketserver, time
+class Handler(http.server.BaseHTTPRequestHandler):
+    def log_message(self, *words): pass
+    def do_GET(self):
+        self.send_response(200)
+        self.send_header("Content-Type", "text/event-stream")
+        self.end_headers()
+        if sys.argv[3] != "silent":
+            self.wfile.write(("event: state\\ndata: " + sys.argv[3] + "\\n\\n").encode())
+            self.wfile.flush()
+        print("GET", file=said, flush=True)
+        time.sleep(60)
+    def do_POST(self):
+        print("POST", self.rfile.read(int(self.headers["Content-Length"])), file=said, flush=True)
+        self.send_response(200)
+        self.end_headers()
+class Server(socketserver.ThreadingMixIn, http.server.HTTPServer):
+    daemon_threads, allow_reuse_address = True, True
+while True:
+    try:
+        server = Server(("127.0.0.1", int(sys.argv[1])), Handler)
+    except OSError:
+        time.sleep(0.05)
+        continue
+    said = open(sys.argv[2], "a")
+    print("bound", file=said, flush=True)
+    server.serve_forever()
+"""
+
+
+class Stranger:
+    """A page that has ended, in a tab of its own, whose port another program takes as soon as the system lets it: that is a
+    minute, so that others are tried meanwhile."""
+
+    def __init__(self, browser, kind):
+        self.browser, self.kind = browser, kind
+        self.first = browser.driver.current_window_handle
+        browser.driver.switch_to.new_window("tab")
+        self.tab = browser.driver.current_window_handle
+        with served(types=TYPES, settings=("title", "Player")) as (_, page):
+            browser.open(page.address)
+            cookie = browser.driver.get_cookie(f"kvdefaults-{page.port}")
+            state = json.loads(page.state(f"{cookie['name']}={cookie['value']}"))
+            browser.driver.switch_to.window(self.first)
+        state["proof"] = "0" * 64
+        self.heard = Path(tempfile.mkdtemp(prefix="kvdefaults-page-")) / "heard"
+        self.thief = subprocess.Popen([sys.executable, "-c", THIEF, str(page.port), str(self.heard),
+                                       "silent" if kind == "silent" else json.dumps(state)])
+
+    def check(self):
+        browser = self.browser
+        wait_until(self.heard.exists, 90)
+        browser.driver.switch_to.window(self.tab)
+        came = wait_until(lambda: self.heard.exists() and "GET" in self.heard.read_text(), 15)
+        time.sleep(0.5)
+        # Also where a person is quicker than the page.
+        browser.js("""
+            const one = document.querySelector("#at-title input");
+            one.closest("fieldset").disabled = false;
+            one.value = "my secret";
+            one.dispatchEvent(new Event("input", { bubbles: true }));
+            one.dispatchEvent(new Event("change"));""")
+        told = wait_until(lambda: "Not saved" in browser.note("title"), 8)
+        tap.check(came and told and "POST" not in self.heard.read_text(),
+                  f"nothing is sent to a {self.kind} program that has taken the port", f"{browser.note('title')} {came}")
+        notice = browser.driver.find_element("id", "notice").text
+        tap.check(self.kind == "silent" or "Another program answers" in notice, "and the page says so", notice)
+
+    def close(self):
+        self.thief.kill()
+        self.thief.wait()
+        shutil.rmtree(self.heard.parent)
+        self.browser.driver.switch_to.window(self.tab)
+        self.browser.driver.close()
+        self.browser.driver.switch_to.window(self.first)
