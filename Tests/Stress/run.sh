@@ -61,10 +61,12 @@ thread() {
 # What Foundation, XCTest and the tests' own constants keep is not looked at: a
 # pointer with a tag in it, as an enum with a payload keeps one, is hidden from
 # the sanitizer.
-address() {
+address() (
+  # With it the frames of the deepest values need more than the 8 MB that a thread has.
+  ulimit -s 65536
   LSAN_OPTIONS=suppressions=Tests/Stress/leaks.txt \
     swift test --sanitize=address --scratch-path .build-address --disable-xctest 2>&1
-}
+)
 
 # The Lua specs in each Lua with module and library under AddressSanitizer, which
 # also looks for leaks, and the module's C under UndefinedBehaviorSanitizer as
