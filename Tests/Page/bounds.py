@@ -32,6 +32,8 @@ def try_bounds(browser):
     try_secrets()
     try_initial_values()
     try_many_values()
+    try_long_lists(browser)
+    try_secret_cases(browser)
     try_slow_readers()
     try_lock()
     try_broken_types()
@@ -93,6 +95,32 @@ def try_many_values():
         place.set(PLAYER, "k150", "small")
         tap.check(wait_until(lambda: "small" in page.edit(cookie, path=["k150"], operation="set", value="small")[2]),
                   "one of them can be set, and is shown then")
+
+
+def try_long_lists(browser):
+    """A list of more values than a browser shows in a moment."""
+    with served(types="root S\nstruct S { a: Int = 1; list: [Int] = [] }\n") as (place, page):
+        place.write(PLAYER, {"list": [1] * 100_000})
+        browser.open(page.address)
+        tap.check(wait_until(lambda: "too large to be shown here" in browser.row("list").text) and browser.value("a") == "1",
+                  "a list of 100,000 numbers is not shown", browser.row("list").text)
+        place.write(PLAYER, {"list": [1] * 3000})
+        tap.check(wait_until(lambda: len(browser.js("return document.querySelectorAll('#at-list li')")) == 3000),
+                  "one of 3,000 is")
+
+
+def try_secret_cases(browser):
+    """A case of an enum that is a secret."""
+    types = 'root S\nstruct S { shape: Shape? }\nenum Shape { circle(radius: String = "hunter2", size: Int = 1) @secret, square }\n'
+    with served(types=types, settings=("shape", '{"circle": {"radius": "hunter3"}}')) as (place, page):
+        state = page.state(page.enter())
+        tap.check("hunter" not in state, "neither the values nor the defaults of a secret case are sent", state)
+    with served(types=types, settings=("shape", '{"circle": {"radius": "hunter3"}}')) as (place, page):
+        browser.open(page.address)
+        fields = browser.js("return [...document.querySelectorAll('#at-shape input')].map((one) => one.type)")
+        tap.check(fields == ["password", "password"], "and are typed as secrets are", str(fields))
+        browser.type("shape.circle.radius", "hunter4")
+        tap.check(wait_until(lambda: place.own(PLAYER)["shape"]["circle"]["radius"] == "hunter4"), "and taken", str(place.own(PLAYER)))
 
 
 def try_slow_readers():

@@ -27,7 +27,9 @@ struct Settings {
     theme: Theme = one
     muted: Bool = false
     gain: Float = 0.1
+    devices: [Device] = []
 }
+struct Device { id: UUID }
 struct Host { name: String }
 enum Theme: String { one, two, three, four, five }
 """
@@ -65,7 +67,7 @@ def select_all(control, text=""):
 def try_typing(browser):
     strangers = [Stranger(browser, kind) for kind in ("telling", "silent")]
     try:
-        for part in (try_adding, try_mine, try_names, try_taken_back, try_returns, try_dates, try_quick_keys, try_large, try_locked):
+        for part in (try_adding, try_mine, try_names, try_taken_back, try_again, try_fault, try_returns, try_dates, try_quick_keys, try_large, try_locked):
             with served(types=TYPES, settings=("title", "Player")) as (place, page):
                 browser.open(page.address)
                 part(browser, place, page)
@@ -129,6 +131,19 @@ def try_mine(browser, place, page):
     shown, buttons = meanwhile(lambda: browser.press("tags", "Move Tags 2 down"), '["a", "b", "c"]')
     tap.check(shown and buttons == ["Keep theirs"], "nor is its move", str(buttons))
     browser.press("tags", "Keep theirs")
+    place.set(PLAYER, "tags", '["a", "b", "c"]')
+    wait_until(lambda: len(browser.all("tags", "li")) == 3)
+    with open(lock, "r+b") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        select_all(browser.control("title"), "Mine")
+        browser.press("tags", "Remove Tags 2")
+        time.sleep(0.3)
+        place.write(PLAYER, {"title": "Player", "tags": ["x", "a", "b", "c"]})
+        time.sleep(0.3)
+    shown = wait_until(lambda: "Another program has changed" in browser.note("tags"), 5)
+    tap.check(shown and place.get(PLAYER, "tags") == ["x", "a", "b", "c"],
+              "an element is what was there at the click, also where another edit is waited for", str(place.get(PLAYER, "tags")))
+    browser.press("tags", "Keep theirs")
     box = browser.control("tags", ".add input")
     shown, buttons = meanwhile(lambda: box.send_keys("mine" + Keys.ENTER), '["theirs"]')
     tap.check(shown and buttons == ["Use mine", "Keep theirs"] and box.get_property("value") == "mine", "an entry can be added after all",
@@ -136,6 +151,14 @@ def try_mine(browser, place, page):
     browser.press("tags", "Use mine")
     tap.check(becomes(place, "tags", ["theirs", "mine"]) and wait_until(lambda: box.get_property("value") == ""),
               "and is not in the box then", f"{place.get(PLAYER, 'tags')} {box.get_property('value')}")
+    shown, buttons = meanwhile(lambda: box.send_keys("more" + Keys.ENTER + Keys.ENTER), '["others"]')
+    time.sleep(1)
+    tap.check(shown and place.get(PLAYER, "tags") == ["others"], "a second Enter is no answer to a conflict", str(place.get(PLAYER, "tags")))
+    browser.press("tags", "Keep theirs")
+    box.send_keys(Keys.ESCAPE)
+    tap.check(box.get_property("value") == "", "Escape takes a new entry back", box.get_property("value"))
+    place.set(PLAYER, "tags", '["theirs", "mine"]')
+    wait_until(lambda: len(browser.all("tags", "li")) == 2)
     # Behind another program's lock what is typed stays, too, and so does what was there.
     with open(lock, "r+b") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
@@ -185,6 +208,69 @@ def try_taken_back(browser, place, page):
     tag.send_keys(Keys.END + "x" + Keys.BACKSPACE)
     browser.press("tags", "Remove Tags 2")
     tap.check(becomes(place, "tags", ["a"]), "nor in a list", f"{place.get(PLAYER, 'tags')} {browser.note('tags')}")
+
+
+def try_again(browser, place, page):
+    """A text is saved again while the answer is due, a date goes back to what it was, and the window is left."""
+    slow(browser, answer=700)
+    title = browser.control("title")
+    select_all(title, "a" + Keys.ENTER)
+    time.sleep(0.1)
+    title.send_keys("b" + Keys.ENTER)
+    time.sleep(0.1)
+    title.send_keys("c")
+    asks = browser.js("const one = new Event('beforeunload', { cancelable: true }); dispatchEvent(one); return one.defaultPrevented")
+    time.sleep(2)
+    title.send_keys(Keys.TAB)
+    tap.check(becomes(place, "title", "abc") and not browser.note("title"), "a person is in no conflict with what was typed before",
+              f"{place.get(PLAYER, 'title')} {browser.note('title')}")
+    time.sleep(1)
+    saved = browser.js("const one = new Event('beforeunload', { cancelable: true }); dispatchEvent(one); return one.defaultPrevented")
+    tap.check(asks and not saved, "a browser asks before it leaves what is not saved, and only then", f"{asks} {saved}")
+    place.set(PLAYER, "since", "2025-06-01T12:00:00Z")
+    wait_until(lambda: browser.value("since") == "2025-06-01T12:00", 5)
+    browser.js("arguments[0].focus()", browser.control("since"))
+    browser.keys(Keys.ARROW_UP, Keys.ENTER)
+    time.sleep(0.1)
+    browser.keys(Keys.ARROW_UP)
+    time.sleep(1.2)
+    browser.keys(Keys.ARROW_DOWN, Keys.ARROW_DOWN)
+    browser.js("document.activeElement.blur()")
+    tap.check(becomes(place, "since", {"$date": "2025-06-01T12:00:00Z"}), "a date that is put back is saved", str(place.get(PLAYER, "since")))
+    slow(browser)
+    browser.js("arguments[0].focus()", browser.control("since"))
+    browser.keys(Keys.ARROW_RIGHT, Keys.ARROW_RIGHT, "2")
+    first = browser.driver.current_window_handle
+    browser.driver.switch_to.new_window("tab")
+    time.sleep(0.5)
+    stored = place.get(PLAYER, "since")
+    browser.driver.close()
+    browser.driver.switch_to.window(first)
+    tap.check(stored == {"$date": "2025-06-01T12:00:00Z"}, "a date that is being typed is not saved where the tab is left", str(stored))
+    browser.keys(Keys.ESCAPE)
+    for _ in range(2):
+        count = len(place.get(PLAYER, "devices") or [])
+        browser.press("devices", "Add")
+        wait_until(lambda: len(place.get(PLAYER, "devices") or []) == count + 1)
+    found = [one["id"] for one in place.get(PLAYER, "devices")]
+    tap.check(len(set(found)) == 2, "each new entry has a UUID of its own", str(found))
+
+
+def try_fault(browser, place, page):
+    """A file is damaged while the page is looked at, and repaired while it is not."""
+    path = place.config / f"{PLAYER}.plist"
+    good = path.read_text()
+    notice = browser.driver.find_element("id", "notice")
+    path.write_text("nothing that could be read")
+    told = wait_until(lambda: notice.is_displayed() and path.name in notice.text)
+    first = browser.driver.current_window_handle
+    browser.driver.switch_to.new_window("tab")
+    path.write_text(good)
+    time.sleep(1)
+    browser.driver.close()
+    browser.driver.switch_to.window(first)
+    tap.check(told and wait_until(lambda: not notice.is_displayed(), 5), "what was wrong while the page was not looked at is not told any more",
+              notice.text)
 
 
 def try_returns(browser, place, page):
@@ -279,6 +365,14 @@ def try_large(browser, place, page):
               "a value that has become too large is told where something is typed", f"{browser.note('title')[:200]}")
     browser.press("title", "Keep theirs")
     tap.check(wait_until(lambda: not title.is_displayed()), "and then in its place")
+    box = browser.control("limits", ".add input")
+    box.send_keys("key7")
+    place.write(PLAYER, {"limits": {f"key{number}": number for number in range(20_000)}})
+    wait_until(lambda: "too large" in browser.row("limits").text, 5)
+    box.send_keys(Keys.ENTER)
+    tap.check(wait_until(lambda: "too large" in browser.note("limits"), 5) and place.get(PLAYER, "limits")["key7"] == 7,
+              "a new key is not written over one that is not shown", f"{browser.note('limits')} {place.get(PLAYER, 'limits')['key7']}")
+    box.send_keys(Keys.ESCAPE)
     place.write(PLAYER, {"": 1, " ": 2})
     good = wait_until(lambda: browser.js("return document.getElementById('at-\"\"') !== null"), 5)
     count, bad = browser.unnamed()

@@ -65,22 +65,23 @@ struct Form {
         entry["title"] = PropertyList(notes.isEmpty ? title : "\(title) – \(notes.joined(separator: ", "))")
         entry["value"] = one.rawValue
         if one.rawValue == nil {
-            entry["members"] = members(one.members)
+            entry["members"] = members(one.members, areSecret: one.words.isSecret)
             entry["initial"] = try? initials.value(of: one.members)?.jsonForm()
         }
         return PropertyList(entry)
     }
 
-    private mutating func members(_ members: [CodableType.Member]) -> PropertyList {
+    private mutating func members(_ members: [CodableType.Member], areSecret: Bool = false) -> PropertyList {
         PropertyList(
             members.map { member in
                 var entry = ["key": PropertyList(member.key), "title": PropertyList(Self.title(member.name))]
                 entry["doc"] = member.words.documentation.map { PropertyList($0) }
                 entry["deprecated"] = member.words.deprecation.map { PropertyList($0) }
-                let isHidden = member.words.isSecret && Self.hasParts(member.type)
+                let isSecret = areSecret || member.words.isSecret
+                let isHidden = isSecret && Self.hasParts(member.type)
                 entry["type"] = isHidden ? ["control": "json"] : reference(to: member.type)
-                entry["default"] = Self.standard(member)
-                if member.words.isSecret { entry["secret"] = true }
+                entry["default"] = isSecret ? nil : Self.standard(member)
+                if isSecret { entry["secret"] = true }
                 if member.mayBeAbsent, member.defaultValue == nil { entry["optional"] = true }
                 return PropertyList(entry)
             })
@@ -109,7 +110,7 @@ struct Form {
 
     /// The default as the file would have it.
     private static func standard(_ member: CodableType.Member) -> PropertyList? {
-        guard !member.words.isSecret, let value = member.defaultValue else { return nil }
+        guard let value = member.defaultValue else { return nil }
         guard let stored = try? member.type.encode(value).list else { return nil }
         return try? Values.masked(stored, member.type, by: nil).jsonForm()
     }

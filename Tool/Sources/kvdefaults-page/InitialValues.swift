@@ -6,6 +6,9 @@ struct InitialValues {
     /// The most values and bytes in one: a struct can have another twice, that one another twice, and so on.
     private static let mostSize = 1 << 14
 
+    /// What stands for the UUIDs of a new value, which the page makes.
+    static let newID = UUID().uuidString
+
     private var known: [String: PropertyList?] = [:]
     private var depth = 0
 
@@ -69,7 +72,7 @@ struct InitialValues {
             let now = Date().timeIntervalSinceReferenceDate
             return PropertyList(Date(timeIntervalSinceReferenceDate: now.rounded()))
         case "Data": return PropertyList(Data(count: least / 4 * 3))
-        case "UUID": return PropertyList(UUID().uuidString)
+        case "UUID": return PropertyList(newID)
         case "URL": return "about:blank"
         case "Decimal": return "0"
         case "Duration": return [0, 0]

@@ -20,6 +20,8 @@ final class Session: @unchecked Sendable {
 
     /// The largest value that is sent to a page, in bytes of JSON.
     private static let mostBytes = 256 << 10
+    /// The most values in one, each of which has a control.
+    private static let mostValues = 5000
     /// The deepest one: a message has it some levels deeper, and may have no more than a value.
     private static let mostLevels = PropertyListLimits().depth - 8
     /// The most pages at once, and events that one of them may be behind.
@@ -234,6 +236,7 @@ final class Session: @unchecked Sendable {
     private func state() -> [String: PropertyList] {
         var state = Form.of(type)
         state["proof"] = PropertyList(proof)
+        state["newID"] = PropertyList(InitialValues.newID)
         state["domain"] = PropertyList(domain.text)
         state["file"] = store.file.map { PropertyList($0) }
         state["readOnly"] = PropertyList(isReadOnly)
@@ -295,16 +298,22 @@ final class Session: @unchecked Sendable {
         let form = try Values.masked(value, type, at: [.key(key)]).jsonForm()
         let count = try form.serialized(as: .json).count
         guard count <= Self.mostBytes else { throw Failure("Its value is too large to be shown here: \(count) bytes") }
-        guard Self.isShallow(form, Self.mostLevels) else { throw Failure("Its value is too deep to be shown here") }
+        var values = Self.mostValues
+        guard Self.isSmall(form, Self.mostLevels, &values) else {
+            throw Failure("Its value is too \(values < 0 ? "large" : "deep") to be shown here")
+        }
         guard count <= room else { throw Failure("Its value is not shown here: all together are too large") }
         room -= count
         return form
     }
 
-    private static func isShallow(_ value: PropertyList, _ levels: Int) -> Bool {
-        switch value.kind {
-        case .array: levels > 0 && value.elements.allSatisfy { isShallow($0, levels - 1) }
-        case .dictionary: levels > 0 && value.entries.allSatisfy { isShallow($0.1, levels - 1) }
+    /// - Parameter values: how many there may still be; below 0 where there are more.
+    private static func isSmall(_ value: PropertyList, _ levels: Int, _ values: inout Int) -> Bool {
+        values -= 1
+        guard values >= 0 else { return false }
+        return switch value.kind {
+        case .array: levels > 0 && value.elements.allSatisfy { isSmall($0, levels - 1, &values) }
+        case .dictionary: levels > 0 && value.entries.allSatisfy { isSmall($0.1, levels - 1, &values) }
         default: true
         }
     }

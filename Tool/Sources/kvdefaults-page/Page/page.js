@@ -4,7 +4,7 @@
 const page = crypto.randomUUID();
 const keys = new Map(); // what the server told of each key: revision, value, own, layer, file, hidden
 const find = (id) => document.getElementById(id);
-let types, root, typeNumber, isReadOnly, isOffline, isOver, lastId = 0, lastRevision = 0, fault = "";
+let types, root, typeNumber, newID, isReadOnly, isOffline, isOver, lastId = 0, lastRevision = 0, fault = "";
 
 // ---- Exact JSON: a number that JavaScript would write otherwise keeps its text
 
@@ -162,7 +162,7 @@ find("settings").addEventListener("input", ({ target }) => {
 
 // An input in which a person types: what others change meanwhile does not take the text away.
 function field(owner, path, { input, show, read, others = [] }) {
-  let base, seen, shown, isDirty = false, isSaving = false, isStale = false;
+  let base, seen, shown, saving = 0, isDirty = false, isStale = false;
   const isDate = input.type === "datetime-local";
   const done = () => {
     isDirty = isStale = false;
@@ -183,7 +183,7 @@ function field(owner, path, { input, show, read, others = [] }) {
       show(value);
       shown = input.value;
       input.removeAttribute("aria-invalid");
-    } else if (!isSame(value, seen) && !isSaving) {
+    } else if (!isSame(value, seen) && !saving) {
       isStale = true;
       owner.conflict(input, path, undefined, useMine, done);
     }
@@ -197,15 +197,15 @@ function field(owner, path, { input, show, read, others = [] }) {
       if (value === undefined || !isDirty) return done();
       if (!input.isConnected) return undefined;
       if (isStale) return owner.conflict(input, path, value, useMine, done);
-      isSaving = true;
+      saving += 1;
       good = await owner.edit(input, "set", path, { value, base }, done, useMine);
+      saving -= 1;
     } catch (error) {
       owner.note(input, error.message);
     }
-    isSaving = false;
     if (!good) input.setAttribute("aria-invalid", "true");
     else if (input.value === text) done();
-    else base = good.revision;
+    else [base, shown] = [good.revision, text];
   };
   for (const one of [input, ...others]) {
     one.addEventListener("input", () => {
@@ -217,9 +217,11 @@ function field(owner, path, { input, show, read, others = [] }) {
       if (event.key === "Escape" && isDirty) done();
       if (event.key === "Enter" && isDate && isDirty) save();
     });
-    // A date changes with each of its parts: it is saved as a whole. Nothing changes where a text is typed and taken back.
+    // A date changes with each of its parts: it is saved as a whole. Nothing changes where a text is typed and taken back,
+    // and nothing is left where the window alone is.
     one.addEventListener("blur", () => {
-      if (isDirty && input.value === shown && !isSaving && !input.validity.badInput) done();
+      if (document.activeElement === one) return;
+      if (isDirty && input.value === shown && !saving && !input.validity.badInput) done();
       else if (isDirty && isDate) save();
     });
     if (input.className !== "json" && !isDate) one.addEventListener("change", save);
@@ -239,6 +241,7 @@ function readText(type, text, old) {
   if (text === "" && (old === undefined || type.control === "date" || type.inputMode !== "text")) return undefined;
   if (type.control === "date") {
     const seconds = readDate(text, old).getTime() / 1000;
+    if (Number.isNaN(seconds)) throw Error("Expected a date, with a year of four digits.");
     return { $date: Number.isInteger(seconds) ? new Date(seconds * 1000).toISOString().replace(".000Z", "Z") : seconds - 978307200 };
   }
   return type.control === "data" ? { $data: text } : text;
@@ -251,15 +254,19 @@ function readNumber(text, isReal) {
   return JSON.rawJSON(BigInt(text.trim().replace("+", "")).toString());
 }
 
-// What a second click or Enter asks for, while the answer to the first is due, waits for it, and knows that it has waited.
+// What a second click or Enter asks for, while the answer to the first is due, waits for it, knows that it has waited, and is not
+// done where the first was not.
 function oneAtATime(act) {
   let last = Promise.resolve(), due = 0;
   return () => {
     const hasWaited = due > 0;
     due += 1;
-    return (last = last.then(() => act(hasWaited)).finally(() => { due -= 1; }));
+    return (last = last.then((isGood) => hasWaited && !isGood ? isGood : act(hasWaited)).finally(() => { due -= 1; }));
   };
 }
+
+// A value to begin with, with UUIDs of its own.
+const begun = (value) => value && parse(write(value).replaceAll(newID, () => crypto.randomUUID().toUpperCase()));
 
 // Empties an input whose text was saved, unless a person has typed on; whether it did.
 function takeBack(input, text) {
@@ -405,14 +412,20 @@ function list(owner, path, type, labels) {
   const hasText = ["text", "date", "data", "number"].includes(element.control);
   const added = hasText && make("input", {
     type: element.control === "date" ? "datetime-local" : "text", "aria-label": `New entry of ${labels.title}`,
-    placeholder: "New entry", autocomplete: "off", onkeydown: (event) => { if (event.key === "Enter") add(); },
+    placeholder: "New entry", autocomplete: "off",
+    onkeydown: ({ key }) => onKey(key),
   });
   const adder = button("Add", `Add an entry to ${labels.title}`, ({ detail }) => (hasText || detail < 2) && add());
+  const onKey = (key) => {
+    if (key === "Enter") add();
+    if (key === "Escape") takeBack(added, added.value);
+  };
   const add = oneAtATime(async (hasWaited) => {
     const count = items.length;
     const text = added.value;
     if (text === "" && hasWaited) return undefined;
-    let value = element.initial;
+    if (keys.get(path[0])?.hidden) return owner.note(adder, keys.get(path[0]).hidden);
+    let value = begun(element.initial);
     try {
       if (hasText) value = element.control === "number" ? readNumber(text, element.isReal) : readText(element, text, "");
     } catch (error) {
@@ -420,9 +433,13 @@ function list(owner, path, type, labels) {
     }
     if (value === undefined) return added.focus();
     if (!await owner.edit(adder, "insert", [...path, count], { value }, undefined, add)) return undefined;
-    if (!hasText) return focusIn(items[count]?.node);
-    takeBack(added, text);
-    return added.focus();
+    if (hasText) {
+      takeBack(added, text);
+      added.focus();
+    } else {
+      focusIn(items[count]?.node);
+    }
+    return true;
   });
   // What is typed belongs to an element: none may move under it.
   const isSaved = async () => {
@@ -441,9 +458,11 @@ function list(owner, path, type, labels) {
   const once = (act) => async ({ detail, currentTarget }) => {
     if (isBusy || detail > 1) return;
     isBusy = true;
+    // What the person saw: others may have changed the list when what was typed is saved.
+    const base = revision(path);
     if (await isSaved()) {
       node.inert = true;
-      const isGood = await act();
+      const isGood = await act(base);
       node.inert = false;
       if (isGood) isGood();
       else currentTarget.focus();
@@ -454,13 +473,13 @@ function list(owner, path, type, labels) {
     const name = `${labels.title} ${index + 1}`;
     const place = [...path, index];
     const inner = control(owner, place, type.element, { title: name, "aria-label": name }, { isInList: true });
-    const move = (to, word) => once(async () => await owner.edit(node, "move", place, { target: to }, undefined, null) && (() => {
+    const move = (to, word) => once(async (base) => await owner.edit(node, "move", place, { target: to, base }, undefined, null) && (() => {
       const buttons = items[to];
       (buttons?.[word].disabled ? buttons.remove : buttons?.[word])?.focus();
     }));
     const up = button("↑", `Move ${name} up`, move(index - 1, "up"), "icon");
     const down = button("↓", `Move ${name} down`, move(index + 1, "down"), "icon");
-    const remove = button("×", `Remove ${name}`, once(async () => await owner.edit(node, "remove", place, {}, undefined, null) && (() =>
+    const remove = button("×", `Remove ${name}`, once(async (base) => await owner.edit(node, "remove", place, { base }, undefined, null) && (() =>
       ((items[index] ?? items[index - 1])?.remove ?? (added || adder)).focus())), "icon");
     return { node: make("li", {}, make("div", { className: "item" }, inner.node), up, down, remove), up, down, remove, inner };
   };
@@ -500,15 +519,20 @@ function table(owner, path, type, labels) {
   const body = make("tbody");
   const added = make("input", {
     type: "text", "aria-label": `New key of ${labels.title}`, placeholder: "New key", autocomplete: "off", spellcheck: false,
-    onkeydown: (event) => { if (event.key === "Enter") add(); },
+    onkeydown: ({ key }) => onKey(key),
   });
+  const onKey = (key) => {
+    if (key === "Enter") add();
+    if (key === "Escape") takeBack(added, added.value);
+  };
   const add = oneAtATime(async () => {
     const key = added.value;
     if (key === "") return added.focus();
+    if (keys.get(path[0])?.hidden) return owner.note(added, keys.get(path[0]).hidden);
     if (rows.has(key)) return owner.note(added, `There is a key ${key} already.`);
-    if (!await owner.edit(added, "set", [...path, key], { value: resolved(type.element).initial })) return undefined;
+    if (!await owner.edit(added, "set", [...path, key], { value: begun(resolved(type.element).initial) })) return undefined;
     if (takeBack(added, key)) focusIn(rows.get(key)?.inner.node.parentNode);
-    return undefined;
+    return true;
   });
   const row = (key) => {
     const place = [...path, key];
@@ -570,7 +594,7 @@ function same(rows, present, row, body) {
 function struct(owner, path, type, labels, { isInList }) {
   const node = make("div", { className: "inner" });
   const absent = [make("p", {}, "Not set "), button("Set", `Set ${labels.title}`, () =>
-    owner.edit(node, "set", path, { value: type.initial }).then(() => focusIn(node)))];
+    owner.edit(node, "set", path, { value: begun(type.initial) }).then(() => focusIn(node)))];
   let settings = null;
   const refresh = () => {
     if (get(path) === undefined) {
@@ -588,7 +612,7 @@ function struct(owner, path, type, labels, { isInList }) {
 
 function variant(owner, path, type, labels, { optional }) {
   const current = () => type.cases.findIndex((one) => child(get(path), one.name) !== undefined);
-  const chooser = choice(owner, path, type, labels, { optional, current, value: (one) => ({ [one.name]: one.initial }) });
+  const chooser = choice(owner, path, type, labels, { optional, current, value: (one) => ({ [one.name]: begun(one.initial) }) });
   const place = make("div");
   let shown = -1, inner = null;
   const refresh = () => {
@@ -776,6 +800,7 @@ function build(state) {
   if (root) say("The type of these settings has changed.");
   typeNumber = state.typeNumber;
   types = state.types;
+  newID = state.newID;
   root = resolved(state.root);
   isReadOnly = state.readOnly;
   document.title = `${state.domain} – Settings`;
@@ -893,6 +918,7 @@ function connect() {
     }
     prove(true);
     isOffline = false;
+    fault = "";
     keys.clear();
     for (const [key, one] of Object.entries(state.keys)) tell(key, one);
     lastRevision = state.revision;
@@ -933,6 +959,8 @@ document.addEventListener("keydown", (event) => {
   event.preventDefault();
   find("search").focus();
 });
+
+window.addEventListener("beforeunload", (event) => { if (typed.size) event.preventDefault(); });
 
 if (JSON.rawJSON) {
   connect();
