@@ -1362,6 +1362,31 @@ def rights(fleet):
     check(seen == ["", "devices", "operator", "devices operator"], "everybody sees the rights that are their own", str(seen))
     check(fleet.server.sql(f"SELECT who FROM kv_change WHERE store = '{name}' LIMIT 1") == "operator",
           "the history has the operator's name")
+    # The cheaper a function, the sooner it is asked of a row.
+    leak = ("CREATE FUNCTION pg_temp.leak(text, bigint) RETURNS boolean LANGUAGE plpgsql COST 0.0000001 AS "
+            "$$ BEGIN RAISE EXCEPTION 'seen: %', $1; END $$; SELECT count(*) FROM kv WHERE pg_temp.leak(store, revision)")
+    try:
+        seen = fleet.server.sql(leak, user="stranger")
+    except RuntimeError as error:
+        seen = str(error)
+    check(seen.splitlines()[-1] == "0", "a stranger's function is asked of no row", seen)
+    fleet.server.sql("CREATE FUNCTION public.pg_has_role(name, oid, text) RETURNS boolean LANGUAGE sql AS 'SELECT true'")
+    check(fleet.server.sql("SELECT count(*) FROM kv", user="stranger") == "0", "the server's own functions come before others of their names")
+    fleet.server.sql("DROP FUNCTION public.pg_has_role(name, oid, text); GRANT CREATE ON SCHEMA public TO PUBLIC")
+    made = subprocess.run(["psql", "-X", "-q", "-v", "ON_ERROR_STOP=1", "-h", fleet.server.folder, "-p", str(fleet.server.port), "-U",
+                           "owner", "-f", str(ROOT / "share/kvcodable/fleet.sql"), "postgres"], stderr=subprocess.PIPE, text=True)
+    fleet.server.sql("REVOKE CREATE ON SCHEMA public FROM PUBLIC")
+    check(made.returncode != 0 and "REVOKE CREATE ON SCHEMA public FROM PUBLIC" in made.stderr,
+          "no tables are made in a schema in which everybody may make functions", made.stderr)
+    fleet.server.sql("DELETE FROM kv_right WHERE role = 'devices'")
+    operator.value("s:set('a', 3.5)")
+    code, rest = device.call("return sync()")
+    check(code == "access_denied" and "any more" in rest, "a right that was taken is told", f"{code} {rest}")
+    check(device.value("return s:get 'a'") == "3", "and the values in memory count on")
+    fleet.server.sql(f"INSERT INTO kv_right VALUES ('devices', '{name}', false)")
+    check(device.value("return await(40, function() return pcall(sync) and s:get 'a' == 3.5 end)", 60) == "true", "until it is back")
+    operator.value("s:set('a', 3)")
+    check(device.value("return await(5, function() return s:get 'a' == 3 end)") == "true", "and it is told of changes again")
     asking = fleet.open(name, text=fleet.server.text(user="device"), poll_interval=0.3, cache=f"{fleet.folder}/asking")
     fleet.server.sql(f"REVOKE ALL ON kv_value FROM PUBLIC")
     try:

@@ -13,9 +13,16 @@
 -- The commit protocol of a program that writes by itself: BEGIN, lock the store's
 -- row by kv_lock, call kv_write with the next revision, call kv_finish, COMMIT.
 BEGIN;
--- Functions find the tables here alone, whatever their caller's path is.
+-- Functions find the tables here alone, whatever their caller's path is, and the
+-- server's own functions before any of this schema: pg_catalog, which is not
+-- named, comes first. In a schema in which everybody may make functions, some
+-- could be made that are run in the place of others, by whoever commits.
 DO $$ BEGIN
-  PERFORM set_config('search_path', quote_ident(current_schema()) || ', pg_catalog, pg_temp', true);
+  IF has_schema_privilege('public', current_schema(), 'CREATE') THEN
+    RAISE EXCEPTION 'everybody may make functions in the schema %, which would be run by those who write: first REVOKE CREATE ON SCHEMA % FROM PUBLIC',
+      current_schema(), quote_ident(current_schema());
+  END IF;
+  PERFORM set_config('search_path', quote_ident(current_schema()) || ', pg_temp', true);
 END $$;
 SET LOCAL client_min_messages TO warning;
 
@@ -432,7 +439,8 @@ $$;
 
 -- What the stores hold, for people. A view goes by its owner's rights: it asks
 -- for the reader's own.
-CREATE OR REPLACE VIEW kv AS
+-- A barrier: what a reader asks of the rows is asked of those alone that it may read.
+CREATE OR REPLACE VIEW kv WITH (security_barrier) AS
   SELECT v.store, kv_text(v.key) AS key, kv_json(v.value) AS value, v.revision, c.who, c.at, c.note
   FROM kv_value v LEFT JOIN kv_change c ON c.store = v.store AND c.revision = v.revision AND c.key = v.key
   WHERE v.value IS NOT NULL AND kv_may(v.store, false);

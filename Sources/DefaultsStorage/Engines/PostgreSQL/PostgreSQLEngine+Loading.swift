@@ -95,8 +95,18 @@ extension PostgreSQLEngine {
                     """, .text(store), .integer(seen.number), .uuid(seen.token ?? noToken))
             ], until: deadline)
         guard let rows = results.first else { throw PostgreSQLResult.strange }
+        if rows.count == 0, seen.number > 0 { try checkRight(connection, until: deadline) }
         let hasChanges = rows.bytes(0, 6) != nil
         return try changes(rows, from: hasChanges ? 0 : rows.count)
+    }
+
+    /// A store that was there and is not seen any more has gone, or the right to read it.
+    private func checkRight(_ connection: PostgreSQLConnection, until deadline: Deadline) throws(DefaultsError) {
+        let question = PostgreSQLConnection.Statement("SELECT kv_may($1, false)", .text(store))
+        guard let answer = try connection.run([question], until: deadline).first, try !answer.boolean(0, 0) else {
+            return
+        }
+        throw DefaultsError(.accessDenied, "The server does not allow this user to read the store any more")
     }
 
     /// The commit that set a key last, up to a revision; nil where the server is away, or knows nothing of it. Of every
