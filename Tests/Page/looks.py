@@ -234,7 +234,7 @@ def take_screenshots(browser, folder):
 def try_large_values(browser):
     """What is linear in the number of entries of one setting."""
     types = "root S\nstruct S { all: [String: Int] = [:]; list: [Int] = [] }\n"
-    for count in (2000, 8000):
+    for count in (1000, 4000):
         with served(types=types) as (place, page):
             place.write(PLAYER, {"all": {f"key{number}": number for number in range(count)}})
             load = browser.open(page.address)
