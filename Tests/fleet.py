@@ -1323,9 +1323,9 @@ def crowd(fleet):
         text = server.text(user="machine") + " application_name=layered"
         layered.value(f"return open('local', {{ fleet = {{ server = '{text}', mandatory = {{ 'all', 'more' }} }} }})")
         near.value("s:set('change', { n = 2, at = 0 })")
-        check(layered.value("return await(5, function() return s:get 'change'.n == 2 end)") == "true" and server.sql(
-            "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'layered'") == "1",
-              "a program with two layers has one connection")
+        told = layered.value("return await(5, function() return s:get 'change'.n == 2 end)")
+        count = server.sql("SELECT count(*) FROM pg_stat_activity WHERE application_name = 'layered'")
+        check(told == "true" and count == "1", "a program with two layers has one connection", f"{told} {count}")
     finally:
         for each in processes:
             each.kill()

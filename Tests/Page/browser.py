@@ -68,8 +68,10 @@ class Browser:
         return self.driver.find_element(By.ID, f"at-{path}")
 
     def all(self, path, kind="input, select, textarea"):
-        return [one for row in self.driver.find_elements(By.ID, f"at-{path}")
-                for one in row.find_elements(By.CSS_SELECTOR, kind) if one.is_displayed()]
+        """What of a setting is shown, as it is at one moment: the page may put other elements in their places."""
+        return self.js("""
+            return [...document.getElementById(arguments[0])?.querySelectorAll(arguments[1]) ?? []]
+                .filter((one) => one.checkVisibility({ visibilityProperty: true }));""", f"at-{path}", kind)
 
     def control(self, path, kind="input, select, textarea", number=0):
         """A control of a setting, when it is there."""
@@ -85,8 +87,10 @@ class Browser:
     def button(self, path, label):
         """The button that a screen reader calls so."""
         def find():
-            return [one for one in self.all(path, "button")
-                    if (one.get_attribute("aria-label") or one.text).startswith(label)]
+            return self.js("""
+                return arguments[0].filter((one) =>
+                    (one.getAttribute("aria-label") ?? one.innerText).trim().startsWith(arguments[1]));""",
+                self.all(path, "button"), label)
         found = wait_until(find)
         assert found, f"no button {label} at {path}"
         return self.shown(found[0])

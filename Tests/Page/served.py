@@ -14,6 +14,8 @@ import tempfile
 import time
 from pathlib import Path
 
+from selenium.common.exceptions import StaleElementReferenceException
+
 sys.path.insert(0, str(Path(__file__).parent.parent))
 import tap  # noqa: E402
 
@@ -161,10 +163,13 @@ class Served:
 
 
 def wait_until(holds, seconds=10):
-    """Whether it holds in time; what it gives."""
+    """Whether it holds in time; what it gives. An element that the page has just replaced is looked for again."""
     end = time.monotonic() + seconds
     while True:
-        result = holds()
+        try:
+            result = holds()
+        except StaleElementReferenceException:
+            result = None
         if result or time.monotonic() > end:
             return result
         time.sleep(0.02)

@@ -94,8 +94,9 @@ extension DefaultsStore {
         }
         let address = try ServerAddress(text, isInsecure: options.isInsecure, pollInterval: options.pollInterval)
         let domain = try serverDomain(name, address, options, until: .after(options.timeout))
+        let layers = try baseLayers(options, of: name.text)
         PostgreSQLServer.at(address).wake()
-        return try open(domain, try baseLayers(options, of: name.text), options)
+        return try open(domain, layers, options)
     }
 
     private static func serverDomain(
@@ -172,6 +173,8 @@ extension DefaultsStore {
             layers.mandatory = try fleetLayers(fleet.mandatory, fleet, options, of: program, until: deadline)
             layers.recommended = try fleetLayers(
                 fleet.recommended, fleet, options, of: program, until: deadline)
+            // Once all are read: what they tell their server wakes its thread, which takes their connection to listen.
+            for layer in layers.mandatory + layers.recommended { _ = try layer.snapshot() }
         }
         if !options.suites.isEmpty {
             let folder = try configurationFolder()
@@ -195,9 +198,7 @@ extension DefaultsStore {
         return try names.map { name throws(DefaultsError) in
             let domain = try serverDomain(try StoreName(name), address, own, until: deadline)
             let kept = options.schema == nil ? nil : ServerCache(address, name, .accepted)
-            let layer = FleetLayer(domain, name, options.schema, kept, of: program)
-            _ = try layer.snapshot()
-            return layer
+            return FleetLayer(domain, name, options.schema, kept, of: program)
         }
     }
 
