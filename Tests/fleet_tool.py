@@ -118,6 +118,11 @@ def tables(fleet):
           "they are those of fleet.sql")
     status, _, error = fleet.run("fleet", "init", "stranger")
     check(status == 2 and "The server does not allow it" in error, "who does not own the tables may not", error)
+    fleet.sql("CREATE SCHEMA owner")
+    status, output, error = fleet.run("fleet", "init", "owner")
+    check(status == 0 and "were there" in output and fleet.sql("SELECT count(*) FROM pg_class WHERE relname = 'kv_format'") == "1",
+          "no second ones are made in a schema of the role's own name", output + error)
+    fleet.sql("DROP SCHEMA owner")
     fleet.sql("UPDATE kv_format SET version = 2")
     status, _, error = fleet.run("fleet", "init", "owner")
     check(status == 2 and error == "kvdefaults: fleet: The tables of the fleet are of version 2: this library knows "
@@ -299,12 +304,11 @@ def undo(fleet):
     before = fleet.sql("SELECT * FROM kv_value; SELECT * FROM kv_change")
     fleet.same("fleet undo 5 undo", "",
                "kvdefaults: undo: Expected 50 at limits.burst, as revision 5 left it, found 70\n"
-               'kvdefaults: undo: Expected {"x":1} at new, as revision 5 left it, found {"x":1,"y":2}\n'
                "kvdefaults: undo: Nothing is undone; --force does it all the same\n", 2)
     check(fleet.sql("SELECT * FROM kv_value; SELECT * FROM kv_change") == before != "", "and nothing is undone")
     fleet.same("fleet undo 5 undo --force")
-    check(stored(fleet, "undo") == {"limits": {"burst": 10, "rate": 2}, "other": 1}, "with --force it is",
-          str(stored(fleet, "undo")))
+    check(stored(fleet, "undo") == {"limits": {"burst": 10, "rate": 2}, "other": 1, "new": {"y": 2}},
+          "with --force it is, and what others have put into its dictionary stays", str(stored(fleet, "undo")))
     fleet.at("unset undo other")                                                  # 8
     fleet.same("fleet undo 8 undo")
     check(stored(fleet, "undo")["other"] == 1, "a key that was removed comes back")
@@ -358,6 +362,10 @@ def reports(fleet):
     fleet.at("set fleet limits.burst 20")
     fleet.sql("SELECT kv_report('fleet', 'kiosk-2', 'com.example.app', 3)", "device_2")
     check([line[4] for line in lines("owner")] == ["behind", "current"], "a later revision mends it")
+    fleet.sql("UPDATE kv_machine SET at = at - interval '1 day' WHERE who = 'device_2'")
+    fleet.sql("SELECT kv_report('fleet', 'kiosk-2', 'com.example.app', 3)", "device_2")
+    check(fleet.sql("SELECT string_agg(machine, ' ') FROM kv_machine WHERE who = 'device_2' AND at > now() - interval '1 hour'")
+          == "kiosk-2", "a report has the time at which it was told last")
     # Forgery
     fleet.sql("SELECT kv_report('fleet', 'kiosk-1', 'com.example.app', 3)", "device_2")
     check([line[:4] for line in lines("owner")][:2] == [["kiosk-1", "com.example.app", "device_1", "2"],
@@ -368,6 +376,7 @@ def reports(fleet):
                           "VALUES ('fleet', 'device_1', 'x', 'x', 1)",
         "take a row over": "UPDATE kv_machine SET who = 'device_1'",
         "remove a row": "DELETE FROM kv_machine",
+        "say when": "UPDATE kv_machine SET at = at + interval '1 year'",
         "report on a store that it may not read": "SELECT kv_report('undo', 'kiosk-2', 'x', 1)",
     }.items():
         error = fleet.refuses(statement, "device_2")

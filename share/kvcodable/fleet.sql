@@ -4,7 +4,8 @@
 --     psql -v ON_ERROR_STOP=1 -f fleet.sql "service=fleet"     (the same)
 --
 -- Everything is made in the first schema of the search path, once: running it
--- again changes no data. Whoever runs it owns the tables, may read and write all
+-- again changes no data, and where the tables are in another schema of the path,
+-- it is done there. Whoever runs it owns the tables, may read and write all
 -- stores, and says who else may:
 --
 --     INSERT INTO kv_right VALUES ('devices', 'all', false),     -- may read
@@ -17,12 +18,15 @@ BEGIN;
 -- server's own functions before any of this schema: pg_catalog, which is not
 -- named, comes first. In a schema in which everybody may make functions, some
 -- could be made that are run in the place of others, by whoever commits.
-DO $$ BEGIN
-  IF has_schema_privilege('public', current_schema(), 'CREATE') THEN
+DO $$ DECLARE
+  place text := coalesce((SELECT n.nspname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+    WHERE c.oid = to_regclass('kv_format')), current_schema());
+BEGIN
+  IF has_schema_privilege('public', place, 'CREATE') THEN
     RAISE EXCEPTION 'everybody may make functions in the schema %, which would be run by those who write: first REVOKE CREATE ON SCHEMA % FROM PUBLIC',
-      current_schema(), quote_ident(current_schema());
+      place, quote_ident(place);
   END IF;
-  PERFORM set_config('search_path', quote_ident(current_schema()) || ', pg_temp', true);
+  PERFORM set_config('search_path', quote_ident(place) || ', pg_temp', true);
 END $$;
 SET LOCAL client_min_messages TO warning;
 
@@ -135,7 +139,9 @@ GRANT INSERT (name), UPDATE (head, token) ON kv_store TO PUBLIC;
 GRANT SELECT, INSERT, UPDATE ON kv_value TO PUBLIC;
 GRANT INSERT (store, revision, key, value, token, note) ON kv_change TO PUBLIC;
 GRANT INSERT (store, machine, program, revision, refused, path, message),
-  UPDATE (revision, refused, path, message, at) ON kv_machine TO PUBLIC;
+  UPDATE (revision, refused, path, message) ON kv_machine TO PUBLIC;
+-- Of an earlier file.
+REVOKE UPDATE (at) ON kv_machine FROM PUBLIC;
 
 -- Everybody sees the rights that are their own.
 DROP POLICY IF EXISTS kv_read ON kv_right;
@@ -274,9 +280,19 @@ CREATE OR REPLACE FUNCTION kv_report(
     VALUES (in_store, left(in_machine, 200), left(in_program, 200), in_revision,
             in_refused, left(in_path, 1000), left(in_message, 1000))
     ON CONFLICT (store, who, machine, program) DO UPDATE
-    SET revision = excluded.revision, refused = excluded.refused, path = excluded.path, message = excluded.message,
-      at = clock_timestamp()
+    SET revision = excluded.revision, refused = excluded.refused, path = excluded.path, message = excluded.message
 $$;
+
+-- The time of a report is the server's.
+CREATE OR REPLACE FUNCTION kv_told() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  NEW.at := pg_catalog.clock_timestamp();
+  RETURN NEW;
+END
+$$;
+DROP TRIGGER IF EXISTS kv_told ON kv_machine;
+CREATE TRIGGER kv_told BEFORE UPDATE OF revision, refused, path, message ON kv_machine
+  FOR EACH ROW EXECUTE FUNCTION kv_told();
 
 -- Forgets the history that is older than `age`, but for the newest commit of
 -- each store, the keys that were removed before, and machines that have told

@@ -60,6 +60,8 @@ enum { CPQ_CODE = 'C', CPQ_PRIMARY = 'M', CPQ_SEVERITY = 'V' };
   F(int, connectPoll, (cpq_connection *))                                      \
   F(int, status, (const cpq_connection *))                                     \
   F(int, socket, (const cpq_connection *))                                     \
+  F(char *, host, (const cpq_connection *))                                    \
+  F(char *, port, (const cpq_connection *))                                    \
   F(int, backendPID, (const cpq_connection *))                                 \
   F(void, finish, (cpq_connection *))                                          \
   F(char *, errorMessage, (const cpq_connection *))                            \

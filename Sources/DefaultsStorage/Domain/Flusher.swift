@@ -191,7 +191,8 @@ final class Flusher: @unchecked Sendable {
 
     /// Writes what waits, and from then on each change before its call returns.
     func flushAtExit() {
-        let domains = lock.withLock { tasks.map(\.domain) + (current.map { [$0] } ?? []) }
+        // The one that is being written may have been set anew meanwhile.
+        let domains = lock.withLock { tasks.map(\.domain).filter { $0 !== current } + (current.map { [$0] } ?? []) }
         for domain in domains {
             // A program that leaves in the middle of a transaction has not committed it.
             domain.abandonTransaction()

@@ -102,6 +102,9 @@ extension DefaultsStore {
     private static func serverDomain(
         _ name: StoreName, _ address: ServerAddress, _ options: Options, until deadline: Deadline
     ) throws(DefaultsError) -> Domain {
+        guard options.note?.utf8.contains(0) != true else {
+            throw DefaultsError(.misuse, "Expected a note without NUL: the server's texts hold none")
+        }
         let server = PostgreSQLServer.at(address)
         let key = DomainRegistry.Key(
             device: 0, inode: 0, name: Array(name.text.utf8), isReadOnly: options.isReadOnly, server: address)
@@ -197,8 +200,7 @@ extension DefaultsStore {
         defer { PostgreSQLServer.at(address).wake() }
         return try names.map { name throws(DefaultsError) in
             let domain = try serverDomain(try StoreName(name), address, own, until: deadline)
-            let kept = options.schema == nil ? nil : ServerCache(address, name, .accepted)
-            return FleetLayer(domain, name, options.schema, kept, of: program)
+            return FleetLayer(domain, name, options.schema, of: program)
         }
     }
 

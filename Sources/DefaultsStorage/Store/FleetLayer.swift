@@ -3,8 +3,9 @@ internal import PropertyLists
 /// A store of a fleet that a handle searches as one of its layers.
 ///
 /// Without a schema it has what the server has. Under one the handle goes from one state that fits to the next: what a
-/// wrong value in a revision brings reaches no program, and what does not fit is told once. The last state that fits is
-/// kept on the machine when one does not, so that a program which is started again has it.
+/// wrong value in a revision brings reaches no program, and what does not fit is told once. The server's thread looks at
+/// each state that it takes up, and keeps the last one that fits on the machine, for this program alone: others may have
+/// another schema. One that is started again has it.
 ///
 /// `@unchecked Sendable`: the variables are guarded by the domain's lock.
 final class FleetLayer: @unchecked Sendable {
@@ -12,7 +13,7 @@ final class FleetLayer: @unchecked Sendable {
     /// The store's name.
     let name: String
     private let schema: DefaultsSchema?
-    private let kept: ServerCache?
+    private let cache: ServerCache?
     /// The program, by the name of its own store.
     private let program: String
     /// The last state that fitted the schema; empty before the first.
@@ -20,21 +21,28 @@ final class FleetLayer: @unchecked Sendable {
     /// The domain's generation that was looked at last; 0 for none.
     private var generation: UInt64 = 0
     private var acceptedRevision: Int64?
+    /// The revision that is in `cache`. Used by the server's thread alone.
+    private var kept: Int64?
     /// The event of the state that was looked at last, where that is refused.
     private var refusal: DefaultsEvent?
     private var news: [DefaultsEvent] = []
     /// Whether the keys that have changed are more than those of the last revision.
     private var hasJumped = false
 
-    init(_ domain: Domain, _ name: String, _ schema: DefaultsSchema?, _ kept: ServerCache?, of program: String) {
+    init(_ domain: Domain, _ name: String, _ schema: DefaultsSchema?, of program: String) {
         self.domain = domain
         self.name = name
         self.schema = schema
-        self.kept = kept
         self.program = program
+        let address = (domain.engine as? PostgreSQLEngine)?.server.address
+        cache = schema == nil ? nil : address.flatMap { ServerCache($0, name, .accepted(by: program)) }
+        server?.add(self)
     }
 
-    deinit { server?.withReports { $0.remove(ObjectIdentifier(self)) } }
+    deinit {
+        keep()
+        server?.remove(self)
+    }
 
     private var server: PostgreSQLServer? { (domain.engine as? PostgreSQLEngine)?.server }
 
@@ -71,6 +79,20 @@ final class FleetLayer: @unchecked Sendable {
         }
     }
 
+    /// Looks at the state that the server's thread took up.
+    func look() {
+        if schema != nil { _ = try? current() } else { tell() }
+    }
+
+    /// Keeps the last state that fits. Of the server's thread, while it is there.
+    func keep() {
+        let (values, revision) = domain.lock.withLock { (accepted, acceptedRevision) }
+        guard let cache, let revision, revision != kept else { return }
+        kept = revision
+        // Whatever the file has: a server that went back has lower numbers.
+        try? cache.write(values, Revision(number: revision), isBack: true, domain.engine.limits)
+    }
+
     /// Has the server told what the program goes by. Without the domain's lock.
     private func tell() {
         let report = domain.lock.withLock {
@@ -98,7 +120,6 @@ final class FleetLayer: @unchecked Sendable {
             generation = found.generation
             if let event {
                 if event != refusal { news.append(event) }
-                if refusal == nil, old == nil { keepAccepted() }
             } else {
                 hasJumped = hasJumped || refusal != nil
                 accepted = found.list
@@ -111,21 +132,12 @@ final class FleetLayer: @unchecked Sendable {
 
     /// What the schema accepted when the program ran before.
     private func fromBefore() -> (values: PropertyList, revision: Revision)? {
-        guard let found = try? kept?.read(domain.engine.limits) else { return nil }
+        guard let found = try? cache?.read(domain.engine.limits) else { return nil }
         do throws(DefaultsError) {
             try schema?.check(found.values)
             return found
         } catch {
             return nil
-        }
-    }
-
-    /// With the domain's lock held: a thread of its own writes, since a get waits for no disk.
-    private func keepAccepted() {
-        guard let kept, let acceptedRevision else { return }
-        let (values, limits) = (accepted, domain.engine.limits)
-        _ = BackgroundThread.start {
-            try? kept.write(values, Revision(number: acceptedRevision), isBack: true, limits)
         }
     }
 

@@ -44,6 +44,32 @@ public enum PropertyListFile {
         return try file.readToEnd(most: most)
     }
 
+    /// The bytes of a file that nobody but the user and root could have written; nil when there is none, nor its folder.
+    ///
+    /// - Throws: ``DefaultsError/Code/unsafeLocation`` for one in which others have a hand, or in whose folder.
+    static func trustedContents(of path: String, most: Int) throws(DefaultsError) -> [UInt8]? {
+        let folder: StoreFolder
+        do throws(DefaultsError) {
+            folder = try StoreFolder.open(path)
+        } catch {
+            if error.errno == ENOENT || error.errno == ENOTDIR { return nil }
+            throw error
+        }
+        guard let file = try folder.openFile(folder.fileName, O_RDONLY | O_NONBLOCK) else { return nil }
+        let status = try file.status()
+        guard status.st_mode & S_IFMT == S_IFREG else { throw DefaultsError.noFile(file.path) }
+        let places = [status, try folder.descriptor.status()]
+        guard places.allSatisfy({ $0.st_uid == 0 || $0.st_uid == geteuid() }) else {
+            throw DefaultsError(
+                .unsafeLocation, "Expected the user's or root's, found what belongs to somebody else", file: path)
+        }
+        guard places.allSatisfy({ $0.st_mode & S_IWOTH == 0 }) else {
+            throw DefaultsError(
+                .unsafeLocation, "Expected the user's or root's, found what everybody may write", file: path)
+        }
+        return try file.readToEnd(most: most)
+    }
+
     /// Writes the value as the whole content of the file, durably: in the format given, else as JSON where the name ends
     /// in `.json`, and as XML where it does not. JSON has a line for each value. A reader of the file meanwhile sees the old
     /// content or the new; mode, owner and group of an old file are kept, a new one is the user's alone (0600). Comments

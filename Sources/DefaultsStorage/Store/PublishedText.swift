@@ -18,32 +18,9 @@ package enum PublishedText {
         let name = try StoreName(name)
         for folder in try folders() {
             let path = name.file(in: folder, suffix)
-            if let bytes = try read(file: path) { return (bytes, path) }
+            if let bytes = try PropertyListFile.trustedContents(of: path, most: mostBytes) { return (bytes, path) }
         }
         return nil
-    }
-
-    private static func read(file path: String) throws(DefaultsError) -> [UInt8]? {
-        let folder: StoreFolder
-        do throws(DefaultsError) {
-            folder = try StoreFolder.open(path)
-        } catch {
-            if error.errno == ENOENT || error.errno == ENOTDIR { return nil }
-            throw error
-        }
-        guard let file = try folder.openFile(folder.fileName, O_RDONLY | O_NONBLOCK) else { return nil }
-        let status = try file.status()
-        guard status.st_mode & S_IFMT == S_IFREG else { throw DefaultsError.noFile(file.path) }
-        let places = [status, try folder.descriptor.status()]
-        guard places.allSatisfy({ $0.st_uid == 0 || $0.st_uid == geteuid() }) else {
-            throw DefaultsError(
-                .unsafeLocation, "Expected the user's or root's, found what belongs to somebody else", file: path)
-        }
-        guard places.allSatisfy({ $0.st_mode & S_IWOTH == 0 }) else {
-            throw DefaultsError(
-                .unsafeLocation, "Expected the user's or root's, found what everybody may write", file: path)
-        }
-        return try file.readToEnd(most: mostBytes)
     }
 
     /// Writes the text of a store's name for the user, durably; gives the file. Its folders are made where they are not

@@ -7,6 +7,12 @@ package enum Difference {
         package let old: PropertyList?
         package let new: PropertyList?
 
+        package init(path: PropertyListPath, old: PropertyList?, new: PropertyList?) {
+            self.path = path
+            self.old = old
+            self.new = new
+        }
+
         /// The change without the secrets of the types.
         package func masked(_ types: [CodableType?]) throws -> Change {
             func shown(_ list: PropertyList?) throws -> PropertyList? {

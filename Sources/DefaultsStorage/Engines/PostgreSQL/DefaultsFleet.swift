@@ -9,7 +9,8 @@ public import PropertyLists
 /// }
 /// ```
 ///
-/// Each call makes a connection of its own, and waits for the server for as long as `timeout` says.
+/// Each call makes a connection of its own, and waits for the server for as long as `timeout` says, for a connection where
+/// the server's text has a `connect_timeout` as long as that.
 public struct DefaultsFleet: Sendable {
     private let address: ServerAddress
     private let timeout: Duration
@@ -196,7 +197,8 @@ public struct DefaultsFleet: Sendable {
     private var deadline: Deadline { .after(timeout) }
 
     private func connect() throws(DefaultsError) -> PostgreSQLConnection {
-        try PostgreSQLConnection(address, until: deadline)
+        var hosts = ServerHosts()
+        return try PostgreSQLConnection(address, &hosts, patience: timeout)
     }
 
     private func rows(_ statement: PostgreSQLConnection.Statement) throws(DefaultsError) -> PostgreSQLResult {

@@ -28,25 +28,46 @@ final class PostgreSQLConnection: @unchecked Sendable {
     /// Until when it is kept without being used.
     var kept = Deadline.after(.seconds(30))
 
-    /// Connects; waits for `deadline` at most, but for the time that finding the host's address takes.
-    init(_ address: ServerAddress, until deadline: Deadline) throws(DefaultsError) {
+    /// Connects; waits for `patience` at most, but for the time that finding the hosts' addresses takes, and for
+    /// `connect_timeout` where the address has one. Of several hosts each has its part of that time: one that says
+    /// nothing is passed, and is the last in `hosts` from then on.
+    init(
+        _ address: ServerAddress, _ hosts: inout ServerHosts, patience: Duration = .seconds(10)
+    ) throws(DefaultsError) {
         pq = try ServerAddress.library()
         descriptor = -1
-        handle = Self.begin(address, pq)
-        guard let handle else { throw DefaultsError(.unreachable, "The server cannot be reached: no memory") }
-        do throws(DefaultsError) {
-            try prepare(handle, address)
-            try connect(handle, until: deadline)
-        } catch {
-            close()
-            throw error
+        let end = Deadline.after(patience)
+        var attempts = 1
+        while true {
+            handle = Self.begin(address, hosts, pq)
+            guard let handle else { throw DefaultsError(.unreachable, "The server cannot be reached: no memory") }
+            do throws(DefaultsError) {
+                let options = try prepare(handle, address)
+                hosts.learn(options)
+                let part = hosts.timeout ?? (patience / hosts.count)
+                let isLast = attempts >= hosts.count
+                let deadline = isLast && hosts.timeout == nil ? end : .after(part)
+                if try connect(handle, until: deadline) { return }
+                guard !isLast else {
+                    // Others may be before us in a crowd.
+                    var error = DefaultsError(.unreachable, "The server did not answer in time")
+                    error.isPassing = true
+                    throw error
+                }
+                hosts.pass(pq.host(handle), pq.port(handle))
+                pq.finish(handle)
+                attempts += 1
+            } catch {
+                close()
+                throw error
+            }
         }
     }
 
-    private static func begin(_ address: ServerAddress, _ pq: cpq_functions) -> OpaquePointer? {
-        let options = [
-            ("dbname", address.text), ("fallback_application_name", "kvcodable"), ("client_encoding", "UTF8"),
-        ]
+    private static func begin(_ address: ServerAddress, _ hosts: ServerHosts, _ pq: cpq_functions) -> OpaquePointer? {
+        let options =
+            [("dbname", address.text), ("fallback_application_name", "kvcodable"), ("client_encoding", "UTF8")]
+            + hosts.options
         var names = options.map { UnsafePointer(strdup($0.0)) }
         var values = options.map { UnsafePointer(strdup($0.1)) }
         names.append(nil)
@@ -56,7 +77,11 @@ final class PostgreSQLConnection: @unchecked Sendable {
     }
 
     /// Checks, before anything is sent, that the server may be trusted.
-    private func prepare(_ handle: OpaquePointer, _ address: ServerAddress) throws(DefaultsError) {
+    ///
+    /// - Returns: the connection's options.
+    private func prepare(
+        _ handle: OpaquePointer, _ address: ServerAddress
+    ) throws(DefaultsError) -> [String: String] {
         // With the codes of errors, which texts in the server's language have not.
         _ = pq.setErrorVerbosity(handle, Int32(CPQ_ERRORS_VERBOSE))
         cpq_drop_notices(handle)
@@ -64,18 +89,16 @@ final class PostgreSQLConnection: @unchecked Sendable {
         guard pq.status(handle) != CPQ_CONNECTION_BAD else { throw connectionError() }
         guard let options = pq.conninfo(handle) else { throw connectionError() }
         defer { pq.conninfoFree(options) }
-        try address.checkTrust(ServerAddress.values(options))
+        let values = ServerAddress.values(options)
+        try address.checkTrust(values)
+        return values
     }
 
-    private func connect(_ handle: OpaquePointer, until deadline: Deadline) throws(DefaultsError) {
+    /// - Returns: false where a host has said nothing until the deadline.
+    private func connect(_ handle: OpaquePointer, until deadline: Deadline) throws(DefaultsError) -> Bool {
         var wanted = Int32(CPQ_POLLING_WRITING)
         while wanted != CPQ_POLLING_OK {
-            guard !deadline.hasPassed else {
-                // Others may be before us in a crowd.
-                var error = DefaultsError(.unreachable, "The server did not answer in time")
-                error.isPassing = true
-                throw error
-            }
+            if deadline.hasPassed { return false }
             let isReady =
                 cpq_wait(descriptor, wanted == CPQ_POLLING_WRITING ? 1 : 0, -1, deadline.remaining) != 0
             guard isReady else { continue }
@@ -85,6 +108,7 @@ final class PostgreSQLConnection: @unchecked Sendable {
             if wanted == CPQ_POLLING_FAILED { throw connectionError() }
         }
         guard pq.setnonblocking(handle, 1) == 0, pq.enterPipelineMode(handle) == 1 else { throw connectionError() }
+        return true
     }
 
     deinit { close() }
@@ -263,7 +287,8 @@ final class PostgreSQLConnection: @unchecked Sendable {
 
     // MARK: - Notifications
 
-    /// The channels of the notifications that have come, each with the last one's text; nil where the connection is lost.
+    /// The channels of the notifications that have come, each with the text of all, which is empty where they differ; nil
+    /// where the connection is lost.
     func notifications() -> [String: String]? {
         guard let handle, isAlive else { return nil }
         _ = pq.consumeInput(handle)
@@ -276,7 +301,9 @@ final class PostgreSQLConnection: @unchecked Sendable {
     var hasNotifications: Bool {
         while let handle, let notification = pq.notifies(handle) {
             let channel = String(cString: notification.pointee.channel)
-            told[channel] = notification.pointee.payload.map { String(cString: $0) } ?? ""
+            let text = notification.pointee.payload.map { String(cString: $0) } ?? ""
+            // Everybody may tell anything: one text must not hide another.
+            told[channel] = told[channel, default: text] == text ? text : ""
             pq.freemem(notification)
         }
         return !told.isEmpty

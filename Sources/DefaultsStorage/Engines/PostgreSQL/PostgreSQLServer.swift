@@ -22,6 +22,7 @@ final class PostgreSQLServer: @unchecked Sendable {
     private let connecting = WriterLock()
 
     // Guarded by `lock`.
+    private var hosts = ServerHosts()
     private var idle: [PostgreSQLConnection] = []
     /// Every connection that is open, for a child process to let go of.
     private var open: [PostgreSQLConnection] = []
@@ -36,6 +37,7 @@ final class PostgreSQLServer: @unchecked Sendable {
     private var failure: DefaultsError?
     private var entries: [Entry] = []
     private var reports = FleetReports()
+    private var layers: [WeakLayer] = []
     private var lastNumber = 0
     private var hasThread = false
     private var isLeaving = false
@@ -47,6 +49,11 @@ final class PostgreSQLServer: @unchecked Sendable {
         let number: Int
         weak var domain: Domain?
         let store: String
+    }
+
+    private struct WeakLayer {
+        let identifier: ObjectIdentifier
+        weak var layer: FleetLayer?
     }
 
     /// A domain that is alive, and stays so while the thread is at it.
@@ -114,7 +121,25 @@ final class PostgreSQLServer: @unchecked Sendable {
         _ = write(wakeDescriptor, &one, 8)
     }
 
-    // MARK: - Reports
+    // MARK: - Layers
+
+    func add(_ layer: FleetLayer) {
+        lock.withLock { layers.append(WeakLayer(identifier: ObjectIdentifier(layer), layer: layer)) }
+    }
+
+    func remove(_ layer: FleetLayer) {
+        lock.withLock {
+            layers.removeAll { $0.identifier == ObjectIdentifier(layer) }
+            reports.remove(ObjectIdentifier(layer))
+        }
+    }
+
+    /// The layers that a domain is of handles of this process.
+    func layers(of domain: Domain) -> [FleetLayer] {
+        let all = lock.withLock { layers }
+        // Without the lock: the last reference to a layer may be let go of here.
+        return all.compactMap(\.layer).filter { $0.domain === domain }
+    }
 
     /// Has the server told what a layer's program goes by, where that is news.
     func tell(_ report: FleetReport, of layer: FleetLayer) {
@@ -201,7 +226,9 @@ final class PostgreSQLServer: @unchecked Sendable {
     func connect() throws(DefaultsError) -> PostgreSQLConnection {
         _ = connecting.acquire(until: .after(.seconds(60)))
         defer { connecting.release() }
-        let connection = try PostgreSQLConnection(address, until: .after(.seconds(10)))
+        var hosts = lock.withLock { self.hosts }
+        defer { lock.withLock { self.hosts = hosts } }
+        let connection = try PostgreSQLConnection(address, &hosts)
         do throws(DefaultsError) {
             try Self.checkTables(connection)
         } catch {
@@ -252,12 +279,18 @@ final class PostgreSQLServer: @unchecked Sendable {
     /// Does what there is to do; says whether the thread ends.
     private func attend(_ guests: [Guest], _ listener: ServerListener) -> Bool {
         let isLeaving = lock.withLock { self.isLeaving }
-        if isLeaving { for guest in guests { _ = guest.domain.keepForAway() } }
+        if isLeaving { for guest in guests { _ = keep(guest) } }
         if guests.isEmpty || isLeaving, end(listener) { return true }
         serveWaiting(listener)
         listener.attend(guests)
         closeUnused()
         return false
+    }
+
+    /// Keeps what a domain and its layers have seen for the time without the server; false where it is to be tried again.
+    func keep(_ guest: Guest) -> Bool {
+        for layer in layers(of: guest.domain) { layer.keep() }
+        return guest.domain.keepForAway()
     }
 
     /// Ends the thread, unless somebody came meanwhile.

@@ -5,14 +5,22 @@ internal import PropertyLists
 /// is started while the server is away.
 struct ServerCache: Sendable {
     /// What is kept of a store.
-    enum Kind: String {
+    enum Kind {
         /// The values that were seen last.
-        case seen = ".plist"
-        /// Those that a schema accepted last, once others were refused.
-        case accepted = ".accepted"
+        case seen
+        /// Those that a program's schema accepted last.
+        case accepted(by: String)
+
+        var suffix: String {
+            switch self {
+            case .seen: ".plist"
+            case .accepted(let program): "." + ServerCache.number(of: program) + ".accepted"
+            }
+        }
     }
 
-    /// `$XDG_CACHE_HOME/kvcodable/SERVER/STORE.plist`, where a number stands for the server's text.
+    /// `$XDG_CACHE_HOME/kvcodable/SERVER/STORE.plist`, where a number stands for the server's text, or
+    /// `STORE.PROGRAM.accepted` with another one for the program's name.
     let path: String
     private let folder: String
     private let store: String
@@ -21,24 +29,28 @@ struct ServerCache: Sendable {
     init?(_ address: ServerAddress, _ store: String, _ kind: Kind = .seen) {
         guard let name = try? StoreName(store), let all = try? DefaultsStore.userFolder("XDG_CACHE_HOME", ".cache")
         else { return nil }
-        let server = all + "/kvcodable/" + String(Self.number(of: address.text), radix: 16)
-        path = name.file(in: server, kind.rawValue)
+        let server = all + "/kvcodable/" + Self.number(of: address.text)
+        path = name.file(in: server, kind.suffix)
         folder = name.folders(in: server).last ?? server
         self.store = store
     }
 
     /// FNV-1a: the same in every process, and in every version of this library.
-    private static func number(of text: String) -> UInt64 {
-        text.utf8.reduce(0xCBF2_9CE4_8422_2325) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 }
+    private static func number(of text: String) -> String {
+        let number = text.utf8.reduce(0xCBF2_9CE4_8422_2325 as UInt64) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 }
+        return String(number, radix: 16)
     }
 
     /// The values and their revision; nil where none were kept.
     ///
-    /// - Throws: for a file that is not what ``write(_:_:isBack:_:)`` has written.
+    /// - Throws: for a file that is not what ``write(_:_:isBack:_:)`` has written, or that somebody else could have.
     func read(_ limits: StoreLimits) throws(DefaultsError) -> (values: PropertyList, revision: Revision)? {
-        guard let bytes = try PropertyListFile.contents(of: path, most: limits.readableFile) else { return nil }
+        guard let bytes = try PropertyListFile.trustedContents(of: path, most: limits.readableFile) else { return nil }
+        // The values are one level deeper here than at the server.
+        var reading = limits.reading
+        reading.depth += 1
         let list = try DefaultsError.translating(file: path) { () throws(PropertyListError) in
-            try PropertyList.parse(bytes, as: .binary, limits: limits.reading).list
+            try PropertyList.parse(bytes, as: .binary, limits: reading).list
         }
         guard let values = list["Values"], values.kind == .dictionary, let number = list["Revision"]?.integer,
             number >= 0, list["Store"]?.string == store

@@ -261,7 +261,9 @@ final class ServerListener {
         mayHaveToKeep = true
         switch guest.domain.takeUpFromServer(over: connection) {
         case .busy: return true
-        case .done: told[guest.number] = nil
+        case .done:
+            told[guest.number] = nil
+            for layer in server.layers(of: guest.domain) { layer.look() }
         case .failed(let error):
             if loses(connection, error) { return false }
             // Tried again when the revisions are asked for next.
@@ -278,7 +280,7 @@ final class ServerListener {
         guard mayHaveToKeep, nextKeeping.hasPassed else { return }
         mayHaveToKeep = false
         let start = cs_monotonic_nanoseconds()
-        for guest in guests where !guest.domain.keepForAway() { mayHaveToKeep = true }
+        for guest in guests where !server.keep(guest) { mayHaveToKeep = true }
         let spent = cs_monotonic_nanoseconds() - start
         nextKeeping = .after(max(.seconds(1), .nanoseconds(spent * 20)))
     }

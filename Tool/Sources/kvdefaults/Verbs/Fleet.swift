@@ -134,17 +134,31 @@ extension Fleet {
                 guard !changes.isEmpty else {
                     throw Failure.absent("There is no revision \(revision) in its history", of: domain.text)
                 }
-                let parts = changes.flatMap { Difference.between($0.old, $0.value, at: [.key($0.key)]) }
+                let parts = changes.flatMap { settings($0.old, $0.value, at: [.key($0.key)]) }
                 let target = try domain.openedForWriting(type)
-                try target.transaction { try undo(parts, in: $0, target, type) }
+                try target.transaction { try undo(parts, changes, in: $0, target, type) }
                 try target.sync()
                 try target.close()
             }
         }
 
+        /// The settings in which two values differ. A dictionary that is missing on one side is one without settings:
+        /// others may have been put into the new one since.
+        private func settings(
+            _ old: PropertyList?, _ new: PropertyList?, at path: PropertyListPath
+        ) -> [Difference.Change] {
+            if old == new { return [] }
+            let sides = [old, new].compactMap(\.self)
+            let keys = Swift.Set(sides.flatMap(\.keys))
+            guard sides.allSatisfy({ $0.kind == .dictionary }), !keys.isEmpty else {
+                return [Difference.Change(path: path, old: old, new: new)]
+            }
+            return keys.sorted().flatMap { settings(old?[$0], new?[$0], at: path.appending(.key($0))) }
+        }
+
         private func undo(
-            _ parts: [Difference.Change], in transaction: DefaultsTransaction, _ target: DefaultsStore,
-            _ type: CodableType?
+            _ parts: [Difference.Change], _ changes: [DefaultsFleet.Change], in transaction: DefaultsTransaction,
+            _ target: DefaultsStore, _ type: CodableType?
         ) throws {
             let present = try target.dictionary(of: .application)
             let conflicts = parts.filter { part in
@@ -161,6 +175,24 @@ extension Fleet {
                 } else {
                     try transaction.remove(at: part.path)
                 }
+            }
+            let before = Dictionary(uniqueKeysWithValues: changes.map { ($0.key, $0.old) }).compactMapValues(\.self)
+            for part in parts where part.old == nil {
+                try removeEmpty(part.path, PropertyList(before), transaction, target)
+            }
+        }
+
+        /// Removes the dictionaries around a setting that are empty without it, and were not there before.
+        private func removeEmpty(
+            _ path: PropertyListPath, _ before: PropertyList, _ transaction: DefaultsTransaction,
+            _ target: DefaultsStore
+        ) throws {
+            var path = PropertyListPath(Array(path.steps.dropLast()))
+            while !path.steps.isEmpty, before.value(at: path) == nil,
+                try target.dictionary(of: .application).value(at: path)?.keys == []
+            {
+                try transaction.remove(at: path)
+                path = PropertyListPath(Array(path.steps.dropLast()))
             }
         }
 
