@@ -14,11 +14,11 @@ package enum Difference {
         }
 
         /// The change without the secrets of the types.
-        package func masked(_ types: [CodableType?]) throws -> Change {
-            func shown(_ list: PropertyList?) throws -> PropertyList? {
-                try list.map { list in try types.reduce(list) { try Values.masked($0, $1, at: path) } }
+        package func masked(_ types: [CodableType?]) -> Change {
+            func shown(_ list: PropertyList?) -> PropertyList? {
+                list.map { list in types.reduce(list) { Values.masked($0, $1, at: path) } }
             }
-            return Change(path: path, old: try shown(old), new: try shown(new))
+            return Change(path: path, old: shown(old), new: shown(new))
         }
     }
 

@@ -72,7 +72,7 @@ package enum Values {
     /// - Parameter path: where the value is.
     package static func masked(
         _ list: PropertyList, _ type: CodableType?, at path: PropertyListPath = [], by mask: PropertyList? = "(secret)"
-    ) throws -> PropertyList {
+    ) -> PropertyList {
         guard let type else { return list }
         var isMasked = false
         return masked(list, type.member(at: path), by: mask, &isMasked) ?? [:]

@@ -48,7 +48,7 @@ struct Source: ExpressibleByArgument {
         if try isDomain() {
             let type = masks ? try domain.type() : nil
             return try about(text) {
-                try Values.masked(try domain.opened().dictionary(of: .application), type)
+                Values.masked(try domain.opened().dictionary(of: .application), type)
             }
         }
         let list = try read().list

@@ -63,9 +63,9 @@ struct Diff: ParsableCommand {
         let (first, second) = (first.on(place.server), second.on(place.server))
         // Secrets differ, too; they are only not shown.
         let types = try [first, second].map { try $0.type() }
-        let changes = try Difference.between(
+        let changes = Difference.between(
             try first.value(unarchives: true, masks: false), try second.value(unarchives: true, masks: false)
-        ).map { try $0.masked(types) }
+        ).map { $0.masked(types) }
         if json {
             let list = changes.map { change in
                 var entry: [String: PropertyList] = ["path": PropertyList(change.path.text)]

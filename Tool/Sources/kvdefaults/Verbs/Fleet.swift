@@ -73,33 +73,33 @@ extension Fleet {
                 let changes = try DefaultsFleet(server: connectionText(store.server)).history(
                     of: domain.text, latest: count)
                 if changes.isEmpty, count != 0 { throw Failure.absent("There is no such store", of: domain.text) }
-                if json { return print(try JSONText.of(PropertyList(try changes.map { try tree($0, type) }))) }
+                if json { return print(try JSONText.of(PropertyList(changes.map { tree($0, type) }))) }
                 Terminal.printTable(
                     ["revision", "key"] + (values ? ["value"] : []) + ["who", "when", "note"],
-                    try changes.map { try cells($0, type) })
+                    changes.map { cells($0, type) })
             }
         }
 
-        private func shown(_ change: DefaultsFleet.Change, _ type: CodableType?) throws -> PropertyList? {
-            try change.value.map { try Values.masked($0, type, at: [.key(change.key)]) }
+        private func shown(_ change: DefaultsFleet.Change, _ type: CodableType?) -> PropertyList? {
+            change.value.map { Values.masked($0, type, at: [.key(change.key)]) }
         }
 
-        private func cells(_ change: DefaultsFleet.Change, _ type: CodableType?) throws -> [String] {
+        private func cells(_ change: DefaultsFleet.Change, _ type: CodableType?) -> [String] {
             let path = PropertyListPath([.key(change.key)]).text
             let isSecret = type?.member(at: [.key(change.key)])?.words.isSecret ?? false
-            let text = try shown(change, type).map { isSecret ? Values.secret : Values.line($0) }
+            let text = shown(change, type).map { isSecret ? Values.secret : Values.line($0) }
             let value = values ? [text ?? "removed"] : []
             return ["\(change.revision)", path] + value + [change.who, change.time, change.note.map(oneLine) ?? ""]
         }
 
-        private func tree(_ change: DefaultsFleet.Change, _ type: CodableType?) throws -> PropertyList {
+        private func tree(_ change: DefaultsFleet.Change, _ type: CodableType?) -> PropertyList {
             var tree: [String: PropertyList] = [
                 "revision": PropertyList(change.revision), "key": PropertyList(change.key),
                 "who": PropertyList(change.who), "when": PropertyList(change.time),
             ]
             tree["note"] = change.note.map { PropertyList($0) }
             if change.value == nil { tree["removed"] = true }
-            if values { tree["value"] = try shown(change, type) }
+            if values { tree["value"] = shown(change, type) }
             return PropertyList(tree)
         }
     }
@@ -199,7 +199,7 @@ extension Fleet {
         private func tell(_ conflict: Difference.Change, _ found: PropertyList?, _ type: CodableType?) {
             func shown(_ value: PropertyList?) -> String {
                 guard let value else { return "none" }
-                return (try? Values.masked(value, type, at: conflict.path)).map(Values.line) ?? Values.secret
+                return Values.line(Values.masked(value, type, at: conflict.path))
             }
             writeError(
                 "kvdefaults: \(store.name.text): Expected \(shown(conflict.new)) at \(conflict.path.text), "

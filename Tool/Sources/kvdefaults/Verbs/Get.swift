@@ -47,7 +47,7 @@ struct Get: ParsableCommand {
         if place.isEmpty, try !domain.isThere(type) { throw Failure.absent("There is no such store", of: domain.text) }
         let found = try about(domain.text, type) { try Layers(store: try domain.opened(type)).find(place) }
         guard let found else { throw Failure.absent("There is no value at \(path)", of: domain.text) }
-        let value = try about(domain.text) { try Values.masked(found.value, type, at: place) }
+        let value = Values.masked(found.value, type, at: place)
         if xml {
             print(
                 try String(decoding: about(domain.text) { try value.serialized(as: .xml) }, as: UTF8.self),

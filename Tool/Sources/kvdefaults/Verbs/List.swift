@@ -54,7 +54,7 @@ struct List: ParsableCommand {
             guard let found = try layers.find([.key(key)]) else { return nil }
             let member = type?.member(at: [.key(key)])
             if changed, found.layer == "default" || isDefault(found.value, member) { return nil }
-            let shown = try Values.masked(found.value, type, at: [.key(key)])
+            let shown = Values.masked(found.value, type, at: [.key(key)])
             return Row(
                 key: key, value: shown, type: member.map { "\($0.type)" }, layer: found.layer,
                 isSecret: member?.words.isSecret ?? false)

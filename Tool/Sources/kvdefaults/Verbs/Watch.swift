@@ -108,8 +108,8 @@ private final class ChangePrinter: @unchecked Sendable {
     }
 
     private func line(_ place: PropertyListPath, _ oldValue: PropertyList?, _ newValue: PropertyList?) -> String {
-        let old = oldValue.flatMap { try? Values.masked($0, type, at: place) }
-        let new = newValue.flatMap { try? Values.masked($0, type, at: place) }
+        let old = oldValue.map { Values.masked($0, type, at: place) }
+        let new = newValue.map { Values.masked($0, type, at: place) }
         switch form {
         case .commands:
             // A command would put the words for secrets in their place, or take them away.
