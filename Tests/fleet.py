@@ -25,7 +25,7 @@ import time
 from pathlib import Path
 
 from servers.proxy import Plan, Proxy
-from servers.postgresql import USER, Pooler, Server
+from servers.postgresql import USER, Pooler, Server, free_port
 from tap import ROOT, SWIFT, check, environment, finish, run, skip
 
 DRIVER = ROOT / "Tests/Support/fleet.lua"
@@ -979,6 +979,38 @@ def accepted_of_programs(fleet):
     check([burst(start("strict", 100)), burst(start("wide", 1000)), burst(start("plain", None))] ==
           ["6 true", "500 true", "5000 true"], "and without the server")
     fleet.server.start()
+    fleet.clear()
+    # A program that was away ends with what it had, after another of its name has taken up more.
+    fleet.server.stop()
+    late = start("strict", 100)
+    # Not amid a write, for which others would wait.
+    time.sleep(1.5)
+    late.process.send_signal(signal.SIGSTOP)
+    fleet.server.start()
+    writer = fleet.open(name, durability="immediate")
+    writer.value("s:set('burst', 7)")
+    start("strict", 100)
+    check(eventually(lambda: kept(".accepted") == {7, 500}), "what is accepted later is kept", str(kept(".accepted")))
+    fleet.server.stop()
+    late.process.send_signal(signal.SIGCONT)
+    check(burst(late) == "6 true" and late.close() == "" and kept(".accepted") == {7, 500},
+          "one that ends with less takes nothing back", str(kept(".accepted")))
+    fleet.server.start()
+    # Another revision of the same number, as after a backup was restored.
+    start("strict", 100)
+    time.sleep(1.5)
+    writer.value(f"open('{name}-9', {fleet.options()}) s:set('burst', 9) return sync()")
+    fleet.server.sql(f"UPDATE kv_value SET value = (SELECT value FROM kv_value WHERE store = '{name}-9') WHERE store = '{name}'; "
+                     f"UPDATE kv_change SET token = gen_random_uuid() WHERE store = '{name}'; UPDATE kv_store s SET token = "
+                     f"(SELECT token FROM kv_change WHERE store = s.name AND revision = s.head) WHERE name = '{name}'; "
+                     "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid()")
+    check(eventually(lambda: kept(".accepted") == {9, 500}, 20), "what a restored server has counts", str(kept(".accepted")))
+    # A second store of the process, when all is at rest.
+    two = start("one", 100)
+    time.sleep(2)
+    two.value(f"other = kv.open('two', {given[:-1]}, schema = kv.struct 'Stwo' {{ burst = kv.int:range(1, 100):default(1) }} }})")
+    check(eventually(lambda: len(list(Path(cache).rglob("*.accepted"))) == 4), "each store of a process keeps its own",
+          str(list(Path(cache).rglob("*.accepted"))))
 
 
 # ---- Servers that are not what they were
@@ -988,22 +1020,34 @@ def accepted_of_programs(fleet):
 def hosts(fleet):
     """A server of two hosts, of which the first says nothing: a machine without power, or one that hangs."""
     name = fleet.store()
-    for more, patience in (("connect_timeout=1", 2.5), ("", 7)):
+    good = fleet.server.port
+    for more, patience, order in (("target_session_attrs=read-write connect_timeout=1", 2.5, "silent good"),
+                                  ("target_session_attrs=read-write", 7, "silent good"),
+                                  # libpq comes back to the first of them, since none is a standby.
+                                  ("target_session_attrs=prefer-standby connect_timeout=1", 3.5, "silent good"),
+                                  ("target_session_attrs=prefer-standby connect_timeout=1", 3.5, "good silent"),
+                                  ("target_session_attrs=prefer-standby", 8, "good refuses silent"),
+                                  ("connect_timeout=1", 3.5, "silent refuses good")):
         with socket.create_server(("127.0.0.1", 0)) as silent:
-            text = fleet.server.text().replace(f"host={fleet.folder} port={fleet.server.port}",
-                                               f"host=127.0.0.1,127.0.0.1 port={silent.getsockname()[1]},{fleet.server.port}")
+            ports = {"silent": silent.getsockname()[1], "good": good, "refuses": free_port()}
+            named = [str(ports[word]) for word in order.split()]
+            text = fleet.server.text().replace(f"host={fleet.folder} port={good}", f"host={','.join(['127.0.0.1'] * len(named))} "
+                                               f"port={','.join(named)}")
             program = Program(fleet, XDG_CACHE_HOME="/proc/none")
-            options = fleet.options(f"{text} target_session_attrs=read-write {more}", timeout=20, durability="immediate")
+            options = fleet.options(f"{text} {more}", timeout=20, durability="immediate")
             start = time.monotonic()
             program.value(f"return open('{name}', {options})")
             opened = time.monotonic() - start
-            check(opened < patience, f"the other is there after {opened:.1f} s with \"{more}\"")
+            check(opened < patience, f"{order}: there after {opened:.1f} s with \"{more}\"")
             # The connection that listens is the first: a commit makes another one, and does not wait for the first host again.
             program.value("kv.wait(1.2)")
             start = time.monotonic()
             program.value(f"s:set('a', '{more}') return sync()")
             spent = time.monotonic() - start
             check(spent < 0.9 and fleet.stored(name, "a") == more, f"and is the first to be tried then ({spent:.2f} s)")
+            if "connect_timeout" not in more:
+                program.end()
+                continue
             status = subprocess.run([ROOT / "build/kvdefaults", "get", name, "a", "--server", f"{text} {more}"], text=True,
                                     env=program.environment, stdout=subprocess.PIPE, timeout=20).stdout.strip()
             check(status == more, "also for the command line", status)

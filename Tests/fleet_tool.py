@@ -312,6 +312,19 @@ def undo(fleet):
     fleet.at("unset undo other")                                                  # 8
     fleet.same("fleet undo 8 undo")
     check(stored(fleet, "undo")["other"] == 1, "a key that was removed comes back")
+    # Others have put something else into the place of the dictionary: see what is refused, and what is left alone.
+    fleet.at("set undot server.host a")                                           # 1
+    fleet.at("set undot server 5")                                                # 2
+    fleet.same("fleet undo 1 undot")
+    check(stored(fleet, "undot") == {"server": 5}, "a value in the place of the dictionary stays", str(stored(fleet, "undot")))
+    fleet.same("fleet undo 2 undot")                                              # 3
+    fleet.at("unset undot server")                                                # 4
+    fleet.at("set undot server [1]")                                              # 5
+    fleet.same("fleet undo 4 undot", "",
+               "kvdefaults: undot: Expected none at server, as revision 4 left it, found [1]\n"
+               "kvdefaults: undot: Nothing is undone; --force does it all the same\n", 2)
+    fleet.same("fleet undo 4 undot --force")
+    check(stored(fleet, "undot") == {"server": {"host": "a"}}, "but with --force", str(stored(fleet, "undot")))
     fleet.same("fleet undo 99 undo", "", "kvdefaults: undo: There is no revision 99 in its history\n", 1)
     fleet.same("fleet undo 1 nothing", "", "kvdefaults: nothing: There is no revision 1 in its history\n", 1)
     # The type counts for what is restored.

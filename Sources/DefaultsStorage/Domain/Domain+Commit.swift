@@ -189,6 +189,7 @@ extension Domain {
             damagedKeys = damaged
             rules.format = engine.format
             revision = engine.revision
+            returns = engine.returns
             switch outcome {
             case .document(let document):
                 base = document
@@ -301,6 +302,7 @@ extension Domain {
         try lock.withLock { () throws(DefaultsError) in
             refusal = engine.refusal
             revision = engine.revision
+            returns = engine.returns
             rules.format = engine.format
             switch state {
             case .unchanged: return

@@ -67,6 +67,8 @@ final class Domain: @unchecked Sendable {
     var refusal: DefaultsError?
     /// The revision that the engine saw last; nil where it counts none.
     var revision: Int64?
+    /// How often that went back.
+    var returns = 0
     /// The keys whose values cannot be read (``StorageEngine/damagedKeys``).
     var damagedKeys: [[UInt8]: PropertyListError] = [:]
     /// Those of all handles.

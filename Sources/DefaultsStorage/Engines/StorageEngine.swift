@@ -41,6 +41,8 @@ protocol StorageEngine: AnyObject, Sendable {
     var absence: DefaultsError? { get }
     /// The revision that was read or written last; nil where none are counted.
     var revision: Int64? { get }
+    /// How often it was found to have gone back to an earlier revision.
+    var returns: Int { get }
     /// Called with the events, which happen apart from the program's calls.
     var report: (@Sendable (DefaultsEvent) -> Void)? { get set }
     /// Whether a damaged file is put aside for a good copy. Otherwise it is an error and stays where it is.
@@ -112,6 +114,7 @@ extension StorageEngine {
     var longestKey: Int? { nil }
     var absence: DefaultsError? { nil }
     var revision: Int64? { nil }
+    var returns: Int { 0 }
     var isBackedUp: Bool { true }
 
     var synchronization: DefaultsStore.Options.Synchronization {

@@ -21,8 +21,10 @@ final class FleetLayer: @unchecked Sendable {
     /// The domain's generation that was looked at last; 0 for none.
     private var generation: UInt64 = 0
     private var acceptedRevision: Int64?
-    /// The revision that is in `cache`. Used by the server's thread alone.
-    private var kept: Int64?
+    /// How often the server had gone back when it had that one.
+    private var acceptedReturns = 0
+    /// What is in `cache`. Used by the server's thread alone.
+    private var kept: (revision: Int64, returns: Int)?
     /// The event of the state that was looked at last, where that is refused.
     private var refusal: DefaultsEvent?
     private var news: [DefaultsEvent] = []
@@ -86,11 +88,12 @@ final class FleetLayer: @unchecked Sendable {
 
     /// Keeps the last state that fits. Of the server's thread, while it is there.
     func keep() {
-        let (values, revision) = domain.lock.withLock { (accepted, acceptedRevision) }
-        guard let cache, let revision, revision != kept else { return }
-        kept = revision
-        // Whatever the file has: a server that went back has lower numbers.
-        try? cache.write(values, Revision(number: revision), isBack: true, domain.engine.limits)
+        let (values, revision, returns) = domain.lock.withLock { (accepted, acceptedRevision, acceptedReturns) }
+        guard let cache, let revision, kept?.revision != revision || kept?.returns != returns else { return }
+        let isBack = returns > kept?.returns ?? 0
+        let isWritten: Void? = try? cache.write(
+            values, Revision(number: revision), isBack: isBack, domain.engine.limits)
+        if isWritten != nil { kept = (revision, returns) }
     }
 
     /// Has the server told what the program goes by. Without the domain's lock.
@@ -124,6 +127,7 @@ final class FleetLayer: @unchecked Sendable {
                 hasJumped = hasJumped || refusal != nil
                 accepted = found.list
                 acceptedRevision = found.revision
+                acceptedReturns = found.returns
             }
             refusal = event
             return accepted
@@ -158,6 +162,8 @@ struct NumberedSnapshot {
     let generation: UInt64
     /// The revision that the engine saw last; nil where it counts none.
     let revision: Int64?
+    /// How often the engine was found to have gone back.
+    let returns: Int
     /// The error of a value that cannot be read, and is not in the dictionary.
     let damage: DefaultsError?
 }
@@ -165,13 +171,15 @@ struct NumberedSnapshot {
 extension Domain {
     func numberedSnapshot() throws(DefaultsError) -> NumberedSnapshot {
         while true {
-            let (before, revision, damaged) = lock.withLock { (generation, self.revision, damagedKeys) }
+            let (before, revision, returns, damaged) = lock.withLock {
+                (generation, self.revision, self.returns, damagedKeys)
+            }
             let list = try snapshot()
             // What a change between the two looks left is looked at again.
             guard lock.withLock({ generation == before }) else { continue }
             let first = damaged.min { $0.key.lexicographicallyPrecedes($1.key) }
             return NumberedSnapshot(
-                list: list, generation: before, revision: revision,
+                list: list, generation: before, revision: revision, returns: returns,
                 damage: first.map { DefaultsError($0.value.inRow(of: $0.key)) })
         }
     }

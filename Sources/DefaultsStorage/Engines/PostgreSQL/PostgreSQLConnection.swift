@@ -29,38 +29,35 @@ final class PostgreSQLConnection: @unchecked Sendable {
     var kept = Deadline.after(.seconds(30))
 
     /// Connects; waits for `patience` at most, but for the time that finding the hosts' addresses takes, and for
-    /// `connect_timeout` where the address has one. Of several hosts each has its part of that time: one that says
-    /// nothing is passed, and is the last in `hosts` from then on.
+    /// `connect_timeout` where the address has one: then each host may take so long.
     init(
         _ address: ServerAddress, _ hosts: inout ServerHosts, patience: Duration = .seconds(10)
     ) throws(DefaultsError) {
         pq = try ServerAddress.library()
         descriptor = -1
         let end = Deadline.after(patience)
-        var attempts = 1
+        hosts.begin()
         while true {
             handle = Self.begin(address, hosts, pq)
             guard let handle else { throw DefaultsError(.unreachable, "The server cannot be reached: no memory") }
             do throws(DefaultsError) {
-                let options = try prepare(handle, address)
-                hosts.learn(options)
-                let part = hosts.timeout ?? (patience / hosts.count)
-                let isLast = attempts >= hosts.count
-                let deadline = isLast && hosts.timeout == nil ? end : .after(part)
-                if try connect(handle, until: deadline) { return }
-                guard !isLast else {
+                hosts.learn(try prepare(handle, address))
+                guard let silent = try connect(handle, hosts, until: end) else { return }
+                guard hosts.pass(silent.host, silent.port) else {
                     // Others may be before us in a crowd.
                     var error = DefaultsError(.unreachable, "The server did not answer in time")
                     error.isPassing = true
                     throw error
                 }
-                hosts.pass(pq.host(handle), pq.port(handle))
-                pq.finish(handle)
-                attempts += 1
             } catch {
-                close()
-                throw error
+                guard error.code == .unreachable, !end.hasPassed, hosts.turnBack() else {
+                    hosts.forget()
+                    close()
+                    throw error
+                }
+                isBroken = false
             }
+            pq.finish(handle)
         }
     }
 
@@ -94,11 +91,20 @@ final class PostgreSQLConnection: @unchecked Sendable {
         return values
     }
 
-    /// - Returns: false where a host has said nothing until the deadline.
-    private func connect(_ handle: OpaquePointer, until deadline: Deadline) throws(DefaultsError) -> Bool {
+    /// - Returns: nil, or the host that has said nothing until its deadline.
+    private func connect(
+        _ handle: OpaquePointer, _ hosts: ServerHosts, until end: Deadline
+    ) throws(DefaultsError) -> (host: String, port: String)? {
         var wanted = Int32(CPQ_POLLING_WRITING)
+        var current = place(handle)
+        var deadline = hosts.deadline(for: current.host, current.port, of: end)
         while wanted != CPQ_POLLING_OK {
-            if deadline.hasPassed { return false }
+            let place = place(handle)
+            if place != current {
+                current = place
+                deadline = hosts.deadline(for: place.host, place.port, of: end)
+            }
+            if deadline.hasPassed { return current }
             let isReady =
                 cpq_wait(descriptor, wanted == CPQ_POLLING_WRITING ? 1 : 0, -1, deadline.remaining) != 0
             guard isReady else { continue }
@@ -108,7 +114,12 @@ final class PostgreSQLConnection: @unchecked Sendable {
             if wanted == CPQ_POLLING_FAILED { throw connectionError() }
         }
         guard pq.setnonblocking(handle, 1) == 0, pq.enterPipelineMode(handle) == 1 else { throw connectionError() }
-        return true
+        return nil
+    }
+
+    /// The host that libpq is at, and its port.
+    private func place(_ handle: OpaquePointer) -> (host: String, port: String) {
+        (pq.host(handle).map { String(cString: $0) } ?? "", pq.port(handle).map { String(cString: $0) } ?? "")
     }
 
     deinit { close() }

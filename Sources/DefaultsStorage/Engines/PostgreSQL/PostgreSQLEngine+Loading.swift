@@ -182,6 +182,7 @@ extension PostgreSQLEngine {
         let isKept = rows.count > 0 ? try rows.boolean(0, 5) : false
         guard follows(new, seen, isThere: isThere, isPruned: !isKept) else {
             isBack = true
+            returns += 1
             report?(.stale(from: seen.number, to: new.number))
             return nil
         }

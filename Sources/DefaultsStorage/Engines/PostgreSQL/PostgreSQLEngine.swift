@@ -51,6 +51,7 @@ final class PostgreSQLEngine: StorageEngine, @unchecked Sendable {
     var kept: Revision?
     /// Whether the server went back to an earlier revision since that was kept.
     var isBack = false
+    var returns = 0
     /// The commit that may have happened or not.
     var doubt: Revision?
 

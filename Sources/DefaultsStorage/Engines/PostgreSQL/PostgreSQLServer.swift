@@ -38,6 +38,7 @@ final class PostgreSQLServer: @unchecked Sendable {
     private var entries: [Entry] = []
     private var reports = FleetReports()
     private var layers: [WeakLayer] = []
+    private var hasToKeep = false
     private var lastNumber = 0
     private var hasThread = false
     private var isLeaving = false
@@ -143,7 +144,20 @@ final class PostgreSQLServer: @unchecked Sendable {
 
     /// Has the server told what a layer's program goes by, where that is news.
     func tell(_ report: FleetReport, of layer: FleetLayer) {
-        if lock.withLock({ reports.add(report, of: ObjectIdentifier(layer)) }) { wake() }
+        let isNews = lock.withLock {
+            let isNews = reports.add(report, of: ObjectIdentifier(layer))
+            hasToKeep = hasToKeep || isNews
+            return isNews
+        }
+        if isNews { wake() }
+    }
+
+    /// Whether layers go by other revisions than when this was asked last.
+    func takeNewsToKeep() -> Bool {
+        lock.withLock {
+            defer { hasToKeep = false }
+            return hasToKeep
+        }
     }
 
     /// Changes, or looks at, what the server is to be told.

@@ -94,6 +94,9 @@ struct ServerCache: Sendable {
         try PropertyListFile.write(try builder.finish(), to: path, as: .binary)
     }
 
-    /// Removes a file that cannot be read.
-    func discard() { unlink(path) }
+    /// Removes a file that cannot be read, and is the user's own: root, for one, may look with a user's folders.
+    func discard() {
+        var status = stat()
+        if lstat(path, &status) == 0, status.st_uid == geteuid() { unlink(path) }
+    }
 }

@@ -277,6 +277,7 @@ final class ServerListener {
 
     /// Keeps the values seen last, not more often than once a second.
     private func keep(_ guests: [Guest]) {
+        mayHaveToKeep = server.takeNewsToKeep() || mayHaveToKeep
         guard mayHaveToKeep, nextKeeping.hasPassed else { return }
         mayHaveToKeep = false
         let start = cs_monotonic_nanoseconds()

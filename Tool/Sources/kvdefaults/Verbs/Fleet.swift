@@ -161,35 +161,47 @@ extension Fleet {
             _ target: DefaultsStore, _ type: CodableType?
         ) throws {
             let present = try target.dictionary(of: .application)
-            let conflicts = parts.filter { part in
+            let conflicts = parts.compactMap { part in
+                // What is no dictionary now has no place for the setting.
+                if part.old != nil, let place = blocked(part.path, in: present) {
+                    return Difference.Change(path: place, old: nil, new: nil)
+                }
                 let value = present.value(at: part.path)
-                return value != part.new && value != part.old
+                return value != part.new && value != part.old ? part : nil
             }
             guard force || conflicts.isEmpty else {
                 for conflict in conflicts { tell(conflict, present.value(at: conflict.path), type) }
                 throw Failure("Nothing is undone; --force does it all the same", of: store.name.text)
             }
-            for part in parts where present.value(at: part.path) != part.old {
-                if let old = part.old {
-                    try transaction.setStored(old, at: part.path)
-                } else {
-                    try transaction.remove(at: part.path)
-                }
-            }
             let before = Dictionary(uniqueKeysWithValues: changes.map { ($0.key, $0.old) }).compactMapValues(\.self)
-            for part in parts where part.old == nil {
-                try removeEmpty(part.path, PropertyList(before), transaction, target)
+            for part in parts where present.value(at: part.path) != part.old {
+                guard let old = part.old else {
+                    try transaction.remove(at: part.path)
+                    try removeEmpty(part.path, PropertyList(before), transaction, target)
+                    continue
+                }
+                if let place = blocked(part.path, in: try target.dictionary(of: .application)) {
+                    try transaction.remove(at: place)
+                }
+                try transaction.setStored(old, at: part.path)
             }
         }
 
-        /// Removes the dictionaries around a setting that are empty without it, and were not there before.
+        /// The place on the way to a setting that is no dictionary; nil where there is none.
+        private func blocked(_ path: PropertyListPath, in present: PropertyList) -> PropertyListPath? {
+            path.steps.indices.dropFirst().map { PropertyListPath(Array(path.steps[..<$0])) }
+                .first { place in present.value(at: place).map { $0.kind != .dictionary } ?? false }
+        }
+
+        /// Removes the dictionaries around a removed setting that are empty without it, and were not there before.
         private func removeEmpty(
             _ path: PropertyListPath, _ before: PropertyList, _ transaction: DefaultsTransaction,
             _ target: DefaultsStore
         ) throws {
             var path = PropertyListPath(Array(path.steps.dropLast()))
             while !path.steps.isEmpty, before.value(at: path) == nil,
-                try target.dictionary(of: .application).value(at: path)?.keys == []
+                let found = try target.dictionary(of: .application).value(at: path), found.kind == .dictionary,
+                found.keys.isEmpty
             {
                 try transaction.remove(at: path)
                 path = PropertyListPath(Array(path.steps.dropLast()))
