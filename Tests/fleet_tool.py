@@ -325,6 +325,10 @@ def undo(fleet):
                "kvdefaults: undot: Nothing is undone; --force does it all the same\n", 2)
     fleet.same("fleet undo 4 undot --force")
     check(stored(fleet, "undot") == {"server": {"host": "a"}}, "but with --force", str(stored(fleet, "undot")))
+    fleet.same("set undok \u00e9.a 1 e\u0301.a 2")                                  # 1
+    fleet.same("fleet undo 1 undok")
+    check(fleet.sql("SELECT count(*), count(value) FROM kv_value WHERE store = 'undok'") == "2|0",
+          "keys that print alike are two", fleet.sql("SELECT key, value FROM kv_value WHERE store = 'undok'"))
     fleet.same("fleet undo 99 undo", "", "kvdefaults: undo: There is no revision 99 in its history\n", 1)
     fleet.same("fleet undo 1 nothing", "", "kvdefaults: nothing: There is no revision 1 in its history\n", 1)
     # The type counts for what is restored.

@@ -23,14 +23,21 @@ package enum Difference {
     }
 
     /// Recursion is bounded by the depth of values.
-    package static func between(_ old: PropertyList?, _ new: PropertyList?, at path: PropertyListPath = []) -> [Change]
-    {
+    ///
+    /// - Parameter asSettings: whether a dictionary that only one side has is told by what is in it.
+    package static func between(
+        _ old: PropertyList?, _ new: PropertyList?, at path: PropertyListPath = [], asSettings: Bool = false
+    ) -> [Change] {
         if old == new { return [] }
-        guard let old, let new, old.kind == .dictionary, new.kind == .dictionary else {
+        let sides = [old, new].compactMap(\.self)
+        // By their bytes: keys that print alike are two.
+        let keys = Swift.Set(sides.flatMap { $0.keys.map { Array($0.utf8) } })
+        guard sides.count == 2 || asSettings && !keys.isEmpty, sides.allSatisfy({ $0.kind == .dictionary }) else {
             return [Change(path: path, old: old, new: new)]
         }
-        return Swift.Set(old.keys + new.keys).sorted().flatMap { key in
-            between(old[key], new[key], at: path.appending(.key(key)))
+        return keys.sorted { $0.lexicographicallyPrecedes($1) }.flatMap { bytes in
+            let key = String(decoding: bytes, as: UTF8.self)
+            return between(old?[key], new?[key], at: path.appending(.key(key)), asSettings: asSettings)
         }
     }
 }

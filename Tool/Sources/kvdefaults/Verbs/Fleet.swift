@@ -134,26 +134,15 @@ extension Fleet {
                 guard !changes.isEmpty else {
                     throw Failure.absent("There is no revision \(revision) in its history", of: domain.text)
                 }
-                let parts = changes.flatMap { settings($0.old, $0.value, at: [.key($0.key)]) }
+                let parts = changes.flatMap {
+                    // Others may have put settings into a dictionary since it was made.
+                    Difference.between($0.old, $0.value, at: [.key($0.key)], asSettings: true)
+                }
                 let target = try domain.openedForWriting(type)
                 try target.transaction { try undo(parts, changes, in: $0, target, type) }
                 try target.sync()
                 try target.close()
             }
-        }
-
-        /// The settings in which two values differ. A dictionary that is missing on one side is one without settings:
-        /// others may have been put into the new one since.
-        private func settings(
-            _ old: PropertyList?, _ new: PropertyList?, at path: PropertyListPath
-        ) -> [Difference.Change] {
-            if old == new { return [] }
-            let sides = [old, new].compactMap(\.self)
-            let keys = Swift.Set(sides.flatMap(\.keys))
-            guard sides.allSatisfy({ $0.kind == .dictionary }), !keys.isEmpty else {
-                return [Difference.Change(path: path, old: old, new: new)]
-            }
-            return keys.sorted().flatMap { settings(old?[$0], new?[$0], at: path.appending(.key($0))) }
         }
 
         private func undo(
@@ -173,11 +162,10 @@ extension Fleet {
                 for conflict in conflicts { tell(conflict, present.value(at: conflict.path), type) }
                 throw Failure("Nothing is undone; --force does it all the same", of: store.name.text)
             }
-            let before = Dictionary(uniqueKeysWithValues: changes.map { ($0.key, $0.old) }).compactMapValues(\.self)
             for part in parts where present.value(at: part.path) != part.old {
                 guard let old = part.old else {
                     try transaction.remove(at: part.path)
-                    try removeEmpty(part.path, PropertyList(before), transaction, target)
+                    try removeEmpty(part.path, changes, transaction, target)
                     continue
                 }
                 if let place = blocked(part.path, in: try target.dictionary(of: .application)) {
@@ -195,11 +183,16 @@ extension Fleet {
 
         /// Removes the dictionaries around a removed setting that are empty without it, and were not there before.
         private func removeEmpty(
-            _ path: PropertyListPath, _ before: PropertyList, _ transaction: DefaultsTransaction,
+            _ path: PropertyListPath, _ changes: [DefaultsFleet.Change], _ transaction: DefaultsTransaction,
             _ target: DefaultsStore
         ) throws {
+            func wasThere(_ path: PropertyListPath) -> Bool {
+                guard case .key(let key)? = path.steps.first else { return true }
+                let change = changes.first { $0.key.utf8.elementsEqual(key.utf8) }
+                return change?.old?.value(at: PropertyListPath(Array(path.steps.dropFirst()))) != nil
+            }
             var path = PropertyListPath(Array(path.steps.dropLast()))
-            while !path.steps.isEmpty, before.value(at: path) == nil,
+            while !path.steps.isEmpty, !wasThere(path),
                 let found = try target.dictionary(of: .application).value(at: path), found.kind == .dictionary,
                 found.keys.isEmpty
             {
