@@ -4,6 +4,8 @@
  *
  *   REFUSE=inotify   inotify_init1 fails with EMFILE
  *   REFUSE=folders   inotify_add_watch fails with ENOSPC for a folder
+ *   REFUSE=place     behind each inotify_add_watch of a file, one with the end
+ *                    `.new`, where it is there, takes its place
  *   REFUSE=rename    renameat and renameat2 fail with EIO
  *   REFUSE=link      linkat fails with EPERM, as where there are no hard links
  *   REFUSE=late      renames take three thousandths of a second longer
@@ -17,6 +19,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/inotify.h>
@@ -42,11 +45,17 @@ int inotify_init1(int flags) {
 
 int inotify_add_watch(int number, const char *path, uint32_t events) {
   struct stat status;
-  if (stat(path, &status) != 0 || !S_ISDIR(status.st_mode) ||
-      !refuses("folders"))
-    return (int)syscall(SYS_inotify_add_watch, number, path, events);
-  errno = ENOSPC;
-  return -1;
+  char new[4096];
+  if (stat(path, &status) == 0 && S_ISDIR(status.st_mode) &&
+      refuses("folders")) {
+    errno = ENOSPC;
+    return -1;
+  }
+  int result = (int)syscall(SYS_inotify_add_watch, number, path, events);
+  snprintf(new, sizeof(new), "%s.new", path);
+  if (access(new, F_OK) == 0 && refuses("place"))
+    syscall(SYS_renameat2, AT_FDCWD, new, AT_FDCWD, path, 0);
+  return result;
 }
 
 int pthread_create(pthread_t *thread, const pthread_attr_t *attributes,

@@ -31,6 +31,9 @@ struct FileObserver {
     private var folders: Set<Int32> = []
     /// Whether the system lets it observe no more: it tries again at each look.
     private(set) var isBlind = false
+    /// Whether something happened to a file while it was observed anew: another may have its name since, and
+    /// ``take()`` has to be called again.
+    private(set) var isBehind = false
 
     private static let fileEvents = UInt32(
         IN_MODIFY | IN_CLOSE_WRITE | IN_ATTRIB | IN_MOVE_SELF | IN_DELETE_SELF | IN_DONT_FOLLOW)
@@ -52,10 +55,11 @@ struct FileObserver {
     /// Takes what was noticed; says whether a file may have changed.
     mutating func take() -> Bool {
         let (isAny, isOurs) = drain()
-        guard isAny || isBlind else { return false }
+        let wasBehind = isBehind
+        guard isAny || isBlind || wasBehind else { return false }
         let isNew = arm() ?? true
-        // Numbers that were given back are noticed, too.
-        return drain().isOurs || isOurs || isNew
+        catchUp()
+        return isBehind || wasBehind || isOurs || isNew
     }
 
     /// Observes a file no more, which this process is about to replace; says whether it may have changed before.
@@ -65,15 +69,19 @@ struct FileObserver {
     mutating func resume(_ folder: StoreFolder) -> Bool { setPaused(folder, false) }
 
     private mutating func setPaused(_ folder: StoreFolder, _ isPaused: Bool) -> Bool {
-        let isOurs = drain().isOurs
+        let mayHaveChanged = drain().isOurs || isBehind
         for index in places.indices where places[index].file.folder === folder && !places[index].file.isDatabase {
             places[index].isPaused = isPaused
         }
         let absent = places.indices.filter { places[$0].file.folder !== folder && places[$0].number < 0 }
         _ = arm()
         let isThere = absent.contains { places[$0].number >= 0 }
-        return drain().isOurs || isOurs || isThere
+        catchUp()
+        return isBehind || mayHaveChanged || isThere
     }
+
+    /// Takes what was noticed while the files were observed anew: numbers that were given back, too.
+    private mutating func catchUp() { isBehind = drain().isOurs }
 
     /// In a child process, whose inotify under the same number is new: observes everything anew.
     mutating func rearm() {

@@ -85,14 +85,18 @@ final class WatchList: @unchecked Sendable {
             guard observer != nil else { return read(wakeDescriptor, &buffer, 8) > 0 || mustLook }
             let mayHaveChanged = observer?.take() == true
             if observer?.isBlind == true { cs_timer_arm(retryDescriptor, 1000) }
+            if observer?.isBehind == true { cs_timer_arm(retryDescriptor, 10) }
             return mayHaveChanged || mustLook
         }
     }
 
-    /// Empties the wake-up that a look at the files has written: its changes are told now.
+    /// Empties the wake-up that a look at the files has written: its changes are told now. One that asks for another
+    /// look stays.
     func forgetWakeUp() {
-        var number: UInt64 = 0
-        _ = read(eventDescriptor, &number, 8)
+        lock.withLock {
+            var number: UInt64 = 0
+            if !mustLook { _ = read(eventDescriptor, &number, 8) }
+        }
     }
 
     /// Notices nothing of this process's own change of a file, until ``resume(_:isCurrent:)``.

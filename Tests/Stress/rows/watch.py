@@ -11,6 +11,7 @@ from rows.writers import Writer
 
 def prove(proofs, folder):
     moments = behind_own(proofs, f"{folder}/behind")
+    while_observed(proofs, f"{folder}/placed.plist")
     slow = after_slow_disk(proofs, folder)
     return report(max(slow, slowest(proofs, folder, proofs.size(5, 50))), 0.2) + f"; at {moments} moments of a commit"
 
@@ -43,6 +44,29 @@ def commit_beside(proofs, folder, index):
             raise Broken(f"{line}, written before call {index}: {said}")
     writer.leave()
     return calls_of(folder)
+
+
+def while_observed(proofs, path):
+    """A file that another replaces at the moment when it is observed anew: what is written into the new one is seen."""
+    file, new = pathlib.Path(path), pathlib.Path(path + ".new")
+    file.write_bytes(plistlib.dumps({"number": 1}))
+    environment = {**os.environ, "LD_PRELOAD": proofs.compiled("refuse.c"), "REFUSE": "place"}
+    watcher = proofs.start("watch", path, "number", 3, env=environment)
+    try:
+        said = [watcher.stdout.readline()]
+        pathlib.Path(path + ".made").write_bytes(plistlib.dumps({"number": 2}))
+        os.rename(path + ".made", new)
+        os.utime(path)
+        said.append(watcher.stdout.readline())
+        if said != ["watching\n", "number 2\n"] or new.exists():
+            raise Broken(f"did not begin: {said}")
+        time.sleep(0.1)
+        file.write_bytes(plistlib.dumps({"number": 3}))
+        if watcher.wait(timeout=10) != 0:
+            raise Broken("what was written into the new file was not seen")
+    finally:
+        watcher.kill()
+        watcher.stdout.close()
 
 
 def after_slow_disk(proofs, folder):
