@@ -19,23 +19,24 @@ def prove(proofs, folder):
 def behind_own(proofs, folder):
     """While a program puts a new file in its place it does not observe that: another's change of the new file, before it
     is observed, is seen all the same."""
-    calls = commit_beside(proofs, f"{folder}/0", 0)
+    calls = commit_beside(proofs, f"{folder}/0", 0, "immediate")
     placed = next(index for index, (_, call, name) in enumerate(calls, 1) if (call, name) == ("rename", "store.plist"))
     moments = [index for index, (_, call, name) in enumerate(calls, 1) if index > placed and call == "sync"]
     for index in moments:
-        commit_beside(proofs, f"{folder}/{index}", index)
+        for durability in ("immediate", "coalesced"):
+            commit_beside(proofs, f"{folder}/{durability}-{index}", index, durability)
     if not moments:
         raise Broken(f"nothing is done behind the rename: {calls}")
     return len(moments)
 
 
-def commit_beside(proofs, folder, index):
+def commit_beside(proofs, folder, index, durability):
     """Commits, and has another program write in place before the call of an index; the calls."""
     os.makedirs(folder)
     path = f"{folder}/store.plist"
     pathlib.Path(path).write_bytes(plistlib.dumps({"a": {}}))
     os.utime(path, (1_000_000_000, 1_000_000_000))
-    writer = Writer(proofs, path, "immediate", env={
+    writer = Writer(proofs, path, durability, env={
         **os.environ, "LD_PRELOAD": proofs.interposer, "INTERPOSE_FOLDER": folder, "INTERPOSE_CALLS": folder + ".calls",
         "INTERPOSE_WRITER": f"{index}:{path}"})
     for line in ("set a.b 1", *(["see a.theirs"] if index else []), "close"):
@@ -62,8 +63,9 @@ def while_observed(proofs, path):
             raise Broken(f"did not begin: {said}")
         time.sleep(0.1)
         file.write_bytes(plistlib.dumps({"number": 3}))
-        if watcher.wait(timeout=10) != 0:
-            raise Broken("what was written into the new file was not seen")
+        # The watcher looks by itself after ten seconds.
+        if watcher.wait(timeout=5) != 0:
+            raise Broken("what was written into the new file was not seen, or it was woken for nothing")
     finally:
         watcher.kill()
         watcher.stdout.close()
