@@ -16,7 +16,7 @@
  *       the file whose name it has but for its end, `.new`.
  *   INTERPOSE_RENAMER=INDEX,...:FILE  the same before each of some calls, by a
  *       new file that is renamed over FILE; the entry of the second is
- *       `theirs2`, and so on.
+ *       `theirs2`, and so on. The first has no entry `gone`.
  *   INTERPOSE_KILL=INDEX   right after the INDEXth call, which has succeeded,
  *       the program is killed; where it is a rename of any kind.
  *   INTERPOSE_PLAIN=ERRNO  renameat2 with flags fails so.
@@ -122,6 +122,14 @@ static int is_ours(int descriptor, const char *name) {
   return result;
 }
 
+/* Takes an entry with a whole number out of the XML. */
+static void remove_entry(char *text, const char *key, const char *end) {
+  char *start = strstr(text, key), *after = start ? strstr(start, end) : NULL;
+  if (after == NULL) return;
+  after += strlen(end);
+  memmove(start, after, strlen(after) + 1);
+}
+
 /* Acts as a program that reads `written` and writes it with one entry more: in
  * place, or by a rename. */
 static void write_too(int number, int renames) {
@@ -134,6 +142,8 @@ static void write_too(int number, int renames) {
       file < 0 ? -1 : syscall(SYS_read, file, text, sizeof text - 1);
   if (length > 0) {
     text[length] = 0;
+    if (renames && number == 1)
+      remove_entry(text, "<key>gone</key>", "</integer>");
     char *end = strstr(text, "</dict>");
     if (end != NULL) {
       if (renames) {

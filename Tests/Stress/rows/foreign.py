@@ -14,7 +14,7 @@ from rows.meanwhile import CONFLICT
 from rows.proofs import Broken, read_store
 from rows.writers import Writer
 
-FIRST = {"a": {"kept": 1}, "b": 1}
+FIRST = {"a": {"gone": 1, "kept": 1}, "b": 1}
 
 # The foreign program. Its reading and writing race with ours by their nature: so it writes all of its keys each time,
 # and looks until it sees what it wrote. What it does not see in two seconds nobody will ever see.
@@ -85,7 +85,9 @@ def at_each_moment(proofs, folder):
                 wanted |= {"mine"}
                 state = state[:1]
                 kept = set(state[0]["a"])
-            if not wanted <= kept or "after" not in state[0]:
+            # The first has removed it.
+            gone = killed is None and "gone" in kept
+            if gone or not wanted <= kept or "after" not in state[0]:
                 raise Broken(f"strangers before {strangers}, killed after {killed}: {state}")
             moments += 1
     return moments
@@ -109,13 +111,18 @@ def commit(proofs, folder, strangers, killed):
     code, _ = writer.leave()
     if code not in (0, -signal.SIGKILL) or code == 0 and answers != ["ok", "ok"] or code and not killed:
         raise Broken(f"strangers before {strangers}, killed after {killed}: {answers}, {code}")
-    if other.does("set after 1") != "ok" or other.leave()[0]:
+    if other.does("set after 1") != "ok":
         raise Broken(f"strangers before {strangers}, killed after {killed}: nothing can be set any more")
+    told = other.does("told")
+    if other.leave()[0]:
+        raise Broken(f"strangers before {strangers}, killed after {killed}: the other has failed")
     left = [name for name in os.listdir(folder) if name.endswith(".tmp")]
     if left:
         raise Broken(f"strangers before {strangers}, killed after {killed}: left {left}")
     kept = [plistlib.loads(pathlib.Path(folder, name).read_bytes())
             for name in os.listdir(folder) if ".unsaved-" in name]
+    if told != (CONFLICT if kept else "ok"):
+        raise Broken(f"strangers before {strangers}, killed after {killed}: told {told} of {len(kept)} kept files")
     return calls_of(folder), [read_store(path), *kept]
 
 
