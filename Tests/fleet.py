@@ -462,6 +462,45 @@ def answer_lost(fleet):
     check(not wrong, f"{rounds} appends whose answer was lost are there once ({told})", "\n".join(wrong))
     check(told.get("outcome_unknown", 0) > 0 and "unreachable" not in told, "and are told as unknown, never as undone",
           str(told))
+    never_asked(fleet, name, program, rounds + 1)
+
+
+def never_asked(fleet, name, program, number):
+    """The answer is lost, and so is the server: what became of it stays unknown until somebody can be asked."""
+    def is_there():
+        return eventually(lambda: program.call("return sync()", 30)[0] == "ok", 20)
+
+    def without_answer(*calls):
+        commits = [0]
+        is_there()
+
+        def harm(connection, message, _):
+            commits[0] += message == ">S" and not connection.listens
+            if connection.listens or not message.startswith("<") or commits[0] < 2:
+                return "pass"
+            fleet.proxy.is_closed = True
+            return "cut"
+
+        fleet.proxy.plan.harm = harm
+        codes = [program.call(call, 30)[0] for call in calls]
+        fleet.proxy.plan.harm = lambda *_: "pass"
+        fleet.proxy.join()
+        return codes, is_there()
+
+    codes, is_back = without_answer(f"s:set({{'list', {number}}}, {number - 1}) return sync()",
+                                    "s:set('more', 1) return sync()")
+    check(is_back and fleet.stored(name, "list") == list(range(number)) and fleet.stored(name, "more") == 1,
+          "they are there once, too, where the server was lost as well", str(fleet.stored(name, "list")))
+    check(codes == ["outcome_unknown"] * 2, "and unknown until it is back", str(codes))
+    fleet.proxy.cut()
+    code = program.call("s:set('more', 2) return sync()", 30)[0]
+    fleet.proxy.join()
+    check(code == "unreachable", "what is known then is unknown no longer", code)
+    fleet.open(name, text=fleet.far(), program=program, timeout=2, max_bytes=8000)
+    codes, is_back = without_answer("s:set('large', ('x'):rep(5000)) return sync()")
+    code = program.call("s:set('larger', ('x'):rep(5000)) return sync()", 30)[0]
+    check(is_back and (codes, code) == (["outcome_unknown"], "limit_exceeded"), "and counts as what is stored",
+          f"{codes} {code}")
 
 
 # ---- Away

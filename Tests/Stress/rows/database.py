@@ -18,11 +18,13 @@ def expect(said, expected, what):
 
 
 def prove(proofs, folder):
-    for check in (made, unmade, synchronous, foreign, damaged, running, locked, leaves, copied, without_library):
+    for check in (made, unmade, without_links, met, synchronous, foreign, damaged, waited, unmoved, running, locked,
+                  leaves, copied, without_library):
         place = f"{folder}/{check.__name__}"
         os.makedirs(place)
         check(proofs, place + "/store.sqlite")
-    return "made, not made, synchronous, another program's, damaged, running, locked, left, copied, no library"
+    return ("made, not made, without links, met, synchronous, another program's, damaged, waited for, not moved, running, "
+            "locked, left, copied, no library")
 
 
 def made(proofs, path):
@@ -46,6 +48,38 @@ def unmade(proofs, path):
     expect(said, "error io: open: Input/output error", "a new database")
     if os.path.exists(path):
         raise Broken("made all the same")
+
+
+def without_links(proofs, path):
+    """Where there are no hard links a database is made, and a damaged one put aside, by renames."""
+    refused = {"LD_PRELOAD": proofs.compiled("refuse.c"), "REFUSE": "link"}
+    expect(proofs.run("probe", path, **refused).stdout, "open 0\nset\n", "a new database")
+    check_modes(os.path.dirname(path))
+    garbage = os.urandom(4096)
+    pathlib.Path(path).write_bytes(garbage)
+    said = proofs.run("probe", path, STORE_CORRUPTION="recover", **refused).stdout
+    expect(said, "open 0\nset\nrecovered\n", "a damaged one")
+    kept = [file.read_bytes() for file in pathlib.Path(path).parent.glob("store.sqlite.corrupt-*")]
+    if kept != [garbage] or read_store(path) != {"probed": 1}:
+        raise Broken(f"{len(kept)} files are kept; {read_store(path)} is stored")
+
+
+def met(proofs, path):
+    """A database that another program puts there while one is made is the one that counts."""
+    folder = os.path.dirname(path)
+    calls = count_calls(proofs, folder + "/count", "sqlite")
+    place = next(index for index, (_, call, name) in enumerate(calls, 1) if (call, name) == ("link", "store.sqlite"))
+    proofs.run("attempt", path, 3)
+    database = sqlite3.connect(path)
+    database.execute("UPDATE defaults SET key='theirs'")
+    database.commit()
+    database.close()
+    os.rename(path, path + ".new")
+    os.unlink(f"{folder}/.store.sqlite.lock")
+    said = proofs.run("probe", path, LD_PRELOAD=proofs.interposer, INTERPOSE_FOLDER=folder,
+                      INTERPOSE_MOVE=f"{place}:{path}.new").stdout
+    if said != "open 1\nset\n" or read_store(path) != {"theirs": 3, "probed": 1}:
+        raise Broken(f"{said!r}: {read_store(path)}")
 
 
 def synchronous(proofs, path):
@@ -113,6 +147,33 @@ def damaged(proofs, path):
     if read_store(path) != {"probed": 1}:
         raise Broken(f"{read_store(path)}")
     check_modes(os.path.dirname(path))
+
+
+def waited(proofs, path):
+    """Who is writing into a damaged database ends that before it is put aside."""
+    proofs.run("attempt", path, 3)
+    database = sqlite3.connect(path, isolation_level=None)
+    database.execute("DROP TABLE commits")
+    database.execute("BEGIN IMMEDIATE")
+    database.execute("INSERT INTO defaults VALUES('late', ?, 1)", (plistlib.dumps(7, fmt=plistlib.FMT_BINARY),))
+    program = proofs.start("probe", path, env={**os.environ, "STORE_CORRUPTION": "recover"})
+    time.sleep(0.3)
+    database.execute("COMMIT")
+    said, _ = program.communicate(timeout=20)
+    database.close()
+    if said != "open 2\nset\nrecovered\n" or read_store(path) != {"number": 3, "late": 7, "probed": 1}:
+        raise Broken(f"{said!r}: {read_store(path)}")
+
+
+def unmoved(proofs, path):
+    """A damaged database that cannot be put aside stays, with nothing beside it but the lock."""
+    garbage = os.urandom(4096)
+    pathlib.Path(path).write_bytes(garbage)
+    expect(proofs.run("probe", path, LD_PRELOAD=proofs.compiled("refuse.c"), REFUSE="rename",
+                      STORE_CORRUPTION="recover").stdout, "error io: rename", "a rename that fails")
+    names = {name for name in os.listdir(os.path.dirname(path)) if ".corrupt-" not in name}
+    if names != {".store.sqlite.lock", "store.sqlite"} or pathlib.Path(path).read_bytes() != garbage:
+        raise Broken(f"{os.listdir(os.path.dirname(path))}")
 
 
 def running(proofs, path):

@@ -14,9 +14,12 @@ ERRORS = {"ENOSPC": "28", "EIO": "5", "EINTR": "4", "short write": "short"}
 def prove(proofs, folder):
     runs = reported = 0
     for engine in ENGINES:
-        total = len(count_calls(proofs, f"{folder}/count-{engine}", engine))
+        calls = count_calls(proofs, f"{folder}/count-{engine}", engine)
+        total = len(calls)
         step = 1 if proofs.is_full or engine == "plist" else 3
-        for index in range(1, total + 1, step):
+        # Each call that makes a new database, too.
+        made = {index for index, (_, _, name) in enumerate(calls, 1) if name.startswith(".store.sqlite.tmp")}
+        for index in sorted({*range(1, total + 1, step), *made}):
             for name, number in ERRORS.items():
                 for how in ("once", "ever"):
                     if engine == "sqlite" and name == "EINTR" and how == "ever":

@@ -1,0 +1,226 @@
+import Foundation
+import PropertyLists
+import Testing
+
+@testable import DefaultsStorage
+
+/// What one program finds of another's commits, and of what became of the database: each by an engine of its own.
+@Suite struct DatabaseLookTests {
+    let folder: TemporaryFolder
+
+    init() throws { folder = try TemporaryFolder() }
+
+    private var path: String { folder.file("a.sqlite") }
+
+    private enum Found: Equatable { case unchanged, changed, replaced }
+
+    /// A program's engine, and the values that it knows of.
+    private final class Program {
+        let engine: SQLiteEngine
+        var values = PropertyList.emptyDictionary
+        let events = Box<[DefaultsEvent]>([])
+
+        init(_ path: String, isReadOnly: Bool = false) throws {
+            engine = try SQLiteEngine(
+                StoreFolder.open(path), format: .binary, isReadOnly: isReadOnly,
+                limits: StoreLimits(bytes: 1 << 28, nodes: 1 << 24))
+            engine.report = { [events] event in events.change { $0.append(event) } }
+        }
+
+        private var deadline: Deadline { .after(.seconds(10)) }
+
+        @discardableResult
+        func look() throws -> Found {
+            let known = values
+            switch try engine.refresh(over: { () throws(DefaultsError) in known }, until: deadline) {
+            case .unchanged: return .unchanged
+            case .replaced(let list):
+                values = list
+                return .replaced
+            case .changed(let changes):
+                values = try delta(changes).applied(to: values)
+                return .changed
+            }
+        }
+
+        func write(_ changes: [(key: String, value: PropertyList?)]) throws {
+            _ = try engine.lock(until: deadline)
+            defer { engine.unlock() }
+            try look()
+            _ = try engine.commit(delta(changes), over: values)
+            values = try delta(changes).applied(to: values)
+        }
+
+        private func delta(_ changes: [(key: String, value: PropertyList?)]) -> Delta {
+            let delta = Delta()
+            for (key, value) in changes {
+                Array(key.utf8).withUnsafeBufferPointer { bytes in
+                    if let value { delta.set(value, for: bytes) } else { delta.remove(bytes) }
+                }
+            }
+            return delta
+        }
+    }
+
+    // MARK: - Commits
+
+    @Test(
+        "who looks seldom finds all that was written since, however much that was",
+        arguments: [
+            ([10], true), ([4097], false), ([10, 4097], false), ([4097, 1000, 1000, 1000, 1000, 1000], false),
+            ([3000, 3000], true), ([3000, 3000, 3000, 3000], false),
+        ])
+    func catchesUp(commits: [Int], isKnown: Bool) throws {
+        let (writer, reader) = (try Program(path), try Program(path))
+        try writer.write([("start", list(1))])
+        #expect(try reader.look() == .replaced)
+        for (number, count) in commits.enumerated() {
+            let value = try list(number)
+            try writer.write((0..<count).map { ("\(number)-\($0)", value) })
+        }
+        if commits.last == 4097 { #expect(try Database(path).integer("SELECT count(*) FROM changes") == 0) }
+        #expect(try reader.look() == (isKnown ? .changed : .replaced))
+        #expect(reader.values == writer.values)
+        #expect(try reader.look() == .unchanged)
+        // From here on the changes are known again.
+        for number in 0..<3 { try writer.write([("start", number == 1 ? nil : list(number))]) }
+        #expect(try reader.look() == .changed)
+        #expect(reader.values == writer.values)
+    }
+
+    @Test("a connection that is opened anew finds what was written meanwhile, and only that")
+    func reconnects() throws {
+        let (writer, reader) = (try Program(path), try Program(path))
+        try writer.write([("a", list(1))])
+        try reader.look()
+        reader.engine.prepareFork()
+        #expect(try reader.look() == .unchanged)
+        reader.engine.prepareFork()
+        try writer.write([("b", list(2))])
+        #expect(try reader.look() == .changed)
+        #expect(reader.values == writer.values)
+    }
+
+    @Test("what a program wrote that knows nothing of commits is found")
+    func foreign() throws {
+        let program = try Program(path)
+        try program.write([("a", list(1)), ("b", list(2))])
+        try folder.execute("DELETE FROM defaults WHERE key='a'", in: "a.sqlite")
+        #expect(try program.look() == .replaced)
+        #expect(try program.values == list(["b": 2]))
+    }
+
+    @Test("a restored copy in which somebody has changed a row is found, with the same commits")
+    func restored() throws {
+        let program = try Program(path)
+        try program.write([("a", list(1)), ("b", list(2))])
+        try folder.execute("VACUUM INTO '\(folder.file("copy.sqlite"))'", in: "a.sqlite")
+        try folder.execute("DELETE FROM defaults WHERE key='a'", in: "copy.sqlite")
+        for _ in 0..<2 {
+            #expect(rename(folder.file("copy.sqlite"), path) == 0 || errno == ENOENT)
+            try program.look()
+            #expect(try program.values == list(["b": 2]))
+        }
+    }
+
+    // MARK: - Damage
+
+    @Test("a row that another program has damaged, and one that it has mended, are those of its commit")
+    func rows() throws {
+        let (writer, reader) = (try Program(path), try Program(path))
+        try writer.write([("a", list(1)), ("b", list(1))])
+        try reader.look()
+        try writer.write([("a", list(2)), ("b", list(2))])
+        try folder.execute("UPDATE defaults SET value=x'00' WHERE key='a'", in: "a.sqlite")
+        #expect(try reader.look() == .changed)
+        #expect(try reader.values == list(["a": 1, "b": 2]))
+        #expect(reader.engine.damagedKeys.keys.map { $0 } == [Array("a".utf8)])
+        #expect(reader.events.value.count == 1)
+        try writer.write([("a", list(3))])
+        #expect(writer.engine.damagedKeys.isEmpty)
+        #expect(try reader.look() == .changed)
+        #expect(try reader.values == list(["a": 3, "b": 2]))
+        #expect(reader.engine.damagedKeys.isEmpty && reader.events.value.count == 1)
+    }
+
+    @Test("a database that is gone is made by no look, and nothing is left of its damage")
+    func gone() throws {
+        let program = try Program(path)
+        try program.write([("a", list(1))])
+        try folder.execute("UPDATE defaults SET value=x'00'", in: "a.sqlite")
+        try program.look()
+        #expect(program.engine.damagedKeys.count == 1)
+        for end in ["", "-wal", "-shm"] { unlink(path + end) }
+        #expect(try program.look() == .replaced)
+        #expect(program.values == .emptyDictionary && program.engine.damagedKeys.isEmpty)
+        #expect(try program.look() == .unchanged)
+        #expect(try folder.names() == [".a.sqlite.lock"])
+        #expect(try folder.openNames() == [""])
+    }
+
+    @Test("each time that a database comes to be unreadable is told once, but for the first look of all")
+    func told() throws {
+        let program = try Program(path)
+        try program.write([("a", list(1))])
+        try folder.execute("VACUUM INTO '\(folder.file("good"))'", in: "a.sqlite")
+        func put(_ content: Data) throws {
+            try content.write(to: URL(fileURLWithPath: folder.file("new")))
+            #expect(rename(folder.file("new"), path) == 0)
+        }
+        let good = try Data(contentsOf: URL(fileURLWithPath: folder.file("good")))
+        let bad = Data(repeating: 7, count: 8192)
+        for round in 1...3 {
+            try put(bad)
+            for _ in 0..<2 { #expect(throws: DefaultsError.self) { try program.look() } }
+            #expect(program.engine.unreadable?.code == .corrupt)
+            #expect(program.events.value.count == round)
+            if round == 2 { unlink(path) } else { try put(good) }
+            try program.look()
+            #expect(program.engine.unreadable == nil)
+            #expect(try program.values == list(round == 2 ? [:] : ["a": 1]))
+        }
+        try put(bad)
+        let other = try Program(path)
+        for _ in 0..<2 { #expect(throws: DefaultsError.self) { try other.look() } }
+        #expect(other.events.value.isEmpty)
+        unlink(path)
+        let reader = try Program(path, isReadOnly: true)
+        #expect(try reader.look() == .replaced)
+        try put(bad)
+        #expect(throws: DefaultsError.self) { try reader.look() }
+        #expect(reader.events.value.count == 1)
+    }
+
+    // MARK: - What is left open
+
+    @Test("a database that cannot be opened is not left open")
+    func refused() throws {
+        try folder.execute("CREATE TABLE theirs(x)", in: "a.sqlite")
+        for _ in 0..<3 {
+            #expect(throws: DefaultsError.self) { try DefaultsStore.open(path: path) }
+        }
+        #expect(try folder.openNames() == [])
+    }
+
+    @Test("a copy for a migration, and a recovery, leave nothing open once the store is let go of")
+    func letsGo() throws {
+        for version in 1...2 {
+            do {
+                let store = try DefaultsStore.open(
+                    path: path,
+                    options: options {
+                        $0.durability = .immediate
+                        $0.onCorruption = .recover
+                    })
+                try store.set(list(version), at: ["a"])
+                try store.transaction { _ = try $0.beginMigration(to: version) }
+                // The second time the copy of before is looked at.
+                try store.transaction { _ = try $0.beginMigration(to: version) }
+            }
+            #expect(try folder.openNames() == [])
+            for end in ["-wal", "-shm"] { unlink(path + end) }
+            try folder.write("damaged", to: "a.sqlite")
+        }
+        #expect(try folder.names().contains { $0.hasPrefix("a.sqlite.corrupt-") })
+    }
+}
