@@ -501,6 +501,45 @@ def never_asked(fleet, name, program, number):
     code = program.call("s:set('larger', ('x'):rep(5000)) return sync()", 30)[0]
     check(is_back and (codes, code) == (["outcome_unknown"], "limit_exceeded"), "and counts as what is stored",
           f"{codes} {code}")
+    left_alone(fleet, name)
+
+
+def left_alone(fleet, name):
+    """The connection is cut behind the lock, so that the commit does not come to the server, and nobody asks again."""
+    state = {"answers": 0}
+
+    def harm(connection, message, _):
+        if connection.listens:
+            return "pass"
+        state["answers"] += message == "<Z"
+        if message.startswith("<") or state["answers"] < 1:
+            return "pass"
+        fleet.proxy.is_closed = state["stays"]
+        state["answers"] = -1000
+        return "cut"
+
+    program = fleet.open(name, text=fleet.far(), timeout=2, durability="immediate")
+    for stays in (False, True):
+        program.value("s:set('first', 1) return true")
+        # What was set before is written, and nothing is due.
+        time.sleep(0.3)
+        state.update(answers=0, stays=stays)
+        fleet.proxy.plan.harm = harm
+        code = program.call("s:set('alone', 'here') return true", 30)[0]
+        fleet.proxy.plan.harm = lambda *_: "pass"
+        check(code == "outcome_unknown", "a commit that may have come there is unknown", code)
+        if not stays:
+            # The library looks by itself what became of it.
+            time.sleep(3)
+            fleet.proxy.cut()
+            code = program.call("return sync()", 30)[0]
+            fleet.proxy.join()
+            check(code == "unreachable", "and known soon after", code)
+            eventually(lambda: program.call("s:set('first', 2) return true", 30)[0] == "ok", 20)
+    words = program.close()
+    fleet.proxy.join()
+    check(words.count("kvcodable:") == 1 and "whether the last changes are stored is not known" in words,
+          "who ends before that says so", words)
 
 
 # ---- Away

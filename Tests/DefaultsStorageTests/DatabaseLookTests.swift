@@ -101,6 +101,18 @@ import Testing
         #expect(reader.values == writer.values)
     }
 
+    @Test("what another program adds counts towards the limits")
+    func counts() throws {
+        let store = try DefaultsStore.open(path: path, options: options { $0.maximumBytes = 8000 })
+        let large = try list(String(repeating: "x", count: 5000))
+        try store.set(list(1), at: ["a"])
+        try store.sync()
+        try Program(path).write([("theirs", large)])
+        try store.refresh()
+        let error = #expect(throws: DefaultsError.self) { try store.set(large, at: ["ours"]) }
+        #expect(error?.code == .limitExceeded)
+    }
+
     @Test("what a program wrote that knows nothing of commits is found")
     func foreign() throws {
         let program = try Program(path)

@@ -189,6 +189,14 @@ def alone(proofs, folder):
         for number in range(3):
             expect(writer.does(f"set n {number}"), "ok")
             expect(read_store(path), {"n": number})
+        expect(writer.does("told"), "ok")
+        # What cannot be written then is told, and written with the next.
+        holder = hold(proofs, path)
+        expect(writer.does("set n 3;told"), "error Optional(DefaultsStorage.DefaultsError.Code.timedOut)")
+        holder.kill()
+        holder.communicate()
+        expect(writer.does("set m 1"), "ok")
+        expect({key: read_store(path)[key] for key in "mn"}, {"m": 1, "n": 3})
         expect(writer.leave(), (0, ""))
         expect(set(pathlib.Path(log).read_text().split()), {"refused"})
     return ""

@@ -7,16 +7,17 @@ internal import PropertyLists
 ///
 /// The steps: `set PATH VALUE`, with the value in JSON; `within PATH VALUE`, which sets it in a transaction;
 /// `add PATH`, which adds 1 to a number; `begin` and `commit` of a transaction; `remove PATH`; `sync`; `pump`, whose
-/// error is the one told as unreadable; `told`, whose error is the conflict told since the last time; `see PATH`, which
-/// waits on the descriptor and pumps until the value is there; `child`, which leaves a process that was made without
-/// fork's handlers; `migrate`, to version 1; `close`. A path's steps have `.` between them, those that are numbers are
-/// indexes.
+/// error is the one told as unreadable; `told`, whose error is the conflict or the failed flush told since then;
+/// `see PATH`, which waits on the descriptor and pumps until the value is there; `child`, which leaves a process that
+/// was made without fork's handlers; `migrate`, to version 1; `close`. A path's steps have `.` between them, those that
+/// are numbers are indexes.
 func drive(_ file: String, _ durability: DefaultsDurability) throws {
     let store = try openStore(file, durability)
     let told = Told()
     let watch = try store.watchEvents {
         if case .unreadable(let error) = $0 { told.error = error }
-        if case .conflict(let error) = $0 { told.conflict = error }
+        if case .conflict(let error) = $0 { told.trouble = error }
+        if case .flushFailed(let error) = $0 { told.trouble = error }
     }
     defer { watch.cancel() }
     var transaction: DefaultsTransaction?
@@ -43,7 +44,7 @@ func drive(_ file: String, _ durability: DefaultsDurability) throws {
 /// Noted on the thread that pumps.
 private final class Told: @unchecked Sendable {
     var error: DefaultsError?
-    var conflict: DefaultsError?
+    var trouble: DefaultsError?
 }
 
 private func perform(_ words: [String], on store: DefaultsStore, _ told: Told) throws {
@@ -65,8 +66,8 @@ private func perform(_ words: [String], on store: DefaultsStore, _ told: Told) t
         if let error = told.error { throw error }
     case "told":
         _ = try store.pump()
-        defer { told.conflict = nil }
-        if let error = told.conflict { throw error }
+        defer { told.trouble = nil }
+        if let error = told.trouble { throw error }
     case "see":
         while try store.value(at: path) == nil {
             var descriptor = pollfd(fd: try store.watchDescriptor(), events: Int16(POLLIN), revents: 0)
