@@ -168,6 +168,53 @@ import Testing
         #expect(try program.look() == .unchanged)
         #expect(try folder.names() == [".a.sqlite.lock"])
         #expect(try folder.openNames() == [""])
+        try Program(path).write([("b", list(2))])
+        #expect(try program.look() == .replaced)
+        #expect(try program.values == list(["b": 2]))
+        for end in ["", "-wal", "-shm"] { unlink(path + end) }
+        #expect(try program.look() == .replaced)
+        #expect(program.values == .emptyDictionary)
+    }
+
+    @Test("a row that cannot be read is the one in memory in a database that is recovered")
+    func recovers() throws {
+        let program = try Program(path)
+        program.engine.recovers = true
+        try program.write([("a", list(1)), ("b", list(2))])
+        try folder.execute("UPDATE defaults SET value=x'00'; DROP TABLE commits", in: "a.sqlite")
+        program.engine.prepareFork()
+        #expect(try program.look() == .replaced)
+        #expect(try program.values == list(["a": 1, "b": 2]))
+        guard case .recovered(_, _, let source)? = program.events.value.first else {
+            Issue.record("nothing was told")
+            return
+        }
+        #expect(source == .rows(copied: 2, unreadable: 0))
+    }
+
+    @Test("a copy of before a migration that is whole stays; one with damage is made anew")
+    func copies() throws {
+        let program = try Program(path)
+        let copy = folder.file("a.sqlite.v0")
+        let value = try list(String(repeating: "x", count: 100))
+        try program.write((0..<2000).map { ("old \($0)", value) })
+        func keep() throws {
+            _ = try program.engine.lock(until: .after(.seconds(5)))
+            defer { program.engine.unlock() }
+            try program.look()
+            try program.engine.keepCopy(named: "v0")
+        }
+        try keep()
+        try program.write([("new", list(1))])
+        try keep()
+        #expect(try Database(copy).integer("SELECT count(*) FROM defaults WHERE key='new'") == 0)
+        let file = try FileHandle(forWritingTo: URL(fileURLWithPath: copy))
+        try file.seek(toOffset: 40 * 4096)
+        file.write(Data(repeating: 7, count: 4096))
+        try file.close()
+        try keep()
+        #expect(try Database(copy).integer("SELECT count(*) FROM defaults WHERE key='new'") == 1)
+        #expect(try Database(copy).isWhole())
     }
 
     @Test("each time that a database comes to be unreadable is told once, but for the first look of all")

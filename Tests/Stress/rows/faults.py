@@ -73,7 +73,7 @@ def calls_of(folder):
 def must_be_told(engine, call, name):
     """Whether a commit may not go on as if nothing had happened when the call on this file fails."""
     if engine == "sqlite":
-        return call == "sync" and name == "store.sqlite-wal"
+        return call == "sync" and name in ("store.sqlite-wal", ".store.sqlite.tmp")
     if call == "open":
         return name != "."  # where it only looks for what others left
     if call == "rename":
