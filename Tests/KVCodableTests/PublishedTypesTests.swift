@@ -40,6 +40,19 @@ import Testing
         }
     }
 
+    @Test("a text that cannot be written is an error, whatever stands in its way")
+    func unwritable() throws {
+        try withDataFolders { user, _ in
+            let settings = try TypeRegistry().declare("struct Settings { volume: Int }")[0]
+            try Data().write(to: URL(fileURLWithPath: "\(user)/kvcodable"))
+            #expect(throws: DefaultsError.self) { try PublishedTypes.publish(settings, for: "player") }
+            try FileManager.default.removeItem(atPath: "\(user)/kvcodable")
+            try FileManager.default.createDirectory(
+                atPath: "\(user)/kvcodable/types/player.kvtypes", withIntermediateDirectories: true)
+            #expect(throws: DefaultsError.self) { try PublishedTypes.publish(settings, for: "player") }
+        }
+    }
+
     @Test("what is wrong in a published text is told with its file, line and column")
     func wrong() throws {
         try withDataFolders { user, _ in

@@ -140,6 +140,29 @@ def plain(proofs, folder):
             raise Broken(f"without exchange, error {number}: {answers}, {read_store(path)}")
         if any(name.endswith(".tmp") for name in os.listdir(place)):
             raise Broken(f"without exchange, error {number}: left {os.listdir(place)}")
+    fails(proofs, f"{folder}/fails")
+
+
+def fails(proofs, folder):
+    """Where the rename that takes the exchange's place fails, so does the set."""
+    place = None
+    for index in (0, 1):
+        os.makedirs(f"{folder}/{index}")
+        path = f"{folder}/{index}/store.plist"
+        pathlib.Path(path).write_bytes(plistlib.dumps(FIRST))
+        os.utime(path, (1_000_000_000, 1_000_000_000))
+        writer = Writer(proofs, path, "immediate", env={
+            **os.environ, "LD_PRELOAD": proofs.interposer, "INTERPOSE_FOLDER": f"{folder}/{index}", "INTERPOSE_PLAIN": "22",
+            "INTERPOSE_CALLS": f"{folder}/{index}.calls", **({"INTERPOSE_FAIL": f"{place}:5:once"} if index else {})})
+        answers = [writer.does(line) for line in ("set a.b 1", "set b 2", "close")]
+        writer.leave()
+        calls = calls_of(f"{folder}/{index}")
+        # The exchange, which fails, and the rename behind it.
+        place = [number for number, (said, call, name) in enumerate(calls, 1)
+                 if (said, call, name) == (0, "rename", "store.plist")][1]
+    if answers != ["error Optional(DefaultsStorage.DefaultsError.Code.io)", "ok", "ok"] or (
+            read_store(path) != {**FIRST, "b": 2}):
+        raise Broken(f"a rename that fails: {answers}, {read_store(path)}")
 
 
 # ---- At random

@@ -192,9 +192,10 @@ def alone(proofs, folder):
         expect(writer.does("told"), "ok")
         # What cannot be written then is told, and written with the next.
         holder = hold(proofs, path)
-        expect(writer.does("set n 3;told"), "error Optional(DefaultsStorage.DefaultsError.Code.timedOut)")
+        said = writer.does("set n 3;told")
         holder.kill()
         holder.communicate()
+        expect(said, "error Optional(DefaultsStorage.DefaultsError.Code.timedOut)")
         expect(writer.does("set m 1"), "ok")
         expect({key: read_store(path)[key] for key in "mn"}, {"m": 1, "n": 3})
         expect(writer.leave(), (0, ""))
