@@ -96,6 +96,12 @@ private final class Told: Sendable {
         #expect(try store.dictionary(of: .application)["scale"] == whole["scale"])
         #expect(try store.dictionary(of: .application)["more"] == whole["more"])
         #expect(try store.value(at: ["window", "window_title"])?.string == "y")
+        // One value that is wrong takes nothing away.
+        let before = try store.dictionary(of: .application)
+        expectMismatch("Expected 0...10 at volume, found 11") {
+            try store.set(list(["more": 2, "volume": 11]), at: [])
+        }
+        #expect(try store.dictionary(of: .application) == before)
     }
 
     @Test("has the schema's defaults as the lowest of the registered ones")
