@@ -259,6 +259,28 @@ static void check_text(void) {
           "  and no(kv.encode, kv.data(('x'):rep(2600)), nil, xml)\n"
           "  and kv.encode(kv.data(('x'):rep(2500)), nil, xml) and true"),
       "text counts as it is escaped in a file");
+  CHECK_NAMED(
+      holds(L,
+            "local deep = {}\n"
+            "for i = 1, 100 do deep = { deep } end\n"
+            "local binary = { format = 'binary' }\n"
+            "assert(kv.encode({ 1, deep }, nil, binary))\n"
+            "return refused('More than 6000 bytes of text', kv.encode,\n"
+            "  { 1, deep }, nil, { format = 'xml' }) and true"),
+      "and with the tabs before each line");
+  CHECK_NAMED(holds(L,
+                    "local path = os.tmpname()\n"
+                    "local function read(count)\n"
+                    "  local file = assert(io.open(path, 'w'))\n"
+                    "  file:write((' '):rep(count), '{\"a\":1}')\n"
+                    "  file:close()\n"
+                    "  return kv.read(path)\n"
+                    "end\n"
+                    "assert(read(1000).a == 1)\n"
+                    "local value, problem = read(2000)\n"
+                    "os.remove(path)\n"
+                    "return value == nil and problem.code == 'limit_exceeded'"),
+              "a file of a quarter of the host's bytes is read");
   lua_close(L);
   kv_lua_options sandbox = {.policy = KV_LUA_SANDBOX};
   L = open_state(luaL_newstate(), sandbox, store);
@@ -276,8 +298,11 @@ static void check_text(void) {
             "  assert(refused(text, kv.encode, repeated(31, { a = 1 }), Key,\n"
             "    { format = format }))\n"
             "end\n"
-            "return true"),
-      "also where a type makes it long");
+            "local deep = {}\n"
+            "for i = 1, 450 do deep = { k = deep } end\n"
+            "return refused(text, kv.encode, repeated(570, deep), nil,\n"
+            "  { format = 'xml' }) and true"),
+      "also where a type makes it long, or tabs do");
   long grown = (resident_kilobytes() - before) >> 10;
   printf("# the process grew by %ld MB\n", grown);
   CHECK_NAMED(is_checked() || grown < 300, "and the text is not made");

@@ -43,11 +43,13 @@ static size_t text_size(const kv_view *view, kv_format format) {
   return sum;
 }
 
-/* The levels of a value and of those in it, added up. Recursion is bounded by
- * the depth of a document. */
+/* The levels of the lines of a value, added up: one for a value and for a key,
+ * and one more for the end of a container. Recursion is bounded by the depth of
+ * a document. */
 static size_t levels_of(const kv_node *node, size_t level) {
-  size_t sum = level;
-  if (node->head < KV_NODE_ARRAY) return sum;
+  if (node->head < KV_NODE_ARRAY || node->count == 0) return level;
+  size_t sum = 2 * level;
+  if (node->head == KV_NODE_DICTIONARY) sum += node->count * (level + 1);
   const kv_node *value = node + 1;
   for (uint32_t left = node->count; left > 0; left--) {
     sum += levels_of(value, level + 1);
