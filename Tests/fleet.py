@@ -856,6 +856,8 @@ def layers(fleet):
     check(forced == ["true"] * 3 + ["false"] * 7, "mandatory keys are locked", str(forced))
     codes = [program.call(f"s:set('k{key}', 'mine')")[0] for key in range(4)]
     check(codes == ["forced"] * 3 + ["ok"], "and refused to a set", str(codes))
+    words = [program.call(f"s:set('k{key}', 'mine')")[1] for key in range(3)]
+    check("lock.plist" in words[0] and ".plist" not in words[1] + words[2], "which names the file that locks one", str(words))
     check(program.call("s:remove 'k1'")[0] == "forced", "and to a removal")
     check(program.value("return s:layer('mandatory', 2).k2 .. s:layer('recommended').k6 .. #s:layer('mandatory', 3)") ==
           "everyoneusual0", "each is a layer by itself")
