@@ -310,6 +310,99 @@ static void check_text(void) {
   kv_store_free(store);
 }
 
+/* ---- Types */
+
+static const char making[] =
+    "long = ('x'):rep(1000)\n"
+    "function make(i)\n"
+    "  local made = kv.array_of(kv.struct 'S' {\n"
+    "    a = kv.string:default(long .. i) })\n"
+    "  kv.encode({}, made)\n"
+    "  return made\n"
+    "end\n"
+    "function count(call)\n"
+    "  for i = 1, 100 do\n"
+    "    local good, problem = pcall(call, i)\n"
+    "    if not good then return i - 1, problem.message end\n"
+    "  end\n"
+    "end\n"
+    "return true\n";
+
+static void check_types(void) {
+  kv_store *store = new_store("{}");
+  kv_lua_options options = {.max_bytes = 6000};
+  lua_State *L = open_state(luaL_newstate(), options, store);
+  CHECK(holds(L, making));
+  CHECK_NAMED(
+      holds(L,
+            "local alive = {}\n"
+            "local made, message = count(function(i) alive[i] = make(i) end)\n"
+            "return made == 8 and message ==\n"
+            "  'More than 9000 bytes of strings and data in types'"),
+      "the types of a state have half as much again as one value");
+  CHECK_NAMED(holds(L, "collectgarbage() return count(make) == nil"),
+              "those that are garbage do not count");
+  CHECK_NAMED(holds(L,
+                    "local made, message = count(function(i)\n"
+                    "  kv.declare('struct T' .. i .. ' { a: Int }' .. long)\n"
+                    "end)\n"
+                    "return made == 0 and message:find 'line 1'"),
+              "a text that is wrong is told first");
+  lua_close(L);
+  L = open_state(luaL_newstate(), options, store);
+  CHECK(holds(L, making));
+  CHECK_NAMED(holds(L,
+                    "local made, message = count(function(i)\n"
+                    "  kv.declare('struct T' .. i .. ' { a: Int }' ..\n"
+                    "    (' '):rep(1000))\n"
+                    "end)\n"
+                    "return made == 8 and message ==\n"
+                    "  'More than 9000 bytes of strings and data in types'"),
+              "texts count by their length");
+  lua_close(L);
+  L = open_state(luaL_newstate(), options, store);
+  CHECK(holds(L, making));
+  CHECK_NAMED(holds(L,
+                    "local path = os.tmpname()\n"
+                    "local file = io.open(path, 'w')\n"
+                    "file:write('struct F { a: Int }', (' '):rep(3500))\n"
+                    "file:close()\n"
+                    "local made, message = count(function()\n"
+                    "  kv.types_from(path)\n"
+                    "end)\n"
+                    "os.remove(path)\n"
+                    "return made == 2 and message ==\n"
+                    "  'More than 9000 bytes of strings and data in types'"),
+              "and so do files");
+  lua_close(L);
+  kv_lua_options few = {.max_nodes = 400};
+  L = open_state(luaL_newstate(), few, store);
+  CHECK(holds(L, making));
+  CHECK_NAMED(holds(L,
+                    "local alive = {}\n"
+                    "local made, message = count(function(i)\n"
+                    "  local fields = {}\n"
+                    "  for j = 1, 10 do fields['f' .. j] = kv.int end\n"
+                    "  alive[i] = kv.struct('S' .. i)(fields)\n"
+                    "  kv.encode({}, alive[i])\n"
+                    "end)\n"
+                    "return made == 10 and message ==\n"
+                    "  'More than 600 values and keys in types'"),
+              "values and keys have a bound of their own");
+  lua_close(L);
+  kv_lua_options none = {0};
+  L = open_state(luaL_newstate(), none, store);
+  CHECK(holds(L, making));
+  CHECK_NAMED(holds(L,
+                    "return count(function(i)\n"
+                    "  kv.declare('struct T' .. i .. ' { a: Int }')\n"
+                    "  make(i)\n"
+                    "end) == nil"),
+              "without a host's limits there is room");
+  lua_close(L);
+  kv_store_free(store);
+}
+
 /* ---- Stores of the script's own */
 
 static void check_own_stores(void) {
@@ -467,5 +560,6 @@ int main(void) {
   check_collections();
   check_memory();
   check_text();
+  check_types();
   return finish_checks();
 }
