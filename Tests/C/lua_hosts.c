@@ -22,6 +22,16 @@ static void check_escapes(void) {
   kv_store_free(store);
 }
 
+/* Whether the function's one upvalue is a store, and what is not there none. */
+static int has_upvalue(lua_State *L) {
+  kv_store *store = NULL, *none = NULL;
+  kv_status own = kv_lua_to_store(L, lua_upvalueindex(1), &store, NULL);
+  kv_status next = kv_lua_to_store(L, lua_upvalueindex(2), &none, NULL);
+  kv_store_free(store);
+  lua_pushboolean(L, own == KV_OK && next == KV_TYPE_MISMATCH && !none);
+  return 1;
+}
+
 static void check_stores(void) {
   kv_error *error = NULL;
   kv_step root[] = {kv_key("ui"), kv_index(1)}, step;
@@ -50,6 +60,10 @@ static void check_stores(void) {
   kv_step b = kv_key("b");
   CHECK(kv_store_get_integer(back, &b, 1, &number, NULL) == KV_OK &&
         number == 2);
+  lua_pushvalue(L, -1);
+  lua_pushcclosure(L, has_upvalue, 1);
+  lua_setglobal(L, "has_upvalue");
+  CHECK_NAMED(holds(L, "return has_upvalue()"), "an upvalue is taken");
   lua_setglobal(L, "s");
   CHECK(holds(L, "s:set('c', 3); return s:get 'a' == 1 and s:get 'b' == nil"));
   CHECK_NAMED(holds(L,
@@ -77,8 +91,32 @@ static void check_stores(void) {
   CHECK(failed_with(kv_lua_to_store(L, -1, &none, &error), KV_TYPE_MISMATCH,
                     &error));
   CHECK(!none && lua_gettop(L) == 2);
+  const int outside[] = {0, 3, -3, lua_upvalueindex(1), lua_upvalueindex(256)};
+  for (size_t i = 0; i < sizeof outside / sizeof *outside; i++)
+    CHECK_NAMED(failed_with(kv_lua_to_store(L, outside[i], &none, &error),
+                            KV_TYPE_MISMATCH, &error) &&
+                    !none && lua_gettop(L) == 2,
+                "where nothing is there is no store");
   lua_close(L);
   kv_store_free(back);
+}
+
+/* The keys of a root, however many, are bounded together. */
+static void check_long_roots(void) {
+  static char text[KV_PATH_BYTES / 2 + 2];
+  kv_error *error = NULL;
+  kv_store *store = new_store("{}");
+  lua_State *L = new_state(0);
+  memset(text, 'x', sizeof text - 1);
+  kv_step root[] = {kv_key(text), kv_key(text)};
+  CHECK(kv_lua_push_store(L, store, root, 1, 0, NULL) == KV_OK);
+  CHECK(failed_with(kv_lua_push_store(L, store, root, 2, 0, &error),
+                    KV_LIMIT_EXCEEDED, &error));
+  root[0].key.length -= 2;
+  CHECK(kv_lua_push_store(L, store, root, 2, 0, NULL) == KV_OK);
+  CHECK(lua_gettop(L) == 2);
+  lua_close(L);
+  kv_store_free(store);
 }
 
 /* What scripts keep of the transactions of a handle that was pushed: the freed
@@ -525,6 +563,7 @@ static void check_odd_errors(void) {
 int main(void) {
   check_escapes();
   check_stores();
+  check_long_roots();
   check_lifetimes();
   check_root();
   check_checks();

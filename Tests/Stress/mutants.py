@@ -72,6 +72,9 @@ class Part:
         self.copy()
         found = {name: self.language.find((ROOT / name).read_text()) for name in self.sources}
         alive = {name: source.finish(mutants, name) for name, (source, mutants) in found.items()}
+        for name, mutants in alive.items():
+            lines = self.setup.compiled_lines(ROOT, name)
+            mutants[:] = [mutant for mutant in mutants if lines is None or found[name][0].line(mutant.start) in lines]
         total = sum(map(len, alive.values()))
         # What did not compile last time will not now.
         memory = self.place / "dropped.json"

@@ -15,6 +15,15 @@ describe("options that are none", function()
       "bad option 'durabilty', expected \"defaults\", " },
     ["a word"] = { function() kv.open("x", { durability = "now" }) end,
       "bad option 'durability': now, expected " .. durabilities },
+    ["a word of some length"] = {
+      function() kv.encode(1, nil, { format = ("a"):rep(60) }) end,
+      "bad option 'format': " .. ("a"):rep(60) .. ", expected " },
+    ["the ends of a long word"] = {
+      function()
+        kv.encode(1, nil, { format = ("a"):rep(50) .. ("b"):rep(50) })
+      end,
+      "bad option 'format': " .. ("a"):rep(40) .. "…" .. ("b"):rep(40)
+        .. ", expected " },
     ["no word"] = { function() kv.open("x", { durability = 3 }) end,
       "bad option 'durability': 3, expected " .. durabilities },
     ["a name in decoding"] = { function() kv.decode("1", nil, { deep = 1 }) end,

@@ -178,12 +178,19 @@ static kv_status report(lua_State *L, kv_error **error) {
   return status;
 }
 
-/* Whether something may be at the index: Lua checks none. */
+/* Whether something may be at the index: Lua checks none. Upvalues, and an
+ * environment, are those of the C function that runs, if one does. */
 static int is_index(lua_State *L, int index) {
+  lua_Debug running;
   int top = lua_gettop(L);
   if (index > LUA_REGISTRYINDEX)
     return index != 0 && index >= -top && index <= top;
-  return index >= lua_upvalueindex(255);
+  if (index == LUA_REGISTRYINDEX) return 1;
+#ifdef LUA_GLOBALSINDEX
+  if (index == LUA_GLOBALSINDEX) return 1;
+#endif
+  return index >= lua_upvalueindex(255) && lua_getstack(L, 0, &running) &&
+         lua_getinfo(L, "S", &running) && *running.what == 'C';
 }
 
 /* Calls `body` with the call, and with the value at `index`, where there is

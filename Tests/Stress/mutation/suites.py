@@ -49,6 +49,9 @@ class Store:
     def head(self, text):
         return text
 
+    def compiled_lines(self, _root, _name):
+        return None
+
     def compile(self, tree, _sources):
         """The lines with errors of each file; nothing where there are none, and what was said."""
         result = subprocess.run(["nice", "swift", "build", "--target", "DefaultsStorage"],
@@ -105,6 +108,7 @@ class Lua:
     sources = "lua/src/*.c"
     flags = ["-std=c11", "-D_POSIX_C_SOURCE=200809L", "-O1", "-g", "-fPIC", "-fvisibility=hidden", "-Iinclude",
              "-I/usr/include/lua5.4", "-w"]
+    fleet_rows = ("values", "layers", "sandbox")
 
     def prepare(self, tree, root):
         (tree / "build").mkdir(parents=True, exist_ok=True)
@@ -115,6 +119,19 @@ class Lua:
 
     def head(self, text):
         return '#include "mutant.h"\n#line 1\n' + text
+
+    def compiled_lines(self, root, name):
+        """Those of the file that 5.4 compiles: others are left out by `#if`."""
+        text = subprocess.run(["gcc", *self.flags, "-E", name], cwd=root, stdout=subprocess.PIPE, text=True, check=True).stdout
+        lines, file, number = set(), None, 0
+        for line in text.splitlines():
+            if marker := re.match(r'# (\d+) "([^"]*)"', line):
+                number, file = int(marker[1]), marker[2]
+                continue
+            if file == name and line.strip():
+                lines.add(number)
+            number += 1
+        return lines
 
     def compile(self, tree, sources):
         found, log = {}, ""
@@ -135,6 +152,7 @@ class Lua:
         result = specs(tree)
         result += [Suite(path.stem, [f"build/c-tests/{path.stem}"]) for path in sorted((tree / "Tests/C").glob("lua_*.c"))]
         result.append(Suite("all specs", [*BUSTED, "lua/spec"], True))
+        result += [Suite(f"fleet {row}", ["python3", "Tests/fleet.py", row], True) for row in self.fleet_rows]
         return result
 
 
