@@ -310,6 +310,54 @@ static void check_text(void) {
   kv_store_free(store);
 }
 
+/* ---- Archives */
+
+static const char archiving[] =
+    "local function uid(n) return "
+    "'<dict><key>CF$UID</key><integer>'..n..'</integer></dict>' end\n"
+    "function archive(count, text)\n"
+    "  return "
+    "'<plist><dict><key>$archiver</key><string>NSKeyedArchiver</string>'\n"
+    "    .. "
+    "'<key>$version</key><integer>100000</integer><key>$top</key><dict>'\n"
+    "    .. '<key>root</key>' .. uid(1) .. "
+    "'</dict><key>$objects</key><array>'\n"
+    "    .. '<string>$null</string><dict><key>$class</key>' .. uid(2)\n"
+    "    .. '<key>NS.keys</key><array>' .. uid(3) .. '</array>'\n"
+    "    .. '<key>NS.objects</key><array>' .. uid(5) .. '</array></dict>'\n"
+    "    .. '<dict><key>$classname</key><string>NSDictionary</string>'\n"
+    "    .. "
+    "'<key>$classes</key><array><string>NSDictionary</string></array></dict>'\n"
+    "    .. '<string>a</string><string>' .. text .. '</string>'\n"
+    "    .. '<dict><key>$class</key>' .. uid(6) .. "
+    "'<key>NS.objects</key><array>'\n"
+    "    .. uid(4):rep(count) .. '</array></dict>'\n"
+    "    .. '<dict><key>$classname</key><string>NSArray</string>'\n"
+    "    .. "
+    "'<key>$classes</key><array><string>NSArray</string></array></dict>'\n"
+    "    .. '</array></dict></plist>'\n"
+    "end\n"
+    "return true\n";
+
+/* What an archive's shared objects grow to counts before a store takes it. */
+static void check_archives(void) {
+  kv_store *store = new_store("{}");
+  kv_lua_options options = {.max_bytes = 24000};
+  lua_State *L = open_state(luaL_newstate(), options, store);
+  CHECK(holds(L, archiving));
+  CHECK_NAMED(
+      holds(L,
+            "s:import(archive(2, 'x'))\n"
+            "assert(#s:get 'a' == 2 and s:get { 'a', 2 } == 'x')\n"
+            "local message = 'Shared objects grow to more than 24000 bytes'\n"
+            "assert(refused(message, s.import, s,\n"
+            "  archive(10, ('y'):rep(4000))))\n"
+            "return #s:get 'a' == 2"),
+      "a small archive of a large value is not imported");
+  lua_close(L);
+  kv_store_free(store);
+}
+
 /* ---- Types */
 
 static const char making[] =
@@ -560,6 +608,7 @@ int main(void) {
   check_collections();
   check_memory();
   check_text();
+  check_archives();
   check_types();
   return finish_checks();
 }
