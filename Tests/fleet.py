@@ -1219,10 +1219,12 @@ def fail_over(fleet, is_synchronous):
                 "gssencmode=disable target_session_attrs=read-write")
         writers = [fleet.open(name, text=text, durability="immediate", cache=f"{fleet.folder}/{what}{i}") for i in range(4)]
         reader = fleet.open(name, text=text, cache=f"{fleet.folder}/{what}-reader")
-        seconds = 20 if fleet.full else 7
+        # They write until this file is there.
+        ended = Path(fleet.folder) / f"ended-{what}"
         for i, writer in enumerate(writers):
-            writer.send("local done, unknown, before = 0, 0 for _ = 1, 1e9 do "
-                        f"if os.time() >= {int(time.time()) + seconds} then return done .. ' ' .. unknown end "
+            writer.send("local done, unknown = 0, 0 for _ = 1, 1e9 do "
+                        f"local file = io.open('{ended}') "
+                        "if file then file:close() return done .. ' ' .. unknown end "
                         f"local ok, e = pcall(add, 'count{i}') "
                         "if ok then done = done + 1 elseif e.code == 'outcome_unknown' then unknown = unknown + 1 "
                         "elseif e.code ~= 'unreachable' then error(e, 0) end end")
@@ -1235,7 +1237,12 @@ def fail_over(fleet, is_synchronous):
         if not is_synchronous:
             standby.start()
         standby.promote()
-        promoted = int(standby.sql(f"SELECT head FROM kv_store WHERE name = '{name}'"))
+        head = f"SELECT head FROM kv_store WHERE name = '{name}'"
+        promoted = int(standby.sql(head))
+        check(eventually(lambda: int(standby.sql(head)) > promoted, 30), f"{what} standby: the writers go on with it",
+              f"{standby.sql(head)} {promoted}")
+        time.sleep(15 if fleet.full else 2)
+        ended.touch()
         acknowledged, unknown, wrong, lost = 0, 0, [], 0
         for i, writer in enumerate(writers):
             code, rest = writer.receive(60)
@@ -1251,8 +1258,6 @@ def fail_over(fleet, is_synchronous):
                 wrong.append(f"{i}: {stored} stored, {done} acknowledged, {doubtful} unknown")
             acknowledged, unknown = acknowledged + done, unknown + doubtful
         check(not wrong, f"{what} standby: {acknowledged} acknowledged and {unknown} unknown, {lost} lost", "\n".join(wrong))
-        head = int(standby.sql(f"SELECT head FROM kv_store WHERE name = '{name}'"))
-        check(head > promoted, f"{what} standby: the writers went on with it", f"{head} {promoted}")
         final = reader.value(f"return await(40, function() return s:get 'count0' == {writers[0].value('return s:get [[count0]]')} "
                              "end)", 60)
         check(final == "true", f"{what} standby: the reader follows it")
