@@ -425,6 +425,18 @@ def killed(fleet):
           "\n".join(wrong))
 
 
+class CommitSeen:
+    """Whether a message answers a commit that writes the key: looks and locks come between, and carry none."""
+
+    def __init__(self, key):
+        self.key, self.connection = key, None
+
+    def is_answered(self, connection, message):
+        if message == ">B" and self.key in connection.message:
+            self.connection = connection
+        return connection is self.connection and message.startswith("<")
+
+
 @row
 def answer_lost(fleet):
     """The answer to COMMIT is lost: the change is made once, whoever repeats."""
@@ -434,23 +446,18 @@ def answer_lost(fleet):
     rounds, wrong, told = (100 if fleet.full else 10), [], {}
     for i in range(1, rounds + 1):
         action = "cut" if i % 2 else "swallow"
-        state = {"armed": True, "commits": 0}
+        commit, harmed = CommitSeen(b"list"), []
 
         def harm(connection, message, _):
-            # The answers to the lock come first, then those to the commit, which end with "Z".
-            if connection.listens or not state["armed"]:
+            if harmed or not commit.is_answered(connection, message):
                 return "pass"
-            if message == ">S":
-                state["commits"] += 1
-            if message.startswith("<") and state["commits"] >= 2:
-                state["armed"] = False
-                return action
-            return "pass"
+            harmed.append(message)
+            return action
 
         fleet.proxy.plan.harm = harm
         code, rest = program.call(f"s:set({{'list', {i + 1}}}, {i}) return sync()", 30)
         told[code] = told.get(code, 0) + 1
-        state["armed"] = False
+        fleet.proxy.plan.harm = lambda *_: "pass"
         fleet.proxy.join()
         for _ in range(100):
             if program.call("return sync()", 30)[0] == "ok":
@@ -470,13 +477,12 @@ def never_asked(fleet, name, program, number):
     def is_there():
         return eventually(lambda: program.call("return sync()", 30)[0] == "ok", 20)
 
-    def without_answer(*calls):
-        commits = [0]
+    def without_answer(key, *calls):
         is_there()
+        commit = CommitSeen(key)
 
         def harm(connection, message, _):
-            commits[0] += message == ">S" and not connection.listens
-            if connection.listens or not message.startswith("<") or commits[0] < 2:
+            if not commit.is_answered(connection, message):
                 return "pass"
             fleet.proxy.is_closed = True
             return "cut"
@@ -487,7 +493,7 @@ def never_asked(fleet, name, program, number):
         fleet.proxy.join()
         return codes, is_there()
 
-    codes, is_back = without_answer(f"s:set({{'list', {number}}}, {number - 1}) return sync()",
+    codes, is_back = without_answer(b"list", f"s:set({{'list', {number}}}, {number - 1}) return sync()",
                                     "s:set('more', 1) return sync()")
     check(is_back and fleet.stored(name, "list") == list(range(number)) and fleet.stored(name, "more") == 1,
           "they are there once, too, where the server was lost as well", str(fleet.stored(name, "list")))
@@ -497,7 +503,7 @@ def never_asked(fleet, name, program, number):
     fleet.proxy.join()
     check(code == "unreachable", "what is known then is unknown no longer", code)
     fleet.open(name, text=fleet.far(), program=program, timeout=2, max_bytes=8000)
-    codes, is_back = without_answer("s:set('large', ('x'):rep(5000)) return sync()")
+    codes, is_back = without_answer(b"large", "s:set('large', ('x'):rep(5000)) return sync()")
     code = program.call("s:set('larger', ('x'):rep(5000)) return sync()", 30)[0]
     check(is_back and (codes, code) == (["outcome_unknown"], "limit_exceeded"), "and counts as what is stored",
           f"{codes} {code}")
@@ -505,25 +511,16 @@ def never_asked(fleet, name, program, number):
 
 
 def left_alone(fleet, name):
-    """The connection is cut behind the lock, so that the commit does not come to the server, and nobody asks again."""
-    state = {"answers": 0}
-
+    """The connection is cut before a commit, which does not come to the server, and nobody asks again."""
     def harm(connection, message, _):
-        if connection.listens:
+        if message != ">B" or b"alone" not in connection.message:
             return "pass"
-        state["answers"] += message == "<Z"
-        if message.startswith("<") or state["answers"] < 1:
-            return "pass"
-        fleet.proxy.is_closed = state["stays"]
-        state["answers"] = -1000
+        fleet.proxy.is_closed = stays
         return "cut"
 
     program = fleet.open(name, text=fleet.far(), timeout=2, durability="immediate")
     for stays in (False, True):
         program.value("s:set('first', 1) return true")
-        # What was set before is written, and nothing is due.
-        time.sleep(0.3)
-        state.update(answers=0, stays=stays)
         fleet.proxy.plan.harm = harm
         code, words = program.call("s:set('alone', 'here') return true", 30)
         fleet.proxy.plan.harm = lambda *_: "pass"

@@ -84,6 +84,7 @@ class Connection:
             if self.is_authenticated:
                 self.count += 1
                 self.messages.append(name)
+                self.message = message
                 action = self.plan.harm(self, name, self.count)
             if name == "<Z":
                 self.is_authenticated = True
