@@ -903,6 +903,37 @@ def layers(fleet):
           "what changed meanwhile comes with the server")
     code, rest = again.call(f"return open('other', {lua({**given, 'server': 'service=x'})})")
     check("names a server already" in rest or "name a server already" in rest, "a server is named once", rest)
+    fleet_options(fleet, device, last)
+
+
+def fleet_options(fleet, device, last):
+    """What else the options say, of a store on a server and of layers there."""
+    elsewhere = "host=192.0.2.1 user=owner dbname=postgres connect_timeout=1"
+
+    def both(text, store, **more):
+        layered = lua({"fleet": {"server": text, "mandatory": [store], **more}, "timeout": 1})
+        return f"return open('{store}', {fleet.options(text, timeout=1, **more)})", f"return open('other', {layered})"
+
+    for more, expected in (({}, "unsafe_location"), ({"insecure": True}, "unreachable")):
+        codes = [Program(fleet).call(opening, 30)[0] for opening in both(elsewhere, device, **more)]
+        check(codes == [expected] * 2, f"a server elsewhere, with {more}, is {expected}", str(codes))
+    fleet.clear()
+    counts = []
+    for seconds in (60, 0.1):
+        for opening in both(fleet.far(), last, poll_interval=seconds):
+            program = Program(fleet, XDG_CACHE_HOME=f"{fleet.folder}/asked")
+            program.value(opening)
+            time.sleep(1.5)
+            fleet.proxy.plan.harm = lambda *_: counts.append(seconds) or "pass"
+            counts.append(program)
+            time.sleep(1)
+            fleet.proxy.plan.harm = lambda *_: "pass"
+            program.end()
+    starts = [i for i, each in enumerate(counts) if isinstance(each, Program)] + [len(counts)]
+    spans = [after - before - 1 for before, after in zip(starts, starts[1:])]
+    check(max(spans[:2]) < 30 < min(spans[2:]), "the time between two questions is the one that is given", str(spans))
+    code, rest = Program(fleet).call(f"return open('other', {lua({'fleet': {'server': elsewhere, 'mandatry': [device]}})})")
+    check("mandatry" in rest, "what is misspelt is told", f"{code} {rest}")
 
 
 @row
@@ -1801,6 +1832,8 @@ def sandbox(fleet):
                                             XDG_CONFIG_HOME=f"{fleet.folder}/config"))
     try:
         check(host.stdout.readline().strip() == "opened", "a host opens and pushes its store")
+        grown = int(host.stdout.readline())
+        check(grown < 300, "asking where a value comes from, 15,000 times, takes no memory", f"{grown} KB")
         fleet.proxy.cut()
         output, _ = host.communicate("\n", timeout=30)
         lines = output.splitlines()

@@ -423,6 +423,15 @@ static void check_types(void) {
                     "  'More than 9000 bytes of strings and data in types'"),
               "and so do files");
   lua_close(L);
+  L = open_state(luaL_newstate(), options, store);
+  CHECK_NAMED(holds(L,
+                    "local text = 'struct L { a: Int }'\n"
+                    "local rest = (' '):rep(1500 - #text)\n"
+                    "return refused('More than 1500 bytes of a text',\n"
+                    "    kv.declare, text .. rest .. ' ')\n"
+                    "  and kv.declare(text .. rest) ~= nil"),
+              "one text has a quarter of what one value may have");
+  lua_close(L);
   kv_lua_options few = {.max_nodes = 400};
   L = open_state(luaL_newstate(), few, store);
   CHECK(holds(L, making));
@@ -437,6 +446,27 @@ static void check_types(void) {
                     "return made == 10 and message ==\n"
                     "  'More than 600 values and keys in types'"),
               "values and keys have a bound of their own");
+  lua_close(L);
+  L = open_state(luaL_newstate(), few, store);
+  CHECK(holds(L, making));
+  CHECK_NAMED(holds(L,
+                    "return count(function(i)\n"
+                    "  local fields = {}\n"
+                    "  for j = 1, 10 do fields['f' .. j] = kv.int end\n"
+                    "  kv.encode({}, kv.struct 'S'(fields))\n"
+                    "end) == nil"),
+              "which those that are garbage do not reach");
+  lua_close(L);
+  L = open_state(luaL_newstate(), few, store);
+  CHECK(holds(L, making));
+  CHECK_NAMED(holds(L,
+                    "local made, message = count(function(i)\n"
+                    "  kv.declare('struct T' .. i .. ' { a: Int }' ..\n"
+                    "    (' '):rep(800))\n"
+                    "end)\n"
+                    "return made == 2 and message ==\n"
+                    "  'More than 600 values and keys in types'"),
+              "and texts reach by their length");
   lua_close(L);
   kv_lua_options none = {0};
   L = open_state(luaL_newstate(), none, store);

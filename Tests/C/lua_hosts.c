@@ -91,7 +91,11 @@ static void check_stores(void) {
   CHECK(failed_with(kv_lua_to_store(L, -1, &none, &error), KV_TYPE_MISMATCH,
                     &error));
   CHECK(!none && lua_gettop(L) == 2);
-  const int outside[] = {0, 3, -3, lua_upvalueindex(1), lua_upvalueindex(256)};
+  const int outside[] = {
+      0, 3, 4, 5, 6, 7, -3, lua_upvalueindex(1), lua_upvalueindex(256)};
+  /* What was on the stack is not there any more. */
+  for (int i = 3; i <= 9; i++) lua_pushvalue(L, 1);
+  lua_settop(L, 2);
   for (size_t i = 0; i < sizeof outside / sizeof *outside; i++)
     CHECK_NAMED(failed_with(kv_lua_to_store(L, outside[i], &none, &error),
                             KV_TYPE_MISMATCH, &error) &&

@@ -367,6 +367,31 @@ static void check_whole_stores(void) {
                     "  and s:get 'a' == 2"),
               "what is imported has the limits of what is decoded");
   lua_close(L);
+  L = limited_state(0, 100, 100000, store, 0);
+  CHECK_NAMED(holds(L,
+                    "local archive = { ['$archiver'] = 'NSKeyedArchiver',\n"
+                    "  ['$version'] = 100000, ['$objects'] = { '$null' },\n"
+                    "  ['$top'] = { root = kv.uid(9) } }\n"
+                    "local bytes = kv.encode(archive, nil,\n"
+                    "  { format = 'binary' })\n"
+                    "return refused('corrupt', '', s.import, s, bytes)\n"
+                    "  and s:get 'a' == 2"),
+              "and no archive that is broken");
+  CHECK_NAMED(
+      holds(L,
+            "local fields = {}\n"
+            "for i = 1, 4 do fields['f' .. i] = kv.int:default(1) end\n"
+            "local T = kv.array_of(kv.struct 'Filled' (fields))\n"
+            "local function decode(n)\n"
+            "  return kv.decode('[' .. ('{},'):rep(n - 1) .. '{}]', T)\n"
+            "end\n"
+            "local json = { format = 'json' }\n"
+            "assert(kv.decode('1000', nil, json) == 1000)\n"
+            "assert(assert(decode(11))[11].f4 == 1)\n"
+            "return refused('limit_exceeded',\n"
+            "  'More than 100 values and keys', decode, 12)"),
+      "what a type adds to what is decoded counts, too");
+  lua_close(L);
   L = limited_state(0, 100, 1000, store, KV_LUA_READ_ONLY);
   CHECK_NAMED(holds(L,
                     "local function no(...)\n"
@@ -380,6 +405,10 @@ static void check_whole_stores(void) {
                     "  s.register, s, { a = long }))\n"
                     "s:register { b = 1 }\n"
                     "s:register { a = long }\n"
+                    "local data = kv.data(long)\n"
+                    "s:register { a = data, b = 1 }\n"
+                    "assert(no('More than 1000 bytes of registered defaults',\n"
+                    "  s.register, s, { b = data }))\n"
                     "s:register { a = repeated(91, 1) }\n"
                     "return no('More than 100 registered values and keys',\n"
                     "    s.register, s, { e = 1 })\n"
@@ -586,6 +615,39 @@ static void check_watched_stores(const kv_store *store) {
   lua_close(L);
 }
 
+/* One call of kv.pump tells no more than one value may have. */
+static void check_told(const kv_store *store) {
+  lua_State *L = limited_state(0, 100, 1000, store, 0);
+  CHECK(holds(L, watching));
+  CHECK_NAMED(holds(L,
+                    "s:remove {}\n"
+                    "for i = 1, 5 do s:watch('x', note) end\n"
+                    "s:set('x', ('x'):rep(600))\n"
+                    "return kv.pump() == 2 and pumped() == 3"),
+              "what is told counts by its bytes");
+  CHECK_NAMED(holds(L,
+                    "local W = kv.struct 'W' { x = 'String' }\n"
+                    "local own = assert(kv.open('own', {\n"
+                    "  engine = 'memory', schema = W }))\n"
+                    "for i = 1, 5 do own:watch('x', note) end\n"
+                    "own:set('x', ('x'):rep(600))\n"
+                    "return kv.pump() == 2 and pumped() == 3"),
+              "as a type shows it, too");
+  lua_close(L);
+  L = limited_state(0, 100, 1000, store, 0);
+  CHECK(holds(L, watching));
+  CHECK_NAMED(holds(L,
+                    "s:remove {}\n"
+                    "for i = 1, 5 do s:watch({}, note) end\n"
+                    "s:transaction(function(tx)\n"
+                    "  for i = 1, 51 do tx:set('e' .. i, i) end\n"
+                    "end)\n"
+                    "return kv.pump() == 1 and pumped() == 4\n"
+                    "  and told[1][2].e51 == 51"),
+              "and the whole store");
+  lua_close(L);
+}
+
 /* Small values with places that are not: 600 MB, and 8 million steps. The time
  * is in lua_attacks.c. */
 static void check_watched_paths(const kv_store *store) {
@@ -613,6 +675,7 @@ static void check_watched_paths(const kv_store *store) {
 static void check_watches(void) {
   kv_store *store = new_store("{}");
   check_watched_places(store);
+  check_told(store);
   check_watched_stores(store);
   check_watched_paths(store);
   kv_store_free(store);

@@ -4,7 +4,10 @@
 #define _XOPEN_SOURCE 700
 
 #include <poll.h>
+#include <sys/epoll.h>
 #include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "lua_support.h"
 
@@ -43,6 +46,117 @@ static void check_scripts(int asks_first) {
   check_pumped(L, "store2:set('a', 2)");
   CHECK(run_script(L, "store1:close() store2:close()", 0));
   CHECK(holds(L, "return kv.pump() == 0"));
+  lua_close(L);
+}
+
+/* What waits for one watch when another of the same place comes. */
+static void check_shared(int asks_first) {
+  lua_State *L = new_state(0);
+  if (asks_first) CHECK(run_script(L, "return kv.fd()", 0));
+  CHECK(holds(L,
+              "store = kv.open_file('x', { engine = 'memory' })"
+              "store:watch('a', function() end)"
+              "store:set('a', 1)"
+              "store:watch('a', function() end)"
+              "return kv.fd() > 0"));
+  CHECK_NAMED(is_readable(L, 5000),
+              "what waits is shown, too, where a second "
+              "watch of its place has come");
+  CHECK(holds(L, "return kv.pump() == 1 and kv.pump() == 0"));
+  CHECK(!is_readable(L, 0));
+  lua_close(L);
+}
+
+/* A host has the descriptor in an epoll of its own, where it stays. */
+static void check_outer(void) {
+  lua_State *L = new_state(0);
+  struct epoll_event event = {.events = EPOLLIN};
+  int outer = epoll_create1(EPOLL_CLOEXEC);
+  CHECK(run_script(L,
+                   "store = kv.open_file('x', { engine = 'memory' })"
+                   "store:watch('a', function() end)"
+                   "return kv.fd()",
+                   1));
+  int descriptor = (int)lua_tointeger(L, -1);
+  lua_pop(L, 1);
+  CHECK(epoll_ctl(outer, EPOLL_CTL_ADD, descriptor, &event) == 0);
+  for (int i = 0; i < 3; i++) {
+    CHECK(
+        run_script(L, "kv.pump() store:set('a', (store:get 'a' or 0) + 1)", 0));
+    CHECK_NAMED(epoll_wait(outer, &event, 1, 5000) == 1,
+                "the descriptor stays in a host's epoll");
+  }
+  close(outer);
+  lua_close(L);
+}
+
+/* The child of a fork has a descriptor of its own, by the same number. */
+static void check_child(void) {
+  lua_State *L = new_state(0);
+  lua_pushstring(L, in_folder("forked.plist"));
+  lua_setglobal(L, "path");
+  CHECK(run_script(L,
+                   "store = kv.open_file(path)"
+                   "store:watch('a', function() end)"
+                   "return kv.fd()",
+                   0));
+  CHECK(!is_readable(L, 0));
+  fflush(stdout);
+  pid_t child = fork();
+  if (child == 0) {
+    int good = run_script(L, "kv.pump() store:set('a', 1)", 0) &&
+               is_readable(L, 5000) && holds(L, "return kv.pump() == 1") &&
+               !is_readable(L, 0) && run_script(L, "store:set('b', 1)", 0);
+    _exit(good ? 0 : 1);
+  }
+  int status = -1;
+  CHECK_NAMED(waitpid(child, &status, 0) == child && status == 0,
+              "a child is shown its own changes");
+  CHECK(run_script(L, "kv.pump() store:set('a', 2)", 0));
+  CHECK(is_readable(L, 5000));
+  lua_close(L);
+}
+
+static struct {
+  lua_Alloc call;
+  void *data;
+} usual;
+
+static void *refuses_large(void *data, void *block, size_t old, size_t size) {
+  (void)data;
+  return size > 1 << 20 ? NULL : usual.call(usual.data, block, old, size);
+}
+
+/* A lack of memory in a watch's function is an error with a code. */
+static void check_memory(void) {
+  lua_State *L = new_state(0);
+  usual.call = lua_getallocf(L, &usual.data);
+  lua_setallocf(L, refuses_large, NULL);
+  /* By `..`, since string.rep has a text of its own for this in 5.3. */
+  CHECK(run_script(L,
+                   "function doubling()"
+                   "  local text = 'x'"
+                   "  while true do text = text .. text end "
+                   "end",
+                   0));
+  CHECK_NAMED(holds(L,
+                    "local store = kv.open_file('x', { engine = 'memory' })"
+                    "store:watch('a', doubling)"
+                    "store:set('a', 1)"
+                    "local good, problem = pcall(kv.pump)"
+                    "return not good and problem.code == 'limit_exceeded'"),
+              "a lack of memory in a watch's function has a code");
+  CHECK_NAMED(
+      holds(L,
+            "local store = kv.open_file('x', { engine = 'memory' })"
+            "store:watch('a', function() error('first', 0) end)"
+            "store:set('a', 1)"
+            "local other = kv.open_file('y', { engine = 'memory' })"
+            "other:watch('a', doubling)"
+            "local good, problem = pcall(kv.pump)"
+            "return not good and tostring(problem):find 'first$' ~= nil"),
+      "and none where another error came first");
+  lua_setallocf(L, usual.call, usual.data);
   lua_close(L);
 }
 
@@ -110,6 +224,11 @@ int main(void) {
   make_folder();
   check_scripts(0);
   check_scripts(1);
+  check_shared(0);
+  check_shared(1);
+  check_outer();
+  check_child();
+  check_memory();
   check_host();
   check_many();
   check_no_descriptor();

@@ -16,6 +16,16 @@ static const char asks[] =
     "local ok, e = pcall(s.transaction, s, function() end)\n"
     "print(tostring(e.code) .. ' ' .. tostring(e))";
 
+static const char origins[] = "for _ = 1, 15000 do s:origin 'a' end";
+
+static long resident_kilobytes(void) {
+  long pages = 0, resident = 0;
+  FILE *file = fopen("/proc/self/statm", "r");
+  if (!file || fscanf(file, "%ld %ld", &pages, &resident) != 2) resident = 0;
+  if (file) fclose(file);
+  return resident * 4;
+}
+
 static lua_State *new_state(uint32_t policy) {
   kv_lua_options options = {.size = sizeof options, .policy = policy};
   lua_State *L = luaL_newstate();
@@ -45,8 +55,18 @@ int main(int count, char **arguments) {
   }
   puts("opened");
   fflush(stdout);
+  lua_State *L = new_state(KV_LUA_SANDBOX);
+  if (kv_lua_push_store(L, store, NULL, 0, 0, NULL) == KV_OK)
+    lua_setglobal(L, "s");
+  run(L, "s:set('a', 1) s:sync()");
+  run(L, origins);
+  long before = resident_kilobytes();
+  run(L, origins);
+  printf("%ld\n", resident_kilobytes() - before);
+  fflush(stdout);
+  lua_close(L);
   getchar();
-  lua_State *L = new_state(KV_LUA_NO_SERVERS);
+  L = new_state(KV_LUA_NO_SERVERS);
   run(L, names_server);
   lua_close(L);
   L = new_state(KV_LUA_NO_FILES);

@@ -75,7 +75,7 @@ describe("conventions", function()
       assert.matches("open", tostring(watch))
       store:set("a", 1)
       return store:get "a", nil
-    end))
+    end, "more", "still more"))
     assert.same({ 2, 1 }, { count, one, two })
     assert.equal("closed", failure(outer.get, outer, "a").code)
     assert.equal("closed", failure(outer.with, outer, print).code)
@@ -280,6 +280,19 @@ describe("opening", function()
     assert.equal("bplist", support.contents(folder .. "/a.plist"):sub(1, 6))
     assert.is_true(store:close())
     assert.is_true(store:close())
+    remove()
+  end)
+
+  it("gives a file that is being written its time", function()
+    local folder, remove = support.folder()
+    local path = folder .. "/a.json"
+    support.write(path, '{"a": ')
+    assert(support.execute("touch -d 2020-01-01 " .. path))
+    local function problem(options)
+      return select(2, kv.open_file(path, options)).code
+    end
+    assert.equal("corrupt", problem())
+    assert.equal("timed_out", problem { settle_time = 1e9, timeout = 0.05 })
     remove()
   end)
 

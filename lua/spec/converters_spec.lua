@@ -63,6 +63,18 @@ describe("the place of a converter's error", function()
     assert.is_nil(store:get "window")
   end)
 
+  it("gets what a set with options stores", function()
+    local Tens = kv.struct "ConvertedTens" {
+      n = kv.int:convert { decode = function(n) return n / 10 end,
+        encode = function(n) return n * 10 end },
+    }
+    local opened = assert(kv.open_file("memory",
+      { engine = "memory", schema = Tens }))
+    opened:set("n", 4, nil, { replace = true })
+    assert.equal(40, opened:get("n", "Int"))
+    opened:close()
+  end)
+
   it("is in the value that is decoded and encoded", function()
     local function returned(value, problem)
       assert.is_nil(value)

@@ -14,13 +14,16 @@ describe("a method that there is not", function()
     { "upadte", "update" }, { "transacton", "transaction" },
     { "remvoe", "remove" }, { "bool_forkey", "bool_for_key" },
     { "synch", "sync" }, { "bet", "get" },
+    -- Each is nearer to one of two that are near enough.
+    { "umport", "import" }, { "uxport", "export" },
     { "volume" }, { "ui" }, { "x" }, { "" }, { ("long"):rep(100) },
+    { ("é"):rep(100), shown = ("é"):rep(40) .. "…" .. ("é"):rep(40) },
   }
   for _, row in ipairs(rows) do
-    local given, meant = support.unpack(row)
+    local given, meant = row[1], row[2]
     it(("'%s' is named"):format(given:sub(1, 20)), function()
       -- Of a long one the beginning and the end are shown.
-      local shown = #given <= 80 and given
+      local shown = row.shown or #given <= 80 and given
         or given:sub(1, 40) .. "…" .. given:sub(-40)
       local expected = what .. "'" .. shown .. "'"
       if meant then

@@ -253,6 +253,25 @@ describe("the types of a schema", function()
       store:close()
     end)
 
+  it("make nothing of an old value that was wrong, where they convert",
+    function()
+      local Tens = kv.struct "WatchedTens" {
+        n = kv.int:convert { decode = function(n) return n / 10 end }
+          :optional(),
+      }
+      local store, told = open { schema = Tens }, nil
+      local free = assert(kv.open_file(path))
+      store:watch("n", function(...) told = { ... } end)
+      free:set("n", "many")
+      assert.equal("Expected Int at n, found String",
+        tostring(support.failure(kv.pump)))
+      free:set("n", 30)
+      kv.pump()
+      assert.same({ "n", 3 }, told)
+      free:close()
+      store:close()
+    end)
+
   it("have their defaults in a watch of the whole store", function()
     local store, told = open(), {}
     store:set("window", { title = "a" })

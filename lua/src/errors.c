@@ -82,13 +82,11 @@ int kvl_is_error(lua_State *L, int index) {
 
 /* The operands as texts, as io.open's errors are joined. */
 static int error_concat(lua_State *L) {
-  lua_settop(L, 2);
   for (int i = 1; i <= 2; i++) {
     if (!lua_isstring(L, i) && !kvl_is_error(L, i))
       return luaL_error(L, "attempt to concatenate a %s value",
                         luaL_typename(L, i));
     luaL_tolstring(L, i, NULL);
-    lua_replace(L, i);
   }
   lua_concat(L, 2);
   return 1;

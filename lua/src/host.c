@@ -115,16 +115,14 @@ static void push_text(lua_State *L) {
  * nothing but a lack of memory. */
 static int describe(lua_State *L) {
   kv_status *status = lua_touserdata(L, 1);
-  lua_settop(L, 2);
   lua_remove(L, 1);
-  lua_pushnil(L);
   if (kvl_is_error(L, 1)) {
     *status = kvl_error_status(L, 1);
     lua_pushliteral(L, "path");
     lua_rawget(L, 1);
-    if (lua_istable(L, -1)) lua_replace(L, 2);
+  } else {
+    lua_pushnil(L);
   }
-  lua_pushvalue(L, 2);
   push_text(L);
   return 2;
 }

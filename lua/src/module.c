@@ -308,7 +308,6 @@ static int math_type(lua_State *L) {
 
 /* getmetatable, of protected ones too */
 static int raw_metatable(lua_State *L) {
-  luaL_checkany(L, 1);
   if (!lua_getmetatable(L, 1)) lua_pushnil(L);
   return 1;
 }
@@ -369,7 +368,6 @@ static int run_chunk(lua_State *L, const unsigned char *text, size_t length,
 /* run_types(shared): the results of the files behind sugar.lua; upvalue 1 is
  * the table of globals */
 static int run_types(lua_State *L) {
-  lua_settop(L, 1);
   lua_pushvalue(L, lua_upvalueindex(1));
   lua_insert(L, 1);
   return run_chunk(L, types_chunk, sizeof types_chunk, "=kvcodable.types", 0);

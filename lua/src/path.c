@@ -46,7 +46,6 @@ static void add_step(lua_State *L, int index, kvl_path *path) {
 /* Raises for a table that has keys of its own and no steps: the whole store
  * would be meant. */
 static void check_empty(lua_State *L, int index) {
-  index = lua_absindex(L, index);
   lua_pushnil(L);
   if (!lua_next(L, index)) return;
   lua_pop(L, 1);

@@ -276,24 +276,23 @@ static kv_kind look_at(lua_State *L, size_t *count) {
   kvl_state *state = kvl_state_of(L);
   kvl_path path;
   kv_error *error = NULL;
-  kv_tree *tree = NULL;
+  kv_tree *keys = NULL, *value = NULL;
   kvl_handle *session = kvl_check_session(L);
   lua_settop(L, 1);
   lua_newtable(L);
   kvl_full_path(L, 2, &path);
-  kv_status status = get_keys(L, session, &path, &tree, &error);
+  kv_status status = get_keys(L, session, &path, &keys, &error);
   if (status < 0) kvl_raise(L, state, status, error);
-  kv_cursor root = kv_tree_root(tree);
+  kv_cursor root = kv_tree_root(keys);
   *count = kv_cursor_count(&root);
-  kv_tree_free(tree);
-  tree = NULL;
+  kv_tree_free(keys);
   if (*count > 0) return KV_DICTIONARY;
-  status = get_tree(session, &path, NULL, &tree, &error);
+  status = get_tree(session, &path, NULL, &value, &error);
   if (status < 0) kvl_raise(L, state, status, error);
-  root = kv_tree_root(tree);
+  root = kv_tree_root(value);
   kv_kind kind = kv_cursor_kind(&root);
   *count = kv_cursor_count(&root);
-  kv_tree_free(tree);
+  kv_tree_free(value);
   return kind;
 }
 
@@ -319,8 +318,6 @@ static int element(lua_State *L) {
   kvl_path path;
   int is_index = 0;
   lua_Integer index = lua_tointegerx(L, 2, &is_index);
-  kvl_clear_path(&path);
-  lua_settop(L, 2);
   lua_newtable(L);
   kvl_path_below(L, handle, 3, &path);
   if (!is_index || index < 1 || path.count == KVL_STEPS) return 0;
@@ -334,7 +331,6 @@ static int element(lua_State *L) {
  * table of methods. */
 static int part_index(lua_State *L) {
   if (lua_type(L, 2) == LUA_TNUMBER) return element(L);
-  lua_settop(L, 2);
   lua_pushvalue(L, 2);
   if (lua_rawget(L, lua_upvalueindex(2)) != LUA_TNIL) return 1;
   lua_pushvalue(L, lua_upvalueindex(2));

@@ -217,7 +217,6 @@ static int publish(lua_State *L) {
   if (kvl_is_forbidden(L, state, KVL_POLICIES)) return 2;
   name.data = luaL_checklstring(L, 1, &name.length);
   luaL_checkany(L, 2);
-  lua_settop(L, 2);
   expression.data = luaL_tolstring(L, 2, &expression.length);
   kvl_check_type(L, state, 2, NULL);
   kv_status status =

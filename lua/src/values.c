@@ -298,7 +298,6 @@ static const luaL_Reg makers[] = {{"new_date", kvl_new_date},
 /* set_tag(table, tag): gives the table the tag in place of another one; a
  * metatable that somebody else protects stays */
 static int set_tag(lua_State *L) {
-  lua_settop(L, 2);
   if (lua_getmetatable(L, 1)) {
     const kvl_state *state = kvl_state_of(L);
     const void *tag = lua_topointer(L, -1);

@@ -404,7 +404,6 @@ static void push_change(lua_State *L, kvl_state *state, kvl_note *note,
                     &note->old_value);
   } else {
     push_everything(L, state, store);
-    lua_pushnil(L);
   }
 }
 

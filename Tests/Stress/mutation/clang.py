@@ -134,7 +134,8 @@ def statement(source, start):
         return []
     text = source.mask[start:end]
     is_call = re.match(r"([A-Za-z_]\w*)\s*\(", text) and text.endswith(")")
-    is_void = re.match(r"\(void\)", text)
+    # Of one that names variables alone, only the compiler would miss anything.
+    is_void = re.match(r"\(void\)", text) and re.search(r"\w\s*\(", text)
     is_set = re.match(r"[*]*[A-Za-z_][\w.\[\]>\-]*\s*([-+*|&]?=|\+\+|--)", text)
     word = re.match(r"\W*(\w+)", text)
     if not (is_call or is_set or is_void) or word and word.group(1) in WORDS:
