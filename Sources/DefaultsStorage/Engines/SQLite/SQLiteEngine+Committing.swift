@@ -12,7 +12,11 @@ extension SQLiteEngine {
         let order = delta.entries.sortedIndices()
         // One for all rows.
         var bytes = GrowableBuffer<UInt8>()
-        for index in order { try write(delta, index, mark.revision, &bytes, connection) }
+        let (upsert, delete) = (try prepared(.upsert, connection), try prepared(.delete, connection))
+        for index in order {
+            let statement = delta.entries[index].isRemoval ? delete : upsert
+            try write(delta, index, mark.revision, &bytes, by: statement, connection)
+        }
         let new = try note(order, of: delta, as: mark, after: newest, most: max(4096, base.count / 4), connection)
         try finish(mark, connection)
         for index in order where !damagedKeys.isEmpty {
@@ -33,20 +37,19 @@ extension SQLiteEngine {
 
     private func write(
         _ delta: Delta, _ index: Int, _ revision: Int64, _ bytes: inout GrowableBuffer<UInt8>,
-        _ connection: SQLiteConnection
+        by statement: OpaquePointer, _ connection: SQLiteConnection
     ) throws(DefaultsError) {
-        let isRemoval = delta.entries[index].isRemoval
+        let entry = delta.entries[index]
         bytes.count = 0
         do throws(PropertyListError) {
-            try delta.entries[index].overlay?.materialised().write(as: .binary, to: &bytes)
+            try entry.overlay?.materialised().write(as: .binary, to: &bytes)
         } catch {
             throw DefaultsError(error, file: folder.path)
         }
         let value = UnsafeRawBufferPointer(bytes.contents)
-        let statement = try prepared(isRemoval ? .delete : .upsert, connection)
         try delta.entries.withKey(at: index) { key throws(DefaultsError) in
             try connection.bind(statement, 1, text: key)
-            if !isRemoval {
+            if !entry.isRemoval {
                 try connection.bind(statement, 2, blob: value)
                 try connection.bind(statement, 3, integer: revision)
             }
@@ -68,7 +71,8 @@ extension SQLiteEngine {
             new.middle = mark.revision
             new.logged = 0
         } else {
-            for index in order { try log(delta, index, mark.revision, connection) }
+            let statement = try prepared(.log, connection)
+            for index in order { try log(delta, index, mark.revision, by: statement, connection) }
             new.logged += Int64(order.count)
             if new.logged > Int64(most) {
                 try connection.execute("DELETE FROM changes WHERE revision <= \(new.middle)")
@@ -82,9 +86,8 @@ extension SQLiteEngine {
     }
 
     private func log(
-        _ delta: Delta, _ index: Int, _ revision: Int64, _ connection: SQLiteConnection
+        _ delta: Delta, _ index: Int, _ revision: Int64, by statement: OpaquePointer, _ connection: SQLiteConnection
     ) throws(DefaultsError) {
-        let statement = try prepared(.log, connection)
         try delta.entries.withKey(at: index) { key throws(DefaultsError) in
             try connection.bind(statement, 1, integer: revision)
             try connection.bind(statement, 2, text: key)
