@@ -1832,6 +1832,8 @@ def sandbox(fleet):
                                             XDG_CONFIG_HOME=f"{fleet.folder}/config"))
     try:
         check(host.stdout.readline().strip() == "opened", "a host opens and pushes its store")
+        origin = host.stdout.readline().split()
+        check(origin[2:] == ["nil"] * 3, "an origin names neither file nor store nor author of a host's", str(origin))
         grown = int(host.stdout.readline())
         check(grown < 300, "asking where a value comes from, 15,000 times, takes no memory", f"{grown} KB")
         fleet.proxy.cut()

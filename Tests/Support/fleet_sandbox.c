@@ -16,6 +16,10 @@ static const char asks[] =
     "local ok, e = pcall(s.transaction, s, function() end)\n"
     "print(tostring(e.code) .. ' ' .. tostring(e))";
 
+static const char names_origin[] =
+    "local o = s:origin 'a'\n"
+    "print(o.layer, o.revision, o.file, o.store, o.author)";
+
 static const char origins[] = "for _ = 1, 15000 do s:origin 'a' end";
 
 static long resident_kilobytes(void) {
@@ -59,6 +63,7 @@ int main(int count, char **arguments) {
   if (kv_lua_push_store(L, store, NULL, 0, 0, NULL) == KV_OK)
     lua_setglobal(L, "s");
   run(L, "s:set('a', 1) s:sync()");
+  run(L, names_origin);
   run(L, origins);
   long before = resident_kilobytes();
   run(L, origins);
