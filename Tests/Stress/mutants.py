@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Puts small faults into the code, one after the other, and lists those that no test sees.
 
-    mutants.py [--part store|lua] [--every N] [--jobs N] [--file TEXT] [--without SUITES | --only SUITES]
+    mutants.py [--part store|coding|lua] [--every N] [--jobs N] [--file TEXT] [--without SUITES | --only SUITES]
                [--again] [--fresh] [--list]
 
 The faults are made mechanically: a statement left out, the error of a call swallowed, a condition inverted, a bound
@@ -46,7 +46,8 @@ class Part:
         self.place = ROOT / "build/mutants" / name
         self.tree = self.place / "tree"
         self.language = swift if self.setup.language == "swift" else clang
-        self.sources = sorted(path.relative_to(ROOT).as_posix() for path in ROOT.glob(self.setup.sources))
+        self.sources = sorted(path.relative_to(ROOT).as_posix() for pattern in self.setup.sources
+                              for path in ROOT.glob(pattern))
         self.results_file = self.place / "results.jsonl"
 
     # ---- The copy

@@ -17,7 +17,8 @@ class Suite:
 class Store:
     """DefaultsStorage, in a package that has no more targets than its tests need."""
     language = "swift"
-    sources = "Sources/DefaultsStorage/**/*.swift"
+    rooms = ("DefaultsStorage",)
+    without = ("PropertyLists", "KeyValueCoding", "KeyValueCoder", "CodableTypes")
     program = ".build/debug/kvcodablePackageTests.xctest"
     # Not those that mount or are another user's, and so could leave something behind, nor those that count memory.
     rows = ("fork", "lock", "outcome", "replaced", "foreign", "meanwhile", "quarantine", "database", "network", "hostile", "power", "codes", "updates", "opening",
@@ -32,10 +33,16 @@ class Store:
     timed = {"EventTests", "DurabilityTests", "WatchTests", "ThreadTests", "watch", "polling", "updates", "opening",
              "faults"}
 
+    @property
+    def sources(self):
+        return [f"Sources/{room}/**/*.swift" for room in self.rooms]
+
     def prepare(self, tree, _root):
         text = (tree / "Package.swift").read_text()
-        for name in ("PropertyLists", "KeyValueCoding", "KeyValueCoder", "CodableTypes"):
+        for name in self.without:
             text = re.sub(r'\n        tests\("%s"[^\n]*' % name, "", text)
+        for room in self.rooms:
+            text = re.sub(r'( room\("%s", \[)(?!.*"CKVSystem")' % room, r'\1"CKVSystem", ', text)
         text = text.replace("    .treatAllWarnings(as: .error),\n", "")
         write(tree / "Package.swift", text)
         write(tree / "Sources/CKVSystem/mutants.c", clang.RUNTIME.replace('__attribute__((visibility("hidden"))) ', ""))
@@ -44,7 +51,8 @@ class Store:
             text = header.read_text()
             end = text.rindex("#endif")
             header.write_text(text[:end] + "int cs_mutant(int number);\n" + text[end:])
-        write(tree / "Sources/DefaultsStorage/Mutants.swift", swift.RUNTIME)
+        for room in self.rooms:
+            write(tree / f"Sources/{room}/Mutants.swift", swift.RUNTIME)
 
     def head(self, text):
         return text
@@ -54,7 +62,7 @@ class Store:
 
     def compile(self, tree, _sources):
         """The lines with errors of each file; nothing where there are none, and what was said."""
-        result = subprocess.run(["nice", "swift", "build", "--target", "DefaultsStorage"],
+        result = subprocess.run(["nice", "swift", "build", "--target", self.rooms[-1]],
                                 cwd=tree, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         return errors_in(result, r"^%s/(Sources/\S+?):(\d+):\d+: error" % re.escape(str(tree)))
 
@@ -102,10 +110,27 @@ class Store:
         return result
 
 
+class Coding(Store):
+    """The coders and the types."""
+    rooms = ("KeyValueCoding", "CodableTypes")
+    without = ("PropertyLists", "DefaultsStorage")
+
+    def suites(self, tree):
+        result = []
+        for room in (*self.rooms, "KeyValueCoder", "KVCodable"):
+            for file in sorted((tree / f"Tests/{room}Tests").glob("*.swift")):
+                names = re.findall(r"@Suite.*struct (\w+)", file.read_text())
+                result += [self.swift(f"{room} {name}", rf"{room}Tests\.{name}/") for name in names]
+        result.append(self.swift("StoryTests", r"StoryTests\."))
+        result += [Suite(f"C {name}", [f"build/c-tests/{name}"], name in ("threads", "races"))
+                   for name in self.c_programs(tree)]
+        return result + [suite for suite in specs(tree) if suite.name not in self.measuring]
+
+
 class Lua:
     """The C of the Lua module, on the library as `make lib` has made it."""
     language = "c"
-    sources = "lua/src/*.c"
+    sources = ["lua/src/*.c"]
     flags = ["-std=c11", "-D_POSIX_C_SOURCE=200809L", "-O1", "-g", "-fPIC", "-fvisibility=hidden", "-Iinclude",
              "-I/usr/include/lua5.4", "-w"]
     fleet_rows = ("values", "layers", "sandbox")
@@ -172,7 +197,7 @@ def link_module(tree, flags, more):
         link(tree / "build" / name, "kvcodable.so")
 
 
-PARTS = {"store": Store(), "lua": Lua()}
+PARTS = {"store": Store(), "coding": Coding(), "lua": Lua()}
 
 
 def errors_in(result, pattern):

@@ -84,7 +84,7 @@ def after_slow_disk(proofs, folder):
                 raise Broken("did not begin")
             start = time.time()
             if watcher.wait(timeout=10) != 0:
-                raise Broken("the watcher failed")
+                raise Broken(f"the watcher of {engine} failed at {number}: {watcher.stdout.read()}")
             seconds = max(seconds, time.time() - start)
             watcher.stdout.close()
         writer.leave()
@@ -103,7 +103,7 @@ def slowest(proofs, folder, changes, **options):
             proofs.run("attempt", path, number)
             start = time.time()
             if watcher.wait(timeout=10) != 0:
-                raise Broken("the watcher failed")
+                raise Broken(f"the watcher of {engine} failed at {number}: {watcher.stdout.read()}")
             seconds = max(seconds, time.time() - start)
             watcher.stdout.close()
     return seconds

@@ -256,7 +256,10 @@ func watch(_ file: String, key: String, last: Int64) throws {
     let wakes = Count()
     let watch = try store.watch(.value([.key(key)])) { change in
         say("\(key) \(change.new?.integer ?? -1)")
-        if change.new?.integer == last { exit(wakes.count < 100 ? 0 : 1) }
+        guard change.new?.integer == last else { return }
+        let isOften = wakes.count > 20 * last
+        if isOften { say("was woken \(wakes.count) times") }
+        exit(isOften ? 1 : 0)
     }
     say("watching")
     var descriptor = pollfd(fd: try store.watchDescriptor(), events: Int16(POLLIN), revents: 0)
