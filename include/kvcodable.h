@@ -1039,7 +1039,9 @@ kv_status kv_store_set_real(kv_store *store, const kv_step *path, size_t steps,
 kv_status kv_store_set_string(kv_store *store, const kv_step *path,
                               size_t steps, kv_str value, kv_error **error);
 
-/* Removes the value; KV_ABSENT when there was none. */
+/* Removes the value; KV_ABSENT when there was none. An index means an element
+ * as with kv_store_set(); one that another program has changed since, or put
+ * something else in its place, stays, which is a conflict in the same way. */
 kv_status kv_store_remove(kv_store *store, const kv_step *path, size_t steps,
                           kv_error **error);
 

@@ -36,7 +36,9 @@ import Testing
         }
     }
 
-    static let gone = "Expected the element that was changed, found none: another program removed or moved it"
+    static let gone = "Expected the element that was changed, found none: another program removed it"
+    static let changed =
+        "Expected the element that was changed, found another in its place: another program changed it"
     static let unclear = "Expected the element that was changed, found several: another program changed the array"
 
     static let cases = [
@@ -75,7 +77,31 @@ import Testing
         Case(
             "one that is not known is removed", "[1, 2]", [([0], nil)], "[7, 8, 9]", "[7, 8, 9]", conflicts: [unclear]),
         Case("equal ones", "[1, 1, 2]", [([1], "5")], "[0, 1, 1, 2]", "[0, 1, 5, 2]"),
-        Case("another order", "[1, 2]", [([0], "5")], "[2, 1]", "[2, 1]", conflicts: [gone]),
+        Case("another order", "[1, 2]", [([0], "5")], "[2, 1]", "[2, 5]"),
+        Case("the last one moved to the front", "[1, 2, 3, 4]", [([0], nil)], "[4, 1, 2, 3]", "[4, 2, 3]"),
+        Case(
+            "below one that others have changed places with", #"[{"n": 1}, {"n": 2}, {"n": 3}]"#, [([0, "x"], "5")],
+            #"[{"n": 3}, {"n": 1}, {"n": 2}]"#, #"[{"n": 3}, {"n": 1, "x": 5}, {"n": 2}]"#),
+        Case(
+            "one that moved, beside one in its place", #"[{"a": 1}, 7, 8]"#, [([0, "x"], "5")], #"[9, 7, {"a": 1}]"#,
+            #"[9, 7, {"a": 1, "x": 5}]"#),
+        Case(
+            "one of equal ones that moved is removed", "[1, 1, 2, 3]", [([0], nil)], "[3, 1, 2, 1]", "[3, 1, 2, 1]",
+            conflicts: [unclear]),
+        Case(
+            "what is in the place of an element is removed", #"["a"]"#, [([0], nil)], #"["z"]"#, #"["z"]"#,
+            conflicts: [changed]),
+        Case(
+            "what another has changed is removed", #"[1, {"a": 1}]"#, [([1], nil)], #"[1, {"a": 2}]"#,
+            #"[1, {"a": 2}]"#, conflicts: [changed]),
+        Case(
+            "what comes behind a removal that is a conflict", "[1, 2, 3, 4]", [([0], nil), ([1], nil), ([1], "8")],
+            "[7, 2, 3, 4]", "[7, 2, 8]", conflicts: [changed]),
+        Case("what was set is removed, over a change of it", "[1, 2]", [([0], "5"), ([0], nil)], "[7, 2]", "[2]"),
+        Case(
+            "far from where it was", "[\((0..<200).map { "\($0)" }.joined(separator: ", "))]", [([100], "-1")],
+            "[\((65..<199).map { "\($0)" }.joined(separator: ", "))]",
+            "[\((65..<199).map { $0 == 100 ? "-1" : "\($0)" }.joined(separator: ", "))]"),
         Case("no array any more", "[1]", [([0], "5")], "7", "7", conflicts: ["Expected Array, found Int"]),
     ]
 

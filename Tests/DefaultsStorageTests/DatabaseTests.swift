@@ -31,6 +31,22 @@ import Testing
         return folder.file("other.sqlite")
     }
 
+    @Test("a database is in one file when the last handle on it is closed, though the handles are kept")
+    func closed() throws {
+        let (first, second) = (try open(), try open(.manual))
+        try first.set(list(1), forKey: "a")
+        try first.close()
+        #expect(try folder.names().contains("a.sqlite-wal"))
+        try second.set(list(2), forKey: "b")
+        try second.close()
+        #expect(try !folder.names().contains { $0.hasPrefix("a.sqlite-") })
+        let third = try open()
+        #expect(try third.snapshot() == list(["a": 1, "b": 2]))
+        try third.set(list(3), forKey: "a")
+        #expect(try folder.names().contains("a.sqlite-wal"))
+        withExtendedLifetime((first, second)) {}
+    }
+
     // MARK: - Another file of its name
 
     @Test(

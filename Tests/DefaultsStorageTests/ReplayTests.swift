@@ -54,10 +54,10 @@ import Testing
             }
             if number % 3 == 0 { #expect(try store.remove(at: ["a", "map", "y"])) }
         }
-        try folder.write(["a": ["list": Array(100..<110), "map": ["x": -1, "theirs": 1]]])
+        try folder.write(["a": ["list": [55] + Array(0..<10), "map": ["x": -1, "theirs": 1]]])
         try store.sync()
         let expected: [String: Any] = [
-            "list": [-200, -400] + Array(105..<110), "map": ["x": 599, "y": ["n": 599], "theirs": 1],
+            "list": [55, -200, -400] + Array(5..<10), "map": ["x": 599, "y": ["n": 599], "theirs": 1],
         ]
         #expect(try store.snapshot() == list(["a": expected]))
     }

@@ -15,7 +15,8 @@ struct PathMapping {
 
     /// The operation as it is to be made now; nil where it has nothing to do, since the element that it removes is gone.
     ///
-    /// - Throws: ``PropertyListError/Code/pathMismatch`` where the element cannot be told from others, or is gone.
+    /// - Throws: ``PropertyListError/Code/pathMismatch`` where the element cannot be told from others, or is gone, and
+    ///   where one is removed in whose place another program has put something else: that may be a new one.
     func map(_ operation: PathOperation) throws(PropertyListError) -> PathOperation? {
         var steps: [PropertyListPath.Step] = []
         var node = root
@@ -32,12 +33,17 @@ struct PathMapping {
                 if isLast { current.replaceChild(key) }
             case .index(let index):
                 let found = current.element(index)
+                let isRemoval = isLast && operation.value == nil
                 switch found {
                 case .at(let position): steps.append(.index(position))
-                case .gone where isLast && operation.value == nil:
+                case .changed(let position) where !isRemoval: steps.append(.index(position))
+                case .gone where isRemoval:
                     current.remove(index)
                     return nil
-                case .gone, .unclear: throw Self.error(found, at: PropertyListPath(steps).appending(step))
+                case .gone, .unclear, .changed:
+                    // The changes after it go by an array without the element.
+                    if isRemoval { current.leave(index) }
+                    throw Self.error(found, at: PropertyListPath(steps).appending(step))
                 }
                 node = isLast ? nil : current.child(index)
                 if isLast { operation.value == nil ? current.remove(index) : current.replaceChild(index) }
@@ -48,13 +54,19 @@ struct PathMapping {
 
     private static func error(_ found: Place, at path: PropertyListPath) -> PropertyListError {
         let words =
-            found == .gone ? "none: another program removed or moved it" : "several: another program changed the array"
+            switch found {
+            case .gone: "none: another program removed it"
+            case .changed: "another in its place: another program changed it"
+            case .at, .unclear: "several: another program changed the array"
+            }
         return PropertyListError(.pathMismatch, .expected("the element that was changed", found: words), at: path)
     }
 
     /// Where an old element is.
     enum Place: Equatable {
         case at(Int)
+        /// In the place of one that is no more: the element with a change, or a new one.
+        case changed(Int)
         case gone
         case unclear
     }
@@ -102,13 +114,19 @@ extension PathMapping {
 
         func replaceChild(_ index: Int) {
             guard old.kind == .array else { return }
-            if let source = array.source(index) { children[.index(source)] = .some(nil) }
+            if let source = array.source(index) {
+                children[.index(source)] = .some(nil)
+                array.replace(source)
+            }
             array.append(index)
         }
 
         func remove(_ index: Int) {
             if old.kind == .array { array.remove(index) }
         }
+
+        /// Notes an element that the changes have removed, and that stays.
+        func leave(_ index: Int) { array.leave(index) }
 
         private func element(_ list: PropertyList, _ index: Int) -> PropertyList? {
             list.value(at: PropertyListPath([.index(index)]))
@@ -120,15 +138,27 @@ extension PathMapping {
     private struct ArrayState {
         private var before: [Int]
         private var after: [Int?]
-        /// The new index of each old element, without the changes.
-        private let targets: [Place]
+        /// The new place of each old element, without the changes.
+        private var targets: [Place]
         private var appended = 0
 
         init(_ old: PropertyList, _ new: PropertyList) {
-            let known = Array(old.elements)
-            after = ArrayMatching(new: Array(new.elements), known: known, keepsOrder: true).sources
+            let (known, elements) = (Array(old.elements), Array(new.elements))
+            let matching = ArrayMatching(new: elements, known: known, keepsOrder: true)
             before = Array(known.indices)
+            after = matching.sources
             targets = Self.targets(of: known.count, after)
+            for (source, index) in zip(after, after.indices) {
+                if let source, known[source] != elements[index] { targets[source] = .changed(index) }
+            }
+            for (source, move) in matching.moves {
+                guard case .to(let index) = move else {
+                    targets[source] = .unclear
+                    continue
+                }
+                targets[source] = .at(index)
+                after[index] = source
+            }
         }
 
         /// An old element without a new one is gone where its neighbours stand side by side now.
@@ -148,8 +178,15 @@ extension PathMapping {
         func source(_ index: Int) -> Int? { before.indices.contains(index) && before[index] >= 0 ? before[index] : nil }
 
         func target(_ source: Int) -> Int? {
-            if case .at(let index) = targets[source] { return index }
-            return nil
+            switch targets[source] {
+            case .at(let index), .changed(let index): index
+            case .gone, .unclear: nil
+            }
+        }
+
+        /// Notes that the changes have set an old element.
+        mutating func replace(_ source: Int) {
+            if case .changed(let index) = targets[source] { targets[source] = .at(index) }
         }
 
         func place(_ index: Int) -> Place {
@@ -159,9 +196,14 @@ extension PathMapping {
             if element >= 0 {
                 guard let target = target(element) else { return targets[element] }
                 // Removals alone move elements.
-                if target < after.count, after[target] == element { return .at(target) }
+                if target < after.count, after[target] == element { return place(element, target) }
             }
-            return after.firstIndex(of: element).map { .at($0) } ?? .gone
+            return after.firstIndex(of: element).map { place(element, $0) } ?? .gone
+        }
+
+        private func place(_ element: Int, _ index: Int) -> Place {
+            if element >= 0, case .changed = targets[element] { return .changed(index) }
+            return .at(index)
         }
 
         /// Notes an element that is set behind the last one.
@@ -171,6 +213,8 @@ extension PathMapping {
             before.append(appended)
             after.append(appended)
         }
+
+        mutating func leave(_ index: Int) { before.remove(at: index) }
 
         mutating func remove(_ index: Int) {
             guard before.indices.contains(index) else { return }

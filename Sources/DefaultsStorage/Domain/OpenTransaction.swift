@@ -32,6 +32,8 @@ struct HandleCounts {
     /// The strictest of the open handles.
     private(set) var durability = DefaultsDurability.manual
 
+    var isEmpty: Bool { counts.allSatisfy { $0 == 0 } }
+
     mutating func add(_ durability: DefaultsDurability) { change(durability, by: 1) }
     mutating func remove(_ durability: DefaultsDurability) { change(durability, by: -1) }
 

@@ -339,11 +339,13 @@ extension DefaultsStore {
         }
         guard isFirst else { return }
         defer {
-            domain.lock.withLock {
+            let isLast = domain.lock.withLock {
                 domain.handles.remove(durability)
                 domain.quotas.removeAll { quota in state.quotas.contains { $0 === quota } }
+                return domain.handles.isEmpty
             }
             stopWatching()
+            if isLast { domain.letGo() }
         }
         guard !isReadOnly else { return }
         do throws(DefaultsError) {

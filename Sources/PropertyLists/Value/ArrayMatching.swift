@@ -7,8 +7,18 @@ internal import CKVCodable
 /// runs of the same length are taken to be changed in place. Where elements may have moved, equal ones still left are
 /// found wherever they are. Every other old element is gone.
 package struct ArrayMatching {
+    /// An old element that is not where its neighbours are.
+    package enum Move {
+        /// The index of the new element that is equal, the only one left as there is no other old one.
+        case to(Int)
+        /// There are several, of this element or of those equal to it.
+        case unclear
+    }
+
     /// For each new element the index of the old one.
     package private(set) var sources: [Int?]
+    /// Where the order is kept: the old elements whose equals are elsewhere.
+    package private(set) var moves: [Int: Move] = [:]
     /// Old elements that held unknown keys and were matched by no new element.
     package private(set) var dropped = 0
 
@@ -17,6 +27,8 @@ package struct ArrayMatching {
     private let known: [PropertyList?]
     private let keepsOrder: Bool
     private var isTaken: [Bool]
+    /// The new elements that equal old ones which moved.
+    private var isEqualElsewhere: Set<Int> = []
 
     /// - Parameters:
     ///   - known: the old elements in the form of the new ones; nil for one that is not of the type.
@@ -71,25 +83,48 @@ package struct ArrayMatching {
         }
         var oldStart = oldRange.lowerBound
         var newStart = newRange.lowerBound
+        var runs: [(old: Range<Int>, new: Range<Int>)] = []
         for newIndex in newRange {
             // A bounded search keeps this linear for arrays that have nothing in common.
             let candidates = oldStart..<min(oldRange.upperBound, oldStart + 64)
             guard let oldIndex = candidates.first(where: { known[$0] == new[newIndex] }) else { continue }
-            matchRun(oldStart..<oldIndex, newStart..<newIndex)
+            runs.append((oldStart..<oldIndex, newStart..<newIndex))
             match(oldIndex, newIndex)
             oldStart = oldIndex + 1
             newStart = newIndex + 1
         }
-        matchRun(oldStart..<oldRange.upperBound, newStart..<newRange.upperBound)
+        runs.append((oldStart..<oldRange.upperBound, newStart..<newRange.upperBound))
+        if keepsOrder { noteMoves(oldRange, newRange) }
+        for run in runs { matchRun(run.old, run.new) }
         if !keepsOrder { matchMoved(oldRange, newRange) }
     }
 
     /// Matches elements that were changed in place: as many old ones as new ones, in order.
     private mutating func matchRun(_ oldRange: Range<Int>, _ newRange: Range<Int>) {
-        guard oldRange.count == newRange.count else { return }
         let oldFree = oldRange.filter { !isTaken[$0] }
-        let newFree = newRange.filter { sources[$0] == nil }
+        let newFree = newRange.filter { sources[$0] == nil && !isEqualElsewhere.contains($0) }
+        guard oldFree.count == newFree.count else { return }
         for (oldIndex, newIndex) in zip(oldFree, newFree) { match(oldIndex, newIndex) }
+    }
+
+    /// Notes the elements left over that are in both arrays: they have moved, and none was changed in place.
+    private mutating func noteMoves(_ oldRange: Range<Int>, _ newRange: Range<Int>) {
+        var left: [Element: [Int]] = [:]
+        for index in newRange where sources[index] == nil {
+            left[Element(value: new[index]), default: []].append(index)
+        }
+        var given: [Element: [Int]] = [:]
+        for index in oldRange where !isTaken[index] {
+            if let known = known[index] { given[Element(value: known), default: []].append(index) }
+        }
+        for (element, olds) in given {
+            guard let news = left[element] else { continue }
+            for index in olds {
+                moves[index] = olds.count == 1 && news.count == 1 ? .to(news[0]) : .unclear
+                isTaken[index] = true
+            }
+            isEqualElsewhere.formUnion(news)
+        }
     }
 
     /// Matches equal elements that have moved: of several that are equal, in their order.
