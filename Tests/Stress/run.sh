@@ -40,7 +40,7 @@ store() {
   swift build --build-tests && python3 Tests/Stress/store.py --full
 }
 
-fleet() { tools/require.sh libpq5 postgresql pgbouncer && make lib && python3 Tests/fleet.py --full; }
+fleet() { tools/require.sh libpq5 postgresql pgbouncer && make lib tool && python3 Tests/fleet.py --full; }
 
 scale() { tools/require.sh libpq5 postgresql pgbouncer && make lib && Tests/Stress/fleet_scale.py; }
 
