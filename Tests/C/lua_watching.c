@@ -93,27 +93,42 @@ static void check_outer(void) {
 /* The child of a fork has a descriptor of its own, by the same number. */
 static void check_child(void) {
   lua_State *L = new_state(0);
+  int seen[2], done[2];
+  char byte = 0;
   lua_pushstring(L, in_folder("forked.plist"));
   lua_setglobal(L, "path");
   CHECK(run_script(L,
                    "store = kv.open_file(path)"
                    "store:watch('a', function() end)"
+                   "own = kv.open_file('x', { engine = 'memory' })"
+                   "own:watch('m', function() end)"
                    "return kv.fd()",
                    0));
-  CHECK(!is_readable(L, 0));
+  CHECK(!is_readable(L, 0) && pipe(seen) == 0 && pipe(done) == 0);
   fflush(stdout);
   pid_t child = fork();
   if (child == 0) {
     int good = run_script(L, "kv.pump() store:set('a', 1)", 0) &&
                is_readable(L, 5000) && holds(L, "return kv.pump() == 1") &&
-               !is_readable(L, 0) && run_script(L, "store:set('b', 1)", 0);
+               !is_readable(L, 0) && run_script(L, "own:set('m', 1)", 0) &&
+               is_readable(L, 5000);
+    close(done[1]);
+    good =
+        write(seen[1], &byte, 1) == 1 && read(done[0], &byte, 1) == 0 && good;
     _exit(good ? 0 : 1);
   }
+  CHECK(read(seen[0], &byte, 1) == 1);
+  CHECK(run_script(L, "kv.pump() kv.pump()", 0));
+  CHECK_NAMED(!is_readable(L, 100), "a parent is not shown its child's");
+  close(done[1]);
   int status = -1;
   CHECK_NAMED(waitpid(child, &status, 0) == child && status == 0,
               "a child is shown its own changes");
   CHECK(run_script(L, "kv.pump() store:set('a', 2)", 0));
   CHECK(is_readable(L, 5000));
+  close(done[0]);
+  close(seen[0]);
+  close(seen[1]);
   lua_close(L);
 }
 

@@ -52,6 +52,17 @@ import Testing
         #expect(types[2].cases.map(\.words) == [TypeWords("Round!", isSecret: true), TypeWords()])
     }
 
+    @Test("what is inside of a secret is one, and nothing else")
+    func secrets() throws {
+        let types = try TypeRegistry().declare(
+            "struct Door { code: Int; width: Int }; struct House { front: Door @secret; back: [Door] }")
+        func isSecret(_ path: PropertyListPath) throws -> Bool {
+            try #require(types[1].member(at: path)).words.isSecret
+        }
+        #expect(try isSecret(["front"]) && isSecret(["front", "code"]))
+        #expect(try !isSecret([]) && !isSecret(["back"]) && !isSecret(["back", 0, "code"]))
+    }
+
     @Test("of a type are those of its fields without any, and what is behind a field belongs to the next")
     func areInherited() throws {
         let members = try types()[0].members

@@ -22,6 +22,12 @@ import Testing
             ("Bool", #"{"type":"boolean"}"#), ("UInt8(...9)", #"{"maximum":9,"minimum":0,"type":"integer"}"#),
             ("UInt64", #"{"maximum":18446744073709551615,"minimum":0,"type":"integer"}"#),
             ("Double(0..<1)", #"{"exclusiveMaximum":1.0,"minimum":0.0,"type":"number"}"#),
+            (
+                "Float",
+                #"{"anyOf":[{"exclusiveMaximum":3.4028235677973366e+38,"exclusiveMinimum":-3.4028235677973366e+38,"#
+                    + #""type":"number"},{"additionalProperties":false,"properties":{"$real":{"enum":["-inf","inf","nan"]}},"#
+                    + #""required":["$real"],"type":"object"}]}"#
+            ),
             ("String(1...80)", #"{"maxLength":80,"minLength":1,"type":"string"}"#),
             (
                 "[Int8](2...)",

@@ -23,6 +23,27 @@ import Testing
         #expect(throws: TypeError.self) { try registry.type("A").decode(try tree(["x": 1])) }
     }
 
+    @Test("enums are the same where their cases have values of the same types", arguments: ["Int", "String", "E"])
+    func variants(_ payload: String) throws {
+        let (one, two) = (TypeRegistry(), TypeRegistry())
+        try one.declare("enum E { none, some(Int) }")
+        try two.declare("enum E { none, some(\(payload)) }")
+        #expect(try (one.type("E") == two.type("E")) == (payload == "Int"))
+        #expect(try (one.type("[E?]") == two.type("[E?]")) == (payload == "Int"))
+        #expect(try one.type("[E]") == one.type("[E]"))
+    }
+
+    @Test("a type goes by the latest meaning of a name in it, however often that changes")
+    func replacingOften() throws {
+        let registry = TypeRegistry(redeclaration: .replaces)
+        for name in ["a", "b", "c", "d"] {
+            try registry.declare("struct A { \(name): Int }")
+            let list = try registry.type("[A]")
+            #expect(try list.decode(try tree([[name: 1]])) == tree([[name: 1]]))
+            #expect(throws: TypeError.self) { try list.decode(try tree([["z": 1]])) }
+        }
+    }
+
     @Test("a recursive struct declared again has fields of its new meaning", arguments: ["text", "tree"])
     func replacingRecursive(_ way: String) throws {
         let registry = TypeRegistry(redeclaration: .replaces)

@@ -70,6 +70,30 @@ import Testing
         "enum Size: Int { small = -1, large = 5 }",
     ]
 
+    @Test("a default may have blanks in it, and values of a case without labels")
+    func defaults() throws {
+        let types = try TypeRegistry().declare(
+            """
+            enum E { pair(Int, String) }
+            struct S { e: E = .pair( 1 , "b" ); t: [String: Int] = [ "a" : 1 , "b": 2 ] }
+            """)
+        let value = try types[1].decode(PropertyList([:]))
+        #expect(value["e"]?["pair"]?["_0"]?.integer == 1 && value["e"]?["pair"]?["_1"]?.string == "b")
+        #expect(value["t"]?["a"]?.integer == 1 && value["t"]?["b"]?.integer == 2)
+    }
+
+    @Test(
+        "a wrong word in a declaration is an error that says what was expected",
+        arguments: [
+            (#"struct S { a: String = "x\q" }"#, #"Expected an escape: \" \\ \n \t \r \0 \u{…}, found "q""#),
+            (#"struct S { a: String = "x\u41" }"#, #"Expected "{", found "41""#),
+            ("struct S { a: Int @key b) }", #"Expected "(", found "b""#),
+        ])
+    func words(_ text: String, _ message: String) throws {
+        let error = try typeError { _ = try TypeRegistry().declare(text) }
+        #expect(error.description.hasPrefix(message))
+    }
+
     @Test("a declaration printed again is itself, and means the same elsewhere", arguments: declarations)
     func declarationRoundTrip(_ text: String) throws {
         let type = try #require(try TypeRegistry().declare(text).first)
