@@ -1183,6 +1183,107 @@ def forged(fleet):
 
 
 @row
+def unreadable(fleet):
+    """A row that cannot be read stays an error, also for a program that is started again, and is not written over."""
+    name = fleet.store()
+    owner = fleet.open(name, durability="immediate")
+    owner.value("s:set('k', { x = 1 }) s:set('j', 1)")
+    cache = f"{fleet.folder}/unreadable"
+    fleet.server.sql(f"BEGIN; SELECT FROM kv_lock('{name}', 2, NULL, 1000, 1000); "
+                     f"SELECT kv_write('{name}', 3, gen_random_uuid(), ARRAY['k'::bytea], ARRAY['bplist00'::bytea], NULL), "
+                     f"kv_finish('{name}', 3, gen_random_uuid()); COMMIT")
+    for when in ("when it comes", "when it is kept", "later"):
+        program = fleet.open(name, cache=cache)
+        program.value("return sync()")
+        code, rest = program.call("return s:get { 'k', 'x' }")
+        check(code == "corrupt" and "at k" in rest, f"the row is an error, {when}", f"{code} {rest}")
+        code, rest = program.call("s:set({ 'k', 'y' }, 2) return sync()")
+        check(fleet.server.sql(f"SELECT value FROM kv_value WHERE store = '{name}' AND key = 'k'") == "\\x" + b"bplist00".hex(),
+              "and is not written over", f"{code} {rest}")
+        check(program.value("return s:get 'j'") == "1", "the others are read")
+        program.close()
+    owner.value("s:set('k', 5)")
+    check(fleet.open(name, cache=cache).value("sync() return s:get 'k'") == "5", "a later value is read again")
+
+
+@row
+def half_sent(fleet):
+    """The system takes a COMMIT but for the message behind it: it may have happened."""
+    name = fleet.store()
+    library = Path(fleet.folder) / "refuse.so"
+    subprocess.run(["gcc", "-shared", "-fPIC", "-O1", "-o", library, ROOT / "Tests/Support/refuse.c", "-ldl"], check=True)
+    fleet.open(name, durability="immediate").value("s:set('n', 2)")
+    program = Program(fleet, LD_PRELOAD=str(library), REFUSE="sync", REFUSE_LOG=f"{fleet.folder}/refused")
+    fleet.open(name, program=program, timeout=2)
+    code, rest = program.call("return s:update('n', function(n) return n + 1 end)")
+    check(code == "outcome_unknown", "a commit whose end was not taken is of unknown outcome", f"{code} {rest}")
+    check(Path(f"{fleet.folder}/refused").exists(), "the system has refused it")
+    check(eventually(lambda: fleet.stored(name, "n") == 3), "since it has happened")
+
+
+@row
+def warned(fleet):
+    """Somebody ends the wait for a standby: a commit that no standby has is not told as made."""
+    name = fleet.store()
+    program = fleet.open(name, durability="immediate")
+    program.value("s:set('n', 1)")
+    fleet.server.sql("ALTER SYSTEM SET synchronous_standby_names = 'nobody'")
+    fleet.server.stop()
+    fleet.server.start()
+    try:
+        waiting = "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'SyncRep'"
+        program.send("return s:update('n', function(n) return n + 1 end)")
+        check(eventually(lambda: fleet.server.sql(waiting) == "1"), "a commit waits for a standby")
+        fleet.server.sql("SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep'")
+        code, rest = program.receive()
+        check(code == "outcome_unknown" and "standby" in rest, "its wait is ended: the outcome is not known", f"{code} {rest}")
+    finally:
+        fleet.server.sql("ALTER SYSTEM RESET synchronous_standby_names")
+        fleet.server.sql("SELECT pg_reload_conf()")
+    program.value("return await(10, function() return pcall(s.update, s, 'n', function(n) return n + 1 end) end)")
+    check(fleet.stored(name, "n") == 3, "it is found, and not made again")
+
+
+@row
+def abused(fleet):
+    """What a role can do beside its rights: it locks nobody out, skips no revision, and burns no time of others."""
+    name = fleet.store()
+    owner = fleet.open(name, durability="immediate")
+    owner.value("s:set('n', 1)")
+    fleet.server.sql(f"CREATE ROLE guest LOGIN; CREATE ROLE writer LOGIN; INSERT INTO kv_right VALUES ('writer', '{name}', true)")
+
+    def refused(text, user):
+        try:
+            fleet.server.sql(text, user=user)
+        except RuntimeError as problem:
+            return str(problem)
+        return ""
+
+    for table in ("kv_value", "kv_store", "kv_change", "kv_machine", "kv_right", "kv_format"):
+        for user in ("guest", "writer"):
+            said = refused(f"BEGIN; LOCK TABLE {table} IN ROW EXCLUSIVE MODE NOWAIT; COMMIT", user)
+            check("permission denied" in said, f"{user} may not lock {table}", said)
+    for head in ("head + 2", "9223372036854775806", "-1", "head"):
+        said = refused(f"UPDATE kv_store SET head = {head} WHERE name = '{name}'", "writer")
+        check("is not" in said, f"a writer may not set a revision to {head}", said)
+    # Arrays of two references each to the next: 2^60 objects.
+    objects = [bytes([0xA2, number + 1, number + 1]) for number in range(60)] + [b"\x10\x01"]
+    data, places = b"bplist00", []
+    for each in objects:
+        places.append(len(data))
+        data += each
+    table = len(data)
+    data += b"".join(place.to_bytes(2, "big") for place in places) + bytes(6) + b"\x02\x01"
+    data += len(objects).to_bytes(8, "big") + bytes(8) + table.to_bytes(8, "big")
+    start = time.monotonic()
+    found = fleet.server.sql(f"SELECT kv_json('\\x{data.hex()}') IS NULL")
+    check(found == "t" and time.monotonic() - start < 15, f"a value that grows is none for people ({time.monotonic() - start:.1f} s)", found)
+    fleet.server.sql(f"UPDATE kv_store SET head = 9223372036854775806 WHERE name = '{name}'")
+    code, rest = fleet.open(name, cache=f"{fleet.folder}/abused", durability="immediate").call("s:set('n', 2)")
+    check(code == "limit_exceeded" and "last revision" in rest, "no revision is made behind the last", f"{code} {rest}")
+
+
+@row
 def leaving(fleet):
     """A program ends while its server hangs: soon after its timeout, and with one word of what is lost."""
     name = fleet.store()

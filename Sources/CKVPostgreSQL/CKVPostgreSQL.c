@@ -40,14 +40,16 @@ const cpq_functions *cpq_load(void) {
 
 int cpq_is_outdated(void) { return is_outdated; }
 
-static void drop(void *context, const cpq_result *result) {
-  (void)context;
-  (void)result;
+/* Notices are not printed, as libpq would; of warnings it is noted that there
+ * was one. */
+static void note(void *context, const cpq_result *result) {
+  const char *severity = loaded->resultErrorField(result, CPQ_SEVERITY);
+  if (severity && strcmp(severity, "WARNING") == 0) *(int32_t *)context = 1;
 }
 
-void cpq_drop_notices(cpq_connection *connection) {
+void cpq_note_warnings(cpq_connection *connection, int32_t *warned) {
   const cpq_functions *functions = cpq_load();
-  if (functions) functions->setNoticeReceiver(connection, drop, NULL);
+  if (functions) functions->setNoticeReceiver(connection, note, warned);
 }
 
 int cpq_wait(int descriptor, int writes, int other, int64_t nanoseconds) {

@@ -133,10 +133,11 @@ ALTER TABLE kv_machine ENABLE ROW LEVEL SECURITY;
 ALTER TABLE kv_right ENABLE ROW LEVEL SECURITY;
 -- Nobody says by whom and when something was done: `who` and `at` have their
 -- defaults. Nor does a commit need a store's identity or horizon.
-REVOKE INSERT, UPDATE ON kv_store, kv_change FROM PUBLIC;
-GRANT SELECT ON kv_format, kv_right, kv_store, kv_change, kv_machine TO PUBLIC;
+-- By columns alone: who may write a whole table may lock it for everybody.
+REVOKE INSERT, UPDATE ON kv_store, kv_value, kv_change FROM PUBLIC;
+GRANT SELECT ON kv_format, kv_right, kv_store, kv_value, kv_change, kv_machine TO PUBLIC;
 GRANT INSERT (name), UPDATE (head, token) ON kv_store TO PUBLIC;
-GRANT SELECT, INSERT, UPDATE ON kv_value TO PUBLIC;
+GRANT INSERT (store, key, value, revision), UPDATE (value, revision) ON kv_value TO PUBLIC;
 GRANT INSERT (store, revision, key, value, token, note) ON kv_change TO PUBLIC;
 GRANT INSERT (store, machine, program, revision, refused, path, message),
   UPDATE (revision, refused, path, message) ON kv_machine TO PUBLIC;
@@ -269,6 +270,20 @@ BEGIN
 END
 $$;
 
+-- Revisions follow one another, whoever writes; the owner may set another one.
+CREATE OR REPLACE FUNCTION kv_advance() RETURNS trigger LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
+BEGIN
+  IF NOT pg_has_role(current_user, (SELECT relowner FROM pg_class WHERE oid = TG_RELID), 'MEMBER') THEN
+    RAISE EXCEPTION 'the revision behind % of the store % is not %', OLD.head, OLD.name, NEW.head
+      USING ERRCODE = '42501';
+  END IF;
+  RETURN NEW;
+END
+$$;
+DROP TRIGGER IF EXISTS kv_advance ON kv_store;
+CREATE TRIGGER kv_advance BEFORE UPDATE OF head ON kv_store
+  FOR EACH ROW WHEN (NEW.head IS DISTINCT FROM OLD.head + 1) EXECUTE FUNCTION kv_advance();
+
 -- Tells what a program on a machine runs: the revision of the store that it goes
 -- by, and where it refuses a later one, that one, the place and the reason (NULL
 -- where it refuses none). The row before is replaced.
@@ -350,37 +365,49 @@ BEGIN
 END
 $$;
 
+-- Of an earlier file.
+DROP FUNCTION IF EXISTS kv_object(bytea, bigint, integer, integer, bigint, integer);
+
 -- The object of this number in a binary property list: its table of offsets
--- begins at `places`, whose entries have `width` bytes, references `step`.
+-- begins at `places`, whose entries have `width` bytes, references `step`. `room`
+-- is the number of objects that may still be read: those of a few bytes may
+-- refer to one another so often that it would never end.
 CREATE OR REPLACE FUNCTION kv_object(
-  bytes bytea, places bigint, width integer, step integer, number bigint, depth integer
-) RETURNS jsonb LANGUAGE plpgsql IMMUTABLE AS $$
+  bytes bytea, places bigint, width integer, step integer, number bigint, depth integer,
+  INOUT room integer, OUT result jsonb
+) LANGUAGE plpgsql IMMUTABLE AS $$
 DECLARE
   start bigint := kv_number(bytes, places + number * width, width);
   marker integer := get_byte(bytes, start::integer);
   kind integer := marker / 16;
   count bigint := marker % 16;
   name text;
-  result jsonb;
+  item jsonb;
+  reference bigint;
 BEGIN
-  IF depth > 512 THEN
-    RAISE EXCEPTION 'deeper than 512 levels' USING ERRCODE = '54000';
+  room := room - 1;
+  IF depth > 512 OR room < 0 THEN
+    RAISE EXCEPTION 'deeper than 512 levels, or too many objects' USING ERRCODE = '54000';
   END IF;
   IF kind = 0 THEN
-    RETURN CASE marker WHEN 8 THEN 'false'::jsonb WHEN 9 THEN 'true'::jsonb ELSE 'null'::jsonb END;
+    result := CASE marker WHEN 8 THEN 'false'::jsonb WHEN 9 THEN 'true'::jsonb ELSE 'null'::jsonb END;
   ELSIF kind = 1 THEN
     count := 1 << count::integer;
     IF count = 8 AND get_byte(bytes, start::integer + 1) >= 128 THEN
-      RETURN to_jsonb(kv_number(bytes, start + 1, 8) - 18446744073709551616);
+      result := to_jsonb(kv_number(bytes, start + 1, 8) - 18446744073709551616);
+    ELSE
+      result := to_jsonb(kv_number(bytes, start + 1, count::integer));
     END IF;
-    RETURN to_jsonb(kv_number(bytes, start + 1, count::integer));
   ELSIF kind = 2 THEN
-    RETURN to_jsonb(kv_double(bytes, start + 1));
+    result := to_jsonb(kv_double(bytes, start + 1));
   ELSIF kind = 3 THEN
-    RETURN to_jsonb(to_char(
+    result := to_jsonb(to_char(
       to_timestamp(978307200 + kv_double(bytes, start + 1)) AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'));
   ELSIF kind = 8 THEN
-    RETURN jsonb_build_object('CF$UID', kv_number(bytes, start + 1, count::integer + 1));
+    result := jsonb_build_object('CF$UID', kv_number(bytes, start + 1, count::integer + 1));
+  END IF;
+  IF kind IN (0, 1, 2, 3, 8) THEN
+    RETURN;
   END IF;
   start := start + 1;
   IF count = 15 THEN
@@ -389,10 +416,10 @@ BEGIN
     start := start + 1 + (1 << marker);
   END IF;
   IF kind = 4 THEN
-    RETURN to_jsonb(translate(encode(substr(bytes, start::integer + 1, count::integer), 'base64'), E'\n', ''));
+    result := to_jsonb(translate(encode(substr(bytes, start::integer + 1, count::integer), 'base64'), E'\n', ''));
   ELSIF kind = 5 THEN
     -- JSON in the server holds no NUL.
-    RETURN to_jsonb(convert_from(
+    result := to_jsonb(convert_from(
       decode(replace(encode(substr(bytes, start::integer + 1, count::integer), 'escape'), '\000', '\357\277\275'),
              'escape'), 'UTF8'));
   ELSIF kind = 6 THEN
@@ -406,38 +433,41 @@ BEGIN
       END IF;
       name := name || chr(CASE WHEN marker = 0 THEN 65533 ELSE marker END);
     END LOOP;
-    RETURN to_jsonb(name);
+    result := to_jsonb(name);
   ELSIF kind = 10 THEN
     result := '[]';
     FOR i IN 0 .. count - 1 LOOP
-      result := result || jsonb_build_array(kv_object(
-        bytes, places, width, step, kv_number(bytes, start + i * step, step)::bigint, depth + 1));
+      reference := kv_number(bytes, start + i * step, step);
+      SELECT o.room, o.result INTO room, item FROM kv_object(bytes, places, width, step, reference, depth + 1, room) o;
+      result := result || jsonb_build_array(item);
     END LOOP;
-    RETURN result;
   ELSIF kind = 13 THEN
     result := '{}';
     FOR i IN 0 .. count - 1 LOOP
-      name := kv_object(
-        bytes, places, width, step, kv_number(bytes, start + i * step, step)::bigint, depth + 1) #>> '{}';
-      result := result || jsonb_build_object(name, kv_object(
-        bytes, places, width, step, kv_number(bytes, start + (count + i) * step, step)::bigint, depth + 1));
+      reference := kv_number(bytes, start + i * step, step);
+      SELECT o.room, o.result #>> '{}' INTO room, name
+        FROM kv_object(bytes, places, width, step, reference, depth + 1, room) o;
+      reference := kv_number(bytes, start + (count + i) * step, step);
+      SELECT o.room, o.result INTO room, item FROM kv_object(bytes, places, width, step, reference, depth + 1, room) o;
+      result := result || jsonb_build_object(name, item);
     END LOOP;
-    RETURN result;
+  ELSE
+    RAISE EXCEPTION 'no property list' USING ERRCODE = '22023';
   END IF;
-  RAISE EXCEPTION 'no property list' USING ERRCODE = '22023';
 END
 $$;
 
 -- A stored value as JSON: data is Base64, a date is text, what JSON cannot hold
--- is null; NULL for a removed value and for bytes that are no property list.
+-- is null; NULL for a removed value, for one of more than 100,000 objects, and for
+-- bytes that are no property list.
 CREATE OR REPLACE FUNCTION kv_json(bytes bytea) RETURNS jsonb
 LANGUAGE plpgsql IMMUTABLE SET search_path FROM CURRENT AS $$
 DECLARE
   trailer integer := length(bytes) - 32;
 BEGIN
-  RETURN kv_object(
+  RETURN (SELECT o.result FROM kv_object(
     bytes, kv_number(bytes, trailer + 24, 8)::bigint, get_byte(bytes, trailer + 6), get_byte(bytes, trailer + 7),
-    kv_number(bytes, trailer + 16, 8)::bigint, 1);
+    kv_number(bytes, trailer + 16, 8)::bigint, 1, 100000) o);
 EXCEPTION WHEN OTHERS THEN
   RETURN NULL;
 END

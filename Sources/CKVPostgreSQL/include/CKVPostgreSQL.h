@@ -111,8 +111,9 @@ const cpq_functions *cpq_load(void);
 /* Whether a library was found that lacks one of the functions. */
 int cpq_is_outdated(void);
 
-/* Has a connection's notices go nowhere: libpq would print them. */
-void cpq_drop_notices(cpq_connection *connection);
+/* Has notices not printed, and `warned` set to 1 where there is a warning. It is
+ * the caller's for as long as the connection lives. */
+void cpq_note_warnings(cpq_connection *connection, int32_t *warned);
 
 /* Waits until the descriptor can be read, or written where `writes` is not 0,
  * or `other`, unless that is negative, can be read; at most for so many

@@ -29,6 +29,11 @@ extension Domain {
     func keepForAway() -> Bool {
         guard let engine = engine as? PostgreSQLEngine, let cache = engine.cache else { return true }
         guard writerLock.acquire(until: .after(.zero)) else { return false }
+        // Keys that cannot be read would be absent from what is kept.
+        guard engine.damagedKeys.isEmpty else {
+            writerLock.release()
+            return true
+        }
         let revision = engine.seen
         let isKept = revision == engine.kept
         let (isBack, limits) = (engine.isBack, engine.limits)

@@ -12,8 +12,10 @@ final class PostgreSQLConnection: @unchecked Sendable {
     private(set) var descriptor: Int32
     /// Whether nothing can be done with it any more.
     private(set) var isBroken = false
-    /// Whether all that was sent last has left libpq.
-    private(set) var hasSentAll = true
+    /// Whether anything of the COMMIT that was run last may have left: until then nothing can have happened.
+    private(set) var hasSentCommit = false
+    /// Whether the server has warned, since that was reset.
+    private let warned = UnsafeMutablePointer<Int32>.allocate(capacity: 1)
     /// Whether statements were run over it before it was taken.
     var isUsed = false
     /// Whether the server's own process is at the other end: a pooler has another one for each transaction.
@@ -35,6 +37,7 @@ final class PostgreSQLConnection: @unchecked Sendable {
     ) throws(DefaultsError) {
         pq = try ServerAddress.library()
         descriptor = -1
+        warned.initialize(to: 0)
         let end = Deadline.after(patience)
         hosts.begin()
         while true {
@@ -81,7 +84,7 @@ final class PostgreSQLConnection: @unchecked Sendable {
     ) throws(DefaultsError) -> [String: String] {
         // With the codes of errors, which texts in the server's language have not.
         _ = pq.setErrorVerbosity(handle, Int32(CPQ_ERRORS_VERBOSE))
-        cpq_drop_notices(handle)
+        cpq_note_warnings(handle, warned)
         descriptor = pq.socket(handle)
         guard pq.status(handle) != CPQ_CONNECTION_BAD else { throw connectionError() }
         guard let options = pq.conninfo(handle) else { throw connectionError() }
@@ -122,7 +125,10 @@ final class PostgreSQLConnection: @unchecked Sendable {
         (pq.host(handle).map { String(cString: $0) } ?? "", pq.port(handle).map { String(cString: $0) } ?? "")
     }
 
-    deinit { close() }
+    deinit {
+        close()
+        warned.deallocate()
+    }
 
     func close() {
         isBroken = true
@@ -164,6 +170,9 @@ final class PostgreSQLConnection: @unchecked Sendable {
             self.text = text
             self.parameters = parameters
         }
+
+        static let commit = Statement("COMMIT")
+        var isCommit: Bool { text == Self.commit.text }
     }
 
     struct Parameter {
@@ -182,7 +191,7 @@ final class PostgreSQLConnection: @unchecked Sendable {
 
     /// Runs the statements, all or up to the first that fails; gives a result for each.
     func run(_ statements: [Statement], until deadline: Deadline) throws(DefaultsError) -> [PostgreSQLResult] {
-        hasSentAll = false
+        hasSentCommit = false
         guard let handle, !isBroken else { throw connectionError() }
         isUsed = true
         var awaited: [Awaited] = []
@@ -192,19 +201,26 @@ final class PostgreSQLConnection: @unchecked Sendable {
                 guard prepare(statement, handle) else { throw connectionError() }
                 awaited.append(.preparation(statement.text))
             }
+            if statement.isCommit {
+                try flush(handle, until: deadline)
+                hasSentCommit = true
+            }
             guard send(statement, handle) else { throw connectionError() }
-            awaited.append(.rows)
+            awaited.append(statement.isCommit ? .commit : .rows)
         }
         guard pq.pipelineSync(handle) == 1 else { throw connectionError() }
         try flush(handle, until: deadline)
-        hasSentAll = true
         return try receive(awaited, handle, until: deadline)
     }
+
+    /// Whether the last answer to a COMMIT came with a warning, as where somebody has ended the wait for a standby.
+    var commitWarned: Bool { warned.pointee != 0 }
 
     /// What an answer of the server is to.
     private enum Awaited {
         case preparation(String)
         case rows
+        case commit
     }
 
     /// Runs a text of many statements, as psql does with a file, up to the first that fails.
@@ -268,12 +284,13 @@ final class PostgreSQLConnection: @unchecked Sendable {
         var results: [PostgreSQLResult] = []
         var failure: DefaultsError?
         for each in awaited {
+            if case .commit = each { warned.pointee = 0 }
             guard let result = try next(handle, until: deadline) else { throw failure ?? connectionError() }
             let isGood = result.status == CPQ_TUPLES_OK || result.status == CPQ_COMMAND_OK
             if !isGood, failure == nil { failure = error(of: result) }
             switch each {
             case .preparation(let text): if !isGood { prepared[text] = nil }
-            case .rows: if isGood { results.append(result) }
+            case .rows, .commit: if isGood { results.append(result) }
             }
             // An answer ends with an empty one; after a fatal error none comes any more.
             if isBroken { throw failure ?? connectionError() }

@@ -8,22 +8,30 @@ extension PostgreSQLEngine {
 
     func commit(_ delta: Delta, over base: PropertyList) throws(DefaultsError) -> CommitOutcome {
         guard let connection, let head else { throw DefaultsError(.misuse, "A commit without its lock") }
+        guard head.number < Int64.max - 1 else {
+            throw DefaultsError(.limitExceeded, "The store has the last revision that there can be")
+        }
         let new = Revision(number: head.number + 1, token: randomToken(), identity: head.identity)
         let order = delta.entries.sortedIndices()
-        let statements = try writes(delta, order, new) + [.init("COMMIT")]
+        let statements = try writes(delta, order, new) + [.commit]
         guard connection.isAlive else {
             throw DefaultsError(.unreachable, "The connection to the server was lost before the commit")
         }
         do throws(DefaultsError) {
             _ = try connection.run(statements, until: .after(timeout))
         } catch {
-            // The last statement commits: before all was sent nothing can have happened, and a server that answers
-            // with an error has undone it.
-            guard connection.isBroken, connection.hasSentAll else { throw error }
+            // A server that answers with an error has undone it.
+            guard connection.isBroken, connection.hasSentCommit else { throw error }
             doubt = new
             throw error.leavingOutcomeUnknown
         }
         connection.isInTransaction = false
+        guard !connection.commitWarned else {
+            doubt = new
+            throw DefaultsError(
+                .outcomeUnknown,
+                "The server has committed with a warning: a standby that is waited for may lack the commit")
+        }
         for index in order where !damagedKeys.isEmpty {
             delta.entries.withKey(at: index) { damagedKeys[Array($0)] = nil }
         }

@@ -73,7 +73,7 @@ extension PostgreSQLEngine {
             guard let row = results.last else { throw PostgreSQLResult.strange }
             let (new, _) = try revision(row)
             let state = try loadWhole(connection, as: new, until: deadline)
-            _ = try connection.run([.init("COMMIT")], until: deadline)
+            _ = try connection.run([.commit], until: deadline)
             return state
         }
     }
