@@ -28,9 +28,12 @@ struct Settings {
     muted: Bool = false
     gain: Float = 0.1
     devices: [Device] = []
+    words: [String: String] = [:]
+    point: Point?
 }
 struct Device { id: UUID }
 struct Host { name: String }
+struct Point { x: Int = 0; label: String? }
 enum Theme: String { one, two, three, four, five }
 """
 
@@ -67,7 +70,8 @@ def select_all(control, text=""):
 def try_typing(browser):
     strangers = [Stranger(browser, kind) for kind in ("telling", "silent")]
     try:
-        for part in (try_adding, try_mine, try_names, try_taken_back, try_again, try_fault, try_returns, try_dates, try_quick_keys, try_large, try_locked):
+        for part in (try_adding, try_mine, try_names, try_renames, try_gone,
+                     try_taken_back, try_again, try_fault, try_returns, try_dates, try_quick_keys, try_large, try_locked):
             with served(types=TYPES, settings=("title", "Player")) as (place, page):
                 browser.open(page.address)
                 part(browser, place, page)
@@ -191,6 +195,63 @@ def try_names(browser, place, page):
     good = wait_until(lambda: "cannot be reached" in browser.note("limits"), 3)
     tap.check(good and name().get_property("value") == "a longer name" and not lost(browser), "so does one where nobody answers",
               f"{name().get_property('value')} {lost(browser)}")
+
+
+def try_renames(browser, place, page):
+    """A key gets another name, and the person goes on: what is typed is where the person is, and stored under the new name."""
+    def keys(path, *all, pause=0.0):
+        """Keys one after the other, in a row's name first."""
+        name = browser.control(path, "td:first-child input")
+        name.click()
+        for key in all:
+            browser.keys(key)
+            time.sleep(pause)
+
+    for what, late in (("answers at once", (0, 0)), ("takes a while", (300, 0)), ("is heard late", (0, 300))):
+        place.set(PLAYER, "limits", '{"fade": 3, "m": 1}', "words", '{"a": "1", "z": "0"}')
+        wait_until(lambda: len(browser.all("limits", "tr")) == 3 and browser.value("words", "td:first-child input") == "a")
+        slow(browser, *late)
+        keys("limits", Keys.END, "out", Keys.TAB, "42", Keys.TAB, pause=0.15)
+        tap.check(becomes(place, "limits", {"fadeout": 42, "m": 1}), f"a value is typed behind a new name, where the store {what}",
+                  str(place.get(PLAYER, "limits")))
+        keys("words", Keys.END, "b", Keys.TAB, Keys.END, "xy", Keys.TAB)
+        tap.check(becomes(place, "words", {"ab": "1xy", "z": "0"}) and not browser.note("words") and not lost(browser),
+                  "also quickly, and under the new name alone", f"{place.get(PLAYER, 'words')} {browser.note('words')}")
+        keys("words", Keys.END, "c", Keys.ENTER, "d", Keys.ENTER)
+        tap.check(becomes(place, "words", {"abcd": "1xy", "z": "0"}), "so does one name after the other", str(place.get(PLAYER, "words")))
+        keys("words", Keys.END, "zz", Keys.ENTER, Keys.BACKSPACE, Keys.BACKSPACE, Keys.BACKSPACE, Keys.ENTER)
+        tap.check(becomes(place, "words", {"abc": "1xy", "z": "0"}), "a name can be taken back while it is being given",
+                  str(place.get(PLAYER, "words")))
+        slow(browser)
+    keys("words", Keys.HOME, "zz", Keys.TAB)
+    wait_until(lambda: "zzabc" in place.get(PLAYER, "words"))
+    tap.check(browser.focused()[0] == "words" and browser.value("words", "td:first-child input", 1) == "zzabc",
+              "a row that comes to another place keeps the focus", str(browser.focused()))
+    browser.control("title").click()
+    tap.check(wait_until(lambda: browser.all("words", "[aria-label='Remove Words, zzabc']")) and not browser.all("words", "[aria-label*=', abc']"),
+              "and is called by its new name when it is left")
+
+
+def try_gone(browser, place, page):
+    """What the page itself takes away is not brought back by what was typed in it before the answer came."""
+    place.set(PLAYER, "words", '{"a": "1", "z": "0"}', "point", '{"x": 1}')
+    lock = place.config / f".{PLAYER}.plist.lock"
+    for path, label, text, kind, left in (
+            ("words", "Remove Words, a", "typed", "td:nth-child(2) input", {"z": "0"}),
+            ("point", "Reset Point", "typed", "[id='at-point.label'] input", None)):
+        box = browser.control(path, kind)
+        with open(lock, "r+b") as file:
+            fcntl.flock(file, fcntl.LOCK_EX)
+            browser.press(path, label)
+            box.click()
+            box.send_keys(Keys.END + text)
+            browser.js("arguments[0].blur()", box)
+        told = wait_until(lambda: any(text in one for one in lost(browser)), 5)
+        time.sleep(0.5)  # It would be back by then.
+        tap.check(told and place.get(PLAYER, path) == left and not browser.note(path),
+                  f"what is removed at {path} stays so, and what was typed is at the foot",
+                  f"{place.get(PLAYER, path)} {lost(browser)} {browser.note(path)}")
+        browser.js("document.getElementById('lost').replaceChildren()")
 
 
 def try_taken_back(browser, place, page):

@@ -29,18 +29,28 @@ function entries(value) {
   return first[0][1] === "$" ? [[first[0].slice(1), first[1]]] : undefined;
 }
 
+// The key of a dictionary's entry, as a step of all paths that lead into it: they follow it where it gets another name.
+class Key {
+  constructor(name) { this.name = name; }
+  toJSON() { return this.name; }
+  toString() { return this.name; }
+}
+
 // Of each dictionary the entries by their keys: a row of a long table asks for its own.
 const maps = new WeakMap();
 function child(value, step) {
   if (Array.isArray(value)) return value[step];
   const all = maps.get(value) ?? entries(value);
   if (Array.isArray(all)) maps.set(value, new Map(all));
-  return maps.get(value)?.get(step);
+  return maps.get(value)?.get(`${step}`);
 }
 // What is at a path: of "value", which counts, or of "own", which the user has set.
 const get = (path, layer = "value") => path.slice(1).reduce(child, keys.get(path[0])?.[layer]);
 // What an edit is based on: of a key that the server has told nothing of, or nothing any more, what was told last.
 const revision = (path) => keys.get(path[0])?.revision ?? lastRevision;
+// Whether that is there which an edit is in: an entry of a dictionary, or what has the place.
+const isThere = (path) => path.length === 1 || keys.get(path[0])?.hidden !== undefined
+  || get(path.at(-1) instanceof Key ? path : path.slice(0, -1)) !== undefined;
 
 // ---- Elements and words
 
@@ -103,8 +113,13 @@ const fits = {
 let line = Promise.resolve();
 
 function send(operation, path, more) {
-  const body = write({ page, base: revision(path), ...more, operation, path });
+  const edit = { page, base: revision(path), ...more, operation, path };
+  const wasThere = isThere(path);
   line = line.then(async () => {
+    // What the page itself has taken away meanwhile is no conflict to the server: the edit would bring it back.
+    if (wasThere && !isThere(path)) return { message: "Not saved: it is not there any more." };
+    // The names in the path are those that they have now.
+    const body = write(edit);
     try {
       const late = new Promise((done) => setTimeout(done, 5000));
       if (!await Promise.race([proven.promise, late])) throw Error();
@@ -122,6 +137,7 @@ function send(operation, path, more) {
 
 // ---- Texts that are typed, and not saved
 
+let isRefreshing = false; // An input that is taken away says that it has changed: it is not to be saved.
 const typed = new Map(); // inputs; for each the path of the setting that it is in, and what takes the text back
 
 function isTyped(input, discard) {
@@ -190,6 +206,7 @@ function field(owner, path, { input, show, read, others = [] }) {
     seen = value;
   };
   const save = async () => {
+    if (isRefreshing) return undefined;
     const text = input.value;
     let good = false;
     try {
@@ -517,6 +534,9 @@ function list(owner, path, type, labels) {
 function table(owner, path, type, labels) {
   const rows = new Map();
   const body = make("tbody");
+  body.addEventListener("focusout", () => setTimeout(() => {
+    if ([...rows.values()].some((one) => one.isOld())) refresh();
+  }));
   const added = make("input", {
     type: "text", "aria-label": `New key of ${labels.title}`, placeholder: "New key", autocomplete: "off", spellcheck: false,
     onkeydown: ({ key }) => onKey(key),
@@ -535,23 +555,29 @@ function table(owner, path, type, labels) {
     return true;
   });
   const row = (key) => {
-    const place = [...path, key];
+    const step = new Key(key);
+    const targets = []; // The names that the entry is to get, until it has them.
+    const place = [...path, step];
     const label = `${labels.title}, ${key}`;
     const name = make("input", {
       type: "text", defaultValue: key, "aria-label": `Key ${key} of ${labels.title}`, spellcheck: false, autocomplete: "off",
       onkeydown: ({ key: pressed }) => { if (pressed === "Escape") takeBackName(); },
       onchange: async () => {
+        if (isRefreshing) return undefined;
         const target = name.value;
         const mine = typed.get(name);
-        if (target === key || target === "") return takeBackName();
+        if (target === nameNow() || target === "") return takeBackName();
         typed.delete(name);
-        if (await owner.edit(name, "rename", place, { target })) return focusIn(rows.get(target)?.node);
+        targets.push(target);
+        if (await owner.edit(name, "rename", place, { target })) return undefined;
+        targets.splice(targets.indexOf(target), 1);
         typed.set(name, mine);
         return keepTexts();
       },
     });
+    const nameNow = () => targets.at(-1) ?? step.name;
     const takeBackName = () => {
-      name.value = key;
+      name.value = nameNow();
       typed.delete(name);
       owner.note(name);
     };
@@ -559,10 +585,27 @@ function table(owner, path, type, labels) {
     const remove = button("×", `Remove ${label}`, async (event) => {
       if (event.detail < 2 && await owner.edit(remove, "remove", place, {})) added.focus();
     }, "icon");
-    return { node: make("tr", {}, ...[name, inner.node, remove].map((one) => make("td", {}, one))), inner };
+    const node = make("tr", {}, ...[name, inner.node, remove].map((one) => make("td", {}, one)));
+    const follow = (present) => {
+      const index = present.has(step.name) ? -1 : targets.findIndex((one) => present.has(one));
+      if (index < 0) return;
+      name.defaultValue = step.name = targets[index];
+      targets.splice(0, index + 1);
+    };
+    return { node, inner, follow, isOld: () => step.name !== key, name: () => step.name };
+  };
+  // The row of an entry that gets another name stays, with the focus and what is typed in it; there is a new one when it is left.
+  const rename = (present) => {
+    for (const [key, one] of [...rows]) {
+      one.follow(present);
+      rows.delete(key);
+      if (!one.isOld() || one.node.contains(document.activeElement) || typedIn(one.node).length) rows.set(one.name(), one);
+      else one.node.remove();
+    }
   };
   const refresh = () => {
     const present = entries(get(path) ?? {}).map(([key]) => key);
+    rename(new Set(present));
     same(rows, present, row, body);
     for (const { inner } of rows.values()) inner.refresh();
     head.hidden = rows.size === 0;
@@ -585,6 +628,12 @@ function same(rows, present, row, body) {
   for (const key of keys) {
     if (!rows.has(key)) rows.set(key, row(key));
     const { node } = rows.get(key);
+    // What has the focus would lose it by being moved: the others are moved behind it.
+    while (next && next !== node && node.contains(document.activeElement)) {
+      const one = next;
+      next = next.nextSibling;
+      body.append(one);
+    }
     if (node === next) next = next.nextSibling;
     else body.insertBefore(node, next);
   }
@@ -699,7 +748,9 @@ function setting(member, path, isInList = false) {
 
   // Says what is wrong with what a control has, until that is put right; with buttons for what can be done.
   const notes = new Map();
+  // Not for what is gone: what was typed in it is told of at the foot of the page.
   function note(source, text, actions = [], className = "") {
+    if (!source.isConnected) text = "";
     const buttons = actions.map(([word, act]) => button(word, word, act));
     // A click there does not leave the input, which would save it.
     for (const one of buttons) one.onmousedown = (event) => event.preventDefault();
@@ -839,7 +890,12 @@ function refreshAll(only) {
   if (main.contains(document.activeElement)) {
     for (let one = document.activeElement; one !== main.parentNode; one = one.parentNode) around.push(one);
   }
-  for (const one of settings) if (!only || one.isRest || only.includes(one.path[0])) one.refresh();
+  isRefreshing = true;
+  try {
+    for (const one of settings) if (!only || one.isRest || only.includes(one.path[0])) one.refresh();
+  } finally {
+    isRefreshing = false;
+  }
   keepTexts();
   filter();
   keepFocus(around);
