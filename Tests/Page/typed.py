@@ -30,6 +30,7 @@ struct Settings {
     devices: [Device] = []
     words: [String: String] = [:]
     point: Point?
+    rates: [Int(0...9)] = []
 }
 struct Device { id: UUID }
 struct Host { name: String }
@@ -70,7 +71,7 @@ def select_all(control, text=""):
 def try_typing(browser):
     strangers = [Stranger(browser, kind) for kind in ("telling", "silent")]
     try:
-        for part in (try_adding, try_mine, try_names, try_renames, try_gone,
+        for part in (try_adding, try_one_by_one, try_focus, try_mine, try_names, try_renames, try_gone,
                      try_taken_back, try_again, try_fault, try_returns, try_dates, try_quick_keys, try_large, try_locked):
             with served(types=TYPES, settings=("title", "Player")) as (place, page):
                 browser.open(page.address)
@@ -95,7 +96,7 @@ def try_adding(browser, place, page):
     box("tags").send_keys("three" + Keys.ENTER + " an")
     good = becomes(place, "tags", ["one", "two", "three"])
     time.sleep(0.6)
-    tap.check(good and box("tags").get_property("value") == "three an", "what is typed on while an entry is saved stays",
+    tap.check(good and box("tags").get_property("value") == " an", "what is typed on while an entry is saved stays",
               box("tags").get_property("value"))
     select_all(box("tags"), "four" + Keys.ENTER + Keys.ENTER)
     good = wait_until(lambda: box("tags").get_property("value") == "")
@@ -112,6 +113,81 @@ def try_adding(browser, place, page):
     good = wait_until(lambda: place.get(PLAYER, "hosts"))
     time.sleep(0.4)
     tap.check(good and place.get(PLAYER, "hosts") == [{"name": ""}], "a double click adds one", str(place.get(PLAYER, "hosts")))
+
+
+def try_one_by_one(browser, place, page):
+    """Entries that are typed without waiting for the store: each is one of its own, and none is lost where it is refused."""
+    def box(path):
+        return browser.control(path, ".add input")
+
+    def asks():
+        return browser.js("const one = new Event('beforeunload', { cancelable: true }); dispatchEvent(one); return one.defaultPrevented")
+
+    for late, pause in ((0, 0), (150, 0.06), (600, 0.02)):
+        place.set(PLAYER, "tags", "[]")
+        wait_until(lambda: not browser.all("tags", "li"))
+        slow(browser, late)
+        box("tags").click()
+        for key in ("jazz", Keys.ENTER, "live", Keys.ENTER, "rock", Keys.ENTER):
+            for one in key:
+                browser.keys(one)
+                time.sleep(pause)
+        tap.check(becomes(place, "tags", ["jazz", "live", "rock"]) and box("tags").get_property("value") == "",
+                  f"entries are not joined by an answer that is {late} ms late", f"{place.get(PLAYER, 'tags')} {box('tags').get_property('value')}")
+    box("words").send_keys("m" + Keys.ENTER + "next")
+    tap.check(becomes(place, "words", {"m": ""}) and wait_until(lambda: browser.all("words", "tbody tr"))
+              and box("words").get_property("value") == "next", "nor are keys", box("words").get_property("value"))
+    box("words").send_keys(Keys.ESCAPE)
+    slow(browser, 600)
+    box("rates").send_keys("12" + Keys.ENTER)
+    good = asks() and wait_until(lambda: "found 12" in browser.note("rates"), 5)
+    tap.check(good and box("rates").get_property("value") == "12", "an entry that is refused is in the box again, and a browser asks until then",
+              f"{box('rates').get_property('value')} {browser.note('rates')}")
+    box("rates").send_keys(Keys.ENTER + "3" + Keys.ENTER + "4")
+    good = wait_until(lambda: sorted(lost(browser)) == ["12", "3"], 5)
+    tap.check(good and box("rates").get_property("value") == "4" and not place.get(PLAYER, "rates"),
+              "and at the foot where more is typed", f"{lost(browser)} {box('rates').get_property('value')}")
+    box("rates").send_keys(Keys.ESCAPE)
+    browser.js("document.getElementById('lost').replaceChildren(); window.fetch = () => Promise.reject(Error('x'))")
+    box("tags").send_keys("more" + Keys.ENTER)
+    tap.check(wait_until(lambda: "cannot be reached" in browser.note("tags"), 5) and box("tags").get_property("value") == "more",
+              "so is one where nobody answers", box("tags").get_property("value"))
+
+
+def try_focus(browser, place, page):
+    """An answer that is late gives nothing the focus that a person has moved on from: no text goes into another setting."""
+    place.set(PLAYER, "tags", '["a", "b"]', "words", '{"k": "1"}', "muted", "true")
+    wait_until(lambda: len(browser.all("tags", "li")) == 2)
+    slow(browser, answer=500)
+    box = ".add input"
+    for what, act, done in (
+            ("an entry is added", lambda: browser.control("tags", box).send_keys("c" + Keys.ENTER), ("tags", ["a", "b", "c"])),
+            ("one is moved", lambda: browser.press("tags", "Move Tags 2 up"), ("tags", ["b", "a", "c"])),
+            ("one is removed", lambda: browser.press("tags", "Remove Tags 3"), ("tags", ["b", "a"])),
+            ("a struct is added", lambda: browser.press("hosts", "Add"), ("hosts", [{"name": ""}])),
+            ("a key is added", lambda: browser.control("words", box).send_keys("m" + Keys.ENTER), ("words", {"k": "1", "m": ""})),
+            ("a key is removed", lambda: browser.press("words", "Remove Words, m"), ("words", {"k": "1"})),
+            ("a struct is set", lambda: browser.press("point", "Set Point"), ("point", {})),
+            ("one is reset", lambda: browser.press("point", "Reset Point"), ("point", None)),
+            ("a switch is reset", lambda: browser.press("muted", "Reset Muted"), ("muted", False))):
+        act()
+        title = browser.control("title")
+        title.click()
+        title.send_keys(Keys.END + "1")
+        stored = becomes(place, *done)
+        time.sleep(0.8)
+        browser.keys("2")
+        tap.check(stored and browser.focused()[0] == "title" and title.get_property("value") == "Player12",
+                  f"what is typed elsewhere while {what} stays there", f"{browser.focused()} {title.get_property('value')} {stored}")
+        title.send_keys(Keys.ESCAPE)
+        if browser.all("tags", box):
+            browser.control("tags", box).send_keys(Keys.ESCAPE)
+    # Where nobody moved it, it goes on.
+    slow(browser)
+    browser.press("point", "Set Point")
+    tap.check(wait_until(lambda: browser.focused() == ["point.x", "X"], 3), "otherwise what was made has the focus", str(browser.focused()))
+    browser.press("point", "Reset Point")
+    tap.check(wait_until(lambda: browser.focused() == ["point", "Set Point"], 3), "or what is there in its place", str(browser.focused()))
 
 
 def try_mine(browser, place, page):

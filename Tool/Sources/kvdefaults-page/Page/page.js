@@ -67,7 +67,7 @@ function make(tag, properties, ...children) {
 const button = (text, label, onclick, className = "") =>
   make("button", { type: "button", "aria-label": label, title: label, onclick, className }, text);
 const say = (text) => { find("status").textContent = text; };
-const focusIn = (node) => node?.querySelector("input, select, textarea, button")?.focus();
+const firstIn = (node) => node?.querySelector("input, select, textarea, button");
 const pathText = (path) => path.map((step, index) => typeof step === "number" ? `[${step}]`
   : (index ? "." : "") + (/^[^.[\]"\\\s]+$/.test(step) ? step : write(step))).join("");
 
@@ -110,11 +110,12 @@ const fits = {
 
 // ---- Edits, one after the other
 
-let line = Promise.resolve();
+let line = Promise.resolve(), unanswered = 0;
 
 function send(operation, path, more) {
   const edit = { page, base: revision(path), ...more, operation, path };
   const wasThere = isThere(path);
+  unanswered += 1;
   line = line.then(async () => {
     // What the page itself has taken away meanwhile is no conflict to the server: the edit would bring it back.
     if (wasThere && !isThere(path)) return { message: "Not saved: it is not there any more." };
@@ -131,7 +132,7 @@ function send(operation, path, more) {
     } catch {
       return { message: "Not saved: the program behind this page cannot be reached." };
     }
-  });
+  }).finally(() => { unanswered -= 1; });
   return line;
 }
 
@@ -140,28 +141,34 @@ function send(operation, path, more) {
 let isRefreshing = false; // An input that is taken away says that it has changed: it is not to be saved.
 const typed = new Map(); // inputs; for each the path of the setting that it is in, and what takes the text back
 
+const pathOf = (input) => input.closest("[id^=at-]").id.slice(3);
 function isTyped(input, discard) {
-  if (!typed.has(input)) typed.set(input, { path: input.closest("[id^=at-]").id.slice(3), discard });
+  if (!typed.has(input)) typed.set(input, { path: pathOf(input), discard });
 }
 
 const typedIn = (node) => [...typed].filter(([input]) => node.contains(input)).map(([, { discard }]) => discard);
 
-// Shows the texts whose place is gone, or locked, by what another program has changed, so that they can be copied.
+// Shows a text at the foot of the page, so that it can be copied. A secret is told of alone.
+function keepText(input, path, reason, typedText = input.value) {
+  const name = `${input.ariaLabel ?? input.title} (${path})`;
+  const text = input.type !== "password" && make("textarea", {
+    value: typedText, readOnly: true, rows: Math.min(typedText.split("\n").length, 6), "aria-label": `What you typed in ${name}`,
+    onfocus: ({ target }) => target.select(),
+  });
+  const note = make("div", { className: "note" }, make("p", {}, `What you typed in ${name} is not saved: ${reason}.`),
+    text, button("Dismiss", `Dismiss what you typed in ${name}`, () => note.remove()));
+  find("lost").append(note);
+  return note;
+}
+
+// Shows the texts whose place is gone, or locked, by what another program has changed.
 function keepTexts() {
   for (const [input, { path, discard }] of typed) {
     const isLocked = input.isConnected && input.closest(".locked");
     if (input.isConnected && !isLocked) continue;
     typed.delete(input);
     if (input.value === "") continue;
-    const reason = isLocked ? "the administrator has set it now" : "it is not there any more";
-    const name = `${input.ariaLabel ?? input.title} (${path})`;
-    const text = input.type !== "password" && make("textarea", {
-      value: input.value, readOnly: true, rows: Math.min(input.value.split("\n").length, 6), "aria-label": `What you typed in ${name}`,
-      onfocus: ({ target }) => target.select(),
-    });
-    const note = make("div", { className: "note" }, make("p", {}, `What you typed in ${name} is not saved: ${reason}.`),
-      text, button("Dismiss", `Dismiss what you typed in ${name}`, () => note.remove()));
-    find("lost").append(note);
+    keepText(input, path, isLocked ? "the administrator has set it now" : "it is not there any more");
     if (isLocked) discard();
   }
 }
@@ -275,22 +282,44 @@ function readNumber(text, isReal) {
 // done where the first was not.
 function oneAtATime(act) {
   let last = Promise.resolve(), due = 0;
-  return () => {
+  return (text) => {
     const hasWaited = due > 0;
     due += 1;
-    return (last = last.then((isGood) => hasWaited && !isGood ? isGood : act(hasWaited)).finally(() => { due -= 1; }));
+    return (last = last.then((isGood) => hasWaited && !isGood ? isGood : act(hasWaited, text)).finally(() => { due -= 1; }));
   };
 }
 
 // A value to begin with, with UUIDs of its own.
 const begun = (value) => value && parse(write(value).replaceAll(newID, () => crypto.randomUUID().toUpperCase()));
 
-// Empties an input whose text was saved, unless a person has typed on; whether it did.
-function takeBack(input, text) {
-  if (input.value !== text) return false;
+function empty(input) {
   input.value = "";
   typed.delete(input);
-  return true;
+}
+
+// Takes a text out of its input, and gives it to what saves it: what is typed on is another text. One that is not saved is in the
+// input again, or at the foot of the page where more is typed by then.
+const refused = new WeakMap(); // inputs; for each the notes of its texts at the foot
+async function deliver(input, act, text = input.value) {
+  const path = pathOf(input);
+  const notes = refused.get(input) ?? new Map();
+  refused.set(input, notes);
+  notes.get(text)?.remove();
+  if (text !== "" && input.value === text) empty(input);
+  if (await act(text) || text === "") return;
+  if (input.value === "") {
+    input.value = text;
+    typed.set(input, { path, discard: () => empty(input) });
+    keepTexts();
+  } else if (input.value !== text) {
+    notes.set(text, keepText(input, path, "it was refused, and more is typed there now", text));
+  }
+}
+
+// Gives what comes next the focus, unless the person has moved it meanwhile from where an action began: what is typed elsewhere
+// must not go there.
+function follow(next, ...from) {
+  if (from.includes(document.activeElement) || document.activeElement.tabIndex < 0) next?.focus();
 }
 
 const isLongText = (type, path) => type.isLong || get(path)?.includes?.("\n") === true;
@@ -435,12 +464,12 @@ function list(owner, path, type, labels) {
   const adder = button("Add", `Add an entry to ${labels.title}`, ({ detail }) => (hasText || detail < 2) && add());
   const onKey = (key) => {
     if (key === "Enter") add();
-    if (key === "Escape") takeBack(added, added.value);
+    if (key === "Escape") empty(added);
   };
-  const add = oneAtATime(async (hasWaited) => {
+  const add = (again) => hasText ? deliver(added, insert, again) : insert();
+  const insert = oneAtATime(async (hasWaited, text) => {
     const count = items.length;
-    const text = added.value;
-    if (text === "" && hasWaited) return undefined;
+    if (text === "" && hasWaited) return true;
     if (keys.get(path[0])?.hidden) return owner.note(adder, keys.get(path[0]).hidden);
     let value = begun(element.initial);
     try {
@@ -449,13 +478,8 @@ function list(owner, path, type, labels) {
       return owner.note(adder, error.message);
     }
     if (value === undefined) return added.focus();
-    if (!await owner.edit(adder, "insert", [...path, count], { value }, undefined, add)) return undefined;
-    if (hasText) {
-      takeBack(added, text);
-      added.focus();
-    } else {
-      focusIn(items[count]?.node);
-    }
+    if (!await owner.edit(adder, "insert", [...path, count], { value }, undefined, () => add(text))) return undefined;
+    follow(hasText ? added : firstIn(items[count]?.node), adder);
     return true;
   });
   // What is typed belongs to an element: none may move under it.
@@ -481,8 +505,7 @@ function list(owner, path, type, labels) {
       node.inert = true;
       const isGood = await act(base);
       node.inert = false;
-      if (isGood) isGood();
-      else currentTarget.focus();
+      follow(isGood ? isGood() : currentTarget, currentTarget);
     }
     isBusy = false;
   };
@@ -492,12 +515,12 @@ function list(owner, path, type, labels) {
     const inner = control(owner, place, type.element, { title: name, "aria-label": name }, { isInList: true });
     const move = (to, word) => once(async (base) => await owner.edit(node, "move", place, { target: to, base }, undefined, null) && (() => {
       const buttons = items[to];
-      (buttons?.[word].disabled ? buttons.remove : buttons?.[word])?.focus();
+      return buttons?.[word].disabled ? buttons.remove : buttons?.[word];
     }));
     const up = button("↑", `Move ${name} up`, move(index - 1, "up"), "icon");
     const down = button("↓", `Move ${name} down`, move(index + 1, "down"), "icon");
     const remove = button("×", `Remove ${name}`, once(async (base) => await owner.edit(node, "remove", place, { base }, undefined, null) && (() =>
-      ((items[index] ?? items[index - 1])?.remove ?? (added || adder)).focus())), "icon");
+      (items[index] ?? items[index - 1])?.remove ?? (added || adder))), "icon");
     return { node: make("li", {}, make("div", { className: "item" }, inner.node), up, down, remove), up, down, remove, inner };
   };
   // Takes the places off texts whose elements may be others now: only what is in front of the first change is where it was,
@@ -543,15 +566,18 @@ function table(owner, path, type, labels) {
   });
   const onKey = (key) => {
     if (key === "Enter") add();
-    if (key === "Escape") takeBack(added, added.value);
+    if (key === "Escape") empty(added);
   };
-  const add = oneAtATime(async () => {
-    const key = added.value;
-    if (key === "") return added.focus();
+  const add = () => deliver(added, insert);
+  const adder = button("Add", `Add a key to ${labels.title}`, add);
+  const insert = oneAtATime(async (hasWaited, key) => {
+    if (key === "") return hasWaited || added.focus();
     if (keys.get(path[0])?.hidden) return owner.note(added, keys.get(path[0]).hidden);
     if (rows.has(key)) return owner.note(added, `There is a key ${key} already.`);
-    if (!await owner.edit(added, "set", [...path, key], { value: begun(resolved(type.element).initial) })) return undefined;
-    if (takeBack(added, key)) focusIn(rows.get(key)?.inner.node.parentNode);
+    const value = begun(resolved(type.element).initial);
+    const again = () => deliver(added, insert, key);
+    if (!await owner.edit(added, "set", [...path, key], { value }, undefined, again)) return undefined;
+    if (added.value === "") follow(firstIn(rows.get(key)?.inner.node), added, adder);
     return true;
   });
   const row = (key) => {
@@ -583,21 +609,21 @@ function table(owner, path, type, labels) {
     };
     const inner = control(owner, place, type.element, { title: label, "aria-label": label }, { isInList: true });
     const remove = button("×", `Remove ${label}`, async (event) => {
-      if (event.detail < 2 && await owner.edit(remove, "remove", place, {})) added.focus();
+      if (event.detail < 2 && await owner.edit(remove, "remove", place, {})) follow(added, remove);
     }, "icon");
     const node = make("tr", {}, ...[name, inner.node, remove].map((one) => make("td", {}, one)));
-    const follow = (present) => {
+    const takeName = (present) => {
       const index = present.has(step.name) ? -1 : targets.findIndex((one) => present.has(one));
       if (index < 0) return;
       name.defaultValue = step.name = targets[index];
       targets.splice(0, index + 1);
     };
-    return { node, inner, follow, isOld: () => step.name !== key, name: () => step.name };
+    return { node, inner, takeName, isOld: () => step.name !== key, name: () => step.name };
   };
   // The row of an entry that gets another name stays, with the focus and what is typed in it; there is a new one when it is left.
   const rename = (present) => {
     for (const [key, one] of [...rows]) {
-      one.follow(present);
+      one.takeName(present);
       rows.delete(key);
       if (!one.isOld() || one.node.contains(document.activeElement) || typedIn(one.node).length) rows.set(one.name(), one);
       else one.node.remove();
@@ -612,7 +638,7 @@ function table(owner, path, type, labels) {
   };
   const head = make("thead", {}, make("tr", {}, ...["Key", "Value"].map((text) => make("th", { scope: "col" }, text)), make("td")));
   const node = make("div", { className: "stack" }, make("table", { "aria-label": labels.title }, head, body),
-    make("div", { className: "add" }, added, button("Add", `Add a key to ${labels.title}`, add)));
+    make("div", { className: "add" }, added, adder));
   return { node, refresh };
 }
 
@@ -642,8 +668,11 @@ function same(rows, present, row, body) {
 // The settings of a struct, made when it is there: a type may contain itself.
 function struct(owner, path, type, labels, { isInList }) {
   const node = make("div", { className: "inner" });
-  const absent = [make("p", {}, "Not set "), button("Set", `Set ${labels.title}`, () =>
-    owner.edit(node, "set", path, { value: begun(type.initial) }).then(() => focusIn(node)))];
+  const begin = button("Set", `Set ${labels.title}`, async () => {
+    await owner.edit(node, "set", path, { value: begun(type.initial) });
+    follow(firstIn(node), begin);
+  });
+  const absent = [make("p", {}, "Not set "), begin];
   let settings = null;
   const refresh = () => {
     if (get(path) === undefined) {
@@ -733,9 +762,11 @@ function setting(member, path, isInList = false) {
     source, make("p", {}, make("code", {}, pathText(path)), type.range ? ` · ${type.range}` : ""));
   const standard = make("span");
   const reset = button(isStruct ? "Reset all" : "Reset", `Reset ${name}`, async () => {
+    const before = [...typed].filter(([input]) => area.contains(input)).map(([input, { discard }]) => [input, input.value, discard]);
     if (!await edit(reset, "reset", path, {})) return;
-    typedIn(area).forEach((discard) => discard());
-    focusIn(area);
+    // What is typed since is the person's next wish.
+    for (const [input, text, discard] of before) if (input.value === text) discard();
+    follow(firstIn(area), reset);
   });
   const under = make("div", { className: "under" }, standard, reset);
   const area = make("fieldset", isGroup && !isSection ? { "aria-labelledby": `${id}-name` } : { role: "presentation" }, inner.node, under);
@@ -864,7 +895,7 @@ function build(state) {
   find("settings").append(general, ...sections.map((one) => one.node));
   const link = (text, target) => make("li", {}, button(text, text, () => {
     target.scrollIntoView();
-    focusIn(target);
+    firstIn(target)?.focus();
   }));
   find("sections").replaceChildren(make("ul", {}, link("General", general),
     ...sections.map((one) => link(one.name ?? "Other keys", one.node))));
@@ -1016,7 +1047,7 @@ document.addEventListener("keydown", (event) => {
   find("search").focus();
 });
 
-window.addEventListener("beforeunload", (event) => { if (typed.size) event.preventDefault(); });
+window.addEventListener("beforeunload", (event) => { if (typed.size || unanswered) event.preventDefault(); });
 
 if (JSON.rawJSON) {
   connect();
