@@ -214,6 +214,8 @@ def try_conflicts(browser):
         _, _, text = page.edit(cookie, path=["volume"], operation="set", base=base, value=4)
         tap.check(json.loads(text)["keys"]["volume"]["value"] == 3, "the answer to a conflict has what is there now", text)
     try_gone(browser)
+    try_one_note(browser)
+    try_filtered(browser)
     try_memory()
     try_own_edits()
     try_items(browser)
@@ -231,6 +233,39 @@ def try_gone(browser):
         browser.type("notes", "new")
         tap.check(wait_until(lambda: place.get(PLAYER, "notes") == "new", 3) and not browser.note("notes"),
                   "which a page that is loaded then can set", browser.note("notes"))
+
+
+def try_one_note(browser):
+    """Another program takes an entry away in which a person types: there is nothing that could be saved any more."""
+    with served(settings=("limits", '{"a": 1, "k": 2}')) as (place, page):
+        browser.open(page.address)
+        browser.control("limits", "tbody input[type=number]").click()
+        browser.keys(Keys.END, "5")
+        place.set(PLAYER, "limits", '{"k": 2}')
+        good = wait_until(lambda: lost_texts(browser), 3)
+        time.sleep(0.5)  # An answer would be here by then.
+        tap.check(good == ["15"] and not browser.note("limits") and place.get(PLAYER, "limits") == {"k": 2},
+                  "a text that has no place any more is told of once, and asks nothing", f"{browser.note('limits')} {good}")
+
+
+def try_filtered(browser):
+    """What another program does to a setting takes it out of what is looked for, but not while a person is in it."""
+    with served(settings=("title", "mine", "cacheBytes", "5")) as (place, page):
+        browser.open(page.address)
+        browser.driver.find_element("id", "changed").click()
+        title = browser.control("title")
+        title.click()
+        browser.keys(Keys.END, "half")
+        place.run("unset", PLAYER, "title")
+        asked = wait_until(lambda: browser.note("title").startswith("Another program has changed"), 3)
+        browser.keys("X")
+        tap.check(asked and title.is_displayed() and title.get_property("value") == "minehalfX", "what is typed in is shown, changed or not",
+                  f"{title.is_displayed()} {title.get_property('value')} {browser.note('title')}")
+        browser.press("title", "Keep theirs")
+        browser.control("cacheBytes").click()
+        place.run("unset", PLAYER, "cacheBytes")
+        tap.check(wait_until(lambda: not title.is_displayed(), 3) and browser.focused()[0] == "cacheBytes", "until it is done",
+                  f"{title.is_displayed()} {browser.focused()}")
 
 
 def try_memory():
@@ -326,6 +361,7 @@ def try_layers(browser):
     place.close()
     try_places()
     try_types(browser)
+    try_typed_types(browser)
 
 
 def try_places():
@@ -394,6 +430,40 @@ def try_types(browser):
         tap.check(status == 422 and "<integer>5</integer>" in file, "and no edit is made by an older one", text)
         place.publish(domain, second)
         tap.check(wait_until(lambda: not notice.is_displayed()), "until it is right again", notice.text)
+
+
+def try_typed_types(browser):
+    """Another type is published while a text is typed: it is not saved by that, and stays where it has a place."""
+    first = "root S\nstruct S { title: String = \"T\"; n: Int = 1; tags: [String] = [] }"
+    domain = "com.example.types"
+    for what, second, kept in (
+            ("a setting that is there", "root S\nstruct S { title: String = \"T\"; n: Int = 1; tags: [String] = []; more: Int = 2 }", True),
+            ("one that is gone", "root S\nstruct S { caption: String = \"T\"; n: Int = 1 }", False),
+            ("one that is a number now", "root S\nstruct S { title: Int = 4; n: Int = 1 }", False)):
+        with served(domain=domain, types=first, settings=("n", "3")) as (place, page):
+            browser.open(page.address)
+            browser.control("tags", ".add input").send_keys("tag")
+            browser.control("title").click()
+            browser.keys(Keys.END, "hf", Keys.LEFT, "al")
+            place.publish(domain, second)
+            place.set(domain, "n", "4")
+            told = wait_until(lambda: "has changed" in browser.driver.find_element("id", "status").get_property("textContent"))
+            tap.check(told and place.own(domain) == {"n": 4} and sorted(lost_texts(browser)) == ([] if kept else ["Thalf", "tag"]),
+                      f"what is typed in {what} by another type is not saved by that", f"{place.own(domain)} {lost_texts(browser)}")
+            if kept:
+                browser.keys("X", Keys.TAB)
+                tap.check(wait_until(lambda: place.own(domain).get("title") == "ThalXf", 3) and not browser.note("title")
+                          and browser.value("tags", ".add input") == "tag", "and can be typed on where it was",
+                          f"{place.own(domain)} {browser.note('title')}")
+    with served(domain=domain, types=first, settings=("title", "Mine")) as (place, page):
+        browser.open(page.address)
+        browser.control("title").send_keys("half")
+        place.write(domain, {"title": "Theirs"})
+        place.publish(domain, first.replace("n: Int", "more: Int"))
+        wait_until(lambda: browser.all("more"))
+        browser.keys(Keys.TAB)
+        tap.check(wait_until(lambda: "It is now: Theirs" in browser.note("title")) and place.own(domain) == {"title": "Theirs"},
+                  "nor is it written over what another program has set with it", f"{place.own(domain)} {browser.note('title')}")
 
 
 # ---- Texts that are typed, and not saved, stay with what they were typed for

@@ -139,18 +139,20 @@ function send(operation, path, more) {
 // ---- Texts that are typed, and not saved
 
 let isRefreshing = false; // An input that is taken away says that it has changed: it is not to be saved.
-const typed = new Map(); // inputs; for each the path of the setting that it is in, and what takes the text back
+// Inputs; for each the path of the setting that it is in, what takes the text back, and the revision that it is based on.
+const typed = new Map();
 
+const nameOf = (input) => input.ariaLabel ?? input.title;
 const pathOf = (input) => input.closest("[id^=at-]").id.slice(3);
-function isTyped(input, discard) {
-  if (!typed.has(input)) typed.set(input, { path: pathOf(input), discard });
+function isTyped(input, discard, base) {
+  if (!typed.has(input)) typed.set(input, { path: pathOf(input), discard, base });
 }
 
 const typedIn = (node) => [...typed].filter(([input]) => node.contains(input)).map(([, { discard }]) => discard);
 
 // Shows a text at the foot of the page, so that it can be copied. A secret is told of alone.
 function keepText(input, path, reason, typedText = input.value) {
-  const name = `${input.ariaLabel ?? input.title} (${path})`;
+  const name = `${nameOf(input)} (${path})`;
   const text = input.type !== "password" && make("textarea", {
     value: typedText, readOnly: true, rows: Math.min(typedText.split("\n").length, 6), "aria-label": `What you typed in ${name}`,
     onfocus: ({ target }) => target.select(),
@@ -185,7 +187,7 @@ find("settings").addEventListener("input", ({ target }) => {
 
 // An input in which a person types: what others change meanwhile does not take the text away.
 function field(owner, path, { input, show, read, others = [] }) {
-  let base, seen, shown, saving = 0, isDirty = false, isStale = false;
+  let base, seen, shown, saving = 0, isDirty = false, isStale = false, isBack = false;
   const isDate = input.type === "datetime-local";
   const done = () => {
     isDirty = isStale = false;
@@ -215,7 +217,7 @@ function field(owner, path, { input, show, read, others = [] }) {
   const save = async () => {
     if (isRefreshing) return undefined;
     const text = input.value;
-    let good = false;
+    let good = isBack = false;
     try {
       const value = read();
       if (value === undefined || !isDirty) return done();
@@ -232,21 +234,23 @@ function field(owner, path, { input, show, read, others = [] }) {
     else [base, shown] = [good.revision, text];
   };
   for (const one of [input, ...others]) {
-    one.addEventListener("input", () => {
-      if (!isDirty) base = revision(path);
+    one.addEventListener("input", ({ detail }) => {
+      // A text of a form that was here before is based on what was seen there.
+      if (!isDirty) base = detail || revision(path);
+      isBack = detail > 0 && input.className !== "json";
       isDirty = true;
-      isTyped(input, done);
+      isTyped(input, done, () => base);
     });
     one.addEventListener("keydown", (event) => {
       if (event.key === "Escape" && isDirty) done();
       if (event.key === "Enter" && isDate && isDirty) save();
     });
     // A date changes with each of its parts: it is saved as a whole. Nothing changes where a text is typed and taken back,
-    // and nothing is left where the window alone is.
+    // and nothing is left where the window alone is. What the page has brought back is no change to the browser.
     one.addEventListener("blur", () => {
       if (document.activeElement === one) return;
       if (isDirty && input.value === shown && !saving && !input.validity.badInput) done();
-      else if (isDirty && isDate) save();
+      else if (isDirty && (isDate || isBack)) save();
     });
     if (input.className !== "json" && !isDate) one.addEventListener("change", save);
   }
@@ -365,7 +369,9 @@ function secret(owner, path, type, labels) {
   const input = make("input", { ...labels, type: "password", autocomplete: "new-password" });
   const show = (value) => {
     input.value = "";
-    input.placeholder = value === undefined ? "not set" : "set, and hidden";
+    // What is in a case that is a secret is hidden as a whole.
+    const isSet = value !== undefined || typeof get(path.slice(0, -1)) === "string";
+    input.placeholder = isSet ? "set, and hidden" : "not set";
   };
   const isText = type.inputMode || type.control === "data" || typeof type.cases?.[0].value === "string";
   for (const name of ["paste", "drop", "beforeinput"]) {
@@ -876,9 +882,33 @@ function otherKeys(path, members) {
 
 let settings = [], general;
 
-// Makes the form, anew where another type is published: texts that are typed in it are kept as others are.
+const inputsAt = (path) => [...find(`at-${path}`)?.querySelectorAll("input, textarea") ?? []];
+
+// Puts the texts that were typed in a form that is gone into the one that is there now; one that has no place in it is kept at
+// the foot of the page.
+function bringBack(texts) {
+  for (const [old, { path, base }, isFocused, selection] of texts) {
+    const input = inputsAt(path).find((one) => nameOf(one) === nameOf(old) && one.type === old.type && !one.matches(":disabled"));
+    if (!input) continue;
+    const before = input.value;
+    input.value = old.value;
+    if (input.value !== old.value) {
+      input.value = before;
+      continue;
+    }
+    typed.delete(old);
+    input.dispatchEvent(new CustomEvent("input", { bubbles: true, detail: base?.() }));
+    if (isFocused) input.focus();
+    if (isFocused && selection[0] !== null) input.setSelectionRange(...selection);
+  }
+  keepTexts();
+}
+
+// Makes the form, anew where another type is published.
 function build(state) {
+  isRefreshing = true;
   for (const one of find("settings").querySelectorAll(":scope > section")) one.remove();
+  isRefreshing = false;
   if (root) say("The type of these settings has changed.");
   typeNumber = state.typeNumber;
   types = state.types;
@@ -915,7 +945,7 @@ function keepFocus(around) {
   }
 }
 
-function refreshAll(only) {
+function refreshAll(only, texts = []) {
   const around = [];
   const main = find("settings");
   if (main.contains(document.activeElement)) {
@@ -927,7 +957,7 @@ function refreshAll(only) {
   } finally {
     isRefreshing = false;
   }
-  keepTexts();
+  bringBack(texts);
   filter();
   keepFocus(around);
 }
@@ -951,11 +981,14 @@ function take(told) {
 function filter() {
   const words = find("search").value.toLowerCase().split(/\s+/);
   const onlyChanged = find("changed").checked;
+  // What a person is at stays to be seen: a control with the focus, a text that is typed, and what is said of it.
+  const active = document.activeElement.matches("input, select, textarea") ? document.activeElement : null;
+  const isBusy = (node) => active && node.contains(active) || typedIn(node).length > 0 || node.querySelector(".note > *");
   const visit = (one, isInside) => {
     const isFound = isInside || words.every((word) => one.found.includes(word));
     const inner = one.children().map((child) => visit(child, isFound)).reduce((sum, count) => sum + count, 0);
     const isLeaf = isFound && !one.isRest && one.children().length === 0 && (!onlyChanged || one.isChanged());
-    one.node.hidden = !inner && !isLeaf;
+    one.node.hidden = !inner && !isLeaf && !isBusy(one.node);
     return inner + (isLeaf ? 1 : 0);
   };
   const count = settings.map((one) => visit(one, false)).reduce((sum, one) => sum + one, 0);
@@ -1009,8 +1042,11 @@ function connect() {
     keys.clear();
     for (const [key, one] of Object.entries(state.keys)) tell(key, one);
     lastRevision = state.revision;
-    if (state.typeNumber !== typeNumber) build(state);
-    refreshAll();
+    const isNew = state.typeNumber !== typeNumber;
+    const texts = isNew ? [...typed].map(([input, one]) =>
+      [input, one, document.activeElement === input, [input.selectionStart, input.selectionEnd]]) : [];
+    if (isNew) build(state);
+    refreshAll(undefined, texts);
     notice();
     document.documentElement.dataset.ready = performance.now();
   });
