@@ -37,7 +37,8 @@ def try_controls(browser):
         errors = browser.errors()
         expected = [one for one in errors if "422" in one]
         tap.check(errors == expected, "the browser complains of nothing but refused edits", "\n".join(errors))
-    for part in (try_nulls, try_reset_texts, try_whole_reals, try_huge_steps, try_open_ranges, try_secret_lines, try_secret_types):
+    for part in (try_nulls, try_reset_texts, try_whole_reals, try_huge_steps, try_open_ranges, try_secret_lines, try_secret_types, try_secret_cases,
+                 try_kept_cases):
         part(browser)
 
 
@@ -472,3 +473,56 @@ def try_secret_types(browser):
         browser.press("keys", "Use mine")
         tap.check(wait_until(lambda: place.own(PLAYER)["keys"][1] == "steelZebra" and not browser.note("keys")), "and is decided",
                   browser.note("keys"))
+
+
+def try_secret_cases(browser):
+    """An enum one case of which is a secret."""
+    types = """root S
+struct S { auth: Auth = ["none": [:]]; both: Both? }
+enum Auth { none, password(user: String, secret: String) @secret, key(file: String) }
+enum Word: String @secret { a, b }
+enum Both { login(user: String, word: Word), other }
+"""
+    with served(types=types) as (place, page):
+        place.write(PLAYER, {"auth": {"password": {"user": "u", "secret": "x"}}, "both": {"login": {"user": "u", "word": "b"}}})
+        browser.open(page.address)
+        hidden = [browser.control(f"auth.password.{key}").get_property("placeholder") for key in ("user", "secret")]
+        tap.check(hidden == ["set, and hidden"] * 2, "what is in a secret case is said to be set", str(hidden))
+        browser.type("auth.password.user", "me")
+        tap.check(wait_until(lambda: place.own(PLAYER)["auth"] == {"password": {"user": "me", "secret": "x"}}, 3), "and can be changed",
+                  str(place.own(PLAYER)["auth"]))
+        browser.choose("auth", "Key")
+        tap.check(wait_until(lambda: place.own(PLAYER)["auth"] == {"key": {"file": ""}}, 3) and not browser.note("auth"),
+                  "another case can be chosen", f"{place.own(PLAYER)['auth']} {browser.note('auth')}")
+        browser.choose("both", "Other")
+        tap.check(wait_until(lambda: place.own(PLAYER)["both"] == {"other": {}}, 3), "so it can over a secret in a case",
+                  f"{place.own(PLAYER)['both']} {browser.note('both')}")
+        browser.choose("both", "Login")
+        tap.check(wait_until(lambda: place.own(PLAYER)["both"] == {"login": {"user": "u", "word": "a"}}, 3),
+                  "the secret is gone then, and nothing else", f"{place.own(PLAYER)['both']}")
+        place.write(PLAYER, {"auth": {"password": {"user": "u", "secret": "x"}}})
+        cookie = browser.driver.get_cookie(f"kvdefaults-{page.port}")
+        status, _, text = page.edit(f"{cookie['name']}={cookie['value']}", path=["auth"], operation="set",
+                                    value={"password": {"user": "(secret)", "secret": "(secret)"}})
+        tap.check(status == 422 and "There are secrets in auth" in text, "the same one is not written over with what is shown", text)
+
+
+def try_kept_cases(browser):
+    """Cases with values that are gone through by keys."""
+    with served(settings=("output", '{"file": {"path": "/my/precious", "bits": 24}}')) as (place, page):
+        browser.open(page.address)
+        chooser = browser.control("output", "select")
+        browser.js("arguments[0].focus()", chooser)
+        for case, key in (("device", Keys.ARROW_DOWN), ("silent", Keys.ARROW_DOWN), ("device", Keys.ARROW_UP), ("file", Keys.ARROW_UP)):
+            browser.keys(key)
+            wait_until(lambda: case in place.get(PLAYER, "output"))
+        tap.check(place.get(PLAYER, "output") == {"file": {"path": "/my/precious", "bits": 24}}, "a case that is chosen again has its values",
+                  str(place.get(PLAYER, "output")))
+        browser.keys(Keys.ARROW_UP)
+        wait_until(lambda: place.get(PLAYER, "output") is None)
+        browser.keys(Keys.ARROW_DOWN)
+        tap.check(wait_until(lambda: place.get(PLAYER, "output") == {"file": {"path": "/my/precious", "bits": 24}}, 3),
+                  "also where none was chosen meanwhile", str(place.get(PLAYER, "output")))
+        browser.keys(Keys.ARROW_DOWN, Keys.ARROW_UP)
+        tap.check(wait_until(lambda: place.get(PLAYER, "output") == {"file": {"path": "/my/precious", "bits": 24}}, 3)
+                  and not time.sleep(0.5) and "file" in place.get(PLAYER, "output"), "and quickly", str(place.get(PLAYER, "output")))

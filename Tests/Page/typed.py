@@ -53,6 +53,13 @@ def slow(browser, answer=0, request=0):
         };""", request, answer)
 
 
+def hide(browser, is_hidden):
+    """As if another tab was looked at, or this one again."""
+    browser.js("""
+        Object.defineProperty(document, "hidden", { value: arguments[0], configurable: true });
+        document.dispatchEvent(new Event("visibilitychange"));""", is_hidden)
+
+
 def lost(browser):
     return browser.js("return [...document.querySelectorAll('#lost textarea')].map((one) => one.value)")
 
@@ -451,6 +458,31 @@ def try_dates(browser, place, page):
         browser.js("document.activeElement.blur()")
         tap.check(wait_until(lambda: seconds(2032, 6, 1, 12) + 0.75 == stored(), 5),
                   "and where it is left", f"{stored()} {browser.value('since')}")
+        # A date that is not whole has no text: it is typed all the same.
+        place.run("unset", PLAYER, "since")
+        wait_until(lambda: browser.value("since") == "")
+        browser.js("arguments[0].focus()", date)
+        browser.keys("1231")
+        partly = "return arguments[0].validity.badInput"
+        was = browser.js(partly, date)
+        place.set(PLAYER, "title", "Other")
+        shown = wait_until(lambda: browser.value("title") == "Other", 5)
+        place.set(PLAYER, "limits", '{"a": 1}')
+        shown = shown and wait_until(lambda: browser.all("limits", "tbody tr"), 5)
+        hide(browser, True)
+        hide(browser, False)
+        place.set(PLAYER, "title", "Another")
+        shown = shown and wait_until(lambda: browser.value("title") == "Another", 5)
+        tap.check(was and shown and browser.js(partly, date), "a date that is partly typed stays when something else changes")
+        browser.keys("2025", Keys.ARROW_RIGHT, "101112", "A", Keys.ENTER)
+        tap.check(wait_until(lambda: place.get(PLAYER, "since") is not None and stored() == seconds(2025, 12, 31, 9, 11, 12), 5),
+                  "and is typed to its end", f"{place.get(PLAYER, 'since')} {browser.note('since')}")
+        place.run("unset", PLAYER, "since")
+        wait_until(lambda: browser.value("since") == "")
+        browser.js("arguments[0].blur(); arguments[0].focus()", date)
+        browser.keys("1231", Keys.ESCAPE)
+        browser.js("arguments[0].blur()", date)
+        tap.check(not browser.js(partly, date) and not browser.note("since"), "or taken back", browser.note("since"))
         # The second of the two hours that are 2 to 3 in the night when summer ends.
         place.set(PLAYER, "since", "2025-10-26T01:30:00Z")
         wait_until(lambda: browser.value("since") == "2025-10-26T02:30", 5)

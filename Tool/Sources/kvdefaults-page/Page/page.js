@@ -189,8 +189,14 @@ find("settings").addEventListener("input", ({ target }) => {
 function field(owner, path, { input, show, read, others = [] }) {
   let base, seen, shown, saving = 0, isDirty = false, isStale = false, isBack = false;
   const isDate = input.type === "datetime-local";
+  const begin = (from = revision(path)) => {
+    if (!isDirty) base = from;
+    isDirty = true;
+    isTyped(input, done, () => base);
+  };
   const done = () => {
     isDirty = isStale = false;
+    if (input.validity.badInput) input.value = "";
     typed.delete(input);
     owner.note(input);
     // The setting of a value that is too large to be here shows its control for what is typed alone.
@@ -204,6 +210,8 @@ function field(owner, path, { input, show, read, others = [] }) {
   };
   const refresh = () => {
     const value = get(path);
+    // A date some parts of which are typed has no text yet, and has not told of any.
+    if (input.validity.badInput) begin();
     if (!isDirty) {
       show(value);
       shown = input.value;
@@ -236,19 +244,18 @@ function field(owner, path, { input, show, read, others = [] }) {
   for (const one of [input, ...others]) {
     one.addEventListener("input", ({ detail }) => {
       // A text of a form that was here before is based on what was seen there.
-      if (!isDirty) base = detail || revision(path);
+      begin(detail || revision(path));
       isBack = detail > 0 && input.className !== "json";
-      isDirty = true;
-      isTyped(input, done, () => base);
     });
     one.addEventListener("keydown", (event) => {
-      if (event.key === "Escape" && isDirty) done();
+      if (event.key === "Escape" && (isDirty || input.validity.badInput)) done();
       if (event.key === "Enter" && isDate && isDirty) save();
     });
     // A date changes with each of its parts: it is saved as a whole. Nothing changes where a text is typed and taken back,
     // and nothing is left where the window alone is. What the page has brought back is no change to the browser.
     one.addEventListener("blur", () => {
       if (document.activeElement === one) return;
+      if (input.validity.badInput) begin();
       if (isDirty && input.value === shown && !saving && !input.validity.badInput) done();
       else if (isDirty && (isDate || isBack)) save();
     });
@@ -418,7 +425,7 @@ function onOff(owner, path, type, labels) {
 }
 
 // A choice of cases, with one for none where there may be none.
-function choice(owner, path, type, labels, { optional, current, value }) {
+function choice(owner, path, type, labels, { optional, current, value, leave = () => {} }) {
   const { refresh, save } = atOnce(() => {
     const index = current();
     const none = index < 0 || optional ? [make("option", { value: -1 }, "Not set")] : [];
@@ -429,6 +436,7 @@ function choice(owner, path, type, labels, { optional, current, value }) {
     ...labels,
     onchange: () => {
       const one = type.cases[select.value];
+      leave(type.cases[current()]);
       save(owner.edit(select, one ? "set" : "reset", path, one ? { value: value(one) } : {}, refresh));
     },
   });
@@ -442,9 +450,13 @@ const scalarChoice = (owner, path, type, labels, optional) => choice(owner, path
 // Any value as JSON, which is saved by a button.
 function json(owner, path, type, labels) {
   const input = make("textarea", { ...labels, spellcheck: false, className: "json" });
+  let last, text;
   const show = (value) => {
+    if (text === input.value && value === last) return; // It may be long, and others change often.
+    last = value;
     input.value = value === undefined ? "" : JSON.stringify(value, null, 2);
-    input.rows = Math.min(input.value.split("\n").length + 1, 16);
+    text = input.value;
+    input.rows = Math.min(text.split("\n").length + 1, 16);
   };
   const read = () => {
     try {
@@ -696,7 +708,16 @@ function struct(owner, path, type, labels, { isInList }) {
 
 function variant(owner, path, type, labels, { optional }) {
   const current = () => type.cases.findIndex((one) => child(get(path), one.name) !== undefined);
-  const chooser = choice(owner, path, type, labels, { optional, current, value: (one) => ({ [one.name]: begun(one.initial) }) });
+  // What a case had that the person has left is there again when it is chosen again: keys go through all that are between two.
+  // Not its secrets, which the page does not know; and not in a list, whose elements change places.
+  const left = new Map();
+  const leave = (one) => {
+    if (!one || path.some((step) => typeof step === "number")) return;
+    const known = Object.entries(child(get(path), one.name)).filter(([, value]) => !write(value).includes('"(secret)"'));
+    left.set(one, Object.fromEntries(known));
+  };
+  const value = (one) => ({ [one.name]: { ...begun(one.initial), ...left.get(one) } });
+  const chooser = choice(owner, path, type, labels, { optional, current, value, leave });
   const place = make("div");
   let shown = -1, inner = null;
   const refresh = () => {
