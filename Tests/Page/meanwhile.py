@@ -215,6 +215,7 @@ def try_conflicts(browser):
         tap.check(json.loads(text)["keys"]["volume"]["value"] == 3, "the answer to a conflict has what is there now", text)
     try_gone(browser)
     try_one_note(browser)
+    try_alike(browser)
     try_filtered(browser)
     try_memory()
     try_own_edits()
@@ -266,6 +267,27 @@ def try_filtered(browser):
         place.run("unset", PLAYER, "cacheBytes")
         tap.check(wait_until(lambda: not title.is_displayed(), 3) and browser.focused()[0] == "cacheBytes", "until it is done",
                   f"{title.is_displayed()} {browser.focused()}")
+
+
+def try_alike(browser):
+    """Keys that print alike, and are others by their bytes."""
+    one, other = "\u00e9", "e\u0301"
+    types = f'root S\nstruct S {{ a: String = "default" @key("{one}"); z: Point?; y: Word? }}\n' \
+        "struct Point { x: Int = 1 }\nenum Word: String @secret { a, b }\n"
+    with served(types=types) as (place, page):
+        place.write(PLAYER, {one: "mine", other: "stray", "z": {one: 1, other: 2}})
+        browser.open(page.address)
+        tap.check(shows(browser, one, "mine") and browser.value(other) == '"stray"', "of two keys that print alike each is shown",
+                  f"{browser.value(one)}")
+        control = browser.control(one)
+        control.click()
+        browser.keys("X")
+        place.write(PLAYER, {one: "theirs", other: "stray", "z": {one: 1, other: 2}})
+        tap.check(wait_until(lambda: "It is now: theirs" in browser.note(one), 3), "and what others change of it", browser.note(one))
+        browser.keys(Keys.ESCAPE)
+        browser.type(one, "new")
+        tap.check(wait_until(lambda: place.own(PLAYER).get(one) == "new", 3) and place.own(PLAYER)[other] == "stray", "and changed alone",
+                  str(place.own(PLAYER)))
 
 
 def try_memory():
