@@ -79,7 +79,7 @@ def try_typing(browser):
     strangers = [Stranger(browser, kind) for kind in ("telling", "silent")]
     try:
         for part in (try_adding, try_one_by_one, try_focus, try_mine, try_names, try_renames, try_gone,
-                     try_taken_back, try_again, try_fault, try_returns, try_dates, try_quick_keys, try_large, try_locked):
+                     try_taken_back, try_again, try_hidden, try_fault, try_returns, try_dates, try_quick_keys, try_large, try_locked):
             with served(types=TYPES, settings=("title", "Player")) as (place, page):
                 browser.open(page.address)
                 part(browser, place, page)
@@ -400,6 +400,21 @@ def try_again(browser, place, page):
     tap.check(len(set(found)) == 2, "each new entry has a UUID of its own", str(found))
 
 
+def try_hidden(browser, place, page):
+    """An edit that is made while another tab is looked at, or just before."""
+    hide(browser, True)
+    browser.js("arguments[0].focus()", browser.control("title"))
+    browser.keys(Keys.END, "Q", Keys.ENTER)
+    tap.check(wait_until(lambda: place.get(PLAYER, "title") == "PlayerQ", 4), "an edit is made while nobody looks at the page",
+              f"{place.get(PLAYER, 'title')} {browser.note('title')}")
+    place.set(PLAYER, "tags", '["unseen"]')
+    time.sleep(0.5)
+    still = not browser.all("tags", "li")
+    hide(browser, False)
+    tap.check(still and wait_until(lambda: browser.all("tags", "li"), 5) and not browser.note("title"), "which is connected for that alone",
+              f"{still} {browser.note('title')}")
+
+
 def try_fault(browser, place, page):
     """A file is damaged while the page is looked at, and repaired while it is not."""
     path = place.config / f"{PLAYER}.plist"
@@ -458,10 +473,15 @@ def try_dates(browser, place, page):
         browser.js("document.activeElement.blur()")
         tap.check(wait_until(lambda: seconds(2032, 6, 1, 12) + 0.75 == stored(), 5),
                   "and where it is left", f"{stored()} {browser.value('since')}")
+        place.run("set", PLAYER, "--type", "Any", "since", '{"$date": 800000000.123456}')
+        wait_until(lambda: browser.value("since") == "2026-05-09T08:13:20", 5)
+        browser.js("arguments[0].blur(); arguments[0].focus()", date)
+        browser.keys(*[Keys.ARROW_RIGHT] * 4, Keys.ARROW_UP, Keys.ENTER)
+        tap.check(wait_until(lambda: stored() == 800000060.123456, 5), "also with a fraction finer than milliseconds", stored())
         # A date that is not whole has no text: it is typed all the same.
         place.run("unset", PLAYER, "since")
         wait_until(lambda: browser.value("since") == "")
-        browser.js("arguments[0].focus()", date)
+        browser.js("arguments[0].blur(); arguments[0].focus()", date)
         browser.keys("1231")
         partly = "return arguments[0].validity.badInput"
         was = browser.js(partly, date)

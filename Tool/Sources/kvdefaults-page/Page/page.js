@@ -78,9 +78,10 @@ function brief(value, type) {
   return text.length > 60 ? `${text.slice(0, 59)}…` : text;
 }
 
+const epoch = 978307200; // The beginning of 2001 in UTC, from which dates are counted.
 function instant(value) {
   const text = value?.$date;
-  return new Date(isNumber(text) ? (Number(write(text)) + 978307200) * 1000 : text);
+  return new Date(isNumber(text) ? (Number(write(text)) + epoch) * 1000 : text);
 }
 
 // A date as its control has it, in local time; undefined for what it cannot show.
@@ -116,6 +117,8 @@ function send(operation, path, more) {
   const edit = { page, base: revision(path), ...more, operation, path };
   const wasThere = isThere(path);
   unanswered += 1;
+  // A page that nobody looks at has no connection, and makes its last edits all the same.
+  if (!events && !isOver) connect();
   line = line.then(async () => {
     // What the page itself has taken away meanwhile is no conflict to the server: the edit would bring it back.
     if (wasThere && !isThere(path)) return { message: "Not saved: it is not there any more." };
@@ -132,7 +135,10 @@ function send(operation, path, more) {
     } catch {
       return { message: "Not saved: the program behind this page cannot be reached." };
     }
-  }).finally(() => { unanswered -= 1; });
+  }).finally(() => {
+    unanswered -= 1;
+    if (document.hidden && !unanswered) disconnect();
+  });
   return line;
 }
 
@@ -264,20 +270,24 @@ function field(owner, path, { input, show, read, others = [] }) {
   return { refresh, save };
 }
 
-// The time of a local date; what was not changed of the old one stays: its fraction, and which of two equal hours it is in.
+// The seconds since 2001 of a local date; what was not changed of the old one stays: its fraction, and which of two equal hours it
+// is in.
 function readDate(text, old) {
   const shown = localDate(old);
-  const moved = shown && new Date(instant(old).getTime() + Date.parse(`${text}Z`) - Date.parse(`${shown}Z`));
-  return moved && localDate({ $date: moved.toISOString() })?.startsWith(text) ? moved : new Date(text);
+  const change = Date.parse(`${text}Z`) - Date.parse(`${shown}Z`);
+  const moved = shown && new Date(instant(old).getTime() + change);
+  if (!moved || !localDate({ $date: moved.toISOString() })?.startsWith(text)) return new Date(text) / 1000 - epoch;
+  // A fraction may be finer than the milliseconds of JavaScript's dates.
+  return isNumber(old.$date) ? Number(write(old.$date)) + change / 1000 : moved / 1000 - epoch;
 }
 
 // The value of a text; undefined where an empty one means none.
 function readText(type, text, old) {
   if (text === "" && (old === undefined || type.control === "date" || type.inputMode !== "text")) return undefined;
   if (type.control === "date") {
-    const seconds = readDate(text, old).getTime() / 1000;
+    const seconds = readDate(text, old);
     if (Number.isNaN(seconds)) throw Error("Expected a date, with a year of four digits.");
-    return { $date: Number.isInteger(seconds) ? new Date(seconds * 1000).toISOString().replace(".000Z", "Z") : seconds - 978307200 };
+    return { $date: Number.isInteger(seconds) ? instant({ $date: seconds }).toISOString().replace(".000Z", "Z") : seconds };
   }
   return type.control === "data" ? { $data: text } : text;
 }
@@ -1039,6 +1049,7 @@ function prove(isIt) {
 
 function disconnect() {
   events?.close();
+  events = undefined;
   const before = proven;
   proven = Promise.withResolvers();
   proven.promise.then(before.resolve);
@@ -1088,7 +1099,7 @@ function connect() {
     notice();
     if (root) refreshAll();
     // A browser does not come back by itself where it was refused.
-    if (events.readyState === EventSource.CLOSED) setTimeout(() => document.hidden || connect(), 1000);
+    if (events?.readyState === EventSource.CLOSED) setTimeout(() => document.hidden || connect(), 1000);
   });
 }
 
@@ -1109,7 +1120,10 @@ window.addEventListener("beforeunload", (event) => { if (typed.size || unanswere
 if (JSON.rawJSON) {
   connect();
   // A browser has six connections to a server at most: a page that nobody looks at needs none.
-  document.addEventListener("visibilitychange", () => document.hidden ? disconnect() : connect());
+  document.addEventListener("visibilitychange", () => {
+    if (!document.hidden) connect();
+    else if (!unanswered) disconnect();
+  });
 } else {
   fault = "This browser is too old for the page: it would round large numbers.";
   notice();
