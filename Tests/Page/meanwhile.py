@@ -216,6 +216,7 @@ def try_conflicts(browser):
     try_gone(browser)
     try_one_note(browser)
     try_alike(browser)
+    try_many_panes(browser)
     try_filtered(browser)
     try_memory()
     try_own_edits()
@@ -288,6 +289,24 @@ def try_alike(browser):
         browser.type(one, "new")
         tap.check(wait_until(lambda: place.own(PLAYER).get(one) == "new", 3) and place.own(PLAYER)[other] == "stray", "and changed alone",
                   str(place.own(PLAYER)))
+
+
+def try_many_panes(browser):
+    """Many keys that the type knows nothing of: those that have not changed are left alone."""
+    with served() as (place, page):
+        settings = {f"unknown{number}": list(range(1000)) for number in range(8)}
+        place.write(PLAYER, settings)
+        browser.open(page.address)
+        wait_until(lambda: browser.all("unknown7"))
+        browser.js("""
+            const real = Object.getOwnPropertyDescriptor(HTMLTextAreaElement.prototype, "value");
+            window.written = 0;
+            Object.defineProperty(HTMLTextAreaElement.prototype, "value",
+              { ...real, set(text) { if (text.length > 1000) window.written += 1; real.set.call(this, text); } });""")
+        place.write(PLAYER, {**settings, "unknown3": list(range(2000)), "volume": 2})
+        shown = wait_until(lambda: browser.value("volume", "input[type=number]") == "2")
+        written = browser.js("return window.written")
+        tap.check(shown and written == 1 and browser.value("unknown3").count(",") == 1999, "one of many panes is written when it changes", str(written))
 
 
 def try_memory():

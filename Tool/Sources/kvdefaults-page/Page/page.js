@@ -899,11 +899,11 @@ function otherKeys(path, members) {
   const node = make(isTop ? "section" : "div", { className: isTop ? "card" : "setting wide" },
     make("div", { className: "words" }, make(isTop ? "h2" : "h3", {}, "Other keys"),
       make("p", { className: "help" }, "The published type says nothing of these.")), inside);
-  const refresh = () => {
+  const refresh = (only) => {
     const all = isTop ? [...keys].filter(([, one]) => one.layer) : entries(get(path)) ?? [];
     const row = (key) => setting({ key, title: key.trim() ? key : write(key), type: { control: "json" } }, [...path, key]);
     same(shown, all.map(([key]) => key).filter((key) => !known.has(key)).sort(), row, inside);
-    for (const one of shown.values()) one.refresh();
+    for (const [key, one] of shown) if (!isTop || !only || only.includes(key)) one.refresh();
     node.hidden = shown.size === 0;
   };
   return { node, refresh, isChanged: () => false, found: "", isRest: true, children: () => [...shown.values()] };
@@ -984,7 +984,7 @@ function refreshAll(only, texts = []) {
   }
   isRefreshing = true;
   try {
-    for (const one of settings) if (!only || one.isRest || only.includes(one.path[0])) one.refresh();
+    for (const one of settings) if (!only || one.isRest || only.includes(one.path[0])) one.refresh(only);
   } finally {
     isRefreshing = false;
   }
