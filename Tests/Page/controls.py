@@ -7,7 +7,7 @@ from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.keys import Keys
 
 from parts import served
-from published import PLAYER
+from published import PLAYER, TYPES
 from served import wait_until
 
 
@@ -38,7 +38,7 @@ def try_controls(browser):
         expected = [one for one in errors if "422" in one]
         tap.check(errors == expected, "the browser complains of nothing but refused edits", "\n".join(errors))
     for part in (try_nulls, try_reset_texts, try_whole_reals, try_huge_steps, try_open_ranges, try_secret_lines, try_secret_types, try_secret_cases,
-                 try_kept_cases):
+                 try_kept_cases, try_groups):
         part(browser)
 
 
@@ -430,19 +430,19 @@ def try_open_ranges(browser):
                   "a slider ends below what its range ends below", f"{place.get(PLAYER, 'part')} {browser.note('part')}")
 
 
-def try_secret_lines(browser):
-    def paste(text):
-        browser.js("""
-            const data = new DataTransfer();
-            data.setData("text/plain", arguments[1]);
-            const event = new ClipboardEvent("paste", { clipboardData: data, bubbles: true, cancelable: true });
-            arguments[0].focus();
-            if (arguments[0].dispatchEvent(event)) document.execCommand("insertText", false, arguments[1]);""",
-                   browser.control("token"), text)
+def paste(browser, control, text):
+    browser.js("""
+        const data = new DataTransfer();
+        data.setData("text/plain", arguments[1]);
+        const event = new ClipboardEvent("paste", { clipboardData: data, bubbles: true, cancelable: true });
+        arguments[0].focus();
+        if (arguments[0].dispatchEvent(event)) document.execCommand("insertText", false, arguments[1]);""", control, text)
 
+
+def try_secret_lines(browser):
     with served(types=ODD) as (place, page):
         browser.open(page.address)
-        paste("first\nsecond")
+        paste(browser, browser.control("token"), "first\nsecond")
         tap.check(wait_until(lambda: "several lines" in browser.note("token"), 3) and browser.value("token") == "",
                   "a secret of several lines is not made one of one line", f"{browser.note('token')} {browser.value('token')}")
         browser.control("token").send_keys(Keys.ESCAPE)
@@ -450,7 +450,7 @@ def try_secret_lines(browser):
         browser.command("Input.insertText", text="first\nsecond")
         tap.check(wait_until(lambda: "several lines" in browser.note("token"), 3) and browser.value("token") == "",
                   "nor when it is put in by other means", f"{browser.note('token')} {browser.value('token')}")
-        paste("first\n")
+        paste(browser, browser.control("token"), "first\n")
         browser.control("token").send_keys(Keys.TAB)
         tap.check(wait_until(lambda: place.own(PLAYER).get("token") == "first" and not browser.note("token")),
                   "a line break at its end is none of it", f"{place.own(PLAYER)} {browser.note('token')}")
@@ -526,3 +526,25 @@ def try_kept_cases(browser):
         browser.keys(Keys.ARROW_DOWN, Keys.ARROW_UP)
         tap.check(wait_until(lambda: place.get(PLAYER, "output") == {"file": {"path": "/my/precious", "bits": 24}}, 3)
                   and not time.sleep(0.5) and "file" in place.get(PLAYER, "output"), "and quickly", str(place.get(PLAYER, "output")))
+
+
+def try_groups(browser):
+    """What is several times on the page, or deep in itself."""
+    deep = {"name": "bottom"}
+    for _ in range(20):
+        deep = {"name": "x", "inner": deep}
+    types = TYPES.replace("    backup: Backup?", "    backup: Backup?\n    nest: Nest?", 1) + "struct Nest { name: String; inner: Nest? }\n"
+    with served(types=types, settings=("hosts", '[{"name": "a"}, {"name": "b"}]')) as (place, page):
+        place.write(PLAYER, {"hosts": [{"name": "a"}, {"name": "b"}], "nest": deep, "window": {"position": {"x": 1}}})
+        browser.open(page.address)
+        wait_until(lambda: browser.all("nest"))
+        groups = browser.js("return [...document.querySelectorAll('#at-hosts [role=group]')].map((one) => [one.ariaLabel, one.innerText.split('\\n')[0]])")
+        tap.check(groups == [["Hosts 1"] * 2, ["Hosts 2"] * 2], "each element of a list of structs is a group with a name", str(groups))
+        words = [one.text for path in ("window", "window.position") for one in browser.all(path, ".under > button")]
+        tap.check("Reset Window" in words and "Reset Position" in words and "Reset all" not in words, "a button says what it resets", str(words))
+        try:
+            browser.width(360)
+            wide = browser.overflow()
+            tap.check(not wide, "a struct deep in itself is not wider than a narrow window", str(wide[:5]))
+        finally:
+            browser.command("Emulation.clearDeviceMetricsOverride")

@@ -549,7 +549,10 @@ function list(owner, path, type, labels) {
     const down = button("↓", `Move ${name} down`, move(index + 1, "down"), "icon");
     const remove = button("×", `Remove ${name}`, once(async (base) => await owner.edit(node, "remove", place, { base }, undefined, null) && (() =>
       (items[index] ?? items[index - 1])?.remove ?? (added || adder))), "icon");
-    return { node: make("li", {}, make("div", { className: "item" }, inner.node), up, down, remove), up, down, remove, inner };
+    const isGroup = !owner.isSecret && ["list", "table", "struct", "variant"].includes(element.control);
+    const holder = make("div", { className: "item", ...isGroup ? { role: "group", "aria-label": name } : {} },
+      isGroup && make("p", { className: "help" }, name), inner.node);
+    return { node: make("li", {}, holder, up, down, remove), up, down, remove, inner };
   };
   // Takes the places off texts whose elements may be others now: only what is in front of the first change is where it was,
   // and the only element that is another.
@@ -798,7 +801,7 @@ function setting(member, path, isInList = false) {
     isSecret && make("p", {}, "A secret: it is never shown. A keyring is the better place for it."),
     source, make("p", {}, make("code", {}, pathText(path)), type.range ? ` · ${type.range}` : ""));
   const standard = make("span");
-  const reset = button(isStruct ? "Reset all" : "Reset", `Reset ${name}`, async () => {
+  const reset = button(isStruct ? `Reset ${name}` : "Reset", `Reset ${name}`, async () => {
     const before = [...typed].filter(([input]) => area.contains(input)).map(([input, { discard }]) => [input, input.value, discard]);
     if (!await edit(reset, "reset", path, {})) return;
     // What is typed since is the person's next wish.
