@@ -38,7 +38,7 @@ def try_controls(browser):
         expected = [one for one in errors if "422" in one]
         tap.check(errors == expected, "the browser complains of nothing but refused edits", "\n".join(errors))
     for part in (try_nulls, try_reset_texts, try_whole_reals, try_huge_steps, try_open_ranges, try_secret_lines, try_secret_types, try_secret_cases,
-                 try_kept_cases, try_groups):
+                 try_kept_cases, try_lines, try_large_numbers, try_groups):
         part(browser)
 
 
@@ -526,6 +526,44 @@ def try_kept_cases(browser):
         browser.keys(Keys.ARROW_DOWN, Keys.ARROW_UP)
         tap.check(wait_until(lambda: place.get(PLAYER, "output") == {"file": {"path": "/my/precious", "bits": 24}}, 3)
                   and not time.sleep(0.5) and "file" in place.get(PLAYER, "output"), "and quickly", str(place.get(PLAYER, "output")))
+
+
+def try_lines(browser):
+    """Texts and keys of several lines, where a browser has one."""
+    with served(types=ODD, settings=("tags", '["a"]')) as (place, page):
+        place.write(PLAYER, {"limits": {"a\nb": 1, "c": 2}, "tags": ["a"]})
+        browser.open(page.address)
+        for path, kind in (("name", "input"), ("tags", ".add input"), ("limits", ".add input")):
+            box = browser.control(path, kind)
+            paste(browser, box, "one\ntwo")
+            tap.check("several lines" in browser.note(path) and box.get_property("value") == "", f"a text of several lines is not made one at {path}",
+                      f"{box.get_property('value')} {browser.note(path)}")
+        name = browser.control("limits", "td:first-child input")
+        name.send_keys("Z" + Keys.TAB)
+        time.sleep(0.3)
+        tap.check(name.get_property("value") == '"a\\nb"' and place.get(PLAYER, "limits") == {"a\nb": 1, "c": 2},
+                  "a key of several lines is shown, and keeps them", f"{name.get_property('value')} {place.get(PLAYER, 'limits')}")
+        browser.type("limits", "5", "tbody input[type=number]")
+        tap.check(wait_until(lambda: place.get(PLAYER, "limits") == {"a\nb": 5, "c": 2}, 3), "its value is changed", str(place.get(PLAYER, "limits")))
+
+
+def try_large_numbers(browser):
+    """Numbers that no store has."""
+    with served(types=ODD) as (place, page):
+        browser.open(page.address)
+        browser.type("ratio", "1e-400")
+        tap.check(wait_until(lambda: "too near to 0" in browser.note("ratio"), 3) and place.own(PLAYER) == {}, "a number is not made 0",
+                  f"{browser.note('ratio')} {place.own(PLAYER)}")
+        browser.type("huge", "18446744073709551616")
+        tap.check(wait_until(lambda: "more than 64 bits" in browser.note("huge"), 3), "one that is too large is told", browser.note("huge"))
+        for text, told in (("[18446744073709551616]", "18446744073709551616 has more than 64 bits"), ("1e999", "1e999 is too large")):
+            browser.type("any", text)
+            browser.press("any", "Save")
+            tap.check(wait_until(lambda: told in browser.note("any"), 3), f"so it is in JSON: {text}", browser.note("any"))
+        browser.type("any", "[18446744073709551615, -9223372036854775808, 1e308]")
+        browser.press("any", "Save")
+        tap.check(wait_until(lambda: place.get(PLAYER, "any") == [18446744073709551615, -9223372036854775808, 1e308], 3),
+                  "the largest are not", f"{place.get(PLAYER, 'any')} {browser.note('any')}")
 
 
 def try_groups(browser):

@@ -291,6 +291,19 @@ def try_alike(browser):
                   str(place.own(PLAYER)))
 
 
+def try_locked_part(browser):
+    """What the user has set in a section that the administrator has set."""
+    place = Place()
+    place.publish(PLAYER, TYPES)
+    place.write(PLAYER, {"window": {"height": 900}})
+    page = Served(place, PLAYER, before=place.administrator(PLAYER, '{"window": {"width": 320}}'))
+    browser.open(page.address)
+    text = browser.row("window.height").text
+    tap.check(browser.value("window.height") == "480" and "Changed" not in text, "what does not count is not marked as changed", text)
+    page.close()
+    place.close()
+
+
 def try_many_panes(browser):
     """Many keys that the type knows nothing of: those that have not changed are left alone."""
     with served() as (place, page):
@@ -400,6 +413,7 @@ def try_layers(browser):
     tap.check(shows(browser, "volume", "6", "input[type=number]"), "what others change is shown all the same")
     page.close()
     place.close()
+    try_locked_part(browser)
     try_places()
     try_types(browser)
     try_typed_types(browser)

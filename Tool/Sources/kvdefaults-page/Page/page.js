@@ -11,6 +11,14 @@ let types, root, typeNumber, newID, isReadOnly, isOffline, isOver, lastId = 0, l
 const parse = (text) => JSON.parse(text, (_, value, { source }) =>
   typeof value === "number" && source !== String(value) ? JSON.rawJSON(source) : value);
 const write = JSON.stringify;
+// A value that a person gives as JSON.
+const readJSON = (text) => JSON.parse(text, (_, value, { source }) => {
+  if (typeof value !== "number") return value;
+  if (!Number.isFinite(value)) throw Error(`${source} is too large for a number`);
+  const isWhole = /^-?\d+$/.test(source);
+  if (isWhole && (BigInt(source) < -(2n ** 63n) || BigInt(source) >= 2n ** 64n)) throw Error(`${source} has more than 64 bits`);
+  return source === String(value) ? value : JSON.rawJSON(source);
+});
 const isSame = (a, b) => write(a) === write(b);
 // The same value to a person: 1.0 is 1.
 const isEqual = (a, b) => isSame(...[a, b].map((value) => write(value, (_, one) =>
@@ -294,9 +302,14 @@ function readText(type, text, old) {
 
 function readNumber(text, isReal) {
   if (text.trim() === "") return undefined;
-  if (isReal && Number.isFinite(Number(text))) return Number(text);
+  if (isReal && Number.isFinite(Number(text))) {
+    if (Number(text) === 0 && /[1-9]/.test(text.split(/e/i)[0])) throw Error("It is too near to 0: it would be kept as 0.");
+    return Number(text);
+  }
   if (!/^[-+]?\d+$/.test(text.trim())) throw Error(`Expected a ${isReal ? "" : "whole "}number.`);
-  return JSON.rawJSON(BigInt(text.trim().replace("+", "")).toString());
+  const number = BigInt(text.trim().replace("+", ""));
+  if (number < -(2n ** 63n) || number >= 2n ** 64n) throw Error(`${number} has more than 64 bits.`);
+  return JSON.rawJSON(number.toString());
 }
 
 // What a second click or Enter asks for, while the answer to the first is due, waits for it, knows that it has waited, and is not
@@ -351,6 +364,7 @@ function text(owner, path, type, labels) {
     ...labels, type: type.control === "date" ? "datetime-local" : "text", step: 1, autocomplete: "off",
     inputMode: type.inputMode ?? "text",
   });
+  if (!isLong) oneLine(owner, input);
   const show = (value) => {
     input.value = value === undefined ? "" : localDate(value) ?? value.$data ?? (isNumber(value) ? numberText(value) : value);
     input.placeholder = value === undefined ? "not set" : "";
@@ -382,6 +396,18 @@ function number(owner, path, type, labels) {
   return { node, ...field(owner, path, { input, show, read, others: slider ? [slider] : [] }) };
 }
 
+// Refuses a text of several lines, which a browser would make one of without a word.
+function oneLine(owner, input, is = () => true) {
+  for (const name of ["paste", "drop", "beforeinput"]) {
+    input.addEventListener(name, (event) => {
+      const text = event.data ?? (event.clipboardData ?? event.dataTransfer)?.getData("text") ?? "";
+      if (!is() || !/[\r\n]/.test(text.trim())) return;
+      event.preventDefault();
+      owner.note(input, "It has several lines, and would lose them here: set it by kvdefaults set.");
+    });
+  }
+}
+
 function secret(owner, path, type, labels) {
   const input = make("input", { ...labels, type: "password", autocomplete: "new-password" });
   const show = (value) => {
@@ -391,19 +417,12 @@ function secret(owner, path, type, labels) {
     input.placeholder = isSet ? "set, and hidden" : "not set";
   };
   const isText = type.inputMode || type.control === "data" || typeof type.cases?.[0].value === "string";
-  for (const name of ["paste", "drop", "beforeinput"]) {
-    input.addEventListener(name, (event) => {
-      const text = event.data ?? (event.clipboardData ?? event.dataTransfer)?.getData("text") ?? "";
-      if (!isText || !/[\r\n]/.test(text.trim())) return;
-      event.preventDefault();
-      owner.note(input, "It has several lines, and would lose them here: set it by kvdefaults set.");
-    });
-  }
+  oneLine(owner, input, () => isText);
   const read = () => {
     if (input.value === "") return undefined;
     if (isText) return readText(type, input.value, "");
     try {
-      return parse(input.value);
+      return readJSON(input.value);
     } catch {
       throw Error("Expected the value as JSON.");
     }
@@ -470,7 +489,7 @@ function json(owner, path, type, labels) {
   };
   const read = () => {
     try {
-      return parse(input.value);
+      return readJSON(input.value);
     } catch (error) {
       throw Error(`Expected JSON: ${error.message}`);
     }
@@ -489,6 +508,7 @@ function list(owner, path, type, labels) {
     placeholder: "New entry", autocomplete: "off",
     onkeydown: ({ key }) => onKey(key),
   });
+  if (added) oneLine(owner, added);
   const adder = button("Add", `Add an entry to ${labels.title}`, ({ detail }) => (hasText || detail < 2) && add());
   const onKey = (key) => {
     if (key === "Enter") add();
@@ -600,6 +620,7 @@ function table(owner, path, type, labels) {
     if (key === "Escape") empty(added);
   };
   const add = () => deliver(added, insert);
+  oneLine(owner, added);
   const adder = button("Add", `Add a key to ${labels.title}`, add);
   const insert = oneAtATime(async (hasWaited, key) => {
     if (key === "") return hasWaited || added.focus();
@@ -616,8 +637,11 @@ function table(owner, path, type, labels) {
     const targets = []; // The names that the entry is to get, until it has them.
     const place = [...path, step];
     const label = `${labels.title}, ${key}`;
+    // An input would lose the line breaks of a key: it is shown as JSON, and has no other name here.
+    const hasLines = /[\r\n]/.test(key);
     const name = make("input", {
-      type: "text", defaultValue: key, "aria-label": `Key ${key} of ${labels.title}`, spellcheck: false, autocomplete: "off",
+      type: "text", defaultValue: hasLines ? write(key) : key, readOnly: hasLines, "aria-label": `Key ${key} of ${labels.title}`,
+      spellcheck: false, autocomplete: "off",
       onkeydown: ({ key: pressed }) => { if (pressed === "Escape") takeBackName(); },
       onchange: async () => {
         if (isRefreshing) return undefined;
@@ -866,6 +890,8 @@ function setting(member, path, isInList = false) {
 
   function isChanged() {
     const own = get(path, "own");
+    // What the user has set counts nothing below what the administrator has.
+    if (keys.get(path[0])?.layer === "managed") return false;
     return hidesOwn() || !isStruct && own !== undefined && !isEqual(own, member.default);
   }
 
