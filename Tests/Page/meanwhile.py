@@ -519,6 +519,16 @@ def try_typed_types(browser):
         browser.keys(Keys.TAB)
         tap.check(wait_until(lambda: "It is now: Theirs" in browser.note("title")) and place.own(domain) == {"title": "Theirs"},
                   "nor is it written over what another program has set with it", f"{place.own(domain)} {browser.note('title')}")
+    third = first.replace("n: Int", "words: [String: Int] = [\"k\": 1]; n: Int")
+    with served(domain=domain, types=third) as (place, page):
+        browser.open(page.address)
+        browser.control("words", "td:first-child input").click()
+        browser.keys(Keys.END, "X")
+        place.publish(domain, third.replace("n: Int", "more: Int"))
+        good = wait_until(lambda: browser.all("more")) and place.own(domain) == {}
+        browser.keys(Keys.TAB)
+        tap.check(good and wait_until(lambda: place.own(domain) == {"words": {"kX": 1}}, 3), "a new name of an entry is given when it is left",
+                  str(place.own(domain)))
 
 
 # ---- Texts that are typed, and not saved, stay with what they were typed for

@@ -643,19 +643,22 @@ function table(owner, path, type, labels) {
       type: "text", defaultValue: hasLines ? write(key) : key, readOnly: hasLines, "aria-label": `Key ${key} of ${labels.title}`,
       spellcheck: false, autocomplete: "off",
       onkeydown: ({ key: pressed }) => { if (pressed === "Escape") takeBackName(); },
-      onchange: async () => {
-        if (isRefreshing) return undefined;
-        const target = name.value;
-        const mine = typed.get(name);
-        if (target === nameNow() || target === "") return takeBackName();
-        typed.delete(name);
-        targets.push(target);
-        if (await owner.edit(name, "rename", place, { target })) return undefined;
-        targets.splice(targets.indexOf(target), 1);
-        typed.set(name, mine);
-        return keepTexts();
-      },
+      onchange: () => rename(),
+      // What the page has brought back is no change to the browser.
+      onblur: () => { if (typed.has(name) && document.activeElement !== name) rename(); },
     });
+    const rename = async () => {
+      if (isRefreshing) return undefined;
+      const target = name.value;
+      const mine = typed.get(name);
+      if (target === nameNow() || target === "") return takeBackName();
+      typed.delete(name);
+      targets.push(target);
+      if (await owner.edit(name, "rename", place, { target })) return undefined;
+      targets.splice(targets.indexOf(target), 1);
+      typed.set(name, mine);
+      return keepTexts();
+    };
     const nameNow = () => targets.at(-1) ?? step.name;
     const takeBackName = () => {
       name.value = nameNow();
@@ -676,7 +679,7 @@ function table(owner, path, type, labels) {
     return { node, inner, takeName, isOld: () => step.name !== key, name: () => step.name };
   };
   // The row of an entry that gets another name stays, with the focus and what is typed in it; there is a new one when it is left.
-  const rename = (present) => {
+  const takeNames = (present) => {
     for (const [key, one] of [...rows]) {
       one.takeName(present);
       rows.delete(key);
@@ -686,7 +689,7 @@ function table(owner, path, type, labels) {
   };
   const refresh = () => {
     const present = entries(get(path) ?? {}).map(([key]) => key);
-    rename(new Set(present));
+    takeNames(new Set(present));
     same(rows, present, row, body);
     for (const { inner } of rows.values()) inner.refresh();
     head.hidden = rows.size === 0;
