@@ -308,8 +308,8 @@ def try_renames(browser, place, page):
         slow(browser)
     keys("words", Keys.HOME, "zz", Keys.TAB)
     wait_until(lambda: "zzabc" in place.get(PLAYER, "words"))
-    tap.check(browser.focused()[0] == "words" and browser.value("words", "td:first-child input", 1) == "zzabc",
-              "a row that comes to another place keeps the focus", str(browser.focused()))
+    tap.check(wait_until(lambda: browser.focused() == ["words", "Words, zzabc"], 3) and browser.value("words", "td:first-child input", 1) == "zzabc",
+              "a row that comes to another place keeps the focus, and has its new name", str(browser.focused()))
     browser.control("title").click()
     tap.check(wait_until(lambda: browser.all("words", "[aria-label='Remove Words, zzabc']")) and not browser.all("words", "[aria-label*=', abc']"),
               "and is called by its new name when it is left")

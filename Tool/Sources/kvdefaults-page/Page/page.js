@@ -636,7 +636,7 @@ function table(owner, path, type, labels) {
     const step = new Key(key);
     const targets = []; // The names that the entry is to get, until it has them.
     const place = [...path, step];
-    const label = `${labels.title}, ${key}`;
+    let label = `${labels.title}, ${key}`;
     // An input would lose the line breaks of a key: it is shown as JSON, and has no other name here.
     const hasLines = /[\r\n]/.test(key);
     const name = make("input", {
@@ -675,6 +675,12 @@ function table(owner, path, type, labels) {
       if (index < 0) return;
       name.defaultValue = step.name = targets[index];
       targets.splice(0, index + 1);
+      name.ariaLabel = `Key ${step.name} of ${labels.title}`;
+      const old = label;
+      label = `${labels.title}, ${step.name}`;
+      for (const one of node.querySelectorAll("[title]")) {
+        if (one.title.endsWith(old)) one.ariaLabel = one.title = one.title.replace(old, () => label);
+      }
     };
     return { node, inner, takeName, isOld: () => step.name !== key, name: () => step.name };
   };
