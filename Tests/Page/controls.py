@@ -7,7 +7,7 @@ from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.keys import Keys
 
 from parts import served
-from published import PLAYER
+from published import PLAYER, TYPES
 from served import wait_until
 
 
@@ -37,7 +37,8 @@ def try_controls(browser):
         errors = browser.errors()
         expected = [one for one in errors if "422" in one]
         tap.check(errors == expected, "the browser complains of nothing but refused edits", "\n".join(errors))
-    for part in (try_nulls, try_reset_texts, try_whole_reals, try_huge_steps, try_open_ranges, try_secret_lines, try_secret_types):
+    for part in (try_nulls, try_reset_texts, try_whole_reals, try_huge_steps, try_open_ranges, try_secret_lines, try_secret_types, try_secret_cases,
+                 try_kept_cases, try_lines, try_large_numbers, try_groups):
         part(browser)
 
 
@@ -429,19 +430,19 @@ def try_open_ranges(browser):
                   "a slider ends below what its range ends below", f"{place.get(PLAYER, 'part')} {browser.note('part')}")
 
 
-def try_secret_lines(browser):
-    def paste(text):
-        browser.js("""
-            const data = new DataTransfer();
-            data.setData("text/plain", arguments[1]);
-            const event = new ClipboardEvent("paste", { clipboardData: data, bubbles: true, cancelable: true });
-            arguments[0].focus();
-            if (arguments[0].dispatchEvent(event)) document.execCommand("insertText", false, arguments[1]);""",
-                   browser.control("token"), text)
+def paste(browser, control, text):
+    browser.js("""
+        const data = new DataTransfer();
+        data.setData("text/plain", arguments[1]);
+        const event = new ClipboardEvent("paste", { clipboardData: data, bubbles: true, cancelable: true });
+        arguments[0].focus();
+        if (arguments[0].dispatchEvent(event)) document.execCommand("insertText", false, arguments[1]);""", control, text)
 
+
+def try_secret_lines(browser):
     with served(types=ODD) as (place, page):
         browser.open(page.address)
-        paste("first\nsecond")
+        paste(browser, browser.control("token"), "first\nsecond")
         tap.check(wait_until(lambda: "several lines" in browser.note("token"), 3) and browser.value("token") == "",
                   "a secret of several lines is not made one of one line", f"{browser.note('token')} {browser.value('token')}")
         browser.control("token").send_keys(Keys.ESCAPE)
@@ -449,7 +450,7 @@ def try_secret_lines(browser):
         browser.command("Input.insertText", text="first\nsecond")
         tap.check(wait_until(lambda: "several lines" in browser.note("token"), 3) and browser.value("token") == "",
                   "nor when it is put in by other means", f"{browser.note('token')} {browser.value('token')}")
-        paste("first\n")
+        paste(browser, browser.control("token"), "first\n")
         browser.control("token").send_keys(Keys.TAB)
         tap.check(wait_until(lambda: place.own(PLAYER).get("token") == "first" and not browser.note("token")),
                   "a line break at its end is none of it", f"{place.own(PLAYER)} {browser.note('token')}")
@@ -472,3 +473,116 @@ def try_secret_types(browser):
         browser.press("keys", "Use mine")
         tap.check(wait_until(lambda: place.own(PLAYER)["keys"][1] == "steelZebra" and not browser.note("keys")), "and is decided",
                   browser.note("keys"))
+
+
+def try_secret_cases(browser):
+    """An enum one case of which is a secret."""
+    types = """root S
+struct S { auth: Auth = ["none": [:]]; both: Both? }
+enum Auth { none, password(user: String, secret: String) @secret, key(file: String) }
+enum Word: String @secret { a, b }
+enum Both { login(user: String, word: Word), other }
+"""
+    with served(types=types) as (place, page):
+        place.write(PLAYER, {"auth": {"password": {"user": "u", "secret": "x"}}, "both": {"login": {"user": "u", "word": "b"}}})
+        browser.open(page.address)
+        hidden = [browser.control(f"auth.password.{key}").get_property("placeholder") for key in ("user", "secret")]
+        tap.check(hidden == ["set, and hidden"] * 2, "what is in a secret case is said to be set", str(hidden))
+        browser.type("auth.password.user", "me")
+        tap.check(wait_until(lambda: place.own(PLAYER)["auth"] == {"password": {"user": "me", "secret": "x"}}, 3), "and can be changed",
+                  str(place.own(PLAYER)["auth"]))
+        browser.choose("auth", "Key")
+        tap.check(wait_until(lambda: place.own(PLAYER)["auth"] == {"key": {"file": ""}}, 3) and not browser.note("auth"),
+                  "another case can be chosen", f"{place.own(PLAYER)['auth']} {browser.note('auth')}")
+        browser.choose("both", "Other")
+        tap.check(wait_until(lambda: place.own(PLAYER)["both"] == {"other": {}}, 3), "so it can over a secret in a case",
+                  f"{place.own(PLAYER)['both']} {browser.note('both')}")
+        browser.choose("both", "Login")
+        tap.check(wait_until(lambda: place.own(PLAYER)["both"] == {"login": {"user": "u", "word": "a"}}, 3),
+                  "the secret is gone then, and nothing else", f"{place.own(PLAYER)['both']}")
+        place.write(PLAYER, {"auth": {"password": {"user": "u", "secret": "x"}}})
+        cookie = browser.driver.get_cookie(f"kvdefaults-{page.port}")
+        status, _, text = page.edit(f"{cookie['name']}={cookie['value']}", path=["auth"], operation="set",
+                                    value={"password": {"user": "(secret)", "secret": "(secret)"}})
+        tap.check(status == 422 and "There are secrets in auth" in text, "the same one is not written over with what is shown", text)
+
+
+def try_kept_cases(browser):
+    """Cases with values that are gone through by keys."""
+    with served(settings=("output", '{"file": {"path": "/my/precious", "bits": 24}}')) as (place, page):
+        browser.open(page.address)
+        chooser = browser.control("output", "select")
+        browser.js("arguments[0].focus()", chooser)
+        for case, key in (("device", Keys.ARROW_DOWN), ("silent", Keys.ARROW_DOWN), ("device", Keys.ARROW_UP), ("file", Keys.ARROW_UP)):
+            browser.keys(key)
+            wait_until(lambda: case in place.get(PLAYER, "output"))
+        tap.check(place.get(PLAYER, "output") == {"file": {"path": "/my/precious", "bits": 24}}, "a case that is chosen again has its values",
+                  str(place.get(PLAYER, "output")))
+        browser.keys(Keys.ARROW_UP)
+        wait_until(lambda: place.get(PLAYER, "output") is None)
+        browser.keys(Keys.ARROW_DOWN)
+        tap.check(wait_until(lambda: place.get(PLAYER, "output") == {"file": {"path": "/my/precious", "bits": 24}}, 3),
+                  "also where none was chosen meanwhile", str(place.get(PLAYER, "output")))
+        browser.keys(Keys.ARROW_DOWN, Keys.ARROW_UP)
+        tap.check(wait_until(lambda: place.get(PLAYER, "output") == {"file": {"path": "/my/precious", "bits": 24}}, 3)
+                  and not time.sleep(0.5) and "file" in place.get(PLAYER, "output"), "and quickly", str(place.get(PLAYER, "output")))
+
+
+def try_lines(browser):
+    """Texts and keys of several lines, where a browser has one."""
+    with served(types=ODD, settings=("tags", '["a"]')) as (place, page):
+        place.write(PLAYER, {"limits": {"a\nb": 1, "c": 2}, "tags": ["a"]})
+        browser.open(page.address)
+        for path, kind in (("name", "input"), ("tags", ".add input"), ("limits", ".add input")):
+            box = browser.control(path, kind)
+            paste(browser, box, "one\ntwo")
+            tap.check("several lines" in browser.note(path) and box.get_property("value") == "", f"a text of several lines is not made one at {path}",
+                      f"{box.get_property('value')} {browser.note(path)}")
+        name = browser.control("limits", "td:first-child input")
+        name.send_keys("Z" + Keys.TAB)
+        time.sleep(0.3)
+        tap.check(name.get_property("value") == '"a\\nb"' and place.get(PLAYER, "limits") == {"a\nb": 1, "c": 2},
+                  "a key of several lines is shown, and keeps them", f"{name.get_property('value')} {place.get(PLAYER, 'limits')}")
+        browser.type("limits", "5", "tbody input[type=number]")
+        tap.check(wait_until(lambda: place.get(PLAYER, "limits") == {"a\nb": 5, "c": 2}, 3), "its value is changed", str(place.get(PLAYER, "limits")))
+
+
+def try_large_numbers(browser):
+    """Numbers that no store has."""
+    with served(types=ODD) as (place, page):
+        browser.open(page.address)
+        browser.type("ratio", "1e-400")
+        tap.check(wait_until(lambda: "too near to 0" in browser.note("ratio"), 3) and place.own(PLAYER) == {}, "a number is not made 0",
+                  f"{browser.note('ratio')} {place.own(PLAYER)}")
+        browser.type("huge", "18446744073709551616")
+        tap.check(wait_until(lambda: "more than 64 bits" in browser.note("huge"), 3), "one that is too large is told", browser.note("huge"))
+        for text, told in (("[18446744073709551616]", "18446744073709551616 has more than 64 bits"), ("1e999", "1e999 is too large")):
+            browser.type("any", text)
+            browser.press("any", "Save")
+            tap.check(wait_until(lambda: told in browser.note("any"), 3), f"so it is in JSON: {text}", browser.note("any"))
+        browser.type("any", "[18446744073709551615, -9223372036854775808, 1e308]")
+        browser.press("any", "Save")
+        tap.check(wait_until(lambda: place.get(PLAYER, "any") == [18446744073709551615, -9223372036854775808, 1e308], 3),
+                  "the largest are not", f"{place.get(PLAYER, 'any')} {browser.note('any')}")
+
+
+def try_groups(browser):
+    """What is several times on the page, or deep in itself."""
+    deep = {"name": "bottom"}
+    for _ in range(20):
+        deep = {"name": "x", "inner": deep}
+    types = TYPES.replace("    backup: Backup?", "    backup: Backup?\n    nest: Nest?", 1) + "struct Nest { name: String; inner: Nest? }\n"
+    with served(types=types, settings=("hosts", '[{"name": "a"}, {"name": "b"}]')) as (place, page):
+        place.write(PLAYER, {"hosts": [{"name": "a"}, {"name": "b"}], "nest": deep, "window": {"position": {"x": 1}}})
+        browser.open(page.address)
+        wait_until(lambda: browser.all("nest"))
+        groups = browser.js("return [...document.querySelectorAll('#at-hosts [role=group]')].map((one) => [one.ariaLabel, one.innerText.split('\\n')[0]])")
+        tap.check(groups == [["Hosts 1"] * 2, ["Hosts 2"] * 2], "each element of a list of structs is a group with a name", str(groups))
+        words = [one.text for path in ("window", "window.position") for one in browser.all(path, ".under > button")]
+        tap.check("Reset Window" in words and "Reset Position" in words and "Reset all" not in words, "a button says what it resets", str(words))
+        try:
+            browser.width(360)
+            wide = browser.overflow()
+            tap.check(not wide, "a struct deep in itself is not wider than a narrow window", str(wide[:5]))
+        finally:
+            browser.command("Emulation.clearDeviceMetricsOverride")

@@ -214,6 +214,10 @@ def try_conflicts(browser):
         _, _, text = page.edit(cookie, path=["volume"], operation="set", base=base, value=4)
         tap.check(json.loads(text)["keys"]["volume"]["value"] == 3, "the answer to a conflict has what is there now", text)
     try_gone(browser)
+    try_one_note(browser)
+    try_alike(browser)
+    try_many_panes(browser)
+    try_filtered(browser)
     try_memory()
     try_own_edits()
     try_items(browser)
@@ -231,6 +235,91 @@ def try_gone(browser):
         browser.type("notes", "new")
         tap.check(wait_until(lambda: place.get(PLAYER, "notes") == "new", 3) and not browser.note("notes"),
                   "which a page that is loaded then can set", browser.note("notes"))
+
+
+def try_one_note(browser):
+    """Another program takes an entry away in which a person types: there is nothing that could be saved any more."""
+    with served(settings=("limits", '{"a": 1, "k": 2}')) as (place, page):
+        browser.open(page.address)
+        browser.control("limits", "tbody input[type=number]").click()
+        browser.keys(Keys.END, "5")
+        place.set(PLAYER, "limits", '{"k": 2}')
+        good = wait_until(lambda: lost_texts(browser), 3)
+        time.sleep(0.5)  # An answer would be here by then.
+        tap.check(good == ["15"] and not browser.note("limits") and place.get(PLAYER, "limits") == {"k": 2},
+                  "a text that has no place any more is told of once, and asks nothing", f"{browser.note('limits')} {good}")
+
+
+def try_filtered(browser):
+    """What another program does to a setting takes it out of what is looked for, but not while a person is in it."""
+    with served(settings=("title", "mine", "cacheBytes", "5")) as (place, page):
+        browser.open(page.address)
+        browser.driver.find_element("id", "changed").click()
+        title = browser.control("title")
+        title.click()
+        browser.keys(Keys.END, "half")
+        place.run("unset", PLAYER, "title")
+        asked = wait_until(lambda: browser.note("title").startswith("Another program has changed"), 3)
+        browser.keys("X")
+        tap.check(asked and title.is_displayed() and title.get_property("value") == "minehalfX", "what is typed in is shown, changed or not",
+                  f"{title.is_displayed()} {title.get_property('value')} {browser.note('title')}")
+        browser.press("title", "Keep theirs")
+        browser.control("cacheBytes").click()
+        place.run("unset", PLAYER, "cacheBytes")
+        tap.check(wait_until(lambda: not title.is_displayed(), 3) and browser.focused()[0] == "cacheBytes", "until it is done",
+                  f"{title.is_displayed()} {browser.focused()}")
+
+
+def try_alike(browser):
+    """Keys that print alike, and are others by their bytes."""
+    one, other = "\u00e9", "e\u0301"
+    types = f'root S\nstruct S {{ a: String = "default" @key("{one}"); z: Point?; y: Word? }}\n' \
+        "struct Point { x: Int = 1 }\nenum Word: String @secret { a, b }\n"
+    with served(types=types) as (place, page):
+        place.write(PLAYER, {one: "mine", other: "stray", "z": {one: 1, other: 2}})
+        browser.open(page.address)
+        tap.check(shows(browser, one, "mine") and browser.value(other) == '"stray"', "of two keys that print alike each is shown",
+                  f"{browser.value(one)}")
+        control = browser.control(one)
+        control.click()
+        browser.keys("X")
+        place.write(PLAYER, {one: "theirs", other: "stray", "z": {one: 1, other: 2}})
+        tap.check(wait_until(lambda: "It is now: theirs" in browser.note(one), 3), "and what others change of it", browser.note(one))
+        browser.keys(Keys.ESCAPE)
+        browser.type(one, "new")
+        tap.check(wait_until(lambda: place.own(PLAYER).get(one) == "new", 3) and place.own(PLAYER)[other] == "stray", "and changed alone",
+                  str(place.own(PLAYER)))
+
+
+def try_locked_part(browser):
+    """What the user has set in a section that the administrator has set."""
+    place = Place()
+    place.publish(PLAYER, TYPES)
+    place.write(PLAYER, {"window": {"height": 900}})
+    page = Served(place, PLAYER, before=place.administrator(PLAYER, '{"window": {"width": 320}}'))
+    browser.open(page.address)
+    text = browser.row("window.height").text
+    tap.check(browser.value("window.height") == "480" and "Changed" not in text, "what does not count is not marked as changed", text)
+    page.close()
+    place.close()
+
+
+def try_many_panes(browser):
+    """Many keys that the type knows nothing of: those that have not changed are left alone."""
+    with served() as (place, page):
+        settings = {f"unknown{number}": list(range(1000)) for number in range(8)}
+        place.write(PLAYER, settings)
+        browser.open(page.address)
+        wait_until(lambda: browser.all("unknown7"))
+        browser.js("""
+            const real = Object.getOwnPropertyDescriptor(HTMLTextAreaElement.prototype, "value");
+            window.written = 0;
+            Object.defineProperty(HTMLTextAreaElement.prototype, "value",
+              { ...real, set(text) { if (text.length > 1000) window.written += 1; real.set.call(this, text); } });""")
+        place.write(PLAYER, {**settings, "unknown3": list(range(2000)), "volume": 2})
+        shown = wait_until(lambda: browser.value("volume", "input[type=number]") == "2")
+        written = browser.js("return window.written")
+        tap.check(shown and written == 1 and browser.value("unknown3").count(",") == 1999, "one of many panes is written when it changes", str(written))
 
 
 def try_memory():
@@ -324,8 +413,10 @@ def try_layers(browser):
     tap.check(shows(browser, "volume", "6", "input[type=number]"), "what others change is shown all the same")
     page.close()
     place.close()
+    try_locked_part(browser)
     try_places()
     try_types(browser)
+    try_typed_types(browser)
 
 
 def try_places():
@@ -394,6 +485,50 @@ def try_types(browser):
         tap.check(status == 422 and "<integer>5</integer>" in file, "and no edit is made by an older one", text)
         place.publish(domain, second)
         tap.check(wait_until(lambda: not notice.is_displayed()), "until it is right again", notice.text)
+
+
+def try_typed_types(browser):
+    """Another type is published while a text is typed: it is not saved by that, and stays where it has a place."""
+    first = "root S\nstruct S { title: String = \"T\"; n: Int = 1; tags: [String] = [] }"
+    domain = "com.example.types"
+    for what, second, kept in (
+            ("a setting that is there", "root S\nstruct S { title: String = \"T\"; n: Int = 1; tags: [String] = []; more: Int = 2 }", True),
+            ("one that is gone", "root S\nstruct S { caption: String = \"T\"; n: Int = 1 }", False),
+            ("one that is a number now", "root S\nstruct S { title: Int = 4; n: Int = 1 }", False)):
+        with served(domain=domain, types=first, settings=("n", "3")) as (place, page):
+            browser.open(page.address)
+            browser.control("tags", ".add input").send_keys("tag")
+            browser.control("title").click()
+            browser.keys(Keys.END, "hf", Keys.LEFT, "al")
+            place.publish(domain, second)
+            place.set(domain, "n", "4")
+            told = wait_until(lambda: "has changed" in browser.driver.find_element("id", "status").get_property("textContent"))
+            tap.check(told and place.own(domain) == {"n": 4} and sorted(lost_texts(browser)) == ([] if kept else ["Thalf", "tag"]),
+                      f"what is typed in {what} by another type is not saved by that", f"{place.own(domain)} {lost_texts(browser)}")
+            if kept:
+                browser.keys("X", Keys.TAB)
+                tap.check(wait_until(lambda: place.own(domain).get("title") == "ThalXf", 3) and not browser.note("title")
+                          and browser.value("tags", ".add input") == "tag", "and can be typed on where it was",
+                          f"{place.own(domain)} {browser.note('title')}")
+    with served(domain=domain, types=first, settings=("title", "Mine")) as (place, page):
+        browser.open(page.address)
+        browser.control("title").send_keys("half")
+        place.write(domain, {"title": "Theirs"})
+        place.publish(domain, first.replace("n: Int", "more: Int"))
+        wait_until(lambda: browser.all("more"))
+        browser.keys(Keys.TAB)
+        tap.check(wait_until(lambda: "It is now: Theirs" in browser.note("title")) and place.own(domain) == {"title": "Theirs"},
+                  "nor is it written over what another program has set with it", f"{place.own(domain)} {browser.note('title')}")
+    third = first.replace("n: Int", "words: [String: Int] = [\"k\": 1]; n: Int")
+    with served(domain=domain, types=third) as (place, page):
+        browser.open(page.address)
+        browser.control("words", "td:first-child input").click()
+        browser.keys(Keys.END, "X")
+        place.publish(domain, third.replace("n: Int", "more: Int"))
+        good = wait_until(lambda: browser.all("more")) and place.own(domain) == {}
+        browser.keys(Keys.TAB)
+        tap.check(good and wait_until(lambda: place.own(domain) == {"words": {"kX": 1}}, 3), "a new name of an entry is given when it is left",
+                  str(place.own(domain)))
 
 
 # ---- Texts that are typed, and not saved, stay with what they were typed for

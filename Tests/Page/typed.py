@@ -28,9 +28,13 @@ struct Settings {
     muted: Bool = false
     gain: Float = 0.1
     devices: [Device] = []
+    words: [String: String] = [:]
+    point: Point?
+    rates: [Int(0...9)] = []
 }
 struct Device { id: UUID }
 struct Host { name: String }
+struct Point { x: Int = 0; label: String? }
 enum Theme: String { one, two, three, four, five }
 """
 
@@ -47,6 +51,13 @@ def slow(browser, answer=0, request=0):
           await wait(later);
           return answer;
         };""", request, answer)
+
+
+def hide(browser, is_hidden):
+    """As if another tab was looked at, or this one again."""
+    browser.js("""
+        Object.defineProperty(document, "hidden", { value: arguments[0], configurable: true });
+        document.dispatchEvent(new Event("visibilitychange"));""", is_hidden)
 
 
 def lost(browser):
@@ -67,7 +78,8 @@ def select_all(control, text=""):
 def try_typing(browser):
     strangers = [Stranger(browser, kind) for kind in ("telling", "silent")]
     try:
-        for part in (try_adding, try_mine, try_names, try_taken_back, try_again, try_fault, try_returns, try_dates, try_quick_keys, try_large, try_locked):
+        for part in (try_adding, try_one_by_one, try_focus, try_mine, try_names, try_renames, try_gone,
+                     try_taken_back, try_again, try_hidden, try_fault, try_returns, try_dates, try_quick_keys, try_large, try_locked):
             with served(types=TYPES, settings=("title", "Player")) as (place, page):
                 browser.open(page.address)
                 part(browser, place, page)
@@ -91,7 +103,7 @@ def try_adding(browser, place, page):
     box("tags").send_keys("three" + Keys.ENTER + " an")
     good = becomes(place, "tags", ["one", "two", "three"])
     time.sleep(0.6)
-    tap.check(good and box("tags").get_property("value") == "three an", "what is typed on while an entry is saved stays",
+    tap.check(good and box("tags").get_property("value") == " an", "what is typed on while an entry is saved stays",
               box("tags").get_property("value"))
     select_all(box("tags"), "four" + Keys.ENTER + Keys.ENTER)
     good = wait_until(lambda: box("tags").get_property("value") == "")
@@ -108,6 +120,81 @@ def try_adding(browser, place, page):
     good = wait_until(lambda: place.get(PLAYER, "hosts"))
     time.sleep(0.4)
     tap.check(good and place.get(PLAYER, "hosts") == [{"name": ""}], "a double click adds one", str(place.get(PLAYER, "hosts")))
+
+
+def try_one_by_one(browser, place, page):
+    """Entries that are typed without waiting for the store: each is one of its own, and none is lost where it is refused."""
+    def box(path):
+        return browser.control(path, ".add input")
+
+    def asks():
+        return browser.js("const one = new Event('beforeunload', { cancelable: true }); dispatchEvent(one); return one.defaultPrevented")
+
+    for late, pause in ((0, 0), (150, 0.06), (600, 0.02)):
+        place.set(PLAYER, "tags", "[]")
+        wait_until(lambda: not browser.all("tags", "li"))
+        slow(browser, late)
+        box("tags").click()
+        for key in ("jazz", Keys.ENTER, "live", Keys.ENTER, "rock", Keys.ENTER):
+            for one in key:
+                browser.keys(one)
+                time.sleep(pause)
+        tap.check(becomes(place, "tags", ["jazz", "live", "rock"]) and box("tags").get_property("value") == "",
+                  f"entries are not joined by an answer that is {late} ms late", f"{place.get(PLAYER, 'tags')} {box('tags').get_property('value')}")
+    box("words").send_keys("m" + Keys.ENTER + "next")
+    tap.check(becomes(place, "words", {"m": ""}) and wait_until(lambda: browser.all("words", "tbody tr"))
+              and box("words").get_property("value") == "next", "nor are keys", box("words").get_property("value"))
+    box("words").send_keys(Keys.ESCAPE)
+    slow(browser, 600)
+    box("rates").send_keys("12" + Keys.ENTER)
+    good = asks() and wait_until(lambda: "found 12" in browser.note("rates"), 5)
+    tap.check(good and box("rates").get_property("value") == "12", "an entry that is refused is in the box again, and a browser asks until then",
+              f"{box('rates').get_property('value')} {browser.note('rates')}")
+    box("rates").send_keys(Keys.ENTER + "3" + Keys.ENTER + "4")
+    good = wait_until(lambda: sorted(lost(browser)) == ["12", "3"], 5)
+    tap.check(good and box("rates").get_property("value") == "4" and not place.get(PLAYER, "rates"),
+              "and at the foot where more is typed", f"{lost(browser)} {box('rates').get_property('value')}")
+    box("rates").send_keys(Keys.ESCAPE)
+    browser.js("document.getElementById('lost').replaceChildren(); window.fetch = () => Promise.reject(Error('x'))")
+    box("tags").send_keys("more" + Keys.ENTER)
+    tap.check(wait_until(lambda: "cannot be reached" in browser.note("tags"), 5) and box("tags").get_property("value") == "more",
+              "so is one where nobody answers", box("tags").get_property("value"))
+
+
+def try_focus(browser, place, page):
+    """An answer that is late gives nothing the focus that a person has moved on from: no text goes into another setting."""
+    place.set(PLAYER, "tags", '["a", "b"]', "words", '{"k": "1"}', "muted", "true")
+    wait_until(lambda: len(browser.all("tags", "li")) == 2)
+    slow(browser, answer=500)
+    box = ".add input"
+    for what, act, done in (
+            ("an entry is added", lambda: browser.control("tags", box).send_keys("c" + Keys.ENTER), ("tags", ["a", "b", "c"])),
+            ("one is moved", lambda: browser.press("tags", "Move Tags 2 up"), ("tags", ["b", "a", "c"])),
+            ("one is removed", lambda: browser.press("tags", "Remove Tags 3"), ("tags", ["b", "a"])),
+            ("a struct is added", lambda: browser.press("hosts", "Add"), ("hosts", [{"name": ""}])),
+            ("a key is added", lambda: browser.control("words", box).send_keys("m" + Keys.ENTER), ("words", {"k": "1", "m": ""})),
+            ("a key is removed", lambda: browser.press("words", "Remove Words, m"), ("words", {"k": "1"})),
+            ("a struct is set", lambda: browser.press("point", "Set Point"), ("point", {})),
+            ("one is reset", lambda: browser.press("point", "Reset Point"), ("point", None)),
+            ("a switch is reset", lambda: browser.press("muted", "Reset Muted"), ("muted", False))):
+        act()
+        title = browser.control("title")
+        title.click()
+        title.send_keys(Keys.END + "1")
+        stored = becomes(place, *done)
+        time.sleep(0.8)
+        browser.keys("2")
+        tap.check(stored and browser.focused()[0] == "title" and title.get_property("value") == "Player12",
+                  f"what is typed elsewhere while {what} stays there", f"{browser.focused()} {title.get_property('value')} {stored}")
+        title.send_keys(Keys.ESCAPE)
+        if browser.all("tags", box):
+            browser.control("tags", box).send_keys(Keys.ESCAPE)
+    # Where nobody moved it, it goes on.
+    slow(browser)
+    browser.press("point", "Set Point")
+    tap.check(wait_until(lambda: browser.focused() == ["point.x", "X"], 3), "otherwise what was made has the focus", str(browser.focused()))
+    browser.press("point", "Reset Point")
+    tap.check(wait_until(lambda: browser.focused() == ["point", "Set Point"], 3), "or what is there in its place", str(browser.focused()))
 
 
 def try_mine(browser, place, page):
@@ -193,6 +280,63 @@ def try_names(browser, place, page):
               f"{name().get_property('value')} {lost(browser)}")
 
 
+def try_renames(browser, place, page):
+    """A key gets another name, and the person goes on: what is typed is where the person is, and stored under the new name."""
+    def keys(path, *all, pause=0.0):
+        """Keys one after the other, in a row's name first."""
+        name = browser.control(path, "td:first-child input")
+        name.click()
+        for key in all:
+            browser.keys(key)
+            time.sleep(pause)
+
+    for what, late in (("answers at once", (0, 0)), ("takes a while", (300, 0)), ("is heard late", (0, 300))):
+        place.set(PLAYER, "limits", '{"fade": 3, "m": 1}', "words", '{"a": "1", "z": "0"}')
+        wait_until(lambda: len(browser.all("limits", "tr")) == 3 and browser.value("words", "td:first-child input") == "a")
+        slow(browser, *late)
+        keys("limits", Keys.END, "out", Keys.TAB, "42", Keys.TAB, pause=0.15)
+        tap.check(becomes(place, "limits", {"fadeout": 42, "m": 1}), f"a value is typed behind a new name, where the store {what}",
+                  str(place.get(PLAYER, "limits")))
+        keys("words", Keys.END, "b", Keys.TAB, Keys.END, "xy", Keys.TAB)
+        tap.check(becomes(place, "words", {"ab": "1xy", "z": "0"}) and not browser.note("words") and not lost(browser),
+                  "also quickly, and under the new name alone", f"{place.get(PLAYER, 'words')} {browser.note('words')}")
+        keys("words", Keys.END, "c", Keys.ENTER, "d", Keys.ENTER)
+        tap.check(becomes(place, "words", {"abcd": "1xy", "z": "0"}), "so does one name after the other", str(place.get(PLAYER, "words")))
+        keys("words", Keys.END, "zz", Keys.ENTER, Keys.BACKSPACE, Keys.BACKSPACE, Keys.BACKSPACE, Keys.ENTER)
+        tap.check(becomes(place, "words", {"abc": "1xy", "z": "0"}), "a name can be taken back while it is being given",
+                  str(place.get(PLAYER, "words")))
+        slow(browser)
+    keys("words", Keys.HOME, "zz", Keys.TAB)
+    wait_until(lambda: "zzabc" in place.get(PLAYER, "words"))
+    tap.check(wait_until(lambda: browser.focused() == ["words", "Words, zzabc"], 3) and browser.value("words", "td:first-child input", 1) == "zzabc",
+              "a row that comes to another place keeps the focus, and has its new name", str(browser.focused()))
+    browser.control("title").click()
+    tap.check(wait_until(lambda: browser.all("words", "[aria-label='Remove Words, zzabc']")) and not browser.all("words", "[aria-label*=', abc']"),
+              "and is called by its new name when it is left")
+
+
+def try_gone(browser, place, page):
+    """What the page itself takes away is not brought back by what was typed in it before the answer came."""
+    place.set(PLAYER, "words", '{"a": "1", "z": "0"}', "point", '{"x": 1}')
+    lock = place.config / f".{PLAYER}.plist.lock"
+    for path, label, text, kind, left in (
+            ("words", "Remove Words, a", "typed", "td:nth-child(2) input", {"z": "0"}),
+            ("point", "Reset Point", "typed", "[id='at-point.label'] input", None)):
+        box = browser.control(path, kind)
+        with open(lock, "r+b") as file:
+            fcntl.flock(file, fcntl.LOCK_EX)
+            browser.press(path, label)
+            box.click()
+            box.send_keys(Keys.END + text)
+            browser.js("arguments[0].blur()", box)
+        told = wait_until(lambda: any(text in one for one in lost(browser)), 5)
+        time.sleep(0.5)  # It would be back by then.
+        tap.check(told and place.get(PLAYER, path) == left and not browser.note(path),
+                  f"what is removed at {path} stays so, and what was typed is at the foot",
+                  f"{place.get(PLAYER, path)} {lost(browser)} {browser.note(path)}")
+        browser.js("document.getElementById('lost').replaceChildren()")
+
+
 def try_taken_back(browser, place, page):
     """A text to which something is typed and deleted again is none."""
     place.set(PLAYER, "tags", '["a", "b"]')
@@ -256,6 +400,21 @@ def try_again(browser, place, page):
     tap.check(len(set(found)) == 2, "each new entry has a UUID of its own", str(found))
 
 
+def try_hidden(browser, place, page):
+    """An edit that is made while another tab is looked at, or just before."""
+    hide(browser, True)
+    browser.js("arguments[0].focus()", browser.control("title"))
+    browser.keys(Keys.END, "Q", Keys.ENTER)
+    tap.check(wait_until(lambda: place.get(PLAYER, "title") == "PlayerQ", 4), "an edit is made while nobody looks at the page",
+              f"{place.get(PLAYER, 'title')} {browser.note('title')}")
+    place.set(PLAYER, "tags", '["unseen"]')
+    time.sleep(0.5)
+    still = not browser.all("tags", "li")
+    hide(browser, False)
+    tap.check(still and wait_until(lambda: browser.all("tags", "li"), 5) and not browser.note("title"), "which is connected for that alone",
+              f"{still} {browser.note('title')}")
+
+
 def try_fault(browser, place, page):
     """A file is damaged while the page is looked at, and repaired while it is not."""
     path = place.config / f"{PLAYER}.plist"
@@ -314,6 +473,36 @@ def try_dates(browser, place, page):
         browser.js("document.activeElement.blur()")
         tap.check(wait_until(lambda: seconds(2032, 6, 1, 12) + 0.75 == stored(), 5),
                   "and where it is left", f"{stored()} {browser.value('since')}")
+        place.run("set", PLAYER, "--type", "Any", "since", '{"$date": 800000000.123456}')
+        wait_until(lambda: browser.value("since") == "2026-05-09T08:13:20", 5)
+        browser.js("arguments[0].blur(); arguments[0].focus()", date)
+        browser.keys(*[Keys.ARROW_RIGHT] * 4, Keys.ARROW_UP, Keys.ENTER)
+        tap.check(wait_until(lambda: stored() == 800000060.123456, 5), "also with a fraction finer than milliseconds", stored())
+        # A date that is not whole has no text: it is typed all the same.
+        place.run("unset", PLAYER, "since")
+        wait_until(lambda: browser.value("since") == "")
+        browser.js("arguments[0].blur(); arguments[0].focus()", date)
+        browser.keys("1231")
+        partly = "return arguments[0].validity.badInput"
+        was = browser.js(partly, date)
+        place.set(PLAYER, "title", "Other")
+        shown = wait_until(lambda: browser.value("title") == "Other", 5)
+        place.set(PLAYER, "limits", '{"a": 1}')
+        shown = shown and wait_until(lambda: browser.all("limits", "tbody tr"), 5)
+        hide(browser, True)
+        hide(browser, False)
+        place.set(PLAYER, "title", "Another")
+        shown = shown and wait_until(lambda: browser.value("title") == "Another", 5)
+        tap.check(was and shown and browser.js(partly, date), "a date that is partly typed stays when something else changes")
+        browser.keys("2025", Keys.ARROW_RIGHT, "101112", "A", Keys.ENTER)
+        tap.check(wait_until(lambda: place.get(PLAYER, "since") is not None and stored() == seconds(2025, 12, 31, 9, 11, 12), 5),
+                  "and is typed to its end", f"{place.get(PLAYER, 'since')} {browser.note('since')}")
+        place.run("unset", PLAYER, "since")
+        wait_until(lambda: browser.value("since") == "")
+        browser.js("arguments[0].blur(); arguments[0].focus()", date)
+        browser.keys("1231", Keys.ESCAPE)
+        browser.js("arguments[0].blur()", date)
+        tap.check(not browser.js(partly, date) and not browser.note("since"), "or taken back", browser.note("since"))
         # The second of the two hours that are 2 to 3 in the night when summer ends.
         place.set(PLAYER, "since", "2025-10-26T01:30:00Z")
         wait_until(lambda: browser.value("since") == "2025-10-26T02:30", 5)

@@ -93,7 +93,7 @@ package enum Values {
             let entries = list.entries.compactMap { key, value in
                 masked(value, member.type.member(at: [.key(key)]), by: mask, &isMaskedInside).map { (key, $0) }
             }
-            if isMaskedInside { result = PropertyList(Dictionary(entries) { first, _ in first }) }
+            if isMaskedInside { result = (try? PropertyList(entries: entries)) ?? [:] }
         } else if list.kind == .array {
             let element = member.type.member(at: [.index(0)])
             let elements = list.elements.compactMap { masked($0, element, by: mask, &isMaskedInside) }
@@ -189,5 +189,19 @@ package enum Values {
         guard let value else { return "kvdefaults unset \(place)" }
         // By --type Any the word is JSON, whatever the published type would make of it.
         return "kvdefaults set --type Any \(place) \(quoted(line(value)))"
+    }
+}
+
+extension PropertyList {
+    /// A dictionary. Its keys are apart by their bytes: Swift takes some for one that print alike.
+    package init(entries: [(String, PropertyList)]) throws {
+        var builder = PropertyListBuilder()
+        try builder.beginDictionary()
+        for (key, value) in entries {
+            try builder.key(key)
+            try builder.append(value)
+        }
+        try builder.end()
+        self = try builder.finish()
     }
 }

@@ -31,24 +31,25 @@ struct Changes {
 
     private static let mostPlaces = 256, mostSettings = 1024
 
-    private var settings: [String: [PropertyListPath: Place]] = [:]
+    /// By their keys, which are apart by their bytes as steps.
+    private var settings: [PropertyListPath.Step: [PropertyListPath: Place]] = [:]
     private var forgotten: Int64 = 0
 
     /// Notes a change of places in a setting.
     mutating func note(_ paths: [PropertyListPath], in key: String, _ revision: Int64, by page: String?) {
         for path in paths { note(path, in: key, Change(revision: revision, page: page)) }
-        guard let places = settings[key], places.count > Self.mostPlaces else { return }
+        guard let places = settings[.key(key)], places.count > Self.mostPlaces else { return }
         let older = places.sorted { $0.value.latest.revision < $1.value.latest.revision }.dropLast(Self.mostPlaces / 2)
-        for (path, _) in older { settings[key]?[path] = nil }
+        for (path, _) in older { settings[.key(key)]?[path] = nil }
         note([.key(key)], in: key, Change(revision: older.last?.value.latest.revision ?? revision, page: nil))
     }
 
     private mutating func note(_ path: PropertyListPath, in key: String, _ change: Change) {
-        settings[key, default: [:]][path, default: Place(latest: change)].note(change)
+        settings[.key(key), default: [:]][path, default: Place(latest: change)].note(change)
     }
 
     /// Forgets the oldest of settings that are not there any more, where there are too many.
-    mutating func forget(where isGone: (String) -> Bool) {
+    mutating func forget(where isGone: (PropertyListPath.Step) -> Bool) {
         let gone = settings.keys.filter(isGone)
         guard gone.count > Self.mostSettings else { return }
         for key in gone.sorted(by: { latest($0) ?? 0 < latest($1) ?? 0 }).dropLast(Self.mostSettings / 2) {
@@ -58,11 +59,11 @@ struct Changes {
     }
 
     /// The revision of a setting's latest change; nil where none is known.
-    func latest(_ key: String) -> Int64? { settings[key]?.values.map(\.latest.revision).max() }
+    func latest(_ key: PropertyListPath.Step) -> Int64? { settings[key]?.values.map(\.latest.revision).max() }
 
     /// Whether somebody else has changed the edit's place, what is in it or what it is in, since its page saw it.
     func conflict(with edit: Edit) -> Bool {
-        guard case .key(let key)? = edit.path.steps.first else { return false }
+        guard let key = edit.path.steps.first else { return false }
         guard let places = settings[key] else { return forgotten > edit.base }
         return places.contains { path, place in
             place.revision(notBy: edit.page) ?? 0 > edit.base

@@ -89,13 +89,19 @@ struct Edit {
             throw Failure("Expected a value at \(path.text)")
         }
         guard let member = type.member(at: path) else { return try transaction.setStored(value, at: path) }
-        // What the page shows in the place of secrets must not be written over them.
+        // What the page shows in the place of secrets must not be written over them. Another case has none of them.
         if !member.words.isSecret, let old = try transaction.stored(at: path),
-            !Values.secrets(in: old, type, at: path).isEmpty
+            !isOtherCase(value, than: old, member.type.wrapped), !Values.secrets(in: old, type, at: path).isEmpty
         {
             throw Failure("There are secrets in \(path.text): change the settings in it one by one")
         }
         try transaction.setStored(try Values.stored(value, as: member.type, at: path), at: path)
+    }
+
+    /// Whether both are cases with values of an enum, and not the same one.
+    private func isOtherCase(_ new: PropertyList, than old: PropertyList, _ type: CodableType) -> Bool {
+        guard !type.cases.isEmpty, new.count == 1, old.count == 1, let key = old.keys.first else { return false }
+        return new[key] == nil && type.member(at: [.key(key)]) != nil
     }
 
     private func changeList(

@@ -46,7 +46,11 @@ final class Session: @unchecked Sendable {
     private var wakeUp: (any DispatchSourceProtocol)?
     private var watches: [DefaultsWatch] = []
 
-    private var settings: [String: Setting] = [:]
+    /// By their keys, which are apart by their bytes as steps: Swift takes strings for one that print alike.
+    private var settings: [PropertyListPath.Step: Setting] = [:]
+    private var keys: [String] {
+        settings.keys.compactMap { if case .key(let key) = $0 { key } else { nil } }.sorted()
+    }
     private var revision: Int64 = 0
     /// The store's own count of its changes, when it was looked at.
     private var generation: UInt64 = 0
@@ -184,21 +188,21 @@ final class Session: @unchecked Sendable {
         generation = store.generation
         let all = try store.snapshot()
         let own = try store.dictionary(of: .application)
-        var changed: [String: Setting] = [:]
-        for key in Set(all.keys).union(settings.keys) {
+        var changed: [(key: String, new: Setting)] = []
+        for case .key(let key) in Set(all.keys.map(PropertyListPath.Step.key)).union(settings.keys) {
             let path: PropertyListPath = [.key(key)]
             let origin = try store.origin(at: path)
             let new = Setting(value: all[key], own: own[key], layer: origin?.layer, file: origin?.file)
-            if settings[key] != new { changed[key] = new }
+            if settings[.key(key)] != new { changed.append((key, new)) }
         }
         guard !changed.isEmpty else { return [] }
         revision += 1
         for (key, new) in changed {
-            note(settings[key], new, at: key, by: page)
-            settings[key] = new.value == nil && new.own == nil ? nil : new
+            note(settings[.key(key)], new, at: key, by: page)
+            settings[.key(key)] = new.value == nil && new.own == nil ? nil : new
         }
         changes.forget { settings[$0] == nil }
-        return changed.keys.sorted()
+        return changed.map(\.key).sorted()
     }
 
     private func note(_ old: Setting?, _ new: Setting, at key: String, by page: String?) {
@@ -242,7 +246,7 @@ final class Session: @unchecked Sendable {
         state["readOnly"] = PropertyList(isReadOnly)
         state["revision"] = PropertyList(revision)
         state["typeNumber"] = PropertyList(typeNumber)
-        state["keys"] = entries(of: settings.keys.sorted())
+        state["keys"] = entries(of: keys)
         return state
     }
 
@@ -272,13 +276,13 @@ final class Session: @unchecked Sendable {
 
     private func entries(of keys: [String]) -> PropertyList {
         var room = Self.mostTogether
-        return PropertyList(Dictionary(keys.map { ($0, entry(of: $0, &room)) }) { first, _ in first })
+        return (try? PropertyList(entries: keys.map { ($0, entry(of: $0, &room)) })) ?? [:]
     }
 
     /// - Parameter room: the bytes that values may still have in the event.
     private func entry(of key: String, _ room: inout Int) -> PropertyList {
-        var entry: [String: PropertyList] = ["revision": PropertyList(changes.latest(key) ?? revision)]
-        guard let setting = settings[key] else { return PropertyList(entry) }
+        var entry: [String: PropertyList] = ["revision": PropertyList(changes.latest(.key(key)) ?? revision)]
+        guard let setting = settings[.key(key)] else { return PropertyList(entry) }
         entry["layer"] = setting.layer.map { PropertyList($0.word) }
         entry["file"] = setting.file.map { PropertyList($0) }
         do {

@@ -11,6 +11,14 @@ let types, root, typeNumber, newID, isReadOnly, isOffline, isOver, lastId = 0, l
 const parse = (text) => JSON.parse(text, (_, value, { source }) =>
   typeof value === "number" && source !== String(value) ? JSON.rawJSON(source) : value);
 const write = JSON.stringify;
+// A value that a person gives as JSON.
+const readJSON = (text) => JSON.parse(text, (_, value, { source }) => {
+  if (typeof value !== "number") return value;
+  if (!Number.isFinite(value)) throw Error(`${source} is too large for a number`);
+  const isWhole = /^-?\d+$/.test(source);
+  if (isWhole && (BigInt(source) < -(2n ** 63n) || BigInt(source) >= 2n ** 64n)) throw Error(`${source} has more than 64 bits`);
+  return source === String(value) ? value : JSON.rawJSON(source);
+});
 const isSame = (a, b) => write(a) === write(b);
 // The same value to a person: 1.0 is 1.
 const isEqual = (a, b) => isSame(...[a, b].map((value) => write(value, (_, one) =>
@@ -29,18 +37,28 @@ function entries(value) {
   return first[0][1] === "$" ? [[first[0].slice(1), first[1]]] : undefined;
 }
 
+// The key of a dictionary's entry, as a step of all paths that lead into it: they follow it where it gets another name.
+class Key {
+  constructor(name) { this.name = name; }
+  toJSON() { return this.name; }
+  toString() { return this.name; }
+}
+
 // Of each dictionary the entries by their keys: a row of a long table asks for its own.
 const maps = new WeakMap();
 function child(value, step) {
   if (Array.isArray(value)) return value[step];
   const all = maps.get(value) ?? entries(value);
   if (Array.isArray(all)) maps.set(value, new Map(all));
-  return maps.get(value)?.get(step);
+  return maps.get(value)?.get(`${step}`);
 }
 // What is at a path: of "value", which counts, or of "own", which the user has set.
 const get = (path, layer = "value") => path.slice(1).reduce(child, keys.get(path[0])?.[layer]);
 // What an edit is based on: of a key that the server has told nothing of, or nothing any more, what was told last.
 const revision = (path) => keys.get(path[0])?.revision ?? lastRevision;
+// Whether that is there which an edit is in: an entry of a dictionary, or what has the place.
+const isThere = (path) => path.length === 1 || keys.get(path[0])?.hidden !== undefined
+  || get(path.at(-1) instanceof Key ? path : path.slice(0, -1)) !== undefined;
 
 // ---- Elements and words
 
@@ -57,7 +75,7 @@ function make(tag, properties, ...children) {
 const button = (text, label, onclick, className = "") =>
   make("button", { type: "button", "aria-label": label, title: label, onclick, className }, text);
 const say = (text) => { find("status").textContent = text; };
-const focusIn = (node) => node?.querySelector("input, select, textarea, button")?.focus();
+const firstIn = (node) => node?.querySelector("input, select, textarea, button");
 const pathText = (path) => path.map((step, index) => typeof step === "number" ? `[${step}]`
   : (index ? "." : "") + (/^[^.[\]"\\\s]+$/.test(step) ? step : write(step))).join("");
 
@@ -68,9 +86,10 @@ function brief(value, type) {
   return text.length > 60 ? `${text.slice(0, 59)}…` : text;
 }
 
+const epoch = 978307200; // The beginning of 2001 in UTC, from which dates are counted.
 function instant(value) {
   const text = value?.$date;
-  return new Date(isNumber(text) ? (Number(write(text)) + 978307200) * 1000 : text);
+  return new Date(isNumber(text) ? (Number(write(text)) + epoch) * 1000 : text);
 }
 
 // A date as its control has it, in local time; undefined for what it cannot show.
@@ -100,11 +119,19 @@ const fits = {
 
 // ---- Edits, one after the other
 
-let line = Promise.resolve();
+let line = Promise.resolve(), unanswered = 0;
 
 function send(operation, path, more) {
-  const body = write({ page, base: revision(path), ...more, operation, path });
+  const edit = { page, base: revision(path), ...more, operation, path };
+  const wasThere = isThere(path);
+  unanswered += 1;
+  // A page that nobody looks at has no connection, and makes its last edits all the same.
+  if (!events && !isOver) connect();
   line = line.then(async () => {
+    // What the page itself has taken away meanwhile is no conflict to the server: the edit would bring it back.
+    if (wasThere && !isThere(path)) return { message: "Not saved: it is not there any more." };
+    // The names in the path are those that they have now.
+    const body = write(edit);
     try {
       const late = new Promise((done) => setTimeout(done, 5000));
       if (!await Promise.race([proven.promise, late])) throw Error();
@@ -116,36 +143,48 @@ function send(operation, path, more) {
     } catch {
       return { message: "Not saved: the program behind this page cannot be reached." };
     }
+  }).finally(() => {
+    unanswered -= 1;
+    if (document.hidden && !unanswered) disconnect();
   });
   return line;
 }
 
 // ---- Texts that are typed, and not saved
 
-const typed = new Map(); // inputs; for each the path of the setting that it is in, and what takes the text back
+let isRefreshing = false; // An input that is taken away says that it has changed: it is not to be saved.
+// Inputs; for each the path of the setting that it is in, what takes the text back, and the revision that it is based on.
+const typed = new Map();
 
-function isTyped(input, discard) {
-  if (!typed.has(input)) typed.set(input, { path: input.closest("[id^=at-]").id.slice(3), discard });
+const nameOf = (input) => input.ariaLabel ?? input.title;
+const pathOf = (input) => input.closest("[id^=at-]").id.slice(3);
+function isTyped(input, discard, base) {
+  if (!typed.has(input)) typed.set(input, { path: pathOf(input), discard, base });
 }
 
 const typedIn = (node) => [...typed].filter(([input]) => node.contains(input)).map(([, { discard }]) => discard);
 
-// Shows the texts whose place is gone, or locked, by what another program has changed, so that they can be copied.
+// Shows a text at the foot of the page, so that it can be copied. A secret is told of alone.
+function keepText(input, path, reason, typedText = input.value) {
+  const name = `${nameOf(input)} (${path})`;
+  const text = input.type !== "password" && make("textarea", {
+    value: typedText, readOnly: true, rows: Math.min(typedText.split("\n").length, 6), "aria-label": `What you typed in ${name}`,
+    onfocus: ({ target }) => target.select(),
+  });
+  const note = make("div", { className: "note" }, make("p", {}, `What you typed in ${name} is not saved: ${reason}.`),
+    text, button("Dismiss", `Dismiss what you typed in ${name}`, () => note.remove()));
+  find("lost").append(note);
+  return note;
+}
+
+// Shows the texts whose place is gone, or locked, by what another program has changed.
 function keepTexts() {
   for (const [input, { path, discard }] of typed) {
     const isLocked = input.isConnected && input.closest(".locked");
     if (input.isConnected && !isLocked) continue;
     typed.delete(input);
     if (input.value === "") continue;
-    const reason = isLocked ? "the administrator has set it now" : "it is not there any more";
-    const name = `${input.ariaLabel ?? input.title} (${path})`;
-    const text = input.type !== "password" && make("textarea", {
-      value: input.value, readOnly: true, rows: Math.min(input.value.split("\n").length, 6), "aria-label": `What you typed in ${name}`,
-      onfocus: ({ target }) => target.select(),
-    });
-    const note = make("div", { className: "note" }, make("p", {}, `What you typed in ${name} is not saved: ${reason}.`),
-      text, button("Dismiss", `Dismiss what you typed in ${name}`, () => note.remove()));
-    find("lost").append(note);
+    keepText(input, path, isLocked ? "the administrator has set it now" : "it is not there any more");
     if (isLocked) discard();
   }
 }
@@ -162,10 +201,16 @@ find("settings").addEventListener("input", ({ target }) => {
 
 // An input in which a person types: what others change meanwhile does not take the text away.
 function field(owner, path, { input, show, read, others = [] }) {
-  let base, seen, shown, saving = 0, isDirty = false, isStale = false;
+  let base, seen, shown, saving = 0, isDirty = false, isStale = false, isBack = false;
   const isDate = input.type === "datetime-local";
+  const begin = (from = revision(path)) => {
+    if (!isDirty) base = from;
+    isDirty = true;
+    isTyped(input, done, () => base);
+  };
   const done = () => {
     isDirty = isStale = false;
+    if (input.validity.badInput) input.value = "";
     typed.delete(input);
     owner.note(input);
     // The setting of a value that is too large to be here shows its control for what is typed alone.
@@ -179,6 +224,8 @@ function field(owner, path, { input, show, read, others = [] }) {
   };
   const refresh = () => {
     const value = get(path);
+    // A date some parts of which are typed has no text yet, and has not told of any.
+    if (input.validity.badInput) begin();
     if (!isDirty) {
       show(value);
       shown = input.value;
@@ -190,8 +237,9 @@ function field(owner, path, { input, show, read, others = [] }) {
     seen = value;
   };
   const save = async () => {
+    if (isRefreshing) return undefined;
     const text = input.value;
-    let good = false;
+    let good = isBack = false;
     try {
       const value = read();
       if (value === undefined || !isDirty) return done();
@@ -208,72 +256,104 @@ function field(owner, path, { input, show, read, others = [] }) {
     else [base, shown] = [good.revision, text];
   };
   for (const one of [input, ...others]) {
-    one.addEventListener("input", () => {
-      if (!isDirty) base = revision(path);
-      isDirty = true;
-      isTyped(input, done);
+    one.addEventListener("input", ({ detail }) => {
+      // A text of a form that was here before is based on what was seen there.
+      begin(detail || revision(path));
+      isBack = detail > 0 && input.className !== "json";
     });
     one.addEventListener("keydown", (event) => {
-      if (event.key === "Escape" && isDirty) done();
+      if (event.key === "Escape" && (isDirty || input.validity.badInput)) done();
       if (event.key === "Enter" && isDate && isDirty) save();
     });
     // A date changes with each of its parts: it is saved as a whole. Nothing changes where a text is typed and taken back,
-    // and nothing is left where the window alone is.
+    // and nothing is left where the window alone is. What the page has brought back is no change to the browser.
     one.addEventListener("blur", () => {
       if (document.activeElement === one) return;
+      if (input.validity.badInput) begin();
       if (isDirty && input.value === shown && !saving && !input.validity.badInput) done();
-      else if (isDirty && isDate) save();
+      else if (isDirty && (isDate || isBack)) save();
     });
     if (input.className !== "json" && !isDate) one.addEventListener("change", save);
   }
   return { refresh, save };
 }
 
-// The time of a local date; what was not changed of the old one stays: its fraction, and which of two equal hours it is in.
+// The seconds since 2001 of a local date; what was not changed of the old one stays: its fraction, and which of two equal hours it
+// is in.
 function readDate(text, old) {
   const shown = localDate(old);
-  const moved = shown && new Date(instant(old).getTime() + Date.parse(`${text}Z`) - Date.parse(`${shown}Z`));
-  return moved && localDate({ $date: moved.toISOString() })?.startsWith(text) ? moved : new Date(text);
+  const change = Date.parse(`${text}Z`) - Date.parse(`${shown}Z`);
+  const moved = shown && new Date(instant(old).getTime() + change);
+  if (!moved || !localDate({ $date: moved.toISOString() })?.startsWith(text)) return new Date(text) / 1000 - epoch;
+  // A fraction may be finer than the milliseconds of JavaScript's dates.
+  return isNumber(old.$date) ? Number(write(old.$date)) + change / 1000 : moved / 1000 - epoch;
 }
 
 // The value of a text; undefined where an empty one means none.
 function readText(type, text, old) {
   if (text === "" && (old === undefined || type.control === "date" || type.inputMode !== "text")) return undefined;
   if (type.control === "date") {
-    const seconds = readDate(text, old).getTime() / 1000;
+    const seconds = readDate(text, old);
     if (Number.isNaN(seconds)) throw Error("Expected a date, with a year of four digits.");
-    return { $date: Number.isInteger(seconds) ? new Date(seconds * 1000).toISOString().replace(".000Z", "Z") : seconds - 978307200 };
+    return { $date: Number.isInteger(seconds) ? instant({ $date: seconds }).toISOString().replace(".000Z", "Z") : seconds };
   }
   return type.control === "data" ? { $data: text } : text;
 }
 
 function readNumber(text, isReal) {
   if (text.trim() === "") return undefined;
-  if (isReal && Number.isFinite(Number(text))) return Number(text);
+  if (isReal && Number.isFinite(Number(text))) {
+    if (Number(text) === 0 && /[1-9]/.test(text.split(/e/i)[0])) throw Error("It is too near to 0: it would be kept as 0.");
+    return Number(text);
+  }
   if (!/^[-+]?\d+$/.test(text.trim())) throw Error(`Expected a ${isReal ? "" : "whole "}number.`);
-  return JSON.rawJSON(BigInt(text.trim().replace("+", "")).toString());
+  const number = BigInt(text.trim().replace("+", ""));
+  if (number < -(2n ** 63n) || number >= 2n ** 64n) throw Error(`${number} has more than 64 bits.`);
+  return JSON.rawJSON(number.toString());
 }
 
 // What a second click or Enter asks for, while the answer to the first is due, waits for it, knows that it has waited, and is not
 // done where the first was not.
 function oneAtATime(act) {
   let last = Promise.resolve(), due = 0;
-  return () => {
+  return (text) => {
     const hasWaited = due > 0;
     due += 1;
-    return (last = last.then((isGood) => hasWaited && !isGood ? isGood : act(hasWaited)).finally(() => { due -= 1; }));
+    return (last = last.then((isGood) => hasWaited && !isGood ? isGood : act(hasWaited, text)).finally(() => { due -= 1; }));
   };
 }
 
 // A value to begin with, with UUIDs of its own.
 const begun = (value) => value && parse(write(value).replaceAll(newID, () => crypto.randomUUID().toUpperCase()));
 
-// Empties an input whose text was saved, unless a person has typed on; whether it did.
-function takeBack(input, text) {
-  if (input.value !== text) return false;
+function empty(input) {
   input.value = "";
   typed.delete(input);
-  return true;
+}
+
+// Takes a text out of its input, and gives it to what saves it: what is typed on is another text. One that is not saved is in the
+// input again, or at the foot of the page where more is typed by then.
+const refused = new WeakMap(); // inputs; for each the notes of its texts at the foot
+async function deliver(input, act, text = input.value) {
+  const path = pathOf(input);
+  const notes = refused.get(input) ?? new Map();
+  refused.set(input, notes);
+  notes.get(text)?.remove();
+  if (text !== "" && input.value === text) empty(input);
+  if (await act(text) || text === "") return;
+  if (input.value === "") {
+    input.value = text;
+    typed.set(input, { path, discard: () => empty(input) });
+    keepTexts();
+  } else if (input.value !== text) {
+    notes.set(text, keepText(input, path, "it was refused, and more is typed there now", text));
+  }
+}
+
+// Gives what comes next the focus, unless the person has moved it meanwhile from where an action began: what is typed elsewhere
+// must not go there.
+function follow(next, ...from) {
+  if (from.includes(document.activeElement) || document.activeElement.tabIndex < 0) next?.focus();
 }
 
 const isLongText = (type, path) => type.isLong || get(path)?.includes?.("\n") === true;
@@ -284,6 +364,7 @@ function text(owner, path, type, labels) {
     ...labels, type: type.control === "date" ? "datetime-local" : "text", step: 1, autocomplete: "off",
     inputMode: type.inputMode ?? "text",
   });
+  if (!isLong) oneLine(owner, input);
   const show = (value) => {
     input.value = value === undefined ? "" : localDate(value) ?? value.$data ?? (isNumber(value) ? numberText(value) : value);
     input.placeholder = value === undefined ? "not set" : "";
@@ -315,26 +396,33 @@ function number(owner, path, type, labels) {
   return { node, ...field(owner, path, { input, show, read, others: slider ? [slider] : [] }) };
 }
 
-function secret(owner, path, type, labels) {
-  const input = make("input", { ...labels, type: "password", autocomplete: "new-password" });
-  const show = (value) => {
-    input.value = "";
-    input.placeholder = value === undefined ? "not set" : "set, and hidden";
-  };
-  const isText = type.inputMode || type.control === "data" || typeof type.cases?.[0].value === "string";
+// Refuses a text of several lines, which a browser would make one of without a word.
+function oneLine(owner, input, is = () => true) {
   for (const name of ["paste", "drop", "beforeinput"]) {
     input.addEventListener(name, (event) => {
       const text = event.data ?? (event.clipboardData ?? event.dataTransfer)?.getData("text") ?? "";
-      if (!isText || !/[\r\n]/.test(text.trim())) return;
+      if (!is() || !/[\r\n]/.test(text.trim())) return;
       event.preventDefault();
       owner.note(input, "It has several lines, and would lose them here: set it by kvdefaults set.");
     });
   }
+}
+
+function secret(owner, path, type, labels) {
+  const input = make("input", { ...labels, type: "password", autocomplete: "new-password" });
+  const show = (value) => {
+    input.value = "";
+    // What is in a case that is a secret is hidden as a whole.
+    const isSet = value !== undefined || typeof get(path.slice(0, -1)) === "string";
+    input.placeholder = isSet ? "set, and hidden" : "not set";
+  };
+  const isText = type.inputMode || type.control === "data" || typeof type.cases?.[0].value === "string";
+  oneLine(owner, input, () => isText);
   const read = () => {
     if (input.value === "") return undefined;
     if (isText) return readText(type, input.value, "");
     try {
-      return parse(input.value);
+      return readJSON(input.value);
     } catch {
       throw Error("Expected the value as JSON.");
     }
@@ -366,7 +454,7 @@ function onOff(owner, path, type, labels) {
 }
 
 // A choice of cases, with one for none where there may be none.
-function choice(owner, path, type, labels, { optional, current, value }) {
+function choice(owner, path, type, labels, { optional, current, value, leave = () => {} }) {
   const { refresh, save } = atOnce(() => {
     const index = current();
     const none = index < 0 || optional ? [make("option", { value: -1 }, "Not set")] : [];
@@ -377,6 +465,7 @@ function choice(owner, path, type, labels, { optional, current, value }) {
     ...labels,
     onchange: () => {
       const one = type.cases[select.value];
+      leave(type.cases[current()]);
       save(owner.edit(select, one ? "set" : "reset", path, one ? { value: value(one) } : {}, refresh));
     },
   });
@@ -390,13 +479,17 @@ const scalarChoice = (owner, path, type, labels, optional) => choice(owner, path
 // Any value as JSON, which is saved by a button.
 function json(owner, path, type, labels) {
   const input = make("textarea", { ...labels, spellcheck: false, className: "json" });
+  let last, text;
   const show = (value) => {
+    if (text === input.value && value === last) return; // It may be long, and others change often.
+    last = value;
     input.value = value === undefined ? "" : JSON.stringify(value, null, 2);
-    input.rows = Math.min(input.value.split("\n").length + 1, 16);
+    text = input.value;
+    input.rows = Math.min(text.split("\n").length + 1, 16);
   };
   const read = () => {
     try {
-      return parse(input.value);
+      return readJSON(input.value);
     } catch (error) {
       throw Error(`Expected JSON: ${error.message}`);
     }
@@ -415,15 +508,16 @@ function list(owner, path, type, labels) {
     placeholder: "New entry", autocomplete: "off",
     onkeydown: ({ key }) => onKey(key),
   });
+  if (added) oneLine(owner, added);
   const adder = button("Add", `Add an entry to ${labels.title}`, ({ detail }) => (hasText || detail < 2) && add());
   const onKey = (key) => {
     if (key === "Enter") add();
-    if (key === "Escape") takeBack(added, added.value);
+    if (key === "Escape") empty(added);
   };
-  const add = oneAtATime(async (hasWaited) => {
+  const add = (again) => hasText ? deliver(added, insert, again) : insert();
+  const insert = oneAtATime(async (hasWaited, text) => {
     const count = items.length;
-    const text = added.value;
-    if (text === "" && hasWaited) return undefined;
+    if (text === "" && hasWaited) return true;
     if (keys.get(path[0])?.hidden) return owner.note(adder, keys.get(path[0]).hidden);
     let value = begun(element.initial);
     try {
@@ -432,13 +526,8 @@ function list(owner, path, type, labels) {
       return owner.note(adder, error.message);
     }
     if (value === undefined) return added.focus();
-    if (!await owner.edit(adder, "insert", [...path, count], { value }, undefined, add)) return undefined;
-    if (hasText) {
-      takeBack(added, text);
-      added.focus();
-    } else {
-      focusIn(items[count]?.node);
-    }
+    if (!await owner.edit(adder, "insert", [...path, count], { value }, undefined, () => add(text))) return undefined;
+    follow(hasText ? added : firstIn(items[count]?.node), adder);
     return true;
   });
   // What is typed belongs to an element: none may move under it.
@@ -464,8 +553,7 @@ function list(owner, path, type, labels) {
       node.inert = true;
       const isGood = await act(base);
       node.inert = false;
-      if (isGood) isGood();
-      else currentTarget.focus();
+      follow(isGood ? isGood() : currentTarget, currentTarget);
     }
     isBusy = false;
   };
@@ -475,13 +563,16 @@ function list(owner, path, type, labels) {
     const inner = control(owner, place, type.element, { title: name, "aria-label": name }, { isInList: true });
     const move = (to, word) => once(async (base) => await owner.edit(node, "move", place, { target: to, base }, undefined, null) && (() => {
       const buttons = items[to];
-      (buttons?.[word].disabled ? buttons.remove : buttons?.[word])?.focus();
+      return buttons?.[word].disabled ? buttons.remove : buttons?.[word];
     }));
     const up = button("↑", `Move ${name} up`, move(index - 1, "up"), "icon");
     const down = button("↓", `Move ${name} down`, move(index + 1, "down"), "icon");
     const remove = button("×", `Remove ${name}`, once(async (base) => await owner.edit(node, "remove", place, { base }, undefined, null) && (() =>
-      ((items[index] ?? items[index - 1])?.remove ?? (added || adder)).focus())), "icon");
-    return { node: make("li", {}, make("div", { className: "item" }, inner.node), up, down, remove), up, down, remove, inner };
+      (items[index] ?? items[index - 1])?.remove ?? (added || adder))), "icon");
+    const isGroup = !owner.isSecret && ["list", "table", "struct", "variant"].includes(element.control);
+    const holder = make("div", { className: "item", ...isGroup ? { role: "group", "aria-label": name } : {} },
+      isGroup && make("p", { className: "help" }, name), inner.node);
+    return { node: make("li", {}, holder, up, down, remove), up, down, remove, inner };
   };
   // Takes the places off texts whose elements may be others now: only what is in front of the first change is where it was,
   // and the only element that is another.
@@ -517,59 +608,101 @@ function list(owner, path, type, labels) {
 function table(owner, path, type, labels) {
   const rows = new Map();
   const body = make("tbody");
+  body.addEventListener("focusout", () => setTimeout(() => {
+    if ([...rows.values()].some((one) => one.isOld())) refresh();
+  }));
   const added = make("input", {
     type: "text", "aria-label": `New key of ${labels.title}`, placeholder: "New key", autocomplete: "off", spellcheck: false,
     onkeydown: ({ key }) => onKey(key),
   });
   const onKey = (key) => {
     if (key === "Enter") add();
-    if (key === "Escape") takeBack(added, added.value);
+    if (key === "Escape") empty(added);
   };
-  const add = oneAtATime(async () => {
-    const key = added.value;
-    if (key === "") return added.focus();
+  const add = () => deliver(added, insert);
+  oneLine(owner, added);
+  const adder = button("Add", `Add a key to ${labels.title}`, add);
+  const insert = oneAtATime(async (hasWaited, key) => {
+    if (key === "") return hasWaited || added.focus();
     if (keys.get(path[0])?.hidden) return owner.note(added, keys.get(path[0]).hidden);
     if (rows.has(key)) return owner.note(added, `There is a key ${key} already.`);
-    if (!await owner.edit(added, "set", [...path, key], { value: begun(resolved(type.element).initial) })) return undefined;
-    if (takeBack(added, key)) focusIn(rows.get(key)?.inner.node.parentNode);
+    const value = begun(resolved(type.element).initial);
+    const again = () => deliver(added, insert, key);
+    if (!await owner.edit(added, "set", [...path, key], { value }, undefined, again)) return undefined;
+    if (added.value === "") follow(firstIn(rows.get(key)?.inner.node), added, adder);
     return true;
   });
   const row = (key) => {
-    const place = [...path, key];
-    const label = `${labels.title}, ${key}`;
+    const step = new Key(key);
+    const targets = []; // The names that the entry is to get, until it has them.
+    const place = [...path, step];
+    let label = `${labels.title}, ${key}`;
+    // An input would lose the line breaks of a key: it is shown as JSON, and has no other name here.
+    const hasLines = /[\r\n]/.test(key);
     const name = make("input", {
-      type: "text", defaultValue: key, "aria-label": `Key ${key} of ${labels.title}`, spellcheck: false, autocomplete: "off",
+      type: "text", defaultValue: hasLines ? write(key) : key, readOnly: hasLines, "aria-label": `Key ${key} of ${labels.title}`,
+      spellcheck: false, autocomplete: "off",
       onkeydown: ({ key: pressed }) => { if (pressed === "Escape") takeBackName(); },
-      onchange: async () => {
-        const target = name.value;
-        const mine = typed.get(name);
-        if (target === key || target === "") return takeBackName();
-        typed.delete(name);
-        if (await owner.edit(name, "rename", place, { target })) return focusIn(rows.get(target)?.node);
-        typed.set(name, mine);
-        return keepTexts();
-      },
+      onchange: () => rename(),
+      // What the page has brought back is no change to the browser.
+      onblur: () => { if (typed.has(name) && document.activeElement !== name) rename(); },
     });
+    const rename = async () => {
+      if (isRefreshing) return undefined;
+      const target = name.value;
+      const mine = typed.get(name);
+      if (target === nameNow() || target === "") return takeBackName();
+      typed.delete(name);
+      targets.push(target);
+      if (await owner.edit(name, "rename", place, { target })) return undefined;
+      targets.splice(targets.indexOf(target), 1);
+      typed.set(name, mine);
+      return keepTexts();
+    };
+    const nameNow = () => targets.at(-1) ?? step.name;
     const takeBackName = () => {
-      name.value = key;
+      name.value = nameNow();
       typed.delete(name);
       owner.note(name);
     };
     const inner = control(owner, place, type.element, { title: label, "aria-label": label }, { isInList: true });
     const remove = button("×", `Remove ${label}`, async (event) => {
-      if (event.detail < 2 && await owner.edit(remove, "remove", place, {})) added.focus();
+      if (event.detail < 2 && await owner.edit(remove, "remove", place, {})) follow(added, remove);
     }, "icon");
-    return { node: make("tr", {}, ...[name, inner.node, remove].map((one) => make("td", {}, one))), inner };
+    const node = make("tr", {}, ...[name, inner.node, remove].map((one) => make("td", {}, one)));
+    const takeName = (present) => {
+      const index = present.has(step.name) ? -1 : targets.findIndex((one) => present.has(one));
+      if (index < 0) return;
+      name.defaultValue = step.name = targets[index];
+      targets.splice(0, index + 1);
+      name.ariaLabel = `Key ${step.name} of ${labels.title}`;
+      const old = label;
+      label = `${labels.title}, ${step.name}`;
+      for (const one of node.querySelectorAll("[title]")) {
+        if (one.title.endsWith(old)) one.ariaLabel = one.title = one.title.replace(old, () => label);
+      }
+    };
+    return { node, inner, takeName, isOld: () => step.name !== key, name: () => step.name };
+  };
+  // The row of an entry that gets another name stays, with the focus and what is typed in it; there is a new one when it is left.
+  const takeNames = (present) => {
+    for (const [key, one] of [...rows]) {
+      one.takeName(present);
+      rows.delete(key);
+      if (!one.isOld() || one.node.contains(document.activeElement) || typedIn(one.node).length) rows.set(one.name(), one);
+      else one.node.remove();
+    }
   };
   const refresh = () => {
     const present = entries(get(path) ?? {}).map(([key]) => key);
+    takeNames(new Set(present));
     same(rows, present, row, body);
     for (const { inner } of rows.values()) inner.refresh();
     head.hidden = rows.size === 0;
   };
   const head = make("thead", {}, make("tr", {}, ...["Key", "Value"].map((text) => make("th", { scope: "col" }, text)), make("td")));
   const node = make("div", { className: "stack" }, make("table", { "aria-label": labels.title }, head, body),
-    make("div", { className: "add" }, added, button("Add", `Add a key to ${labels.title}`, add)));
+    make("div", { className: "add" }, added, adder));
   return { node, refresh };
 }
 
@@ -585,6 +718,12 @@ function same(rows, present, row, body) {
   for (const key of keys) {
     if (!rows.has(key)) rows.set(key, row(key));
     const { node } = rows.get(key);
+    // What has the focus would lose it by being moved: the others are moved behind it.
+    while (next && next !== node && node.contains(document.activeElement)) {
+      const one = next;
+      next = next.nextSibling;
+      body.append(one);
+    }
     if (node === next) next = next.nextSibling;
     else body.insertBefore(node, next);
   }
@@ -593,8 +732,11 @@ function same(rows, present, row, body) {
 // The settings of a struct, made when it is there: a type may contain itself.
 function struct(owner, path, type, labels, { isInList }) {
   const node = make("div", { className: "inner" });
-  const absent = [make("p", {}, "Not set "), button("Set", `Set ${labels.title}`, () =>
-    owner.edit(node, "set", path, { value: begun(type.initial) }).then(() => focusIn(node)))];
+  const begin = button("Set", `Set ${labels.title}`, async () => {
+    await owner.edit(node, "set", path, { value: begun(type.initial) });
+    follow(firstIn(node), begin);
+  });
+  const absent = [make("p", {}, "Not set "), begin];
   let settings = null;
   const refresh = () => {
     if (get(path) === undefined) {
@@ -612,7 +754,16 @@ function struct(owner, path, type, labels, { isInList }) {
 
 function variant(owner, path, type, labels, { optional }) {
   const current = () => type.cases.findIndex((one) => child(get(path), one.name) !== undefined);
-  const chooser = choice(owner, path, type, labels, { optional, current, value: (one) => ({ [one.name]: begun(one.initial) }) });
+  // What a case had that the person has left is there again when it is chosen again: keys go through all that are between two.
+  // Not its secrets, which the page does not know; and not in a list, whose elements change places.
+  const left = new Map();
+  const leave = (one) => {
+    if (!one || path.some((step) => typeof step === "number")) return;
+    const known = Object.entries(child(get(path), one.name)).filter(([, value]) => !write(value).includes('"(secret)"'));
+    left.set(one, Object.fromEntries(known));
+  };
+  const value = (one) => ({ [one.name]: { ...begun(one.initial), ...left.get(one) } });
+  const chooser = choice(owner, path, type, labels, { optional, current, value, leave });
   const place = make("div");
   let shown = -1, inner = null;
   const refresh = () => {
@@ -683,10 +834,12 @@ function setting(member, path, isInList = false) {
     isSecret && make("p", {}, "A secret: it is never shown. A keyring is the better place for it."),
     source, make("p", {}, make("code", {}, pathText(path)), type.range ? ` · ${type.range}` : ""));
   const standard = make("span");
-  const reset = button(isStruct ? "Reset all" : "Reset", `Reset ${name}`, async () => {
+  const reset = button(isStruct ? `Reset ${name}` : "Reset", `Reset ${name}`, async () => {
+    const before = [...typed].filter(([input]) => area.contains(input)).map(([input, { discard }]) => [input, input.value, discard]);
     if (!await edit(reset, "reset", path, {})) return;
-    typedIn(area).forEach((discard) => discard());
-    focusIn(area);
+    // What is typed since is the person's next wish.
+    for (const [input, text, discard] of before) if (input.value === text) discard();
+    follow(firstIn(area), reset);
   });
   const under = make("div", { className: "under" }, standard, reset);
   const area = make("fieldset", isGroup && !isSection ? { "aria-labelledby": `${id}-name` } : { role: "presentation" }, inner.node, under);
@@ -699,7 +852,9 @@ function setting(member, path, isInList = false) {
 
   // Says what is wrong with what a control has, until that is put right; with buttons for what can be done.
   const notes = new Map();
+  // Not for what is gone: what was typed in it is told of at the foot of the page.
   function note(source, text, actions = [], className = "") {
+    if (!source.isConnected) text = "";
     const buttons = actions.map(([word, act]) => button(word, word, act));
     // A click there does not leave the input, which would save it.
     for (const one of buttons) one.onmousedown = (event) => event.preventDefault();
@@ -744,6 +899,8 @@ function setting(member, path, isInList = false) {
 
   function isChanged() {
     const own = get(path, "own");
+    // What the user has set counts nothing below what the administrator has.
+    if (keys.get(path[0])?.layer === "managed") return false;
     return hidesOwn() || !isStruct && own !== undefined && !isEqual(own, member.default);
   }
 
@@ -780,11 +937,11 @@ function otherKeys(path, members) {
   const node = make(isTop ? "section" : "div", { className: isTop ? "card" : "setting wide" },
     make("div", { className: "words" }, make(isTop ? "h2" : "h3", {}, "Other keys"),
       make("p", { className: "help" }, "The published type says nothing of these.")), inside);
-  const refresh = () => {
+  const refresh = (only) => {
     const all = isTop ? [...keys].filter(([, one]) => one.layer) : entries(get(path)) ?? [];
     const row = (key) => setting({ key, title: key.trim() ? key : write(key), type: { control: "json" } }, [...path, key]);
     same(shown, all.map(([key]) => key).filter((key) => !known.has(key)).sort(), row, inside);
-    for (const one of shown.values()) one.refresh();
+    for (const [key, one] of shown) if (!isTop || !only || only.includes(key)) one.refresh();
     node.hidden = shown.size === 0;
   };
   return { node, refresh, isChanged: () => false, found: "", isRest: true, children: () => [...shown.values()] };
@@ -794,9 +951,33 @@ function otherKeys(path, members) {
 
 let settings = [], general;
 
-// Makes the form, anew where another type is published: texts that are typed in it are kept as others are.
+const inputsAt = (path) => [...find(`at-${path}`)?.querySelectorAll("input, textarea") ?? []];
+
+// Puts the texts that were typed in a form that is gone into the one that is there now; one that has no place in it is kept at
+// the foot of the page.
+function bringBack(texts) {
+  for (const [old, { path, base }, isFocused, selection] of texts) {
+    const input = inputsAt(path).find((one) => nameOf(one) === nameOf(old) && one.type === old.type && !one.matches(":disabled"));
+    if (!input) continue;
+    const before = input.value;
+    input.value = old.value;
+    if (input.value !== old.value) {
+      input.value = before;
+      continue;
+    }
+    typed.delete(old);
+    input.dispatchEvent(new CustomEvent("input", { bubbles: true, detail: base?.() }));
+    if (isFocused) input.focus();
+    if (isFocused && selection[0] !== null) input.setSelectionRange(...selection);
+  }
+  keepTexts();
+}
+
+// Makes the form, anew where another type is published.
 function build(state) {
+  isRefreshing = true;
   for (const one of find("settings").querySelectorAll(":scope > section")) one.remove();
+  isRefreshing = false;
   if (root) say("The type of these settings has changed.");
   typeNumber = state.typeNumber;
   types = state.types;
@@ -813,7 +994,7 @@ function build(state) {
   find("settings").append(general, ...sections.map((one) => one.node));
   const link = (text, target) => make("li", {}, button(text, text, () => {
     target.scrollIntoView();
-    focusIn(target);
+    firstIn(target)?.focus();
   }));
   find("sections").replaceChildren(make("ul", {}, link("General", general),
     ...sections.map((one) => link(one.name ?? "Other keys", one.node))));
@@ -833,14 +1014,19 @@ function keepFocus(around) {
   }
 }
 
-function refreshAll(only) {
+function refreshAll(only, texts = []) {
   const around = [];
   const main = find("settings");
   if (main.contains(document.activeElement)) {
     for (let one = document.activeElement; one !== main.parentNode; one = one.parentNode) around.push(one);
   }
-  for (const one of settings) if (!only || one.isRest || only.includes(one.path[0])) one.refresh();
-  keepTexts();
+  isRefreshing = true;
+  try {
+    for (const one of settings) if (!only || one.isRest || only.includes(one.path[0])) one.refresh(only);
+  } finally {
+    isRefreshing = false;
+  }
+  bringBack(texts);
   filter();
   keepFocus(around);
 }
@@ -864,11 +1050,14 @@ function take(told) {
 function filter() {
   const words = find("search").value.toLowerCase().split(/\s+/);
   const onlyChanged = find("changed").checked;
+  // What a person is at stays to be seen: a control with the focus, a text that is typed, and what is said of it.
+  const active = document.activeElement.matches("input, select, textarea") ? document.activeElement : null;
+  const isBusy = (node) => active && node.contains(active) || typedIn(node).length > 0 || node.querySelector(".note > *");
   const visit = (one, isInside) => {
     const isFound = isInside || words.every((word) => one.found.includes(word));
     const inner = one.children().map((child) => visit(child, isFound)).reduce((sum, count) => sum + count, 0);
     const isLeaf = isFound && !one.isRest && one.children().length === 0 && (!onlyChanged || one.isChanged());
-    one.node.hidden = !inner && !isLeaf;
+    one.node.hidden = !inner && !isLeaf && !isBusy(one.node);
     return inner + (isLeaf ? 1 : 0);
   };
   const count = settings.map((one) => visit(one, false)).reduce((sum, one) => sum + one, 0);
@@ -898,6 +1087,7 @@ function prove(isIt) {
 
 function disconnect() {
   events?.close();
+  events = undefined;
   const before = proven;
   proven = Promise.withResolvers();
   proven.promise.then(before.resolve);
@@ -922,8 +1112,11 @@ function connect() {
     keys.clear();
     for (const [key, one] of Object.entries(state.keys)) tell(key, one);
     lastRevision = state.revision;
-    if (state.typeNumber !== typeNumber) build(state);
-    refreshAll();
+    const isNew = state.typeNumber !== typeNumber;
+    const texts = isNew ? [...typed].map(([input, one]) =>
+      [input, one, document.activeElement === input, [input.selectionStart, input.selectionEnd]]) : [];
+    if (isNew) build(state);
+    refreshAll(undefined, texts);
     notice();
     document.documentElement.dataset.ready = performance.now();
   });
@@ -944,7 +1137,7 @@ function connect() {
     notice();
     if (root) refreshAll();
     // A browser does not come back by itself where it was refused.
-    if (events.readyState === EventSource.CLOSED) setTimeout(() => document.hidden || connect(), 1000);
+    if (events?.readyState === EventSource.CLOSED) setTimeout(() => document.hidden || connect(), 1000);
   });
 }
 
@@ -960,12 +1153,15 @@ document.addEventListener("keydown", (event) => {
   find("search").focus();
 });
 
-window.addEventListener("beforeunload", (event) => { if (typed.size) event.preventDefault(); });
+window.addEventListener("beforeunload", (event) => { if (typed.size || unanswered) event.preventDefault(); });
 
 if (JSON.rawJSON) {
   connect();
   // A browser has six connections to a server at most: a page that nobody looks at needs none.
-  document.addEventListener("visibilitychange", () => document.hidden ? disconnect() : connect());
+  document.addEventListener("visibilitychange", () => {
+    if (!document.hidden) connect();
+    else if (!unanswered) disconnect();
+  });
 } else {
   fault = "This browser is too old for the page: it would round large numbers.";
   notice();
