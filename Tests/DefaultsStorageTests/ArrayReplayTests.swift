@@ -89,6 +89,18 @@ import Testing
             "one of equal ones that moved is removed", "[1, 1, 2, 3]", [([0], nil)], "[3, 1, 2, 1]", "[3, 1, 2, 1]",
             conflicts: [unclear]),
         Case(
+            "one of equal ones, of which one is left, is removed", "[1, 1, 2]", [([0], nil)], "[2, 1]", "[2, 1]",
+            conflicts: [unclear]),
+        Case(
+            "one that there are two of now is removed", "[1, 2]", [([0], nil)], "[2, 1, 1]", "[2, 1, 1]",
+            conflicts: [unclear]),
+        Case(
+            "one in whose place another has moved", #"[{"a": 1}, 7, 8]"#, [([2], "5")], #"[9, 7, {"a": 1}]"#,
+            #"[9, 7, {"a": 1}]"#, conflicts: [unclear]),
+        Case(
+            "one that moved is removed, and the next one changed", #"[{"a": 1}, 7, 8]"#, [([0], nil), ([0], "5")],
+            #"[9, 7, {"a": 1}]"#, "[9, 5]"),
+        Case(
             "what is in the place of an element is removed", #"["a"]"#, [([0], nil)], #"["z"]"#, #"["z"]"#,
             conflicts: [changed]),
         Case(
