@@ -206,6 +206,9 @@ TABLE = [
     (f"diff {PLAIN} com.example.other", '- a = "5"\n+ a = 6\n', "", 1),
     # Keys that print alike are two.
     ("set com.example.alike \u00e9 1 e\u0301 2", "", "", 0),
+    ("list --json com.example.alike",
+     '{\n  "everywhere": {\n    "layer": "global",\n    "value": true\n  },\n  "e\u0301": {\n    "layer": "user",\n    "value": 2\n  },\n  "\u00e9": {\n    "layer": "user",\n    "value": 1\n  }\n}\n',
+     "", 0),
     ("set com.example.one e\u0301 2", "", "", 0),
     ("diff com.example.alike com.example.one", "- \u00e9 = 1\n", "", 1),
     (f"diff --json {PLAIN} com.example.other", '[\n  {\n    "new": 6,\n    "old": "5",\n    "path": "a"\n  }\n]\n', "", 1),

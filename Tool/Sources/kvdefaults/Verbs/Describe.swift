@@ -17,7 +17,7 @@ struct Describe: ParsableCommand {
         guard let member = try domain.requiredType().member(at: place) else {
             throw Failure.absent("Its type has no \(path)", of: domain.text)
         }
-        if json { return print(try JSONText.of(tree(member))) }
+        if json { return print(try JSONText.of(try tree(member))) }
         if !place.isEmpty || member.words.documentation != nil {
             show(path.isEmpty ? domain.text : path, member, indent: "")
         }
@@ -45,7 +45,7 @@ struct Describe: ParsableCommand {
     }
 
     /// Recursion goes one level down: a struct may contain itself.
-    private func tree(_ member: CodableType.Member, isOuter: Bool = true) -> PropertyList {
+    private func tree(_ member: CodableType.Member, isOuter: Bool = true) throws -> PropertyList {
         var result: [String: PropertyList] = ["type": PropertyList("\(member.type)")]
         result["default"] = member.shownDefault
         result["documentation"] = member.words.documentation.map { PropertyList($0) }
@@ -54,8 +54,8 @@ struct Describe: ParsableCommand {
         let cases = member.type.cases.map { $0.rawValue ?? PropertyList($0.name) }
         if !cases.isEmpty { result["cases"] = PropertyList(cases) }
         if isOuter, !member.type.members.isEmpty {
-            let inner = member.type.members.map { ($0.key, tree($0, isOuter: false)) }
-            result["settings"] = PropertyList(Dictionary(inner) { first, _ in first })
+            let inner = try member.type.members.map { ($0.key, try tree($0, isOuter: false)) }
+            result["settings"] = try PropertyList(entries: inner)
         }
         return PropertyList(result)
     }

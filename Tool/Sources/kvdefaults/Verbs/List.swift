@@ -26,7 +26,7 @@ struct List: ParsableCommand {
                 entry["type"] = row.type.map { PropertyList($0) }
                 return (row.key, PropertyList(entry))
             }
-            return print(try JSONText.of(PropertyList(Dictionary(entries) { first, _ in first })))
+            return print(try JSONText.of(PropertyList(entries: entries)))
         }
         Terminal.printTable(
             ["key", "value", "type", "layer"],
