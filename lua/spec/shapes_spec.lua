@@ -133,7 +133,8 @@ describe("dictionaries with the same keys", function()
 
   it("come back where a finalizer reads others meanwhile", function()
     local mode = support.generational()
-    if not mode then support.collect_often(true) end
+    -- LuaJIT's begins none in this time where the heap is large.
+    if jit then support.collect_often(true) end
     local many, calls, depth = {}, 0, 0
     for i = 1, 40 do
       local value = {}
@@ -152,7 +153,7 @@ describe("dictionaries with the same keys", function()
       local at = i * 7 % 40 + 1
       assert.same(many[at], s:get("many" .. at))
     end
-    if not mode then support.collect_often(false) end
+    if jit then support.collect_often(false) end
     support.collect_as(mode)
     assert.is_true(calls > 0)
   end)
