@@ -6,6 +6,8 @@
  *   REFUSE=folders   inotify_add_watch fails with ENOSPC for a folder
  *   REFUSE=place     behind each inotify_add_watch of a file, one with the end
  *                    `.new`, where it is there, takes its place
+ *   REFUSE=read      before pread, one with the end `.new`, where it is there,
+ *                    takes the place of the file that is read
  *   REFUSE=rename    renameat and renameat2 fail with EIO
  *   REFUSE=link      linkat fails with EPERM, as where there are no hard links
  *   REFUSE=late      renames take three thousandths of a second longer
@@ -59,6 +61,19 @@ int inotify_add_watch(int number, const char *path, uint32_t events) {
   if (access(new, F_OK) == 0 && refuses("place"))
     syscall(SYS_renameat2, AT_FDCWD, new, AT_FDCWD, path, 0);
   return result;
+}
+
+ssize_t pread(int file, void *bytes, size_t size, off_t start) {
+  char link[64], path[4000], new[4096];
+  snprintf(link, sizeof link, "/proc/self/fd/%d", file);
+  ssize_t length = readlink(link, path, sizeof path - 1);
+  if (length > 0) {
+    path[length] = 0;
+    snprintf(new, sizeof new, "%s.new", path);
+    if (access(new, F_OK) == 0 && refuses("read"))
+      syscall(SYS_renameat2, AT_FDCWD, new, AT_FDCWD, path, 0);
+  }
+  return (ssize_t)syscall(SYS_pread64, file, bytes, size, start);
 }
 
 int pthread_create(pthread_t *thread, const pthread_attr_t *attributes,

@@ -95,7 +95,8 @@ extension PropertyListFileEngine {
             return .unreadable(limits.tooLarge(stamp.size, file: file.path), stamp)
         }
         let bytes = try file.readToEnd()
-        guard try FileStamp(file.status()) == stamp else {
+        // A file in whose place another came is whole: that has changed its time of change alone.
+        guard try FileStamp(file.status()).isSameContent(as: stamp) else {
             return .unreadable(DefaultsError(.corrupt, "The file changed while it was read", file: file.path), stamp)
         }
         guard !bytes.isEmpty else {
