@@ -23,7 +23,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from tap import ROOT, check, finish
+from tap import ROOT, check, finish, preloaded
 
 SUPPORT = ROOT / "Tests/Support"
 BINARIES = ROOT / ".build/debug"
@@ -37,8 +37,7 @@ def build(folder):
                     f"-L{ROOT}/build", "-lkvcodable", f"-Wl,-rpath,{ROOT}/build"], check=True)
     subprocess.run([*compile_, "-shared", "-fPIC", *lua.stdout.split(), "-o", f"{folder}/clock.so",
                     SUPPORT / "clock.c"], check=True)
-    subprocess.run(["gcc", "-shared", "-fPIC", "-O1", "-o", f"{folder}/interpose.so", SUPPORT / "interpose.c", "-ldl"],
-                   check=True)
+    preloaded("interpose.c", folder)
 
 
 def command(name, tools):
@@ -50,7 +49,7 @@ def command(name, tools):
 
 
 def recording(tools, folder, name):
-    return {"LD_PRELOAD": f"{tools}/interpose.so", "INTERPOSE_FOLDER": str(folder), "INTERPOSE_TIMES": "1",
+    return {"LD_PRELOAD": f"{tools}/interpose.c.so", "INTERPOSE_FOLDER": str(folder), "INTERPOSE_TIMES": "1",
             "INTERPOSE_RECORD": f"{tools}/{name}.log"}
 
 

@@ -26,7 +26,7 @@ from pathlib import Path
 
 from servers.proxy import Plan, Proxy
 from servers.postgresql import USER, Pooler, Server, free_port
-from tap import ROOT, SWIFT, check, environment, finish, run, skip
+from tap import ROOT, SWIFT, check, environment, finish, preloaded, run, skip
 
 DRIVER = ROOT / "Tests/Support/fleet.lua"
 
@@ -1210,10 +1210,8 @@ def unreadable(fleet):
 def half_sent(fleet):
     """The system takes a COMMIT but for the message behind it: it may have happened."""
     name = fleet.store()
-    library = Path(fleet.folder) / "refuse.so"
-    subprocess.run(["gcc", "-shared", "-fPIC", "-O1", "-o", library, ROOT / "Tests/Support/refuse.c", "-ldl"], check=True)
     fleet.open(name, durability="immediate").value("s:set('n', 2)")
-    program = Program(fleet, LD_PRELOAD=str(library), REFUSE="sync", REFUSE_LOG=f"{fleet.folder}/refused")
+    program = Program(fleet, LD_PRELOAD=preloaded("refuse.c", fleet.folder), REFUSE="sync", REFUSE_LOG=f"{fleet.folder}/refused")
     fleet.open(name, program=program, timeout=2)
     code, rest = program.call("return s:update('n', function(n) return n + 1 end)")
     check(code == "outcome_unknown", "a commit whose end was not taken is of unknown outcome", f"{code} {rest}")

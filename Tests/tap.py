@@ -38,6 +38,14 @@ def run(*command, **options):
     return result.returncode == 0, result.stdout
 
 
+def preloaded(source, folder):
+    """A program of Tests/Support as a library in a folder, to be loaded before others."""
+    path = f"{folder}/{source}.so"
+    subprocess.run(["cc", "-shared", "-fPIC", "-O1", "-Wall", "-Werror", "-o", path, ROOT / "Tests/Support" / source,
+                    "-ldl"], check=True)
+    return path
+
+
 def environment(**changes):
     """The environment with changes; None takes a name away."""
     result = {**os.environ, **{name: str(value) for name, value in changes.items() if value is not None}}

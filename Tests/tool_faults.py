@@ -390,15 +390,12 @@ def try_progress():
 def try_replaced():
     """Another program puts a new file in the place of one that is being read, and was written long ago."""
     place = Lists()
-    library = place.folder / "refuse.so"
-    subprocess.run(["gcc", "-shared", "-fPIC", "-O1", "-o", library, Path(__file__).parent / "Support/refuse.c", "-ldl"],
-                   check=True)
     file = place.config / f"{NAME}.plist"
     place.run("set", NAME, "name", "new")
     file.rename(f"{file}.new")
     place.run("set", NAME, "name", "old")
     os.utime(file, (1_000_000_000, 1_000_000_000))
-    found = place.run("get", NAME, "name", LD_PRELOAD=str(library), REFUSE="read")
+    found = place.run("get", NAME, "name", LD_PRELOAD=tap.preloaded("refuse.c", place.folder), REFUSE="read")
     tap.check(not Path(f"{file}.new").exists(), "the file is replaced while it is read")
     tap.check(found in ((0, "old\n", ""), (0, "new\n", "")), "what was read is whole", str(found))
     check(place.run("get", NAME, "name"), (0, "new\n", ""), "and the next program reads the new one")

@@ -18,7 +18,9 @@ import subprocess
 import sys
 import tempfile
 import time
+from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from rows.proofs import Broken, Proofs
 
 ROWS = ("kill", "faults", "codes", "power", "meanwhile", "foreign", "updates", "lock", "opening", "disk", "fork", "watch",

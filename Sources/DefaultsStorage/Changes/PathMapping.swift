@@ -148,7 +148,7 @@ extension PathMapping {
             before = Array(known.indices)
             after = matching.sources
             targets = Self.targets(of: known.count, after)
-            for (source, index) in zip(after, after.indices) {
+            for (index, source) in after.enumerated() {
                 if let source, known[source] != elements[index] { targets[source] = .changed(index) }
             }
             for (source, move) in matching.moves {

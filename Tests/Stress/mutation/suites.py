@@ -86,6 +86,12 @@ class Store:
         names = {path.stem for path in (tree / "Tests/C").glob("*.c")} - self.measuring
         return sorted(name for name in names if not name.startswith("lua_"))
 
+    def programs(self, tree):
+        """The tests in C and Lua."""
+        result = [Suite(f"C {name}", [f"build/c-tests/{name}"], name in ("threads", "races"))
+                  for name in self.c_programs(tree)]
+        return result + [suite for suite in specs(tree) if suite.name not in self.measuring]
+
     def swift(self, name, pattern, long=()):
         skipped = ["--skip", rf"/({'|'.join(long)})\("] if long else []
         return Suite(name, [self.program, "--testing-library", "swift-testing", "--filter", pattern, *skipped],
@@ -100,9 +106,7 @@ class Store:
         result += [self.swift(f"{name} {test}", rf"DefaultsStorageTests\.{name}/{test}\(")
                    for name, tests in self.long.items() for test in tests]
         result += [self.swift(name, rf"{name}\.") for name in ("KVCodableTests", "StoryTests")]
-        result += [Suite(f"C {name}", [f"build/c-tests/{name}"], name in ("threads", "races"))
-                   for name in self.c_programs(tree)]
-        result += [suite for suite in specs(tree) if suite.name not in self.measuring]
+        result += self.programs(tree)
         for row in self.rows:
             result.append(Suite(row, ["python3", "Tests/Stress/store.py", "--interposer", ".build/interpose.so",
                                       "--seed", "1", row], row in self.timed))
@@ -122,9 +126,7 @@ class Coding(Store):
                 names = re.findall(r"@Suite.*struct (\w+)", file.read_text())
                 result += [self.swift(f"{room} {name}", rf"{room}Tests\.{name}/") for name in names]
         result.append(self.swift("StoryTests", r"StoryTests\."))
-        result += [Suite(f"C {name}", [f"build/c-tests/{name}"], name in ("threads", "races"))
-                   for name in self.c_programs(tree)]
-        return result + [suite for suite in specs(tree) if suite.name not in self.measuring]
+        return result + self.programs(tree)
 
 
 class Lua:

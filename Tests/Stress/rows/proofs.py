@@ -8,8 +8,9 @@ import sqlite3
 import stat
 import subprocess
 
+import tap
+
 ENGINES = ("plist", "sqlite")
-SUPPORT = pathlib.Path(__file__).parent.parent.parent / "Support"
 
 
 class Broken(Exception):
@@ -57,10 +58,7 @@ class Proofs:
 
     def compiled(self, source):
         """A program of Tests/Support as a library to be loaded before others."""
-        path = f"{self.scratch}/{source}.so"
-        subprocess.run(["cc", "-shared", "-fPIC", "-O1", "-Wall", "-Werror", "-o", path, SUPPORT / source, "-ldl"],
-                       check=True)
-        return path
+        return tap.preloaded(source, self.scratch)
 
     def run(self, *command, timeout=120, **environment):
         return subprocess.run(

@@ -15,7 +15,7 @@ final class PostgreSQLConnection: @unchecked Sendable {
     /// Whether anything of the COMMIT that was run last may have left: until then nothing can have happened.
     private(set) var hasSentCommit = false
     /// Whether the server has warned, since that was reset.
-    private let warned = UnsafeMutablePointer<Int32>.allocate(capacity: 1)
+    private let warned: UnsafeMutablePointer<Int32>
     /// Whether statements were run over it before it was taken.
     var isUsed = false
     /// Whether the server's own process is at the other end: a pooler has another one for each transaction.
@@ -37,6 +37,7 @@ final class PostgreSQLConnection: @unchecked Sendable {
     ) throws(DefaultsError) {
         pq = try ServerAddress.library()
         descriptor = -1
+        warned = .allocate(capacity: 1)
         warned.initialize(to: 0)
         let end = Deadline.after(patience)
         hosts.begin()
