@@ -37,7 +37,7 @@ SWIFT_LINK := -Xlinker --version-script=$(CURDIR)/include/kvcodable.map -Xlinker
   -Xlinker -z -Xlinker nodelete $(STATIC_LINK)
 
 CFLAGS_STRICT := -std=c11 -D_POSIX_C_SOURCE=200809L -O2 -Wall -Wextra -Wpedantic -Werror -fvisibility=hidden -Iinclude
-LUA_SOURCES := $(wildcard lua/src/*.c)
+LUA_SOURCES := $(wildcard lua/src/*.c lua/src/*/*.c)
 
 # The headers that are installed are looked for when all are.
 lib: library
@@ -128,7 +128,7 @@ LUA_FLAGS = -fPIC -fexceptions
 modules: $(LUA_VERSIONS:%=build/lua/%/kvcodable.so)
 
 # 5.4's has names without a version, for hosts and for package.cpath.
-build/lua/%/kvcodable.so: $(LUA_SOURCES) $(wildcard lua/src/*.h) lua/src/chunks.h $(wildcard include/*.h)
+build/lua/%/kvcodable.so: $(LUA_SOURCES) $(wildcard lua/src/*.h lua/src/*/*.h) lua/src/chunks.h $(wildcard include/*.h)
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS_STRICT) $(LUA_FLAGS) \
 	  $(or $(LUA_CFLAGS_$*),$$(pkg-config --cflags $(LUA_PACKAGE_$*))) -shared -o $@ $(LUA_SOURCES) \

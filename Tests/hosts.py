@@ -144,8 +144,8 @@ def rock(folder, stage):
         return skip("luarocks is not installed, and cannot be")
     source = folder / "source"
     shutil.copytree(ROOT / "lua", source / "lua", ignore=shutil.ignore_patterns("examples", "spec"))
-    listed = re.findall(r'"lua/src/(\w+\.c)"', (ROOT / "lua/kvcodable-scm-1.rockspec").read_text())
-    check(sorted(listed) == sorted(path.name for path in (ROOT / "lua/src").glob("*.c")),
+    listed = re.findall(r'"(lua/src/[\w/]+\.c)"', (ROOT / "lua/kvcodable-scm-1.rockspec").read_text())
+    check(sorted(listed) == sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / "lua/src").rglob("*.c")),
           "the rockspec names every source", str(listed))
     for version in ("5.1", "5.4"):
         tree, lua = folder / f"rocks{version}", f"lua{version}"
@@ -155,7 +155,7 @@ def rock(folder, stage):
         check(good, f"luarocks makes the rock for {lua}", output)
         module = tree / f"lib/lua/{version}/?.so"
         good, output = run("busted", f"--lua=/usr/bin/{lua}", f"--cpath={module}", "-o", "plainTerminal",
-                           "lua/spec/values_spec.lua", "lua/spec/store_spec.lua", cwd=ROOT)
+                           "lua/spec/values/values_spec.lua", "lua/spec/stores/store_spec.lua", cwd=ROOT)
         check(good, f"the rock's module passes specs in {lua}", output)
         good, output = run(lua, "-e", f"package.cpath = '{module}'; print(require 'kvcodable'._VERSION)")
         check(good and output.startswith("kvcodable "), f"the rock's module finds the library in {lua}", output)

@@ -59,7 +59,7 @@ def specs(version):
     start = f"package.path = '{';'.join(paths)};' .. package.path " \
             f"package.cpath = 'build/lua/{version}/?.so;' .. package.cpath"
     if version == "5.5":
-        return [LUAS[version], "-e", start, "Tests/specs.lua", *sorted(map(str, (ROOT / "lua/spec").glob("*_spec.lua")))]
+        return [LUAS[version], "-e", start, "Tests/specs.lua", *sorted(map(str, (ROOT / "lua/spec").rglob("*_spec.lua")))]
     without = [] if version == "5.4" else ["--exclude-pattern=close_spec"]
     return [LUAS[version], "-e", start, "/usr/bin/busted", "-o", "plainTerminal", *without, "lua/spec"]
 

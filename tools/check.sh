@@ -25,8 +25,8 @@ c_format() {
     echo "clang-format is not installed: C formatting not checked"
     return 0
   fi
-  clang-format --dry-run -Werror include/*.h include/*.hpp include/*.c Sources/C*/*.c Sources/C*/include/*.h lua/src/*.c \
-    lua/src/{module,arguments,conversion,errors,handle,watch_queue}.h lua/examples/hosts/*.{c,cpp} lua/examples/fleet/*.c Tests/{C,Support}/*.c Tests/C/*.h Tests/C/*.cpp \
+  clang-format --dry-run -Werror include/*.h include/*.hpp include/*.c Sources/C*/*.c Sources/C*/include/*.h lua/src/*.c lua/src/*/*.[ch] \
+    lua/src/{module,arguments,errors,handle}.h lua/examples/hosts/*.{c,cpp} lua/examples/fleet/*.c Tests/{C,Support}/*.c Tests/C/*.h Tests/C/*.cpp \
     Tests/{Fuzz,Packages/c}/*.c Tests/Stress/*.h Benchmarks/{c,lua}/*.c
 }
 
@@ -88,7 +88,7 @@ step "the contract is the recorded one" python3 tools/contract.py
 step "the library needs nothing of Swift's" needed
 step "no forced unwrapping of errors or casts, no unsafe flags" no_traps
 step "the unsafe code is what CONTRIBUTING.md lists" python3 tools/unsafe.py
-step "the page of promises names tests that exist" python3 tools/promises.py
+step "the pages of promises and of the architecture name what exists" python3 tools/promises.py
 step "every exported function implements a declaration" no_bare_exports
 step "every public name of the Swift modules has a doc comment" python3 tools/documented.py
 exit $failed

@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
-"""Checks that docs/promises.md names tests that exist.
+"""Checks that docs/promises.md names tests that exist, and docs/architecture.md files.
 
-In the tables "line by line" a test is written `X/File` name, name or "title";
+In the promises' tables "line by line" a test is written `X/File` name, name or "title";
 the letter stands for the folder that the text above the table gives, a name for
 a function of the file, and a title for a test's own words. What has several
 words is prose.
 """
 import re
+import subprocess
 import sys
 from pathlib import Path
 
@@ -43,12 +44,24 @@ def faults(row, folders):
                 yield f"{file.name} has no {word}()"
 
 
+def missing_files():
+    """The files that docs/architecture.md names by the end of their path, and that are not there."""
+    text = (ROOT / "docs/architecture.md").read_text()
+    known = subprocess.run(["git", "ls-files", "-co", "--exclude-standard"], cwd=ROOT, stdout=subprocess.PIPE, text=True,
+                           check=True).stdout.splitlines()
+    paths = ["/" + name for name in known if (ROOT / name).is_file()]
+    for name in re.findall(r"`([\w/+.-]+\.(?:swift|c|h|hpp|lua|py|json|txt|md|1))`", text):
+        if not any(path.endswith("/" + name) for path in paths):
+            yield f"docs/architecture.md: no file {name}"
+
+
 def main():
     tables = list(sections((ROOT / "docs/promises.md").read_text()))
     found = [fault for folders, rows in tables for row in rows for fault in faults(row, folders)]
     if not sum(len(rows) for _, rows in tables):
         found = ["docs/promises.md has no table line by line"]
-    print("\n".join(found) or "docs/promises.md names tests that exist")
+    found += missing_files()
+    print("\n".join(found) or "docs/promises.md and docs/architecture.md name what exists")
     sys.exit(1 if found else 0)
 
 

@@ -14,7 +14,7 @@ module() {
   mkdir -p "$folder"
   clang -std=c11 -D_POSIX_C_SOURCE=200809L -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=undefined \
     -shared-libasan -fPIC -fexceptions -fvisibility=hidden -Iinclude $(pkg-config --cflags "lua$version") "$@" \
-    -shared -o "$folder/kvcodable.so" lua/src/*.c -L$target -lkvcodable \
+    -shared -o "$folder/kvcodable.so" lua/src/*.c lua/src/*/*.c -L$target -lkvcodable \
     -Wl,-soname,"$name.so.1" -Wl,-z,nodelete -Wl,-rpath,"$PWD/$target"
   ln -sf kvcodable.so "$folder/$name.so.1"
   ln -sf kvcodable.so "$folder/$name.so"

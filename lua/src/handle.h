@@ -5,7 +5,7 @@
 #ifndef KVCODABLE_HANDLE_H
 #define KVCODABLE_HANDLE_H
 
-#include "conversion.h"
+#include "values/conversion.h"
 
 #define KVL_STORE_NAME "kvcodable.store"
 #define KVL_PART_NAME "kvcodable.part"

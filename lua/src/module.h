@@ -2,30 +2,34 @@
  * module.h: the state that all files of the Lua module share, and the objects
  * that it keeps.
  *
- *   module.c         opens the module; keeps the library's objects (module.h)
- *   compat.h         the versions of Lua
- *   host.c           the functions of programs that embed Lua
- *   to_document.c    Lua value -> document (conversion.h, for the next six)
- *   from_document.c  document -> Lua value
- *   nodes.c          sizes of values in documents, and their comparison
- *   values.c         data, uid, null; tags of arrays and dictionaries
- *   numbers.c        int64, uint64, real, and the numbers of LuaJIT
- *   wholes.c         what a number is where Lua has no integers
- *   date.c           dates
- *   types.c          type arguments, converters
- *   codec.c          decode, encode, read, write
- *   errors.c         the error object (errors.h)
- *   path.c           the paths that scripts give and get (arguments.h)
- *   options.c        tables of options, and unknown methods (arguments.h)
- *   handle.c         the life of handles (handle.h, for the next six)
- *   store.c          the methods of stores and transactions
- *   transaction.c    transactions and updates
- *   migrate.c        versions of stores, and their migrations
- *   open.c           opening stores
- *   bulk.c           layers, converting getters, whole stores
- *   watch.c          watches, kv.pump and kv.fd
- *   watch_queue.c    notes of the watches, until kv.pump (watch_queue.h)
- *   watch_source.c   what the watches of one place share (watch_queue.h)
+ *   module.c           opens the module; keeps the library's objects (module.h)
+ *   compat.h           the versions of Lua
+ *   host.c             the functions of programs that embed Lua
+ *   errors.c           the error object (errors.h)
+ *   options.c          tables of options, and unknown methods (arguments.h)
+ *   handle.c           the life of handles (handle.h)
+ *
+ *   values/            between Lua and documents (conversion.h)
+ *     to_document.c    Lua value -> document
+ *     from_document.c  document -> Lua value
+ *     nodes.c          sizes of values in documents, and their comparison
+ *     values.c         data, uid, null; tags of arrays and dictionaries
+ *     numbers.c        int64, uint64, real, and the numbers of LuaJIT
+ *     wholes.c         what a number is where Lua has no integers
+ *     date.c           dates
+ *     types.c          type arguments, converters
+ *     codec.c          decode, encode, read, write
+ *     path.c           the paths that scripts give and get (arguments.h)
+ *
+ *   stores/            stores, and what is told of their changes
+ *     open.c           opening stores
+ *     store.c          the methods of stores and transactions
+ *     transaction.c    transactions and updates
+ *     migrate.c        versions of stores, and their migrations
+ *     bulk.c           layers, converting getters, whole stores
+ *     watch.c          watches, kv.pump and kv.fd
+ *     watch_queue.c    notes of the watches, until kv.pump (watch_queue.h)
+ *     watch_source.c   what the watches of one place share (watch_queue.h)
  *
  * and in Lua, embedded as chunks.h: one file that runs at each `require`, and
  * those that run, in this order, when a script first needs one of them:

@@ -132,7 +132,7 @@ class Coding(Store):
 class Lua:
     """The C of the Lua module, on the library as `make lib` has made it."""
     language = "c"
-    sources = ["lua/src/*.c"]
+    sources = ["lua/src/**/*.c"]
     flags = ["-std=c11", "-D_POSIX_C_SOURCE=200809L", "-O1", "-g", "-fPIC", "-fvisibility=hidden", "-Iinclude",
              "-I/usr/include/lua5.4", "-w"]
     fleet_rows = ("values", "layers", "sandbox")
@@ -187,12 +187,12 @@ BUSTED = ["busted", "--lua=/usr/bin/lua5.4", "--cpath=build/?.so", "-o", "plainT
 
 
 def specs(tree):
-    return [Suite(path.stem, [*BUSTED, f"lua/spec/{path.name}"], path.stem == "watch_spec")
-            for path in sorted((tree / "lua/spec").glob("*_spec.lua")) if not path.stem.startswith("zz")]
+    return [Suite(path.stem, [*BUSTED, str(path.relative_to(tree))], path.stem == "watch_spec")
+            for path in sorted((tree / "lua/spec").rglob("*_spec.lua")) if not path.stem.startswith("zz")]
 
 
 def link_module(tree, flags, more):
-    subprocess.run(["sh", "-c", f"gcc {' '.join(flags)} -shared -o build/kvcodable.so lua/src/*.c {more} "
+    subprocess.run(["sh", "-c", f"gcc {' '.join(flags)} -shared -o build/kvcodable.so lua/src/*.c lua/src/*/*.c {more} "
                     "-Lbuild -lkvcodable -Wl,-soname,libkvcodable_lua.so.1 -Wl,-z,nodelete -Wl,-rpath,'$ORIGIN'"],
                    cwd=tree, check=True)
     for name in ("libkvcodable_lua.so.1", "libkvcodable_lua.so"):

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "watch_queue.h"
-#include "handle.h"
+#include "../handle.h"
 
 #define WATCH_NAME "kvcodable.watch"
 

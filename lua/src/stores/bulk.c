@@ -1,7 +1,7 @@
 /* bulk.c: layers, converting getters, and the functions of whole stores. */
 #include <string.h>
 
-#include "handle.h"
+#include "../handle.h"
 
 static kv_str check_text(lua_State *L, int index) {
   kv_str text;

@@ -1,5 +1,5 @@
 /* migrate.c: bringing an older program's store up to date. */
-#include "handle.h"
+#include "../handle.h"
 
 /* Versions are tried one by one, up to this one. */
 #define MOST_VERSIONS 1000000

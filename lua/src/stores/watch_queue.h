@@ -11,7 +11,7 @@
 #ifndef KVCODABLE_WATCH_QUEUE_H
 #define KVCODABLE_WATCH_QUEUE_H
 
-#include "conversion.h"
+#include "../values/conversion.h"
 
 /* The values that notes look into. */
 typedef struct kvl_pair {

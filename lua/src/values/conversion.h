@@ -2,8 +2,8 @@
 #ifndef KVCODABLE_CONVERSION_H
 #define KVCODABLE_CONVERSION_H
 
-#include "arguments.h"
-#include "errors.h"
+#include "../arguments.h"
+#include "../errors.h"
 
 /* ---- Values */
 

@@ -1,5 +1,5 @@
 /* transaction.c: transactions and updates. */
-#include "handle.h"
+#include "../handle.h"
 
 /* ---- Transactions */
 

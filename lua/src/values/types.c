@@ -2,7 +2,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "handle.h"
+#include "../handle.h"
 
 #define TYPE_NAME "kvcodable.type"
 

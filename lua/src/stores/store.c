@@ -1,5 +1,5 @@
 /* store.c: the methods of stores and of transactions. */
-#include "handle.h"
+#include "../handle.h"
 
 #define WHAT "a store or transaction"
 

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "conversion.h"
-#include "handle.h"
+#include "../handle.h"
 
 /* ---- Paths */
 
