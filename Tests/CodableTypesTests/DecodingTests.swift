@@ -33,6 +33,12 @@ import Testing
             "Window", ["width": 5, "window_title": "T", "future": 1, "tags": ["a"], "theme": "light"] as [String: Any],
             ["width": 5, "title": "T", "tags": ["a"], "theme": "light"] as [String: Any]),
         Row(
+            "Shape", ["name": "n", "points": [], "label": "$null"] as [String: Any],
+            ["name": "n", "points": []] as [String: Any]),
+        Row(
+            "Shape", ["name": "n", "points": [], "label": Int?.none as Any] as [String: Any],
+            ["name": "n", "points": []] as [String: Any]),
+        Row(
             "Node", ["value": 1, "children": [["value": 2.0]]] as [String: Any],
             ["value": 1, "children": [["value": 2]]] as [String: Any]),
     ]

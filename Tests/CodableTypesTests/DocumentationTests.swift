@@ -257,6 +257,8 @@ import Testing
         #expect(type.member(at: ["a", 4, "ex"])?.type.description == "Int(1...5)")
         #expect(type.member(at: ["a", 4, "ex"])?.defaultValue == (try tree(3)))
         #expect(type.member(at: ["d", "k", "secret", "y"])?.words.isSecret == true)
+        #expect(type.member(at: ["v", "one", "_0", "secret"])?.words.isSecret == true)
+        #expect(type.member(at: ["a", 4, "ex"])?.words.isSecret == false)
         #expect(type.member(at: ["v", "one", "_0", "ex"])?.name == "x")
         #expect(type.member(at: ["any", 1, "deep"])?.type.description == "Any")
         #expect(type.member(at: [])?.type == type)
@@ -280,7 +282,7 @@ import Testing
                 old: Theme? @deprecated("use volume")
             }
             struct Window { "a.b": Int; inner: [String: S]? }
-            enum Theme: String { /// Bright.
+            enum Theme: String @deprecated("there is one theme") { /// Bright.
                 light, dark }
             """)
         #expect(
@@ -299,6 +301,8 @@ import Testing
                 | `old` | `Theme?` |  | Deprecated: use volume. |
 
                 ## Theme
+
+                Deprecated: there is one theme
 
                 | value | meaning |
                 |---|---|

@@ -102,6 +102,16 @@ import Testing
         #expect(try type.decode(encoded.list) == type.decode(try tree(row.result)))
     }
 
+    @Test("the default of a missing field keeps what it can of the stored value, and counts what it cannot")
+    func dropsUnderDefaults() throws {
+        let registry = try sampleRegistry()
+        let type = try registry.declare("struct Line { points: [Point] = [[\"x\": 1, \"y\": 1]]; width: Int = 1 }")[0]
+        let points = [["x": 2.0, "y": 2.0, "b": 2.0], ["x": 1.0, "y": 1.0, "a": 1.0]]
+        let encoded = try type.encode(try tree(["width": 2]), over: try tree(["points": points]))
+        #expect(encoded.list == (try tree(["points": [points[1]], "width": 2] as [String: Any])))
+        #expect(encoded.droppedElements == 1)
+    }
+
     @Test("replacing turns the merge off")
     func replaces() throws {
         let type = try sampleRegistry().type("Window")

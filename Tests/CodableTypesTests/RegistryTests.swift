@@ -202,6 +202,30 @@ import Testing
         #expect(try registry.type("Opaque").declaration == nil)
     }
 
+    @Test("the types of fields with defaults are the same where type and default are")
+    func defaultedParts() throws {
+        func type(_ text: String) throws -> CodableType {
+            try #require(try TypeRegistry().declare("struct A { x: \(text) }")[0].type(at: ["x"]))
+        }
+        #expect(try type("Int = 1") == type("Int = 1"))
+        #expect(try type("Int = 1") != type("Int = 2"))
+        #expect(try type("Int = 1") != type("Int8 = 1"))
+        #expect(try type("Int = 1") != type("Int"))
+    }
+
+    @Test("the type of a part is that which all parts of an example have")
+    func exampleParts() throws {
+        struct Grid: Codable {
+            var numbers = [[1], [2]]
+            var mixed = [[1], []]
+            var names = ["a": ["b": "c"]]
+        }
+        let registry = TypeRegistry()
+        try registry.register(Grid.self, as: "Grid", example: Grid())
+        let expected = "struct Grid {\n    mixed: [Any]\n    names: [String: [String: String]]\n    numbers: [[Int]]\n}"
+        #expect(try registry.type("Grid").declaration == expected)
+    }
+
     @Test("types are used and declared from several threads")
     func threads() async throws {
         let registry = try sampleRegistry()

@@ -112,6 +112,14 @@ private struct Picky: Codable {
         #expect(encoded.droppedElements == 0)
     }
 
+    @Test("a set says how many elements with unknown parts it could not keep")
+    func countsDropped() throws {
+        let value: [String: Any] = ["id": 2, "full_name": "Ada", "addresses": [["street": "B"]]]
+        let encoded = try registry().type("User").encode(try tree(value), over: try tree(stored))
+        #expect(encoded.list["addresses"] == (try tree([["street": "B", "b": 2] as [String: Any]])))
+        #expect(encoded.droppedElements == 1)
+    }
+
     @Test("a key that an optional field had is removed when it is nil")
     func removesKnown() throws {
         let encoded = try registry().type("User").encode(

@@ -88,10 +88,23 @@ import Testing
             (#"struct S { a: String = "x\q" }"#, #"Expected an escape: \" \\ \n \t \r \0 \u{…}, found "q""#),
             (#"struct S { a: String = "x\u41" }"#, #"Expected "{", found "41""#),
             ("struct S { a: Int @key b) }", #"Expected "(", found "b""#),
+            ("struct S { a: Int @key( /* b", "Expected an end of the comment, found"),
+            ("enum E { /* a", "Expected an end of the comment, found"),
+            ("enum E: String { a, /* b", "Expected an end of the comment, found"),
         ])
     func words(_ text: String, _ message: String) throws {
         let error = try typeError { _ = try TypeRegistry().declare(text) }
         #expect(error.description.hasPrefix(message))
+    }
+
+    @Test("a type that one text declares twice means the same each time, defaults included")
+    func twice() throws {
+        let type = try TypeRegistry().declare("struct A { x: Int = 1 } struct A { x: Int = 1 }")[0]
+        #expect(try type.decode(PropertyList([:])) == tree(["x": 1]))
+        let error = try typeError {
+            _ = try TypeRegistry().declare("struct A { x: Int = 1 }\nstruct A { x: Int = 2 }")
+        }
+        #expect(error.code == .redeclared && error.location == .line(2, column: 1))
     }
 
     @Test("a declaration printed again is itself, and means the same elsewhere", arguments: declarations)

@@ -63,6 +63,27 @@ private struct Tab: Codable, Equatable, Sendable {
         #expect(try again.decode([Tab].self, forKey: "tabs") == [Tab(name: "a"), Tab(name: "b")])
     }
 
+    @Test("a typed set refuses what a file could not hold, also where the type changes the value or keeps parts of it")
+    func refusesUnfit() throws {
+        let registry = TypeRegistry()
+        let type = try registry.declare("struct Kept { number: Double; any: Any?; table: [String: Int]? }")[0]
+        let unfit: [String: Any] = ["number": 1, "table": ["CF$UID": 1.0]]
+        let foreign: [String: Any] = ["number": 1, "any": ["x": ["CF$UID": 1]]]
+        for value in [unfit, foreign] {
+            let error = #expect(throws: DefaultsError.self) { try store.set(list(value), at: ["a"], as: type) }
+            #expect(error?.code == .invalidValue)
+            #expect(error?.message.contains("would be read back as a UID") == true)
+        }
+        var deep: Any = 1
+        for _ in 0..<509 { deep = ["x": deep] }
+        try store.set(list(["number": 1, "any": deep]), at: ["a"], as: type)
+        deep = ["x": deep]
+        #expect(throws: DefaultsError.self) {
+            try store.set(list(["number": 1, "any": deep]), at: ["b", "c"], as: type)
+        }
+        #expect(try store.keys() == ["a"])
+    }
+
     @Test("a typed set keeps what its type does not know")
     func keepsUnknown() throws {
         try store.set(

@@ -70,6 +70,15 @@ private final class Told: Sendable {
         #expect(try store.value(at: ["unknown", "b"])?.real == 1)
     }
 
+    @Test("has no key of an optional field that is nil, at any depth")
+    func leavesOutNil() throws {
+        let store = try open()
+        try store.setStored(list(["b": "$null", "a": 2] as [String: Any]), at: ["sub"])
+        #expect(try store.keys(at: ["sub"]) == ["a"])
+        try store.setStored(list([["width": 1, "window_title": "$null"] as [String: Any]]), at: ["list"])
+        #expect(try store.keys(at: ["list", 0]) == ["name", "width"])
+    }
+
     @Test("sets a value as the type of its place says, and keeps what that does not know")
     func sets() throws {
         let store = try open()

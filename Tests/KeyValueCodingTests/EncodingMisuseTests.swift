@@ -137,6 +137,27 @@ private func table(_ write: @escaping (inout KeyedEncodingContainer<Keys>) throw
         }
         let list = try encoder.encodeToPropertyList([value])
         #expect(try list == PropertyList(any: [["one": 1, "three": 3]]))
+        let single = Writer { encoder in
+            var container = encoder.singleValueContainer()
+            try? container.encode(Date(timeIntervalSince1970: 0))
+        }
+        #expect(try encoder.encodeToPropertyList(["a": [single]]) == PropertyList(any: ["a": [[String: Any]()]]))
+    }
+
+    @Test("what a strategy's closure gives takes the place of a single value, and leaves it where it cannot be written")
+    func replacesByStrategies() throws {
+        struct Stranger: Sendable {}
+        var encoder = KeyValueEncoder()
+        encoder.dateEncodingStrategy = .custom { date in
+            date.timeIntervalSince1970 < 0 ? Stranger() as Any : ["at": [date.timeIntervalSince1970]]
+        }
+        let value = Writer { encoder in
+            var container = encoder.singleValueContainer()
+            for seconds in [1.0, 2.0, -1.0] { try? container.encode(Date(timeIntervalSince1970: seconds)) }
+        }
+        let list = try encoder.encodeToPropertyList(["a": [value, value]])
+        let expected: Any = ["at": [2.0]]
+        #expect(try list == PropertyList(any: ["a": [expected, expected]]))
     }
 
     @Test("the error of what is nested too deep names its key")
@@ -226,6 +247,10 @@ private func table(_ write: @escaping (inout KeyedEncodingContainer<Keys>) throw
             try container.encode(1)
             try container.encode(Int?.none)
             try container.encode(["a": 2])
+            try container.encodeNil()
+            try container.encode(3)
+            try container.encodeNil()
+            try container.encode("four")
             try container.encode([value])
         }
         #expect(try encodesAlike([replacing], encoder, as: [[1] as [Any]] as [Any]))

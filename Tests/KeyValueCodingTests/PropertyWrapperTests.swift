@@ -131,6 +131,9 @@ private enum Coder: String, CaseIterable, Sendable {
         let json = Data(#"{"items":[null,{"name":"a"}],"numbers":[1,null]}"#.utf8)
         let library = try JSONDecoder().decode(Library.self, from: json)
         #expect(library.$items.map(\.index) == [0] && library.$numbers.map(\.index) == [1] && library.numbers == [1])
+        let behind: [Any] = ["x", Int?.none as Any, 2]
+        let numbers = try KeyValueDecoder().decode(LossyArray<Int>.self, from: behind)
+        #expect(numbers.wrappedValue == [2] && numbers.dropped.map(\.index) == [0, 1])
     }
 
     @Test("what is no array, and a missing key, are errors")
@@ -148,5 +151,7 @@ private enum Coder: String, CaseIterable, Sendable {
         #expect(LossyArray(wrappedValue: [1]) == [1] && Set([[1], [1]] as [LossyArray<Int>]).count == 1)
         #expect(Default.Zero<Int>() == Default.Zero(wrappedValue: 0) && !Default.Zero<Int>().isMissing)
         #expect(Set([Default.Zero<Int>(), Default.Zero(wrappedValue: 0)]).count == 1)
+        #expect(Set((0..<100).map { Default.Zero(wrappedValue: $0).hashValue }).count > 90)
+        #expect(Set((0..<100).map { LossyArray(wrappedValue: [$0]).hashValue }).count > 90)
     }
 }

@@ -110,6 +110,37 @@ private var failing: Writer {
         #expect(try encodesAlike(value, as: ["one": [2] as [Any], "two": ["two": 4] as [String: Any]]))
     }
 
+    @Test("a value takes the place of both containers that were under its key")
+    func replacesBoth() throws {
+        let value = table { container in
+            var keyed = container.nestedContainer(keyedBy: Keys.self, forKey: .one)
+            try keyed.encode(1, forKey: .one)
+            var list = container.nestedUnkeyedContainer(forKey: .one)
+            try list.encode(2)
+            try container.encode(3, forKey: .one)
+        }
+        #expect(try encodesAlike(value, as: ["one": 3] as [String: Any]))
+    }
+
+    @Test("a value that is encoded meanwhile takes the place of a nested container")
+    func replacesOutOfTurn() throws {
+        let value = table { container in
+            var part = container.nestedContainer(keyedBy: Keys.self, forKey: .one)
+            try part.encode(1, forKey: .one)
+            var outer = container
+            try container.encode(
+                table { inner in
+                    try inner.encode(3, forKey: .three)
+                    try outer.encode(table { try $0.encode(2, forKey: .two) }, forKey: .one)
+                }, forKey: .two)
+            outer = container
+        }
+        let expected: [String: Any] = [
+            "one": ["two": 2] as [String: Any], "two": ["three": 3] as [String: Any],
+        ]
+        #expect(try encodesAlike(value, as: expected))
+    }
+
     @Test("of two super encoders under one key the later counts, whatever was written to them")
     func replacesSuperEncoders() throws {
         let value = table { container in

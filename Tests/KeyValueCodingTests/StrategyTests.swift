@@ -47,6 +47,46 @@ private struct Scaled: CodableWithConfiguration, Equatable {
         #expect(try KeyValueDecoder().decode(Plan.self, from: list) == plan)
     }
 
+    @Test("a placeholder of any kind stands for nil in an optional property, and for nothing else")
+    func findsPlaceholders() throws {
+        struct Optionals: Codable, Equatable {
+            var bool: Bool?
+            var int: Int?
+            var double: Double?
+            var string: String?
+            var list: [Int]?
+        }
+        var decoder = KeyValueDecoder()
+        decoder.nilDecodingStrategy = .placeholder("none") { value in
+            switch value {
+            case let text as String: text == "none"
+            case let number as Int: number == -1
+            case let flag as Bool: !flag
+            default: false
+            }
+        }
+        let nothing: [String: Any] = ["bool": false, "int": -1, "double": "none", "string": "none", "list": "none"]
+        #expect(try decoder.decode(Optionals.self, from: nothing) == Optionals())
+        #expect(try decoder.decode(Optionals.self, from: PropertyList(any: nothing)) == Optionals())
+        let some: [String: Any] = ["bool": true, "int": 1, "double": 0.5, "string": "$null", "list": [1]]
+        let values = Optionals(bool: true, int: 1, double: 0.5, string: "$null", list: [1])
+        #expect(try decoder.decode(Optionals.self, from: some) == values)
+        #expect(try decoder.decode(Optionals.self, from: PropertyList(any: some)) == values)
+    }
+
+    @Test("an error of a type that is encoded with a configuration is the call's")
+    func throwsConfigured() {
+        struct Refusing: EncodableWithConfiguration {
+            func encode(to encoder: any Encoder, configuration: Int) throws {
+                throw EncodingError.invalidValue(1, .init(codingPath: [], debugDescription: "No \(configuration)"))
+            }
+        }
+        #expect(failure { try KeyValueEncoder().encode(Refusing(), configuration: 7) } == "invalidValue SELF: No 7")
+        #expect(
+            failure { try KeyValueEncoder().encodeToPropertyList(Refusing(), configuration: 8) }
+                == "invalidValue SELF: No 8")
+    }
+
     @Test("a key that is none of the enum's is an error")
     func rejectsKey() {
         let text = failure { try KeyValueDecoder().decode([Level: Int].self, from: ["middle": 1]) }

@@ -131,7 +131,7 @@ public final class TypeRegistry: Sendable {
 ///
 /// The table keeps its types, and types keep the names in them: the reference to the table is therefore weak. A type
 /// that a registry gave keeps the table itself.
-final class TypeReference: Sendable, Equatable {
+final class TypeReference: Sendable {
     let name: String
     /// Guarded by ``Lock/shared``.
     private nonisolated(unsafe) weak var table: TypeTable?
@@ -151,8 +151,6 @@ final class TypeReference: Sendable, Equatable {
         guard let form = table?.form(named: name) else { throw TypeError(.unknownType, "No type is named \(name)") }
         return form
     }
-
-    static func == (left: TypeReference, right: TypeReference) -> Bool { left.name == right.name }
 }
 
 /// The named types of a registry, or those of a text while it is read.

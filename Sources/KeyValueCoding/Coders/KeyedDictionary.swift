@@ -71,7 +71,6 @@ extension DecodingNode {
     final func decodeKeyed<T>(_ type: T.Type) throws -> T? {
         guard let dictionary = type as? any ReadableDictionary.Type, openEntries() else { return nil }
         try refuseLookAlikes()
-        record?.asksAll = true
         let entries = try dictionary.read(
             names, key: { try self.key($0, $1) },
             value: { type, name in try self.decode(type, at: .named(noted(name)), NameKey(name)) })

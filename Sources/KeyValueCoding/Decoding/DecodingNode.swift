@@ -106,7 +106,6 @@ extension DecodingNode: Decoder {
 
     final func unkeyedContainer() throws -> any UnkeyedDecodingContainer {
         guard openElements() else { throw mismatch([Any].self, at: .whole, nil) }
-        record?.openElements()
         return UnkeyedContainer(self)
     }
 

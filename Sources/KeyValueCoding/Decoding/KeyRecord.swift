@@ -46,11 +46,6 @@ package final class KeyRecord: @unchecked Sendable {
         case .index(let index): if isExact { indices[index] = child } else { elements = child }
         }
     }
-
-    /// Notes that an array is read: its elements are known, even if there are none.
-    func openElements() {
-        if !isExact { _ = child(at: .index(0)) }
-    }
 }
 
 // MARK: - Exact records

@@ -227,7 +227,6 @@ extension EncodingNode {
     /// Ends the node's value. Values written later, by a caller that has kept the node, are lost.
     final func finish() {
         shape = .none
-        elements = 0
         guard isDeferring else { return }
         isDeferring = false
         deferred = []
