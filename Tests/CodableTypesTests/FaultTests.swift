@@ -41,6 +41,17 @@ import Testing
         #expect(throws: TypeError.self) { try renamed.decode(stored) }
     }
 
+    @Test("the name of a missing field is a name, whatever it looks like")
+    func oddNames() throws {
+        let types = try TypeRegistry().declare("struct S { \"[abc]\": Int } struct T { s: S; \"[7]\": Int }")
+        var error = try typeError { _ = try types[0].decode(try tree([String: Int]())) }
+        #expect(error.description == "Dictionary does not contain key [abc]")
+        error = try typeError { _ = try types[1].decode(try tree(["s": [String: Int]()])) }
+        #expect(error.message(firstIndex: 1, root: "x") == "Dictionary does not contain key x.s.[abc]")
+        error = try typeError { _ = try types[1].decode(try tree(["s": ["[abc]": 1]])) }
+        #expect(error.message(firstIndex: 1, root: "x") == "Dictionary does not contain key x.[7]")
+    }
+
     @Test("null is no value of Any, in either direction", arguments: ["Any", "[Any]", "[String: Any]", "Holder"])
     func null(_ expression: String) throws {
         let registry = TypeRegistry()

@@ -85,4 +85,15 @@ import Testing
             error?.message(firstIndex: 1)
                 == "Deeper than 512 levels at \(zeros) … 488 steps … \(zeros) (line 1, column 513)")
     }
+
+    @Test(
+        "a message has its path before what was found, and not inside of quotes",
+        arguments: [
+            ("Expected Int, found String; remove it", "Expected Int at k, found String; remove it"),
+            ("A \"a; b\" thing is wrong", "A \"a; b\" thing is wrong at k"),
+            ("No \"a, found b\"; use c", "No \"a, found b\" at k; use c"), ("An end", "An end at k"),
+        ])
+    func placesPaths(_ message: String, _ text: String) {
+        #expect(PropertyListError(.malformed, message, at: ["k"]).description == text)
+    }
 }

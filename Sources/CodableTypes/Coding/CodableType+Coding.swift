@@ -123,7 +123,7 @@ extension PropertyList {
     }
 
     /// Notes the result of decoding this value.
-    func noteProgramForm(_ list: PropertyList, _ plan: TypePlan) {
+    fileprivate func noteProgramForm(_ list: PropertyList, _ plan: TypePlan) {
         document.note(.becomes(list), plan.question, at: index)
     }
 }

@@ -126,6 +126,8 @@ final class TypePlan: @unchecked Sendable {
 
     /// The tables that a walk reads, without a reference to count. Valid while the plan is alive, which every walk
     /// makes sure of.
+    ///
+    /// `@unchecked Sendable`: the tables are not written once the plan is made.
     struct View: BitwiseCopyable, @unchecked Sendable {
         let nodes: UnsafePointer<Node>
         let fields: UnsafePointer<Field>

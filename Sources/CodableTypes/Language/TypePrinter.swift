@@ -56,7 +56,7 @@ struct DeclaredTypes {
     }
 
     /// Whether a name has several meanings.
-    var areAmbiguous: Bool { indexes.values.contains { $0.count > 1 } }
+    fileprivate var areAmbiguous: Bool { indexes.values.contains { $0.count > 1 } }
 
     /// The name of a type that was met.
     func name(of form: CodableType.Form) -> String? {

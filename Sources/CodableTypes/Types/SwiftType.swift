@@ -52,7 +52,7 @@ final class SwiftType: Sendable, Equatable {
     static func == (left: SwiftType, right: SwiftType) -> Bool { left === right }
 
     /// Decodes and encodes the value by the type's own code.
-    func passed(_ value: PropertyList) throws(TypeError) -> Passed {
+    fileprivate func passed(_ value: PropertyList) throws(TypeError) -> Passed {
         do {
             return try pass(value)
         } catch {

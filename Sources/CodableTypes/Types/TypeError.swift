@@ -56,6 +56,8 @@ public struct TypeError: Error, Sendable, Hashable {
     var plainWords: PlainWords?
     /// The key or index that is not there, of a ``Code/missingField``; nil in the words of Swift's coders.
     var missing: PropertyListPath.Step?
+    /// The same in either words.
+    private var absent: PropertyListPath.Step?
     /// The position in a type's text.
     public var location: PropertyListError.Location?
     /// The file that the text is in; nil for none.
@@ -102,9 +104,13 @@ public struct TypeError: Error, Sendable, Hashable {
         let place = missing.map { path.appending($0) } ?? path
         let pathText = place.description(root: root, firstIndex: firstIndex)
         let text: String
-        if code == .missingField, missing == nil {
+        if missing == nil, let absent {
             // The words of the coders, which name the missing key's own path.
-            let step = finding.hasPrefix("[") ? index(from: firstIndex) : pathText.isEmpty ? finding : "." + finding
+            let step =
+                switch absent {
+                case .index(let index): "[\(index.addingReportingOverflow(firstIndex).partialValue)]"
+                case .key: pathText.isEmpty ? finding : "." + finding
+                }
             text = subject + " " + pathText + step
         } else {
             text = subject + (pathText.isEmpty ? "" : " at " + pathText) + finding
@@ -112,12 +118,6 @@ public struct TypeError: Error, Sendable, Hashable {
         let fileText = file.map { " (\($0))" } ?? ""
         guard case .line(let line, let column) = location else { return text + fileText }
         return text + " (line \(line), column \(column))" + fileText
-    }
-
-    /// The finding of a missing element, an index in brackets.
-    private func index(from firstIndex: Int) -> String {
-        let index = Int(finding.dropFirst().dropLast()) ?? 0
-        return "[\(index.addingReportingOverflow(firstIndex).partialValue)]"
     }
 
     func placed(at step: PropertyListPath.Step) -> TypeError {
@@ -175,13 +175,14 @@ extension TypeError {
     private func missing(_ step: PropertyListPath.Step, _ type: CodableType.Form?) -> TypeError {
         var error = plainly(type.map { "\($0)" } ?? "a value", found: "nothing")
         error.plainWords?.missing = step
+        error.absent = step
         return error
     }
 }
 
 extension PropertyListKind {
     /// The name that the coders' messages give to a value of this kind.
-    var foundName: String {
+    fileprivate var foundName: String {
         switch self {
         case .unsigned: "UInt64"
         case .uid: "PropertyListUID"

@@ -142,7 +142,7 @@ final class TypeReference: Sendable {
     }
 
     /// Used by ``TypeTable/adopt(_:)``: names of a draft mean the table's types from then on.
-    func move(to table: TypeTable) {
+    fileprivate func move(to table: TypeTable) {
         Lock.shared.withLock { self.table = table }
     }
 
@@ -229,7 +229,7 @@ final class TypeTable: @unchecked Sendable {
     func isBeingDeclared(_ name: String) -> Bool { Lock.shared.withLock { announced.contains(name) } }
 
     /// Takes over the types that a draft declared, if every name in them is that of a type.
-    func adopt(_ draft: TypeTable) throws(TypeError) {
+    fileprivate func adopt(_ draft: TypeTable) throws(TypeError) {
         let (all, references) = Lock.shared.withLock { (draft.forms, draft.references) }
         var forms = all
         for reference in references { _ = try reference.resolved() }

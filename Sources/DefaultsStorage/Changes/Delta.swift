@@ -23,15 +23,15 @@ struct EditedValue {
     /// The value with the changes; nil where there is none.
     var overlay: Overlay?
     /// The changes, in their order; empty when `isReplacement`.
-    var operations: [PathOperation] = []
+    fileprivate var operations: [PathOperation] = []
     /// The value that the first change was made to, in which indexes mean elements; nil for none.
     var origin: PropertyList?
     /// The sum of their sizes.
-    var operationBytes = 0
+    fileprivate var operationBytes = 0
     /// The length of `operations`, and their bytes, at which superseded ones are looked for next.
-    var nextCompaction = (count: 256, bytes: 1 << 20)
+    fileprivate var nextCompaction = (count: 256, bytes: 1 << 20)
     /// Whether the value is ours as a whole, since it was set or removed as a whole before.
-    var isReplacement = false
+    fileprivate var isReplacement = false
 }
 
 /// A change of a top-level key.
@@ -200,7 +200,7 @@ extension EditedValue {
     ///
     /// Only by paths of keys: an index means another element once one before it is removed. A value that is set later
     /// at the same path or around it wins; of removals at one path the last is enough.
-    mutating func compact() {
+    fileprivate mutating func compact() {
         var setLater: Set<PropertyListPath> = []
         var removedLater: Set<PropertyListPath> = []
         var kept: [PathOperation] = []
@@ -225,7 +225,7 @@ extension EditedValue {
 
     /// Makes the same changes to `base` instead; gives those that no longer fit. One by an index is forgotten then, since
     /// the array in which the index means an element is.
-    mutating func replay(over base: PropertyList?) -> [(PathOperation, PropertyListError)] {
+    fileprivate mutating func replay(over base: PropertyList?) -> [(PathOperation, PropertyListError)] {
         guard !isReplacement else { return [] }
         var conflicts: [(PathOperation, PropertyListError)] = []
         var kept: [PathOperation] = []

@@ -5,7 +5,7 @@ internal import PropertyLists
 struct ValueRules: Sendable {
     var format: PropertyListFormat
     /// The most bytes of a key that has a row of its own; nil where all are one file.
-    let longestRowKey: Int?
+    fileprivate let longestRowKey: Int?
 
     init(_ engine: any StorageEngine) {
         format = engine.format
@@ -87,7 +87,7 @@ extension ValueRules {
 
 /// Whether a string holds a character that XML 1.0 cannot (section 2.2): a control other than tab, newline and
 /// return, or U+FFFE or U+FFFF.
-func hasControl(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool {
+private func hasControl(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool {
     guard let base = bytes.baseAddress, !ByteSurvey(UnsafeRawBufferPointer(bytes)).isPlain else { return false }
     var position = 0
     while position < bytes.count {

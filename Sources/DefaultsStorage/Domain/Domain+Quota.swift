@@ -29,7 +29,7 @@ final class Quota {
         bytes = other.bytes
     }
 
-    var counted: Int? { size.flatMap { thread == cs_thread_number() ? $0 : nil } }
+    fileprivate var counted: Int? { size.flatMap { thread == cs_thread_number() ? $0 : nil } }
 
     func note(_ newSize: Int) {
         size = newSize
@@ -39,7 +39,7 @@ final class Quota {
     func forget() { size = nil }
 
     /// Whether a change at a path may change the value.
-    func isNear(_ other: UnsafeBufferPointer<UInt8>, _ path: PropertyListPath) -> Bool {
+    fileprivate func isNear(_ other: UnsafeBufferPointer<UInt8>, _ path: PropertyListPath) -> Bool {
         other.elementsEqual(key) && zip(rest.steps, path.steps).allSatisfy { $0 == $1 }
     }
 }

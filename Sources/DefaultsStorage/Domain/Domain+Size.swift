@@ -21,7 +21,7 @@ struct StoreLimits: Sendable, Hashable {
     }
 
     /// Whether a store that has `size` may grow by `growth`: a change that adds nothing is always admitted.
-    func admit(_ growth: FileSize, to size: FileSize) -> Bool {
+    fileprivate func admit(_ growth: FileSize, to size: FileSize) -> Bool {
         (growth.bytes <= 0 || size.bytes &+ growth.bytes <= bytes)
             && (growth.nodes <= 0 || size.nodes &+ growth.nodes <= nodes)
     }

@@ -226,7 +226,9 @@ struct FlushAttempts {
     private var last: DefaultsError.Code?
 
     /// The time until the next attempt, longer with each, and other for each machine.
-    var delay: Duration { min(.milliseconds(100 << min(count, 9)), .seconds(30)) * Double.random(in: 0.5...1) }
+    fileprivate var delay: Duration {
+        min(.milliseconds(100 << min(count, 9)), .seconds(30)) * Double.random(in: 0.5...1)
+    }
 
     /// Notes the outcome of an attempt; says whether it is another error than that of the last.
     mutating func note(_ error: DefaultsError?) -> Bool {

@@ -5,6 +5,8 @@ internal import PropertyLists
 ///
 /// Not a mutex, since a transaction may be ended by another thread than the one that began it (a script's state that
 /// is closed elsewhere), and since waiting has a deadline.
+///
+/// `@unchecked Sendable`: `lock` guards the holder.
 final class WriterLock: @unchecked Sendable {
     private let lock = Lock()
     private let freed = Condition()

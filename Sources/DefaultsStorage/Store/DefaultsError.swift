@@ -13,7 +13,13 @@ public import PropertyLists
 /// }
 /// ```
 public struct DefaultsError: Error, Sendable, Hashable {
-    /// The kinds of errors.
+    /// The kinds of errors, for a program to decide by.
+    ///
+    /// ```swift
+    /// func mayTryAgain(_ error: DefaultsError) -> Bool {
+    ///     [DefaultsError.Code.timedOut, .unreachable, .conflict].contains(error.code)
+    /// }
+    /// ```
     public enum Code: Sendable, Hashable {
         /// A store's name of which a part between slashes is empty, begins with a dot, or holds `..` or NUL.
         case invalidName

@@ -103,7 +103,7 @@ final class HandleState {
     let limits: StoreLimits
     let quotas: [Quota]
     var registered = emptyDictionary
-    var isClosed = false
+    fileprivate var isClosed = false
     var watches: WatchList?
 
     init(timeout: Duration, limits: StoreLimits, quotas: [Quota]) {

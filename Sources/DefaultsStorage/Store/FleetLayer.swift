@@ -165,11 +165,11 @@ struct NumberedSnapshot {
     /// How often the engine was found to have gone back.
     let returns: Int
     /// The error of a value that cannot be read, and is not in the dictionary.
-    let damage: DefaultsError?
+    fileprivate let damage: DefaultsError?
 }
 
 extension Domain {
-    func numberedSnapshot() throws(DefaultsError) -> NumberedSnapshot {
+    fileprivate func numberedSnapshot() throws(DefaultsError) -> NumberedSnapshot {
         while true {
             let (before, revision, returns, damaged) = lock.withLock {
                 (generation, self.revision, self.returns, damagedKeys)

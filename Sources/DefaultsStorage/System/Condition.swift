@@ -2,6 +2,8 @@ internal import Glibc
 internal import PropertyLists
 
 /// A condition of a ``Lock``, waited for by the monotonic clock.
+///
+/// `@unchecked Sendable`: POSIX conditions are for several threads, and the address never changes.
 final class Condition: @unchecked Sendable {
     private let condition = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
 

@@ -205,7 +205,7 @@ private func durability(_ value: kv_durability) throws(Failure) -> DefaultsDurab
 typealias Storage = any PropertyListStorage & SchemaStorage
 
 /// A path's one key, as its bytes, which are UTF-8: the most frequent path, for which no String is made.
-func onlyKey(
+fileprivate func onlyKey(
     _ steps: UnsafePointer<kv_step>?, _ count: Int
 ) throws(Failure) -> UnsafeBufferPointer<UInt8>? {
     guard count == 1, let key = steps?.pointee.key, key.data != nil else { return nil }

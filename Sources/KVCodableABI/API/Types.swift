@@ -14,7 +14,7 @@ final class TypeHandle {
 
 /// The object behind a `kv_registry`.
 final class RegistryHandle {
-    let registry: TypeRegistry
+    fileprivate let registry: TypeRegistry
 
     init(_ registry: TypeRegistry) {
         self.registry = registry

@@ -69,7 +69,7 @@ extension DecodingNode {
 struct SnakeCaseNames {
     private var known: [PropertyListPath.Step: String] = [:]
 
-    mutating func form(of name: String) -> String {
+    fileprivate mutating func form(of name: String) -> String {
         if let form = known[.key(name)] { return form }
         let form = SnakeCase.encoded(name)
         known[.key(name)] = form
@@ -81,7 +81,7 @@ struct SnakeCaseNames {
 ///
 /// The word splitter agrees with Foundation's coders: `myURLProperty` gives `my_url_property`, `URLPath` gives
 /// `u_rl_path`. Leading and trailing underscores stay.
-enum SnakeCase {
+private enum SnakeCase {
     /// The snake case form of a property name.
     static func encoded(_ name: String) -> String {
         let scalars = Array(name.unicodeScalars)
@@ -115,7 +115,7 @@ enum SnakeCase {
     }
 
     /// The property names that `name` may come from, the likeliest first: `foo_url` may be `fooUrl` or `fooURL`.
-    static func candidates(for name: String) -> [String] {
+    fileprivate static func candidates(for name: String) -> [String] {
         let core = name.drop { $0 == "_" }
         let prefix = name.dropLast(core.count)
         let suffix = core.reversed().prefix { $0 == "_" }.count

@@ -1,11 +1,11 @@
 /// A dictionary, so that one with keys of an enum or the like can be written and read as a dictionary.
-protocol KeyedDictionary {
+private protocol KeyedDictionary {
     /// The entries with their keys as text; nil where a key codes as neither a string nor an integer.
     func namedEntries(_ name: (any Encodable) throws -> String?) throws -> [(name: String, value: any Encodable)]?
 }
 
 /// A dictionary type that can be read from a dictionary, with keys of any type.
-protocol ReadableDictionary {
+private protocol ReadableDictionary {
     /// A dictionary of entries whose keys and values are read by the closures.
     static func read(
         _ names: [String], key: (any Decodable.Type, String) throws -> any Decodable,

@@ -61,7 +61,7 @@ public enum NilCodingStrategy: Sendable {
 }
 
 /// Whether `value` is an Optional that, however deeply nested, holds nothing.
-func isOptionalNone(_ value: Any) -> Bool {
+private func isOptionalNone(_ value: Any) -> Bool {
     flattened(value) == nil
 }
 

@@ -19,7 +19,7 @@ extension DecodingNode {
         return try decode(type, at: .whole, nil)
     }
 
-    final func decodePlain<T: Decodable>(
+    fileprivate final func decodePlain<T: Decodable>(
         _ type: T.Type, at slot: DecodingSlot, _ key: (any CodingKey)?
     ) throws -> T {
         // The keys that a failed attempt asked for are not kept.
@@ -230,7 +230,7 @@ extension DecodingNode {
 
 extension DecodingNode {
     /// A value of a type that is no scalar, among them arrays and dictionaries of scalars.
-    final func decodeKnownCollection<T: Decodable>(
+    fileprivate final func decodeKnownCollection<T: Decodable>(
         _ type: T.Type, _ known: KnownType, at slot: DecodingSlot, _ key: (any CodingKey)?
     ) throws -> T {
         switch known {

@@ -130,7 +130,7 @@ extension EncodingNode {
     }
 
     /// The common part of the containers whose values have no key.
-    protocol UnnamedContainer {
+    fileprivate protocol UnnamedContainer {
         var node: EncodingNode { get }
 
         /// Writes one value by `body`, which is given the value's slot, and the key for errors to name.

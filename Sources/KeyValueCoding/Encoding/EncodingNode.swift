@@ -166,7 +166,7 @@ extension EncodingNode {
     private final var isLost: Bool { type(of: self) == EncodingNode.self }
 
     /// A node for values that cannot be written. As deep as this one, so that the limit on depth holds there, too.
-    final func lostNode() -> EncodingNode { EncodingNode(context, depth: depth) }
+    fileprivate final func lostNode() -> EncodingNode { EncodingNode(context, depth: depth) }
 
     /// A node whose value is written to `slot` when this one is finished; the same one for the same name, unless it is
     /// of another kind than is wanted: then the later one counts.

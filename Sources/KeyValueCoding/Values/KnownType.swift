@@ -17,7 +17,7 @@ enum KnownType: UInt8 {
         table.known(type)
     }
 
-    static let table = Table(
+    fileprivate static let table = Table(
         scalars + arrays + [
             ([String: Bool].self, .boolEntries), ([String: Int].self, .intEntries),
             ([String: Double].self, .doubleEntries), ([String: String].self, .stringEntries),

@@ -22,8 +22,8 @@ public struct PropertyListBuilder: ~Copyable {
     /// An open container, and the state before it was opened.
     @usableFromInline struct Frame: BitwiseCopyable {
         var header: Int
-        var outerElements: Int
-        var outerSlot: Slot
+        fileprivate var outerElements: Int
+        fileprivate var outerSlot: Slot
         /// The first of this container's keys on the key stack.
         var firstKey: Int
     }

@@ -7,7 +7,7 @@
 /// up to 1 GB are read. It accepts everything that a builder accepts, and gives the same errors.
 struct ReaderCheck: ReaderOutput, ~Copyable {
     /// The longest text that is kept and checked as a whole, in bytes.
-    static let longestText = 4 << 20
+    fileprivate static let longestText = 4 << 20
 
     private struct Frame: BitwiseCopyable {
         var isDictionary: Bool

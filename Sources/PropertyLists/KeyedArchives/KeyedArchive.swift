@@ -128,7 +128,7 @@ struct KeyedArchive {
     }
 
     /// The tree, which is counted before it is made.
-    func flattened(
+    fileprivate func flattened(
         options: KeyedArchiveOptions, limits: PropertyListLimits
     ) throws(PropertyListError) -> PropertyList {
         var counting = ArchiveFlattener(self, options, limits, output: ArchiveCounter(self, limits))

@@ -76,7 +76,7 @@ extension GrowableBuffer where Element == UInt8 {
         }
     }
 
-    /// Inlined, so that the compiler knows the length and moves the text in a few words.
+    /// Appends a text of the program.
     mutating func append(text: StaticString) {
         reserve(text.utf8CodeUnitCount)
         guard let base else { return }

@@ -32,7 +32,7 @@ private struct KeyOrder {
 }
 
 /// The bytes that hold the keys' text.
-struct KeyText {
+private struct KeyText {
     let base: UnsafePointer<UInt8>?
     let count: Int
 
@@ -40,7 +40,7 @@ struct KeyText {
         UnsafeBufferPointer(start: base.map { $0 + Int(truncatingIfNeeded: key.payload) }, count: Int(key.count))
     }
 
-    @inline(never) func compare(_ left: kv_node, _ right: kv_node) -> Int {
+    @inline(never) fileprivate func compare(_ left: kv_node, _ right: kv_node) -> Int {
         compareBytes(bytes(of: left), bytes(of: right))
     }
 

@@ -106,10 +106,13 @@ package struct ErrorWords: Sendable, Hashable, CustomStringConvertible, Expressi
     /// A message whose path stands at its end.
     package init(stringLiteral text: String) { subject = text }
 
-    /// A program's message, in one piece: the part from `, found ` or `; ` on goes behind the path.
+    /// A program's message, in one piece: the part from `, found ` or `; ` on, outside of quotes, goes behind the path.
     package init(_ message: String) {
-        let start = message.utf8.indices.first {
-            message.utf8[$0...].starts(with: ", found ".utf8) || message.utf8[$0...].starts(with: "; ".utf8)
+        var isQuoted = false
+        let start = message.utf8.indices.first { index in
+            if message.utf8[index] == UInt8(ascii: "\"") { isQuoted.toggle() }
+            let rest = message.utf8[index...]
+            return !isQuoted && (rest.starts(with: ", found ".utf8) || rest.starts(with: "; ".utf8))
         }
         subject = String(message[..<(start ?? message.endIndex)])
         finding = String(message[(start ?? message.endIndex)...])

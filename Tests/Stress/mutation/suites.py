@@ -123,7 +123,7 @@ class Coding(Store):
         result = []
         for room in (*self.rooms, "KeyValueCoder", "KVCodable"):
             for file in sorted((tree / f"Tests/{room}Tests").glob("*.swift")):
-                names = re.findall(r"@Suite.*struct (\w+)", file.read_text())
+                names = re.findall(r"@Suite.*?struct (\w+)", file.read_text(), flags=re.S)
                 result += [self.swift(f"{room} {name}", rf"{room}Tests\.{name}/") for name in names]
         result.append(self.swift("StoryTests", r"StoryTests\."))
         return result + self.programs(tree)

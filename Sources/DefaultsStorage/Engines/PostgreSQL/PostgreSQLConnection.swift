@@ -165,7 +165,7 @@ final class PostgreSQLConnection: @unchecked Sendable {
     /// A statement and its parameters, in the server's binary form.
     struct Statement {
         let text: String
-        var parameters: [Parameter]
+        fileprivate var parameters: [Parameter]
 
         init(_ text: String, _ parameters: Parameter...) {
             self.text = text
@@ -173,7 +173,7 @@ final class PostgreSQLConnection: @unchecked Sendable {
         }
 
         static let commit = Statement("COMMIT")
-        var isCommit: Bool { text == Self.commit.text }
+        fileprivate var isCommit: Bool { text == Self.commit.text }
     }
 
     struct Parameter {
@@ -187,7 +187,7 @@ final class PostgreSQLConnection: @unchecked Sendable {
         static func uuid(_ token: [UInt8]) -> Parameter { Parameter(type: 2950, bytes: token) }
         static func bytes(_ bytes: [UInt8]) -> Parameter { Parameter(type: 17, bytes: bytes) }
         /// An array of byte strings as ``ByteArrays`` puts it together.
-        static func byteArray(_ bytes: [UInt8]) -> Parameter { Parameter(type: 1001, bytes: bytes) }
+        fileprivate static func byteArray(_ bytes: [UInt8]) -> Parameter { Parameter(type: 1001, bytes: bytes) }
     }
 
     /// Runs the statements, all or up to the first that fails; gives a result for each.
@@ -382,7 +382,9 @@ final class PostgreSQLResult: @unchecked Sendable {
     var status: Int32 { pq.resultStatus(handle) }
     var count: Int { Int(pq.ntuples(handle)) }
 
-    func field(_ field: Int32) -> String { pq.resultErrorField(handle, field).map { String(cString: $0) } ?? "" }
+    fileprivate func field(_ field: Int32) -> String {
+        pq.resultErrorField(handle, field).map { String(cString: $0) } ?? ""
+    }
 
     /// The bytes of a field; nil for NULL, and for one that is not there.
     func bytes(_ row: Int, _ column: Int32) -> UnsafeRawBufferPointer? {

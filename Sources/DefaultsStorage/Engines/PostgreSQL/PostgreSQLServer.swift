@@ -276,7 +276,7 @@ final class PostgreSQLServer: @unchecked Sendable {
     }
 
     /// The domains that are alive.
-    func liveGuests() -> [Guest] {
+    fileprivate func liveGuests() -> [Guest] {
         let all = lock.withLock { entries }
         // Without the lock: the last reference to a domain may be let go of here.
         let guests = all.compactMap { entry in

@@ -50,7 +50,7 @@ final class PropertyListFileEngine: StorageEngine, @unchecked Sendable {
     var debt: DefaultsError?
     /// Whether a file that changed since it was loaded is kept from being replaced; not while it is recovered.
     var isChecking = true
-    var hasOutgrown = false
+    fileprivate var hasOutgrown = false
     /// Whether a damaged file could not be moved away: the best copy is read, and nothing is written.
     var isUnrecoverable = false
 

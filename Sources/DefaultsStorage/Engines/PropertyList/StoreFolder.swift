@@ -98,7 +98,8 @@ final class StoreFolder: Sendable {
     private func linkTarget() throws(DefaultsError) -> String {
         var buffer = [UInt8](repeating: 0, count: 4096)
         let length = buffer.withUnsafeMutableBytes { bytes in
-            readlinkat(descriptor.number, fileName, bytes.bindMemory(to: CChar.self).baseAddress!, bytes.count)
+            guard let base = bytes.bindMemory(to: CChar.self).baseAddress else { return -1 }
+            return readlinkat(descriptor.number, fileName, base, bytes.count)
         }
         guard length > 0, length < buffer.count else { throw DefaultsError.system("readlink", errno, file: path) }
         return String(decoding: buffer[..<length], as: UTF8.self)

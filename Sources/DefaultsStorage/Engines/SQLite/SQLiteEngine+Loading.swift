@@ -110,7 +110,7 @@ extension SQLiteEngine {
     }
 
     /// The newest commit; nil for a database of version 1, which a handle that only reads leaves as it is.
-    func newestCommit(_ connection: SQLiteConnection) throws(DefaultsError) -> NewestCommit? {
+    fileprivate func newestCommit(_ connection: SQLiteConnection) throws(DefaultsError) -> NewestCommit? {
         if isReadOnly, try connection.integer("PRAGMA user_version") < 2 { return nil }
         var result: NewestCommit?
         let statement = try prepared(.newest, connection)

@@ -5,7 +5,7 @@ internal import PropertyLists
 /// A file by its place on the disk, and by when it was made: a number that got free is given to the next file.
 struct FileIdentity: Equatable {
     var inode: UInt
-    var born: Int64
+    fileprivate var born: Int64
 
     var text: String { "\(inode):\(born)" }
 }
@@ -216,7 +216,7 @@ extension SQLiteEngine {
 
     /// Makes a database with these rows and gives it the store's name once it is whole, and on the disk: no other
     /// program ever sees a part of it.
-    func makeDatabase(_ rows: [SalvagedRow]) throws(DefaultsError) {
+    fileprivate func makeDatabase(_ rows: [SalvagedRow]) throws(DefaultsError) {
         let name = try buildDatabase(rows)
         defer { removeTemporary() }
         do throws(DefaultsError) {

@@ -97,7 +97,7 @@ extension BinaryReader where Output: ~Copyable {
         }
     }
 
-    func unknown(_ marker: BinaryObjects.Marker) -> PropertyListError {
+    fileprivate func unknown(_ marker: BinaryObjects.Marker) -> PropertyListError {
         objects.malformed(.expected("a value", found: "marker \(marker.hexadecimal)"), at: marker.offset)
     }
 }

@@ -22,14 +22,14 @@ struct BinaryReader<Output: ReaderOutput & ~Copyable>: ~Copyable {
 }
 
 /// An array or dictionary of a binary property list that is open.
-struct BinaryFrame: BitwiseCopyable {
+private struct BinaryFrame: BitwiseCopyable {
     var object: Int
     /// The offset of the next value's reference.
     var next: Int
     /// The offset behind the last reference.
     var end: Int
     /// Bytes from a value's reference back to its key's; 0 in an array.
-    var keyDistance: Int
+    fileprivate var keyDistance: Int
 }
 
 extension BinaryReader<PropertyListBuilder> {

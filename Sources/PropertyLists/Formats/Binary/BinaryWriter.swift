@@ -230,7 +230,8 @@ extension GrowableBuffer where Element == UInt8 {
     /// Appends the lowest `size` bytes of a number, the highest of them first.
     mutating func append(bigEndian number: UInt64, _ size: Int) {
         reserve(8)
-        let raw = UnsafeMutableRawPointer(base.unsafelyUnwrapped + count)
+        guard let base else { return }
+        let raw = UnsafeMutableRawPointer(base + count)
         raw.storeBytes(of: (number << UInt64(truncatingIfNeeded: 64 &- 8 &* size)).bigEndian, as: UInt64.self)
         count &+= size
     }
@@ -241,7 +242,7 @@ extension GrowableBuffer where Element == UInt8 {
         var decoder = Unicode.UTF8()
         var bytes = text.makeIterator()
         while case .scalarValue(let scalar) = decoder.decode(&bytes) {
-            for unit in UTF16.encode(scalar).unsafelyUnwrapped { append(bigEndian: UInt64(unit), 2) }
+            for unit in UTF16.encode(scalar) ?? .init() { append(bigEndian: UInt64(unit), 2) }
         }
     }
 }

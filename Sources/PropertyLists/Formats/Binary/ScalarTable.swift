@@ -5,7 +5,7 @@ internal import CKVCodable
 /// A search looks at no more than ``longestProbe`` slots. Scalars chosen to collide are therefore at worst kept apart,
 /// which costs space in the file and never time; and since nothing is random, equal values still give equal bytes.
 struct ScalarTable: ~Copyable {
-    static let longestProbe = 128
+    fileprivate static let longestProbe = 128
 
     private let document: Document
     /// Each slot has a node, counted from 1, in its low bits, and above them as much of its hash as fits; 0 where it is

@@ -11,8 +11,8 @@ struct XMLLayout: ~Copyable {
         var key: UInt32
         var value: UInt32
         /// The key's text in the tree's bytes.
-        var keyOffset: UInt32
-        var keyCount: UInt32
+        fileprivate var keyOffset: UInt32
+        fileprivate var keyCount: UInt32
         /// Behind a container's start tag; 0 for a scalar, and for a container without an end tag.
         var inside: UInt32 = 0
         /// A container's end tag.
