@@ -118,6 +118,11 @@ private struct Picky: Codable {
         let encoded = try registry().type("User").encode(try tree(value), over: try tree(stored))
         #expect(encoded.list["addresses"] == (try tree([["street": "B", "b": 2] as [String: Any]])))
         #expect(encoded.droppedElements == 1)
+        let registry = try registry()
+        let holder = try registry.declare("struct Holder { users: [User]; number: Double }")[0]
+        let whole = try tree(["users": [value], "number": 1] as [String: Any])
+        let over = try tree(["users": [stored], "number": 0.5] as [String: Any])
+        #expect(try holder.encode(whole, over: over).droppedElements == 1)
     }
 
     @Test("a key that an optional field had is removed when it is nil")

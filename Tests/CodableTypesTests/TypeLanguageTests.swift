@@ -97,6 +97,16 @@ import Testing
         #expect(error.description.hasPrefix(message))
     }
 
+    @Test("a text may have every escape, and a name as well")
+    func escapes() throws {
+        let text = #"struct S { "\u{41}b": String = "\"\\\n\t\r\0\u{1F600}\u{e9}!" }"#
+        let value = try TypeRegistry().declare(text)[0].decode(PropertyList([:]))
+        #expect(value["Ab"]?.string == "\"\\\n\t\r\0\u{1F600}\u{e9}!")
+        for wrong in ["\\u{}", "\\u{110000}", "\\u{41"] {
+            #expect(throws: TypeError.self) { try TypeRegistry().declare("struct S { a: String = \"\(wrong)\" }") }
+        }
+    }
+
     @Test("a type that one text declares twice means the same each time, defaults included")
     func twice() throws {
         let type = try TypeRegistry().declare("struct A { x: Int = 1 } struct A { x: Int = 1 }")[0]

@@ -40,6 +40,21 @@ private func table(_ write: @escaping (inout KeyedEncodingContainer<Keys>) throw
                 + "nor when it is finished")
     }
 
+    @Test("a single value cannot be written while one inside it is")
+    func refusesSingleInside() {
+        let value = Writer { encoder in
+            var container = encoder.singleValueContainer()
+            var same = container
+            try container.encode(
+                table { inner in
+                    try inner.encode(1, forKey: .one)
+                    try same.encode(2)
+                })
+        }
+        let text = failure { try KeyValueEncoder().encodeToPropertyList(["a": value]) }
+        #expect(text.contains("Value at SELF.a cannot be encoded while one inside it is"))
+    }
+
     @Test("a container or an encoder kept after its value is finished changes no other value", arguments: [0, 3])
     func ignoresKept(before: Int) throws {
         var keptContainer: KeyedEncodingContainer<Keys>?

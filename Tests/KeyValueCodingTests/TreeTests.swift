@@ -118,6 +118,11 @@ private struct Record: Codable, Equatable, Sendable {
         }
         let list = try encoder.encodeToPropertyList([Date(timeIntervalSince1970: 1)])
         #expect(try list == PropertyList(any: [["at": [1.0, "$null"] as [Any], "id": 1] as [String: Any]]))
+        let id = UUID()
+        encoder.dateEncodingStrategy = .custom { _ in [Int128(-5), UInt128(UInt64.max), id] as [Any] }
+        #expect(
+            try encoder.encodeToPropertyList([Date()])
+                == PropertyList(any: [[-5, UInt64.max, id.uuidString] as [Any]]))
         encoder.dateEncodingStrategy = .custom { _ in 1..<2 }
         #expect(
             failure { try encoder.encodeToPropertyList(["a": Date()]) }

@@ -169,4 +169,67 @@ extension Sample {
             #expect(text.hasPrefix("invalidValue \(path): ") && text.hasSuffix("needs more than 64 bits"))
         }
     }
+
+    @Test("a Bool is read from every container, from either side")
+    func readsBools() throws {
+        struct Flags: Decodable, Equatable {
+            var list: [Bool] = []
+            var single = false
+
+            enum CodingKeys: CodingKey { case list, single }
+
+            struct Single: Decodable {
+                var flag: Bool
+                init(from decoder: any Decoder) throws {
+                    flag = try decoder.singleValueContainer().decode(Bool.self)
+                }
+            }
+
+            init(_ list: [Bool], _ single: Bool) { (self.list, self.single) = (list, single) }
+
+            init(from decoder: any Decoder) throws {
+                let container = try decoder.container(keyedBy: CodingKeys.self)
+                var elements = try container.nestedUnkeyedContainer(forKey: .list)
+                while !elements.isAtEnd { list.append(try elements.decode(Bool.self)) }
+                single = try container.decode(Single.self, forKey: .single).flag
+            }
+        }
+        for single in [true, false] {
+            let value: [String: Any] = ["list": [true, false, single], "single": single]
+            let expected = Flags([true, false, single], single)
+            #expect(try KeyValueDecoder().decode(Flags.self, from: value) == expected)
+            #expect(try KeyValueDecoder().decode(Flags.self, from: PropertyList(any: value)) == expected)
+        }
+    }
+
+    @Test("elements behind a nested container are counted behind it")
+    func countsNested() throws {
+        let value = Writer { encoder in
+            var container = encoder.unkeyedContainer()
+            _ = container.nestedUnkeyedContainer()
+            #expect(container.count == 1)
+            _ = container.nestedContainer(keyedBy: Keys.self)
+            _ = container.superEncoder()
+            #expect(container.count == 3)
+            try container.encode(Int128.max)
+        }
+        let text = failure { try KeyValueEncoder().encodeToPropertyList(value) }
+        #expect(text.hasPrefix("invalidValue SELF[3]: Int128 at SELF[3] cannot be encoded."))
+    }
+
+    @Test("a Float that is not finite follows the strategy under a key")
+    func convertsFloats() throws {
+        struct Numbers: Codable { var value: Float }
+        var encoder = KeyValueEncoder()
+        encoder.nonConformingFloatEncodingStrategy = .convertToString(
+            positiveInfinity: "+", negativeInfinity: "-", nan: "?")
+        for (number, text) in [(Float.infinity, "+"), (-.infinity, "-"), (.nan, "?")] {
+            #expect(try encodesAlike(Numbers(value: number), encoder, as: ["value": text] as [String: Any]))
+        }
+        #expect(try encodesAlike(Numbers(value: 0.5), encoder, as: ["value": Float(0.5)] as [String: Any]))
+        encoder.nonConformingFloatEncodingStrategy = .throw
+        #expect(
+            failure { try encoder.encode(Numbers(value: .infinity)) }
+                == "invalidValue SELF.value: Float at SELF.value cannot be encoded. inf is not a finite number")
+    }
 }
