@@ -161,8 +161,6 @@ struct TypeScanner {
             || (byte | 0x20 >= UInt8(ascii: "a") && byte | 0x20 <= UInt8(ascii: "z"))
     }
 
-    private func isDigit(_ byte: UInt8) -> Bool { byte >= UInt8(ascii: "0") && byte <= UInt8(ascii: "9") }
-
     /// Whether a number comes next.
     mutating func isAtNumber() throws(TypeError) -> Bool {
         try skipBlanks()

@@ -120,7 +120,7 @@ struct KeyTable<Value>: ~Copyable {
             let start = commonPrefix(bytes)
             // Eight bytes decide nearly always, and without a look at the keys.
             let order = entries.indices.map { index in
-                (word: Self.word(Self.slice(bytes, entries[index]), from: start), index: index)
+                (word: leadingWord(Self.slice(bytes, entries[index]), from: start), index: index)
             }
             return order.sorted { left, right in
                 if left.word != right.word { return left.word < right.word }
@@ -140,13 +140,6 @@ struct KeyTable<Value>: ~Copyable {
             common = common.prefix(zip(common, key).prefix { $0 == $1 }.count)
         }
         return common.count
-    }
-
-    /// Eight bytes from `start` on, with zeros behind the last, as a number that orders as the bytes do.
-    private static func word(_ key: UnsafeBufferPointer<UInt8>, from start: Int) -> UInt64 {
-        var result: UInt64 = 0
-        for index in start..<start + 8 { result = result << 8 | (index < key.count ? UInt64(key[index]) : 0) }
-        return result
     }
 
     private static func slice(_ bytes: UnsafeBufferPointer<UInt8>, _ entry: Entry) -> UnsafeBufferPointer<UInt8> {

@@ -1,4 +1,5 @@
 package import FoundationEssentials
+internal import PropertyLists
 
 /// A decimal number as its digits, for exact conversion to integers of any width.
 package struct DecimalDigits {
@@ -72,8 +73,6 @@ package struct DecimalDigits {
         guard point == UInt8(ascii: "."), let last = fraction.last else { return false }
         return last != UInt8(ascii: "0") && fraction.allSatisfy(isDigit)
     }
-
-    private static func isDigit(_ byte: UInt8) -> Bool { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) }
 
     private static func isPart(_ byte: UInt8) -> Bool {
         switch byte {

@@ -6,7 +6,8 @@ internal import Musl
 internal import Darwin
 #endif
 
-// Work on runs of bytes: comparison, hashing, the search for bytes beyond ASCII, copies.
+// Work on runs of bytes: comparison, hashing, the search for bytes beyond ASCII, copies; and what single ones are in
+// ASCII.
 
 /// The order of keys: by bytes, and where one begins with the other the shorter first.
 package func compareBytes(_ left: UnsafeBufferPointer<UInt8>, _ right: UnsafeBufferPointer<UInt8>) -> Int {
@@ -19,7 +20,7 @@ package func compareBytes(_ left: UnsafeBufferPointer<UInt8>, _ right: UnsafeBuf
 }
 
 /// Eight bytes from `start` on, with zeros behind the last, as a number that orders as the bytes do.
-func leadingWord(_ bytes: UnsafeBufferPointer<UInt8>, from start: Int = 0) -> UInt64 {
+package func leadingWord(_ bytes: UnsafeBufferPointer<UInt8>, from start: Int = 0) -> UInt64 {
     guard let base = bytes.baseAddress, start < bytes.count else { return 0 }
     let raw = UnsafeRawPointer(base + start)
     let count = bytes.count &- start
@@ -117,5 +118,24 @@ extension GrowableBuffer where Element == UInt8 {
         let isDone: Void? = text.utf8.withContiguousStorageIfAvailable { append($0) }
         guard isDone == nil else { return }
         for byte in text.utf8 { append(byte) }
+    }
+}
+
+func isWhitespace(_ byte: UInt8) -> Bool {
+    byte == 0x20 || byte == 0x0A || byte == 0x09 || byte == 0x0D
+}
+
+/// Whether a byte is one of `0` to `9`.
+@inlinable package func isDigit(_ byte: UInt8) -> Bool { byte &- UInt8(ascii: "0") < 10 }
+
+func isHexadecimalDigit(_ byte: UInt8) -> Bool { hexadecimalValue(byte) != nil }
+
+/// The value of a hexadecimal digit; nil for any other byte.
+func hexadecimalValue(_ byte: UInt8) -> UInt8? {
+    switch byte {
+    case UInt8(ascii: "0")...UInt8(ascii: "9"): byte - UInt8(ascii: "0")
+    case UInt8(ascii: "a")...UInt8(ascii: "f"): byte - UInt8(ascii: "a") + 10
+    case UInt8(ascii: "A")...UInt8(ascii: "F"): byte - UInt8(ascii: "A") + 10
+    default: nil
     }
 }

@@ -54,10 +54,6 @@ static inline void push_value(Build *build, const kv_node *node) {
     push_scalar(build, node);
 }
 
-static inline size_t span(const kv_node *node) {
-  return node->head >= KV_NODE_ARRAY ? (size_t)node->payload : 1;
-}
-
 static void push_array(Build *build, const kv_node *node, int size) {
   lua_State *L = build->L;
   const kv_node *element = node + 1;
@@ -65,7 +61,7 @@ static void push_array(Build *build, const kv_node *node, int size) {
   int table = lua_gettop(L);
   for (lua_Integer i = 1; i <= size; i++) {
     push_value(build, element);
-    element += span(element);
+    element += kvl_span(element);
     lua_rawseti(L, table, i);
   }
   lua_rawgeti(L, LUA_REGISTRYINDEX, build->state->array_ref);

@@ -3,12 +3,8 @@
 
 #include "conversion.h"
 
-static size_t span(const kv_node *node) {
-  return node->head >= KV_NODE_ARRAY ? (size_t)node->payload : 1;
-}
-
 void kvl_add_size(kvl_size *size, const kv_node *node) {
-  size_t count = span(node);
+  size_t count = kvl_span(node);
   size->nodes += count;
   for (const kv_node *end = node + count; node < end; node++)
     if (node->head & KV_NODE_KEY || node->head == KV_NODE_STRING ||
@@ -33,7 +29,7 @@ static size_t escaped(const char *text, size_t length, kv_format format) {
 }
 
 static size_t text_size(const kv_view *view, kv_format format) {
-  const kv_node *node = view->node, *end = node + span(node);
+  const kv_node *node = view->node, *end = node + kvl_span(node);
   size_t sum = 0;
   for (; node < end; node++)
     if (node->head & KV_NODE_KEY || node->head == KV_NODE_STRING)
@@ -53,7 +49,7 @@ static size_t levels_of(const kv_node *node, size_t level) {
   const kv_node *value = node + 1;
   for (uint32_t left = node->count; left > 0; left--) {
     sum += levels_of(value, level + 1);
-    value += span(value);
+    value += kvl_span(value);
   }
   return sum;
 }
@@ -79,8 +75,8 @@ static int are_arrays_equal(const kv_view *one, const kv_view *other) {
   kv_view another = {other->node + 1, other->bytes};
   for (uint32_t left = one->node->count; left > 0; left--) {
     if (!kvl_are_equal(&element, &another)) return 0;
-    element.node += span(element.node);
-    another.node += span(another.node);
+    element.node += kvl_span(element.node);
+    another.node += kvl_span(another.node);
   }
   return 1;
 }

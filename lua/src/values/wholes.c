@@ -23,10 +23,6 @@ typedef struct Settling {
 static void settle(Settling *settling, size_t index, const kv_node *old,
                    int is_among_reals);
 
-static size_t span(const kv_node *node) {
-  return node->head >= KV_NODE_ARRAY ? (size_t)node->payload : 1;
-}
-
 /* Whether there are numbers in the array, all of them reals. */
 static int has_reals_alone(const kv_node *array) {
   const kv_node *element = array + 1;
@@ -35,20 +31,20 @@ static int has_reals_alone(const kv_node *array) {
     if (element->head == KV_NODE_REAL) found = 1;
     if (element->head == KV_NODE_INTEGER || element->head == KV_NODE_UNSIGNED)
       return 0;
-    element += span(element);
+    element += kvl_span(element);
   }
   return found;
 }
 
 static void settle_array(Settling *settling, size_t index, const kv_node *old) {
   const kv_node *array = settling->nodes + index;
-  const kv_node *element = old + 1, *end = old + span(old);
+  const kv_node *element = old + 1, *end = old + kvl_span(old);
   int is_real = has_reals_alone(old);
   index++;
   for (uint32_t left = array->count; left > 0; left--) {
     settle(settling, index, element < end ? element : NULL, is_real);
-    index += span(settling->nodes + index);
-    if (element < end) element += span(element);
+    index += kvl_span(settling->nodes + index);
+    if (element < end) element += kvl_span(element);
   }
 }
 
