@@ -25,7 +25,8 @@ def found():
 
 
 def listed():
-    rows = re.findall(r"^\| `(\S+\.swift)` \| `([^`]+)`(?: × (\d+))? \|", (ROOT / "CONTRIBUTING.md").read_text(), flags=re.M)
+    text = (ROOT / "CONTRIBUTING.md").read_text()
+    rows = re.findall(r"^\| `(\S+\.swift)` \| `([^`]+)`(?: × (\d+))? \|", text, flags=re.M)
     return {(name, construct, int(count or 1)) for name, construct, count in rows}
 
 

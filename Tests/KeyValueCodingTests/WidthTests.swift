@@ -10,8 +10,8 @@ private enum Keys: String, CodingKey { case value }
 private struct Sample: Sendable, CustomTestStringConvertible {
     let testDescription: String
     let boxed: any Sendable
-    /// Its form in a property list, where it has another.
-    let listed: any Sendable
+    /// Its form in a property list, where it has one.
+    let listed: (any Sendable)?
     let single: @Sendable (inout any SingleValueEncodingContainer) throws -> Void
     let element: @Sendable (inout any UnkeyedEncodingContainer) throws -> Void
     let entry: @Sendable (inout KeyedEncodingContainer<Keys>) throws -> Void
@@ -70,6 +70,16 @@ extension Sample {
             element: { try $0.encode(UInt128(128)) }, entry: { try $0.encode(UInt128(128), forKey: .value) }),
     ]
 
+    /// Those that a property list cannot hold.
+    static let wide: [Sample] = [
+        Sample(
+            testDescription: "Int128", boxed: Int128.min, listed: nil, single: { try $0.encode(Int128.min) },
+            element: { try $0.encode(Int128.min) }, entry: { try $0.encode(Int128.min, forKey: .value) }),
+        Sample(
+            testDescription: "UInt128", boxed: UInt128.max, listed: nil, single: { try $0.encode(UInt128.max) },
+            element: { try $0.encode(UInt128.max) }, entry: { try $0.encode(UInt128.max, forKey: .value) }),
+    ]
+
     var singleWriter: Writer {
         Writer { encoder in
             var container = encoder.singleValueContainer()
@@ -100,7 +110,7 @@ extension Sample {
         func expected(_ form: Any) -> [Any] { [form, [form] as [Any], ["value": form] as [String: Any]] }
         #expect(try isSame(KeyValueEncoder().encode(value), expected(sample.boxed)))
         let list = try KeyValueEncoder().encodeToPropertyList(value)
-        #expect(try list == PropertyList(any: expected(sample.listed)))
+        #expect(try list == PropertyList(any: expected(#require(sample.listed))))
     }
 
     @Test("a value of every type is refused where its encoder has a container of another kind", arguments: Sample.all)
@@ -120,53 +130,14 @@ extension Sample {
 
     @Test("an integer beyond 64 bits is an error of the tree in every container")
     func refusesWide() {
-        let containers: [(String, Writer)] = [
-            (
-                "SELF[0]",
-                Writer { encoder in
-                    var container = encoder.singleValueContainer()
-                    try container.encode(Int128.min)
-                }
-            ),
-            (
-                "SELF[0]",
-                Writer { encoder in
-                    var container = encoder.singleValueContainer()
-                    try container.encode(UInt128.max)
-                }
-            ),
-            (
-                "SELF[0][0]",
-                Writer { encoder in
-                    var container = encoder.unkeyedContainer()
-                    try container.encode(Int128.min)
-                }
-            ),
-            (
-                "SELF[0][0]",
-                Writer { encoder in
-                    var container = encoder.unkeyedContainer()
-                    try container.encode(UInt128.max)
-                }
-            ),
-            (
-                "SELF[0].value",
-                Writer { encoder in
-                    var container = encoder.container(keyedBy: Keys.self)
-                    try container.encode(Int128.min, forKey: .value)
-                }
-            ),
-            (
-                "SELF[0].value",
-                Writer { encoder in
-                    var container = encoder.container(keyedBy: Keys.self)
-                    try container.encode(UInt128.max, forKey: .value)
-                }
-            ),
-        ]
-        for (path, value) in containers {
-            let text = failure { try KeyValueEncoder().encodeToPropertyList([value]) }
-            #expect(text.hasPrefix("invalidValue \(path): ") && text.hasSuffix("needs more than 64 bits"))
+        for sample in Sample.wide {
+            for (path, value) in [
+                ("SELF[0]", sample.singleWriter), ("SELF[0][0]", sample.elementWriter),
+                ("SELF[0].value", sample.entryWriter),
+            ] {
+                let text = failure { try KeyValueEncoder().encodeToPropertyList([value]) }
+                #expect(text.hasPrefix("invalidValue \(path): ") && text.hasSuffix("needs more than 64 bits"))
+            }
         }
     }
 

@@ -5,7 +5,7 @@ extension TypeError {
     public var inTypeLanguage: TypeError {
         var error = self
         if let words = plainWords {
-            (error.subject, error.finding, error.missing) = (words.subject, words.finding, words.missing)
+            (error.subject, error.finding) = (words.subject, words.finding)
             error.plainWords = nil
             return error
         }

@@ -54,10 +54,8 @@ public struct TypeError: Error, Sendable, Hashable {
     public var path: PropertyListPath
     /// Subject and finding in the words of the type language, where they are more than a translation of Swift's.
     var plainWords: PlainWords?
-    /// The key or index that is not there, of a ``Code/missingField``; nil in the words of Swift's coders.
-    var missing: PropertyListPath.Step?
-    /// The same in either words.
-    private var absent: PropertyListPath.Step?
+    /// The key or index that is not there, of a ``Code/missingField``.
+    private var missing: PropertyListPath.Step?
     /// The position in a type's text.
     public var location: PropertyListError.Location?
     /// The file that the text is in; nil for none.
@@ -76,7 +74,6 @@ public struct TypeError: Error, Sendable, Hashable {
     struct PlainWords: Sendable, Hashable {
         var subject: String
         var finding: String
-        var missing: PropertyListPath.Step?
     }
 
     /// The same error with words for those who have no Swift types.
@@ -101,18 +98,19 @@ public struct TypeError: Error, Sendable, Hashable {
     ///   - firstIndex: the index of an array's first element, for languages that count from 1.
     ///   - root: the name of the value itself.
     public func message(firstIndex: Int, root: String = "") -> String {
-        let place = missing.map { path.appending($0) } ?? path
-        let pathText = place.description(root: root, firstIndex: firstIndex)
         let text: String
-        if missing == nil, let absent {
+        if let missing, plainWords != nil {
             // The words of the coders, which name the missing key's own path.
+            let pathText = path.description(root: root, firstIndex: firstIndex)
             let step =
-                switch absent {
+                switch missing {
                 case .index(let index): "[\(index.addingReportingOverflow(firstIndex).partialValue)]"
                 case .key: pathText.isEmpty ? finding : "." + finding
                 }
             text = subject + " " + pathText + step
         } else {
+            let whole = missing.map { path.appending($0) } ?? path
+            let pathText = whole.description(root: root, firstIndex: firstIndex)
             text = subject + (pathText.isEmpty ? "" : " at " + pathText) + finding
         }
         let fileText = file.map { " (\($0))" } ?? ""
@@ -174,8 +172,7 @@ extension TypeError {
 
     private func missing(_ step: PropertyListPath.Step, _ type: CodableType.Form?) -> TypeError {
         var error = plainly(type.map { "\($0)" } ?? "a value", found: "nothing")
-        error.plainWords?.missing = step
-        error.absent = step
+        error.missing = step
         return error
     }
 }

@@ -123,7 +123,7 @@ class Coding(Store):
         result = []
         for room in (*self.rooms, "KeyValueCoder", "KVCodable"):
             for file in sorted((tree / f"Tests/{room}Tests").glob("*.swift")):
-                names = re.findall(r"@Suite.*?struct (\w+)", file.read_text(), flags=re.S)
+                names = re.findall(r"^@Suite(?:.*\n)??.*\b(?:struct|class) (\w+)", file.read_text(), flags=re.M)
                 result += [self.swift(f"{room} {name}", rf"{room}Tests\.{name}/") for name in names]
         result.append(self.swift("StoryTests", r"StoryTests\."))
         return result + self.programs(tree)
@@ -141,7 +141,7 @@ class Lua:
         (tree / "build").mkdir(parents=True, exist_ok=True)
         shutil.copy2(root / "build/libkvcodable.so", tree / "build/libkvcodable.so")
         link(tree / "build/libkvcodable.so.1", "libkvcodable.so")
-        write(tree / "lua/src/mutant.h", clang.HEADER)
+        write(tree / "include/mutant.h", clang.HEADER)
         write(tree / "lua/mutants.c", clang.RUNTIME)
 
     def head(self, text):
