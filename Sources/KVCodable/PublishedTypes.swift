@@ -28,7 +28,7 @@ public enum PublishedTypes {
     @discardableResult
     public static func publish(_ type: CodableType, for name: String) throws -> String {
         guard let text = type.schemaText else {
-            throw DefaultsError(.misuse, "Expected a declared type to publish, found \(type)")
+            throw DefaultsError(.misuse, expected: "a declared type to publish", found: "\(type)")
         }
         _ = try DefaultsSchema(type)
         return try PublishedText.write(Array(text.utf8), name)

@@ -28,11 +28,20 @@ import Testing
     @Test("refuses what the file could not hold, with its place", arguments: DefaultsStore.Options.Engine.tested)
     func unfit(engine: DefaultsStore.Options.Engine) throws {
         let store = try DefaultsStore.open(path: folder.file("a.plist"), options: options { $0.engine = engine })
-        let cases: [(Any, PropertyListPath, String)] = [
-            (Any?.none as Any, ["a"], "A file cannot hold nil; remove the key instead"),
-            (["x": [1, Any?.none as Any]], ["a", "x", 1], "A file cannot hold nil; remove the key instead"),
-            (["x": "\u{1}"], ["a", "x"], "XML cannot hold a control character in a string; a binary store can"),
-            (["x\u{2}": 1], ["a", "x\u{2}"], "XML cannot hold a control character in a key; a binary store can"),
+        let cases: [(Any, PropertyListPath, ErrorWords)] = [
+            (Any?.none as Any, ["a"], .wrong("A file cannot hold nil", advice: "remove the key instead")),
+            (
+                ["x": [1, Any?.none as Any]], ["a", "x", 1],
+                .wrong("A file cannot hold nil", advice: "remove the key instead")
+            ),
+            (
+                ["x": "\u{1}"], ["a", "x"],
+                .wrong("XML cannot hold a control character in a string", advice: "a binary store can")
+            ),
+            (
+                ["x\u{2}": 1], ["a", "x\u{2}"],
+                .wrong("XML cannot hold a control character in a key", advice: "a binary store can")
+            ),
             (["CF$UID": 3], ["a"], "A dictionary of nothing but an integer CF$UID would be read back as a UID"),
         ]
         for (value, path, message) in cases {
@@ -70,8 +79,8 @@ import Testing
 
     @Test("refuses what a format cannot hold, wherever it stands, and takes what it can")
     func formats() throws {
-        let control = "XML cannot hold a control character in a string; a binary store can"
-        let cases: [(PropertyListFormat, Any, String?)] = [
+        let control = ErrorWords.wrong("XML cannot hold a control character in a string", advice: "a binary store can")
+        let cases: [(PropertyListFormat, Any, ErrorWords?)] = [
             (.xml, "\u{FFFE}", control), (.xml, "x\u{FFFF}y", control), (.xml, "\u{B}", control),
             (.xml, "\u{FFFD}\u{FB00}\u{F000}\t\r\n", nil), (.binary, "\u{FFFE}\u{1}", nil),
             (.json, "\u{FFFE}\u{1}", nil),
@@ -81,12 +90,12 @@ import Testing
             (.xml, Date(timeIntervalSinceReferenceDate: 252_423_993_599), nil),
             (
                 .binary, Date(timeIntervalSinceReferenceDate: 252_423_993_600),
-                "Expected a date of the years 1 to 9999, found 252423993600.0 seconds from 2001"
+                .expected("a date of the years 1 to 9999", found: "252423993600.0 seconds from 2001")
             ),
             (.xml, Date(timeIntervalSinceReferenceDate: -63_113_904_000), nil),
             (
                 .xml, Date(timeIntervalSinceReferenceDate: -63_113_904_001),
-                "Expected a date of the years 1 to 9999, found -63113904001.0 seconds from 2001"
+                .expected("a date of the years 1 to 9999", found: "-63113904001.0 seconds from 2001")
             ),
         ]
         for (format, value, message) in cases {
@@ -110,7 +119,7 @@ import Testing
 
     @Test("refuses a key that XML cannot hold, at every depth")
     func keys() throws {
-        let message = "XML cannot hold a control character in a key; a binary store can"
+        let message = ErrorWords.wrong("XML cannot hold a control character in a key", advice: "a binary store can")
         let store = try memory()
         for key in ["\u{1}", "x\u{FFFF}"] {
             let expected = DefaultsError(.invalidValue, message, at: [.key(key)])
@@ -156,17 +165,17 @@ import Testing
     func mismatch() throws {
         let store = try memory()
         try store.set(list(["n": 1, "list": [1, 2]]), at: ["a"])
-        let cases: [(PropertyListPath, PropertyListPath, String)] = [
-            (["a", "n", "x"], ["a", "n"], "Expected Dictionary, found Int"),
-            (["a", "list", "x"], ["a", "list"], "Expected Dictionary, found Array"),
+        let cases: [(PropertyListPath, PropertyListPath, ErrorWords)] = [
+            (["a", "n", "x"], ["a", "n"], .expected("Dictionary", found: "Int")),
+            (["a", "list", "x"], ["a", "list"], .expected("Dictionary", found: "Array")),
             (
                 ["a", "list", 3], ["a", "list", 3],
-                "Expected an element of the array or the place behind the last, found none"
+                .expected("an element of the array or the place behind the last", found: "none")
             ),
-            (["a", 0], ["a"], "Expected Array, found Dictionary"),
+            (["a", 0], ["a"], .expected("Array", found: "Dictionary")),
             (
                 ["a", "new", 0], ["a", "new"],
-                "Expected Array, found nothing: a missing array is not made by its index"
+                .expected("Array", found: "nothing: a missing array is not made by its index")
             ),
         ]
         for (path, place, message) in cases {
@@ -184,7 +193,7 @@ import Testing
         try store.set(list(1), at: ["a"], ifGeneration: generation)
         let now = store.generation
         let expected = DefaultsError(
-            .conflict, "Expected generation \(generation), found \(now)", at: ["a"], file: folder.file("a.plist"))
+            .conflict, expected: "generation \(generation)", found: "\(now)", at: ["a"], file: folder.file("a.plist"))
         #expect(throws: expected) { try store.set(list(2), at: ["a"], ifGeneration: generation) }
         try Data(list(["a": 5]).serialized(as: .xml)).write(to: URL(fileURLWithPath: folder.file("a.plist")))
         #expect(throws: DefaultsError.self) { try store.set(list(2), at: ["a"], ifGeneration: now) }
@@ -322,7 +331,7 @@ import Testing
         try first.sync()
         unlink(from)
         mkdir(from, 0o700)
-        #expect(throws: DefaultsError(.io, "Expected a file, found something else", file: from)) {
+        #expect(throws: DefaultsError(.io, expected: "a file", found: "something else", file: from)) {
             try first.copy(to: second)
         }
         #expect(try second.snapshot() == list(["old": 1]))

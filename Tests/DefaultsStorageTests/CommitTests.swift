@@ -24,7 +24,7 @@ import Testing
         try store.set(list(3), at: ["a"])
         unlink(folder.file)
         mkdir(folder.file, 0o700)
-        let expected = DefaultsError(.io, "Expected a file, found something else", file: folder.file)
+        let expected = DefaultsError(.io, expected: "a file", found: "something else", file: folder.file)
         #expect(throws: expected) { try store.sync() }
         #expect(throws: expected) { try store.beginTransaction() }
         #expect(folder.isUnlocked("a.plist"))
@@ -119,7 +119,8 @@ import Testing
         try store.set(list(1), at: ["a"])
         try store.sync()
         let expected = DefaultsError(
-            .invalidValue, "XML cannot hold a control character in a string; a binary store can", at: ["b"])
+            .invalidValue, .wrong("XML cannot hold a control character in a string", advice: "a binary store can"),
+            at: ["b"])
         #expect(throws: expected) { try store.set(list("\u{1}"), at: ["b"]) }
         try folder.write(["a": 1], as: .binary)
         try store.refresh()
@@ -193,7 +194,7 @@ import Testing
         let transaction = try store.beginTransaction()
         try transaction.set(list(1), at: ["inside"])
         mkdir(folder.file, 0o700)
-        let expected = DefaultsError(.io, "Expected a file, found something else", file: folder.file)
+        let expected = DefaultsError(.io, expected: "a file", found: "something else", file: folder.file)
         #expect(throws: expected) { try transaction.commit() }
         #expect(folder.isUnlocked("a.plist"))
         #expect(try store.snapshot() == list(["before": 1]))

@@ -39,7 +39,7 @@ private final class Events {
     private var corrupt: DefaultsError { corrupt(file) }
 
     private func corrupt(_ file: String) -> DefaultsError {
-        var error = DefaultsError(.corrupt, "Expected </key>, found </kye> (line 3, column 7)", file: file)
+        var error = DefaultsError(.corrupt, expected: "</key>", found: "</kye> (line 3, column 7)", file: file)
         error.location = .line(3, column: 7)
         return error
     }
@@ -260,7 +260,7 @@ private final class Events {
         try store.sync()
         let events = try Events(of: store)
         try write([1, 2], to: "a.plist", age: 60)
-        let expected = DefaultsError(.invalidValue, "Expected Dictionary at the root, found Array", file: file)
+        let expected = DefaultsError(.invalidValue, expected: "Dictionary at the root", found: "Array", file: file)
         #expect(try events.pumped() == [.unreadable(expected)])
         #expect(throws: expected) { try store.sync() }
         #expect(try store.snapshot() == list(["a": 1]))

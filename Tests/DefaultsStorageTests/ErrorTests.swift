@@ -5,26 +5,34 @@ import Testing
 
 /// What errors say of the store's file.
 @Suite struct ErrorTests {
-    @Test(
-        "an error without its file says neither file nor folder",
-        arguments: [
-            ("Read-only", "Read-only at ui (the store)"),
-            ("SQLite: cannot open /home/me/a.sqlite.v0", "SQLite: cannot open the store.v0 at ui (the store)"),
-            ("kept as /home/me/.a.old", "kept as the folder/.a.old at ui (the store)"),
-        ])
-    func withoutFile(message: String, expected: String) {
-        let error = DefaultsError(.io, message, at: ["ui"], file: "/home/me/a.sqlite", errno: 5)
-        #expect(error.withoutFile().description == expected)
+    @Test("an error without its file names the store for it")
+    func withoutFile() {
+        let error = DefaultsError(.io, "Read-only", at: ["ui"], file: "/home/me/a.sqlite", errno: 5)
+        #expect(error.description == "Read-only at ui (/home/me/a.sqlite)")
+        #expect(error.withoutFile().description == "Read-only at ui (the store)")
         #expect(error.withoutFile().errno == 5)
-        #expect(error.description.hasSuffix("(/home/me/a.sqlite)"))
+        let other = DefaultsError(.closed, "The store was closed / is over")
+        #expect(other.withoutFile() == other)
     }
 
-    @Test("an error about no file, and one about a file in the root folder, stay whole")
-    func nearTheRoot() {
-        let error = DefaultsError(.closed, "The store was closed / is over")
-        #expect(error.withoutFile() == error)
-        let atRoot = DefaultsError(.io, "read / write", file: "/a.plist")
-        #expect(atRoot.withoutFile().description == "read / write (the store)")
+    @Test("a server's own message is left out with the file")
+    func confidential() {
+        let error = DefaultsError(
+            .unreachable, "The server cannot be reached", confidential: ": no host db.example", at: ["ui"])
+        #expect(error.message == "The server cannot be reached: no host db.example")
+        #expect(error.withoutFile().message == "The server cannot be reached")
+        var changed = error
+        changed.message = "Later"
+        #expect(changed.description == "Later at ui")
+    }
+
+    @Test("a program's message is one piece, whatever it says; its expectation has the path behind it")
+    func programs() {
+        let whole = DefaultsError(.refused, "Expected 0...10, found 11; ask", at: ["volume"])
+        #expect(whole.description == "Expected 0...10, found 11; ask at volume")
+        let parts = DefaultsError(.refused, expected: "0...10", found: "11", at: ["volume"], file: "/a.plist")
+        #expect(parts.description == "Expected 0...10 at volume, found 11 (/a.plist)")
+        #expect(parts.message == "Expected 0...10, found 11" && parts.path == ["volume"])
     }
 
     @Test("what a schema says is a part of the error")

@@ -199,7 +199,7 @@ import Testing
         while try store.pump() > 0 {}
         unlink(file)
         mkdir(file, 0o700)
-        let error = DefaultsError(.io, "Expected a file, found something else", file: file)
+        let error = DefaultsError(.io, expected: "a file", found: "something else", file: file)
         #expect(try nextEvents(of: store) == [.unreadable(error)])
         #expect(throws: error) { try store.refresh() }
         #expect(try store.value(at: ["a"])?.integer == 1)

@@ -37,7 +37,7 @@ import Testing
     func faults() throws {
         let store = try memory()
         try store.set(list(1), at: ["a"])
-        let expected = DefaultsError(.invalidValue, "Expected Dictionary as what is imported, found Array")
+        let expected = DefaultsError(.invalidValue, expected: "Dictionary as what is imported", found: "Array")
         #expect(throws: expected) { try store.import(Array("[1]".utf8)) }
         #expect(throws: DefaultsError.self) { try store.import(Array("<plist>".utf8)) }
         let error = #expect(throws: DefaultsError.self) { try store.import(Array("{\"a\": 2, \"b\": null}".utf8)) }

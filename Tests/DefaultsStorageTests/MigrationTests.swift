@@ -30,7 +30,7 @@ import Testing
         let kept = try [UInt8](Data(contentsOf: URL(fileURLWithPath: file + ".v0")))
         #expect(try PropertyList.parse(kept).list == list(["name": "x"]))
         let expected = DefaultsError(
-            .migration, "Expected at most version 1, found 2: a newer program wrote the store", file: file)
+            .migration, expected: "at most version 1", found: "2: a newer program wrote the store", file: file)
         #expect(throws: expected) {
             try DefaultsStore.open(path: file, options: options { $0.migrations = [steps[1]] })
         }
@@ -123,9 +123,9 @@ import Testing
             #expect(found == nil)
         }
         let tooOld = DefaultsError(
-            .migration, "Expected at most version 2, found 3: a newer program wrote the store", file: store.file)
+            .migration, expected: "at most version 2", found: "3: a newer program wrote the store", file: store.file)
         #expect(throws: tooOld) { try store.transaction { _ = try $0.beginMigration(to: 2) } }
-        #expect(throws: DefaultsError(.misuse, "Expected a version from 1, found 0")) {
+        #expect(throws: DefaultsError(.misuse, expected: "a version from 1", found: "0")) {
             try store.transaction { _ = try $0.beginMigration(to: 0) }
         }
         let ended = try store.beginTransaction()
@@ -197,7 +197,7 @@ import Testing
     @Test("refuses a step to a version below 1", arguments: [0, -1, Int.min])
     func belowOne(version: Int) throws {
         let steps = [DefaultsMigration(to: version) { _ in }, DefaultsMigration(to: 1) { _ in }]
-        #expect(throws: DefaultsError(.misuse, "Expected a version from 1, found \(version)")) {
+        #expect(throws: DefaultsError(.misuse, expected: "a version from 1", found: "\(version)")) {
             try DefaultsStore.open(path: folder.file("a.plist"), options: options { $0.migrations = steps })
         }
         #expect(try folder.names() == [])

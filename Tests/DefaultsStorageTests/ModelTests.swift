@@ -79,7 +79,7 @@ import Testing
         do throws(PropertyListError) {
             model = try model.setting(value, at: path)
         } catch {
-            let expected = DefaultsError(.pathMismatch, error.message, at: error.path)
+            let expected = DefaultsError(.pathMismatch, error.words, at: error.path)
             #expect(throws: expected) { try store.set(value, at: path) }
             return
         }

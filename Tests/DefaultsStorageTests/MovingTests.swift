@@ -21,7 +21,7 @@ import Testing
         #expect(try store.dictionary(of: .application) == list(["new": ["place": ["x": 1]]]))
         #expect(try !store.rename(["old"], to: ["other"]))
         try store.set(list(2), at: ["old"])
-        #expect(throws: DefaultsError(.conflict, "Expected nothing, found Int", at: ["new", "place", "x"])) {
+        #expect(throws: DefaultsError(.conflict, expected: "nothing", found: "Int", at: ["new", "place", "x"])) {
             try store.rename(["old"], to: ["new", "place", "x"])
         }
         #expect(try store.rename(["old"], to: ["old", "deeper"]))
@@ -93,7 +93,10 @@ import Testing
     func nulls() throws {
         let store = try open()
         let text = Array(#"{"a": null, "b": [1, null, {"c": null}], "d": {"e": {}}}"#.utf8)
-        #expect(throws: DefaultsError(.invalidValue, "A file cannot hold nil; remove the key instead", at: ["a"])) {
+        #expect(
+            throws: DefaultsError(
+                .invalidValue, .wrong("A file cannot hold nil", advice: "remove the key instead"), at: ["a"])
+        ) {
             try store.import(text)
         }
         try store.import(text, nulls: .dropped)

@@ -35,7 +35,7 @@ import Testing
         try database.set(list(1), forKey: longest)
         try database.set(1, at: ["a", .key(longer)])
         let expected = DefaultsError(
-            .limitExceeded, "Expected a key of at most 16384 bytes, found one of 16385", at: [.key(longer)])
+            .limitExceeded, expected: "a key of at most 16384 bytes", found: "one of 16385", at: [.key(longer)])
         for change in [
             { try database.set(list(1), forKey: longer) }, { try database.set(1, at: [.key(longer), "a"]) },
             { try database.set(["b": 1, .init(longer): 1], at: []) },

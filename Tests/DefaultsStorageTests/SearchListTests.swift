@@ -83,7 +83,7 @@ import Testing
         try DefaultsStore.checkAdministrators(file, user: another)
         try DefaultsStore.checkAdministrators(folder.file("none.plist"), user: another)
         let users = DefaultsError(
-            .unsafeLocation, "Expected the administrator's, found what belongs to the user", file: file)
+            .unsafeLocation, expected: "the administrator's", found: "what belongs to the user", file: file)
         if owner == 0 {
             try DefaultsStore.checkAdministrators(file, user: 0)
             #expect(chown(file, another, another) == 0)
@@ -93,7 +93,7 @@ import Testing
         }
         #expect(chmod(file, 0o646) == 0)
         let everybodys = DefaultsError(
-            .unsafeLocation, "Expected the administrator's, found what everybody may write", file: file)
+            .unsafeLocation, expected: "the administrator's", found: "what everybody may write", file: file)
         for user in [0, another + 1] {
             #expect(throws: everybodys) { try DefaultsStore.checkAdministrators(file, user: user) }
         }
@@ -159,10 +159,10 @@ import Testing
                 $0.durability = durability
                 $0.defaults = try? list(["title": "x", "list": [1]])
             })
-        let scalar = DefaultsError(.pathMismatch, "Expected Dictionary, found String", at: ["title"])
+        let scalar = DefaultsError(.pathMismatch, expected: "Dictionary", found: "String", at: ["title"])
         #expect(throws: scalar) { try store.set(list(1), at: ["title", "inner"]) }
-        let end = "Expected an element of the array or the place behind the last"
-        #expect(throws: DefaultsError(.pathMismatch, "\(end), found none", at: ["list", 9])) {
+        let end = "an element of the array or the place behind the last"
+        #expect(throws: DefaultsError(.pathMismatch, expected: end, found: "none", at: ["list", 9])) {
             try store.set(list(1), at: ["list", 9])
         }
         #expect(try !store.remove(at: ["list", 3]))
@@ -266,8 +266,8 @@ import Testing
     func badNames(name: String) {
         let expected = DefaultsError(
             .invalidName,
-            "Expected a name like com.acme.app or acme/settings, without \"..\" and a \".\" at a part's beginning, "
-                + "found \"\(name)\"")
+            expected: "a name like com.acme.app or acme/settings, without \"..\" and a \".\" at a part's beginning",
+            found: "\"\(name)\"")
         #expect(throws: expected) { try DefaultsStore.open(name) }
         #expect(throws: expected) { try DefaultsStore.path(of: name) }
         #expect(throws: expected) { try DefaultsStore.open("a", options: options { $0.suites = [name] }) }

@@ -423,7 +423,8 @@ import Testing
         let size = 1001 + (768 << 20)
         truncate(folder.file("a.plist"), off_t(size))
         let expected = DefaultsError(
-            .limitExceeded, "Expected a file of at most \(size - 1) bytes, found \(size)", file: folder.file("a.plist"))
+            .limitExceeded, expected: "a file of at most \(size - 1) bytes", found: "\(size)",
+            file: folder.file("a.plist"))
         #expect(throws: expected) {
             try DefaultsStore.open(
                 path: folder.file("a.plist"),

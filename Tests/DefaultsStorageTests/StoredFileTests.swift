@@ -98,7 +98,7 @@ import Testing
     @Test("a root that is no dictionary is an error, and the file stays")
     func wrongRoot() throws {
         try Data(list([1, 2]).serialized(as: .xml)).write(to: URL(fileURLWithPath: file))
-        let expected = DefaultsError(.invalidValue, "Expected Dictionary at the root, found Array", file: file)
+        let expected = DefaultsError(.invalidValue, expected: "Dictionary at the root", found: "Array", file: file)
         #expect(throws: expected) { try DefaultsStore.open(path: file) }
         #expect(try folder.names() == ["a.plist"])
     }
@@ -407,7 +407,7 @@ import Testing
         mkfifo(file, 0o600)
         mkdir(directory, 0o700)
         for path in [file, directory] {
-            let error = DefaultsError(.io, "Expected a file, found something else", file: path)
+            let error = DefaultsError(.io, expected: "a file", found: "something else", file: path)
             #expect(throws: error) { try DefaultsStore.open(path: path) }
             #expect(throws: error) { try PropertyListFile.read(path) }
             #expect(throws: error) { try PropertyListFile.write(PropertyList(any: ["a": 1]), to: path, as: .xml) }

@@ -87,13 +87,15 @@ import Testing
     }
 
     @Test(
-        "a message has its path before what was found, and not inside of quotes",
+        "a message has its path before what was found and the advice, and behind a program's own text",
         arguments: [
-            ("Expected Int, found String; remove it", "Expected Int at k, found String; remove it"),
-            ("A \"a; b\" thing is wrong", "A \"a; b\" thing is wrong at k"),
-            ("No \"a, found b\"; use c", "No \"a, found b\" at k; use c"), ("An end", "An end at k"),
-        ])
-    func placesPaths(_ message: String, _ text: String) {
-        #expect(PropertyListError(.malformed, message, at: ["k"]).description == text)
+            (.expected("Int", found: "String", advice: "remove it"), "Expected Int at k, found String; remove it"),
+            (.wrong("No \"a, found b\"", advice: "use c"), "No \"a, found b\" at k; use c"),
+            (.expected("Int"), "Expected Int at k"), ("Expected Int, found String", "Expected Int, found String at k"),
+        ] as [(ErrorWords, String)])
+    func placesPaths(_ words: ErrorWords, _ text: String) {
+        #expect(PropertyListError(.malformed, words, at: ["k"]).description == text)
+        let whole = PropertyListError(.malformed, words.description, at: ["k"])
+        #expect(whole.message == words.description && whole.description == "\(words) at k")
     }
 }

@@ -28,18 +28,19 @@ import Testing
         #expect(list.value(at: ["window", "tags", 2])?.string == "c")
     }
 
-    private static let noPlace = "Expected an element of the array or the place behind the last, found none"
+    private static let noPlace = ErrorWords.expected(
+        "an element of the array or the place behind the last", found: "none")
 
     @Test(
         "setting through what is no container is an error with the place",
         arguments: [
-            (["name", "x"], "Expected Dictionary, found String", ["name"]),
-            (["window", 0], "Expected Array, found Dictionary", ["window"]),
+            (["name", "x"], .expected("Dictionary", found: "String"), ["name"]),
+            (["window", 0], .expected("Array", found: "Dictionary"), ["window"]),
             (["window", "tags", 3], noPlace, ["window", "tags", 3]),
             (["window", "tags", -1], noPlace, ["window", "tags", -1]),
-            (["none", 0], "Expected Array, found nothing: a missing array is not made by its index", ["none"]),
-        ] as [(PropertyListPath, String, PropertyListPath)])
-    func rejectsMismatch(path: PropertyListPath, message: String, place: PropertyListPath) throws {
+            (["none", 0], .expected("Array", found: "nothing: a missing array is not made by its index"), ["none"]),
+        ] as [(PropertyListPath, ErrorWords, PropertyListPath)])
+    func rejectsMismatch(path: PropertyListPath, message: ErrorWords, place: PropertyListPath) throws {
         let list = try Self.sample()
         let value = try TreeModel.integer(1).list
         let error = #expect(throws: PropertyListError.self) { try list.setting(value, at: path) }

@@ -54,7 +54,8 @@ import Testing
     func rejectsOtherTypes() throws {
         struct Other {}
         let error = #expect(throws: PropertyListError.self) { try PropertyList(any: ["a": [1, Other()] as [Any]]) }
-        #expect(error == PropertyListError(.invalidValue, "Expected a property-list value, found Other", at: ["a", 1]))
+        #expect(
+            error == PropertyListError(.invalidValue, .expected("a property-list value", found: "Other"), at: ["a", 1]))
         let wide = #expect(throws: PropertyListError.self) { try PropertyList(any: [Int128.max]) }
         #expect(wide?.message == "Expected an integer of 64 bits, found 170141183460469231731687303715884105727")
     }

@@ -37,7 +37,7 @@ struct StoredValues: Sendable {
             let wrong = (error as? TypeError)?.path ?? path
             guard !isSecret, !self.isSecret(wrong) else {
                 let expected = types?.type(at: wrong) ?? type
-                throw DefaultsError(.typeMismatch, "Expected \(expected), found a secret that is none", at: wrong)
+                throw DefaultsError(.typeMismatch, expected: "\(expected)", found: "a secret that is none", at: wrong)
             }
             throw (error as? TypeError)?.inTypeLanguage ?? error
         }
@@ -65,14 +65,14 @@ private func one<Value>(
     _ name: String, _ value: PropertyList, _ path: PropertyListPath, _ make: (PropertyList) -> Value?
 ) throws(DefaultsError) -> Value {
     if let made = make(value) { return made }
-    throw DefaultsError(.typeMismatch, "Expected \(name), found \(value.kind)", at: path)
+    throw DefaultsError(.typeMismatch, expected: name, found: "\(value.kind)", at: path)
 }
 
 private func all<Value>(
     _ name: String, _ value: PropertyList, _ path: PropertyListPath, _ make: (PropertyList) -> Value?
 ) throws(DefaultsError) -> [Value] {
     guard value.kind == .array else {
-        throw DefaultsError(.typeMismatch, "Expected [\(name)], found \(value.kind)", at: path)
+        throw DefaultsError(.typeMismatch, expected: "[\(name)]", found: "\(value.kind)", at: path)
     }
     var values: [Value] = []
     for (index, element) in value.elements.enumerated() {

@@ -6,7 +6,7 @@ extension PropertyListBuilder {
         do throws(PropertyListError) {
             try body(&self)
         } catch {
-            throw TypeError(.mismatch, error.message).placed(below: error.path)
+            throw TypeError(.mismatch, ErrorWords(fault: error.message)).placed(below: error.path)
         }
     }
 
@@ -20,6 +20,6 @@ func finish(_ builder: inout PropertyListBuilder) throws(TypeError) -> PropertyL
     do throws(PropertyListError) {
         return try builder.finish()
     } catch {
-        throw TypeError(.mismatch, error.message).placed(below: error.path)
+        throw TypeError(.mismatch, ErrorWords(fault: error.message)).placed(below: error.path)
     }
 }

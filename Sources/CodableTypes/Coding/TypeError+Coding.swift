@@ -20,10 +20,10 @@ extension TypeError {
     /// The coder's finding; for an error of the type's own, its text as it is.
     private init(_ text: String, _ underlying: (any Error)?, at codingPath: [any CodingKey]) {
         if let found = CodingError(underlying: underlying, text: text, at: codingPath) {
-            self.init(found.isInexact ? .notRepresentable : .mismatch, found.subject, found.finding)
+            self.init(found.isInexact ? .notRepresentable : .mismatch, found.words)
         } else {
             // A path, or the value found, may follow: the text is no sentence then.
-            self.init(.mismatch, text.hasSuffix(".") ? String(text.dropLast()) : text)
+            self.init(.mismatch, ErrorWords(fault: text.hasSuffix(".") ? String(text.dropLast()) : text))
         }
         path = Self.path(codingPath)
     }

@@ -32,7 +32,7 @@ package final class TypeParts: @unchecked Sendable {
         self.type = type
         guard type.form.structure != nil || type.form.isDictionary else {
             throw TypeError(
-                .description, "Expected a struct or a dictionary as a store's schema", ", found \(type.form)")
+                .description, .expected("a struct or a dictionary as a store's schema", found: "\(type.form)"))
         }
     }
 

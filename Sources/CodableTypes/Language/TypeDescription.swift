@@ -59,8 +59,8 @@ struct TypeDescription {
     // MARK: - Parts
 
     private func wrong(_ expected: String, _ found: PropertyList?, at path: PropertyListPath) -> TypeError {
-        let finding = found.map { ", found \($0.kind)" } ?? ", found nothing"
-        return TypeError(.description, "Expected \(expected)", finding).placed(below: path)
+        let found = found.map { "\($0.kind)" } ?? "nothing"
+        return TypeError(.description, .expected(expected, found: found)).placed(below: path)
     }
 
     private func text(
@@ -94,7 +94,7 @@ struct TypeDescription {
         var scanner = TypeScanner(name)
         let word = try? scanner.name("a name")
         guard word == name, ScalarType.Kind(rawValue: name) == nil, name != "Any" else {
-            throw TypeError(.description, "Expected a name for a type", ", found \"\(name)\"").placed(below: path)
+            throw TypeError(.description, .expected("a name for a type", found: "\"\(name)\"")).placed(below: path)
         }
         return name
     }

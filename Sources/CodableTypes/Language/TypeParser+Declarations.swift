@@ -94,7 +94,7 @@ extension TypeParser {
         } catch {
             var error = error
             if !error.isAboutType, error.code != .limitExceeded {
-                error = TypeError(.syntax, error.message(firstIndex: 0))
+                error = error.inText()
             }
             error.location = error.location ?? scanner.location(of: position)
             throw error

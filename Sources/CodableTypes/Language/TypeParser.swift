@@ -74,8 +74,8 @@ struct TypeParser {
     func unknown(_ name: String, at position: Int) -> TypeError {
         let names = table.allNames + ScalarType.Kind.allCases.map(\.rawValue)
         let meant = closest(to: name, among: names).map { "; did you mean \($0)?" } ?? ""
-        let subject = "No type is named \(shown(name))"
-        return TypeError(.unknownType, subject, meant, location: scanner.location(of: position))
+        let words = ErrorWords(fault: "No type is named \(shown(name))", ending: meant)
+        return TypeError(.unknownType, words, location: scanner.location(of: position))
     }
 
     /// The purpose of reading the text.

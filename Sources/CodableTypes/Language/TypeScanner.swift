@@ -261,7 +261,7 @@ struct TypeScanner {
     /// The error that the `expected` text is not at a position.
     func error(_ expected: String, at index: Int? = nil, _ code: TypeError.Code = .syntax) -> TypeError {
         let index = index ?? position
-        return TypeError(code, "Expected \(expected)", ", found \(found(at: index))", location: location(of: index))
+        return TypeError(code, .expected(expected, found: found(at: index)), location: location(of: index))
     }
 
     func location(of index: Int) -> PropertyListError.Location {

@@ -142,7 +142,7 @@ extension ScalarType {
         guard case .integers(let range) = range else { return }
         let number = signed.map { Int128($0) } ?? unsigned.map { Int128($0) } ?? 0
         guard range.contains(number) else {
-            throw TypeError(.notRepresentable, "Expected \(range)", ", found \(number)")
+            throw TypeError(.notRepresentable, .expected("\(range)", found: "\(number)"))
         }
     }
 
@@ -151,7 +151,7 @@ extension ScalarType {
         let rounded = kind == .float ? Double(Float(number)) : number
         guard rounded.isFinite || !number.isFinite else { throw .notRepresentable(value, by: kind.rawValue) }
         if case .reals(let range) = range, !range.contains(rounded) {
-            throw TypeError(.notRepresentable, "Expected \(range)", ", found \(number)")
+            throw TypeError(.notRepresentable, .expected("\(range)", found: "\(number)"))
         }
         return value.kind == .real && rounded.bitPattern == number.bitPattern ? .same : .real(rounded)
     }
@@ -240,5 +240,5 @@ extension ScalarType {
 func checkLength(_ count: Int, _ length: TypeBounds<Int>, _ unit: String) throws(TypeError) {
     guard !length.contains(count) else { return }
     let wanted = length.low == length.high ? "\(length.low ?? 0)" : "\(length)"
-    throw TypeError(.notRepresentable, "Expected \(wanted) \(unit)", ", found \(count)")
+    throw TypeError(.notRepresentable, .expected("\(wanted) \(unit)", found: "\(count)"))
 }

@@ -39,7 +39,7 @@ final class SwiftType: Sendable, Equatable {
             let known = KeyRecord()
             let value = try decoder.decode(T.self, from: list, recording: known)
             guard let list = try encoder.encodeToPropertyList(value) else {
-                throw TypeError(.mismatch, "Expected \(name)", ", found nil")
+                throw TypeError(.mismatch, .expected(name, found: "nil"))
             }
             return Passed(list: list, known: known)
         }

@@ -46,14 +46,12 @@ public struct TypeError: Error, Sendable, Hashable {
 
     /// The kind of fault, for a program to decide by.
     public var code: Code
-    /// What was expected, without the path: `Expected String`.
-    public var subject: String
-    /// What was found: `, found Bool`.
-    public var finding: String
+    /// The text in parts, without the path.
+    private var words: ErrorWords
     /// The path of the value at fault, below the path that the caller gave; empty for the value itself and for a type.
     public var path: PropertyListPath
-    /// Subject and finding in the words of the type language, where they are more than a translation of Swift's.
-    var plainWords: PlainWords?
+    /// The text in the words of the type language, where these are more than a translation of Swift's.
+    private var plainWords: ErrorWords?
     /// The key or index that is not there, of a ``Code/missingField``.
     private var missing: PropertyListPath.Step?
     /// The position in a type's text.
@@ -61,27 +59,51 @@ public struct TypeError: Error, Sendable, Hashable {
     /// The file that the text is in; nil for none.
     public var file: String?
 
-    init(_ code: Code, _ subject: String, _ finding: String = "", location: PropertyListError.Location? = nil) {
+    init(_ code: Code, _ words: ErrorWords, location: PropertyListError.Location? = nil) {
         self.code = code
-        // The text of a type has no bound; a text written for readers is shorter.
-        self.subject = shown(subject, 1_000)
-        self.finding = shown(finding, 1_000)
+        self.words = words
         self.path = []
         self.location = location
     }
 
-    /// What was expected and found, without the words of Swift's own coders.
-    struct PlainWords: Sendable, Hashable {
-        var subject: String
-        var finding: String
+    /// What was expected, or the fault, without the path: `Expected String`.
+    public var subject: String {
+        // The text of a type has no bound; a text written for readers is shorter.
+        get { shown(words.subject, 1_000) }
+        set { words = ErrorWords(fault: newValue, ending: finding) }
+    }
+
+    /// What was found: `, found Bool`.
+    public var finding: String {
+        get { shown(words.finding, 1_000) }
+        set { words = ErrorWords(fault: subject, ending: newValue) }
     }
 
     /// The same error with words for those who have no Swift types.
-    func plainly(_ expected: String, found: String) -> TypeError {
+    func plainly(_ words: ErrorWords) -> TypeError {
         var error = self
-        error.plainWords = PlainWords(
-            subject: shown("Expected \(expected)", 1_000), finding: shown(", found \(found)", 1_000))
+        error.plainWords = words
         return error
+    }
+
+    func plainly(_ expected: String, found: String) -> TypeError { plainly(.expected(expected, found: found)) }
+
+    /// The same error in the words of the type language and of property lists, for languages that have no Swift types:
+    /// `Int` for `BinaryInteger`, `Array` for `Array<Any>`, `Dictionary` for `Dictionary<String, Any>`, `UID` for
+    /// `PropertyListUID`; `Expected Int at window.width, found nothing` for a key that is not there.
+    public var inTypeLanguage: TypeError {
+        var error = self
+        error.words = plainWords ?? words.inTypeLanguage
+        error.plainWords = nil
+        return error
+    }
+
+    /// The error of a type's text in which a value is wrong, such as a default: it says the value's path, too.
+    func inText() -> TypeError {
+        var plain = self
+        plain.words = words.inTypeLanguage
+        let text = ErrorWords(fault: plain.message(firstIndex: 0))
+        return TypeError(.syntax, ErrorWords(fault: message(firstIndex: 0))).plainly(text)
     }
 
     /// Whether the type is wrong, rather than a value.
@@ -138,24 +160,26 @@ extension TypeError: CustomStringConvertible {
 extension TypeError {
     static func mismatch(_ expected: String, _ value: PropertyList) -> TypeError {
         let found = value.isNil ? "nil" : value.kind.foundName
-        return TypeError(.mismatch, "Expected \(expected)", ", found \(found)")
+        return TypeError(.mismatch, .expected(expected, found: found))
     }
 
     /// The words of the coders for a number that does not fit.
     static func notRepresentable(_ number: PropertyList, by type: String) -> TypeError {
-        TypeError(.notRepresentable, number.kind.foundName, ", cannot be exactly represented by \(type)")
+        let ending = ", cannot be exactly represented by \(type)"
+        return TypeError(.notRepresentable, ErrorWords(fault: number.kind.foundName, ending: ending))
             .plainly(type, found: "\(number)")
     }
 
     /// - Parameter type: the field's; nil where it is not known.
     static func missingField(_ key: String, _ type: CodableType.Form? = nil) -> TypeError {
-        TypeError(.missingField, "Dictionary does not contain key", key).missing(.key(key), type)
+        TypeError(.missingField, ErrorWords(fault: "Dictionary does not contain key", ending: key)).missing(
+            .key(key), type)
     }
 
     /// A name in a value that its struct does not declare.
     static func unknownField(_ given: String, of type: String, among names: [String]) -> TypeError {
         let meant = closest(to: given, among: names).map { "; did you mean \($0)?" } ?? ""
-        return TypeError(.unknownField, type, " has no field \(shown(given))\(meant)")
+        return TypeError(.unknownField, ErrorWords(fault: type, ending: " has no field \(shown(given))\(meant)"))
     }
 
     /// A value that a type's keys and defaults make too large.
@@ -167,7 +191,8 @@ extension TypeError {
     }
 
     static func missingElement(_ index: Int) -> TypeError {
-        TypeError(.missingField, "Array does not contain index", "[\(index)]").missing(.index(index), nil)
+        TypeError(.missingField, ErrorWords(fault: "Array does not contain index", ending: "[\(index)]"))
+            .missing(.index(index), nil)
     }
 
     private func missing(_ step: PropertyListPath.Step, _ type: CodableType.Form?) -> TypeError {

@@ -1,3 +1,5 @@
+internal import PropertyLists
+
 extension TypeRegistry {
     /// The name, the example and the field names by which other languages know a Swift type.
     ///
@@ -58,7 +60,7 @@ extension TypeRegistry {
         var scanner = TypeScanner(registration.name)
         guard (try? scanner.name("a name")) == registration.name, ScalarType.Kind(rawValue: registration.name) == nil,
             registration.name != "Any"
-        else { throw TypeError(.description, "Expected a name for a type", ", found \"\(registration.name)\"") }
+        else { throw TypeError(.description, .expected("a name for a type", found: "\"\(registration.name)\"")) }
         let form = CodableType.Form.swift(try SwiftType(type, registration))
         try table.declare(registration.name, form)
         return CodableType(form, in: table)

@@ -90,7 +90,7 @@ public final class TypeRegistry: Sendable {
         let before = String(decoding: bytes, as: UTF8.self).prefix { $0 != "\u{FFFD}" }
         let line = before.split(separator: "\n", omittingEmptySubsequences: false)
         return TypeError(
-            .syntax, "Expected UTF-8", ", found other bytes",
+            .syntax, .expected("UTF-8", found: "other bytes"),
             location: .line(line.count, column: (line.last?.count ?? 0) + 1))
     }
 

@@ -56,7 +56,7 @@ final class VariantType: Sendable, Equatable {
     func unknownCase(_ given: String) -> TypeError {
         let meant = closest(to: given, among: cases.map(\.name)).map { "did you mean \($0)?" }
         let advice = meant ?? "expected \(choice)"
-        return TypeError(.unknownField, name, " has no case \(shown(given)); \(advice)")
+        return TypeError(.unknownField, ErrorWords(fault: name, ending: " has no case \(shown(given)); \(advice)"))
     }
 
     /// The error of a value that is no dictionary, such as the bare name of a case without values.

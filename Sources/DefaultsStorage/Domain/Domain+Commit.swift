@@ -384,7 +384,7 @@ extension Domain {
     private func tellNobody(_ path: PropertyListPath, _ error: PropertyListError) {}
 
     private func tell(_ path: PropertyListPath, _ error: PropertyListError) {
-        inbox.append(.conflict(DefaultsError(.pathMismatch, error.message, at: path, file: file)))
+        inbox.append(.conflict(DefaultsError(.pathMismatch, error.words, at: path, file: file)))
     }
 
     private func rebase(

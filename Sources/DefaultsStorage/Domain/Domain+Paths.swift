@@ -56,7 +56,7 @@ extension Domain {
             do throws(PropertyListError) {
                 moved = try mapping.map(operation)
             } catch {
-                throw DefaultsError(.conflict, error.message, at: location(of: key, error.path), file: file)
+                throw DefaultsError(.conflict, error.words, at: location(of: key, error.path), file: file)
             }
             return try moved.map { operation throws(DefaultsError) in try change(operation.path) } ?? false
         }

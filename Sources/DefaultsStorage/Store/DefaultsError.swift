@@ -74,7 +74,7 @@ public struct DefaultsError: Error, Sendable, Hashable {
 
     /// The kind of error, for a program to go by.
     public var code: Code
-    /// The error's text, without path and file.
+    /// The error's text in parts, without path and file.
     private var words: ErrorWords
     /// The path in the tree; empty for the root, or where the error is about no value.
     public var path: PropertyListPath
@@ -84,8 +84,8 @@ public struct DefaultsError: Error, Sendable, Hashable {
     public var location: PropertyListError.Location?
     /// The system's error number, when a system call failed.
     public var errno: Int32?
-    /// The end of the message that only those may read who may know where the store is kept: what a server says.
-    var confidential: String?
+    /// The end of the message, for readers that may know where the store is kept: a server's own message.
+    private var confidential = ""
     /// Whether it passes by itself: a server has no room for one more connection now, or is about to start.
     var isPassing = false
     private var schemaError: SchemaErrorBox?
@@ -97,30 +97,46 @@ public struct DefaultsError: Error, Sendable, Hashable {
     ///
     /// - Parameters:
     ///   - code: the kind of error.
-    ///   - message: what was expected and what was found, without the path: ``description`` adds `path` and `file`.
+    ///   - message: the fault, to which ``description`` adds `path` and `file`.
     ///   - path: the path in the tree, from the root of the store.
     ///   - file: the file that the error is about.
     ///   - errno: the number that a failed system call gave.
     public init(
         _ code: Code, _ message: String, at path: PropertyListPath = [], file: String? = nil, errno: Int32? = nil
     ) {
-        self.init(code, ErrorWords(message), at: path, file: file, errno: errno)
+        self.init(code, ErrorWords(fault: message), at: path, file: file, errno: errno)
     }
 
-    init(
-        _ code: Code, _ words: ErrorWords, at path: PropertyListPath = [], file: String? = nil, errno: Int32? = nil
+    /// An error about a value that is not the expected one: `Expected 0...10 at volume, found 11`.
+    ///
+    /// - Parameters:
+    ///   - code: the kind of error.
+    ///   - expected: the value or kind that was expected: `0...10`.
+    ///   - found: the value or kind that was found.
+    ///   - path: the path in the tree, from the root of the store.
+    ///   - file: the file that the error is about.
+    public init(
+        _ code: Code, expected: String, found: String, at path: PropertyListPath = [], file: String? = nil
+    ) {
+        self.init(code, .expected(expected, found: found), at: path, file: file)
+    }
+
+    package init(
+        _ code: Code, _ words: ErrorWords, confidential: String = "", at path: PropertyListPath = [],
+        file: String? = nil, errno: Int32? = nil
     ) {
         self.code = code
         self.words = words
+        self.confidential = confidential
         self.path = path
         self.file = file
         self.errno = errno
     }
 
-    /// What was expected and what was found, without path and file.
+    /// What was expected and what was found, without path and file. A message that is set stays one piece.
     public var message: String {
-        get { words.description }
-        set { words = ErrorWords(newValue) }
+        get { words.description + confidential }
+        set { (words, confidential) = (ErrorWords(fault: newValue), "") }
     }
 
     /// The error of a schema about a value.
@@ -151,23 +167,30 @@ extension DefaultsError: CustomStringConvertible {
     /// - Parameter firstIndex: the index of an array's first element, for languages that count from 1.
     public func message(firstIndex: Int) -> String {
         if let cause { return cause.message(firstIndex: firstIndex) }
-        let text = words.message(at: path, firstIndex: firstIndex)
+        let text = words.message(at: path, firstIndex: firstIndex) + confidential
         return file.map { "\(text) (\($0))" } ?? text
     }
 
-    /// This error for a reader that must not learn where the store is kept: "the store" stands for its file wherever
-    /// the message names that, and "the folder" for the file's folder.
+    /// This error for a reader that must not learn where the store is kept: "the store" stands for its file, and a
+    /// server's own message is left out.
     package func withoutFile() -> DefaultsError {
         var error = self
-        if let confidential { error.message = message.replacing(confidential, with: "") }
-        error.confidential = nil
-        guard let file else { return error }
-        error.file = "the store"
-        // SQLite's own messages name files.
-        error.message = error.message.replacing(file, with: "the store")
-        if let slash = file.lastIndex(of: "/"), slash > file.startIndex {
-            error.message = error.message.replacing(file[..<slash], with: "the folder")
-        }
+        error.confidential = ""
+        if file != nil { error.file = "the store" }
+        return error
+    }
+
+    /// The same error with `text` before its message.
+    func prefixed(_ text: String, _ code: Code) -> DefaultsError {
+        var error = self
+        (error.code, error.words) = (code, words.prefixed(text))
+        return error
+    }
+
+    /// The same error with `text` behind its message.
+    func followed(by text: String) -> DefaultsError {
+        var error = self
+        error.words.ending += text
         return error
     }
 }
@@ -183,7 +206,7 @@ extension DefaultsError {
             case .misuse: .misuse
             }
         self.init(code, error.words, at: prefix.appending(error.path), file: file)
-        words.finding += error.locationText
+        words.ending += error.locationText
         location = error.location
     }
 
@@ -202,10 +225,7 @@ extension DefaultsError {
 
     /// The error of a commit that may have happened all the same, or may be taken back.
     var leavingOutcomeUnknown: DefaultsError {
-        var error = self
-        error.code = .outcomeUnknown
-        error.message = "The commit failed when it may have been made already: \(message)"
-        return error
+        prefixed("The commit failed when it may have been made already: ", .outcomeUnknown)
     }
 
     /// The error of a folder, a FIFO or a device where a file should be.

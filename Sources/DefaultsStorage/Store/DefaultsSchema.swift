@@ -5,7 +5,7 @@ public import PropertyLists
 /// ```swift
 /// options.schema = DefaultsSchema { key, value in
 ///     guard key == "volume", value.integer == nil else { return }
-///     throw DefaultsError(.refused, "Expected Int, found \(value.kind)", at: [.key(key)])
+///     throw DefaultsError(.refused, expected: "Int", found: "\(value.kind)", at: [.key(key)])
 /// }
 /// let store = try DefaultsStore.open("com.acme.app", options: options)
 /// ```

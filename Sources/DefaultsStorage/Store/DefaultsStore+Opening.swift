@@ -50,11 +50,11 @@ extension DefaultsStore {
         guard stat(path, &status) == 0 else { return }
         if user != 0, status.st_uid == user {
             throw DefaultsError(
-                .unsafeLocation, "Expected the administrator's, found what belongs to the user", file: path)
+                .unsafeLocation, expected: "the administrator's", found: "what belongs to the user", file: path)
         }
         if status.st_mode & S_IWOTH != 0 {
             throw DefaultsError(
-                .unsafeLocation, "Expected the administrator's, found what everybody may write", file: path)
+                .unsafeLocation, expected: "the administrator's", found: "what everybody may write", file: path)
         }
     }
 
@@ -90,7 +90,7 @@ extension DefaultsStore {
     /// Opens the store of a name on a server. It has no layers of files but those that the options name.
     private static func openOnServer(_ name: StoreName, _ options: Options) throws(DefaultsError) -> DefaultsStore {
         guard let text = options.server else {
-            throw DefaultsError(.misuse, "Expected a server, such as \"service=fleet\", found none")
+            throw DefaultsError(.misuse, expected: "a server, such as \"service=fleet\"", found: "none")
         }
         let address = try ServerAddress(text, isInsecure: options.isInsecure, pollInterval: options.pollInterval)
         let domain = try serverDomain(name, address, options, until: .after(options.timeout))
@@ -133,7 +133,8 @@ extension DefaultsStore {
             return Domain(MemoryEngine(format: options.format ?? .xml), file: file)
         }
         guard options.format != .openStep else {
-            throw DefaultsError(.misuse, "A store cannot be written as OpenStep; use XML, binary or JSON", file: file)
+            let words = ErrorWords.wrong("A store cannot be written as OpenStep", advice: "use XML, binary or JSON")
+            throw DefaultsError(.misuse, words, file: file)
         }
         let status = try folder.descriptor.status()
         let key = DomainRegistry.Key(

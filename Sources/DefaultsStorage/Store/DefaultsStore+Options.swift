@@ -105,7 +105,7 @@ extension DefaultsStore {
         /// ```swift
         /// options.validation = { path, value in
         ///     guard path == ["volume"], let value, !(0...10 ~= value.integer ?? -1) else { return }
-        ///     throw DefaultsError(.refused, "Expected 0...10, found \(value)", at: path)
+        ///     throw DefaultsError(.refused, expected: "0...10", found: "\(value)", at: path)
         /// }
         /// ```
         public typealias Validation = @Sendable (PropertyListPath, PropertyList?) throws -> Void

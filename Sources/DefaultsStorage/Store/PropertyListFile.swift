@@ -61,11 +61,11 @@ public enum PropertyListFile {
         let places = [status, try folder.descriptor.status()]
         guard places.allSatisfy({ $0.st_uid == 0 || $0.st_uid == geteuid() }) else {
             throw DefaultsError(
-                .unsafeLocation, "Expected the user's or root's, found what belongs to somebody else", file: path)
+                .unsafeLocation, expected: "the user's or root's", found: "what belongs to somebody else", file: path)
         }
         guard places.allSatisfy({ $0.st_mode & S_IWOTH == 0 }) else {
             throw DefaultsError(
-                .unsafeLocation, "Expected the user's or root's, found what everybody may write", file: path)
+                .unsafeLocation, expected: "the user's or root's", found: "what everybody may write", file: path)
         }
         return try file.readToEnd(most: most)
     }

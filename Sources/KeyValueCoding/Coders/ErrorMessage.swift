@@ -1,4 +1,4 @@
-internal import PropertyLists
+package import PropertyLists
 
 /// Describes an error in the words of a library that this module does not import.
 ///
@@ -10,19 +10,15 @@ package protocol ErrorDescriber {
 /// A coder's finding, in parts: the error that underlies a coder's `DecodingError` or `EncodingError`, whose text is
 /// made of it.
 package struct CodingError: Error, Sendable {
-    /// What was expected, or the subject of the error: `Expected String`.
-    package let subject: String
-    /// What was found, or what failed: `, found Int`.
-    package let finding: String
+    /// `Expected String, found Int`, without the path.
+    package let words: ErrorWords
     /// Whether the error is about a number that the wanted type cannot hold.
     package let isInexact: Bool
 
-    init(_ subject: String, _ finding: String, isInexact: Bool = false) {
-        (self.subject, self.finding, self.isInexact) = (subject, finding, isInexact)
-    }
+    init(_ words: ErrorWords, isInexact: Bool = false) { (self.words, self.isInexact) = (words, isInexact) }
 
-    /// The whole text, with the location between the two.
-    func text(at location: String) -> String { "\(subject) at \(location)\(finding)" }
+    /// The whole text, with the location in it.
+    func text(at location: String) -> String { "\(words.subject) at \(location)\(words.finding)" }
 }
 
 extension CodingError {
@@ -35,12 +31,12 @@ extension CodingError {
 
     /// The finding about a value that the tree cannot hold.
     init(unwritable error: PropertyListError) {
-        self.init("Value", " cannot be encoded. \(error.message)")
+        self.init(ErrorWords(fault: "Value", ending: " cannot be encoded. \(error.message)"))
     }
 }
 
 extension CodingError: CustomStringConvertible {
-    package var description: String { subject + finding }
+    package var description: String { words.description }
 }
 
 extension CodingError {

@@ -1,3 +1,5 @@
+internal import PropertyLists
+
 extension DecodingNode {
     private final func path(_ key: (any CodingKey)?) -> [any CodingKey] {
         key.map { codingPath + [$0] } ?? codingPath
@@ -12,15 +14,15 @@ extension DecodingNode {
         let path = path(key)
         let isNil = isPresent(scalar, at: slot) == false
         let found = isNil ? "nil" : typeName(at: slot)
-        let error = CodingError("Expected \(expected ?? "\(type)")", ", found \(found)")
+        let error = CodingError(.expected(expected ?? "\(type)", found: found))
         let context = error.decodingContext(at: path, in: context.location)
         return isNil ? .valueNotFound(type, context) : .typeMismatch(type, context)
     }
 
     /// The error that `type` cannot hold the number at `slot`.
     final func inexact<T>(_ type: T.Type, at slot: DecodingSlot, _ key: (any CodingKey)?) -> DecodingError {
-        let error = CodingError(
-            "\(typeName(at: slot))", ", cannot be exactly represented by \(type)", isInexact: true)
+        let words = ErrorWords(fault: "\(typeName(at: slot))", ending: ", cannot be exactly represented by \(type)")
+        let error = CodingError(words, isInexact: true)
         return .typeMismatch(type, error.decodingContext(at: path(key), in: context.location))
     }
 
@@ -34,8 +36,10 @@ extension DecodingNode {
         return .keyNotFound(key ?? NameKey(""), .init(codingPath: codingPath, debugDescription: text))
     }
 
-    final func corrupted(at key: (any CodingKey)?, _ subject: String, _ finding: String) -> DecodingError {
-        .dataCorrupted(CodingError(subject, finding).decodingContext(at: path(key), in: context.location))
+    /// The error of a fault, with the two parts of its text: `Date`, ` cannot be decoded. …`.
+    final func corrupted(at key: (any CodingKey)?, _ fault: String, _ ending: String) -> DecodingError {
+        let error = CodingError(ErrorWords(fault: fault, ending: ending))
+        return .dataCorrupted(error.decodingContext(at: path(key), in: context.location))
     }
 
     /// Throws where two keys of a dictionary that is read as data are one to Swift, which would lose a value.
@@ -57,7 +61,7 @@ extension DecodingNode {
 
     /// The error of a strategy's closure with the path: a `DecodingError` keeps its kind and its underlying error.
     final func wrapped(_ error: any Error, _ type: String, _ key: (any CodingKey)?) -> DecodingError {
-        let own = CodingError(type, " cannot be decoded. \(message(of: error))")
+        let own = CodingError(ErrorWords(fault: type, ending: " cannot be decoded. \(message(of: error))"))
         let underlying = (error as? DecodingError)?.context?.underlyingError.flatMap { $0 is CodingError ? nil : $0 }
         return rewrapped(
             error, own.decodingContext(at: path(key), in: context.location, underlying: underlying ?? error))

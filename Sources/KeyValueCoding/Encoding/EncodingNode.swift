@@ -135,10 +135,11 @@ extension EncodingNode {
         return node.path + path.reversed()
     }
 
+    /// The error of a fault, with the two parts of its text: `Date`, ` cannot be encoded. …`.
     final func invalid(
-        _ value: Any, _ key: (any CodingKey)?, _ subject: String, _ finding: String, underlying: (any Error)? = nil
+        _ value: Any, _ key: (any CodingKey)?, _ fault: String, _ ending: String, underlying: (any Error)? = nil
     ) -> EncodingError {
-        let error = CodingError(subject, finding)
+        let error = CodingError(ErrorWords(fault: fault, ending: ending))
         return .invalidValue(value, error.encodingContext(at: path(key), in: context.location, underlying: underlying))
     }
 

@@ -50,7 +50,7 @@ public struct PropertyListError: Error, Sendable, Hashable {
 
     /// The kind of fault, for a program to decide by.
     public var code: Code
-    /// The error's text, without path and location.
+    /// The error's text in parts, without path and location.
     package var words: ErrorWords
     /// The path of the value at fault; empty for the root, or where no tree exists yet.
     public var path: PropertyListPath
@@ -61,11 +61,11 @@ public struct PropertyListError: Error, Sendable, Hashable {
     ///
     /// - Parameters:
     ///   - code: the kind of fault.
-    ///   - message: what was expected and what was found, without path and location, which ``description`` adds.
+    ///   - message: the fault, without path and location, which ``description`` puts behind it.
     ///   - path: the path of the value at fault.
     ///   - location: the position in the file.
     public init(_ code: Code, _ message: String, at path: PropertyListPath = [], location: Location? = nil) {
-        self.init(code, ErrorWords(message), at: path, location: location)
+        self.init(code, ErrorWords(fault: message), at: path, location: location)
     }
 
     package init(_ code: Code, _ words: ErrorWords, at path: PropertyListPath = [], location: Location? = nil) {
@@ -75,56 +75,10 @@ public struct PropertyListError: Error, Sendable, Hashable {
         self.location = location
     }
 
-    /// What was expected and what was found, without path and location.
+    /// What was expected and what was found, without path and location. A message that is set stays one piece.
     public var message: String {
         get { words.description }
-        set { words = ErrorWords(newValue) }
-    }
-}
-
-/// An error's text, in the two parts before and behind the path in its message.
-package struct ErrorWords: Sendable, Hashable, CustomStringConvertible, ExpressibleByStringInterpolation {
-    /// What was expected, or the fault: `Expected Dictionary`.
-    package var subject: String
-    /// What was found, and the advice: `, found String`; empty without them.
-    package var finding = ""
-
-    /// `Expected Dictionary, found String; remove it first`.
-    package static func expected(_ expected: String, found: String, advice: String? = nil) -> ErrorWords {
-        var words: ErrorWords = "Expected \(expected)"
-        words.finding = ", found \(found)" + (advice.map { "; \($0)" } ?? "")
-        return words
-    }
-
-    /// `XML cannot hold a control character; a binary store can`.
-    package static func wrong(_ subject: String, advice: String) -> ErrorWords {
-        var words = ErrorWords(stringLiteral: subject)
-        words.finding = "; \(advice)"
-        return words
-    }
-
-    /// A message whose path stands at its end.
-    package init(stringLiteral text: String) { subject = text }
-
-    /// A program's message, in one piece: the part from `, found ` or `; ` on, outside of quotes, goes behind the path.
-    package init(_ message: String) {
-        var isQuoted = false
-        let start = message.utf8.indices.first { index in
-            if message.utf8[index] == UInt8(ascii: "\"") { isQuoted.toggle() }
-            let rest = message.utf8[index...]
-            return !isQuoted && (rest.starts(with: ", found ".utf8) || rest.starts(with: "; ".utf8))
-        }
-        subject = String(message[..<(start ?? message.endIndex)])
-        finding = String(message[(start ?? message.endIndex)...])
-    }
-
-    package var description: String { subject + finding }
-
-    /// The text with the path in it: `Expected Dictionary at window.tags[2], found String`; the text alone for the
-    /// empty path.
-    package func message(at path: PropertyListPath, firstIndex: Int) -> String {
-        guard !path.isEmpty else { return description }
-        return "\(subject) at \(path.description(root: "", firstIndex: firstIndex))\(finding)"
+        set { words = ErrorWords(fault: newValue) }
     }
 }
 

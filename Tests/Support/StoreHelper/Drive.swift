@@ -75,7 +75,7 @@ private func perform(_ words: [String], on store: DefaultsStore, _ told: Told) t
             _ = try store.pump()
         }
     case "close": try store.close()
-    default: throw DefaultsError(.misuse, "Expected a step, found \(words)")
+    default: throw DefaultsError(.misuse, expected: "a step", found: "\(words)")
     }
 }
 

@@ -30,8 +30,7 @@ extension DefaultsError {
 
     /// The detail is for those alone that may know the server's name.
     private init(_ code: Code, _ message: String, detail: String) {
-        self.init(code, detail.isEmpty ? message : "\(message): \(detail)")
-        if !detail.isEmpty { confidential = ": \(detail)" }
+        self.init(code, ErrorWords(fault: message), confidential: detail.isEmpty ? "" : ": \(detail)")
     }
 
     /// The five characters of a code in a verbose message, as in `FATAL:  28P01: password authentication failed`.

@@ -412,7 +412,8 @@ final class PostgreSQLResult: @unchecked Sendable {
     }
 
     static var strange: DefaultsError {
-        DefaultsError(.io, "Expected a row of the tables of a fleet, found another: they are not those of fleet.sql")
+        DefaultsError(
+            .io, expected: "a row of the tables of a fleet", found: "another: they are not those of fleet.sql")
     }
 }
 

@@ -166,9 +166,9 @@ extension SQLiteEngine {
         let new = damaged.filter { damagedKeys[$0.key] != $0.value }
         damagedKeys = damaged
         guard let first = new.min(by: { $0.key.lexicographicallyPrecedes($1.key) }) else { return }
-        var error = DefaultsError(first.value.inRow(of: first.key), file: folder.path)
-        if new.count > 1 { error.message += ", and \(new.count - 1) more keys cannot be read" }
-        report?(.unreadable(error))
+        let error = DefaultsError(first.value.inRow(of: first.key), file: folder.path)
+        let others = new.count > 1 ? ", and \(new.count - 1) more keys cannot be read" : ""
+        report?(.unreadable(error.followed(by: others)))
     }
 
     /// - Throws: ``DefaultsError/Code/limitExceeded``, before anything is loaded, where the rows are larger than a file
