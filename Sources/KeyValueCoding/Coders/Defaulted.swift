@@ -94,11 +94,15 @@ extension KeyedDecodingContainer {
 /// ```swift
 /// struct Page: Codable {
 ///     @Default.False var isHidden: Bool
+///     @Default.True var isEditable: Bool
 ///     @Default.Zero var visits: Int
+///     @Default.EmptyString var title: String
 ///     @Default.Empty var tags: [String]
+///     @Default.EmptyDictionary var sizes: [String: Int]
 /// }
 /// let page = try KeyValueDecoder().decode(Page.self, from: ["visits": 3])
-/// print(page.isHidden, page.visits, page.tags)  // false 3 []
+/// print(page.isHidden, page.isEditable, page.visits)  // false true 3
+/// print(page.title.isEmpty, page.tags, page.sizes)  // true [] [:]
 /// ```
 public enum Default {
     /// False, of a Bool.

@@ -2,6 +2,13 @@ public import FoundationEssentials
 
 extension KeyValueDecoder {
     /// The values taken for nil.
+    ///
+    /// ```swift
+    /// let unknown: KeyValueDecoder.NilDecodingStrategy = .sentinel("unknown")
+    /// var decoder = KeyValueDecoder()
+    /// decoder.nilDecodingStrategy = unknown
+    /// print(try decoder.decode([Int?].self, from: [1, "unknown"]) == [1, nil])  // true
+    /// ```
     public typealias NilDecodingStrategy = NilCodingStrategy
 
     /// How numbers become integers.

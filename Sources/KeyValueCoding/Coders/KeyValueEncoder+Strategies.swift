@@ -2,6 +2,13 @@ public import FoundationEssentials
 
 extension KeyValueEncoder {
     /// The value that stands for nil.
+    ///
+    /// ```swift
+    /// let unknown: KeyValueEncoder.NilEncodingStrategy = .sentinel("unknown")
+    /// var encoder = KeyValueEncoder()
+    /// encoder.nilEncodingStrategy = unknown
+    /// print(try encoder.encode(["a", nil]) as? [String] ?? [])  // ["a", "unknown"]
+    /// ```
     public typealias NilEncodingStrategy = NilCodingStrategy
 
     /// How property names become keys. The keys of dictionaries are data and stay as they are.
