@@ -229,6 +229,15 @@ def c_program(example, header):
     return f"{includes}{functions}void example({', '.join(given) or 'void'}) {{\n{body}}}\n"
 
 
+def cpp_program(example):
+    """The same in C++, with its own types, too, before it."""
+    own = r"(?:static|struct|template) .*?^};?\n+"
+    outside, body = re.fullmatch(rf"((?:{own})*)(.*)", example, flags=re.M | re.S).groups()
+    given = "" if "auto store =" in body else "kvcodable::store &store"
+    includes = "#include <cstdio>\n#include <ctime>\n#include <kvcodable.hpp>\n"
+    return f"{includes}{outside}void example({given}) {{\n{body}}}\n"
+
+
 def c_headers(folder):
     """Each struct and handle of a header is in an example, and the examples compile."""
     flags = run("pkg-config", "--cflags", "lua5.4")[1].split()
@@ -244,6 +253,22 @@ def c_headers(folder):
         lost = [name for name in re.findall(r"^typedef struct (kv_\w+)", text, flags=re.M)
                 if not re.search(rf"\b{name}\b", "".join(examples))]
         check(examples and not lost, f"include/{header.name}: each type has an example", ", ".join(lost))
+
+
+def cpp_header(folder):
+    """Each class and other type of the header for C++ is in an example, and the examples compile."""
+    text, source = (ROOT / "include/kvcodable.hpp").read_text(), folder / "example.cpp"
+    examples = [re.sub(r"^//(?:   )?", "", code, flags=re.M)
+                for code in re.findall(r"^// Example:\n//\n((?://(?:   .*)?\n)+)", text, flags=re.M)]
+    for number, example in enumerate(examples, 1):
+        source.write_text(cpp_program(example))
+        good, output = run("g++", "-std=c++17", "-fsyntax-only", "-Wall", "-Wextra", "-Wno-unused", "-Werror",
+                           f"-I{ROOT}/include", source)
+        check(good, f"include/kvcodable.hpp: example {number} compiles", output)
+    public = re.sub(r"^namespace detail \{.*?^\}  // namespace detail", "", text, flags=re.M | re.S)
+    names = set(re.findall(r"^(?:class|struct|using) (\w+)\b(?!<)", public, flags=re.M))
+    lost = {name for name in names if not any(re.search(rf"\bkvcodable::{name}\b", code) for code in examples)}
+    check(examples and not lost, "include/kvcodable.hpp: each type has an example", ", ".join(sorted(lost)))
 
 
 def annotations(folder):
@@ -353,6 +378,7 @@ def main():
         c_snippets(folder, "c")
         c_snippets(folder, "cpp")
         c_headers(folder)
+        cpp_header(folder)
         annotations(folder)
         commands()
         links()

@@ -1,5 +1,7 @@
 // kvcodable.hpp: kvcodable.h for C++17, in one header.
 //
+// Example:
+//
 //   #include <kvcodable.hpp>
 //
 //   auto store = kvcodable::store::open("com.acme.app");
@@ -61,6 +63,14 @@ namespace kvcodable {
 // What a call could not do: a status of kvcodable.h, the whole message, and
 // what is in it: the path, such as "window.tags[2]", the file, and the line and
 // column of a text, which count from 1 and are 0 where it has none.
+//
+// Example:
+//
+//   try {
+//     store.set("volume", 7);
+//   } catch (const kvcodable::error &problem) {
+//     std::fprintf(stderr, "%s\n", problem.what());
+//   }
 class error : public std::exception {
  public:
   explicit error(kv_status status, std::string message = {})
@@ -92,6 +102,13 @@ class error : public std::exception {
 };
 
 // A value, or the error of the call that should have given one.
+//
+// Example:
+//
+//   store.transact([&]() -> kvcodable::result<void> {
+//     if (store.get_or("volume", 0) <= 10) return {};
+//     return kvcodable::error(KV_REFUSED, "the volume is too high");
+//   });
 template <class T>
 class result {
  public:
@@ -131,6 +148,14 @@ class result<void> {
   std::optional<kvcodable::error> error_;
 };
 
+// What functions that can fail give: a T, or a result of one.
+//
+// Example:
+//
+//   static kvcodable::outcome<std::string> json(const kvcodable::tree &tree) {
+//     return tree.encode(KV_FORMAT_JSON);
+//   }
+//
 #ifdef KVCODABLE_NO_EXCEPTIONS
 template <class T>
 using outcome = result<T>;
@@ -211,6 +236,11 @@ inline outcome<std::string> given(kv_status status, kv_bytes &bytes,
 // ---- Paths
 
 // A key of a dictionary, or an index of an array, from 0. Borrows the key.
+//
+// Example:
+//
+//   kvcodable::step first = 0;
+//   auto title = store.get<std::string>({"windows", first, "title"});
 class step {
  public:
   step(const char *key) : step(std::string_view(key ? key : "")) {}
@@ -227,6 +257,12 @@ class step {
   kv_step step_;
 };
 
+// The steps to a value. Borrows the keys.
+//
+// Example:
+//
+//   const kvcodable::path width = {"window", "width"};
+//   store.set(width, store.get_or(width, 640) * 2);
 class path {
  public:
   path() = default;
@@ -255,16 +291,31 @@ class path {
 // ---- Values
 
 // A point in time, in seconds since 2001-01-01T00:00:00Z.
+//
+// Example:
+//
+//   double seconds_since_1970 = static_cast<double>(std::time(nullptr));
+//   store.set("opened", kvcodable::date{seconds_since_1970 - 978307200});
 struct date {
   double seconds_since_2001 = 0;
 };
 
 // Bytes.
+//
+// Example:
+//
+//   store.set("icon", kvcodable::data{"\x89PNG"});
 struct data {
   std::string bytes;
 };
 
 // An immutable value of a property list, or a part of one.
+//
+// Example:
+//
+//   kvcodable::tree window = kvcodable::tree::parse(R"({"width": 640})");
+//   auto title = window.get<std::string>("title").value_or("none");
+//   store.set("window", window);
 class tree {
  public:
   tree() = default;
@@ -305,19 +356,32 @@ class tree {
   detail::owned<kv_tree, kv_tree_free> tree_;
 };
 
-// How a type is read and written. A specialisation for a type of the program's
-// own has these three:
+// How a type is read and written, which a specialisation says for a type of the
+// program's own. The expression is a type of the type language that the stored
+// value is checked against first; "Any" takes everything. `read` gives nothing
+// for what it does not like.
+//
+// Example:
+//
+//   struct point {
+//     double x, y;
+//   };
 //
 //   template <>
 //   struct kvcodable::value<point> {
 //     static std::string expression() { return "[Double]"; }
-//     static std::optional<point> read(const kv_cursor &at);
-//     static kv_status write(kv_builder *to, const point &, kv_error **error);
+//     static std::optional<point> read(const kv_cursor &at) {
+//       auto found = value<std::vector<double>>::read(at);
+//       if (!found || found->size() != 2) return {};
+//       return point{(*found)[0], (*found)[1]};
+//     }
+//     static kv_status write(kv_builder *to, point from, kv_error **error) {
+//       return value<std::vector<double>>::write(to, {from.x, from.y}, error);
+//     }
 //   };
 //
-// The expression is a type of the type language that the stored value is
-// checked against first; "Any" takes everything. `read` gives nothing for what
-// it does not like.
+//   store.set("centre", point{0.5, 0.5});
+//   auto centre = store.get<point>("centre");
 template <class T, class = void>
 struct value;
 
@@ -640,6 +704,11 @@ outcome<std::optional<T>> tree::get(const path &at) const {
 // ---- Types
 
 // A type that values are checked against.
+//
+// Example:
+//
+//   kvcodable::type sizes = kvcodable::registry().type("[Int(0...)]");
+//   auto checked = store.get("sizes", sizes);
 class type {
  public:
   explicit type(kv_type *taken) : type_(taken) {}
@@ -697,6 +766,13 @@ class type {
 };
 
 // A set of declared types.
+//
+// Example:
+//
+//   kvcodable::registry types;
+//   types.declare("struct Window { width: Int = 640 }");
+//   if (auto window = store.get("window", types.type("Window")))
+//     std::printf("%d\n", window->get<int>("width").value_or(0));
 class registry {
  public:
   registry() : registry_(kv_registry_new(nullptr, 0)) {}
@@ -751,6 +827,12 @@ class registry {
 // ---- Stores
 
 // Options of opening a store: the C struct, with its size set.
+//
+// Example:
+//
+//   kvcodable::store_options options;
+//   options.durability = KV_IMMEDIATE;
+//   auto careful = kvcodable::store::open("com.acme.app", options);
 struct store_options : kv_store_options {
   store_options() : kv_store_options{} { size = sizeof(kv_store_options); }
 };
@@ -758,6 +840,15 @@ struct store_options : kv_store_options {
 // Called by store::pump() with a change; a value that is not there is no tree.
 // What it throws is thrown by the pump, once all others were called, also where
 // the pump has an error of its own. It may end its own watch.
+//
+// Example:
+//
+//   kvcodable::watch_handler print = [](const kvcodable::path &at,
+//                                       const kv_tree *, const kv_tree *now) {
+//     std::string key(at.key(0));
+//     std::printf("%s is %s\n", key.c_str(), now ? "changed" : "gone");
+//   };
+//   auto watch = store.watch("volume", print);
 using watch_handler =
     std::function<void(const path &at, const kv_tree *old, const kv_tree *now)>;
 
@@ -788,6 +879,15 @@ struct watch_state : std::enable_shared_from_this<watch_state> {
 }  // namespace detail
 
 // A watch, as long as the object lives. It belongs to the thread that pumps.
+//
+// Example:
+//
+//   int changes = 0;
+//   kvcodable::watch watch = store.watch(
+//       "volume", [&](const kvcodable::path &, const kv_tree *,
+//                     const kv_tree *) { changes++; });
+//   store.set("volume", 8);
+//   store.pump();
 class watch {
  public:
   watch(kv_watch *taken, std::shared_ptr<detail::watch_state> state)
@@ -800,6 +900,12 @@ class watch {
 
 // A transaction of this thread: the store's functions are part of it until it
 // is committed. Where it is destroyed before, nothing of it has happened.
+//
+// Example:
+//
+//   kvcodable::transaction transaction = store.begin();
+//   store.set("launches", store.get_or("launches", 0) + 1);
+//   transaction.commit();
 class transaction {
  public:
   explicit transaction(kv_transaction *taken) : transaction_(taken) {}
@@ -818,6 +924,12 @@ class transaction {
 };
 
 // Where a value comes from.
+//
+// Example:
+//
+//   std::optional<kvcodable::origin> origin = store.origin_of("volume");
+//   if (origin && origin->layer == KV_LAYER_MANAGED)
+//     std::printf("The administrator set it in %s\n", origin->file.c_str());
 struct origin {
   kv_layer layer;
   size_t suite;          // the index of a suite or of a fleet's store, else 0
@@ -827,7 +939,7 @@ struct origin {
   std::string author;    // likewise, empty
 };
 
-// A store of preferences.
+// A store of preferences. The head of this file has an example.
 class store {
  public:
   // The store with a name, such as "com.acme.app" or "acme/settings", or in a
