@@ -254,13 +254,16 @@ static void conversions(void) {
   kv_store_free(store);
 }
 
-static void wrong_tables(void) {
+/* What the wrong tables are about. */
+struct values {
+  int64_t number;
+  double real;
+};
+
+static void wrong_fields(void) {
   kv_store *store = store_of("{}");
   kv_error *error = NULL;
-  struct {
-    int64_t number;
-    double real;
-  } v = {0, 0};
+  struct values v = {0, 0};
   kv_field table[1] = {
       {KV_FIELD_INT32, 0, 8, 0, 0, 0, NULL, 0, {"window", "width"}}};
   const kv_field good = table[0];
@@ -291,8 +294,16 @@ static void wrong_tables(void) {
                    "the member of a KV_FIELD_TIME has 4 or 8 bytes at saved"));
   time.size = 4;
   CHECK(kv_read_fields(store, &time, 1, &v, NULL) == KV_OK);
-  kv_field two[] = {good, good};
-  two[0].size = two[1].size = 4;
+  kv_store_free(store);
+}
+
+static void colliding_paths(void) {
+  kv_store *store = store_of("{}");
+  kv_error *error = NULL;
+  struct values v = {0, 0};
+  kv_field two[] = {
+      {KV_FIELD_INT32, 0, 4, 0, 0, 0, NULL, 0, {"window", "width"}},
+      {KV_FIELD_INT32, 0, 4, 0, 0, 0, NULL, 0, {"window", "width"}}};
   CHECK(kv_read_fields(store, two, 2, &v, &error) == KV_INVALID_ARGUMENT);
   CHECK(error_says(error, KV_INVALID_ARGUMENT,
                    "the path of one field begins with that of another at "
@@ -305,6 +316,12 @@ static void wrong_tables(void) {
   CHECK(kv_read_fields(store, two, 2, &v, NULL) == KV_INVALID_ARGUMENT);
   two[1].path[1] = "height";
   CHECK(kv_read_fields(store, two, 2, &v, NULL) == KV_OK);
+  kv_store_free(store);
+}
+
+static void absent_tables(void) {
+  kv_store *store = store_of("{}");
+  struct values v = {0, 0};
   CHECK(kv_read_fields(NULL, fields, count, &v, NULL) == KV_INVALID_ARGUMENT);
   CHECK(kv_read_fields(store, NULL, 1, &v, NULL) == KV_INVALID_ARGUMENT);
   CHECK(kv_read_fields(store, NULL, 0, &v, NULL) == KV_OK);
@@ -477,9 +494,10 @@ static void set_integer(kv_store *store, const char *key, int64_t index,
   CHECK(kv_store_set_integer(store, path, inner ? 3 : 2, value, NULL) == KV_OK);
 }
 
+static const kv_field *const arrays = &fields[count - 4];
+
 /* What others changed inside of an array stays, as what does not differ. */
-static void merging(void) {
-  static const kv_field *const arrays = &fields[count - 4];
+static kv_store *merge_others(void) {
   kv_store *store = store_of(
       "{\"plugins\": [{\"name\": \"a\", \"level\": 1, \"audio\":"
       " {\"gain\": 2}}, {\"name\": \"b\", \"level\": 1}],"
@@ -504,9 +522,12 @@ static void merging(void) {
   strcpy(s.plugins[1].name, "c");
   s.plugins[0].has_level = false;
   CHECK(kv_write_fields(store, arrays, 4, &old, &s, NULL) == KV_OK);
-  /* Where elements come and go, those that stay are as they were. */
-  s = read_all(store);
-  old = s;
+  return store;
+}
+
+/* Where elements come and go, those that stay are as they were. */
+static void merge_lengths(kv_store *store) {
+  struct settings s = read_all(store), old = s;
   set_integer(store, "sizes", 1, NULL, 7);
   set_integer(store, "plugins", 1, "level", 78);
   s.sizes[0] = 2;
@@ -551,6 +572,11 @@ static void merging(void) {
                " {\"name\": \"new\", \"audio\": {\"gain\": 2.0}},"
                " {\"name\": \"c\", \"level\": 79, \"audio\": {\"gain\": 0.0}}],"
                " \"sizes\": [8, 1, 5, 5], \"tags\": [\"b\"]}"));
+}
+
+static void merging(void) {
+  kv_store *store = merge_others();
+  merge_lengths(store);
   kv_store_free(store);
 }
 
@@ -913,7 +939,9 @@ int main(void) {
   reading();
   refusals();
   conversions();
-  wrong_tables();
+  wrong_fields();
+  colliding_paths();
+  absent_tables();
   unended_text();
   round_trip();
   differences();

@@ -282,8 +282,13 @@ static void check_text(void) {
                     "return value == nil and problem.code == 'limit_exceeded'"),
               "a file of a quarter of the host's bytes is read");
   lua_close(L);
+  kv_store_free(store);
+}
+
+static void check_long_text(void) {
+  kv_store *store = new_store("{}");
   kv_lua_options sandbox = {.policy = KV_LUA_SANDBOX};
-  L = open_state(luaL_newstate(), sandbox, store);
+  lua_State *L = open_state(luaL_newstate(), sandbox, store);
   long before = resident_kilobytes();
   CHECK_NAMED(
       holds(L,
@@ -376,11 +381,17 @@ static const char making[] =
     "end\n"
     "return true\n";
 
+/* A state on the store in which `make` makes types, and `count` counts. */
+static lua_State *making_state(kv_lua_options options, kv_store *store) {
+  lua_State *L = open_state(luaL_newstate(), options, store);
+  CHECK(holds(L, making));
+  return L;
+}
+
 static void check_types(void) {
   kv_store *store = new_store("{}");
   kv_lua_options options = {.max_bytes = 6000};
-  lua_State *L = open_state(luaL_newstate(), options, store);
-  CHECK(holds(L, making));
+  lua_State *L = making_state(options, store);
   CHECK_NAMED(
       holds(L,
             "local alive = {}\n"
@@ -397,8 +408,22 @@ static void check_types(void) {
                     "return made == 0 and message:find 'line 1'"),
               "a text that is wrong is told first");
   lua_close(L);
-  L = open_state(luaL_newstate(), options, store);
-  CHECK(holds(L, making));
+  kv_lua_options none = {0};
+  L = making_state(none, store);
+  CHECK_NAMED(holds(L,
+                    "return count(function(i)\n"
+                    "  kv.declare('struct T' .. i .. ' { a: Int }')\n"
+                    "  make(i)\n"
+                    "end) == nil"),
+              "without a host's limits there is room");
+  lua_close(L);
+  kv_store_free(store);
+}
+
+static void check_type_texts(void) {
+  kv_store *store = new_store("{}");
+  kv_lua_options options = {.max_bytes = 6000};
+  lua_State *L = making_state(options, store);
   CHECK_NAMED(holds(L,
                     "local made, message = count(function(i)\n"
                     "  kv.declare('struct T' .. i .. ' { a: Int }' ..\n"
@@ -408,8 +433,7 @@ static void check_types(void) {
                     "  'More than 9000 bytes of strings and data in types'"),
               "texts count by their length");
   lua_close(L);
-  L = open_state(luaL_newstate(), options, store);
-  CHECK(holds(L, making));
+  L = making_state(options, store);
   CHECK_NAMED(holds(L,
                     "local path = os.tmpname()\n"
                     "local file = io.open(path, 'w')\n"
@@ -432,9 +456,13 @@ static void check_types(void) {
                     "  and kv.declare(text .. rest) ~= nil"),
               "one text has a quarter of what one value may have");
   lua_close(L);
+  kv_store_free(store);
+}
+
+static void check_type_nodes(void) {
+  kv_store *store = new_store("{}");
   kv_lua_options few = {.max_nodes = 400};
-  L = open_state(luaL_newstate(), few, store);
-  CHECK(holds(L, making));
+  lua_State *L = making_state(few, store);
   CHECK_NAMED(holds(L,
                     "local alive = {}\n"
                     "local made, message = count(function(i)\n"
@@ -447,8 +475,7 @@ static void check_types(void) {
                     "  'More than 600 values and keys in types'"),
               "values and keys have a bound of their own");
   lua_close(L);
-  L = open_state(luaL_newstate(), few, store);
-  CHECK(holds(L, making));
+  L = making_state(few, store);
   CHECK_NAMED(holds(L,
                     "return count(function(i)\n"
                     "  local fields = {}\n"
@@ -457,8 +484,7 @@ static void check_types(void) {
                     "end) == nil"),
               "which those that are garbage do not reach");
   lua_close(L);
-  L = open_state(luaL_newstate(), few, store);
-  CHECK(holds(L, making));
+  L = making_state(few, store);
   CHECK_NAMED(holds(L,
                     "local made, message = count(function(i)\n"
                     "  kv.declare('struct T' .. i .. ' { a: Int }' ..\n"
@@ -467,16 +493,6 @@ static void check_types(void) {
                     "return made == 2 and message ==\n"
                     "  'More than 600 values and keys in types'"),
               "and texts reach by their length");
-  lua_close(L);
-  kv_lua_options none = {0};
-  L = open_state(luaL_newstate(), none, store);
-  CHECK(holds(L, making));
-  CHECK_NAMED(holds(L,
-                    "return count(function(i)\n"
-                    "  kv.declare('struct T' .. i .. ' { a: Int }')\n"
-                    "  make(i)\n"
-                    "end) == nil"),
-              "without a host's limits there is room");
   lua_close(L);
   kv_store_free(store);
 }
@@ -571,9 +587,19 @@ static void check_quota(void) {
             "p:transaction(function(tx) tx:remove 'a' tx:set('b', long) end)\n"
             "return p:get 'host' == '0123456789' and #p:get 'b' == 1000"),
       "a part has a quota, by whatever way it is set");
+  lua_close(L);
+  kv_store_free(store);
+}
+
+static void check_quota_of_host(void) {
+  kv_store *store = new_store("{\"mine\": {\"host\": \"0123456789\"}}");
+  kv_lua_options options = {.policy = KV_LUA_NO_FILES, .quota = 2000};
+  lua_State *L = open_state(luaL_newstate(), options, store);
+  give_part(L, store);
   kv_step host[] = {kv_key("mine"), kv_key("host")};
   static char text[3000];
   memset(text, 'x', sizeof text - 1);
+  CHECK(holds(L, "p:set('b', ('x'):rep(1000)) return true"));
   CHECK(kv_store_set_string(store, host, 2, kv_string(text), NULL) == KV_OK);
   CHECK_NAMED(
       holds(L,
@@ -585,6 +611,24 @@ static void check_quota(void) {
             "p:set('b', ('x'):rep(1500))\n"
             "return true"),
       "the host's values count, and the part may shrink");
+  kv_store *given = NULL;
+  lua_getglobal(L, "p");
+  CHECK(kv_lua_to_store(L, -1, &given, NULL) == KV_OK);
+  kv_error *error = NULL;
+  host[1] = kv_key("more");
+  CHECK_NAMED(
+      failed_with(kv_store_set_string(given, host, 2, kv_string(text), &error),
+                  KV_LIMIT_EXCEEDED, &error),
+      "a handle that a host takes back has the script's quota");
+  kv_store_free(given);
+  lua_close(L);
+  kv_store_free(store);
+}
+
+static void check_quota_of_stores(void) {
+  kv_store *store = new_store("{\"mine\": {}}");
+  kv_lua_options options = {.policy = KV_LUA_NO_FILES, .quota = 2000};
+  lua_State *L = open_state(luaL_newstate(), options, store);
   CHECK_NAMED(
       holds(L,
             "local own = kv.open('x', { engine = 'memory',\n"
@@ -598,19 +642,6 @@ static void check_quota(void) {
             "end\n"
             "return true"),
       "a whole store has one, and one that the script opens");
-  lua_close(L);
-  kv_store *given = NULL;
-  L = open_state(luaL_newstate(), options, store);
-  give_part(L, store);
-  lua_getglobal(L, "p");
-  CHECK(kv_lua_to_store(L, -1, &given, NULL) == KV_OK);
-  kv_error *error = NULL;
-  host[1] = kv_key("more");
-  CHECK_NAMED(
-      failed_with(kv_store_set_string(given, host, 2, kv_string(text), &error),
-                  KV_LIMIT_EXCEEDED, &error),
-      "a handle that a host takes back has the script's quota");
-  kv_store_free(given);
   lua_close(L);
   kv_lua_options sandbox = {.policy = KV_LUA_SANDBOX};
   L = open_state(luaL_newstate(), sandbox, store);
@@ -632,13 +663,18 @@ static void check_quota(void) {
 
 int main(void) {
   check_quota();
+  check_quota_of_host();
+  check_quota_of_stores();
   check_own_stores();
   check_watches();
   check_pumps();
   check_collections();
   check_memory();
   check_text();
+  check_long_text();
   check_archives();
   check_types();
+  check_type_texts();
+  check_type_nodes();
   return finish_checks();
 }

@@ -32,12 +32,11 @@ static int has_upvalue(lua_State *L) {
   return 1;
 }
 
-static void check_stores(void) {
+/* Roots that no handle can have, and the steps of one that it has. */
+static void check_roots(void) {
   kv_error *error = NULL;
   kv_step root[] = {kv_key("ui"), kv_index(1)}, step;
   kv_store *store = new_store("{\"ui\": [0, {\"a\": 1}], \"b\": 2}");
-  kv_store *back = NULL;
-  int64_t number = 0;
   lua_State *L = new_state(0);
   CHECK(failed_with(kv_lua_push_store(L, NULL, NULL, 0, 0, &error),
                     KV_INVALID_ARGUMENT, &error));
@@ -56,7 +55,18 @@ static void check_stores(void) {
   CHECK(kv_lua_store_root(L, 1, 1, &step) == KV_OK && !step.key.data &&
         step.index == 1);
   CHECK(kv_lua_store_root(L, 1, 2, &step) == KV_ABSENT);
-  CHECK(kv_lua_to_store(L, -1, &back, &error) == KV_OK);
+  lua_close(L);
+  kv_store_free(store);
+}
+
+static void check_stores(void) {
+  const kv_step root[] = {kv_key("ui"), kv_index(1)};
+  kv_store *store = new_store("{\"ui\": [0, {\"a\": 1}], \"b\": 2}");
+  kv_store *back = NULL;
+  int64_t number = 0;
+  lua_State *L = new_state(0);
+  CHECK(kv_lua_push_store(L, store, root, 2, 0, NULL) == KV_OK);
+  CHECK(kv_lua_to_store(L, -1, &back, NULL) == KV_OK);
   kv_step b = kv_key("b");
   CHECK(kv_store_get_integer(back, &b, 1, &number, NULL) == KV_OK &&
         number == 2);
@@ -84,8 +94,19 @@ static void check_stores(void) {
   CHECK(holds(L, "s:close(); return not pcall(s.get, s, 'a')"));
   CHECK_NAMED(kv_store_get_integer(back, &b, 1, &number, NULL) == KV_OK,
               "what the script closes is its own handle");
+  lua_close(L);
+  kv_store_free(back);
+}
+
+/* Where no store is, or none that is open, none is given. */
+static void check_no_stores(void) {
+  kv_error *error = NULL;
+  kv_store *store = new_store("{}"), *none = NULL;
+  lua_State *L = new_state(0);
+  CHECK(kv_lua_push_store(L, store, NULL, 0, 0, NULL) == KV_OK);
+  lua_setglobal(L, "s");
+  CHECK(holds(L, "s:close(); return true"));
   lua_getglobal(L, "s");
-  kv_store *none = NULL;
   CHECK(failed_with(kv_lua_to_store(L, -1, &none, &error), KV_CLOSED, &error));
   lua_pushinteger(L, 1);
   CHECK(failed_with(kv_lua_to_store(L, -1, &none, &error), KV_TYPE_MISMATCH,
@@ -102,7 +123,7 @@ static void check_stores(void) {
                     !none && lua_gettop(L) == 2,
                 "where nothing is there is no store");
   lua_close(L);
-  kv_store_free(back);
+  kv_store_free(store);
 }
 
 /* The keys of a root, however many, are bounded together. */
@@ -566,7 +587,9 @@ static void check_odd_errors(void) {
 
 int main(void) {
   check_escapes();
+  check_roots();
   check_stores();
+  check_no_stores();
   check_long_roots();
   check_lifetimes();
   check_root();

@@ -195,6 +195,13 @@ static void check_given(void) {
             "    s.set, s, 'x', { ('x'):rep(999), 'yy' })\n"
             "  and true"),
       "a host's limits are exact");
+  lua_close(L);
+  kv_store_free(store);
+}
+
+static void check_decoded(void) {
+  kv_store *store = new_store("{\"kept\": 1}");
+  lua_State *L = limited_state(0, 100, 1000, store, 0);
   CHECK_NAMED(
       holds(
           L,
@@ -345,7 +352,7 @@ static void check_texts(void) {
   kv_store_free(store);
 }
 
-static void check_whole_stores(void) {
+static void check_imports(void) {
   kv_store *store = new_store("{\"kept\": 1}");
   lua_State *L = limited_state(0, 100, 1000, store, 0);
   CHECK_NAMED(holds(L,
@@ -377,6 +384,13 @@ static void check_whole_stores(void) {
                     "return refused('corrupt', '', s.import, s, bytes)\n"
                     "  and s:get 'a' == 2"),
               "and no archive that is broken");
+  lua_close(L);
+  kv_store_free(store);
+}
+
+static void check_filled(void) {
+  kv_store *store = new_store("{}");
+  lua_State *L = limited_state(0, 100, 100000, store, 0);
   CHECK_NAMED(
       holds(L,
             "local fields = {}\n"
@@ -392,7 +406,12 @@ static void check_whole_stores(void) {
             "  'More than 100 values and keys', decode, 12)"),
       "what a type adds to what is decoded counts, too");
   lua_close(L);
-  L = limited_state(0, 100, 1000, store, KV_LUA_READ_ONLY);
+  kv_store_free(store);
+}
+
+static void check_registered(void) {
+  kv_store *store = new_store("{\"kept\": 1, \"a\": 2}");
+  lua_State *L = limited_state(0, 100, 1000, store, KV_LUA_READ_ONLY);
   CHECK_NAMED(holds(L,
                     "local function no(...)\n"
                     "  return refused('limit_exceeded', ...)\n"
@@ -734,9 +753,12 @@ int main(void) {
   check_order();
   check_defaults();
   check_given();
+  check_decoded();
   check_paths();
   check_texts();
-  check_whole_stores();
+  check_imports();
+  check_filled();
+  check_registered();
   check_exports();
   check_watches();
   check_walks();

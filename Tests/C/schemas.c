@@ -198,17 +198,29 @@ static kv_store *open_typed(const char *file, const char *json) {
   return store;
 }
 
-/* Gets and sets without a type, of scalars too, by the schema's types. */
-static void typed(void) {
-  kv_store *store = open_typed("typed.plist", "{\"scale\": 2}");
-  kv_step volume = kv_key("volume"), scale = kv_key("scale");
-  kv_step width[] = {kv_key("window"), kv_key("width")};
-  kv_step title[] = {kv_key("window"), kv_key("window_title")};
-  kv_step price[] = {kv_key("window"), kv_key("price")};
-  kv_step framed[] = {kv_key("frame"), kv_key("width")};
-  kv_type *any = type_of("", "Any"), *type = NULL;
-  kv_error *error = NULL;
+/* Paths of values that the schema of open_typed() has. */
+static const kv_step volume = {{"volume", 6}, 0}, scale = {{"scale", 5}, 0};
+static const kv_step width[] = {{{"window", 6}, 0}, {{"width", 5}, 0}};
+static const kv_step title[] = {{{"window", 6}, 0}, {{"window_title", 12}, 0}};
+static const kv_step price[] = {{{"window", 6}, 0}, {{"price", 5}, 0}};
+static const kv_step framed[] = {{{"frame", 5}, 0}, {{"width", 5}, 0}};
+
+/* Whether the store has a value of the kind at the path, as it is stored. */
+static int stores(const kv_store *store, const kv_step *path, size_t steps,
+                  kv_kind kind) {
+  kv_type *any = type_of("", "Any");
   kv_tree *tree = NULL;
+  kv_store_get(store, path, steps, any, &tree, NULL);
+  kv_cursor root = kv_tree_root(tree);
+  int good = tree && kv_cursor_kind(&root) == kind;
+  kv_tree_free(tree);
+  kv_type_free(any);
+  return good;
+}
+
+/* Gets and sets of scalars without a type, by the schema's types. */
+static void typed_scalars(void) {
+  kv_store *store = open_typed("scalars.plist", "{\"scale\": 2}");
   int64_t integer = 0;
   double real = 0;
   CHECK(kv_store_get_integer(store, &volume, 1, &integer, NULL) == KV_OK);
@@ -220,80 +232,100 @@ static void typed(void) {
   CHECK(integer == 640);
   /* A whole number becomes what the type holds. */
   CHECK(kv_store_set_integer(store, &scale, 1, 3, NULL) == KV_OK);
-  CHECK(kv_store_get(store, &scale, 1, any, &tree, NULL) == KV_OK);
-  kv_cursor root = kv_tree_root(tree);
-  CHECK(kv_cursor_kind(&root) == KV_REAL);
-  kv_tree_free(tree);
+  CHECK(stores(store, &scale, 1, KV_REAL));
   CHECK(kv_store_set_real(store, width, 2, 2, NULL) == KV_OK);
-  CHECK(kv_store_get(store, width, 2, any, &tree, NULL) == KV_OK);
-  root = kv_tree_root(tree);
-  CHECK(kv_cursor_kind(&root) == KV_INTEGER);
-  kv_tree_free(tree);
+  CHECK(stores(store, width, 2, KV_INTEGER));
   CHECK(kv_store_set_integer(store, price, 2, 5, NULL) == KV_OK);
   CHECK(text_of(store, price, 2, "5"));
   CHECK(kv_store_set_string(store, title, 2, kv_string("x"), NULL) == KV_OK);
   CHECK(text_of(store, title, 2, "x"));
+  kv_store_free(store);
+}
+
+static void typed_containers(void) {
+  kv_store *store = open_typed("containers.plist", NULL);
   /* The struct has its fields' names, and paths have stored keys. */
   CHECK(set(store, "window", "[{\"title\": \"y\", \"width\": 1}]", NULL) ==
         KV_OK);
   CHECK(text_of(store, title, 2, "y"));
   CHECK(holds(store, kv_key("window"), "[{\"title\": \"y\", \"width\": 1}]"));
-  /* A value that is not of its type is a typed get's error. */
-  kv_tree *loud = parse("[\"loud\"]");
-  kv_cursor first, array = kv_tree_root(loud);
-  kv_tree *text = NULL;
-  uint64_t at = 0;
-  kv_store *free_store = NULL;
-  CHECK(kv_cursor_next(&array, &at, &first) == KV_OK);
-  CHECK(kv_cursor_copy(&first, &text) == KV_OK);
-  CHECK(kv_store_open_file(kv_string(in_folder("typed.plist")), NULL,
+  /* An empty dictionary is an empty array where the type has one. */
+  CHECK(set(store, "tags", "[{}]", NULL) == KV_OK);
+  CHECK(holds(store, kv_key("tags"), "[[]]"));
+  kv_store_free(store);
+}
+
+/* A tree of a text. */
+static kv_tree *text_tree(const char *text) {
+  kv_builder *builder = kv_builder_new();
+  kv_tree *tree = NULL;
+  CHECK(kv_builder_string(builder, kv_string(text), NULL) == KV_OK);
+  CHECK(kv_builder_finish(builder, &tree, NULL) == KV_OK);
+  kv_builder_free(builder);
+  return tree;
+}
+
+/* A value that is not of its type is the error of a get, and of a set. */
+static void typed_wrong(void) {
+  kv_store *store = open_typed("wrong.plist", NULL), *free_store = NULL;
+  kv_tree *loud = text_tree("loud"), *tree = NULL;
+  kv_error *error = NULL;
+  int64_t integer = 0;
+  CHECK(kv_store_open_file(kv_string(in_folder("wrong.plist")), NULL,
                            &free_store, NULL) == KV_OK);
-  CHECK(kv_store_set(free_store, &volume, 1, text, NULL, 0, NULL, NULL) ==
+  CHECK(kv_store_set(free_store, &volume, 1, loud, NULL, 0, NULL, NULL) ==
         KV_OK);
   CHECK(kv_store_get_integer(store, &volume, 1, &integer, &error) ==
         KV_TYPE_MISMATCH);
   CHECK(error_says(error, KV_TYPE_MISMATCH,
                    "Expected Int at volume, found String"));
-  CHECK(kv_store_get(store, &volume, 1, any, &tree, NULL) == KV_OK);
-  kv_tree_free(tree);
+  CHECK(stores(store, &volume, 1, KV_STRING));
   CHECK(kv_store_set_integer(store, &volume, 1, 11, &error) ==
         KV_TYPE_MISMATCH);
   CHECK(error_says(error, KV_TYPE_MISMATCH,
                    "Expected 0...10 at volume, found 11"));
   CHECK(kv_store_set_integer(store, &volume, 1, 1, NULL) == KV_OK);
-  /* An empty dictionary is an empty array where the type has one. */
-  CHECK(set(store, "tags", "[{}]", NULL) == KV_OK);
-  CHECK(holds(store, kv_key("tags"), "[[]]"));
-  /* Types and keys of places. */
-  CHECK(kv_store_type_at(store, title, 2, &type, NULL) == KV_OK);
-  CHECK(kv_type_decode(type, text, NULL, NULL) == KV_OK);
-  kv_type_free(type);
-  title[1] = kv_key("title");
-  CHECK(kv_store_type_at(store, title, 2, &type, NULL) == KV_ABSENT);
-  CHECK(kv_store_type_at(free_store, &volume, 1, &type, NULL) == KV_ABSENT);
-  CHECK(kv_store_keys_at(store, framed, 1, &tree, NULL) == KV_OK);
-  CHECK(is_json(tree, "[\"width\"]"));
-  kv_tree_free(tree);
-  CHECK(kv_store_keys_at(store, title, 2, &tree, NULL) == KV_ABSENT);
-  CHECK(kv_store_snapshot(store, &tree, NULL) == KV_OK);
-  root = kv_tree_root(tree);
-  CHECK(kv_cursor_path(&root, framed, 2, NULL) == KV_OK);
-  kv_tree_free(tree);
   /* In a transaction, too. */
+  CHECK(set(store, "window", "[{\"title\": \"y\"}]", NULL) == KV_OK);
   kv_transaction *transaction = NULL;
   CHECK(kv_store_begin(store, 0, &transaction, NULL) == KV_OK);
-  CHECK(kv_transaction_set(transaction, &volume, 1, text, NULL, 0, NULL,
+  CHECK(kv_transaction_set(transaction, &volume, 1, loud, NULL, 0, NULL,
                            &error) == KV_TYPE_MISMATCH);
   CHECK(error_says(error, KV_TYPE_MISMATCH,
                    "Expected Int at volume, found String"));
   CHECK(kv_transaction_get(transaction, title, 1, NULL, &tree, NULL) == KV_OK);
-  root = kv_tree_root(tree);
+  kv_cursor root = kv_tree_root(tree);
   CHECK(kv_cursor_key(&root, kv_string("title"), NULL) == KV_OK);
   kv_tree_free(tree);
   kv_transaction_rollback(transaction);
-  kv_tree_free(text);
   kv_tree_free(loud);
-  kv_type_free(any);
+  kv_store_free(free_store);
+  kv_store_free(store);
+}
+
+/* Types and keys of places. */
+static void typed_places(void) {
+  kv_store *store = open_typed("places.plist", NULL), *free_store = NULL;
+  kv_step field[] = {kv_key("window"), kv_key("title")};
+  kv_tree *text = text_tree("y"), *tree = NULL;
+  kv_type *type = NULL;
+  CHECK(set(store, "window", "[{\"title\": \"y\"}]", NULL) == KV_OK);
+  CHECK(kv_store_open_file(kv_string(in_folder("places.plist")), NULL,
+                           &free_store, NULL) == KV_OK);
+  CHECK(kv_store_type_at(store, title, 2, &type, NULL) == KV_OK);
+  CHECK(kv_type_decode(type, text, NULL, NULL) == KV_OK);
+  kv_type_free(type);
+  CHECK(kv_store_type_at(store, field, 2, &type, NULL) == KV_ABSENT);
+  CHECK(kv_store_type_at(free_store, &volume, 1, &type, NULL) == KV_ABSENT);
+  CHECK(kv_store_keys_at(store, framed, 1, &tree, NULL) == KV_OK);
+  CHECK(is_json(tree, "[\"width\"]"));
+  kv_tree_free(tree);
+  CHECK(kv_store_keys_at(store, field, 2, &tree, NULL) == KV_ABSENT);
+  CHECK(kv_store_snapshot(store, &tree, NULL) == KV_OK);
+  kv_cursor root = kv_tree_root(tree);
+  CHECK(kv_cursor_path(&root, framed, 2, NULL) == KV_OK);
+  kv_tree_free(tree);
+  kv_tree_free(text);
   kv_store_free(free_store);
   kv_store_free(store);
 }
@@ -323,7 +355,7 @@ static void note(void *name, const kv_step *path, size_t steps,
 
 static void watched(void) {
   kv_store *store = open_typed("watched.plist", NULL);
-  kv_step window = kv_key("window"), volume = kv_key("volume");
+  kv_step window = kv_key("window");
   kv_watch *watches[4] = {NULL};
   kv_error *error = NULL;
   CHECK(set(store, "window", "[{\"title\": \"a\", \"width\": 640}]", NULL) ==
@@ -368,9 +400,6 @@ static void watched(void) {
  * reset has them again. */
 static void resets(void) {
   kv_store *store = open_typed("resets.plist", "{\"window\": {\"width\": 3}}");
-  kv_step framed[] = {kv_key("frame"), kv_key("width")};
-  kv_step width[] = {kv_key("window"), kv_key("width")};
-  kv_step title[] = {kv_key("window"), kv_key("window_title")};
   kv_watch *watch = NULL;
   int64_t integer = 0;
   kv_tree *own = NULL;
@@ -466,7 +495,10 @@ int main(void) {
   refusals();
   transactions();
   options();
-  typed();
+  typed_scalars();
+  typed_containers();
+  typed_wrong();
+  typed_places();
   watched();
   resets();
   parts_of_types();
