@@ -20,16 +20,6 @@ import Testing
             })
     }
 
-    private func text(_ count: Int) throws -> PropertyList { try list(String(repeating: "x", count: count)) }
-
-    /// The bytes that the value takes in the store's file.
-    private func size(
-        of path: PropertyListPath, in store: DefaultsStore, _ format: PropertyListFormat = .xml
-    ) throws -> Int {
-        let value = try store.dictionary(of: .application).value(at: path)
-        return value?.fileSize(as: format, depth: path.steps.count).bytes ?? 0
-    }
-
     private func refusal(_ body: () throws -> Void) -> DefaultsError? {
         #expect(throws: DefaultsError.self) { try body() }
     }
@@ -41,16 +31,16 @@ import Testing
         let part = try store.anotherHandle(quota: 1000, at: ["plugins", "clock"])
         defer { try? part.close() }
         try part.set(text(800), at: ["plugins", "clock", "face"])
-        let before = try size(of: ["plugins", "clock"], in: store)
+        let before = try bytes(of: ["plugins", "clock"], in: store)
         let error = refusal { try part.set(text(300), at: ["plugins", "clock", "hands"]) }
         #expect(error?.code == .limitExceeded)
         #expect(error?.path == ["plugins", "clock", "hands"])
         #expect(
             error?.message(firstIndex: 0).hasPrefix("Expected a part of at most 1000 bytes, this would make it ")
                 == true)
-        #expect(try size(of: ["plugins", "clock"], in: store) == before)
+        #expect(try bytes(of: ["plugins", "clock"], in: store) == before)
         try store.set(text(300), at: ["plugins", "clock", "hands"])
-        let after = try size(of: ["plugins", "clock"], in: store)
+        let after = try bytes(of: ["plugins", "clock"], in: store)
         #expect(error?.message(firstIndex: 0).contains("make it \(after) at plugins.clock.hands") == true)
     }
 
@@ -170,76 +160,108 @@ import Testing
 
     @Test("is exact, whatever has happened before", arguments: PropertyListFormat.allCases.filter { $0 != .openStep })
     func isExact(_ format: PropertyListFormat) throws {
-        let root: PropertyListPath = ["p", "q"]
-        let quota = 700
         var random = Seeded(seed: 7)
-        let name = format == .json ? "a.json" : "a.plist"
         for durability in [DefaultsDurability.manual, .immediate] {
-            let store = try open(format, name, durability)
-            let part = try store.anotherHandle(quota: quota, at: root)
-            defer {
-                try? part.close()
-                try? store.close()
-            }
-            let paths: [PropertyListPath] = [
-                ["p"], ["p", "q"], ["p", "q", "a"], ["p", "q", "b"], ["p", "q", "b", "c"], ["p", "q", "l"],
-                ["p", "q", "l", 0], ["p", "q", "l", 1], ["p", "r"], ["o"],
-            ]
-            var open: DefaultsTransaction?
-            var refused = 0
-            for _ in 0..<1500 {
-                let path = try #require(paths.randomElement(using: &random))
-                let value = try [
-                    text(Int.random(in: 0..<400, using: &random)), list(["c": ["d": 1]]), list([1, "two"]),
-                    list(["q": ["a": String(repeating: "y", count: 300)]]), list([String: Int]()), list("a\u{e9}&<"),
-                ].randomElement(using: &random)
-                let before = try size(of: root, in: store, format)
-                switch Int.random(in: 0..<12, using: &random) {
-                case 0: _ = try? part.remove(at: path)
-                case 1: try? store.set(#require(value), at: path)
-                case 2: _ = try? store.remove(at: path)
-                case 3 where open == nil: open = try part.beginTransaction()
-                case 4:
-                    try open?.commit()
-                    open = nil
-                case 5:
-                    open?.rollback()
-                    open = nil
-                case 6 where open == nil: try store.sync()
-                default:
-                    let value = try #require(value)
-                    let probe = try? store.beginTransaction()
-                    var would: Int?
-                    if let probe {
-                        // An inner transaction that is rolled back would break the outer one: tried outside alone.
-                        if open == nil {
-                            if (try? store.set(value, at: path)) != nil {
-                                would = try size(of: root, in: store, format)
-                            }
-                            probe.rollback()
-                        } else {
-                            try probe.commit()
-                        }
-                    }
-                    do {
-                        try part.set(value, at: path)
-                        let after = try size(of: root, in: store, format)
-                        #expect(after <= max(quota, before))
-                        if let would { #expect(after == would) }
-                    } catch let error as DefaultsError where error.code == .limitExceeded {
-                        refused += 1
-                        if let would {
-                            #expect(would > max(quota, before))
-                            #expect(error.message(firstIndex: 0).contains("would make it \(would) at "))
-                        }
-                        #expect(try size(of: root, in: store, format) == before)
-                    } catch is DefaultsError {
-                    }
-                }
-            }
-            open?.rollback()
-            #expect(refused > 5)
+            let store = try open(format, format == .json ? "a.json" : "a.plist", durability)
+            defer { try? store.close() }
+            var changed = try BoundedPart(of: store, format)
+            defer { try? changed.part.close() }
+            for _ in 0..<1500 { try changed.change(using: &random) }
+            changed.open?.rollback()
+            #expect(changed.refused > 5)
         }
+    }
+}
+
+private func text(_ count: Int) throws -> PropertyList { try list(String(repeating: "x", count: count)) }
+
+/// The bytes that the value takes in the store's file.
+private func bytes(
+    of path: PropertyListPath, in store: DefaultsStore, _ format: PropertyListFormat = .xml
+) throws -> Int {
+    let value = try store.dictionary(of: .application).value(at: path)
+    return value?.fileSize(as: format, depth: path.steps.count).bytes ?? 0
+}
+
+/// A part of a store with a quota, and what changes it.
+private struct BoundedPart {
+    let store: DefaultsStore
+    let part: DefaultsStore
+    let format: PropertyListFormat
+    let root: PropertyListPath = ["p", "q"]
+    let quota = 700
+    var open: DefaultsTransaction?
+    var refused = 0
+
+    init(of store: DefaultsStore, _ format: PropertyListFormat) throws {
+        self.store = store
+        self.format = format
+        part = try store.anotherHandle(quota: quota, at: root)
+    }
+
+    private static let paths: [PropertyListPath] = [
+        ["p"], ["p", "q"], ["p", "q", "a"], ["p", "q", "b"], ["p", "q", "b", "c"], ["p", "q", "l"],
+        ["p", "q", "l", 0], ["p", "q", "l", 1], ["p", "r"], ["o"],
+    ]
+
+    private func size() throws -> Int { try bytes(of: root, in: store, format) }
+
+    /// Makes a change of any kind, by the part's handle or by the store's.
+    mutating func change(using random: inout Seeded) throws {
+        let path = try #require(Self.paths.randomElement(using: &random))
+        let value = try #require(
+            [
+                text(Int.random(in: 0..<400, using: &random)), list(["c": ["d": 1]]), list([1, "two"]),
+                list(["q": ["a": String(repeating: "y", count: 300)]]), list([String: Int]()), list("a\u{e9}&<"),
+            ].randomElement(using: &random))
+        switch Int.random(in: 0..<12, using: &random) {
+        case 0: _ = try? part.remove(at: path)
+        case 1: try? store.set(value, at: path)
+        case 2: _ = try? store.remove(at: path)
+        case 3 where open == nil: open = try part.beginTransaction()
+        case 4:
+            try open?.commit()
+            open = nil
+        case 5:
+            open?.rollback()
+            open = nil
+        case 6 where open == nil: try store.sync()
+        default: try set(value, at: path)
+        }
+    }
+
+    /// Sets by the part's handle: what is accepted is within the quota or not larger than before, what is refused is
+    /// larger, and the error says by how much.
+    private mutating func set(_ value: PropertyList, at path: PropertyListPath) throws {
+        let before = try size()
+        let expected = try sizeAfterSetting(value, at: path)
+        do {
+            try part.set(value, at: path)
+            let after = try size()
+            #expect(after <= max(quota, before))
+            if let expected { #expect(after == expected) }
+        } catch let error as DefaultsError where error.code == .limitExceeded {
+            refused += 1
+            if let expected {
+                #expect(expected > max(quota, before))
+                #expect(error.message(firstIndex: 0).contains("would make it \(expected) at "))
+            }
+            #expect(try size() == before)
+        } catch is DefaultsError {
+        }
+    }
+
+    /// The size of the part if the store's handle set the value; nil where that is an error. An inner transaction that
+    /// is rolled back would break the outer one: with one open there is no answer.
+    private func sizeAfterSetting(_ value: PropertyList, at path: PropertyListPath) throws -> Int? {
+        guard let probe = try? store.beginTransaction() else { return nil }
+        guard open == nil else {
+            try probe.commit()
+            return nil
+        }
+        defer { probe.rollback() }
+        guard (try? store.set(value, at: path)) != nil else { return nil }
+        return try size()
     }
 }
 

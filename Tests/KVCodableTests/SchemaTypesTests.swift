@@ -131,6 +131,16 @@ private final class Told: Sendable {
         let another = try store.anotherHandle()
         #expect(try another.origin(at: ["volume"])?.layer == .schema)
         #expect(try store.keys() == ["frame", "list", "scale", "sub", "volume"])
+        try store.register(list(["volume": 9]))
+        #expect(try store.value(forKey: "volume")?.integer == 9)
+        #expect(try store.anotherHandle().value(forKey: "volume")?.integer == 9)
+        // Getters of UserDefaults read them, too.
+        #expect(try store.integer(forKey: "volume") == 9)
+    }
+
+    @Test("has the defaults of a struct's fields where the struct needs no value, or is there")
+    func defaultsOfFields() throws {
+        let store = try open()
         // A struct that needs no value, through another one; none for one that does.
         #expect(try store.value(at: ["frame"]) == list(["x": 1.0, "inner": ["y": 2]] as [String: Any]))
         #expect(try store.value(at: ["frame", "inner", "y"])?.integer == 2)
@@ -155,6 +165,17 @@ private final class Told: Sendable {
         #expect(try store.value(at: ["by_name", "a", "width"]) == nil)
         try store.set(list([:] as [String: Any]), at: ["by_name", "a"])
         #expect(try store.value(at: ["by_name", "a", "width"])?.integer == 640)
+        // Codable types read them, too.
+        struct Frame: Decodable, Equatable {
+            var x: Double
+            var inner: [String: Int]
+        }
+        #expect(try store.decode(Frame.self, forKey: "frame") == Frame(x: 1, inner: ["y": 2]))
+    }
+
+    @Test("writes no default but what a set is inside of")
+    func setsInsideOfDefaults() throws {
+        let store = try open()
         // What is set inside of a default has that default around it.
         let parts = try TypeRegistry().declare(
             "struct S { p: P } struct P { list: [Int] = [1]; q: Q = [\"a\": 5] } "
@@ -168,16 +189,6 @@ private final class Told: Sendable {
         #expect(try store.dictionary(of: .application)["frame"] == list(["inner": ["y": 4]]))
         #expect(try store.remove(at: ["frame"]))
         #expect(try store.value(at: ["frame", "inner", "y"])?.integer == 2)
-        try store.register(list(["volume": 9]))
-        #expect(try store.value(forKey: "volume")?.integer == 9)
-        #expect(try store.anotherHandle().value(forKey: "volume")?.integer == 9)
-        // Codable types read them too, and so do getters of UserDefaults.
-        struct Frame: Decodable, Equatable {
-            var x: Double
-            var inner: [String: Int]
-        }
-        #expect(try store.decode(Frame.self, forKey: "frame") == Frame(x: 1, inner: ["y": 2]))
-        #expect(try store.integer(forKey: "volume") == 9)
     }
 
     @Test("a value that is not of its type is the error of a typed get")
