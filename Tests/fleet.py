@@ -821,51 +821,82 @@ def lua(value):
     return json.dumps(value)
 
 
+LAYERS = ["managed", "device", "everyone", "arguments", "application", "suite", "usual", "last", "global", "registered"]
+
+
+class Layered:
+    """A machine with a value in each layer, of which four are stores of the fleet."""
+
+    def __init__(self, fleet):
+        self.fleet = fleet
+        self.device, self.everyone, self.usual, self.last = [fleet.store() for _ in range(4)]
+        self.config, self.cache = Path(fleet.folder) / "layers-config", f"{fleet.folder}/layers-cache"
+        self.config.mkdir()
+        # Each key is in all layers from one on: its value says which of them won.
+        values = {layer: {f"k{key}": layer for key in range(place + 1)} for place, layer in enumerate(LAYERS)}
+        for file, layer in (("lock", "managed"), ("app", "application"), ("suite", "suite"), (".GlobalPreferences", "global")):
+            (self.config / f"{file}.plist").write_bytes(plistlib.dumps(values[layer]))
+        self.writer = Program(fleet)
+        for name, layer in ((self.device, "device"), (self.everyone, "everyone"), (self.usual, "usual"), (self.last, "last")):
+            self.writer.value(f"return open('{name}', {fleet.options(durability='immediate')})")
+            self.writer.value(f"s:set({{}}, {lua(values[layer])})")
+        self.given = {"fleet": {"server": fleet.far(), "mandatory": [self.device, self.everyone],
+                                "recommended": [self.usual, self.last]},
+                      "managed_file": f"{self.config}/lock.plist", "arguments": values["arguments"], "suites": ["suite"],
+                      "defaults": values["registered"], "timeout": 3}
+        self.begin = f"return open('app', {lua(self.given)})"
+
+    def program(self, cache=None):
+        return Program(self.fleet, XDG_CONFIG_HOME=self.config, XDG_CACHE_HOME=cache or self.cache)
+
+
+def winners(program):
+    """The layer from which a program has each key."""
+    return [program.value(f"return s:get 'k{key}'") for key in range(len(LAYERS))]
+
+
 @row
 def layers(fleet):
     """Stores of the fleet lie between a machine's own layers, locked or as defaults."""
-    device, everyone, usual, last = [fleet.store() for _ in range(4)]
-    config, cache = Path(fleet.folder) / "layers-config", f"{fleet.folder}/layers-cache"
-    config.mkdir()
-    order = ["managed", "device", "everyone", "arguments", "application", "suite", "usual", "last", "global", "registered"]
-    # Each key is in all layers from one on: its value says which of them won.
-    values = {layer: {f"k{key}": layer for key in range(place + 1)} for place, layer in enumerate(order)}
-    for file, layer in (("lock", "managed"), ("app", "application"), ("suite", "suite"), (".GlobalPreferences", "global")):
-        (config / f"{file}.plist").write_bytes(plistlib.dumps(values[layer]))
-    writer = Program(fleet)
-    for name, layer in ((device, "device"), (everyone, "everyone"), (usual, "usual"), (last, "last")):
-        writer.value(f"return open('{name}', {fleet.options(durability='immediate')})")
-        writer.value(f"s:set({{}}, {lua(values[layer])})")
-    given = {"fleet": {"server": fleet.far(), "mandatory": [device, everyone], "recommended": [usual, last]},
-             "managed_file": f"{config}/lock.plist", "arguments": values["arguments"], "suites": ["suite"],
-             "defaults": values["registered"], "timeout": 3}
-    begin = f"return open('app', {lua(given)})"
-    program = Program(fleet, XDG_CONFIG_HOME=config, XDG_CACHE_HOME=cache)
-    program.value(begin)
-
-    def winners(program):
-        return [program.value(f"return s:get 'k{key}'") for key in range(len(order))]
-
-    check(winners(program) == order, "each layer has its place", str(winners(program)))
+    machine = Layered(fleet)
+    program = machine.program()
+    program.value(machine.begin)
+    check(winners(program) == LAYERS, "each layer has its place", str(winners(program)))
     whole = json.loads(program.value("return s:get {}"))
-    check([whole[f"k{key}"] for key in range(len(order))] == order, "in the whole dictionary, too", str(whole))
-    forced = [program.value(f"return s:is_forced 'k{key}'") for key in range(len(order))]
+    check([whole[f"k{key}"] for key in range(len(LAYERS))] == LAYERS, "in the whole dictionary, too", str(whole))
+    locked_layers(program)
+    layer_origins(machine, program)
+    changed_layers(machine, program)
+    layers_away(machine, program)
+    fleet_options(fleet, machine.device, machine.last)
+
+
+def locked_layers(program):
+    forced = [program.value(f"return s:is_forced 'k{key}'") for key in range(len(LAYERS))]
     check(forced == ["true"] * 3 + ["false"] * 7, "mandatory keys are locked", str(forced))
     codes = [program.call(f"s:set('k{key}', 'mine')")[0] for key in range(4)]
     check(codes == ["forced"] * 3 + ["ok"], "and refused to a set", str(codes))
     words = [program.call(f"s:set('k{key}', 'mine')")[1] for key in range(3)]
     check("lock.plist" in words[0] and ".plist" not in words[1] + words[2], "which names the file that locks one", str(words))
     check(program.call("s:remove 'k1'")[0] == "forced", "and to a removal")
+
+
+def layer_origins(machine, program):
     check(program.value("return s:layer('mandatory', 2).k2 .. s:layer('recommended').k6 .. #s:layer('mandatory', 3)") ==
           "everyoneusual0", "each is a layer by itself")
     origin = json.loads(program.value("return s:origin 'k2'"))
-    check(origin == {"layer": "mandatory", "index": 2, "store": everyone, "revision": 1, "author": "owner"},
+    check(origin == {"layer": "mandatory", "index": 2, "store": machine.everyone, "revision": 1, "author": "owner"},
           "the origin of a locked value has store, revision and author", str(origin))
     origin = json.loads(program.value("return s:origin 'k7'"))
-    check(origin == {"layer": "recommended", "index": 2, "store": last, "revision": 1, "author": "owner"},
+    check(origin == {"layer": "recommended", "index": 2, "store": machine.last, "revision": 1, "author": "owner"},
           "and so has that of a default", str(origin))
+
+
+def changed_layers(machine, program):
+    writer = machine.writer
     program.value("seen = {} s:watch('k2', function(_, new) seen[#seen + 1] = new end)")
-    writer.value(f"open('{everyone}', {fleet.options(durability='immediate')}) s:set('k2', 'changed')")
+    options = machine.fleet.options(durability="immediate")
+    writer.value(f"open('{machine.everyone}', {options}) s:set('k2', 'changed')")
     check(program.value("return await(5, function() return seen[1] == 'changed' end)") == "true",
           "a watch is told of a layer's change")
     writer.value("s:remove 'k2'")
@@ -873,37 +904,41 @@ def layers(fleet):
           "and of the value below a key that is removed")
     writer.value("s:set('k2', 'everyone')")
     check(program.value("return await(5, function() return s:get 'k2' == 'everyone' and not s:is_forced 'k9' end)") ==
-          "true" and eventually(lambda: len(list(Path(cache).rglob("*.plist"))) == 4), "what was seen is kept")
+          "true" and eventually(lambda: len(list(Path(machine.cache).rglob("*.plist"))) == 4), "what was seen is kept")
+
+
+def layers_away(machine, program):
+    """While the server is away, what was seen last counts, also for programs that start."""
+    fleet = machine.fleet
     time.sleep(1.5)
     fleet.proxy.block()
     start = time.monotonic()
     code, rest = program.call("s:set('own', 1) return sync()")
     spent = time.monotonic() - start
-    check(code == "ok" and spent < 1 and winners(program)[1:3] == order[1:3],
+    check(code == "ok" and spent < 1 and winners(program)[1:3] == LAYERS[1:3],
           f"while the server is away, the store works, and sync waits for nothing ({spent * 1000:.0f} ms)", f"{code} {rest}")
     fleet.proxy.join()
     fleet.proxy.cut()
     times = []
     for _ in range(3):
-        again = Program(fleet, XDG_CONFIG_HOME=config, XDG_CACHE_HOME=cache)
+        again = machine.program()
         again.value("return 1")
         start = time.monotonic()
-        again.value(begin)
+        again.value(machine.begin)
         times.append((time.monotonic() - start) * 1000)
-    check(winners(again) == order and min(times) < 50, f"a program starts without it, in {min(times):.1f} ms",
+    check(winners(again) == LAYERS and min(times) < 50, f"a program starts without it, in {min(times):.1f} ms",
           f"{winners(again)} {times}")
     origin = json.loads(again.value("await(5, function() return told 'disconnected' end) return s:origin 'k1'"))
-    check(origin == {"layer": "mandatory", "index": 1, "store": device}, "an origin has no revision then", str(origin))
-    bare = Program(fleet, XDG_CONFIG_HOME=config, XDG_CACHE_HOME=f"{fleet.folder}/no-cache")
-    code, rest = bare.call(begin.replace('["timeout"] = 3', '["timeout"] = 1'))
+    check(origin == {"layer": "mandatory", "index": 1, "store": machine.device}, "an origin has no revision then", str(origin))
+    bare = machine.program(cache=f"{fleet.folder}/no-cache")
+    code, rest = bare.call(machine.begin.replace('["timeout"] = 3', '["timeout"] = 1'))
     check(code == "unreachable", "without what was seen, locked values are not known: it does not open", f"{code} {rest}")
-    writer.value("s:set('k2', 'meanwhile')")
+    machine.writer.value("s:set('k2', 'meanwhile')")
     fleet.proxy.join()
     check(again.value("return await(40, function() return s:get 'k2' == 'meanwhile' end)", 60) == "true",
           "what changed meanwhile comes with the server")
-    code, rest = again.call(f"return open('other', {lua({**given, 'server': 'service=x'})})")
+    code, rest = again.call(f"return open('other', {lua({**machine.given, 'server': 'service=x'})})")
     check("names a server already" in rest or "name a server already" in rest, "a server is named once", rest)
-    fleet_options(fleet, device, last)
 
 
 def fleet_options(fleet, device, last):
@@ -958,47 +993,64 @@ def layers_c(fleet):
                            "LIMIT 1") == "from C", "and says why in the history")
 
 
+class Checked:
+    """A layer on the server, a program whose schema it must fit, and one without a schema."""
+
+    def __init__(self, fleet):
+        self.fleet, self.everyone, self.cache = fleet, fleet.store(), f"{fleet.folder}/accepts-cache"
+        self.writer = fleet.open(self.everyone, durability="immediate")
+        self.writer.value("s:set('limits', { burst = 5 }) s:set('name', 'first')")
+        given = {"fleet": {"server": fleet.server.text(), "mandatory": [self.everyone]}, "timeout": 5}
+        self.options = (lua(given)[:-1] + ", schema = kv.struct 'Settings' { limits = kv.struct 'Limits' { "
+                        "burst = kv.int:range(1, 100):default(1) }, name = kv.string:default('none') } }")
+        self.program = Program(fleet, XDG_CACHE_HOME=self.cache)
+        self.program.value(f"open('checked', {self.options}) name = nil s:watch('name', function(_, new) name = new end)")
+        self.plain = Program(fleet, XDG_CACHE_HOME=self.cache)
+        self.plain.value(f"return open('plain', {lua(given)})")
+
+    def told(self, program):
+        """What the server knows that a program runs: the revision, and which one it refuses, where and why."""
+        return self.fleet.server.sql("SELECT revision, refused, path, message FROM kv_machine WHERE store = '"
+                                     f"{self.everyone}' AND program = '{program}' AND machine = '{socket.gethostname()}'")
+
+    def head(self):
+        return int(self.fleet.server.sql(f"SELECT head FROM kv_store WHERE name = '{self.everyone}'"))
+
+    def runs_head(self, program, seconds=10):
+        """Whether the server comes to know that a program runs the latest revision, and refuses none."""
+        return eventually(lambda: self.told(program) == f"{self.head()}|||", seconds)
+
+
+def has(program, burst, name, seconds=5):
+    return program.value(f"return await({seconds}, function() return s:get{{'limits', 'burst'}} == {burst} and "
+                         f"s:get 'name' == '{name}' end)", 60) == "true"
+
+
 @row
 def accepts(fleet):
     """A revision that does not fit the schema reaches no handle that has one, until it is mended."""
-    everyone, cache = fleet.store(), f"{fleet.folder}/accepts-cache"
+    layer = Checked(fleet)
+    check(has(layer.program, 5, "first"), "what fits is there")
+    check(eventually(lambda: layer.told("checked") == layer.told("plain") == f"{layer.head()}|||"),
+          "the server knows what the programs run", f"{layer.told('checked')} {layer.told('plain')}")
+    last = refused_and_mended(layer, 100 if fleet.full else 5)
+    refused_once(layer)
+    taken_up_again(layer, *last)
 
-    def told(program):
-        """What the server knows that a program runs: the revision, and which one it refuses, where and why."""
-        return fleet.server.sql("SELECT revision, refused, path, message FROM kv_machine WHERE store = "
-                                f"'{everyone}' AND program = '{program}' AND machine = '{socket.gethostname()}'")
 
-    def head():
-        return int(fleet.server.sql(f"SELECT head FROM kv_store WHERE name = '{everyone}'"))
+def refused_and_mended(layer, rounds):
+    """Gives what the last of the revisions that fit has."""
+    program, plain, writer, wrong = layer.program, layer.plain, layer.writer, []
 
-    writer = fleet.open(everyone, durability="immediate")
-    writer.value("s:set('limits', { burst = 5 }) s:set('name', 'first')")
-    given = {"fleet": {"server": fleet.server.text(), "mandatory": [everyone]}, "timeout": 5}
-    options = (lua(given)[:-1] + ", schema = kv.struct 'Settings' { limits = kv.struct 'Limits' { "
-               "burst = kv.int:range(1, 100):default(1) }, name = kv.string:default('none') } }")
-    program = Program(fleet, XDG_CACHE_HOME=cache)
-    program.value(f"open('checked', {options}) name = nil s:watch('name', function(_, new) name = new end)")
-    plain = Program(fleet, XDG_CACHE_HOME=cache)
-    plain.value(f"return open('plain', {lua(given)})")
-
-    def has(program, burst, name, seconds=5):
-        return program.value(f"return await({seconds}, function() return s:get{{'limits', 'burst'}} == {burst} and "
-                             f"s:get 'name' == '{name}' end)", 60) == "true"
-
-    check(has(program, 5, "first"), "what fits is there")
-    check(eventually(lambda: told("checked") == told("plain") == f"{head()}|||"),
-          "the server knows what the programs run", f"{told('checked')} {told('plain')}")
     def fitting(i):
         return 6 + i % 90
 
-    rounds, wrong = (100 if fleet.full else 5), []
     for i in range(rounds):
         program.value("events = {}")
         # Of one revision nothing is taken, also what would fit.
         writer.value(f"s:set({{}}, {{ limits = {{ burst = 0 }}, name = 'refused {i}' }})")
         event = program.value("local e repeat kv.wait(0.02) e = told 'refused_revision' until e return e")
-        revision = head()
-        if f"Revision {revision} of {everyone}" not in event or "1...100 at limits.burst, found 0" not in event:
+        if f"Revision {layer.head()} of {layer.everyone}" not in event or "1...100 at limits.burst, found 0" not in event:
             wrong.append(event)
         last = (5, "first") if i == 0 else (fitting(i - 1), f"mended {i - 1}")
         if not has(program, *last, seconds=0.3):
@@ -1011,59 +1063,84 @@ def accepts(fleet):
             wrong.append(f"{i}: not mended: {program.value('return s:get {}')}")
     check(not wrong, f"{rounds} revisions that do not fit are refused whole, and told; those that mend them are taken up",
           "\n".join(wrong))
-    check(fleet.stored(everyone, "limits")["burst"] == fitting(rounds - 1), "the server has what was written")
+    check(layer.fleet.stored(layer.everyone, "limits")["burst"] == fitting(rounds - 1), "the server has what was written")
+    return fitting(rounds - 1), f"mended {rounds - 1}"
+
+
+def refused_once(layer):
+    program, told, head = layer.program, layer.told, layer.head
     program.value("events = {}")
-    writer.value("s:set({'limits', 'burst'}, 0)")
+    layer.writer.value("s:set({'limits', 'burst'}, 0)")
     program.value("return await(3, function() return #events > 0 end)")
     events = program.value("await(1, function() s:get 'name' return false end) return table.concat(events, ';')")
     check(events.count("refused_revision") == 1, "each is told once", events)
     refusal = f"{head() - 1}|{head()}|limits.burst|Expected 1...100 at limits.burst, found 0"
     check(eventually(lambda: told("checked") == refusal), "and the server knows of it", told("checked"))
-    check(eventually(lambda: plain.value("kv.pump()") and told("plain") == f"{head()}|||"), "other programs refuse nothing",
-          told("plain"))
+    check(eventually(lambda: layer.plain.value("kv.pump()") and told("plain") == f"{head()}|||"),
+          "other programs refuse nothing", told("plain"))
     origin = json.loads(program.value("return s:origin{'limits', 'burst'}"))
     check(origin["revision"] < head(),
           "an origin is that of the value which counts", str(origin))
     check(program.call("s:set({'limits', 'burst'}, 7)")[0] == "forced", "a key that is refused stays locked")
-    check(eventually(lambda: list(Path(cache).rglob("*.accepted"))), "the last state that fits is kept")
+    check(eventually(lambda: list(Path(layer.cache).rglob("*.accepted"))), "the last state that fits is kept")
+
+
+def taken_up_again(layer, burst, name):
+    """By a program that starts while the last revision does not fit."""
+    fleet, writer, told = layer.fleet, layer.writer, layer.told
     time.sleep(1.5)
-    again = Program(fleet, XDG_CACHE_HOME=cache)
-    again.value(f"return open('checked', {options})")
-    check(has(again, fitting(rounds - 1), f"mended {rounds - 1}") and again.value("kv.pump() return told 'refused_revision'") != "nil",
+    again = Program(fleet, XDG_CACHE_HOME=layer.cache)
+    again.value(f"return open('checked', {layer.options})")
+    check(has(again, burst, name) and again.value("kv.pump() return told 'refused_revision'") != "nil",
           "a program that starts meanwhile has it, and is told", again.value("return s:get {}"))
     writer.value("s:set({'limits', 'burst'}, 99)")
-    check(has(again, 99, f"mended {rounds - 1}"), "and what mends it")
-    check(eventually(lambda: told("checked") == f"{head()}|||"), "of which the server knows", told("checked"))
+    check(has(again, 99, name), "and what mends it")
+    check(layer.runs_head("checked"), "of which the server knows", told("checked"))
     # Programs that were there before the server are told of anew, on a new connection.
     fleet.server.sql("DELETE FROM kv_machine")
     fleet.server.sql("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid()")
-    check(eventually(lambda: told("checked") == f"{head()}|||", 20), "it is told again with each connection",
-          told("checked"))
+    check(layer.runs_head("checked", 20), "it is told again with each connection", told("checked"))
     writer.value("s:set({'limits', 'burst'}, 0)")
-    own = fleet.open(everyone, cache=cache)
+    own = fleet.open(layer.everyone, cache=layer.cache)
     check(own.value("return await(5, function() return s:get{'limits', 'burst'} == 0 end)") == "true",
           "a fleet's store by itself refuses nothing")
+
+
+class Accepted:
+    """A layer on the server, and the programs of a user that accept its revisions, each by a schema of its own."""
+
+    def __init__(self, fleet):
+        self.fleet, self.name, self.cache = fleet, fleet.store(), f"{fleet.folder}/accepted-cache"
+        self.given = lua({"fleet": {"server": fleet.server.text(), "mandatory": [self.name]}, "timeout": 5})
+
+    def start(self, program, most):
+        """A program whose schema accepts numbers up to `most`; without a schema where that is None."""
+        found = Program(self.fleet, XDG_CACHE_HOME=self.cache)
+        schema = "" if most is None else f", schema = kv.struct 'S{program}' {{ burst = kv.int:range(1, {most}):default(1) }}"
+        found.value(f"return open('{program}', {self.given[:-1]}{schema} }})")
+        return found
+
+    def kept(self, suffix):
+        """The values in the files that the programs share."""
+        return {plistlib.loads(path.read_bytes())["Values"].get("burst") for path in Path(self.cache).rglob(f"*{suffix}")}
+
+
+def burst(program):
+    return program.value("kv.pump() return s:get 'burst' .. ' ' .. tostring(s:is_forced 'burst')")
 
 
 @row
 def accepted_of_programs(fleet):
     """Each program has what it has accepted last, whoever wrote into what the user's programs share."""
-    name, cache = fleet.store(), f"{fleet.folder}/accepted-cache"
+    layer = Accepted(fleet)
+    accepted_by_schema(layer)
+    accepted_later(layer)
+    accepted_anew(layer)
+
+
+def accepted_by_schema(layer):
+    fleet, name, start, kept = layer.fleet, layer.name, layer.start, layer.kept
     writer = fleet.open(name, durability="immediate")
-    given = lua({"fleet": {"server": fleet.server.text(), "mandatory": [name]}, "timeout": 5})
-
-    def start(program, most):
-        found = Program(fleet, XDG_CACHE_HOME=cache)
-        schema = "" if most is None else f", schema = kv.struct 'S{program}' {{ burst = kv.int:range(1, {most}):default(1) }}"
-        found.value(f"return open('{program}', {given[:-1]}{schema} }})")
-        return found
-
-    def kept(suffix):
-        return {plistlib.loads(path.read_bytes())["Values"].get("burst") for path in Path(cache).rglob(f"*{suffix}")}
-
-    def burst(program):
-        return program.value("kv.pump() return s:get 'burst' .. ' ' .. tostring(s:is_forced 'burst')")
-
     writer.value("s:set('burst', 5)")
     quiet = start("strict", 100)
     check(eventually(lambda: kept(".accepted") == {5}), "what fits is kept", str(kept(".accepted")))
@@ -1089,14 +1166,18 @@ def accepted_of_programs(fleet):
           ["6 true", "500 true", "5000 true"], "and without the server")
     fleet.server.start()
     fleet.clear()
-    # A program that was away ends with what it had, after another of its name has taken up more.
+
+
+def accepted_later(layer):
+    """A program that was away ends with what it had, after another of its name has taken up more."""
+    fleet, start, kept = layer.fleet, layer.start, layer.kept
     fleet.server.stop()
     late = start("strict", 100)
     # Not amid a write, for which others would wait.
     time.sleep(1.5)
     late.process.send_signal(signal.SIGSTOP)
     fleet.server.start()
-    writer = fleet.open(name, durability="immediate")
+    writer = fleet.open(layer.name, durability="immediate")
     writer.value("s:set('burst', 7)")
     start("strict", 100)
     check(eventually(lambda: kept(".accepted") == {7, 500}), "what is accepted later is kept", str(kept(".accepted")))
@@ -1105,7 +1186,12 @@ def accepted_of_programs(fleet):
     check(burst(late) == "6 true" and late.close() == "" and kept(".accepted") == {7, 500},
           "one that ends with less takes nothing back", str(kept(".accepted")))
     fleet.server.start()
-    # Another revision of the same number, as after a backup was restored.
+
+
+def accepted_anew(layer):
+    """Another revision of the same number, as after a backup was restored; and a second store of a process."""
+    fleet, name, start, kept = layer.fleet, layer.name, layer.start, layer.kept
+    writer = fleet.open(name, durability="immediate")
     start("strict", 100)
     time.sleep(1.5)
     writer.value(f"open('{name}-9', {fleet.options()}) s:set('burst', 9) return sync()")
@@ -1117,9 +1203,9 @@ def accepted_of_programs(fleet):
     # A second store of the process, when all is at rest.
     two = start("one", 100)
     time.sleep(2)
-    two.value(f"other = kv.open('two', {given[:-1]}, schema = kv.struct 'Stwo' {{ burst = kv.int:range(1, 100):default(1) }} }})")
-    check(eventually(lambda: len(list(Path(cache).rglob("*.accepted"))) == 4), "each store of a process keeps its own",
-          str(list(Path(cache).rglob("*.accepted"))))
+    two.value(f"other = kv.open('two', {layer.given[:-1]}, schema = kv.struct 'Stwo' {{ burst = kv.int:range(1, 100):default(1) }} }})")
+    check(eventually(lambda: len(list(Path(layer.cache).rglob("*.accepted"))) == 4), "each store of a process keeps its own",
+          str(list(Path(layer.cache).rglob("*.accepted"))))
 
 
 # ---- Servers that are not what they were
@@ -1298,7 +1384,6 @@ def leaving(fleet):
         fleet.proxy.join()
 
 
-
 @row
 def restored(fleet):
     """The server goes back to a backup, and is written on."""
@@ -1329,6 +1414,36 @@ def restored(fleet):
         reader.value("return await(30, function() return s:get 'c' == 'lost' end)", 60)
 
 
+def count_until(ended, writers):
+    """Has each writer add to a count of its own until the file is there."""
+    for i, writer in enumerate(writers):
+        writer.send("local done, unknown = 0, 0 for _ = 1, 1e9 do "
+                    f"local file = io.open('{ended}') "
+                    "if file then file:close() return done .. ' ' .. unknown end "
+                    f"local ok, e = pcall(add, 'count{i}') "
+                    "if ok then done = done + 1 elseif e.code == 'outcome_unknown' then unknown = unknown + 1 "
+                    "elseif e.code ~= 'unreachable' then error(e, 0) end end")
+
+
+def counted(writers, server, name):
+    """What was acknowledged to the writers, what they do not know, what of it is lost, and what is wrong."""
+    acknowledged, unknown, lost, wrong = 0, 0, 0, []
+    for i, writer in enumerate(writers):
+        code, rest = writer.receive(60)
+        if code != "ok":
+            wrong.append(f"{i}: {code} {rest}")
+            continue
+        done, doubtful = map(int, rest.split())
+        stored = int(writer.value(f"sync() return s:get 'count{i}'", 30))
+        if json.loads(server.sql(f"SELECT value FROM kv WHERE store = '{name}' AND key = 'count{i}'")) != stored:
+            wrong.append(f"{i}: {stored} in memory is not what the server has")
+        lost += max(done - stored, 0)
+        if stored > done + doubtful:
+            wrong.append(f"{i}: {stored} stored, {done} acknowledged, {doubtful} unknown")
+        acknowledged, unknown = acknowledged + done, unknown + doubtful
+    return acknowledged, unknown, lost, wrong
+
+
 def fail_over(fleet, is_synchronous):
     """The primary is killed amid commits, and the standby takes its place, to which the programs' text leads as well."""
     what = "synchronous" if is_synchronous else "asynchronous"
@@ -1346,15 +1461,8 @@ def fail_over(fleet, is_synchronous):
                 "gssencmode=disable target_session_attrs=read-write")
         writers = [fleet.open(name, text=text, durability="immediate", cache=f"{fleet.folder}/{what}{i}") for i in range(4)]
         reader = fleet.open(name, text=text, cache=f"{fleet.folder}/{what}-reader")
-        # They write until this file is there.
         ended = Path(fleet.folder) / f"ended-{what}"
-        for i, writer in enumerate(writers):
-            writer.send("local done, unknown = 0, 0 for _ = 1, 1e9 do "
-                        f"local file = io.open('{ended}') "
-                        "if file then file:close() return done .. ' ' .. unknown end "
-                        f"local ok, e = pcall(add, 'count{i}') "
-                        "if ok then done = done + 1 elseif e.code == 'outcome_unknown' then unknown = unknown + 1 "
-                        "elseif e.code ~= 'unreachable' then error(e, 0) end end")
+        count_until(ended, writers)
         time.sleep(1.5)
         # What it then acknowledges no other server has.
         if not is_synchronous:
@@ -1370,20 +1478,7 @@ def fail_over(fleet, is_synchronous):
               f"{standby.sql(head)} {promoted}")
         time.sleep(15 if fleet.full else 2)
         ended.touch()
-        acknowledged, unknown, wrong, lost = 0, 0, [], 0
-        for i, writer in enumerate(writers):
-            code, rest = writer.receive(60)
-            if code != "ok":
-                wrong.append(f"{i}: {code} {rest}")
-                continue
-            done, doubtful = map(int, rest.split())
-            stored = int(writer.value(f"sync() return s:get 'count{i}'", 30))
-            if json.loads(standby.sql(f"SELECT value FROM kv WHERE store = '{name}' AND key = 'count{i}'")) != stored:
-                wrong.append(f"{i}: {stored} in memory is not what the server has")
-            lost += max(done - stored, 0)
-            if stored > done + doubtful:
-                wrong.append(f"{i}: {stored} stored, {done} acknowledged, {doubtful} unknown")
-            acknowledged, unknown = acknowledged + done, unknown + doubtful
+        acknowledged, unknown, lost, wrong = counted(writers, standby, name)
         check(not wrong, f"{what} standby: {acknowledged} acknowledged and {unknown} unknown, {lost} lost", "\n".join(wrong))
         final = reader.value(f"return await(40, function() return s:get 'count0' == {writers[0].value('return s:get [[count0]]')} "
                              "end)", 60)
@@ -1740,6 +1835,12 @@ def rights(fleet):
     check(fleet.server.sql(f"SELECT count(*) FROM kv_value WHERE store = '{name}'", user="Inner One") == "0",
           "until the group is taken from it")
     fleet.server.sql("GRANT devices TO device")
+    rights_of_strangers(fleet, name)
+    rights_taken(fleet, name, operator, device)
+    rights_revoked(fleet, name, operator, device)
+
+
+def rights_of_strangers(fleet, name):
     stranger = fleet.open(name, text=fleet.server.text(user="stranger"), cache=f"{fleet.folder}/stranger")
     check(stranger.value("return s:get 'a'") == "nil", "a stranger sees nothing")
     check(fleet.server.sql("SELECT count(*) FROM kv", user="stranger") == "0", "nor in the view")
@@ -1764,6 +1865,9 @@ def rights(fleet):
     fleet.server.sql("REVOKE CREATE ON SCHEMA public FROM PUBLIC")
     check(made.returncode != 0 and "REVOKE CREATE ON SCHEMA public FROM PUBLIC" in made.stderr,
           "no tables are made in a schema in which everybody may make functions", made.stderr)
+
+
+def rights_taken(fleet, name, operator, device):
     fleet.server.sql("DELETE FROM kv_right WHERE role = 'devices'")
     operator.value("s:set('a', 3.5)")
     code, rest = device.call("return sync()")
@@ -1773,6 +1877,9 @@ def rights(fleet):
     check(device.value("return await(40, function() return pcall(sync) and s:get 'a' == 3.5 end)", 60) == "true", "until it is back")
     operator.value("s:set('a', 3)")
     check(device.value("return await(5, function() return s:get 'a' == 3 end)") == "true", "and it is told of changes again")
+
+
+def rights_revoked(fleet, name, operator, device):
     asking = fleet.open(name, text=fleet.server.text(user="device"), poll_interval=0.3, cache=f"{fleet.folder}/asking")
     fleet.server.sql(f"REVOKE ALL ON kv_value FROM PUBLIC")
     try:
