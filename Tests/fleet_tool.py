@@ -312,7 +312,33 @@ def undo(fleet):
     fleet.at("unset undo other")                                                  # 8
     fleet.same("fleet undo 8 undo")
     check(stored(fleet, "undo")["other"] == 1, "a key that was removed comes back")
-    # Others have put something else into the place of the dictionary: see what is refused, and what is left alone.
+    fleet.same("fleet undo 99 undo", "", "kvdefaults: undo: There is no revision 99 in its history\n", 1)
+    fleet.same("fleet undo 1 nothing", "", "kvdefaults: nothing: There is no revision 1 in its history\n", 1)
+    undo_refused(fleet)
+
+
+def undo_refused(fleet):
+    """What is not restored: what the type refuses, what somebody may not write, and what was pruned."""
+    (fleet.data / "kvcodable/types/undo.kvtypes").write_text("root S\nstruct S { limits: L? }\nstruct L { burst: Int(50...100) }\n")
+    fleet.at("set undo limits.burst 60")                                          # 10
+    status, _, error = fleet.at("fleet undo 10 undo")
+    check(status == 2 and "Expected 50...100 at limits.burst, found 10" in error and stored(fleet, "undo")["limits"]["burst"] == 60,
+          "the published type must accept it", error)
+    (fleet.data / "kvcodable/types/undo.kvtypes").unlink()
+    # Somebody who may read and not write.
+    fleet.sql("INSERT INTO kv_right VALUES ('reader', 'undo', false)")
+    status, _, error = fleet.at("fleet undo 10 undo", role="berliner")
+    check(status == 2 and "does not allow" in error, "who may not write undoes nothing", error)
+    fleet.sql("UPDATE kv_change SET at = at - interval '1 day' WHERE store = 'undo' AND revision <= 6; "
+              "SELECT kv_prune('1 hour')")
+    status, _, error = fleet.at("fleet undo 8 undo")
+    check(status == 2 and "no longer has the values from before the revision 8" in error,
+          "what was pruned cannot be restored", error)
+
+
+@row
+def undo_in_place(fleet):
+    """Others have put something else into the place of the dictionary: what is refused, and what is left alone."""
     fleet.at("set undot server.host a")                                           # 1
     fleet.at("set undot server 5")                                                # 2
     fleet.same("fleet undo 1 undot")
@@ -329,24 +355,6 @@ def undo(fleet):
     fleet.same("fleet undo 1 undok")
     check(fleet.sql("SELECT count(*), count(value) FROM kv_value WHERE store = 'undok'") == "2|0",
           "keys that print alike are two", fleet.sql("SELECT key, value FROM kv_value WHERE store = 'undok'"))
-    fleet.same("fleet undo 99 undo", "", "kvdefaults: undo: There is no revision 99 in its history\n", 1)
-    fleet.same("fleet undo 1 nothing", "", "kvdefaults: nothing: There is no revision 1 in its history\n", 1)
-    # The type counts for what is restored.
-    (fleet.data / "kvcodable/types/undo.kvtypes").write_text("root S\nstruct S { limits: L? }\nstruct L { burst: Int(50...100) }\n")
-    fleet.at("set undo limits.burst 60")                                          # 10
-    status, _, error = fleet.at("fleet undo 10 undo")
-    check(status == 2 and "Expected 50...100 at limits.burst, found 10" in error and stored(fleet, "undo")["limits"]["burst"] == 60,
-          "the published type must accept it", error)
-    (fleet.data / "kvcodable/types/undo.kvtypes").unlink()
-    # Somebody who may read and not write.
-    fleet.sql("INSERT INTO kv_right VALUES ('reader', 'undo', false)")
-    status, _, error = fleet.at("fleet undo 10 undo", role="berliner")
-    check(status == 2 and "does not allow" in error, "who may not write undoes nothing", error)
-    fleet.sql("UPDATE kv_change SET at = at - interval '1 day' WHERE store = 'undo' AND revision <= 6; "
-              "SELECT kv_prune('1 hour')")
-    status, _, error = fleet.at("fleet undo 8 undo")
-    check(status == 2 and "no longer has the values from before the revision 8" in error,
-          "what was pruned cannot be restored", error)
 
 
 @row

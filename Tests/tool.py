@@ -5,6 +5,7 @@ programs at once. Prints TAP.
 
     tool.py [--seconds N]   how long programs change one store at the same time
 """
+import functools
 import json
 import os
 import plistlib
@@ -410,17 +411,19 @@ def archive(values):
 
 # ---- Editing
 
+def edited(place, script, *arguments, name="editor.sh", **changes):
+    """What edit gives with an editor that is a script."""
+    editor = place.write(name, f"#!/bin/sh\n{script}\n")
+    editor.chmod(0o755)
+    (place.folder / "temporary").mkdir(exist_ok=True)
+    variables = {"EDITOR": str(editor), "VISUAL": "", "TMPDIR": str(place.folder / "temporary"), **changes}
+    return place.run("edit", PLAYER, *arguments, **variables)
+
+
 def try_editing():
     place = Place()
     place.run("set", PLAYER, "volume", "5", "token", "s3cret")
-
-    def edit(script, *arguments, name="editor.sh", **changes):
-        editor = place.write(name, f"#!/bin/sh\n{script}\n")
-        editor.chmod(0o755)
-        (place.folder / "temporary").mkdir(exist_ok=True)
-        variables = {"EDITOR": str(editor), "VISUAL": "", "TMPDIR": str(place.folder / "temporary"), **changes}
-        return place.run("edit", PLAYER, *arguments, **variables)
-
+    edit = functools.partial(edited, place)
     result = edit('cp "$1" seen; sed -i "s/\\"volume\\": 5/\\"volume\\": 6/" "$1"')
     seen = (place.folder / "seen").read_text()
     tap.check(result == (0, "1 setting changed.\n", ""), "edit changes what was edited", str(result))
@@ -433,7 +436,16 @@ def try_editing():
     tap.check(edit("true") == (0, "Nothing was changed.\n", ""), "edit changes nothing where nothing was edited")
     status, _, error = edit("exit 3")
     tap.check(status == 2 and "failed; nothing was changed" in error, "an editor that fails changes nothing", error)
-    # A fault, then its mending: the editor opens again.
+    try_mending(place, edit)
+    try_editing_meanwhile(place, edit)
+    try_editors(place, edit)
+    try_editing_one(place, edit)
+    tap.check(not [name for name in os.listdir(place.folder / "temporary") if name.endswith(".json")], "no text is left behind")
+    place.close()
+
+
+def try_mending(place, edit):
+    """A fault, then its mending: the editor opens again."""
     result = edit('if [ -e again ]; then sed -i "s/60/8/" "$1"; else touch again; sed -i "s/6/60/" "$1"; fi')
     tap.check(result[0] == 0 and result[2] == f"kvdefaults: {PLAYER}: Expected 0...10 at volume, found 60 (line 3, column 13)\n",
               "a fault is shown with its line, and mended in the next round", str(result))
@@ -442,14 +454,20 @@ def try_editing():
     tap.check(result[0] == 2 and result[2].count("(line 1, column 13)") == 2, "a fault that stays ends it", str(result))
     for path in (place.folder / "temporary").glob("*.json"):  # It is kept then, which tool_faults.py looks at.
         path.unlink()
-    # Another program changes another setting meanwhile.
+
+
+def try_editing_meanwhile(place, edit):
+    """Another program changes another setting meanwhile, or the same one."""
     result = edit(f'"{TOOL}" set {PLAYER} theme dark speed 3; sed -i "s/\\"volume\\": 8/\\"volume\\": 9/" "$1"')
     values = [place.run("get", PLAYER, key)[1] for key in ("volume", "theme", "speed")]
     tap.check(result[0] == 0 and values == ["9\n", "dark\n", "3.0\n"], "what others changed meanwhile stays", str((result, values)))
     result = edit(f'"{TOOL}" set {PLAYER} volume 1; sed -i "s/9/2/" "$1"')
     tap.check("volume was changed meanwhile; yours counts" in result[2] and place.run("get", PLAYER, "volume")[1] == "2\n",
               "the same setting changed meanwhile is told", str(result))
-    # An editor that takes a line is opened at the fault's.
+
+
+def try_editors(place, edit):
+    """An editor that takes a line is opened at the fault's."""
     result = edit(f'echo "$@" >> {place.folder}/opened; if [ $# = 2 ]; then sed -i "s/60/7/" "$2"; '
                   'else sed -i "s/: 2/: 60/" "$1"; fi', name="vi")
     opened = [line.split()[:-1] for line in (place.folder / "opened").read_text().splitlines()]
@@ -458,6 +476,9 @@ def try_editing():
               "an editor that takes a line opens at that of the fault", str((result, opened)))
     result = edit("exit 3", VISUAL="true")
     tap.check(result == (0, "Nothing was changed.\n", ""), "VISUAL comes before EDITOR", str(result))
+
+
+def try_editing_one(place, edit):
     result = edit('sed -i "s/800/900/" "$1"; cp "$1" seen', "window")
     tap.check(result[0] == 1, "a setting without a value is not edited", str(result))
     place.run("set", PLAYER, "window.width", "800")
@@ -471,8 +492,6 @@ def try_editing():
               "comments and a comma at the end may stand in the text", str(result))
     result = edit("true", "token")
     tap.check(result[0] == 2 and "token is a secret, which is not shown" in result[2], "a secret is not edited", str(result))
-    tap.check(not [name for name in os.listdir(place.folder / "temporary") if name.endswith(".json")], "no text is left behind")
-    place.close()
 
 
 # ---- Watching
@@ -728,25 +747,8 @@ s:close()
 """
 
 
-def try_at_once(seconds):
-    place = Place()
-    place.write("script.lua", SCRIPT)
-    place.run("set", PLAYER, "volume", "5", "counts.start", "0")
-    environment = {**place.environment, "LUA_CPATH": f"{tap.ROOT}/build/?.so;;"}
-    watch = subprocess.Popen([str(TOOL), "watch", PLAYER, "counts", "--json"], stdout=subprocess.PIPE, text=True,
-                             env=environment)
-    wait_for_inotify(watch.pid)
-    seen = {}
-
-    def collect():
-        for line in watch.stdout:
-            change = json.loads(line)
-            seen[change["path"]] = change.get("new")
-
-    reader = threading.Thread(target=collect)
-    reader.start()
-    script = subprocess.Popen(["lua5.4", "script.lua", str(seconds)], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                              stderr=subprocess.PIPE, text=True, cwd=place.folder, env=environment)
+def set_and_edit(place, seconds):
+    """Counts up by set, and at once by edit; gives how far, and what went wrong."""
     counts, wrong = {"set": 0, "edit": 0}, []
     deadline = time.monotonic() + seconds
 
@@ -773,6 +775,29 @@ def try_at_once(seconds):
         thread.start()
     for thread in threads:
         thread.join()
+    return counts, wrong
+
+
+def try_at_once(seconds):
+    place = Place()
+    place.write("script.lua", SCRIPT)
+    place.run("set", PLAYER, "volume", "5", "counts.start", "0")
+    environment = {**place.environment, "LUA_CPATH": f"{tap.ROOT}/build/?.so;;"}
+    watch = subprocess.Popen([str(TOOL), "watch", PLAYER, "counts", "--json"], stdout=subprocess.PIPE, text=True,
+                             env=environment)
+    wait_for_inotify(watch.pid)
+    seen = {}
+
+    def collect():
+        for line in watch.stdout:
+            change = json.loads(line)
+            seen[change["path"]] = change.get("new")
+
+    reader = threading.Thread(target=collect)
+    reader.start()
+    script = subprocess.Popen(["lua5.4", "script.lua", str(seconds)], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE, text=True, cwd=place.folder, env=environment)
+    counts, wrong = set_and_edit(place, seconds)
     output, error = script.communicate(f"{counts['set']} {counts['edit']}\n", timeout=120)
     tap.check(not wrong and script.returncode == 0, f"set, edit and a script change one store for {seconds} seconds",
               f"{wrong[:3]} {error}")

@@ -541,6 +541,11 @@ def lost_texts(browser):
     return browser.js("return [...document.querySelectorAll('#lost textarea')].map((one) => one.value)")
 
 
+def shown_scores(browser):
+    """What is shown of them, at one moment: elements may be made anew between two."""
+    return browser.js("return [...document.querySelectorAll('#at-scores li input[type=number]')].map((one) => one.value)")
+
+
 def try_items(browser):
     """What the person, or another program, moves or removes in a list while a text is typed in it."""
     settings = ("anys", '[{"a": 1}, {"b": 2}, {"c": 3}]', "scores", "[10, 20, 30]", "hosts", '[{"name": "a"}, {"name": "b"}]')
@@ -551,10 +556,6 @@ def try_items(browser):
         good = wait_until(lambda: "is not saved" in browser.note(path), 3)
         time.sleep(0.3)
         return tap.check(good and place.get(PLAYER, path) == stored, what, f"{browser.note(path)} {place.get(PLAYER, path)}")
-
-    def scores():
-        """What is shown of them, at one moment: elements may be made anew between two."""
-        return browser.js("return [...document.querySelectorAll('#at-scores li input[type=number]')].map((one) => one.value)")
 
     with served(types=ITEMS, settings=settings) as (place, page):
         browser.open(page.address)
@@ -584,26 +585,31 @@ def try_items(browser):
         browser.press("scores", "Remove Scores 2")
         tap.check(wait_until(lambda: place.get(PLAYER, "scores") == [50, 30]), "a text that the click on the button saves is saved first",
                   str(place.get(PLAYER, "scores")))
-        for what, theirs, is_kept in (
-                ("an element in front of it is removed", "[30]", False), ("the elements change places", "[30, 50]", False),
-                ("one is put in front of it", "[1, 50, 30]", False), ("one behind it is added", "[50, 30, 31]", True),
-                ("another one is changed", "[51, 30]", True)):
-            place.set(PLAYER, "scores", "[50, 30]")
-            wait_until(lambda: scores() == ["50", "30"])
-            box = browser.control("scores", "li input[type=number]", 1)
-            box.click()
-            box.send_keys("7")
-            place.set(PLAYER, "scores", theirs)
-            shown = [str(one) for one in json.loads(theirs)]
-            if is_kept:
-                shown[1] = "307"
-            good = wait_until(lambda: scores() == shown
-                              and lost_texts(browser) == ([] if is_kept else ["307"]), 3)
-            tap.check(good, f"a text is {'left alone' if is_kept else 'kept below'} when {what} by another program",
-                      f"{scores()} {lost_texts(browser)}")
-            if is_kept:
-                box.send_keys(Keys.ESCAPE)
-            browser.js("document.getElementById('lost').replaceChildren()")
+        try_items_of_others(browser, place)
+
+
+def try_items_of_others(browser, place):
+    """What another program does to the list of scores while a text is typed in it."""
+    for what, theirs, is_kept in (
+            ("an element in front of it is removed", "[30]", False), ("the elements change places", "[30, 50]", False),
+            ("one is put in front of it", "[1, 50, 30]", False), ("one behind it is added", "[50, 30, 31]", True),
+            ("another one is changed", "[51, 30]", True)):
+        place.set(PLAYER, "scores", "[50, 30]")
+        wait_until(lambda: shown_scores(browser) == ["50", "30"])
+        box = browser.control("scores", "li input[type=number]", 1)
+        box.click()
+        box.send_keys("7")
+        place.set(PLAYER, "scores", theirs)
+        shown = [str(one) for one in json.loads(theirs)]
+        if is_kept:
+            shown[1] = "307"
+        good = wait_until(lambda: shown_scores(browser) == shown
+                          and lost_texts(browser) == ([] if is_kept else ["307"]), 3)
+        tap.check(good, f"a text is {'left alone' if is_kept else 'kept below'} when {what} by another program",
+                  f"{shown_scores(browser)} {lost_texts(browser)}")
+        if is_kept:
+            box.send_keys(Keys.ESCAPE)
+        browser.js("document.getElementById('lost').replaceChildren()")
 
 
 def try_notes(browser):

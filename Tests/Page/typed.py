@@ -445,76 +445,92 @@ def try_returns(browser, place, page):
     tap.check(becomes(place, "title", "one\r\ntwo\rthree!"), "and keeps them", repr(place.get(PLAYER, "title")))
 
 
+def seconds(*parts):
+    """A date of that year, month, day, hour, minute and second, as property lists count: from the beginning of 2001, in UTC."""
+    return calendar.timegm((*parts, 0, 0, 0)[:6]) - 978307200
+
+
+def stored_date(place):
+    date = place.get(PLAYER, "since")["$date"]
+    return date if isinstance(date, float) else seconds(*time.strptime(date, "%Y-%m-%dT%H:%M:%SZ")[:6])
+
+
 def try_dates(browser, place, page):
     """A date is saved as a whole, and by what was changed of it."""
-    def stored():
-        date = place.get(PLAYER, "since")["$date"]
-        return date if isinstance(date, float) else seconds(*time.strptime(date, "%Y-%m-%dT%H:%M:%SZ")[:6])
-
-    def seconds(*parts):
-        """As property lists count them: from the beginning of 2001, in UTC."""
-        return calendar.timegm((*parts, 0, 0, 0)[:6]) - 978307200
-
     browser.command("Emulation.setTimezoneOverride", timezoneId="Europe/Berlin")
     try:
-        place.set(PLAYER, "since", "2025-06-01T12:00:00.75Z")
-        shown = wait_until(lambda: browser.value("since") == "2025-06-01T14:00", 5)
-        date = browser.control("since")
-        browser.js("arguments[0].focus()", date)
-        first = stored()
-        # The parts are month, day, year, hour, minute, second.
-        browser.keys(Keys.ARROW_RIGHT, Keys.ARROW_RIGHT, *"2031")
-        time.sleep(0.5)
-        tap.check(shown and browser.value("since") == "2031-06-01T14:00" and stored() == first,
-                  "a date is not saved while its parts are typed", f"{browser.value('since')} {stored()}")
-        browser.keys(Keys.ENTER)
-        tap.check(wait_until(lambda: seconds(2031, 6, 1, 12) + 0.75 == stored(), 5), "but by Enter, with its fraction of a second", stored())
-        browser.keys(Keys.ARROW_UP)
-        browser.js("document.activeElement.blur()")
-        tap.check(wait_until(lambda: seconds(2032, 6, 1, 12) + 0.75 == stored(), 5),
-                  "and where it is left", f"{stored()} {browser.value('since')}")
-        place.run("set", PLAYER, "--type", "Any", "since", '{"$date": 800000000.123456}')
-        wait_until(lambda: browser.value("since") == "2026-05-09T08:13:20", 5)
-        browser.js("arguments[0].blur(); arguments[0].focus()", date)
-        browser.keys(*[Keys.ARROW_RIGHT] * 4, Keys.ARROW_UP, Keys.ENTER)
-        tap.check(wait_until(lambda: stored() == 800000060.123456, 5), "also with a fraction finer than milliseconds", stored())
-        # A date that is not whole has no text: it is typed all the same.
-        place.run("unset", PLAYER, "since")
-        wait_until(lambda: browser.value("since") == "")
-        browser.js("arguments[0].blur(); arguments[0].focus()", date)
-        browser.keys("1231")
-        partly = "return arguments[0].validity.badInput"
-        was = browser.js(partly, date)
-        place.set(PLAYER, "title", "Other")
-        shown = wait_until(lambda: browser.value("title") == "Other", 5)
-        place.set(PLAYER, "limits", '{"a": 1}')
-        shown = shown and wait_until(lambda: browser.all("limits", "tbody tr"), 5)
-        hide(browser, True)
-        hide(browser, False)
-        place.set(PLAYER, "title", "Another")
-        shown = shown and wait_until(lambda: browser.value("title") == "Another", 5)
-        tap.check(was and shown and browser.js(partly, date), "a date that is partly typed stays when something else changes")
-        browser.keys("2025", Keys.ARROW_RIGHT, "101112", "A", Keys.ENTER)
-        tap.check(wait_until(lambda: place.get(PLAYER, "since") is not None and stored() == seconds(2025, 12, 31, 9, 11, 12), 5),
-                  "and is typed to its end", f"{place.get(PLAYER, 'since')} {browser.note('since')}")
-        place.run("unset", PLAYER, "since")
-        wait_until(lambda: browser.value("since") == "")
-        browser.js("arguments[0].blur(); arguments[0].focus()", date)
-        browser.keys("1231", Keys.ESCAPE)
-        browser.js("arguments[0].blur()", date)
-        tap.check(not browser.js(partly, date) and not browser.note("since"), "or taken back", browser.note("since"))
-        # The second of the two hours that are 2 to 3 in the night when summer ends.
-        place.set(PLAYER, "since", "2025-10-26T01:30:00Z")
-        wait_until(lambda: browser.value("since") == "2025-10-26T02:30", 5)
-        browser.js("arguments[0].focus()", date)
-        browser.keys(*[Keys.ARROW_RIGHT] * 4, Keys.ARROW_UP, Keys.ENTER)
-        tap.check(wait_until(lambda: seconds(2025, 10, 26, 1, 31) == stored(), 5), "in the hour that it was in", f"{stored()} {browser.value('since')}")
-        browser.keys(Keys.ARROW_LEFT, Keys.DELETE)
-        browser.js("document.activeElement.blur()")
-        tap.check(wait_until(lambda: "all parts" in browser.note("since"), 3) and seconds(2025, 10, 26, 1, 31) == stored(),
-                  "a date that lacks a part says so", f"{browser.note('since')} {stored()}")
+        try_parts_of_dates(browser, place)
+        try_partly_typed_dates(browser, place)
+        try_hours_in_autumn(browser, place)
     finally:
         browser.command("Emulation.setTimezoneOverride", timezoneId="")
+
+
+def try_parts_of_dates(browser, place):
+    place.set(PLAYER, "since", "2025-06-01T12:00:00.75Z")
+    shown = wait_until(lambda: browser.value("since") == "2025-06-01T14:00", 5)
+    date = browser.control("since")
+    browser.js("arguments[0].focus()", date)
+    first = stored_date(place)
+    # The parts are month, day, year, hour, minute, second.
+    browser.keys(Keys.ARROW_RIGHT, Keys.ARROW_RIGHT, *"2031")
+    time.sleep(0.5)
+    tap.check(shown and browser.value("since") == "2031-06-01T14:00" and stored_date(place) == first,
+              "a date is not saved while its parts are typed", f"{browser.value('since')} {stored_date(place)}")
+    browser.keys(Keys.ENTER)
+    tap.check(wait_until(lambda: seconds(2031, 6, 1, 12) + 0.75 == stored_date(place), 5), "but by Enter, with its fraction of a second", stored_date(place))
+    browser.keys(Keys.ARROW_UP)
+    browser.js("document.activeElement.blur()")
+    tap.check(wait_until(lambda: seconds(2032, 6, 1, 12) + 0.75 == stored_date(place), 5),
+              "and where it is left", f"{stored_date(place)} {browser.value('since')}")
+    place.run("set", PLAYER, "--type", "Any", "since", '{"$date": 800000000.123456}')
+    wait_until(lambda: browser.value("since") == "2026-05-09T08:13:20", 5)
+    browser.js("arguments[0].blur(); arguments[0].focus()", date)
+    browser.keys(*[Keys.ARROW_RIGHT] * 4, Keys.ARROW_UP, Keys.ENTER)
+    tap.check(wait_until(lambda: stored_date(place) == 800000060.123456, 5), "also with a fraction finer than milliseconds", stored_date(place))
+
+
+def try_partly_typed_dates(browser, place):
+    """A date that is not whole has no text: it is typed all the same."""
+    date = browser.control("since")
+    place.run("unset", PLAYER, "since")
+    wait_until(lambda: browser.value("since") == "")
+    browser.js("arguments[0].blur(); arguments[0].focus()", date)
+    browser.keys("1231")
+    partly = "return arguments[0].validity.badInput"
+    was = browser.js(partly, date)
+    place.set(PLAYER, "title", "Other")
+    shown = wait_until(lambda: browser.value("title") == "Other", 5)
+    place.set(PLAYER, "limits", '{"a": 1}')
+    shown = shown and wait_until(lambda: browser.all("limits", "tbody tr"), 5)
+    hide(browser, True)
+    hide(browser, False)
+    place.set(PLAYER, "title", "Another")
+    shown = shown and wait_until(lambda: browser.value("title") == "Another", 5)
+    tap.check(was and shown and browser.js(partly, date), "a date that is partly typed stays when something else changes")
+    browser.keys("2025", Keys.ARROW_RIGHT, "101112", "A", Keys.ENTER)
+    tap.check(wait_until(lambda: place.get(PLAYER, "since") is not None and stored_date(place) == seconds(2025, 12, 31, 9, 11, 12), 5),
+              "and is typed to its end", f"{place.get(PLAYER, 'since')} {browser.note('since')}")
+    place.run("unset", PLAYER, "since")
+    wait_until(lambda: browser.value("since") == "")
+    browser.js("arguments[0].blur(); arguments[0].focus()", date)
+    browser.keys("1231", Keys.ESCAPE)
+    browser.js("arguments[0].blur()", date)
+    tap.check(not browser.js(partly, date) and not browser.note("since"), "or taken back", browser.note("since"))
+
+
+def try_hours_in_autumn(browser, place):
+    """The second of the two hours that are 2 to 3 in the night when summer ends."""
+    date = browser.control("since")
+    place.set(PLAYER, "since", "2025-10-26T01:30:00Z")
+    wait_until(lambda: browser.value("since") == "2025-10-26T02:30", 5)
+    browser.js("arguments[0].focus()", date)
+    browser.keys(*[Keys.ARROW_RIGHT] * 4, Keys.ARROW_UP, Keys.ENTER)
+    tap.check(wait_until(lambda: seconds(2025, 10, 26, 1, 31) == stored_date(place), 5), "in the hour that it was in", f"{stored_date(place)} {browser.value('since')}")
+    browser.keys(Keys.ARROW_LEFT, Keys.DELETE)
+    browser.js("document.activeElement.blur()")
+    tap.check(wait_until(lambda: "all parts" in browser.note("since"), 3) and seconds(2025, 10, 26, 1, 31) == stored_date(place),
+              "a date that lacks a part says so", f"{browser.note('since')} {stored_date(place)}")
 
 
 def try_quick_keys(browser, place, page):
