@@ -7,7 +7,7 @@ files["lua/examples/ffi.lua"].std = "luajit"
 files["Tests/specs.lua"] = { globals = { "assert", "before_each", "after_each",
   "describe", "finally", "it" } }
 exclude_files = { ".build*", "build" }
-files["Tests/C/hidden.lua"].globals = { "kv", "needles", "is_own", "spoil", "whole", "unpack" }
+files["Tests/C/lua/hidden.lua"].globals = { "kv", "needles", "is_own", "spoil", "whole", "unpack" }
 files["lua/examples/hosts"].globals = { "kv", "ui", "mine", "home" }
 files["lua/examples/neovim"] = { std = "luajit", globals = { "vim" } }
 files["lua/examples/fleet"].std = "ngx_lua"

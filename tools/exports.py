@@ -34,7 +34,7 @@ def exported(library):
 
 def called():
     """The functions that a C test calls by name; what is generated for NULLs does not count."""
-    text = "".join(path.read_text() for path in (header.ROOT / "Tests/C").glob("*.c"))
+    text = "".join(path.read_text() for path in (header.ROOT / "Tests/C").rglob("*.c"))
     return set(re.findall(r"\b(kv_\w+|luaopen_\w+)\(", text))
 
 

@@ -2,9 +2,9 @@
 """Checks that docs/promises.md names tests that exist, and docs/architecture.md files.
 
 In the promises' tables "line by line" a test is written `X/File` name, name or "title";
-the letter stands for the folder that the text above the table gives, a name for
-a function of the file, and a title for a test's own words. What has several
-words is prose.
+the letter stands for the folder that the text above the table gives, in which, or in
+a folder of which, the file is; a name for a function of the file, and a title for a
+test's own words. What has several words is prose.
 """
 import re
 import sys
@@ -26,8 +26,11 @@ def sections(text):
 
 def file_of(name, folders):
     letter, _, rest = name.partition("/")
-    path = ROOT / folders.get(letter, letter) / rest
-    return next((path.with_name(path.name + end) for end in ENDINGS if path.with_name(path.name + end).is_file()), None)
+    if letter in folders:
+        found = (path for end in ENDINGS for path in (ROOT / folders[letter]).rglob(rest + end))
+    else:
+        found = (ROOT / (name + end) for end in ENDINGS)
+    return next((path for path in found if path.is_file()), None)
 
 
 def faults(row, folders):

@@ -1,6 +1,9 @@
 import Foundation
 import Testing
 
+/// The folder of the tests of all rooms.
+let testsFolder = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+
 /// The files of the corpus that KVCODABLE_CORPUS names; the tests that need it skip without, and say so.
 enum Corpus {
     static let folder = ProcessInfo.processInfo.environment["KVCODABLE_CORPUS"].map { URL(filePath: $0) }

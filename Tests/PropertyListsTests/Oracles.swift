@@ -32,8 +32,7 @@ struct Sightings {
         let list = FileManager.default.temporaryDirectory.appending(path: "oracles-\(UUID().uuidString)")
         try Data(paths.joined(separator: "\n").utf8).write(to: list)
         defer { try? FileManager.default.removeItem(at: list) }
-        let script = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-            .appending(path: "Support/oracles.py").path
+        let script = testsFolder.appending(path: "Support/oracles.py").path
         let process = Process()
         process.executableURL = URL(filePath: "/usr/bin/env")
         process.arguments = ["python3", script, list.path]

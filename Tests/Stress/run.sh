@@ -100,10 +100,10 @@ sanitized_specs() {
 # Without growth_spec, which measures memory, and would take longer than all others.
 valgrind_specs() {
   local more=
-  [ "$1" = 5.1 ] && more="--suppressions=Tests/C/lua5.1.supp --num-callers=60"
+  [ "$1" = 5.1 ] && more="--suppressions=Tests/C/lua/lua5.1.supp --num-callers=60"
   echo "# the specs in Lua $1 under valgrind"
   SPECS=$(find lua/spec -name "*_spec.lua" | sort | grep -v -e growth_ -e close_) \
-    specs "$1" "build/lua/$1" valgrind -q --leak-check=full --error-exitcode=9 --suppressions=Tests/C/lua.supp $more \
+    specs "$1" "build/lua/$1" valgrind -q --leak-check=full --error-exitcode=9 --suppressions=Tests/C/lua/lua.supp $more \
     --errors-for-leak-kinds=definite,indirect --show-leak-kinds=definite,indirect
 }
 

@@ -83,7 +83,7 @@ class Store:
         subprocess.run(["make", "-s", "-C", "Tests/C", *programs], cwd=tree, check=True)
 
     def c_programs(self, tree):
-        names = {path.stem for path in (tree / "Tests/C").glob("*.c")} - self.measuring
+        names = {path.stem for path in (tree / "Tests/C").rglob("*.c")} - self.measuring
         return sorted(name for name in names if not name.startswith("lua_"))
 
     def programs(self, tree):
@@ -99,7 +99,7 @@ class Store:
 
     def suites(self, tree):
         names = []
-        for file in sorted((tree / "Tests/DefaultsStorageTests").glob("*.swift")):
+        for file in sorted((tree / "Tests/DefaultsStorageTests").rglob("*.swift")):
             # But for those that need a server.
             names += re.findall(r"@Suite\S* struct (\w+)", file.read_text())
         result = [self.swift(name, rf"DefaultsStorageTests\.{name}/", self.long.get(name, ())) for name in names]
@@ -172,12 +172,12 @@ class Lua:
 
     def build(self, tree):
         link_module(tree, self.flags, "lua/mutants.c")
-        programs = [f"{tree}/build/c-tests/{path.stem}" for path in sorted((tree / "Tests/C").glob("lua_*.c"))]
+        programs = [f"{tree}/build/c-tests/{path.stem}" for path in sorted((tree / "Tests/C/lua").glob("*.c"))]
         subprocess.run(["make", "-s", "-C", "Tests/C", *programs], cwd=tree, check=True)
 
     def suites(self, tree):
         result = specs(tree)
-        result += [Suite(path.stem, [f"build/c-tests/{path.stem}"]) for path in sorted((tree / "Tests/C").glob("lua_*.c"))]
+        result += [Suite(path.stem, [f"build/c-tests/{path.stem}"]) for path in sorted((tree / "Tests/C/lua").glob("*.c"))]
         result.append(Suite("all specs", [*BUSTED, "lua/spec"], True))
         result += [Suite(f"fleet {row}", ["python3", "Tests/fleet.py", row], True) for row in self.fleet_rows]
         return result

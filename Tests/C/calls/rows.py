@@ -14,7 +14,7 @@ that the call gave: there is one of the same status where that is negative, and 
 import sys
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tools"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "tools"))
 import header  # noqa: E402
 
 # A good value for each type of parameter; the program's fixture holds them.

@@ -65,7 +65,7 @@ static lua_State *open_state(void) {
   luaL_openlibs(L);
   if (kv_lua_open(L, &options, NULL) != KV_OK) return NULL;
   int module = lua_gettop(L);
-  if (luaL_loadfile(L, "Tests/C/lua_attacks.lua") == LUA_OK) {
+  if (luaL_loadfile(L, "Tests/C/lua/lua_attacks.lua") == LUA_OK) {
     lua_pushvalue(L, module);
     lua_pushcfunction(L, push_store);
     if (lua_pcall(L, 2, 1, 0) == LUA_OK) return L;

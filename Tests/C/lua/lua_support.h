@@ -5,7 +5,7 @@
 #include <kvcodable_lua.h>
 #include <lualib.h>
 
-#include "../../lua/src/compat.h"
+#include "../../../lua/src/compat.h"
 #include "check.h"
 
 #if LUA_VERSION_NUM >= 505

@@ -4,8 +4,7 @@ import Testing
 
 /// Files that persons wrote, written anew around their comments.
 @Suite struct XMLLayoutTests {
-    static let folder = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-        .appending(path: "Data/Commented")
+    static let folder = testsFolder.appending(path: "Data/Commented")
     static let files = ["agent", "editor", "inside", "line", "windows"]
 
     static func text(of file: String) throws -> String {

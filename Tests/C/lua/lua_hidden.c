@@ -164,7 +164,7 @@ static lua_State *prepare(const Fault *fault, const kv_store *store, int is_own,
     lua_setglobal(L, "s");
   }
   CHECK(run_script(L, "other = kv.open_file('x', { engine = 'memory' })", 0));
-  CHECK(luaL_loadfile(L, "Tests/C/hidden.lua") == LUA_OK &&
+  CHECK(luaL_loadfile(L, "Tests/C/lua/hidden.lua") == LUA_OK &&
         lua_pcall(L, 0, 1, 0) == LUA_OK);
   lua_setglobal(L, "hidden");
   return L;

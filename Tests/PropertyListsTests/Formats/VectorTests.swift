@@ -41,8 +41,7 @@ struct VectorFile<Row: Decodable>: Decodable {
 
 /// The rows of a file in `Tests/Vectors`.
 func vectors<Row: Decodable>(_ name: String, of type: Row.Type = Row.self) -> [Row] {
-    let folder = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-    let file = folder.appending(path: "Vectors/\(name).json")
+    let file = testsFolder.appending(path: "Vectors/\(name).json")
     guard let data = try? Data(contentsOf: file),
         let rows = try? JSONDecoder().decode(VectorFile<Row>.self, from: data).rows
     else {
