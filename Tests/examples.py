@@ -238,8 +238,20 @@ def cpp_program(example):
     return f"{includes}{outside}void example({given}) {{\n{body}}}\n"
 
 
+def c_types(text):
+    """The types of a header, each with the words that show it: its name, the constants of an enum, and the functions and
+    members that take a callback."""
+    for name in re.findall(r"^typedef struct (\w+)", text, flags=re.M):
+        yield name, {name}
+    for name, body in re.findall(r"^typedef enum (\w+) \{(.*?)^\}", text, flags=re.M | re.S):
+        yield name, {name, *re.findall(r"^  (KV_\w+) =", body, flags=re.M)}
+    for name in re.findall(r"^typedef \w+ \(\*(\w+)\)", text, flags=re.M):
+        takers = re.findall(rf"^\w+ (\w+)\([^;]*\b{name} \w+[^;]*\);|^  {name} (\w+);", text, flags=re.M)
+        yield name, {name, *(function or member for function, member in takers)}
+
+
 def c_headers(folder):
-    """Each struct and handle of a header is in an example, and the examples compile."""
+    """Each type of a header is in an example, and the examples compile."""
     flags = run("pkg-config", "--cflags", "lua5.4")[1].split()
     for header in sorted((ROOT / "include").glob("*.h")):
         text, source = header.read_text(), folder / "example.c"
@@ -250,8 +262,8 @@ def c_headers(folder):
             good, output = run("gcc", "-std=c11", "-fsyntax-only", "-Wall", "-Wextra", "-Werror", f"-I{ROOT}/include",
                                *flags, source)
             check(good, f"include/{header.name}: example {number} compiles", output)
-        lost = [name for name in re.findall(r"^typedef struct (kv_\w+)", text, flags=re.M)
-                if not re.search(rf"\b{name}\b", "".join(examples))]
+        words = set(re.findall(r"\w+", "".join(examples)))
+        lost = [name for name, shown in c_types(text) if not words & shown]
         check(examples and not lost, f"include/{header.name}: each type has an example", ", ".join(lost))
 
 

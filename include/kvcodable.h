@@ -279,6 +279,14 @@ void kv_error_free(kv_error *error);
  */
 typedef struct kv_tree kv_tree;
 
+/* The kind of a value.
+ *
+ * Example:
+ *
+ *   kv_cursor root = kv_tree_root(tree);
+ *   if (kv_cursor_kind(&root) == KV_DICTIONARY)
+ *     printf("%zu entries\n", kv_cursor_count(&root));
+ */
 typedef enum kv_kind {
   KV_NULL = 0, /* in memory only: no property-list format has one */
   KV_BOOLEAN = 1,
@@ -718,6 +726,16 @@ typedef enum kv_durability {
   KV_MANUAL = 2     /* at sync and close, and not at exit */
 } kv_durability;
 
+/* What keeps a store's values.
+ *
+ * Example:
+ *
+ *   kv_store_options options = {.size = sizeof options};
+ *   kv_store *scratch;
+ *   options.engine = KV_ENGINE_MEMORY;
+ *   if (kv_store_open(kv_string("scratch"), &options, &scratch, NULL) == KV_OK)
+ *     kv_store_free(scratch);
+ */
 typedef enum kv_engine {
   KV_ENGINE_AUTOMATIC = 0,     /* SQLite for .sqlite and .db, else a file */
   KV_ENGINE_MEMORY = 1,        /* nothing is kept */
@@ -726,7 +744,17 @@ typedef enum kv_engine {
   KV_ENGINE_POSTGRESQL = 4     /* a server's tables, by the system's libpq */
 } kv_engine;
 
-/* The treatment of a damaged file. Reading alone never moves one. */
+/* The treatment of a damaged file. Reading alone never moves one.
+ *
+ * Example:
+ *
+ *   kv_store_options options = {.size = sizeof options};
+ *   kv_str name = kv_string("com.acme.app");
+ *   kv_store *store;
+ *   options.on_corruption = KV_CORRUPTION_RECOVER;
+ *   if (kv_store_open(name, &options, &store, NULL) == KV_OK)
+ *     kv_store_free(store);
+ */
 typedef enum kv_corruption {
   /* The file stays where it is, and opening it is KV_CORRUPT, with the line. A
    * store that is open goes on with the values in memory and tells
@@ -751,7 +779,28 @@ typedef enum kv_corruption {
 /* The program's own check of a change: given the path, and the value that it
  * would have, NULL where it is removed; both are borrowed for the time of the
  * call. Return 0 to accept it; any other number refuses it with KV_REFUSED.
- * Called on the thread that changes; it must not use the store. */
+ * Called on the thread that changes; it must not use the store.
+ *
+ * Example:
+ *
+ *   static int check_length(void *most, const kv_step *path, size_t steps,
+ *                           const kv_tree *value) {
+ *     kv_cursor root = kv_tree_root(value);
+ *     (void)path;
+ *     (void)steps;
+ *     return kv_cursor_kind(&root) == KV_STRING &&
+ *            kv_cursor_count(&root) > *(size_t *)most;
+ *   }
+ *
+ *   static size_t most = 80;
+ *   kv_store_options options = {.size = sizeof options};
+ *   kv_str name = kv_string("com.acme.app");
+ *   kv_store *store;
+ *   options.check = check_length;
+ *   options.check_context = &most;
+ *   if (kv_store_open(name, &options, &store, NULL) == KV_OK)
+ *     kv_store_free(store);
+ */
 typedef int (*kv_check)(void *context, const kv_step *path, size_t steps,
                         const kv_tree *value);
 
@@ -1271,7 +1320,25 @@ void kv_transaction_rollback(kv_transaction *transaction);
 /* The new value of an update: given `old` (NULL where there was none), set
  * `*changed` to a tree, which the library takes, or leave it NULL to change
  * nothing, and return 0; any other number rolls back and is reported as
- * KV_MISUSE. */
+ * KV_MISUSE.
+ *
+ * Example:
+ *
+ *   static int add(void *number, const kv_tree *old, kv_tree **changed) {
+ *     kv_cursor root = kv_tree_root(old);
+ *     kv_builder *builder = kv_builder_new();
+ *     int64_t count = 0;
+ *     kv_cursor_integer(&root, &count);
+ *     kv_builder_integer(builder, count + *(int64_t *)number, NULL);
+ *     kv_builder_finish(builder, changed, NULL);
+ *     kv_builder_free(builder);
+ *     return 0;
+ *   }
+ *
+ *   kv_step path = kv_key("launches");
+ *   int64_t number = 1;
+ *   kv_store_update(store, &path, 1, NULL, 0, add, &number, NULL, NULL);
+ */
 typedef int (*kv_change)(void *context, const kv_tree *old, kv_tree **changed);
 
 /* kv_store_get(), `change` and kv_store_set() as one transaction. */
@@ -1378,7 +1445,22 @@ typedef enum kv_event {
   KV_EVENT_REFUSED_REVISION = 13
 } kv_event;
 
-/* `message` is borrowed for the time of the call. */
+/* Called with an event. `message` is borrowed for the time of the call.
+ *
+ * Example:
+ *
+ *   static void print_event(void *file, kv_event event, kv_str message) {
+ *     if (event == KV_EVENT_FLUSH_FAILED)
+ *       fprintf(file, "%.*s\n", (int)message.length, message.data);
+ *   }
+ *
+ *   kv_watch *watch;
+ *   if (kv_store_watch_events(store, print_event, stderr, &watch, NULL) ==
+ *       KV_OK) {
+ *     kv_store_pump(store, NULL, NULL);
+ *     kv_watch_cancel(watch);
+ *   }
+ */
 typedef void (*kv_event_handler)(void *context, kv_event event, kv_str message);
 
 /* Gives a watch on the store's events, told by kv_store_pump(). */
