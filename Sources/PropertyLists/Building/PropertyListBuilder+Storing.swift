@@ -39,7 +39,7 @@ extension PropertyListBuilder {
         return name[Int(key.payload)..<(Int(key.payload) + Int(key.count))].elementsEqual("CF$UID".utf8) ? uid : nil
     }
 
-    /// Closes the open dictionary and puts a UID in its place.
+    /// Closes the open dictionary and replaces it by a UID.
     mutating func endDictionary(asUID uid: UInt32) throws(PropertyListError) {
         let position = header
         try end()

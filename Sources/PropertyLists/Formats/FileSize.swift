@@ -3,7 +3,7 @@ internal import CKVCodable
 /// The size of a value: its nodes, and the most bytes that it takes in a file. A store's limits are about these.
 ///
 /// A sum over the parts of a value, so that a change is counted by the parts that it adds and removes. ``XMLWriter``,
-/// ``JSONWriter`` and ``BinaryWriter`` decide what stands around each kind of value; a test makes sure that none writes
+/// ``JSONWriter`` and ``BinaryWriter`` decide the text around each kind of value; a test makes sure that none writes
 /// more than is counted here.
 @usableFromInline package struct FileSize: Hashable, Sendable {
     /// Values and keys.

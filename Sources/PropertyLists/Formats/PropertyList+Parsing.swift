@@ -47,8 +47,8 @@ extension PropertyList {
 package struct ParsedFile: Sendable {
     package var list: PropertyList
     package var format: PropertyListFormat
-    /// Whether the file has what ``PropertyList/serialized(as:)`` does not write: comments, instructions, keys in another
-    /// order than that of their bytes.
+    /// Whether the file has parts that ``PropertyList/serialized(as:)`` does not write: comments, instructions, keys in
+    /// another order than that of their bytes.
     package var hasLayout = false
 
     package init(

@@ -1,9 +1,9 @@
 extension PropertyList {
     /// The bytes of a file that holds the value. Equal values give equal bytes.
     ///
-    /// - Throws: ``PropertyListError/Code/invalidValue``, with the path of what the format cannot hold: a null in XML
-    ///   and binary, a control character or a year beyond 9999 in XML, a date, data, a UID or a number that is not
-    ///   finite in JSON; and for ``PropertyListFormat/openStep``, which is only read.
+    /// - Throws: ``PropertyListError/Code/invalidValue``, with the path of a value that the format cannot hold: a null
+    ///   in XML and binary, a control character or a year beyond 9999 in XML, a date, data, a UID or a number that is
+    ///   not finite in JSON; and for ``PropertyListFormat/openStep``, which is only read.
     public func serialized(as format: PropertyListFormat) throws(PropertyListError) -> [UInt8] {
         var output = GrowableBuffer<UInt8>()
         try write(as: format, to: &output)
@@ -25,7 +25,7 @@ extension PropertyList {
     package func serialized(
         inLayoutOf old: [UInt8], limits: PropertyListLimits = PropertyListLimits(), size: Int = .max
     ) throws(PropertyListError) -> [UInt8] {
-        // What is copied from the old file is not looked at: this finds what XML cannot hold.
+        // The layout's writer copies text unchecked: this finds the values that XML cannot hold.
         let plain = try serialized(as: .xml)
         let written = TextEncoding.withText(of: old) { text -> [UInt8]? in
             guard let layout = try? XMLLayout(of: text, limits: limits) else { return nil }

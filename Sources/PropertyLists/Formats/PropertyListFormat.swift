@@ -33,7 +33,7 @@ extension PropertyListFormat {
     package init(ofFile name: String) { self = name.hasSuffix(".json") ? .json : .xml }
 
     /// The format to read a file as by its name; nil to find it from the content, as everywhere but in a file for JSON:
-    /// what looks like OpenStep there is JSON with a fault.
+    /// text that looks like OpenStep there is JSON with a fault.
     package static func expected(inFile name: String, _ bytes: [UInt8]) -> PropertyListFormat? {
         guard PropertyListFormat(ofFile: name) == .json else { return nil }
         return bytes.withUnsafeBytes { detect($0) } == .openStep ? .json : nil

@@ -1,10 +1,10 @@
 extension PropertyListPath {
-    /// The places of the values that paths lead to in a file, for messages about them: line and column, nil where a path
-    /// leads to no value, where the file is damaged, and for formats other than XML and JSON.
+    /// The locations of the values that paths lead to in a file, for messages about them: line and column, nil where a
+    /// path leads to no value, where the file is damaged, and for formats other than XML and JSON.
     ///
     /// ```swift
     /// let file = Array("{\n  \"volume\": 11\n}".utf8)
-    /// let places = PropertyListPath.locations(of: [["volume"]], in: file, as: .json)  // [.line(2, column: 13)]
+    /// let found = PropertyListPath.locations(of: [["volume"]], in: file, as: .json)  // [.line(2, column: 13)]
     /// ```
     ///
     /// Takes as long as reading the file, and for each path in JSON once more.
@@ -17,7 +17,7 @@ extension PropertyListPath {
         let found: [PropertyListError.Location?]? = TextEncoding.withText(of: file) { text in
             switch format {
             case .xml: try? XMLLayout(of: text, limits: limits).locations(of: paths)
-            case .json: paths.map { JSONPlaces(text).location(of: $0) }
+            case .json: paths.map { JSONLocator(text).location(of: $0) }
             case .binary, .openStep: nil
             }
         }
@@ -27,9 +27,9 @@ extension PropertyListPath {
 
 extension XMLLayout {
     fileprivate borrowing func locations(of paths: [PropertyListPath]) -> [PropertyListError.Location?] {
-        var places: [PropertyListError.Location?] = []
-        for path in paths { places.append(item(at: path).map { text.location(of: Int(items[$0].value)) }) }
-        return places
+        var locations: [PropertyListError.Location?] = []
+        for path in paths { locations.append(item(at: path).map { text.location(of: Int(items[$0].value)) }) }
+        return locations
     }
 
     private borrowing func item(at path: PropertyListPath) -> Int? {
@@ -54,7 +54,7 @@ extension XMLLayout {
 }
 
 /// A walk to a value in a text of JSON that was read before.
-private struct JSONPlaces {
+private struct JSONLocator {
     private let text: UnsafeBufferPointer<UInt8>
     private var position = 0
 

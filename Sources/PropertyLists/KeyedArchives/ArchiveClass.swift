@@ -7,7 +7,7 @@ enum ArchiveClass: Sendable {
         self = known
     }
 
-    /// The array or dictionary that a class is one of, by what it inherits from or by the classes it names in its place.
+    /// The array or dictionary that a class is one of, by its superclasses or by the classes that may replace it.
     init?(above object: PropertyList) {
         for list in [object["$classes"], object["$classhints"]].compactMap(\.self) {
             for name in list.elements.prefix(64) {

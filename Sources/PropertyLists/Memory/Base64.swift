@@ -30,17 +30,17 @@ enum Base64 {
         return finish(text, written, bits, digits, padding)
     }
 
-    /// The place of the first byte that `decode` would not take, the end where digits or padding are missing; nil for
+    /// The index of the first byte that `decode` would not take, the end where digits or padding are missing; nil for
     /// base64.
     static func fault(in text: UnsafeBufferPointer<UInt8>) -> Int? {
         var (digits, padding) = (0, 0)
-        for (place, byte) in text.enumerated() where !isWhitespace(byte) {
+        for (index, byte) in text.enumerated() where !isWhitespace(byte) {
             if byte == UInt8(ascii: "="), digits % 4 > 1, digits % 4 + padding < 4 {
                 padding += 1
             } else if values[Int(byte)] < 64, padding == 0 {
                 digits += 1
             } else {
-                return place
+                return index
             }
         }
         return (digits + padding) % 4 == 0 ? nil : text.count

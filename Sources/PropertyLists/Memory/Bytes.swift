@@ -6,8 +6,8 @@ internal import Musl
 internal import Darwin
 #endif
 
-// Work on runs of bytes: comparison, hashing, the search for bytes beyond ASCII, copies; and what single ones are in
-// ASCII.
+// Work on runs of bytes: comparison, hashing, the search for bytes beyond ASCII, copies; and the classes of single
+// bytes in ASCII.
 
 /// The order of keys: by bytes, and where one begins with the other the shorter first.
 package func compareBytes(_ left: UnsafeBufferPointer<UInt8>, _ right: UnsafeBufferPointer<UInt8>) -> Int {

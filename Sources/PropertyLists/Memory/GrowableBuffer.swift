@@ -8,7 +8,7 @@ internal import Darwin
 
 /// Memory of trivial elements that grows by doubling and can be handed on without a copy.
 ///
-/// Documents take this memory over; they allocate some of their own only where they copy what a caller holds. Sound
+/// Documents take this memory over; they allocate some of their own only where they copy a caller's memory. Sound
 /// because `Element` is trivial (`BitwiseCopyable`), because `count <= capacity` holds throughout, and because the memory
 /// has one owner: this value, or the caller of `take`.
 @usableFromInline package struct GrowableBuffer<Element: BitwiseCopyable>: ~Copyable {

@@ -1,6 +1,6 @@
 internal import CKVCodable
 
-/// Values that JSON has no word for, as objects of one key that says what they are.
+/// Values that JSON has no word for, as objects of one key that names their kind.
 ///
 /// | value | as JSON |
 /// |---|---|

@@ -38,7 +38,7 @@ struct TextEncoding {
         UnsafeRawBufferPointer(rebasing: bytes[markLength...]).bindMemory(to: UInt8.self)
     }
 
-    /// What `body` makes of a file's text in UTF-8; nil where it is no text.
+    /// The result of `body` for a file's text in UTF-8; nil where the file is no text.
     static func withText<Result>(
         of file: [UInt8], _ body: (UnsafeBufferPointer<UInt8>) -> Result?
     ) -> Result? {

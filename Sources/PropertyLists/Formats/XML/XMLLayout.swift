@@ -1,11 +1,11 @@
 internal import CKVCodable
 
-/// The places of the values in the text of an XML file, so that the file can be written anew around what a person wrote
-/// in it: comments, the order of keys, blank lines.
+/// The positions of the values in the text of an XML file, so that the file can be written anew and keep a person's
+/// comments, order of keys and blank lines.
 ///
-/// The places take 36 bytes for each value, beside the tree that was read with them.
+/// They take 36 bytes for each value, beside the tree that was read with them.
 struct XMLLayout: ~Copyable {
-    /// A value's place. Positions are those of bytes in the text.
+    /// The positions of a value, counted in bytes of the text.
     struct Item: BitwiseCopyable {
         /// The start of its key, and its own start; equal in an array and at the root.
         var key: UInt32
@@ -17,9 +17,9 @@ struct XMLLayout: ~Copyable {
         var inside: UInt32 = 0
         /// A container's end tag.
         var close: UInt32 = 0
-        /// Behind the value and what belongs to it.
+        /// Behind the value and the instructions that belong to it.
         var end: UInt32 = 0
-        /// The item behind the value and all that is in it.
+        /// The item behind the value and its descendants.
         var next: UInt32 = 0
         /// The value's node in the tree. Of no meaning inside a dictionary that is a UID.
         var node: UInt32
@@ -70,7 +70,7 @@ struct XMLLayout: ~Copyable {
 }
 
 extension TextReader<XMLReader, PropertyListBuilder> {
-    /// Reads the whole text, and notes the place of each value.
+    /// Reads the whole text, and notes the positions of each value.
     fileprivate mutating func read(into items: inout GrowableBuffer<XMLLayout.Item>) throws(PropertyListError) {
         var open = GrowableBuffer<Int>()
         try beginning()
@@ -118,8 +118,8 @@ extension TextReader<XMLReader, PropertyListBuilder> {
         items.append(item)
     }
 
-    /// Steps over the instructions that belong to a date. A later date in the place of another value would be taken
-    /// together with what stands behind that.
+    /// Steps over date instructions, behind any value: a date that replaces the value later must not be read together
+    /// with an instruction left there.
     private mutating func endOfValue() -> Int {
         while cursor.isAt(XMLWriter.exactDate), cursor.skip(behind: "?>") {}
         return cursor.position

@@ -1,14 +1,14 @@
 internal import CKVCodable
 
-/// Writes a value as an XML file in the layout of an older one: around each value that is still there stands what stood
-/// around it.
+/// Writes a value as an XML file in the layout of an older one: each value that is still there keeps the text around
+/// it.
 ///
-/// - What stands before a key, and before an element of an array, goes where that goes: comments, instructions, blank
-///   lines. So does a comment at the end of a value's line. What stands before the end of a container stays there.
+/// - Comments, instructions and blank lines before a key, and before an element of an array, go where that goes. So
+///   does a comment at the end of a value's line. Those before the end of a container stay there.
 /// - A value that is as it was is copied as it stands in the file.
 /// - New keys are written behind those that were there, in their order, each on lines of its own.
 /// - Elements of an array are found again as ``ArrayMatching`` does: equal ones wherever they are, others between them by
-///   their place; in more than 16 containers by their index alone.
+///   their order; in more than 16 containers by their index alone.
 /// - A key that is gone, and a container that has become another kind of value, takes its comments with it. Of equal
 ///   keys in the old file the last counts, with its comments.
 struct XMLLayoutWriter: ~Copyable {
@@ -67,7 +67,7 @@ struct XMLLayoutWriter: ~Copyable {
 // MARK: - Values
 
 extension XMLLayoutWriter {
-    /// Writes the value in the place of an old one, or begins it.
+    /// Writes the value that replaces an old one, or begins it.
     private mutating func value(_ index: Int, _ node: Int) throws(PropertyListError) {
         let item = layout.items[index]
         let old = PropertyList(document: layout.tree, index: Int(item.node))
@@ -172,7 +172,7 @@ extension XMLLayoutWriter {
         try value(frame.children[old], step.node)
     }
 
-    /// Copies what stands before an old child, or before the end of the container. A comment that ends the line of a
+    /// Copies the text before an old child, or before the end of the container. A comment that ends the line of a
     /// value before it which is gone gets a line of its own.
     private mutating func copyMarkup(before number: Int, in frame: Frame) {
         let container = layout.items[frame.item]

@@ -194,11 +194,11 @@ extension TextReader where Format == XMLReader, Output: ~Copyable {
         guard isPlain(element), let fault = Base64.fault(in: element), let first = element.baseAddress else {
             return malformed(.expected("base64", found: "something else"), at: position)
         }
-        let place = first - cursor.base + fault
+        let index = first - cursor.base + fault
         guard fault < element.count else {
-            return malformed(.expected("base64 with all its digits and padding", found: "its end"), at: place)
+            return malformed(.expected("base64 with all its digits and padding", found: "its end"), at: index)
         }
-        return malformed(.expected("base64", found: "\(cursor.found(at: place))"), at: place)
+        return malformed(.expected("base64", found: "\(cursor.found(at: index))"), at: index)
     }
 
     private func isPlain(_ element: UnsafeBufferPointer<UInt8>) -> Bool {
