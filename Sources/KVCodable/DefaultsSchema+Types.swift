@@ -8,9 +8,10 @@ extension DefaultsSchema {
     /// value: a preferences file has other programs' keys.
     ///
     /// Values are shown and set as their types say, without a type at each call: `store.value(at:)` and `store.set(_:at:)`
-    /// do what they do with the type of the place, and watches tell values as the type shows them. Paths name keys as
-    /// they are stored. What a type says nothing of, and what is of type Any, is shown as it is stored; so is everything
-    /// in a migration. A value that is not of its type is an error of reading it, the same as with the type given.
+    /// do the same as with the type of the path, and watches tell values as the type shows them. Paths name keys as
+    /// they are stored. Values that a type says nothing of, and those of type Any, are shown as they are stored; so are
+    /// all values in a migration. A value that is not of its type is an error of reading it, the same as with the type
+    /// given.
     ///
     /// The type's defaults are the lowest of the registered ones, which the program's own replace key by key: the
     /// defaults of top-level fields, and an empty struct for a field that is a struct and needs no value. A field inside

@@ -2,8 +2,8 @@ public import CodableTypes
 internal import DefaultsStorage
 internal import PropertyLists
 
-/// Types that programs publish for the tools and scripts of others: a store's name, and the text that says what its
-/// settings mean.
+/// Types that programs publish for the tools and scripts of others: a store's name, and the text that describes its
+/// settings.
 ///
 /// A published type lies in `kvcodable/types/NAME.kvtypes` of the user's data folder (`$XDG_DATA_HOME`, else
 /// `~/.local/share`) or of the system's (`$XDG_DATA_DIRS`, else `/usr/local/share` and `/usr/share`), where packages
@@ -18,10 +18,10 @@ internal import PropertyLists
 /// }
 /// ```
 public enum PublishedTypes {
-    /// Publishes the type of a store for the user, in place of an older one; gives the file.
+    /// Publishes the type of a store for the user, instead of an older one; gives the file.
     ///
     /// - Parameters:
-    ///   - type: a declared struct. Converters of a script are not in it: it describes what the file holds.
+    ///   - type: a declared struct. Converters of a script are not in it: it describes the stored form.
     ///   - name: the store's name, such as `com.acme.player`.
     /// - Throws: `DefaultsError` for a type that has no declaration, and where the file cannot be written; `TypeError` for
     ///   an enum, which no store's schema is.

@@ -30,7 +30,7 @@ extension UserDefaults {
         if let value = native(type, object, forKey: key) { return value }
         var decoder = KeyValueDecoder()
         decoder.nilDecodingStrategy = .stringNull
-        // What a program stored as a number is one when it comes back.
+        // A number that a program stored comes back as one.
         decoder.boolDecodingStrategy = .exact
         return try decoder.decode(type, fromPropertyListValue: object)
     }

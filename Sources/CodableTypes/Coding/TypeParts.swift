@@ -1,21 +1,21 @@
 package import PropertyLists
 
-/// The parts of the type of a store's dictionary, by the paths of stored keys: their types, and what defaults give where
+/// The parts of the type of a store's dictionary, by the paths of stored keys: their types, and their defaults where
 /// nothing is stored.
 ///
 /// `@unchecked Sendable`: the parts that were asked for before are guarded by ``Lock/shared``, and are released outside
 /// of it.
 package final class TypeParts: @unchecked Sendable {
-    /// A part's type, with what is made of that, and its default in stored form.
+    /// A part's type, with its plans, and its default in stored form.
     package struct Part: Sendable {
         package let type: CodableType
         package let defaultValue: PropertyList?
-        /// Kept, so that no other struct is found in its place.
+        /// Kept alive, so that no other struct gets its address.
         fileprivate let owner: StructureType?
     }
 
-    /// The place of a part: in a struct's field, so many arrays and dictionaries further in.
-    private struct Place: Hashable {
+    /// The location of a part: a struct's field, and so many arrays and dictionaries further in.
+    private struct Location: Hashable {
         var owner: ObjectIdentifier?
         var number = 0
         var depth = 0
@@ -25,7 +25,7 @@ package final class TypeParts: @unchecked Sendable {
     private static let most = 1 << 16
 
     package let type: CodableType
-    private var known: [Place: Part] = [:]
+    private var known: [Location: Part] = [:]
 
     /// - Throws: ``TypeError`` for a type that is no struct and no dictionary.
     package init(of type: CodableType) throws(TypeError) {
@@ -39,25 +39,25 @@ package final class TypeParts: @unchecked Sendable {
     /// The part at a path; nil where the type says nothing of it.
     package func part(at path: PropertyListPath) -> Part? {
         var part = TypePart(form: type.form)
-        var place = Place()
+        var location = Location()
         for step in path.steps {
             guard let inner = part.form.part(at: step) else { return nil }
             part = inner
-            place.depth += 1
-            if let owner = inner.owner { place = Place(owner: ObjectIdentifier(owner), number: inner.number) }
+            location.depth += 1
+            if let owner = inner.owner { location = Location(owner: ObjectIdentifier(owner), number: inner.number) }
         }
-        return known(part, place)
+        return known(part, location)
     }
 
-    private func known(_ part: TypePart, _ place: Place) -> Part {
-        if let found = Lock.shared.withLock({ known[place] }) { return found }
+    private func known(_ part: TypePart, _ location: Location) -> Part {
+        if let found = Lock.shared.withLock({ known[location] }) { return found }
         let made = Part(
             type: CodableType(part.form, in: type.table), defaultValue: try? storedDefault(of: part), owner: part.owner)
-        // What goes is released after the lock. A copy of what stays would be made anew for each part.
-        var old: [Place: Part] = [:]
+        // Old parts are released after the lock. Keeping some would copy the table for each new part.
+        var old: [Location: Part] = [:]
         _ = Lock.shared.withLock {
             if known.count >= Self.most { swap(&old, &known) }
-            return known.updateValue(made, forKey: place)
+            return known.updateValue(made, forKey: location)
         }
         return made
     }
@@ -144,7 +144,7 @@ package final class TypeParts: @unchecked Sendable {
 
     /// A stored value with the defaults of all that is not in it, at every depth, in stored form.
     ///
-    /// - Parameter path: the value's place.
+    /// - Parameter path: the path of the value.
     package func filled(_ stored: PropertyList, at path: PropertyListPath) throws(TypeError) -> PropertyList {
         guard stored.kind.isContainer, let part = part(at: path), part.type.form.holdsFields else { return stored }
         var builder = PropertyListBuilder()
@@ -186,8 +186,8 @@ package final class TypeParts: @unchecked Sendable {
         for (number, (field, _)) in (structure?.stored ?? []).enumerated() {
             if let stored = value[field.key], !(field.isOptional && stored.isNil) { continue }
             let part = TypePart(form: field.type, owner: structure, number: number)
-            let place = Place(owner: structure.map { ObjectIdentifier($0) }, number: number)
-            guard field.defaultValue != nil, let given = known(part, place).defaultValue else { continue }
+            let location = Location(owner: structure.map { ObjectIdentifier($0) }, number: number)
+            guard field.defaultValue != nil, let given = known(part, location).defaultValue else { continue }
             try builder.adding { builder throws(PropertyListError) in try builder.key(field.key) }
             try fill(given, field.type, room, into: &builder)
         }

@@ -57,7 +57,7 @@ extension TypeRegistry {
             .map { "--- \(line(String($0)))\n" }.joined()
     }
 
-    /// The text without what would end its line.
+    /// The text without the characters that would end its line.
     private func line(_ text: String) -> String {
         String(String.UnicodeScalarView(text.unicodeScalars.map { $0.value < 0x20 ? " " : $0 }))
     }

@@ -4,9 +4,9 @@ extension CodableType {
     /// The JSON Schema (2020-12) of the type's stored form, as the file has it, in the words of
     /// `PropertyList.jsonForm()`.
     ///
-    /// What the type accepts, the schema accepts; what it refuses, as far as JSON Schema can say it. The documentation
-    /// of this module has the differences. Declared types are under `$defs`; the first sentence of a doc comment is the
-    /// `title`, all of it the `description`; a secret is `writeOnly`.
+    /// The schema accepts every value that the type accepts, and refuses the others as far as JSON Schema can say it.
+    /// The documentation of this module has the differences. Declared types are under `$defs`; the first sentence of a
+    /// doc comment is the `title`, all of it the `description`; a secret is `writeOnly`.
     ///
     /// ```swift
     /// let settings = try TypeRegistry().declare("struct Settings { volume: Int(0...10) = 7 }")[0]
@@ -85,7 +85,7 @@ private struct JSONSchemaWriter {
         case .enumeration(let enumeration): return Self.choice(enumeration).adding(enumeration.words)
         case .variant(let variant): return try object(variant).adding(variant.words)
         case .swift(let type):
-            // Its own code decides; an example shows what it takes.
+            // Its own code decides; an example shows a value that it takes.
             var schema = Schema().adding(type.words)
             if let example = try type.example?.jsonForm() { schema["examples"] = PropertyList([example]) }
             return schema
@@ -227,7 +227,7 @@ extension ScalarType {
             low = max(low, range.low ?? low)
             high = min(high, range.high ?? high)
         }
-        // Beyond what the kind holds no number is left.
+        // No number of the kind is in the range.
         guard low <= high else { return ["not": [:]] }
         return ["type": "integer", "minimum": Self.number(low), "maximum": Self.number(high)]
     }

@@ -178,7 +178,7 @@ extension TypeParser {
         }
     }
 
-    /// The attributes that come next, of what has no others than these.
+    /// The attributes that come next, of an enum or a case, which have no others than these.
     private mutating func attributes(of words: inout TypeWords) throws(TypeError) {
         while try scanner.skip("@") {
             let start = try scanner.start()
@@ -188,7 +188,7 @@ extension TypeParser {
         }
     }
 
-    /// Reads what belongs to an attribute that changes nothing about values; false for any other.
+    /// Reads an attribute that changes nothing about values; false for any other.
     private mutating func attribute(_ name: String, of words: inout TypeWords) throws(TypeError) -> Bool {
         switch name {
         case "secret": words.isSecret = true
@@ -209,9 +209,9 @@ extension TypeParser {
     ) throws(TypeError) -> CodableType.Form {
         var words = TypeWords(documentation)
         guard try scanner.skip(":") else { return try variant(name, words, at: position) }
-        let rawPlace = try scanner.start()
+        let rawStart = try scanner.start()
         let raw = try scanner.name("String or Int")
-        guard raw == "String" || raw == "Int" else { throw scanner.error("String or Int", at: rawPlace) }
+        guard raw == "String" || raw == "Int" else { throw scanner.error("String or Int", at: rawStart) }
         try attributes(of: &words)
         try scanner.expect("{")
         var cases: [EnumerationType.Case] = []
@@ -265,13 +265,13 @@ extension TypeParser {
         try scanner.expect("{")
         var cases: [VariantType.Case] = []
         while !(try scanner.skip("}")) {
-            let casePlace = try scanner.start()
+            let caseStart = try scanner.start()
             var caseWords = TypeWords(scanner.documentation())
             let caseName = try scanner.quotableName("a case or \"}\"")
             var fields: [StructureType.Field] = []
             if try scanner.skip("(") { fields = try associatedValues(ofCase: cases.count, of: name) }
             try attributes(of: &caseWords)
-            let values = try located(at: casePlace) { () throws(TypeError) in
+            let values = try located(at: caseStart) { () throws(TypeError) in
                 try StructureType(name: "\(name).\(caseName)", fields: fields, words: caseWords)
             }
             cases.append(VariantType.Case(name: caseName, values: values))

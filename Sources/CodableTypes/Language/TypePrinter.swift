@@ -8,9 +8,9 @@ extension CodableType {
     /// The text gives the same type when it is declared in another registry, with the same words for people.
     public var declaration: String? { form.declaration }
 
-    /// The declarations of every type that this one is made of, and a line that says which of them is the root: what
-    /// ``TypeRegistry/schema(_:)`` reads. Nil for a type that is not declared, and where a registered Swift type in it
-    /// has no example.
+    /// The declarations of every type that this one is made of, and a line that says which of them is the root: the
+    /// text that ``TypeRegistry/schema(_:)`` reads. Nil for a type that is not declared, and where a registered Swift
+    /// type in it has no example.
     public var schemaText: String? {
         let types = DeclaredTypes(in: form)
         guard let root = form.resolved.declaredName, !types.areAmbiguous else { return nil }

@@ -32,7 +32,7 @@ extension CodableType {
     public struct Case: Sendable {
         /// The name in the type's declaration.
         public let name: String
-        /// What the file holds; nil for a case of an enum with associated values, whose name is the key.
+        /// The value in the file; nil for a case of an enum with associated values, whose name is the key.
         public let rawValue: PropertyList?
         /// The associated values.
         public let members: [Member]
@@ -134,7 +134,7 @@ extension CodableType {
 }
 
 extension CodableType.Member {
-    /// What is inside a secret is one.
+    /// The member as a part of `outer`: the parts of a secret are secrets.
     fileprivate func inside(_ outer: Self) -> Self {
         var words = words
         words.isSecret = words.isSecret || outer.words.isSecret

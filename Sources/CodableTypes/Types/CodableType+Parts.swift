@@ -9,8 +9,8 @@ extension CodableType {
     /// print(settings[0].type(at: ["volume"])?.defaultValue ?? "none")  // 7
     /// ```
     ///
-    /// - Returns: nil for a place of which the type says nothing: a key that a struct does not declare, and what is in
-    ///   a scalar, in Any or in a Swift type.
+    /// - Returns: nil for a path of which the type says nothing: to a key that a struct does not declare, or into a
+    ///   scalar, Any or a Swift type.
     public func type(at path: PropertyListPath) -> CodableType? {
         var part = TypePart(form: form)
         for step in path.steps {

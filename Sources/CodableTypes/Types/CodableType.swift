@@ -2,8 +2,8 @@ public import PropertyLists
 
 /// A type that values are checked against: a built-in one, `[T]`, `[String: T]`, `T?`, or a declared struct or enum.
 ///
-/// A value has two forms. The stored form is what the file holds. The program form is what programs and scripts see:
-/// a struct's fields instead of keys, defaults filled in, unknown keys left out. ``decode(_:at:)`` goes from the one to
+/// A value has two forms. The stored form is the file's. The program form is that of programs and scripts: a
+/// struct's fields instead of keys, defaults filled in, unknown keys left out. ``decode(_:at:)`` goes from the one to
 /// the other, ``encode(_:over:at:options:)`` back.
 ///
 /// ```swift

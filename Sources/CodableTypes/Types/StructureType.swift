@@ -164,7 +164,7 @@ final class EnumerationType: Sendable, Equatable {
         return "\"\(shown(text))\"\(meant ?? "")"
     }
 
-    /// The raw values, which are what a file and a script have: `compact or wide`. Of many the first few.
+    /// The raw values, as a file and a script have them: `compact or wide`. Of many the first few.
     private var choice: String {
         let values = cases.prefix(12).map { $0.rawValue.string ?? "\($0.rawValue)" }
         if cases.count > 12 { return "\(values.joined(separator: ", ")) or one of \(cases.count - 12) more" }

@@ -19,7 +19,7 @@ extension TypeRegistry {
         public var names: [String: String]
         /// The `userInfo` of the coders that `init(from:)` and `encode(to:)` are given.
         public var userInfo: [CodingUserInfoKey: any Sendable]
-        /// The type's words for people: what tools and editors show.
+        /// The type's words for people, which tools and editors show.
         public var words = TypeWords()
         /// The same of its fields, by their coding keys; shown of those that the example knows.
         public var fieldWords: [String: TypeWords] = [:]

@@ -242,7 +242,7 @@ final class TypeTable: @unchecked Sendable {
         let changed = forms.keys.sorted().first { name in
             guard let old = known[name], let new = forms[name] else { return false }
             guard comparison.areEqual(old, new) else { return true }
-            // The old one stays, unless the new one says more: what is made of it is known to be the same at a glance.
+            // The old one stays, unless the new one says more: values made by it are known to be the same at a glance.
             if !new.saysMore(than: old) { equal.append(name) }
             return false
         }

@@ -1,6 +1,6 @@
 public import PropertyLists
 
-// The defaults of types, without what tools never show.
+// The defaults of types, without the secrets that tools never show.
 extension CodableType.Member {
     /// The default, where a tool may show it: nil for a secret's, for one with a secret in it, and where there is none.
     ///

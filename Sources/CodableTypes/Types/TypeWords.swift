@@ -15,9 +15,9 @@
 public struct TypeWords: Sendable, Hashable {
     /// The doc comment: its lines without the slashes; nil for none.
     public var documentation: String?
-    /// What to use instead, or why not to use it; nil for what is not deprecated.
+    /// The advice of `@deprecated`: a replacement, or why not to use it; nil without one.
     public var deprecation: String?
-    /// Whether tools never show the values. The file holds them as they are: a keyring is the place for secrets.
+    /// Whether tools never show the values. The file holds them as they are: secrets belong in a keyring.
     public var isSecret: Bool
 
     /// Words, for ``TypeRegistry/Registration``. The lines of the documentation end as those of any system do.

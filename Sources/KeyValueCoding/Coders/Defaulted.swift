@@ -39,7 +39,7 @@ public protocol DefaultSource {
     /// Whether there was no value to decode, so that the value is, or was at first, the default.
     public private(set) var isMissing = false
 
-    /// A property with a value of its own in place of the default.
+    /// A property with a value of its own instead of the default.
     public init(wrappedValue: Source.Value) { self.wrappedValue = wrappedValue }
 
     /// The default.
@@ -48,7 +48,7 @@ public protocol DefaultSource {
     /// The wrapper itself, which tells whether the value was missing: `$volume.isMissing`.
     public var projectedValue: Self { self }
 
-    /// The default in place of a missing value.
+    /// The default for a missing value.
     fileprivate static var missing: Self {
         var missing = Self()
         missing.isMissing = true

@@ -22,7 +22,7 @@ final class DecodingContext {
     var snakeCaseNames = SnakeCaseNames()
 
     /// - Parameter forTree: whether the values come from a property-list tree, where a null is always nil, and
-    ///   `"$null"` takes the place of an Optional without a value.
+    ///   `"$null"` stands for an Optional without a value.
     init(
         _ options: consuming KeyValueDecoder, forTree: Bool = false, location: PropertyListPath? = nil,
         record: KeyRecord? = nil

@@ -38,7 +38,7 @@ final class AnyEncodingNode: EncodingNode {
         }
     }
 
-    /// A nil that is left out takes what its name had before.
+    /// A nil that is left out takes its name's earlier value along.
     private func leaveOut(_ slot: EncodingSlot) {
         switch slot {
         case .named(let name):
