@@ -3,9 +3,9 @@ internal import PropertyLists
 /// The way from the paths of changes, made to a value as it was, to the same elements in the value that another program
 /// made of it.
 ///
-/// An index means an element, not a number: the arrays on the way are matched (``ArrayMatching``), and what the changes
-/// themselves add, remove and replace is kept account of, while they are made again in their order. A path of keys alone
-/// is its own image.
+/// An index means an element, not a number: the arrays on the way are matched (``ArrayMatching``), and the elements
+/// that the changes themselves add, remove and replace are kept account of, while they are made again in their order. A
+/// path of keys alone is its own image.
 struct PathMapping {
     private let root: Node?
 
@@ -16,7 +16,7 @@ struct PathMapping {
     /// The operation as it is to be made now; nil where it has nothing to do, since the element that it removes is gone.
     ///
     /// - Throws: ``PropertyListError/Code/pathMismatch`` where the element cannot be told from others, or is gone, and
-    ///   where one is removed in whose place another program has put something else: that may be a new one.
+    ///   where the one to remove was replaced by another program: that may be a new one.
     func map(_ operation: PathOperation) throws(PropertyListError) -> PathOperation? {
         var steps: [PropertyListPath.Step] = []
         var node = root
@@ -52,7 +52,7 @@ struct PathMapping {
         return PathOperation(path: PropertyListPath(steps), value: operation.value)
     }
 
-    private static func error(_ found: Place, at path: PropertyListPath) -> PropertyListError {
+    private static func error(_ found: Location, at path: PropertyListPath) -> PropertyListError {
         let words =
             switch found {
             case .gone: "none: another program removed it"
@@ -62,10 +62,10 @@ struct PathMapping {
         return PropertyListError(.pathMismatch, .expected("the element that was changed", found: words), at: path)
     }
 
-    /// Where an old element is.
-    enum Place: Equatable {
+    /// The location of an old element in the new array.
+    enum Location: Equatable {
         case at(Int)
-        /// In the place of one that is no more: the element with a change, or a new one.
+        /// The index of an element that replaced it: the same with a change, or a new one.
         case changed(Int)
         case gone
         case unclear
@@ -82,7 +82,7 @@ extension PathMapping {
         private var children: [PropertyListPath.Step: Node?] = [:]
         private lazy var array = ArrayState(old, new)
 
-        /// Nil where paths are the same in both: for what is not in both, and for the very same value.
+        /// Nil where paths are the same in both: for a value that only one has, and for the very same value.
         init?(_ old: PropertyList?, _ new: PropertyList?) {
             guard let old, let new, old.kind == new.kind, old.document !== new.document || old.index != new.index else {
                 return nil
@@ -101,8 +101,8 @@ extension PathMapping {
         /// The value of a key is the changes' own from now on.
         func replaceChild(_ key: String) { children[.key(key)] = .some(nil) }
 
-        /// Where the element is that has the index in the array with the changes made so far.
-        func element(_ index: Int) -> Place { old.kind == .array ? array.place(index) : .at(index) }
+        /// The location of the element that has the index in the array with the changes made so far.
+        func element(_ index: Int) -> Location { old.kind == .array ? array.location(index) : .at(index) }
 
         func child(_ index: Int) -> Node? {
             guard old.kind == .array, let source = array.source(index) else { return nil }
@@ -138,8 +138,8 @@ extension PathMapping {
     private struct ArrayState {
         private var before: [Int]
         private var after: [Int?]
-        /// The new place of each old element, without the changes.
-        private var targets: [Place]
+        /// The location of each old element, without the changes.
+        private var targets: [Location]
         private var appended = 0
 
         init(_ old: PropertyList, _ new: PropertyList) {
@@ -162,8 +162,8 @@ extension PathMapping {
         }
 
         /// An old element without a new one is gone where its neighbours stand side by side now.
-        private static func targets(of count: Int, _ sources: [Int?]) -> [Place] {
-            var targets = [Place](repeating: .gone, count: count)
+        private static func targets(of count: Int, _ sources: [Int?]) -> [Location] {
+            var targets = [Location](repeating: .gone, count: count)
             var (nextOld, nextNew) = (0, 0)
             for (index, source) in (sources + [count]).enumerated() {
                 guard let source else { continue }
@@ -189,19 +189,19 @@ extension PathMapping {
             if case .changed(let index) = targets[source] { targets[source] = .at(index) }
         }
 
-        func place(_ index: Int) -> Place {
+        func location(_ index: Int) -> Location {
             if index == before.count { return .at(after.count) }
             guard before.indices.contains(index) else { return .at(index) }
             let element = before[index]
             if element >= 0 {
                 guard let target = target(element) else { return targets[element] }
                 // Removals alone move elements.
-                if target < after.count, after[target] == element { return place(element, target) }
+                if target < after.count, after[target] == element { return location(element, target) }
             }
-            return after.firstIndex(of: element).map { place(element, $0) } ?? .gone
+            return after.firstIndex(of: element).map { location(element, $0) } ?? .gone
         }
 
-        private func place(_ element: Int, _ index: Int) -> Place {
+        private func location(_ element: Int, _ index: Int) -> Location {
             if element >= 0, case .changed = targets[element] { return .changed(index) }
             return .at(index)
         }

@@ -133,7 +133,7 @@ extension Domain {
         }
     }
 
-    /// Takes up what became of a commit of which that was not known: its changes wait in `committing`.
+    /// Takes up the outcome of a commit of which that was not known: its changes wait in `committing`.
     private func settle(_ hasHappened: Bool) throws(DefaultsError) {
         try lock.withLock { () throws(DefaultsError) in
             isInDoubt = false
@@ -218,8 +218,8 @@ extension Domain {
     /// Has the engine write the changes; again when a program that knows nothing of our lock changed the file
     /// meanwhile, or one removed the lock file, but not for ever.
     ///
-    /// - Parameter merges: whether the changes are made again over those. A transaction's are not: they go by what it
-    ///   has read.
+    /// - Parameter merges: whether the changes are made again over those. A transaction's are not: they go by the
+    ///   values that it has read.
     private func write(_ changes: Delta, merges: Bool) throws(DefaultsError) -> CommitOutcome {
         for _ in 0..<100 {
             let conflict: DefaultsError

@@ -24,7 +24,7 @@ extension Domain {
     }
 
     /// Lets go of the store's file when its last handle is closed, or the program ends: the last to do so leaves a
-    /// database in one file, without its journal. What comes later opens it again.
+    /// database in one file, without its journal. A later call opens it again.
     func letGo() {
         guard engine.isShared, !writerLock.isHeldByThisThread, writerLock.acquire(until: .after(.zero)) else { return }
         engine.prepareFork()

@@ -3,7 +3,7 @@ internal import PropertyLists
 
 /// The most bytes of a file that the value at a path may take after a change of a handle. Guarded by the domain's lock.
 ///
-/// `size` goes along with the handle's own changes; what others change at the path, below or above it, and the end of a
+/// `size` goes along with the handle's own changes; changes of others at the path, below or above it, and the end of a
 /// transaction have it counted anew before the next one.
 final class Quota {
     /// The path's first step.
@@ -44,7 +44,7 @@ final class Quota {
     }
 }
 
-/// What a change makes of the size of a quota's value.
+/// The size that a change gives a quota's value.
 struct Charge {
     let quota: Quota
     let size: Int
@@ -52,11 +52,11 @@ struct Charge {
 
 /// All with the lock held.
 extension Domain {
-    /// The sizes that setting the value at `path` of a key makes of those that the handle's quotas are about.
+    /// The sizes that the values of the handle's quotas have once `value` is set at `path` of a key.
     ///
     /// - Parameters:
     ///   - copy: the key's new value, where the change copies one of a lower layer.
-    ///   - growth: what the change adds to the store; of no matter where it sets the whole value of a key.
+    ///   - growth: the size that the change adds to the store; of no matter where it sets the whole value of a key.
     /// - Throws: where one grows beyond its quota.
     func charges(
         setting value: PropertyList, at path: PropertyListPath, of key: UnsafeBufferPointer<UInt8>,
@@ -113,7 +113,7 @@ extension Domain {
         value?.fileSize(as: sizeFormat, depth: 1 + quota.rest.steps.count).bytes ?? 0
     }
 
-    /// The size of what is made from the quota's root on, where there was nothing.
+    /// The size of the value that is made at the quota's root, where there was none.
     private func sizeMade(setting value: PropertyList, at path: PropertyListPath, _ quota: Quota) -> Int {
         let format = sizeFormat
         var result = value.fileSize(as: format, depth: 1 + path.steps.count)

@@ -4,7 +4,7 @@ internal import PropertyLists
 extension Domain {
     /// Begins a transaction of the calling thread, or joins the one that it has open.
     ///
-    /// - Parameter isOneCall: whether its change can be made again over what other programs wrote.
+    /// - Parameter isOneCall: whether its change can be made again over those of other programs.
     func beginTransaction(
         until deadline: Deadline, isOneCall: Bool = false
     ) throws(DefaultsError) -> OpenTransaction {

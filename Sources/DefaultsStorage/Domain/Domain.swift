@@ -58,9 +58,9 @@ final class Domain: @unchecked Sendable {
     var recovers: Bool
     /// The longest of all handles.
     var settleTime: Duration
-    /// The widest limits of all handles: no handle keeps what another sets from being written.
+    /// The widest limits of all handles: no handle keeps a value set by another from being written.
     private(set) var limits: StoreLimits
-    /// What a server's history says of commits: that of the handle that was opened last.
+    /// The note on commits in a server's history: that of the handle that was opened last.
     private(set) var note: String?
     /// The error of the last look at the file, where that could not be read; it was told as an event.
     var unreadable: DefaultsError?
@@ -301,7 +301,7 @@ extension Domain {
     func noteChange(of key: UnsafeBufferPointer<UInt8>) -> Bool {
         generation &+= 1
         inbox.noteChange(of: key)
-        // What is set at once is set in a transaction.
+        // With immediate durability a change is made in a transaction, which commits it.
         guard target === delta, handles.durability != .manual, !isScheduled else { return false }
         isScheduled = true
         return true

@@ -30,8 +30,8 @@ final class DomainRegistry: @unchecked Sendable {
     /// Whether the process has ever had a store on a server: nothing of servers is touched by a fork before that.
     private var hasServers = false
 
-    /// The domain of `key`, made by `make` unless there is one. Whoever gets it loads it, which may take long, or finds
-    /// it loaded.
+    /// The domain of `key`, made by `make` unless there is one. The caller loads it, which may take long, or finds it
+    /// loaded.
     func domain(
         _ key: Key, make: () throws(DefaultsError) -> Domain
     ) throws(DefaultsError) -> Domain {
@@ -102,7 +102,7 @@ final class DomainRegistry: @unchecked Sendable {
     /// Takes the locks of all domains, so that no thread is writing or holds one while the process is copied.
     ///
     /// A commit and a look at a file are waited for, half a second in all; a transaction of another thread is not, nor
-    /// what takes longer, such as waiting for another process's lock. The child begins anew with those.
+    /// a longer step, such as waiting for another process's lock. The child begins anew with those.
     private func prepareFork() {
         lock.lock()
         if hasServers { PostgreSQLServer.pauseConnecting() }

@@ -24,8 +24,8 @@ final class Flusher: @unchecked Sendable {
     private var tasks: [Task] = []
     private var hasThread = false
     private var hasExitHandler = false
-    /// Whether the program has come to the end of ``flushAtExit()``: what is set by then, in an exit handler that was
-    /// there before ours, is written before the set returns.
+    /// Whether the program has come to the end of ``flushAtExit()``: a later change, in an exit handler that was
+    /// there before ours, is written before its call returns.
     private var isLeaving = false
     /// The domain that the thread writes now: at exit it is waited for.
     private var current: Domain?
@@ -189,7 +189,7 @@ final class Flusher: @unchecked Sendable {
         }
     }
 
-    /// Writes what waits, and from then on each change before its call returns.
+    /// Writes the waiting changes, and from then on each change before its call returns.
     func flushAtExit() {
         // The one that is being written may have been set anew meanwhile.
         let domains = lock.withLock { tasks.map(\.domain).filter { $0 !== current } + (current.map { [$0] } ?? []) }

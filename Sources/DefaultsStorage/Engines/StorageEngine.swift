@@ -47,17 +47,17 @@ protocol StorageEngine: AnyObject, Sendable {
     var report: (@Sendable (DefaultsEvent) -> Void)? { get set }
     /// Whether a damaged file is put aside for a good copy. Otherwise it is an error and stays where it is.
     var recovers: Bool { get set }
-    /// How long a file that cannot be parsed is given from its last change; of no meaning for an engine that is written
-    /// by no program in place.
+    /// How long a file that cannot be parsed is given from its last change; of no meaning for an engine whose
+    /// file no other program writes into.
     var settleTime: Duration { get set }
-    /// The limits of what is read and written.
+    /// The limits of the values that are read and written.
     var limits: StoreLimits { get set }
     /// The error of the last look, where the stored values could not be read; nil when they could.
     var unreadable: DefaultsError? { get }
-    /// The keys whose values cannot be read, and why; the others can. What is in memory of them counts.
+    /// The keys whose values cannot be read, and why; the others can. Their values in memory count.
     var damagedKeys: [[UInt8]: PropertyListError] { get }
-    /// Finds out what became of a commit that gave ``DefaultsError/Code/outcomeUnknown``, with the lock held: whether it
-    /// has happened; nil where there was none. Throws, and writes nothing, as long as that cannot be told.
+    /// Finds out the outcome of a commit that gave ``DefaultsError/Code/outcomeUnknown``, with the lock held: whether
+    /// it has happened; nil where there was none. Throws, and writes nothing, as long as that cannot be told.
     func settle(until deadline: Deadline) throws(DefaultsError) -> Bool?
     /// Whether the document that was read or written last has a copy beside the file, should that stay unreadable.
     var isBackedUp: Bool { get }
@@ -141,8 +141,8 @@ public enum DefaultsEvent: Sendable, Hashable {
     /// values in memory, and takes up and writes the file when it can be read again. Told once for each such state of a
     /// file, also of one that the handle searches as a layer.
     case unreadable(DefaultsError)
-    /// A damaged file was kept under the name `quarantine`, and a good document took its place: only for a store that
-    /// was opened with ``DefaultsStore/Options/Corruption/recover``.
+    /// A damaged file was kept under the name `quarantine`, and replaced by a good document: only for a store that was
+    /// opened with ``DefaultsStore/Options/Corruption/recover``.
     case recovered(file: String, quarantine: String, source: DefaultsRecovery)
     /// A damaged file could not be moved away: the store is read-only.
     case unrecoverable(DefaultsError)
@@ -155,23 +155,23 @@ public enum DefaultsEvent: Sendable, Hashable {
     case lockWaited(nanoseconds: Int64)
     /// Members of the folder's group may replace the store's files.
     case groupWritableFolder(String)
-    /// A change by path no longer fitted what another process had written, and was dropped.
+    /// A change by path no longer fitted the values that another process had written, and was dropped.
     case conflict(DefaultsError)
     /// The server of the store cannot be reached: the store goes on with the values in memory, and tries again, after 0.1
     /// to 30 seconds each time. Told once, until ``reconnected``.
     case disconnected(DefaultsError)
-    /// The server can be reached again: what others wrote meanwhile is taken up, and what waits is written.
+    /// The server can be reached again: changes of others are taken up, and waiting ones are written.
     case reconnected
     /// The server no longer knows the revision `from` that was seen, as after a restored backup: all values were taken
     /// anew, as of revision `to`. Changes that were seen, or made, since the server's may be gone.
     case stale(from: Int64, to: Int64)
     /// A revision of a fleet's store, which is one of the handle's layers, does not fit the handle's schema: the last one
-    /// that did counts, until one comes that fits again; where there was none, the layer is empty. The error says what
-    /// is wrong, and its path. Told once for each revision, of the first value that does not fit.
+    /// that did counts, until one comes that fits again; where there was none, the layer is empty. The error has the
+    /// fault, and its path. Told once for each revision, of the first value that does not fit.
     case refusedRevision(store: String, revision: Int64, DefaultsError)
 }
 
-/// The document that took the place of a damaged file.
+/// The document that replaced a damaged file.
 ///
 /// ```swift
 /// let watch = try store.watchEvents { event in

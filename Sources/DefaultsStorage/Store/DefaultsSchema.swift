@@ -45,7 +45,7 @@ public final class DefaultsSchema: Sendable {
         try Self.translating(at: [.key(key)]) { try rule(key, value) }
     }
 
-    /// Runs `body` and reports what it throws as the store's own error.
+    /// Runs `body` and reports its errors as the store's own.
     static func translating<Result>(
         at path: PropertyListPath, _ body: () throws -> Result
     ) throws(DefaultsError) -> Result {
@@ -67,21 +67,21 @@ public final class DefaultsSchema: Sendable {
     }
 }
 
-/// The types of a schema: what the store shows and sets its values by. Paths name keys as they are stored, from the
+/// The types of a schema, by which the store shows and sets its values. Paths name keys as they are stored, from the
 /// store's root; a stored value is one as the file has it.
 package protocol DefaultsSchemaTypes: AnyObject, Sendable {
     /// The defaults of top-level keys, as they are stored.
     func defaults() throws -> PropertyList
     /// The stored value as its type shows it; nil where it stands for none.
     func read(_ stored: PropertyList, at path: PropertyListPath) throws -> PropertyList?
-    /// The value to store for one as its type shows it, with what the type does not know of the old one; and how many
-    /// elements of arrays were dropped with such parts.
+    /// The value to store for one as its type shows it, with the parts of the old one that the type does not know; and
+    /// how many elements of arrays were dropped with such parts.
     func encode(
         _ value: PropertyList, over stored: PropertyList?, at path: PropertyListPath
     ) throws -> (list: PropertyList, dropped: Int)
     /// The default at a path into `top`, the value of the path's first key, where nothing is stored.
     func missing(at path: PropertyListPath, in top: PropertyList) -> PropertyList?
-    /// The stored value with the defaults of all that is not in it.
+    /// The stored value with the defaults of its missing parts.
     func filled(_ stored: PropertyList, at path: PropertyListPath) throws -> PropertyList
 }
 

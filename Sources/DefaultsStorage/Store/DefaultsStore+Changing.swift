@@ -35,8 +35,8 @@ extension DefaultsStore {
         }
         let old = replaces ? nil : try stored(at: path)
         let encoded = try DefaultsSchema.translating(at: path) { try types.encode(value, over: old, at: path) }
-        let (new, place) = try withDefault(encoded.list, at: path, types)
-        try setStored(new, at: place)
+        let (new, newPath) = try withDefault(encoded.list, at: path, types)
+        try setStored(new, at: newPath)
         return encoded.dropped
     }
 
@@ -50,12 +50,12 @@ extension DefaultsStore {
             let top = try layered(key, []), top.value(atSteps: steps[1..<(steps.count - 1)]) == nil
         else { return (value, path) }
         for end in 2..<steps.count where top.value(atSteps: steps[1..<end]) == nil {
-            let place = PropertyListPath(Array(steps[..<end]))
-            guard let missing = types.missing(at: place, in: top) else { break }
-            let new = try DefaultsError.translating(below: place) { () throws(PropertyListError) in
+            let outer = PropertyListPath(Array(steps[..<end]))
+            guard let missing = types.missing(at: outer, in: top) else { break }
+            let new = try DefaultsError.translating(below: outer) { () throws(PropertyListError) in
                 try missing.setting(value, at: PropertyListPath(Array(steps[end...])))
             }
-            return (new, place)
+            return (new, outer)
         }
         return (value, path)
     }

@@ -3,7 +3,7 @@ internal import Glibc
 public import PropertyLists
 
 // The getters of UserDefaults under their own names, with Apple's coercions: a value that cannot be coerced gives the
-// type's zero, or nil. The store's own `value` never coerces. They look at what is stored, whatever the schema says.
+// type's zero, or nil. The store's own `value` never coerces. They read the stored form, whatever the schema says.
 extension DefaultsStore {
     /// True for a true boolean, a number other than 0, and a string that begins with "y", "t" or a whole number other
     /// than 0, in either case, behind white space.

@@ -27,10 +27,10 @@ extension DefaultsStore {
     /// - Parameters:
     ///   - access: whether the handle may change the store.
     ///   - quota: the most bytes of the store's file that the value at `root` may take after a set of this handle; nil
-    ///     for no bound but the store's own. Whoever set them, all of the value's bytes count, and so do those of a
-    ///     lower layer's value that a set copies. Counted at each set, in a transaction too; one that does not make the
-    ///     value larger is always possible. Beyond it a set is ``DefaultsError/Code/limitExceeded``, with the quota and
-    ///     the size. The handle's own quotas hold for the other one, too.
+    ///     for no bound but the store's own. All of the value's bytes count, those of other handles too, and so do
+    ///     those of a lower layer's value that a set copies. Counted at each set, in a transaction too; one that does
+    ///     not make the value larger is always possible. Beyond it a set is ``DefaultsError/Code/limitExceeded``, with
+    ///     the quota and the size. The handle's own quotas hold for the other one, too.
     ///   - root: a path that begins with a key; the empty path for all that the application's domain holds.
     public func anotherHandle(
         _ access: Access = .same, quota: Int? = nil, at root: PropertyListPath = []

@@ -16,9 +16,9 @@ internal import PropertyLists
 ///
 /// Steps run when the store is opened for writing, in the order of their versions, all in one transaction; the file as
 /// it was is kept as `NAME.v<old version>`. Where another program writes the file meanwhile, the transaction is rolled
-/// back, and the steps run again on what is there then, ten times at most. The program's ``DefaultsStore/Options/validation`` is called with the
-/// values that they leave, not with those on the way. The store keeps its version under the key ``versionKey``; one
-/// without that key has version 0.
+/// back, and the steps run again on the new values, ten times at most. The program's
+/// ``DefaultsStore/Options/validation`` is called with the values that they leave, not with those on the way. The store
+/// keeps its version under the key ``versionKey``; one without that key has version 0.
 public struct DefaultsMigration: Sendable {
     /// The version that the step leads to, from 1.
     public var version: Int

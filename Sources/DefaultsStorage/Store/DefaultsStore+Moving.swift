@@ -8,8 +8,8 @@ extension DefaultsStore {
     /// try store.rename(["colour"], to: ["theme", "colour"])
     /// ```
     ///
-    /// - Throws: ``DefaultsError/Code/conflict`` where the application's domain has a value at `new`, and what
-    ///   ``set(_:at:)`` and ``remove(at:)`` throw. Nothing is changed then.
+    /// - Throws: ``DefaultsError/Code/conflict`` where the application's domain has a value at `new`, and the
+    ///   errors of ``set(_:at:)`` and ``remove(at:)``. Nothing is changed then.
     @discardableResult
     public func rename(_ old: PropertyListPath, to new: PropertyListPath) throws(DefaultsError) -> Bool {
         try checkWritable(at: old)
@@ -28,8 +28,8 @@ extension DefaultsStore {
         return isThere
     }
 
-    /// Removes what the application's domain has over the lower layers at a path, such as over a registered default;
-    /// says whether there was anything. A part of a value becomes what it is in the lower layers, and where nothing else
+    /// Removes the value that the application's domain has over the lower layers at a path, such as over a registered
+    /// default; says whether there was one. A part of a value becomes that of the lower layers, and where nothing else
     /// in the value differs, the value goes.
     @discardableResult
     public func reset(at path: PropertyListPath) throws(DefaultsError) -> Bool {

@@ -17,8 +17,8 @@ extension DefaultsStore {
         var layers = try baseLayers(options, of: name.text)
         if options.managedFile == nil {
             let managed = name.file(in: managedFolder, ".plist")
-            for place in name.folders(in: managedFolder) + [managed] {
-                try checkAdministrators(place, user: geteuid())
+            for path in name.folders(in: managedFolder) + [managed] {
+                try checkAdministrators(path, user: geteuid())
             }
             layers.managed = try readOnlyDomain(managed)
         }
@@ -43,8 +43,8 @@ extension DefaultsStore {
     /// The folder of the administrator's locked keys, with a file for each store's name, in the same folders.
     static let managedFolder = "/etc/kvcodable/managed"
 
-    /// Checks that what has the administrator's name is the administrator's: a user who owns it, or everybody, could
-    /// lock keys for the programs of others, or unlock them. What is not there is fine.
+    /// Checks that an administrator's file or folder does not belong to the user, nor is writable by everybody: they
+    /// could lock keys for the programs of others, or unlock them. One that is not there is fine.
     package static func checkAdministrators(_ path: String, user: UInt32) throws(DefaultsError) {
         var status = stat()
         guard stat(path, &status) == 0 else { return }
@@ -177,7 +177,7 @@ extension DefaultsStore {
             layers.mandatory = try fleetLayers(fleet.mandatory, fleet, options, of: program, until: deadline)
             layers.recommended = try fleetLayers(
                 fleet.recommended, fleet, options, of: program, until: deadline)
-            // Once all are read: what they tell their server wakes its thread, which takes their connection to listen.
+            // Once all are read: their reports wake the server's thread, which takes their connection to listen.
             for layer in layers.mandatory + layers.recommended { _ = try layer.snapshot() }
         }
         if !options.suites.isEmpty {

@@ -60,14 +60,14 @@ extension DefaultsStore {
             /// on with the values in memory, tells ``DefaultsEvent/unreadable(_:)``, and writes its changes when the
             /// file can be read again.
             case error
-            /// The file is kept under another name, and the newer of the document in memory and the backup takes its
-            /// place; a database that is found damaged when it is opened gives way to a new one with the rows that can be
-            /// read. Where there is neither, and for a handle that only reads, it is an error all the same.
+            /// The file is kept under another name, and replaced by the newer of the document in memory and the
+            /// backup; a database that is found damaged when it is opened gives way to a new one with the rows that can
+            /// be read. Where there is neither, and for a handle that only reads, it is an error all the same.
             case recover
         }
 
-        /// Stores on a server that are layers of a local store: what its administrators lock for many machines, and what
-        /// they give as defaults below a machine's own values.
+        /// Stores on a server that are layers of a local store: values that its administrators lock for many machines,
+        /// and defaults that they give below a machine's own values.
         ///
         /// ```swift
         /// options.fleet = DefaultsStore.Options.Fleet(
@@ -76,9 +76,9 @@ extension DefaultsStore {
         /// print(try store.isForced("limits"))  // whether one of the mandatory stores has the key
         /// ```
         ///
-        /// Layers are read from memory, and followed by a thread of the library. What was seen last is kept on the
-        /// machine: where it is there, opening does not wait for the server. Under a schema a layer goes from one
-        /// revision that fits to the next; see ``DefaultsEvent/refusedRevision(store:revision:_:)``.
+        /// Layers are read from memory, and followed by a thread of the library. The values seen last are kept on
+        /// the machine: where they are there, opening does not wait for the server. Under a schema a layer goes from
+        /// one revision that fits to the next; see ``DefaultsEvent/refusedRevision(store:revision:_:)``.
         public struct Fleet: Sendable, Hashable {
             /// The server, as in ``DefaultsStore/Options/server``.
             public var server: String
@@ -139,7 +139,7 @@ extension DefaultsStore {
         /// How often the server is asked for changes; nil to be told of them, and to ask every five seconds where a
         /// pooler stands between that keeps the server's notifications to itself.
         public var pollInterval: Duration?
-        /// What the history of a store on a server says of the changes, such as the reason for them; of several open
+        /// The note on the changes in the history of a store on a server, such as the reason for them; of several open
         /// handles on a store that of the one that was opened last. See ``DefaultsFleet/history(of:latest:)``.
         public var note: String?
         /// How far a commit of the SQLite engine is on disk when it returns. Once a handle on the file asked for
@@ -148,10 +148,10 @@ extension DefaultsStore {
         /// The treatment of a damaged file. Once a handle on the file asked to recover, it holds for the process's
         /// others, too.
         public var onCorruption = Corruption.error
-        /// How long a file that cannot be parsed is given from its last change, since a program that writes in place, as
-        /// Foundation's UserDefaults does, may be in the midst of it; then it is damaged. A call waits no longer than
-        /// ``timeout`` all the same, and is ``DefaultsError/Code/timedOut`` until then. Of several open handles on a file
-        /// the longest time counts. Of no meaning for a database.
+        /// How long a file that cannot be parsed is given from its last change, since a program that writes into the
+        /// file itself, as Foundation's UserDefaults does, may be in the midst of it; then it is damaged. A call waits
+        /// no longer than ``timeout`` all the same, and is ``DefaultsError/Code/timedOut`` until then. Of several open
+        /// handles on a file the longest time counts. Of no meaning for a database.
         public var settleTime = Duration.seconds(1)
         /// Whether the handle only reads.
         public var isReadOnly = false

@@ -147,7 +147,7 @@ extension DefaultsStore {
     }
 
     /// The value at `path` as it is stored, whatever the schema says; else as ``value(at:)``. Where nothing is stored,
-    /// the schema's default at that place.
+    /// the schema's default at that path.
     public func stored(at path: PropertyListPath) throws(DefaultsError) -> PropertyList? {
         guard let first = path.steps.first else { return try layered() }
         guard case .key(let key) = first else { return nil }
@@ -229,7 +229,7 @@ extension DefaultsStore {
 
     // MARK: - By the schema's types
 
-    /// Whether the calling thread is in a migration, where values are what an older program stored.
+    /// Whether the calling thread is in a migration, whose values an older program stored.
     private var isMigrating: Bool { domain.lock.withLock { domain.isMigrating } }
 
     /// The schema's types, unless values are given and taken as they are stored.
@@ -297,7 +297,7 @@ extension DefaultsStore {
     /// Writes the changes of all handles of the process, and takes up those of other processes; returns when they are
     /// on disk.
     ///
-    /// - Throws: ``DefaultsError/Code/misuse`` in a transaction of the calling thread: its commit is what writes.
+    /// - Throws: ``DefaultsError/Code/misuse`` in a transaction of the calling thread: its commit writes.
     public func sync() throws(DefaultsError) {
         try checkOpen()
         guard !domain.lock.withLock({ domain.isInTransaction }) else { throw domain.inTransaction }
@@ -315,7 +315,7 @@ extension DefaultsStore {
 
     func refresh(until deadline: Deadline) throws(DefaultsError) {
         var failure: DefaultsError?
-        // The server's thread follows those of a fleet, and nobody waits for it: this only sees to it that it runs.
+        // The server's thread follows those of a fleet, and no call waits for it: this only makes sure that it runs.
         for layer in layers.fleet { try? layer.domain.refresh(until: .after(.zero)) }
         for domain in [domain] + layers.files {
             do throws(DefaultsError) {

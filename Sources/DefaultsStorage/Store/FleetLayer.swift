@@ -2,10 +2,10 @@ internal import PropertyLists
 
 /// A store of a fleet that a handle searches as one of its layers.
 ///
-/// Without a schema it has what the server has. Under one the handle goes from one state that fits to the next: what a
-/// wrong value in a revision brings reaches no program, and what does not fit is told once. The server's thread looks at
-/// each state that it takes up, and keeps the last one that fits on the machine, for this program alone: others may have
-/// another schema. One that is started again has it.
+/// Without a schema it has the server's state. Under one the handle goes from one state that fits to the next: a
+/// revision with a wrong value reaches no program, and is told once. The server's thread looks at each state that it
+/// takes up, and keeps the last one that fits on the machine, for this program alone: others may have another schema.
+/// The program has it when it is started again.
 ///
 /// `@unchecked Sendable`: the variables are guarded by the domain's lock.
 final class FleetLayer: @unchecked Sendable {
@@ -23,7 +23,7 @@ final class FleetLayer: @unchecked Sendable {
     private var acceptedRevision: Int64?
     /// How often the server had gone back when it had that one.
     private var acceptedReturns = 0
-    /// What is in `cache`. Used by the server's thread alone.
+    /// The state that `cache` holds. Used by the server's thread alone.
     private var kept: (revision: Int64, returns: Int)?
     /// The event of the state that was looked at last, where that is refused.
     private var refusal: DefaultsEvent?
@@ -96,7 +96,7 @@ final class FleetLayer: @unchecked Sendable {
         if isWritten != nil { kept = (revision, returns) }
     }
 
-    /// Has the server told what the program goes by. Without the domain's lock.
+    /// Has the server told which revision the program uses. Without the domain's lock.
     private func tell() {
         let report = domain.lock.withLock {
             var refused: FleetReport.Refusal?
@@ -109,7 +109,7 @@ final class FleetLayer: @unchecked Sendable {
         server?.tell(report, of: self)
     }
 
-    /// The last state that fits. Each one is checked once, by whoever comes first.
+    /// The last state that fits. Each one is checked once, by the first thread that asks.
     private func current() throws(DefaultsError) -> PropertyList {
         if let known = domain.lock.withLock({ generation == domain.generation ? accepted : nil }) { return known }
         let found = try domain.numberedSnapshot()
@@ -134,7 +134,7 @@ final class FleetLayer: @unchecked Sendable {
         }
     }
 
-    /// What the schema accepted when the program ran before.
+    /// The values that the schema accepted when the program ran before.
     private func fromBefore() -> (values: PropertyList, revision: Revision)? {
         guard let found = try? cache?.read(domain.engine.limits) else { return nil }
         do throws(DefaultsError) {
@@ -156,7 +156,7 @@ final class FleetLayer: @unchecked Sendable {
     }
 }
 
-/// A domain's dictionary, and what it is the state of.
+/// A domain's dictionary, and the generation and revision that it is of.
 struct NumberedSnapshot {
     let list: PropertyList
     let generation: UInt64
@@ -175,7 +175,7 @@ extension Domain {
                 (generation, self.revision, self.returns, damagedKeys)
             }
             let list = try snapshot()
-            // What a change between the two looks left is looked at again.
+            // Where a change came between the two looks, both are made again.
             guard lock.withLock({ generation == before }) else { continue }
             let first = damaged.min { $0.key.lexicographicallyPrecedes($1.key) }
             return NumberedSnapshot(

@@ -44,9 +44,9 @@ public enum PropertyListFile {
         return try file.readToEnd(most: most)
     }
 
-    /// The bytes of a file that nobody but the user and root could have written; nil when there is none, nor its folder.
+    /// The bytes of a file that only the user and root could have written; nil when there is none, nor its folder.
     ///
-    /// - Throws: ``DefaultsError/Code/unsafeLocation`` for one in which others have a hand, or in whose folder.
+    /// - Throws: ``DefaultsError/Code/unsafeLocation`` for one that others could write, or in whose folder they could.
     static func trustedContents(of path: String, most: Int) throws(DefaultsError) -> [UInt8]? {
         let folder: StoreFolder
         do throws(DefaultsError) {
@@ -58,12 +58,12 @@ public enum PropertyListFile {
         guard let file = try folder.openFile(folder.fileName, O_RDONLY | O_NONBLOCK) else { return nil }
         let status = try file.status()
         guard status.st_mode & S_IFMT == S_IFREG else { throw DefaultsError.noFile(file.path) }
-        let places = [status, try folder.descriptor.status()]
-        guard places.allSatisfy({ $0.st_uid == 0 || $0.st_uid == geteuid() }) else {
+        let statuses = [status, try folder.descriptor.status()]
+        guard statuses.allSatisfy({ $0.st_uid == 0 || $0.st_uid == geteuid() }) else {
             throw DefaultsError(
                 .unsafeLocation, expected: "the user's or root's", found: "what belongs to somebody else", file: path)
         }
-        guard places.allSatisfy({ $0.st_mode & S_IWOTH == 0 }) else {
+        guard statuses.allSatisfy({ $0.st_mode & S_IWOTH == 0 }) else {
             throw DefaultsError(
                 .unsafeLocation, expected: "the user's or root's", found: "what everybody may write", file: path)
         }

@@ -13,7 +13,7 @@ package enum PublishedText {
     /// The text of a store's name, from the first folder that has it, with its file; nil where none has.
     ///
     /// - Throws: ``DefaultsError/Code/unsafeLocation`` for a file that is neither the user's nor root's, or that everybody
-    ///   may write, as for an administrator's keys: whoever could write it would say what a setting means.
+    ///   may write, as for an administrator's keys: its writer would decide the meaning of a setting.
     package static func read(_ name: String) throws(DefaultsError) -> (bytes: [UInt8], file: String)? {
         let name = try StoreName(name)
         for folder in try folders() {

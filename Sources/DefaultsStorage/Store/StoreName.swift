@@ -41,15 +41,15 @@ struct StoreName {
         var names: [String] = []
         var pending: [[String]] = [[]]
         while let parts = pending.popLast() {
-            let place: StoreFolder
+            let inner: StoreFolder
             do throws(DefaultsError) {
-                place = try StoreFolder.folder(([folder] + parts).joined(separator: "/"))
+                inner = try StoreFolder.folder(([folder] + parts).joined(separator: "/"))
             } catch {
                 if parts.isEmpty, error.errno != ENOENT { throw error }
                 continue
             }
-            for name in place.names(withPrefix: "", suffix: "") where isPart(Substring(name)) {
-                guard let status = try? place.status(of: name) else { continue }
+            for name in inner.names(withPrefix: "", suffix: "") where isPart(Substring(name)) {
+                guard let status = try? inner.status(of: name) else { continue }
                 if status.st_mode & S_IFMT != S_IFDIR {
                     guard name.hasSuffix(suffix) else { continue }
                     let store = String(name.utf8.dropLast(suffix.utf8.count)) ?? ""
@@ -65,8 +65,8 @@ struct StoreName {
 
 extension DefaultsStore {
     /// The names of the stores that are there for ``open(_:options:)`` with the engine: the files in
-    /// `$XDG_CONFIG_HOME` or `~/.config` that are called as it calls them, and those in the folders below it, whoever
-    /// wrote them. Sorted; none for the engine in memory, and for a server, whose stores are no files.
+    /// `$XDG_CONFIG_HOME` or `~/.config` that are called as it calls them, and those in the folders below it, by
+    /// any program. Sorted; none for the engine in memory, and for a server, whose stores are no files.
     public static func names(engine: Options.Engine = .automatic) throws(DefaultsError) -> [String] {
         guard let suffix = engine.suffix else { return [] }
         return try StoreName.all(in: try configurationFolder(), suffix)
@@ -74,7 +74,7 @@ extension DefaultsStore {
 
     /// The file of the store of a name, which need not be there; nil for the engine in memory and a server.
     ///
-    /// - Throws: ``DefaultsError/Code/invalidName`` for what is no name.
+    /// - Throws: ``DefaultsError/Code/invalidName`` for a text that is no name.
     public static func path(of name: String, engine: Options.Engine = .automatic) throws(DefaultsError) -> String? {
         let name = try StoreName(name)
         guard let suffix = engine.suffix else { return nil }

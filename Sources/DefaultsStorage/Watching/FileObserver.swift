@@ -12,9 +12,9 @@ struct WatchedFile {
 ///
 /// It observes the files themselves: in their folder, the locks and temporary files of each commit, and other programs'
 /// files, would wake the program for nothing. The folder is observed for a database, and as long as a file is not there.
-/// A file that was replaced is another one: each look observes what has the name now.
+/// A file that was replaced is another one: each look observes the file that has the name now.
 struct FileObserver {
-    fileprivate struct Place {
+    fileprivate struct Watch {
         let file: WatchedFile
         /// The inotify's number of the file; -1 while there is none.
         var number: Int32 = -1
@@ -26,7 +26,7 @@ struct FileObserver {
     }
 
     let descriptor: Int32
-    private var places: [Place]
+    private var watches: [Watch]
     /// The inotify's numbers of folders.
     private var folders: Set<Int32> = []
     /// Whether the system lets it observe no more: it tries again at each look.
@@ -44,7 +44,7 @@ struct FileObserver {
     /// nil where the system has no inotify left.
     init?(_ files: [WatchedFile]) {
         descriptor = cs_inotify_open()
-        places = files.map { Place(file: $0) }
+        watches = files.map { Watch(file: $0) }
         guard descriptor >= 0 else { return nil }
         guard arm() != nil else {
             Glibc.close(descriptor)
@@ -52,7 +52,7 @@ struct FileObserver {
         }
     }
 
-    /// Takes what was noticed; says whether a file may have changed.
+    /// Takes the events; says whether a file may have changed.
     mutating func take() -> Bool {
         let (isAny, isOurs) = drain()
         let wasBehind = isBehind
@@ -70,34 +70,34 @@ struct FileObserver {
 
     private mutating func setPaused(_ folder: StoreFolder, _ isPaused: Bool) -> Bool {
         let mayHaveChanged = drain().isOurs || isBehind
-        for index in places.indices where places[index].file.folder === folder && !places[index].file.isDatabase {
-            places[index].isPaused = isPaused
+        for index in watches.indices where watches[index].file.folder === folder && !watches[index].file.isDatabase {
+            watches[index].isPaused = isPaused
         }
-        let absent = places.indices.filter { places[$0].file.folder !== folder && places[$0].number < 0 }
+        let absent = watches.indices.filter { watches[$0].file.folder !== folder && watches[$0].number < 0 }
         _ = arm()
-        let isThere = absent.contains { places[$0].number >= 0 }
+        let isThere = absent.contains { watches[$0].number >= 0 }
         catchUp()
         return isBehind || mayHaveChanged || isThere
     }
 
-    /// Takes what was noticed while the files were observed anew: numbers that were given back, too.
+    /// Takes the events that came while the files were observed anew: of numbers that were given back, too.
     private mutating func catchUp() { isBehind = drain().isOurs }
 
     /// In a child process, whose inotify under the same number is new: observes everything anew.
     mutating func rearm() {
-        for index in places.indices { places[index].number = -1 }
+        for index in watches.indices { watches[index].number = -1 }
         folders = []
         _ = arm()
     }
 
-    /// Observes what has the files' names now; says whether one of them is another than before, and nil where the system
-    /// does not let it.
+    /// Observes the files that have the names now; says whether one of them is another than before, and nil where the
+    /// system does not let it.
     private mutating func arm() -> Bool? {
         var isNew = false
-        for index in places.indices where !places[index].file.isDatabase {
-            let old = places[index].number
-            let new = places[index].isPaused ? -1 : add(places[index].file, Self.fileEvents)
-            places[index].number = new
+        for index in watches.indices where !watches[index].file.isDatabase {
+            let old = watches[index].number
+            let new = watches[index].isPaused ? -1 : add(watches[index].file, Self.fileEvents)
+            watches[index].number = new
             if new != old {
                 isNew = true
                 if old >= 0 { inotify_rm_watch(descriptor, old) }
@@ -108,11 +108,11 @@ struct FileObserver {
     }
 
     private mutating func armFolders() -> Bool {
-        let hasDatabase = places.contains { $0.file.isDatabase }
-        let isPaused = places.contains { $0.isPaused }
+        let hasDatabase = watches.contains { $0.file.isDatabase }
+        let isPaused = watches.contains { $0.isPaused }
         var wanted: Set<Int32> = []
-        for place in places where place.wantsFolder(isPaused: isPaused) {
-            let path = "/proc/self/fd/\(place.file.folder.descriptor.number)"
+        for watch in watches where watch.wantsFolder(isPaused: isPaused) {
+            let path = "/proc/self/fd/\(watch.file.folder.descriptor.number)"
             let number = inotify_add_watch(
                 descriptor, path, hasDatabase ? Self.databaseEvents : Self.folderEvents)
             guard number >= 0 else { return false }
@@ -151,7 +151,7 @@ struct FileObserver {
                 let end = position + header + Int(event.len)
                 guard end <= bytes.count else { return true }
                 let name = bytes[(position + header)..<end].prefix { $0 != 0 }
-                if places.contains(where: { $0.isMentioned(event.wd, name, folders) }) { return true }
+                if watches.contains(where: { $0.isMentioned(event.wd, name, folders) }) { return true }
                 position = end
             }
             return false
@@ -159,7 +159,7 @@ struct FileObserver {
     }
 }
 
-extension FileObserver.Place {
+extension FileObserver.Watch {
     /// Whether an event of the number, with the name that one of a folder has, is about the file.
     fileprivate func isMentioned(_ number: Int32, _ name: Slice<UnsafeRawBufferPointer>, _ folders: Set<Int32>) -> Bool
     {

@@ -115,8 +115,8 @@ final class WatchList: @unchecked Sendable {
         }
     }
 
-    /// Has the observer observe other files. The system tells of what it observes no more, on another thread than the
-    /// program waits on: that is read before the descriptor shows it.
+    /// Has the observer observe other files. The system tells of the files that it observes no more, on another
+    /// thread than the program waits on: that is read before the descriptor shows it.
     private func unseen(_ change: () -> Bool?) -> Bool? {
         control(EPOLL_CTL_MOD, wakeDescriptor, 0)
         defer { control(EPOLL_CTL_MOD, wakeDescriptor, UInt32(EPOLLIN.rawValue)) }

@@ -1,6 +1,6 @@
 public import PropertyLists
 
-/// The stores of a server, as those see them who look after them: their history, and the machines that read them.
+/// The stores of a server, as their administrators see them: their history, and the machines that read them.
 ///
 /// ```swift
 /// let fleet = try DefaultsFleet(server: "service=fleet")
@@ -35,7 +35,7 @@ public struct DefaultsFleet: Sendable {
     ///
     /// ```swift
     /// let lost = try fleet.history(of: "all").first { $0.key == "limits" && $0.value == nil }
-    /// print(lost.map { "\($0.who) removed it at \($0.time)" } ?? "Nobody has removed it")
+    /// print(lost.map { "\($0.who) removed it at \($0.time)" } ?? "It was not removed")
     /// ```
     public struct Change: Sendable, Equatable {
         /// The revision of the store that it was a part of.
@@ -50,11 +50,11 @@ public struct DefaultsFleet: Sendable {
         public let who: String
         /// When, by the server's clock, as ISO 8601 in UTC.
         public let time: String
-        /// What was said about it.
+        /// The note that was made on it.
         public let note: String?
     }
 
-    /// What a program on a machine runs, as it has told itself.
+    /// The revision that a program on a machine uses, as it has told itself.
     ///
     /// ```swift
     /// for machine in try fleet.machines(of: "all") where machine.refused != nil {
@@ -72,7 +72,7 @@ public struct DefaultsFleet: Sendable {
         public let revision: Int64
         /// The later revision that does not fit the program's schema; nil where it refuses none.
         public let refused: Int64?
-        /// The place of the value that does not fit.
+        /// The path of the value that does not fit.
         public let path: String?
         /// The reason.
         public let message: String?
@@ -107,7 +107,7 @@ public struct DefaultsFleet: Sendable {
         return (0..<rows.count).compactMap { rows.text($0, 0) }
     }
 
-    /// The revision of a store: 0 for one that nobody has written, or that the user may not read.
+    /// The revision of a store: 0 for one that was never written, or that the user may not read.
     public func revision(of store: String) throws(DefaultsError) -> Int64 {
         let rows = try rows(.init("SELECT head FROM kv_store WHERE name = $1", .text(store)))
         return rows.count > 0 ? try rows.integer(0, 0) : 0
@@ -169,7 +169,7 @@ public struct DefaultsFleet: Sendable {
         return (changes, isComplete)
     }
 
-    /// What the machines have told that read a store: those of the user's own role, and where that may write the store,
+    /// The reports of the machines that read a store: those of the user's own role, and where that may write the store,
     /// of all.
     public func machines(of store: String) throws(DefaultsError) -> [Machine] {
         let rows = try rows(
@@ -213,7 +213,7 @@ public struct DefaultsFleet: Sendable {
 }
 
 extension PostgreSQLResult {
-    /// The text of a field; nil for NULL. What is no UTF-8 is shown with marks in its place.
+    /// The text of a field; nil for NULL. Bytes that are no UTF-8 are replaced by marks.
     fileprivate func text(_ row: Int, _ column: Int32) -> String? {
         bytes(row, column).map { String(decoding: $0, as: UTF8.self) }
     }

@@ -9,7 +9,7 @@ enum ServerLook {
 }
 
 extension Domain {
-    /// Takes up what others have written, on the server's thread, over its connection.
+    /// Takes up the changes of others, on the server's thread, over its connection.
     func takeUpFromServer(over connection: PostgreSQLConnection) -> ServerLook {
         guard let engine = engine as? PostgreSQLEngine, lock.withLock({ isLoaded }),
             writerLock.acquire(until: .after(.zero))
@@ -29,7 +29,7 @@ extension Domain {
     func keepForAway() -> Bool {
         guard let engine = engine as? PostgreSQLEngine, let cache = engine.cache else { return true }
         guard writerLock.acquire(until: .after(.zero)) else { return false }
-        // Keys that cannot be read would be absent from what is kept.
+        // Keys that cannot be read would be absent from the cache.
         guard engine.damagedKeys.isEmpty else {
             writerLock.release()
             return true

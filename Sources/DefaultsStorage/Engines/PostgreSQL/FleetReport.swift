@@ -1,8 +1,8 @@
 internal import Glibc
 internal import PropertyLists
 
-/// What a program goes by of a store that is one of its layers, for those who look after the fleet: `kv_report` in
-/// `fleet.sql`.
+/// The revision that a program uses of a store that is one of its layers, for the administrators of the fleet:
+/// `kv_report` in `fleet.sql`.
 struct FleetReport: Equatable, Sendable {
     /// A later revision that does not fit the program's schema.
     struct Refusal: Equatable, Sendable {
@@ -43,7 +43,7 @@ struct FleetReports {
 
     var isEmpty: Bool { untold.isEmpty }
 
-    /// Takes a layer's report in place of the one before; says whether it is another one.
+    /// Takes a layer's report, which replaces the one before; says whether it is another one.
     mutating func add(_ report: FleetReport, of layer: ObjectIdentifier) -> Bool {
         guard all[layer] != report else { return false }
         all[layer] = report
@@ -51,7 +51,7 @@ struct FleetReports {
         return true
     }
 
-    /// A layer is no more: what was told of it stays so.
+    /// A layer is no more: the server keeps its last report.
     mutating func remove(_ layer: ObjectIdentifier) {
         all[layer] = nil
         untold.remove(layer)

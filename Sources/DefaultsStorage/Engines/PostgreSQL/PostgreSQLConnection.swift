@@ -47,7 +47,7 @@ final class PostgreSQLConnection: @unchecked Sendable {
             do throws(DefaultsError) {
                 hosts.learn(try prepare(handle, address))
                 guard let silent = try connect(handle, hosts, until: end) else { return }
-                guard hosts.pass(silent.host, silent.port) else {
+                guard hosts.pass(silent.name, silent.port) else {
                     // Others may be before us in a crowd.
                     var error = DefaultsError(.unreachable, "The server did not answer in time")
                     error.isPassing = true
@@ -98,15 +98,15 @@ final class PostgreSQLConnection: @unchecked Sendable {
     /// - Returns: nil, or the host that has said nothing until its deadline.
     private func connect(
         _ handle: OpaquePointer, _ hosts: ServerHosts, until end: Deadline
-    ) throws(DefaultsError) -> (host: String, port: String)? {
+    ) throws(DefaultsError) -> (name: String, port: String)? {
         var wanted = Int32(CPQ_POLLING_WRITING)
-        var current = place(handle)
-        var deadline = hosts.deadline(for: current.host, current.port, of: end)
+        var current = host(handle)
+        var deadline = hosts.deadline(for: current.name, current.port, of: end)
         while wanted != CPQ_POLLING_OK {
-            let place = place(handle)
-            if place != current {
-                current = place
-                deadline = hosts.deadline(for: place.host, place.port, of: end)
+            let host = host(handle)
+            if host != current {
+                current = host
+                deadline = hosts.deadline(for: host.name, host.port, of: end)
             }
             if deadline.hasPassed { return current }
             let isReady =
@@ -122,7 +122,7 @@ final class PostgreSQLConnection: @unchecked Sendable {
     }
 
     /// The host that libpq is at, and its port.
-    private func place(_ handle: OpaquePointer) -> (host: String, port: String) {
+    private func host(_ handle: OpaquePointer) -> (name: String, port: String) {
         (pq.host(handle).map { String(cString: $0) } ?? "", pq.port(handle).map { String(cString: $0) } ?? "")
     }
 
@@ -197,7 +197,7 @@ final class PostgreSQLConnection: @unchecked Sendable {
         isUsed = true
         var awaited: [Awaited] = []
         for statement in statements {
-            // Right before it: what is prepared before a BEGIN belongs to another transaction.
+            // Right before it: a statement prepared before a BEGIN belongs to another transaction.
             if isDirect, prepared[statement.text] == nil {
                 guard prepare(statement, handle) else { throw connectionError() }
                 awaited.append(.preparation(statement.text))
@@ -214,10 +214,11 @@ final class PostgreSQLConnection: @unchecked Sendable {
         return try receive(awaited, handle, until: deadline)
     }
 
-    /// Whether the last answer to a COMMIT came with a warning, as where somebody has ended the wait for a standby.
+    /// Whether the last answer to a COMMIT came with a warning, as where an administrator has ended the wait for a
+    /// standby.
     var commitWarned: Bool { warned.pointee != 0 }
 
-    /// What an answer of the server is to.
+    /// The request that an answer of the server is to.
     private enum Awaited {
         case preparation(String)
         case rows
@@ -331,7 +332,7 @@ final class PostgreSQLConnection: @unchecked Sendable {
         while let handle, let notification = pq.notifies(handle) {
             let channel = String(cString: notification.pointee.channel)
             let text = notification.pointee.payload.map { String(cString: $0) } ?? ""
-            // Everybody may tell anything: one text must not hide another.
+            // Every role may notify with any text: one must not hide another.
             told[channel] = told[channel, default: text] == text ? text : ""
             pq.freemem(notification)
         }
@@ -359,13 +360,13 @@ final class PostgreSQLConnection: @unchecked Sendable {
         if let handle, pq.status(handle) != CPQ_CONNECTION_OK { isBroken = true }
         let code = result.field(Int32(CPQ_CODE))
         if ["FATAL", "PANIC"].contains(result.field(Int32(CPQ_SEVERITY))) { isBroken = true }
-        // What was prepared no longer fits the server's tables, or is not there.
+        // A prepared statement no longer fits the server's tables, or is not there.
         if ["26000", "0A000"].contains(code) { isBroken = true }
         return DefaultsError(server: result.field(Int32(CPQ_PRIMARY)), code: code)
     }
 }
 
-/// The rows that a statement gave. What the server sent is looked at here alone.
+/// The rows that a statement gave. The server's bytes are looked at here alone.
 ///
 /// `@unchecked Sendable`: libpq's result never changes.
 final class PostgreSQLResult: @unchecked Sendable {

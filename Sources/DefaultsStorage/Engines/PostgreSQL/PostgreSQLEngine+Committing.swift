@@ -107,7 +107,7 @@ extension PostgreSQLEngine {
         return hasHappened
     }
 
-    /// A change is never made twice: what is stored counts, and all is loaded anew.
+    /// A change is never made twice: the stored values count, and all are loaded anew.
     private func leaveUnknown() -> Bool {
         let error = DefaultsError(
             .outcomeUnknown, "The server's history no longer says whether a commit was made: what is stored counts")

@@ -3,7 +3,7 @@ internal import PropertyLists
 /// A revision of a store: its number, and the token that no other commit has.
 struct Revision: Equatable {
     var number: Int64
-    /// nil for the revision 0, which nobody has written.
+    /// nil for the revision 0, that of a store that was never written.
     var token: [UInt8]?
     /// The store's own; nil where it is not there yet.
     var identity: [UInt8]?
@@ -21,7 +21,7 @@ extension PostgreSQLEngine {
         }
         if !hasLoaded, let cached = readCache() { return .replaced(cached) }
         if lent == nil, hasLoaded, deadline.hasPassed {
-            // The server's thread looks, and nobody waits for it.
+            // The server's thread looks, and no call waits for it.
             server.start()
             guard seen != nil else { throw DefaultsError(.timedOut, "The server was not asked yet") }
             return .unchanged
@@ -60,7 +60,7 @@ extension PostgreSQLEngine {
 
     // MARK: - Looking
 
-    /// What ``revision(_:)`` reads.
+    /// The columns that ``revision(_:)`` reads.
     static let revisionOfStore = "SELECT head, token, identity, horizon FROM kv_store WHERE name = $1"
 
     private func look(
@@ -142,7 +142,7 @@ extension PostgreSQLEngine {
         }
     }
 
-    /// Locks the store's row in a transaction that stays open, and looks what others wrote.
+    /// Locks the store's row in a transaction that stays open, and looks for the changes of others.
     func lock(
         _ connection: PostgreSQLConnection, until deadline: Deadline
     ) throws(DefaultsError) -> EngineState {

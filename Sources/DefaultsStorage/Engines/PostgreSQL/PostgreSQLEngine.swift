@@ -5,8 +5,8 @@ internal import PropertyLists
 /// binary property list.
 ///
 /// The store's row is its lock, and holds the revision: a commit locks it, reads the rows that are newer than its own
-/// revision, and writes its own. What was seen last is kept on this machine as well, and is read where the server is
-/// away.
+/// revision, and writes its own. The values seen last are kept on this machine as well, and are read where the server
+/// is away.
 ///
 /// `@unchecked Sendable`: used only with the domain's writer lock held.
 final class PostgreSQLEngine: StorageEngine, @unchecked Sendable {
@@ -15,7 +15,7 @@ final class PostgreSQLEngine: StorageEngine, @unchecked Sendable {
     let format: PropertyListFormat
     let isReadOnly: Bool
     let timeout: Duration
-    /// What the history says of the next commit.
+    /// The note on the next commit in the history.
     var note: String?
     /// nil where the user has no folder for it.
     let cache: ServerCache?
@@ -34,7 +34,7 @@ final class PostgreSQLEngine: StorageEngine, @unchecked Sendable {
 
     /// The connection whose transaction has the store's row locked.
     var connection: PostgreSQLConnection?
-    /// What others had written when the row was locked.
+    /// The changes that others had made when the row was locked.
     var lockedState = EngineState.unchanged
     /// The revision of the locked row.
     var head: Revision?
@@ -111,7 +111,7 @@ final class PostgreSQLEngine: StorageEngine, @unchecked Sendable {
                 return false
             } catch {
                 letGo(connection)
-                // A connection that nobody used for a while may be dead without a sign.
+                // A connection that was not used for a while may be dead without a sign.
                 guard isOld, connection.isBroken, error.code == .unreachable, !deadline.hasPassed else { throw error }
             }
         }

@@ -4,11 +4,11 @@ internal import Glibc
 internal import PropertyLists
 
 /// A server and the connections that this process has to it: one that listens, and others for commits and looks, each
-/// taken by one thread at a time and closed when nobody has needed it for half a minute. The one over which a store was
-/// read at first becomes the one that listens: a server's connections are few where machines are many.
+/// taken by one thread at a time and closed when no thread has needed it for half a minute. The one over which a store
+/// was read at first becomes the one that listens: a server's connections are few where machines are many.
 ///
-/// A thread of the library makes all connections, listens, and has the domains take up what others wrote: no call of a
-/// program waits for a name server, and a get for nothing at all. It ends when no domain is left.
+/// A thread of the library makes all connections, listens, and has the domains take up the changes of others: no call
+/// of a program waits for a name server, and a get for nothing at all. It ends when no domain is left.
 ///
 /// `@unchecked Sendable`: the state is guarded by `lock`, under which nothing else is locked.
 final class PostgreSQLServer: @unchecked Sendable {
@@ -94,7 +94,7 @@ final class PostgreSQLServer: @unchecked Sendable {
 
     // MARK: - Domains
 
-    /// Has the domain told of what others write into the store.
+    /// Has the domain told of the changes that others make to the store.
     func attend(_ domain: Domain, _ store: String) {
         guard let engine = domain.engine as? PostgreSQLEngine else { return }
         lock.withLock {
@@ -142,7 +142,7 @@ final class PostgreSQLServer: @unchecked Sendable {
         return all.compactMap(\.layer).filter { $0.domain === domain }
     }
 
-    /// Has the server told what a layer's program goes by, where that is news.
+    /// Has the server told which revision a layer's program uses, where that is news.
     func tell(_ report: FleetReport, of layer: FleetLayer) {
         let isNews = lock.withLock {
             let isNews = reports.add(report, of: ObjectIdentifier(layer))
@@ -160,7 +160,7 @@ final class PostgreSQLServer: @unchecked Sendable {
         }
     }
 
-    /// Changes, or looks at, what the server is to be told.
+    /// Changes, or looks at, the reports for the server.
     func withReports<Result>(_ body: (inout FleetReports) -> Result) -> Result { lock.withLock { body(&reports) } }
 
     // MARK: - Connections
@@ -190,7 +190,7 @@ final class PostgreSQLServer: @unchecked Sendable {
         }
     }
 
-    /// A connection that nobody has; with the lock held.
+    /// A connection that no thread has; with the lock held.
     private func unused() -> PostgreSQLConnection? {
         while let connection = idle.popLast() {
             if connection.isAlive { return connection }
@@ -290,7 +290,7 @@ final class PostgreSQLServer: @unchecked Sendable {
         return guests
     }
 
-    /// Does what there is to do; says whether the thread ends.
+    /// Does one round of the thread's work; says whether the thread ends.
     private func attend(_ guests: [Guest], _ listener: ServerListener) -> Bool {
         let isLeaving = lock.withLock { self.isLeaving }
         if isLeaving { for guest in guests { _ = keep(guest) } }
@@ -301,13 +301,14 @@ final class PostgreSQLServer: @unchecked Sendable {
         return false
     }
 
-    /// Keeps what a domain and its layers have seen for the time without the server; false where it is to be tried again.
+    /// Keeps the values that a domain and its layers saw for the time without the server; false where it is to be tried
+    /// again.
     func keep(_ guest: Guest) -> Bool {
         for layer in layers(of: guest.domain) { layer.keep() }
         return guest.domain.keepForAway()
     }
 
-    /// Ends the thread, unless somebody came meanwhile.
+    /// Ends the thread, unless a domain came, or a thread that waits for a connection.
     private func end(_ listener: ServerListener) -> Bool {
         lock.withLock {
             guard isLeaving || entries.isEmpty && waiting == 0 else { return false }
@@ -396,7 +397,7 @@ final class PostgreSQLServer: @unchecked Sendable {
         if isNew { atexit { PostgreSQLServer.leaveAll() } }
     }
 
-    /// Writes what waits, and uses no connection from then on.
+    /// Writes the waiting changes, and uses no connection from then on.
     static func leaveAll() {
         for server in all { server.leave() }
     }

@@ -28,7 +28,7 @@ struct ServerAddress: Hashable, Sendable {
             let advice = "Keep the password in a service file, .pgpass or PGPASSWORD"
             throw DefaultsError(.misuse, "Expected a server without a password in its text. \(advice)")
         }
-        // What a service says is known once libpq has read its file.
+        // A service's options are known once libpq has read its file.
         guard given["service"] == nil, let defaults = pq.conndefaults() else { return }
         given.merge(Self.values(defaults)) { own, _ in own }
         pq.conninfoFree(defaults)
@@ -62,8 +62,8 @@ struct ServerAddress: Hashable, Sendable {
         let addresses = (options["hostaddr"] ?? "").split(separator: ",", omittingEmptySubsequences: false)
         for index in 0..<max(hosts.count, addresses.count) {
             let address = index < addresses.count && !addresses[index].isEmpty ? addresses[index] : nil
-            let place = String(address ?? (index < hosts.count ? hosts[index] : ""))
-            guard Self.isLocal(place) else {
+            let host = String(address ?? (index < hosts.count ? hosts[index] : ""))
+            guard Self.isLocal(host) else {
                 throw DefaultsError(
                     .unsafeLocation, .expected("sslmode=verify-full for a server elsewhere", found: "sslmode=\(mode)"))
             }

@@ -1,10 +1,10 @@
 internal import Glibc
 internal import PropertyLists
 
-/// The values of a server's store that were seen last, in a property list of the user's own: what a program has when it
+/// The values of a server's store that were seen last, in a property list of the user's own: a program has them when it
 /// is started while the server is away.
 struct ServerCache: Sendable {
-    /// What is kept of a store.
+    /// The kinds of values that are kept of a store.
     enum Kind {
         /// The values that were seen last.
         case seen
@@ -43,7 +43,7 @@ struct ServerCache: Sendable {
 
     /// The values and their revision; nil where none were kept.
     ///
-    /// - Throws: for a file that is not what ``write(_:_:isBack:_:)`` has written, or that somebody else could have.
+    /// - Throws: for a file that ``write(_:_:isBack:_:)`` has not written, or that another user could have.
     func read(_ limits: StoreLimits) throws(DefaultsError) -> (values: PropertyList, revision: Revision)? {
         guard let bytes = try PropertyListFile.trustedContents(of: path, most: limits.readableFile) else { return nil }
         // The values are one level deeper here than at the server.
@@ -65,7 +65,7 @@ struct ServerCache: Sendable {
     }
 
     /// Writes the values, unless the file has a later revision of the store: other programs of the user write it too, and
-    /// one that comes late would take back what they kept.
+    /// one that comes late would take back theirs.
     ///
     /// - Parameter isBack: whether the server went back to an earlier revision, so that the later one is worth nothing.
     func write(_ values: PropertyList, _ revision: Revision, isBack: Bool, _ limits: StoreLimits) throws {

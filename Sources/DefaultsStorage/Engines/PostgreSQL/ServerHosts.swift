@@ -24,7 +24,7 @@ struct ServerHosts {
         }
     }
 
-    /// What libpq is to be told besides the server's text: the hosts that are left, where some are passed.
+    /// Options for libpq besides the server's text: the hosts that are left, where some are passed.
     var options: [(name: String, value: String)] {
         guard !passed.isEmpty else { return [] }
         func list(_ part: KeyPath<Host, String>) -> String { tried.map { $0[keyPath: part] }.joined(separator: ",") }

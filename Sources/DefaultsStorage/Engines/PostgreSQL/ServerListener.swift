@@ -3,9 +3,9 @@ internal import CKVSystem
 internal import Glibc
 internal import PropertyLists
 
-/// The connection of a process that listens: what the server's thread knows of it, and does with it.
+/// The connection of a process that listens: its state, and the work of the server's thread with it.
 ///
-/// A notification only wakes: the rows by revision say what has changed, so that one that is lost loses nothing. Used by
+/// A notification only wakes: the rows by revision have the changes, so that one that is lost loses nothing. Used by
 /// the server's thread alone.
 final class ServerListener {
     typealias Guest = PostgreSQLServer.Guest
@@ -53,7 +53,7 @@ final class ServerListener {
         self.server = server
     }
 
-    /// Connects where that is due, listens, and has domains look and keep what they have seen.
+    /// Connects where that is due, listens, and has domains look and keep the values they have seen.
     func attend(_ guests: [Guest]) {
         listen(guests)
         look(guests)
@@ -137,7 +137,7 @@ final class ServerListener {
         server.hasLentAll || guests.contains { guest in guest.domain.lock.withLock { !guest.domain.isLoaded } }
     }
 
-    /// All is looked at anew: what was told while nobody listened is not told again.
+    /// All is looked at anew: notifications from before the connection are not sent again.
     private func greet(_ guests: [Guest]) {
         pending = Set(guests.map(\.number))
         rows = [:]
@@ -156,7 +156,7 @@ final class ServerListener {
         }
     }
 
-    /// The time between two looks that nobody asked for, a little other for each machine.
+    /// The time between two looks without a notification, a little other for each machine.
     private var interval: Duration {
         let usual = isHeard == true ? Self.keepAlive : server.address.pollInterval ?? Self.usualPoll
         return usual * Double.random(in: 0.8...1.2)
@@ -174,7 +174,7 @@ final class ServerListener {
             _ = try connection.run([.init("LISTEN \(name)")], until: Self.soon)
             channels[store] = name
         }
-        // What was written before is not told.
+        // Changes from before are not told.
         pending.formUnion(guests.filter { wanted.contains($0.store) }.map(\.number))
     }
 
@@ -183,8 +183,8 @@ final class ServerListener {
     }
 
     /// Whether a notification comes through. Over a connection to the server's own process it does, and none is tried: it
-    /// would wake all that listen, each time that one of many machines starts. A pooler may keep it, and what one of its
-    /// processes tells comes back over the same one by chance: another connection tries.
+    /// would wake all that listen, each time that one of many machines starts. A pooler may keep it, and one sent by
+    /// its process comes back over the same one by chance: another connection tries.
     private func hears(_ connection: PostgreSQLConnection) throws(DefaultsError) -> Bool {
         if connection.isDirect { return true }
         let channel = "kv_\(UInt64.random(in: .min ... .max))"
@@ -286,8 +286,8 @@ final class ServerListener {
         nextKeeping = .after(max(.seconds(1), .nanoseconds(spent * 20)))
     }
 
-    /// Tells the server what programs go by. What it does not take is not tried again before the next connection: it may
-    /// be a standby, or the role may not tell.
+    /// Tells the server the revisions that programs use. A report that it refuses is not tried again before the next
+    /// connection: it may be a standby, or the role may not tell.
     private func report() {
         if nextRepetition.hasPassed {
             nextRepetition = .after(Self.daily)

@@ -1,16 +1,16 @@
 internal import PropertyLists
 
-/// The line that a commit leaves in the lock file before it exchanges two files: what is where, should the process be
-/// killed in the midst of it.
+/// The line that a commit leaves in the lock file before it exchanges two files: which file is which, should the
+/// process be killed in the midst of it.
 ///
 /// Written without fsync: a killed process's writes stay. After a power failure it may be an older one, or nothing; then
 /// it names a file that there is not, and a temporary file that is left is removed like any other.
 struct ExchangeNote: Equatable {
-    /// The name of the temporary file, without what all of them have in common.
+    /// The name of the temporary file, without the parts that all of them have.
     let name: String
     /// The file that we have made.
     let new: FileStamp
-    /// The file that it takes the place of.
+    /// The file that it replaces.
     let expected: FileStamp
 
     init(name: String, new: FileStamp, expected: FileStamp) {

@@ -54,7 +54,7 @@ struct FileLock {
         try folder.openFile(name(folder), O_RDONLY | O_NONBLOCK)
     }
 
-    /// Writes a note into the lock file for the next who has the lock.
+    /// Writes a note into the lock file for its next holder.
     func replaceContents(_ bytes: [UInt8]) throws(DefaultsError) {
         guard ftruncate(descriptor.number, 0) == 0, lseek(descriptor.number, 0, SEEK_SET) == 0 else {
             throw DefaultsError.system("ftruncate", errno, file: descriptor.path)
@@ -82,14 +82,14 @@ struct FileLock {
         }
     }
 
-    /// Gives a lock file that root makes to whom the store's file belongs, or its folder: a program that is run as root
-    /// once would keep the user from ever writing again.
+    /// Gives a lock file that root makes to the owner of the store's file, or of its folder: a program that is run as
+    /// root once would keep the user from ever writing again.
     private static func handOver(_ file: FileDescriptor, _ folder: StoreFolder) throws(DefaultsError) {
         guard geteuid() == 0 else { return }
         do throws(DefaultsError) {
             let stored = try folder.status(of: folder.fileName)
-            let place = try folder.descriptor.status()
-            let owner = stored ?? place
+            let folderStatus = try folder.descriptor.status()
+            let owner = stored ?? folderStatus
             _ = fchown(file.number, owner.st_uid, owner.st_gid)
         } catch {
             OpenLocks.shared.close(file)
@@ -99,8 +99,8 @@ struct FileLock {
 
     /// Waits for the lock; says whether another process had it.
     ///
-    /// By looking again and again, since flock itself knows no deadline. Who has waited longer looks more often: so no
-    /// process is left behind where many write.
+    /// By looking again and again, since flock itself knows no deadline. A process that has waited longer looks more
+    /// often: so none is left behind where many write.
     private func wait(until deadline: Deadline) throws(DefaultsError) -> Bool {
         let start = cs_monotonic_nanoseconds()
         var pause: Int64 = 200_000

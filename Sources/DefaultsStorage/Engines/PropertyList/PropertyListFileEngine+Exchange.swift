@@ -4,11 +4,11 @@ internal import PropertyLists
 /// The way of a new file to the store's name.
 ///
 /// A program that knows nothing of our lock may rename a file of its own there at any time, also between our last look
-/// and our rename. Therefore the two files exchange their names, and what came out is looked at: a stranger gets its
-/// name back at once, and the commit is made again over it. The lock file says meanwhile which file is expected to come
-/// out, so that whoever takes the lock of a killed process can end its exchange.
+/// and our rename. Therefore the two files exchange their names, and the file that came out is looked at: a stranger
+/// gets its name back at once, and the commit is made again over it. The lock file says meanwhile which file is
+/// expected to come out, so that the next holder of a killed process's lock can end its exchange.
 extension PropertyListFileEngine {
-    /// Puts our file `name` in the place of the one that is `expected`; nil for none.
+    /// Replaces the `expected` file, nil for none, by our file `name`.
     ///
     /// - Parameter base: the document of the expected file; nil where nothing is to be merged.
     /// - Returns: the error after which the new file counts all the same; nil for none.
@@ -25,7 +25,7 @@ extension PropertyListFileEngine {
             try folder.rename(name.whole, to: folder.fileName)
             return nil
         } catch {
-            // What has the name now may be another program's.
+            // The file that has the name now may be another program's.
             if stamp(of: name.whole)?.isSameContent(as: new) == true { folder.unlink(name.whole) }
             // The file that was expected is gone, or there is one; or without the lock another process has taken the
             // new file for a killed writer's.
@@ -33,7 +33,7 @@ extension PropertyListFileEngine {
         }
     }
 
-    /// - Returns: false where the file system cannot exchange files, or there is no lock that says who may.
+    /// - Returns: false where the file system cannot exchange files, or no lock is held.
     private func exchange(
         _ name: TemporaryName, _ new: FileStamp, with expected: FileStamp?
     ) throws(DefaultsError) -> Bool {
@@ -54,7 +54,7 @@ extension PropertyListFileEngine {
 
     func stamp(of name: String) -> FileStamp? { (try? folder.status(of: name)).flatMap { $0 }.map { FileStamp($0) } }
 
-    // MARK: - What came out
+    // MARK: - The file that came out
 
     private func settle(_ note: ExchangeNote, _ base: PropertyList?) throws(DefaultsError) -> DefaultsError? {
         let name = temporaryName(note.name)
@@ -110,8 +110,9 @@ extension PropertyListFileEngine {
         return kept
     }
 
-    /// Two strangers came one after the other, and the second knew nothing of the first, which we had in hand: what the
-    /// first changed, and the second did not, is written over the second. Whatever fails, the first keeps a name.
+    /// Two strangers came one after the other, and the second knew nothing of the first, which we had in hand: values
+    /// that the first changed, and the second did not, are written over the second. Whatever fails, the first keeps a
+    /// name.
     private func mergeDisplaced(_ name: TemporaryName, over base: PropertyList?) throws(DefaultsError) {
         guard let base, case .good(let first, _)? = try? read(name.whole),
             case .good(let second, let found)? = try? read(folder.fileName)
@@ -127,7 +128,7 @@ extension PropertyListFileEngine {
             return result
         }
         if result == second.list { return folder.unlink(kept) }
-        // The next look has to find it: what was loaded last is still older.
+        // The next look has to find it: the document loaded last is still older.
         let before = (stamp, isChecking, format, hasLayout)
         defer { (stamp, isChecking, format, hasLayout) = before }
         (stamp, isChecking, hasLayout) = (found, true, second.hasLayout)
@@ -138,7 +139,7 @@ extension PropertyListFileEngine {
         folder.unlink(kept)
     }
 
-    // MARK: - What a killed process left
+    // MARK: - The files that a killed process left
 
     /// Ends the exchange of a process that was killed in its midst. With the lock held.
     func settleLeft() throws(DefaultsError) {
@@ -155,7 +156,7 @@ extension PropertyListFileEngine {
         {
             return folder.unlink(name.whole)
         }
-        // What has the store's name was not there in any program's sight but for the time since.
+        // Other programs have seen the new file under the store's name only since the exchange.
         if let current, current.isSameContent(as: note.new) { return try putBack(note, left, nil) }
         if let current, left.modified > current.modified {
             _ = try folder.rename(name.whole, to: folder.fileName, .exchange)

@@ -55,7 +55,7 @@ extension PropertyListFileEngine {
         stampIsRecent = stamp.age < 20_000_000
     }
 
-    /// Reads the file. One that is damaged but fresh may be half-written by a program that writes in place, as
+    /// Reads the file. One that is damaged but fresh may be half-written by a program that writes into it, as
     /// Foundation's UserDefaults does: it is given ``settleTime`` from its last change.
     private func settledReading(_ name: String, until deadline: Deadline) throws(DefaultsError) -> Reading {
         while true {
@@ -95,7 +95,7 @@ extension PropertyListFileEngine {
             return .unreadable(limits.tooLarge(stamp.size, file: file.path), stamp)
         }
         let bytes = try file.readToEnd()
-        // A file in whose place another came is whole: that has changed its time of change alone.
+        // A file that another has replaced is whole: only its time of change is another.
         guard try FileStamp(file.status()).isSameContent(as: stamp) else {
             return .unreadable(DefaultsError(.corrupt, "The file changed while it was read", file: file.path), stamp)
         }

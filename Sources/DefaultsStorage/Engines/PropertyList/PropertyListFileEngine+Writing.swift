@@ -3,7 +3,7 @@ internal import Glibc
 internal import PropertyLists
 
 extension PropertyListFileEngine {
-    /// Puts a file with these bytes in the place of the old one, durably; gives the new file's stamp.
+    /// Replaces the old file by one with these bytes, durably; gives the new file's stamp.
     ///
     /// Whatever fails before the rename, the temporary file goes and the old file stays. After it the new file counts,
     /// and `debt` has the error. A descriptor whose fsync failed is never fsynced again, since the system may have
@@ -12,7 +12,7 @@ extension PropertyListFileEngine {
     /// - Parameter base: the document of the old file, where changes of others are to be merged with it.
     func replaceFile(with bytes: [UInt8], over base: PropertyList?) throws(DefaultsError) -> FileStamp {
         let old = try folder.status(of: folder.fileName)
-        // A rename would put a file in the place of a device as well.
+        // A rename would replace a device by a file as well.
         if let old, old.st_mode & S_IFMT != S_IFREG { throw DefaultsError.noFile(folder.path) }
         let name = temporaryName()
         let written: FileStamp

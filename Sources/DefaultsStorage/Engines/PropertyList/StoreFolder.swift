@@ -26,7 +26,7 @@ final class StoreFolder: Sendable {
 
     /// Opens the folder that the file at `path` lies in. Symbolic links of the file's name are followed, as those who
     /// keep their settings elsewhere make them, one to the next: where each link, and each folder on the way, is the
-    /// user's or root's, and not everybody may rename what is in it.
+    /// user's or root's, and not everybody may rename its files.
     static func open(_ path: String) throws(DefaultsError) -> StoreFolder {
         var folder = try direct(path)
         for _ in 0..<40 {
@@ -35,12 +35,12 @@ final class StoreFolder: Sendable {
             }
             let target = try folder.linkTarget()
             let next = try direct(target.hasPrefix("/") ? target : folder.path(of: target))
-            let places = [try folder.descriptor.status(), try next.descriptor.status()]
-            guard ([status] + places).allSatisfy({ $0.st_uid == geteuid() || $0.st_uid == 0 }) else {
+            let statuses = [try folder.descriptor.status(), try next.descriptor.status()]
+            guard ([status] + statuses).allSatisfy({ $0.st_uid == geteuid() || $0.st_uid == 0 }) else {
                 throw DefaultsError(
                     .unsafeLocation, "A symbolic link, or a folder on its way, belongs to somebody else", file: path)
             }
-            guard !places.contains(where: { $0.isOpenToEverybody }) else {
+            guard !statuses.contains(where: { $0.isOpenToEverybody }) else {
                 throw DefaultsError(
                     .unsafeLocation, "Everybody may rename files in a folder on the way of a symbolic link", file: path)
             }

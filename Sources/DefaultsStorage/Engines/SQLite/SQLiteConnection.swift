@@ -41,7 +41,7 @@ final class SQLiteConnection: @unchecked Sendable {
     }
 
     /// Whether the file that was opened is not the one of its path any more: it was removed or renamed, or another one
-    /// has its name, or its folder was renamed. What is written then goes where nobody looks.
+    /// has its name, or its folder was renamed. Then no program ever reads the writes.
     ///
     /// Closing a database that has moved leaves the journal of its name alone, which may be another one's.
     var hasMoved: Bool {

@@ -57,8 +57,8 @@ extension SQLiteEngine {
         }
     }
 
-    /// Notes the commit, and the keys that it changes for those who look again; of more than `most`, and of more than
-    /// one or two times as many before, nothing is known: who asks for them loads everything.
+    /// Notes the commit, and the keys that it changes for the processes that look again; of more than `most`, and of
+    /// more than one or two times as many before, nothing is known: a process that asks for them loads everything.
     private func note(
         _ order: [Int], of delta: Delta, as mark: CommitMark, after newest: NewestCommit, most: Int,
         _ connection: SQLiteConnection
@@ -95,7 +95,7 @@ extension SQLiteEngine {
         }
     }
 
-    /// The last 64 commits stand in the table, each in the place of the one 64 before it.
+    /// The last 64 commits stand in the table, each in the row of the one 64 before it.
     private func note(_ commit: NewestCommit, _ connection: SQLiteConnection) throws(DefaultsError) {
         let statement = try prepared(.note, connection)
         let row = [
@@ -118,7 +118,7 @@ extension SQLiteEngine {
         }
         isInTransaction = false
         guard connection.hasMoved else { return }
-        // Nobody will look for what was written there.
+        // No program will read the rows that were written there.
         _ = try lock(until: .after(.seconds(2)))
         throw DefaultsError(.conflict, "The database was replaced while it was being written", file: folder.path)
     }
@@ -127,7 +127,7 @@ extension SQLiteEngine {
 
     /// The error of a commit that failed when all was written.
     ///
-    /// That may be whole in the journal, and would count once nobody has the database open: another commit is
+    /// The commit may be whole in the journal, and would count once no process has the database open: another one is
     /// made over it. Where that fails as well, nothing is known.
     private func fail(
         _ error: DefaultsError, _ mark: CommitMark, _ connection: SQLiteConnection
@@ -138,7 +138,7 @@ extension SQLiteEngine {
         return error.leavingOutcomeUnknown
     }
 
-    /// Makes a commit that changes nothing, in the place of one that failed.
+    /// Makes a commit that changes nothing, over one that failed.
     private func writeOver(_ connection: SQLiteConnection) throws(DefaultsError) {
         let random = Int64.random(in: .min ... .max)
         do throws(DefaultsError) {

@@ -10,7 +10,7 @@ struct CommitMark: Equatable {
 /// The newest commit, and how far back the changes before it are known.
 struct NewestCommit {
     var mark: CommitMark
-    /// Who has seen this commit or a later one finds all changes since in the table.
+    /// A process that has seen this commit or a later one finds all changes since in the table.
     var oldest: Int64
     /// The commit up to which the table is emptied next.
     var middle: Int64

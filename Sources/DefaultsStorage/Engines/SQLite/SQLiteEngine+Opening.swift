@@ -2,7 +2,7 @@ internal import CKVSystem
 internal import Glibc
 internal import PropertyLists
 
-/// A file by its place on the disk, and by when it was made: a number that got free is given to the next file.
+/// A file by its inode, and by when it was made: an inode that got free is given to the next file.
 struct FileIdentity: Equatable {
     var inode: UInt
     fileprivate var born: Int64
@@ -92,7 +92,7 @@ extension SQLiteEngine {
     }
 
     /// Whether the journal beside the database is that of another one, which had the name before: SQLite would write
-    /// what is in it over this one.
+    /// its pages over this one.
     private func hasForeignJournal() throws(DefaultsError) -> Bool {
         guard let journal = try folder.identity(of: journalName),
             let database = try folder.identity(of: folder.fileName), let note = try notedJournal()
@@ -236,7 +236,7 @@ extension SQLiteEngine {
         for end in ["", "-wal", "-shm", "-journal"] { folder.unlink(temporaryName + end) }
     }
 
-    /// - Returns: the name of the temporary file. What a killed process left under it is gone: the lock is held.
+    /// - Returns: the name of the temporary file. A killed process's file of that name is gone: the lock is held.
     func buildDatabase(_ rows: [SalvagedRow]) throws(DefaultsError) -> String {
         removeTemporary()
         do throws(DefaultsError) {

@@ -8,8 +8,8 @@ struct SalvagedRow {
 }
 
 extension SQLiteEngine {
-    /// Puts a damaged database aside with its journal, and a new one in its place: with all that can be read of it, and
-    /// with the values in memory where they cannot.
+    /// Puts a damaged database aside with its journal, and replaces it by a new one: with all rows that can be read,
+    /// and with the values in memory for the others.
     func recover(over memory: PropertyList, until deadline: Deadline) throws(DefaultsError) -> EngineState {
         try withFileLock(until: deadline) { () throws(DefaultsError) in
             disconnect()
@@ -33,7 +33,7 @@ extension SQLiteEngine {
         let name = "\(folder.fileName).corrupt-\(currentTime())-\(randomName())"
         let damaged = try? SQLiteConnection(try folder.currentPath(of: folder.fileName), isReadOnly: false)
         defer { damaged?.close() }
-        // Whoever can still write to it waits until it has moved, and finds that.
+        // A process that can still write to it waits until it has moved, and finds that.
         if let damaged { try lockDamaged(damaged, until: deadline) }
         let (rows, unreadable) = try salvage(damaged, over: memory)
         let temporary = try buildDatabase(rows)
@@ -67,7 +67,7 @@ extension SQLiteEngine {
         do throws(DefaultsError) {
             try patiently(until: deadline) { () throws(DefaultsError) in try damaged.execute("BEGIN IMMEDIATE") }
         } catch {
-            // Nobody else can then, either.
+            // No other process can then, either.
             guard error.code != .timedOut else { throw error }
         }
     }

@@ -9,7 +9,7 @@ internal import PropertyLists
 /// table `changes` for as long as a process that looks again can be expected to ask for them; one that comes later loads
 /// everything.
 ///
-/// The database is opened, made and recovered with the ``FileLock`` held; what is written goes by SQLite's own locks.
+/// The database is opened, made and recovered with the ``FileLock`` held; writes go by SQLite's own locks.
 /// Whether the open file still has its name is looked at before each use, and after each commit.
 ///
 /// `@unchecked Sendable`: used only with the domain's writer lock held.
@@ -24,7 +24,7 @@ final class SQLiteEngine: StorageEngine, @unchecked Sendable {
     var report: (@Sendable (DefaultsEvent) -> Void)?
     private(set) var refusal: DefaultsError?
     var watchedFolder: StoreFolder? { folder }
-    /// Of no meaning: what this process writes into the database is noticed.
+    /// Of no meaning: this process's own writes into the database are noticed.
     var isCurrent: Bool { true }
     var isShared: Bool { true }
     var recovers = false
