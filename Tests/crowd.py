@@ -145,7 +145,7 @@ def together(tools, folder, engine, seconds, limit):
     median = found[len(found) // 2]
     figures = (f"slowest {found[-1]:.0f} ms, one in a hundred {found[len(found) * 99 // 100]:.0f} ms, median "
                f"{median:.1f} ms; a process that only sleeps was woken up to {late:.0f} ms late")
-    # Whoever polls once a second is late by half of one: that shows on a busy machine, too.
+    # A program that polls once a second is late by half of one: that shows on a busy machine, too.
     check(median <= 200, f"{engine}: half of them within 200 ms of its commit ({figures})")
     if limit:
         check(found[-1] <= limit + 2 * late, f"{engine}: all within {limit:.0f} ms of its commit ({figures})")

@@ -439,7 +439,7 @@ class CommitSeen:
 
 @row
 def answer_lost(fleet):
-    """The answer to COMMIT is lost: the change is made once, whoever repeats."""
+    """The answer to COMMIT is lost: the change is made once, though it is repeated."""
     name = fleet.store()
     program = fleet.open(name, text=fleet.far(), timeout=2)
     program.value("s:set('list', { 0 }) return sync()")
@@ -473,7 +473,7 @@ def answer_lost(fleet):
 
 
 def never_asked(fleet, name, program, number):
-    """The answer is lost, and so is the server: what became of it stays unknown until somebody can be asked."""
+    """The answer is lost, and so is the server: its outcome stays unknown until the server can be asked."""
     def is_there():
         return eventually(lambda: program.call("return sync()", 30)[0] == "ok", 20)
 
@@ -511,7 +511,7 @@ def never_asked(fleet, name, program, number):
 
 
 def left_alone(fleet, name):
-    """The connection is cut before a commit, which does not come to the server, and nobody asks again."""
+    """The connection is cut before a commit, which does not come to the server, and no call asks again."""
     def harm(connection, message, _):
         if message != ">B" or b"alone" not in connection.message:
             return "pass"
@@ -612,7 +612,7 @@ def hung(fleet):
 
 @row
 def catch_up(fleet):
-    """What was written while nobody listened is taken up when the connection is back, not at the next look."""
+    """Changes from the time without a connection are taken up when it is back, not at the next look."""
     for what, more in (("told", {}), ("asked for each minute", {"poll_interval": 60})):
         name = fleet.store()
         writer = fleet.open(name, durability="immediate")
@@ -1307,7 +1307,7 @@ def half_sent(fleet):
 
 @row
 def warned(fleet):
-    """Somebody ends the wait for a standby: a commit that no standby has is not told as made."""
+    """An administrator ends the wait for a standby: a commit that no standby has is not told as made."""
     name = fleet.store()
     program = fleet.open(name, durability="immediate")
     program.value("s:set('n', 1)")
@@ -1330,7 +1330,7 @@ def warned(fleet):
 
 @row
 def abused(fleet):
-    """What a role can do beside its rights: it locks nobody out, skips no revision, and burns no time of others."""
+    """The reach of a role beside its rights: it locks no other out, skips no revision, and burns no time of others."""
     name = fleet.store()
     owner = fleet.open(name, durability="immediate")
     owner.value("s:set('n', 1)")

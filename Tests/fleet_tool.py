@@ -285,7 +285,7 @@ def stored(fleet, name):
 
 @row
 def undo(fleet):
-    """A revision is undone by path, as a new one; where that would undo somebody else's change, nothing is."""
+    """A revision is undone by path, as a new one; where that would undo another person's change, nothing is."""
     fleet.at("set undo limits.burst 10 limits.rate 1 other 1")                    # 1
     fleet.at("set undo limits.burst 50 new.x 1")                                  # 2
     fleet.at("set undo limits.rate 2")                                            # 3
@@ -415,7 +415,7 @@ def reports(fleet):
 
 @row
 def rights(fleet):
-    """A device reads `all`, its groups and itself; an operator writes some stores; nobody forges history."""
+    """A device reads `all`, its groups and itself; an operator writes some stores; no role forges history."""
     fleet.sql("DELETE FROM kv_right; INSERT INTO kv_right VALUES ('devices', 'everyone', false), "
               "('berlin', 'berlin', false), ('device_1', 'device-1', true), ('device_2', 'device-2', false), "
               "('operator', 'everyone', true), ('operator', 'berlin', true)")
@@ -511,7 +511,7 @@ EXAMPLE = ROOT / "lua/examples/fleet"
 
 
 class Gateway:
-    """nginx with the example's configuration, at a port that nobody has."""
+    """nginx with the example's configuration, at a port that is free."""
 
     def __init__(self, fleet):
         self.folder = fleet.folder / "gateway"
@@ -528,7 +528,7 @@ class Gateway:
         eventually(lambda: self.ask("/") is not None)
 
     def ask(self, path, value=None):
-        """Status and answer; None where nobody answers."""
+        """Status and answer; None where no server answers."""
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=10)
         try:
             connection.request("GET" if value is None else "PUT", path, value)

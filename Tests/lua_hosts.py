@@ -68,7 +68,7 @@ def neovim(folder):
 
 
 class Nginx:
-    """The example's configuration in a folder, at a port that nobody has."""
+    """The example's configuration in a folder, at a port that is free."""
 
     def __init__(self, folder):
         self.folder = folder

@@ -342,7 +342,7 @@ def try_other_answers(place):
     other = commands.replace(PLAIN, "com.example.again")
     good = subprocess.run(["/bin/sh", "-e"], input=other, text=True, env=place.environment).returncode == 0
     tap.check(good and place.run("diff", PLAIN, "com.example.again")[0] == 0, "commands that were exported make an equal store")
-    # An administrator's file of types is nobody's who may write it.
+    # An administrator's file of types may be written by no user.
     published = place.data / "kvcodable/types/com.example.player.kvtypes"
     published.chmod(0o666)
     status, _, error = place.run("get", PLAYER, "volume")

@@ -59,7 +59,7 @@ needed() {
   return 0
 }
 
-# What can stop a host program has no place in the library.
+# The library has no construct that can stop a host program.
 no_traps() {
   ! grep -rnE 'try!| as! |fatalError\(|@_cdecl|unsafeFlags|preconditionFailure\(' Sources Package.swift
 }

@@ -32,7 +32,7 @@ WITNESS = re.compile(
 
 
 def without_texts(line):
-    """The line without comments and what is in one-line strings, so that its braces count."""
+    """The line without comments and the contents of one-line strings, so that its braces count."""
     return re.sub(r"//.*", "", re.sub(r'#*"(?:\\.|[^"\\])*"#*', '""', line))
 
 

@@ -46,13 +46,13 @@ def write():
 
 
 def compare(sets):
-    """Whether sets of names by their places are the same, and all of them are called by C tests."""
+    """Whether the sets of names of several files are the same, and all of them are called by C tests."""
     everything = set().union(*sets.values())
     sets["any C test"] = called()
     absent = {name: [where for where, names in sets.items() if name not in names] for name in sorted(everything)}
-    for name, places in absent.items():
-        if places:
-            print(f"{name}: not in {', '.join(places)}")
+    for name, files in absent.items():
+        if files:
+            print(f"{name}: not in {', '.join(files)}")
     are_same = not any(absent.values())
     print(f"{len(everything)} functions" + (f", the same in {', '.join(sets)}" if are_same else ""))
     return are_same

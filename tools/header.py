@@ -25,7 +25,7 @@ class Function(NamedTuple):
 
     @property
     def prototype(self):
-        """The declaration without the names of its parameters, which bind nobody."""
+        """The declaration without the names of its parameters, which bind no program."""
         return f"{self.result} {self.name}({', '.join(one.type for one in self.parameters) or 'void'})"
 
 

@@ -34,7 +34,7 @@ def file_of(name, folders):
 
 
 def faults(row, folders):
-    """What a row names and is not there: files, and the names and titles that follow each, before the next `;`."""
+    """The names of a row that are not there: files, and the names and titles that follow each, before the next `;`."""
     for part in row.split(";"):
         file = None
         for name, title, word in re.findall(r"`([^`]+)`|\"([^\"]+)\"|(?<![\w ] )(?<!\w)(\w+)(?= *(?:,|$))", part):

@@ -36,7 +36,7 @@ static inline size_t memory(const char *name) {
   return kilobytes * 1024;
 }
 
-/* Makes what is in use now the peak, and gives it. */
+/* Makes the memory in use now the peak, and gives it. */
 static inline size_t reset_peak(void) {
   FILE *references = fopen("/proc/self/clear_refs", "w");
   if (references) fputs("5", references);

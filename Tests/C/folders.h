@@ -1,5 +1,5 @@
 /* folders.h: a program whose folders cannot be written to the disk for a while.
- * Included once in a program: it takes the place of the system's fsync. */
+ * Included once in a program: it replaces the system's fsync. */
 #ifndef FOLDERS_H
 #define FOLDERS_H
 

@@ -222,7 +222,7 @@ private struct Generator: RandomNumberGenerator {
 
     // MARK: - Faults
 
-    /// The value with one place changed.
+    /// The value with one part changed.
     mutating func damaged(_ value: Any) -> Any {
         if below(4) > 0 {
             if var array = value as? [Any], !array.isEmpty {
@@ -250,7 +250,7 @@ private struct Generator: RandomNumberGenerator {
     }
 }
 
-/// What came of a value: the tree that encoding what was decoded gives, or the message.
+/// The outcome of a value: the tree that encoding the decoded value gives, or the message.
 private enum Outcome: Equatable, CustomStringConvertible {
     case tree(PropertyList)
     case message(String)

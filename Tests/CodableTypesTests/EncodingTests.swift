@@ -98,7 +98,7 @@ import Testing
         let encoded = try type.encode(try tree(row.value), over: try row.stored.map { try tree($0) })
         #expect(encoded.list == (try tree(row.result)))
         #expect(encoded.droppedElements == row.dropped)
-        // What encoding notes for decoding is what decoding finds.
+        // Decoding finds the value that encoding notes for it.
         #expect(try type.decode(encoded.list) == type.decode(try tree(row.result)))
     }
 

@@ -70,7 +70,7 @@ import Testing
         let over = try type.encode(given, over: try tree(["i": 1, "new": 2])).list
         #expect(over["new"]?.integer == 2)
         #expect(try type.decode(over).document === given.document)
-        // What a file held is decoded once.
+        // A file's value is decoded once.
         let read = try tree(["i": 1])
         let first = try type.decode(read)
         #expect(try type.decode(read).document === first.document)
@@ -88,7 +88,7 @@ import Testing
         }
     }
 
-    /// A type, what is given, and what decoding the encoded value must give instead.
+    /// A type, a value, and the value that decoding the encoded one must give instead.
     private static var changing: [(type: String, given: Any?, decoded: Any?)] {
         let whole: [String: Any] = ["a": 1, "b": 2, "list": [Int]()]
         func with(_ change: [String: Any]) -> [String: Any] { whole.merging(change) { $1 } }
@@ -125,7 +125,7 @@ import Testing
 
     @Test("what is encoded again and again keeps no chain of what it was made of", arguments: [1, 100])
     func chain(_ count: Int) throws {
-        // What it gives can be given to it again.
+        // Its result can be given to it again.
         let registry = TypeRegistry()
         try registry.declare("struct Swap { x: Int @key(y); y: Int @key(x) }")
         let type = try registry.type("[Swap]")

@@ -3,7 +3,7 @@ import PropertyLists
 import Testing
 
 @Suite("Ranges and lengths") struct RangeTests {
-    /// An expression, how it is printed, what is of it and what is not.
+    /// An expression, its printed form, values of the type, and others.
     struct Row: CustomTestStringConvertible, @unchecked Sendable {
         let text: String
         let printed: String

@@ -17,7 +17,7 @@ func sampleRegistry() throws -> TypeRegistry {
     let registry = TypeRegistry()
     try registry.declare(
         """
-        // What the tests declare.
+        // The types that the tests declare.
         struct Window {
             width: Int(1...16384)
             title: String? @key(window_title)

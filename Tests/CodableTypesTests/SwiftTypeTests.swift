@@ -53,7 +53,7 @@ private struct Scaled: Codable {
     }
 }
 
-/// Tells what is wrong in words of its own.
+/// Tells faults in words of its own.
 private struct Picky: Codable {
     var count: Int8
 

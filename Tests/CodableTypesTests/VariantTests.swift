@@ -68,7 +68,7 @@ import Testing
             #"{"circle": {"radius": 2.0}}"#, #"{"circle": {"radius": 5.0, "blur": 3}, "future": 1}"#,
             #"{"circle": {"radius": 2.0, "blur": 3}, "future": 1}"#
         ),
-        // Another case: what the old one had goes, what belongs to none stays.
+        // Another case: the old one's values go, keys that belong to none stay.
         (
             #"{"square": {"_0": 2.0}}"#, #"{"circle": {"radius": 5.0, "blur": 3}, "future": 1}"#,
             #"{"square": {"_0": 2.0}, "future": 1}"#

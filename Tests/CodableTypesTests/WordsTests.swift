@@ -3,7 +3,7 @@ import Foundation
 import PropertyLists
 import Testing
 
-/// What C and Lua are told, which have no Swift types.
+/// Errors as C and Lua get them, which have no Swift types.
 @Suite struct WordsTests {
     @Test(
         "errors are told in the words of the type language",

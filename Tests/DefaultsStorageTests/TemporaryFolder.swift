@@ -76,7 +76,7 @@ final class TemporaryFolder: Sendable {
         }
     }
 
-    /// Makes a file look as if nobody had written it for this many seconds.
+    /// Makes a file look as if it had not been written for this many seconds.
     func age(_ name: String, by seconds: Double = 60) throws {
         try FileManager.default.setAttributes(
             [.modificationDate: Date(timeIntervalSinceNow: -seconds)], ofItemAtPath: file(name))
@@ -96,7 +96,7 @@ final class TemporaryFolder: Sendable {
         try DefaultsStore.open(path: file, options: options { $0.durability = durability })
     }
 
-    /// What another program finds; nil for no file.
+    /// The file as another program finds it; nil for no file.
     func stored() throws -> PropertyList? {
         guard let data = FileManager.default.contents(atPath: file) else { return nil }
         return try PropertyList.parse([UInt8](data)).list

@@ -53,7 +53,7 @@ private final class Chain: Codable, Sendable {
     init(length: Int) { next = length > 1 ? Chain(length: length - 1) : nil }
 }
 
-/// What a `DecodingError` or an `EncodingError` tells.
+/// The parts of a `DecodingError` or an `EncodingError`.
 private struct Told: Equatable, CustomStringConvertible {
     var kind: String
     var path: [String]

@@ -8,8 +8,8 @@ import Testing
         let folder = FileManager.default.temporaryDirectory.path + "/kvdata-" + UUID().uuidString
         defer { try? FileManager.default.removeItem(atPath: folder) }
         let (user, package) = ("\(folder)/user", "\(folder)/package")
-        for place in [user, "\(package)/kvcodable/types"] {
-            try FileManager.default.createDirectory(atPath: place, withIntermediateDirectories: true)
+        for path in [user, "\(package)/kvcodable/types"] {
+            try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
         }
         setenv("XDG_DATA_HOME", user, 1)
         setenv("XDG_DATA_DIRS", "\(folder)/none:\(package)", 1)

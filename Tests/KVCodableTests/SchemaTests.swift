@@ -120,7 +120,7 @@ import Testing
             expectRefusal("Expected BinaryInteger at volume, found Bool") {
                 try store.anotherHandle().set(list(true), forKey: "volume")
             }
-            // Both take part in one transaction: what becomes of the key has to please the one that has a schema.
+            // Both take part in one transaction: the key's last value has to fit the schema of the handle that has one.
             expectRefusal("Expected BinaryInteger at volume, found String") {
                 try free.transaction { transaction in
                     try store.set(list(1), forKey: "volume")
@@ -165,7 +165,7 @@ import Testing
         expectRefusal("Expected 0...10 at volume, found 99") { try store.register(list(["volume": 99, "x": 1])) }
         #expect(try store.dictionary(of: .registered) == list(["volume": 1, "unknown": true]))
         #expect(try store.stored(at: ["volume"])?.string == "from the command line")
-        // A part of what a lower layer has: the copy is looked at.
+        // A part of a lower layer's value: the copy is looked at.
         try store.register(list(["window": ["width": 1]]))
         expectRefusal("Expected BinaryInteger at window.width, found Bool") {
             try store.set(list(true), at: ["window", "width"])

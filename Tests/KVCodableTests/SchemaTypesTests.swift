@@ -5,7 +5,7 @@ import PropertyLists
 import Synchronization
 import Testing
 
-/// What watches have told.
+/// The changes that watches have told.
 private final class Told: Sendable {
     let all = Mutex<[String]>([])
 }
@@ -60,7 +60,7 @@ private final class Told: Sendable {
         #expect(try store.value(at: ["window", "window_title"])?.string == "x")
         #expect(try store.value(at: ["window", "title"]) == nil)
         #expect(try store.value(at: ["window", "other"])?.boolean == true)
-        // Any, and reading what is stored, show it as it is.
+        // Any, and reading the stored value, show it as it is.
         let any = try TypeRegistry().type("Any")
         #expect(try store.value(at: ["window", "width"], as: any)?.real == 2)
         #expect(try store.stored(at: ["window", "width"])?.real == 2)
@@ -184,7 +184,7 @@ private final class Told: Sendable {
         try other.set(list(2), at: ["p", "list", 1])
         try other.set(list(3), at: ["p", "q", "b"])
         #expect(try other.dictionary(of: .application)["p"] == list(["list": [1, 2], "q": ["a": 5, "b": 3]]))
-        // A set through a default writes what it sets, and no default.
+        // A set through a default writes its value, and no default.
         try store.set(list(4), at: ["frame", "inner", "y"])
         #expect(try store.dictionary(of: .application)["frame"] == list(["inner": ["y": 4]]))
         #expect(try store.remove(at: ["frame"]))
@@ -255,7 +255,7 @@ private final class Told: Sendable {
         try store.setStored(list(["window_title": "y", "width": 640.0, "more": 1] as [String: Any]), at: ["window"])
         _ = try store.pump()
         #expect(taken() == ["below window.more: none -> 1"])
-        // What is removed has its default.
+        // A removed value has its default.
         try store.set(list(5), at: ["window", "width"])
         _ = try store.pump()
         _ = taken()

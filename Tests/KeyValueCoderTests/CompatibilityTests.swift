@@ -61,11 +61,11 @@ import Testing
     private var program: URL {
         get throws {
             let folders = CommandLine.arguments.prefix(1) + [Bundle.main.bundlePath, ".build/debug", ".build/release"]
-            let places = folders.flatMap { folder in
+            let candidates = folders.flatMap { folder in
                 let url = URL(filePath: folder)
                 return [url, url.deletingLastPathComponent()].map { $0.appending(path: "CompatibilityProgram") }
             }
-            return try #require(places.first { FileManager.default.isExecutableFile(atPath: $0.path) })
+            return try #require(candidates.first { FileManager.default.isExecutableFile(atPath: $0.path) })
         }
     }
 

@@ -1,6 +1,6 @@
 import Foundation
 
-/// What is wrong with a value, and where, as an error tells it; the words are each coder's own.
+/// The fault of a value, and its path, as an error tells them; the words are each coder's own.
 struct Fault: Equatable, CustomStringConvertible {
     enum Kind { case typeMismatch, valueNotFound, keyNotFound, dataCorrupted, other }
 

@@ -8,13 +8,13 @@ protocol Peer: SendableMetatype {
     static var encoder: KeyValueEncoder { get }
     static var decoder: KeyValueDecoder { get }
 
-    /// What Foundation's encoder writes.
+    /// The value that Foundation's encoder writes.
     static func written<T: Encodable>(_ value: T) throws -> Form
-    /// What ours writes, in each of its ways.
+    /// The values that ours writes, in each of its ways.
     static func writtenByUs<T: Encodable>(_ value: T) throws -> [Form]
-    /// What Foundation's decoder reads.
+    /// The value that Foundation's decoder reads.
     static func read<T: Decodable>(_ type: T.Type, from form: Form) throws -> T
-    /// What ours reads, in each of its ways.
+    /// The values that ours reads, in each of its ways.
     static func readByUs<T: Decodable>(_ type: T.Type, from form: Form) -> [Result<T, any Error>]
 }
 
@@ -105,7 +105,7 @@ enum JSONPeer: Peer {
 }
 
 extension Peer {
-    /// What they write we write, and each reads what the other has written.
+    /// Both write the same, and each reads the other's output.
     static func compareWritten<T: Specimen>(_ type: T.Type, _ seed: UInt64) throws {
         var random = Seeded(seed: seed)
         let value = [T.make(&random)]

@@ -8,7 +8,7 @@ struct OtherReading {
     /// Where an error of Foundation's about its form is in ours.
     let translated: (Fault) -> Fault
 
-    /// - Parameter theirs: Foundation's error, which names the one place where it needs its own form.
+    /// - Parameter theirs: Foundation's error, which names the one value that needs its own form.
     init?(of form: Form, _ theirs: Fault) {
         if theirs.kind == .valueNotFound, theirs.path.last == "super" {
             self.init(flatSuper: form, Array(theirs.path.dropLast()))
@@ -43,8 +43,8 @@ struct OtherReading {
         self.form = form.replacing(path[...], with: .array(flat))
         translated = { fault in
             let rest = fault.path.dropFirst(path.count)
-            guard fault.path.starts(with: path), let place = rest.first, place.hasPrefix("["),
-                let index = Int(place.dropFirst().dropLast()), keys.indices.contains(index / 2)
+            guard fault.path.starts(with: path), let step = rest.first, step.hasPrefix("["),
+                let index = Int(step.dropFirst().dropLast()), keys.indices.contains(index / 2)
             else { return fault }
             var fault = fault
             fault.path = path + [keys[index / 2]] + rest.dropFirst()

@@ -2,7 +2,7 @@ import Foundation
 import KeyValueCoder
 import Testing
 
-/// What an error of the coders says.
+/// The text of a coder's error.
 func text<T>(_ body: () throws -> T) -> String {
     do {
         return "no error, but \(try body())"

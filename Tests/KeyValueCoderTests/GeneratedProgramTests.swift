@@ -19,14 +19,14 @@ import Testing
         }
     }
 
-    /// What an encoder that is misused wrote, or that it refused.
+    /// The value that a misused encoder wrote, or its refusal.
     private func form(_ write: () throws -> Any?) throws -> Form? {
         do {
             return Form(try write() as Any)
         } catch is EncodingProgram.Failure {
             return .other("its own failure")
         } catch EncodingError.invalidValue(_, let context) {
-            // What the tree refuses an Any takes: a container for a value whose turn it is not.
+            // The tree refuses a value that an Any takes: a container for a value whose turn it is not.
             return context.debugDescription.contains("while one inside it is") ? nil : .other("refused")
         }
     }

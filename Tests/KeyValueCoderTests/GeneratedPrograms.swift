@@ -147,9 +147,9 @@ struct DecodingProgram: Decodable {
 
     init(from decoder: any Decoder) throws {
         let seed = decoder.userInfo[Self.key] as? UInt64 ?? 0
-        // Each place has its own calls, which a failure elsewhere does not change.
-        let place = decoder.codingPath.reduce(seed) { $0 &* 31 &+ UInt64($1.stringValue.utf8.count) }
-        var random = Seeded(seed: place)
+        // Each path has its own calls, which a failure elsewhere does not change.
+        let pathSeed = decoder.codingPath.reduce(seed) { $0 &* 31 &+ UInt64($1.stringValue.utf8.count) }
+        var random = Seeded(seed: pathSeed)
         for _ in 0..<2 { read(decoder, &random) }
         if Int.random(in: 0..<5, using: &random) == 0 { throw EncodingProgram.Failure() }
     }

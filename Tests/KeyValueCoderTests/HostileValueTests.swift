@@ -33,7 +33,7 @@ private indirect enum Anything: Decodable {
 
 private let tooDeep = "Values are nested deeper than 512 levels"
 
-/// What nobody should hand to a decoder: an error, never a trap.
+/// Values that no program should hand to a decoder: an error, never a trap.
 @Suite struct HostileValueTests {
     enum Circle: CaseIterable, Sendable { case array, dictionary, both, set, inSwiftArray, inSwiftDictionary }
 
@@ -150,7 +150,7 @@ private let tooDeep = "Values are nested deeper than 512 levels"
     struct NumberRow: Sendable, CustomTestStringConvertible {
         var testDescription: String
         var number: @Sendable () -> NSNumber
-        /// What it is as Bool, Int64, UInt64, Double and Decimal; nil where that is an error.
+        /// The value as Bool, Int64, UInt64, Double and Decimal; nil where that is an error.
         var bool: Bool?
         var signed: Int64?
         var unsigned: UInt64?
@@ -261,7 +261,7 @@ private let tooDeep = "Values are nested deeper than 512 levels"
     func refusesLoneSurrogates() {
         let broken = NSString(characters: [0x61, 0xDC00], length: 2)
         guard broken.character(at: 1) == 0xDC00 else {
-            // Foundation has put U+FFFD in its place when it made the string.
+            // Foundation has replaced it by U+FFFD when it made the string.
             #expect(broken.character(at: 1) == 0xFFFD)
             return
         }

@@ -22,13 +22,13 @@ private func isSameScalar(_ left: Any, _ right: Any) -> Bool {
     return AnyHashable(left) == AnyHashable(right)
 }
 
-/// Whether an Optional is empty; nil for what is no Optional.
+/// Whether an Optional is empty; nil for a value that is none.
 func isNone(_ value: Any) -> Bool? {
     let mirror = Mirror(reflecting: value)
     return mirror.displayStyle == .optional ? mirror.children.isEmpty : nil
 }
 
-/// What an error of the coders says, with its case and path: `typeMismatch SELF.a: Expected …`.
+/// The text of a coder's error, with its case and path: `typeMismatch SELF.a: Expected …`.
 func report(_ error: any Error) -> String {
     func line(_ kind: String, _ path: [any CodingKey], _ text: String) -> String {
         let path = path.map { $0.intValue.map { "[\($0)]" } ?? ".\($0.stringValue)" }.joined()
@@ -49,7 +49,7 @@ func report(_ error: any Error) -> String {
     }
 }
 
-/// The report of what `body` throws.
+/// The report of the error of `body`.
 func failure<T>(_ body: () throws -> T) -> String {
     do {
         return "no error, but \(try body())"

@@ -185,12 +185,12 @@ import Testing
         let none = #expect(throws: DecodingError.self) {
             try KeyValueDecoder().decode(Item.self, from: ["name": String?.none as Any])
         }
-        guard case .valueNotFound(let wanted, let place) = none else {
+        guard case .valueNotFound(let wanted, let context) = none else {
             Issue.record("\(String(describing: none))")
             return
         }
         #expect(ObjectIdentifier(wanted) == ObjectIdentifier(String.self))
-        #expect(place.codingPath.map(\.stringValue) == ["name"])
+        #expect(context.codingPath.map(\.stringValue) == ["name"])
     }
 
     struct DateRow: Sendable {
@@ -254,7 +254,7 @@ import Testing
 
     struct NilRow: Sendable {
         let strategy: NilCodingStrategy
-        /// What is made of Optional none, "$null" and -1 as strings that may be nil, or the error.
+        /// The results for Optional none, "$null" and -1 as strings that may be nil, or the error.
         let expected: [String]
     }
 

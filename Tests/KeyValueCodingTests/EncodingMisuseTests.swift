@@ -3,7 +3,7 @@ import KeyValueCoding
 import PropertyLists
 import Testing
 
-// What nobody should do with an encoder: it must not show in other values, and never end the program.
+// Misuse of an encoder: it must not show in other values, and never end the program.
 
 private enum Keys: String, CodingKey { case one, two, three, four }
 private enum Others: String, CodingKey { case one, two }
@@ -76,7 +76,7 @@ private func table(_ write: @escaping (inout KeyedEncodingContainer<Keys>) throw
         let values = Array(repeating: plain, count: before) + [keeper, meddler, plain, keeper, plain, meddler, plain]
         let expected = Array(repeating: ["one": 1] as [String: Any] as Any, count: values.count)
         #expect(try encodesAlike(values, as: expected))
-        // What is kept still works when the call is over, though what it writes is lost.
+        // A kept container still works when the call is over, though its values are lost.
         try keptContainer?.encode(10, forKey: .two)
         #expect(keptContainer?.codingPath.map(\.intValue) == [before + 3])
         #expect(keptEncoder?.codingPath.map(\.intValue) == [before + 3])

@@ -185,8 +185,8 @@ private struct Box<Value: Codable & Sendable & Equatable>: Codable, Sendable, Eq
         let circle = "invalidValue SELF: Value at SELF is already encoded as another kind of container"
         #expect(failure { try KeyValueEncoder().encode(Circle()) } == circle)
         #expect(failure { try KeyValueEncoder().encodeToPropertyList(Circle()) } == circle)
-        let place = "invalidValue SELF[0].around._0.around._0."
-        #expect(failure { try KeyValueEncoder().encode([shell]) }.hasPrefix(place))
+        let start = "invalidValue SELF[0].around._0.around._0."
+        #expect(failure { try KeyValueEncoder().encode([shell]) }.hasPrefix(start))
     }
 
     @Test("nested containers without end are an error, too")

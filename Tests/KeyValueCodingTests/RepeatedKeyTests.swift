@@ -149,7 +149,7 @@ private struct Row: Encodable {
     }
 
     @Test("an error names the place, in the first of many values as in a later one", arguments: [0, 1, 2, 5])
-    func namesPlace(index: Int) throws {
+    func namesPath(index: Int) throws {
         struct Item: Encodable {
             var first = 1
             var second: [String: UInt128]
@@ -183,8 +183,8 @@ private struct Row: Encodable {
     func convertsByPath() throws {
         var encoder = KeyValueEncoder()
         encoder.keyEncodingStrategy = .custom { path in
-            let place = path.compactMap(\.intValue).first ?? 0
-            return TextKey("\(path.last?.stringValue ?? "") \(place % 3)")
+            let index = path.compactMap(\.intValue).first ?? 0
+            return TextKey("\(path.last?.stringValue ?? "") \(index % 3)")
         }
         let rows = Array(repeating: Row(names: ["a", "b"]), count: 12)
         let expected = (0..<12).map { ["a \($0 % 3)": 0, "b \($0 % 3)": 1] as [String: Any] as Any }

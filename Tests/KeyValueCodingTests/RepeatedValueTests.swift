@@ -28,7 +28,7 @@ private struct Entry: Codable, Equatable {
     ]
 }
 
-/// Keeps the containers that it is decoded from, as nobody should.
+/// Keeps the containers that it is decoded from, as no type should.
 private struct Hoarder: Decodable {
     enum Keys: CodingKey { case number, next }
     final class Hoard: @unchecked Sendable { var containers: [KeyedDecodingContainer<Keys>] = [] }

@@ -2,7 +2,7 @@ import KeyValueCoding
 import PropertyLists
 import Testing
 
-// Values that take the place of another under one key, or fail to.
+// Values that replace another under one key, or fail to.
 
 private enum Keys: String, CodingKey { case one, two, three }
 private struct Failure: Error {}

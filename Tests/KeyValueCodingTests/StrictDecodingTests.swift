@@ -126,7 +126,7 @@ private struct Names: Codable { var myName: Item }
         let expected = row.leftOver.isEmpty ? "none" : "dataCorrupted \(first): Keys are left over: \(row.leftOver)"
         #expect(message { try row.decodeAny(decoder, row.value()) } == expected)
         #expect(message { try row.decodeTree(decoder, list) } == expected)
-        // What strictness finds is all it changes.
+        // Strictness finds keys, and changes nothing else.
         #expect(message { try row.decodeAny(KeyValueDecoder(), row.value()) } == "none")
     }
 

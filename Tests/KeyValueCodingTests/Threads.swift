@@ -45,7 +45,7 @@ enum Threads {
         if failure == 0 { pthread_detach(thread) } else { work.takeRetainedValue().body() }
     }
 
-    /// Lets nobody through until all are there. `@unchecked Sendable` holds: the barrier is the system's.
+    /// Lets no thread through until all are there. `@unchecked Sendable` holds: the barrier is the system's.
     private final class Gate: @unchecked Sendable {
         private let barrier = UnsafeMutablePointer<pthread_barrier_t>.allocate(capacity: 1)
 

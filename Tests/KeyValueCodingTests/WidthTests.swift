@@ -6,7 +6,7 @@ import Testing
 
 private enum Keys: String, CodingKey { case value }
 
-/// A value of one type: what it is in a tree, and the calls that encode it.
+/// A value of one type: its form in a tree, and the calls that encode it.
 private struct Sample: Sendable, CustomTestStringConvertible {
     let testDescription: String
     let boxed: any Sendable

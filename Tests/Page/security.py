@@ -316,7 +316,7 @@ def try_many():
 
 
 def try_heads():
-    """Requests that do not end, from who has no cookie: nobody else waits for them."""
+    """Requests that do not end, from a client without the cookie: no other waits for them."""
     import select
     import socket
 

@@ -189,7 +189,7 @@ def try_focus(browser, place, page):
         title.send_keys(Keys.ESCAPE)
         if browser.all("tags", box):
             browser.control("tags", box).send_keys(Keys.ESCAPE)
-    # Where nobody moved it, it goes on.
+    # Where no action moved it, it goes on.
     slow(browser)
     browser.press("point", "Set Point")
     tap.check(wait_until(lambda: browser.focused() == ["point.x", "X"], 3), "otherwise what was made has the focus", str(browser.focused()))

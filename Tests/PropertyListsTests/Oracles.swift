@@ -1,14 +1,14 @@
 import Foundation
 import PropertyLists
 
-/// Other readers of property lists, and what they make of a file, in the notation of the vectors.
+/// Other readers of property lists, and their results for a file, in the notation of the vectors.
 enum Oracle: String, CaseIterable, Sendable {
     case foundation
     case plistlib
     case libplist
 }
 
-/// What the readers see in files: a notation, "error", or nothing where an oracle is not installed.
+/// The readers' results for files: a notation, "error", or nothing where an oracle is not installed.
 struct Sightings {
     private var seen: [String: [Oracle: String]] = [:]
 
@@ -51,7 +51,7 @@ struct Sightings {
             UInt8(String(decoding: digits[$0...($0 + 1)], as: UTF8.self), radix: 16)
         }
         let list = try? PropertyList(parsing: bytes)
-        // What is printed where a file cannot be read is a message.
+        // The output for a file that cannot be read is a message.
         return list.map(notation) ?? "error"
     }
 

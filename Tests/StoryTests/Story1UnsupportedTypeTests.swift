@@ -3,7 +3,7 @@ import KVCodable
 import PropertyLists
 import Testing
 
-/// What no property list holds.
+/// A value that no property list holds.
 private final class Color: Equatable, Sendable {
     let red, green, blue, alpha: Double
 

@@ -38,7 +38,7 @@ private struct Person: Codable, Equatable {
     }
 }
 
-/// What its objects belong to, as a managed object belongs to its context.
+/// The owner of its objects, as a context owns managed objects.
 private final class Catalogue: Sendable {
     let currency: String
 
@@ -79,7 +79,7 @@ private final class Place {
     }
 }
 
-/// What is stored of it.
+/// Its stored form.
 private struct StoredPlace: Codable {
     var latitude, longitude, altitude, horizontalAccuracy, verticalAccuracy, course, speed, floor: Double
     var timestamp: Date

@@ -29,8 +29,8 @@ private struct Application: Codable, Equatable {
             $0?[1].bundleIdentifier = "org.example.navigator"
         }
         try store.close()
-        let place: PropertyListPath = ["Target Applications", 1, "Bundle Identifier"]
-        let expected = try before.setting(PropertyList(any: "org.example.navigator"), at: place)
+        let setting: PropertyListPath = ["Target Applications", 1, "Bundle Identifier"]
+        let expected = try before.setting(PropertyList(any: "org.example.navigator"), at: setting)
         #expect(try #require(try PropertyListFile.read(path)).list == expected)
     }
 

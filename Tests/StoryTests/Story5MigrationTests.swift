@@ -29,7 +29,7 @@ private let products = [
     Product(title: "Tea", price: 4.5, quantity: 2), Product(title: "Café", price: 7.25, quantity: 1),
 ]
 
-/// What the older version wrote: an array of objects of its class.
+/// The value that the older version wrote: an array of objects of its class.
 private func archive() throws -> Data {
     NSKeyedArchiver.setClassName("Shop.Product", for: ArchivedProduct.self)
     return try NSKeyedArchiver.archivedData(

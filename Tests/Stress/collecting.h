@@ -8,7 +8,7 @@
  * nothing keeps alive is found by the first test that comes by. Where the
  * collector is stopped, it stays stopped.
  *
- * A collection takes as long as the state is large: a place in the module that
+ * A collection takes as long as the state is large: a line of the module that
  * has come by 4,000 times collects at each 16th time, and at each 1,000th where
  * the state holds more than 8 MB.
  */

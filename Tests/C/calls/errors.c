@@ -44,7 +44,7 @@ static void paths(void) {
   kv_error_free(error);
 }
 
-/* What somebody may know who sees only what is below a root. */
+/* The part of an error for a caller that sees only values below a root. */
 static void confined(void) {
   kv_error *error = error_with_path(), *other;
   kv_step root[] = {kv_key("tags"), kv_index(2), kv_index(0)};
@@ -291,7 +291,7 @@ static void status_of_versions(void) {
 /* Whether the system fails to write a folder to the disk. */
 static int loses_folders = 0;
 
-/* In the place of the system's. */
+/* Replaces the system's. */
 int fsync(int file) {
   struct stat status;
   int is_folder = fstat(file, &status) == 0 && S_ISDIR(status.st_mode);
@@ -318,7 +318,7 @@ static void status_of_outcomes(void) {
   kv_store_free(store);
 }
 
-/* Runs `body` in a process that nobody privileged owns, for its status. */
+/* Runs `body` in a process of an unprivileged user, for its status. */
 static kv_status in_child(kv_status (*body)(void)) {
   int status = 0;
   pid_t child = fork();
@@ -379,7 +379,7 @@ static void statuses_of_the_system(void) {
   kv_tree_free(tree);
 }
 
-/* Nobody listens on the first port. */
+/* No server listens on the first port. */
 static void status_of_servers(void) {
   kv_store_options options = {
       .size = sizeof options, .engine = KV_ENGINE_POSTGRESQL, .timeout = 2};

@@ -1,6 +1,6 @@
-/* misuse.c: what a program should not do, and what comes of it: calls from
+/* misuse.c: calls that a program should not make, and their errors: calls from
  * within callbacks, transactions on other threads and without their store,
- * places that no tree has. */
+ * paths that no tree has. */
 #define _XOPEN_SOURCE 700
 #include <pthread.h>
 

@@ -1,6 +1,5 @@
-/* threads.c: what is const may be used by several threads at once; and no
- * thread starts, nor is anything printed, before somebody asks for what needs
- * it. */
+/* threads.c: const objects may be used by several threads at once; and no
+ * thread starts, nor is anything printed, before a call needs it. */
 #define _XOPEN_SOURCE 700
 #include <fcntl.h>
 #include <pthread.h>
@@ -33,7 +32,7 @@ static kv_type *make_type(const char *expression) {
   return type;
 }
 
-/* Values, types, an error and a store that nobody asked to write by itself,
+/* Values, types, an error and a store that no option asks to write by itself,
  * with all output caught. */
 static void check_quiet(void) {
   int out = dup(1), errors = dup(2), caught;
@@ -116,7 +115,7 @@ static void *work(void *argument) {
   return NULL;
 }
 
-/* What is found out about a value is noted with it, whoever finds it out. */
+/* A finding about a value is noted with it, on any thread. */
 static void check_sharing(void) {
   Worker workers[THREADS];
   int good = 0;

@@ -112,7 +112,7 @@ int main() {
 
 namespace {
 
-// The message of what a call throws; empty where it throws nothing.
+// The message of a call's error; empty where it throws nothing.
 template <class Call>
 std::string thrown(Call call) {
   try {
@@ -267,7 +267,7 @@ void schemas() {
   CHECK(thrown([] { kv::store::file_of("../a"); }) != "");
 }
 
-// What a schema shows is what is read, and what is set.
+// Values are read and set as a schema shows them.
 void schema_values() {
   kv::registry registry;
   registry.declare(

@@ -115,7 +115,7 @@ static Outcome attack(lua_State *L, int index) {
   return outcome;
 }
 
-/* What an attack has written is not there for the next. */
+/* The values of an attack are not there for the next. */
 static int empty_folder(void) {
   return nftw(folder, remove_one, 8, FTW_DEPTH | FTW_PHYS) == 0 &&
          mkdir(folder, 0700) == 0;

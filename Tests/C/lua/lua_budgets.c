@@ -344,7 +344,7 @@ static const char archiving[] =
     "end\n"
     "return true\n";
 
-/* What an archive's shared objects grow to counts before a store takes it. */
+/* The size of an archive's expanded objects counts before a store takes it. */
 static void check_archives(void) {
   kv_store *store = new_store("{}");
   kv_lua_options options = {.max_bytes = 24000};

@@ -13,7 +13,7 @@
 #include "folders.h"
 #include "lua_support.h"
 
-/* What a store is made to fail by. */
+/* The faults that a store is made to fail by. */
 typedef struct Fault {
   const char *name;
   const char *file;   /* in a folder of its own */

@@ -22,7 +22,7 @@ static void check_escapes(void) {
   kv_store_free(store);
 }
 
-/* Whether the function's one upvalue is a store, and what is not there none. */
+/* Whether the function's one upvalue is a store, and an absent one none. */
 static int has_upvalue(lua_State *L) {
   kv_store *store = NULL, *none = NULL;
   kv_status own = kv_lua_to_store(L, lua_upvalueindex(1), &store, NULL);
@@ -456,7 +456,7 @@ static int run_repeatedly(lua_State *L) {
   return good;
 }
 
-/* What is done again and again takes no more memory than once. */
+/* A call made again and again takes no more memory than once. */
 static void check_growth(void) {
   kv_store *store = new_store("{\"a\": {\"b\": 1}}");
   kv_step root = kv_key("a");

@@ -671,7 +671,7 @@ static void check_told(const kv_store *store) {
   lua_close(L);
 }
 
-/* Small values with places that are not: 600 MB, and 8 million steps. The time
+/* Small values with paths that are not: 600 MB, and 8 million steps. The time
  * is in lua_attacks.c. */
 static void check_watched_paths(const kv_store *store) {
   lua_State *L = limited_state(KV_LUA_SANDBOX, 0, 0, store, 0);
@@ -704,7 +704,7 @@ static void check_watches(void) {
   kv_store_free(store);
 }
 
-/* What is refused again and again takes no more memory than once. */
+/* A call refused again and again takes no more memory than once. */
 static void check_refusals(void) {
   static const char script[] =
       "local list = '[' .. ('1,'):rep(1000) .. '1]'\n"
@@ -749,7 +749,7 @@ static void check_programs(void) {
 }
 
 int main(void) {
-  check_refusals(); /* first: nobody has freed much yet */
+  check_refusals(); /* first: no check has freed much yet */
   check_order();
   check_defaults();
   check_given();

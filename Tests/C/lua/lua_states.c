@@ -17,7 +17,7 @@ static int count_descriptors(void) {
 /* ---- One after another */
 
 /* With all that the module keeps for a state: a descriptor, types, and what it
- * needs for large values and for the places of those that are wrong. */
+ * needs for large values and for the paths of those that are wrong. */
 static const char script[] =
     "local kv = require 'kvcodable'\n"
     "local Window = kv.struct 'Window' { width = kv.int, tags = "

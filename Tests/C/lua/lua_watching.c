@@ -49,7 +49,7 @@ static void check_scripts(int asks_first) {
   lua_close(L);
 }
 
-/* What waits for one watch when another of the same place comes. */
+/* Changes that wait for one watch when another of the same path comes. */
 static void check_shared(int asks_first) {
   lua_State *L = new_state(0);
   if (asks_first) CHECK(run_script(L, "return kv.fd()", 0));
@@ -200,7 +200,7 @@ static void check_host(void) {
   kv_store_free(store);
 }
 
-/* More stores than Lua has places for on the stack of a C function. */
+/* More stores than Lua has slots for on the stack of a C function. */
 static void check_many(void) {
   lua_State *L = new_state(0);
   CHECK(run_script(L,

@@ -1,4 +1,4 @@
-/* damage.c: what a damaged file does to a store, with each of the options. */
+/* damage.c: a store with a damaged file, with each of the options. */
 #define _DEFAULT_SOURCE
 #define _XOPEN_SOURCE 700
 #include <stddef.h>

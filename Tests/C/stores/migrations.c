@@ -1,4 +1,4 @@
-/* migrations.c: versions of a store, and what a typed set could not keep. */
+/* migrations.c: versions of a store, and values a typed set could not keep. */
 #define _DEFAULT_SOURCE
 #include <unistd.h>
 
@@ -16,7 +16,7 @@ static kv_store *open_file(const char *path, kv_engine engine) {
   return store;
 }
 
-/* What a program does whose stores have version 2. Gives the first step that
+/* The steps of a program whose stores have version 2. Gives the first step that
  * was needed, 0 for none. */
 static int migrate(kv_store *store) {
   kv_transaction *transaction = NULL;

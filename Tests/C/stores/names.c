@@ -1,4 +1,4 @@
-/* names.c: stores in folders of their own, and what is there. */
+/* names.c: stores in folders of their own, and their names. */
 #define _XOPEN_SOURCE 700
 #include "check.h"
 

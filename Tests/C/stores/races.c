@@ -33,7 +33,7 @@ static kv_store *open_again(void) {
 
 /* ---- Readers */
 
-/* Looks at what a getter gave; the number that the thread knows of then. */
+/* Looks at a getter's result; the number that the thread knows of then. */
 static double look(const char *what, kv_status status, double found,
                    double least) {
   if (status == KV_ABSENT || status == KV_TYPE_MISMATCH) return least;

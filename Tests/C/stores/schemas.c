@@ -1,4 +1,4 @@
-/* schemas.c: a store whose dictionary has a type, and what an update keeps. */
+/* schemas.c: a store whose dictionary has a type; keys that an update keeps. */
 #define _XOPEN_SOURCE 700
 #include "check.h"
 
@@ -134,7 +134,7 @@ static void options(void) {
   CHECK(opened(levels, defaults, sizeof(kv_store_options), &store, &error) ==
         KV_TYPE_MISMATCH);
   CHECK(error_says(error, KV_TYPE_MISMATCH, "Expected Int at a, found Bool"));
-  /* What is wrong already keeps nobody from opening. */
+  /* A wrong stored value keeps no handle from opening. */
   store = open_settings();
   kv_step key = kv_key("volume");
   CHECK(kv_store_get(store, &key, 1, levels, NULL, NULL) == KV_TYPE_MISMATCH);

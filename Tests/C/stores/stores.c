@@ -102,7 +102,7 @@ static void engines(const char *name) {
   kv_store_free(store);
 }
 
-/* What an update's change does goes by `context`. */
+/* The work of an update's change goes by `context`. */
 static int change(void *context, const kv_tree *old, kv_tree **changed) {
   const char *what = context;
   if (!strcmp(what, "add")) *changed = integer_tree(old ? 2 : 1);
@@ -184,7 +184,7 @@ static void note_limit(void *context, kv_event event, kv_str message) {
   told_of_limit += event == KV_EVENT_OVER_LIMIT;
 }
 
-/* What a store may grow to, in bytes and in values and keys. */
+/* The limits of a store, in bytes and in values and keys. */
 static void limits(void) {
   static char text[2000];
   kv_store_options options = store_options(KV_ENGINE_AUTOMATIC);

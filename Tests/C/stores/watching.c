@@ -77,7 +77,7 @@ static void note_path(void *text, const kv_step *path, size_t steps,
   }
 }
 
-/* A subtree is told place by place, down to what is no dictionary. */
+/* A subtree is told path by path, down to values that are no dictionary. */
 static void subtrees(void) {
   char told[100] = "";
   kv_store *store = memory_store();

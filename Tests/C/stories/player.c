@@ -1,5 +1,5 @@
 /* player.c: a program's ten settings in a struct, watched, changed and written
- * back: what a program needs at the least. */
+ * back: the least that a program needs. */
 #define _XOPEN_SOURCE 700
 #include "check.h"
 #include "kvcodable_fields.h"

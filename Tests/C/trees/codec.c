@@ -47,7 +47,7 @@ static void archives(void) {
   CHECK(kv_cursor_integer(&root, &value) == KV_OK && value == 5);
   CHECK(kv_tree_unarchive(plain, none, NULL, NULL, NULL) == KV_MALFORMED);
   kv_tree_free(plain);
-  /* The form is that of an archive, whoever made it and whatever is in it. */
+  /* The form is that of an archive, by any maker and with any content. */
   kv_tree *foreign = parse("{\"$archiver\": \"Other\", \"$top\": {}}");
   kv_error *problem = NULL;
   CHECK(kv_tree_is_archive(foreign) == 1);
@@ -189,7 +189,7 @@ static void file_limit(void) {
               "a file is no larger than the program says");
 }
 
-/* What is wrong in a file is told with the file, also what is of another type. */
+/* A fault in a file is told with the file, also a value of another type. */
 static void errors_in_files(void) {
   char path[256], expected[512];
   kv_error *error = NULL;

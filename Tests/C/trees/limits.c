@@ -173,7 +173,7 @@ static void check_keys(size_t count) {
               what);
 }
 
-/* What a tree takes: 16 bytes for each value and key, and their text. */
+/* The size of a tree: 16 bytes for each value and key, and their text. */
 static size_t tree_size(const kv_cursor *value) {
   size_t size = 16, index = 0;
   uint64_t state = 0;

@@ -1,4 +1,4 @@
-/* declarations.c: what is told of declared types, and the default registry. */
+/* declarations.c: facts about declared types, and the default registry. */
 #define _XOPEN_SOURCE 700
 #include <sys/stat.h>
 

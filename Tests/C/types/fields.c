@@ -155,7 +155,7 @@ static void reading(void) {
   CHECK(s.plugins[0].level == 3 && s.plugins[0].gain == 2);
   CHECK(!strcmp(s.plugins[0].url, "v") && !s.plugins[1].url);
   CHECK(!s.plugins[1].has_level && !strcmp(s.plugins[1].name, "news"));
-  /* Once more over what is there, where elements begin as zeros. */
+  /* Once more over the present values, where elements begin as zeros. */
   kv_step plugin[] = {kv_key("plugins"), kv_index(0)};
   kv_store_remove(store, plugin, 2, NULL);
   CHECK(kv_read_fields(store, fields, count, &s, NULL) == KV_OK);
@@ -168,7 +168,7 @@ static void reading(void) {
   kv_store_set(store, &saved, 1, date, NULL, 0, NULL, NULL);
   CHECK(kv_read_fields(store, fields, count, &s, NULL) == KV_OK);
   CHECK(s.saved == -1);
-  /* What is absent stays as it was. */
+  /* An absent field stays as it was. */
   kv_store *empty = store_of("{}");
   CHECK(kv_read_fields(empty, fields, count, &s, NULL) == KV_OK);
   CHECK(s.i8 == INT8_MIN && s.window.width == 640 && s.plugin_count == 1);
@@ -182,7 +182,7 @@ static void reading(void) {
   kv_builder_free(builder);
 }
 
-/* Each value that does not fit, and what is said of it. */
+/* Each value that does not fit, and its error. */
 static const char *const faults[][2] = {
     {"{\"numbers\": {\"i8\": 128}}", "Expected Int8 at numbers.i8, found 128"},
     {"{\"numbers\": {\"i16\": -32769}}",
@@ -461,7 +461,7 @@ static void elements(void) {
                  " {\"name\": \"b\", \"x\": 2},"
                  " {\"name\": \"d\", \"level\": 1,"
                  " \"audio\": {\"gain\": 0.0}}]}"));
-  /* Where another has added one, no place tells which is which. */
+  /* Where another has added one, no index tells which is which. */
   kv_step third[] = {kv_key("plugins"), kv_index(3), kv_key("x")};
   kv_step added[] = {kv_key("plugins"), kv_index(3)};
   old = s;
@@ -831,7 +831,7 @@ static void declarations(void) {
   CHECK(kv_store_set_integer(typed, &flag, 1, 1, &error) == KV_TYPE_MISMATCH);
   CHECK(
       error_says(error, KV_TYPE_MISMATCH, "Expected Bool at flag, found Int"));
-  /* What is absent has the schema's default; what it refuses is refused. */
+  /* An absent value has the schema's default; a refused one is refused. */
   struct settings filled;
   memset(&filled, 0, sizeof filled);
   CHECK(kv_read_fields(typed, fields, count, &filled, &error) == KV_OK);

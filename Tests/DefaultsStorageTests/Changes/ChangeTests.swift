@@ -17,7 +17,7 @@ import Testing
             })
     }
 
-    /// The same value in a document that was checked, and knows what is in it.
+    /// The same value in a document that was checked, and knows its facts.
     private func checked(_ list: PropertyList) throws -> PropertyList {
         let document = list.document
         return try PropertyList(
@@ -100,17 +100,17 @@ import Testing
         ]
         for (format, value, message) in cases {
             let store = try memory(format)
-            let places: [(Any, PropertyListPath)] = [
+            let contents: [(Any, PropertyListPath)] = [
                 (value, ["a"]), ([1, value], ["a", 1]), (["x": [value]], ["a", "x", 0]),
             ]
-            for (content, place) in places {
+            for (content, path) in contents {
                 guard let message else {
                     try store.set(list(content), at: ["a"])
                     try store.set(checked(list(content)), at: ["b"])
                     #expect(try store.snapshot() == list(["a": content, "b": content]))
                     continue
                 }
-                let expected = DefaultsError(.invalidValue, message, at: place)
+                let expected = DefaultsError(.invalidValue, message, at: path)
                 #expect(throws: expected, "\(format)") { try store.set(list(content), at: ["a"]) }
                 #expect(throws: expected, "\(format)") { try store.set(checked(list(content)), at: ["a"]) }
             }
@@ -178,8 +178,8 @@ import Testing
                 .expected("Array", found: "nothing: a missing array is not made by its index")
             ),
         ]
-        for (path, place, message) in cases {
-            #expect(throws: DefaultsError(.pathMismatch, message, at: place)) { try store.set(list(1), at: path) }
+        for (path, fault, message) in cases {
+            #expect(throws: DefaultsError(.pathMismatch, message, at: fault)) { try store.set(list(1), at: path) }
         }
         #expect(try store.snapshot() == list(["a": ["n": 1, "list": [1, 2]]]))
         try store.set(list(3), at: ["a", "list", 2])
@@ -348,7 +348,7 @@ import Testing
         try second.set(list(1), at: ["old"])
         try first.copy(to: second)
         #expect(try second.snapshot() == content)
-        // What another program wrote is taken along.
+        // The other program's changes are taken along.
         try Data(list(["theirs": 1]).serialized(as: .xml)).write(to: URL(fileURLWithPath: folder.file("a.plist")))
         try first.copy(to: second)
         #expect(try second.snapshot() == list(["theirs": 1]))

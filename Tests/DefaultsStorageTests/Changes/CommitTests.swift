@@ -3,7 +3,7 @@ import Foundation
 import PropertyLists
 import Testing
 
-/// What a commit leaves behind: the lock, the changes that are not written yet, and the rules of the file.
+/// The state that a commit leaves: the lock, the changes that are not written yet, and the rules of the file.
 @Suite struct CommitTests {
     let folder: TemporaryFolder
 
@@ -71,7 +71,7 @@ import Testing
         try store.set(list(["x": 1]), at: ["a"])
         try store.sync()
         try store.set(list(2), at: ["a", "x"])
-        // A folder in the place of the lock.
+        // A folder with the name of the lock.
         unlink(folder.file(".a.plist.lock"))
         mkdir(folder.file(".a.plist.lock"), 0o700)
         #expect(throws: DefaultsError.self) { try store.sync() }
@@ -283,7 +283,7 @@ import Testing
         let error = #expect(throws: DefaultsError.self) { try transaction.commit() }
         #expect(error?.code == .conflict)
         #expect(try folder.stored() == list(["a": 10, "before": 1, "theirs": 1]))
-        // Begun again it has what they wrote.
+        // Begun again it has their values.
         try store.transaction { try $0.set(list(($0.value(at: ["a"])?.integer ?? 0) + 1), at: ["a"]) }
         #expect(try folder.stored() == list(["a": 11, "before": 1, "theirs": 1, "waiting": 3]))
     }
@@ -326,7 +326,7 @@ import Testing
         let store = try folder.open(.coalesced)
         let hasFailed = Box(false)
         let watch = try store.watchEvents { if case .flushFailed = $0 { hasFailed.change { $0 = true } } }
-        // A folder in the place of the lock.
+        // A folder with the name of the lock.
         mkdir(folder.file(".a.plist.lock"), 0o700)
         try store.set(list(1), at: ["a"])
         while !hasFailed.value {

@@ -67,7 +67,7 @@ import Testing
     func replaces(isSet: Bool, isApart: Bool) throws {
         let store = try open(["a": ["x": 0, "old": 1]])
         if isSet { try store.set(list(["x": 1]), at: ["a"]) } else { #expect(try store.remove(at: ["a"])) }
-        // Apart: the change by path lies over what a transaction has set aside.
+        // Apart: the change by path lies over those that a transaction has set aside.
         let transaction = isApart ? try store.beginTransaction() : nil
         try onAnotherThread { try store.set(list(2), at: ["a", "y"]) }
         transaction?.rollback()
@@ -81,7 +81,7 @@ import Testing
     func conflict() throws {
         let store = try open(["a": ["list": [1, 2, 3]]])
         try store.set(list(10), at: ["a", "list", 0])
-        // Empty: what waited for its flush is all that is written.
+        // Empty: only the waiting changes are written.
         let transaction = try store.beginTransaction()
         try onAnotherThread { try store.set(list(5), at: ["a", "meanwhile"]) }
         try folder.write(["a": ["list": [1, 2, 3], "theirs": 1]])

@@ -3,7 +3,7 @@ import Foundation
 import PropertyLists
 import Testing
 
-/// What a store leaves of a file that a person wrote.
+/// The comments and order of a file that a person wrote, which a store keeps.
 @Suite struct CommentTests {
     let folder: TemporaryFolder
 

@@ -26,7 +26,7 @@ private final class Events {
     }
 }
 
-/// What a file that cannot be read does to a store: nothing is moved unless the program asked for it, and memory counts.
+/// Stores whose file cannot be read: nothing is moved unless the program asked for it, and memory counts.
 @Suite struct DamageTests {
     let folder: TemporaryFolder
 
@@ -34,7 +34,7 @@ private final class Events {
 
     private var file: String { folder.file("a.plist") }
 
-    /// A hand edit with a typo, and what is said of it.
+    /// A hand edit with a typo, and its error.
     private let typo = "<plist>\n<dict>\n<key>a</kye>\n</dict>\n</plist>"
     private var corrupt: DefaultsError { corrupt(file) }
 
@@ -156,7 +156,7 @@ private final class Events {
 
     @Test("a damaged database that cannot be put aside is an error, and stays where it is")
     func unrecoverableDatabase() throws {
-        // With what is put behind it, more than a name may have.
+        // With its suffix, longer than a name may be.
         let name = String(repeating: "a", count: 226) + ".sqlite"
         let content = String(repeating: "no database", count: 500)
         try folder.write(content, to: name)
@@ -224,7 +224,7 @@ private final class Events {
         #expect(try events.pumped() == [.unreadable(corrupt)])
         #expect(throws: corrupt) { try store.sync() }
         try store.set(list(2), at: ["b"])
-        // The flush, and what is tried again after it.
+        // The flush, and the attempts after it.
         usleep(1_300_000)
         #expect(try events.pumped() == [])
         try damage(age: 50)
@@ -293,7 +293,7 @@ private final class Events {
         try damage()
         try store.set(list(3), at: ["a"])
         #expect(throws: corrupt) { try store.sync() }
-        // What was written, not what waits.
+        // The written changes, not the waiting ones.
         #expect(try parsed("a.plist.bak") == list(["a": 2]))
         #expect(try folder.modified("a.plist.bak") == written)
         #expect(try folder.mode(of: "a.plist.bak") == folder.mode(of: "a.plist"))
@@ -479,7 +479,7 @@ private final class Events {
 
     @Test("a damaged file that cannot be put aside stays where it is, and nothing is set any more")
     func unrecoverable() throws {
-        // With what is put behind it, more than a name may have.
+        // With its suffix, longer than a name may be.
         let name = String(repeating: "a", count: 226) + ".plist"
         let store = try DefaultsStore.open(
             path: folder.file(name),

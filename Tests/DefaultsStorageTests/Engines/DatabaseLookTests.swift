@@ -4,7 +4,7 @@ import Testing
 
 @testable import DefaultsStorage
 
-/// What one program finds of another's commits, and of what became of the database: each by an engine of its own.
+/// Commits of one program, and changes of the database's file, as another finds them: each by an engine of its own.
 @Suite struct DatabaseLookTests {
     let folder: TemporaryFolder
 
@@ -250,7 +250,7 @@ import Testing
         #expect(reader.events.value.count == 1)
     }
 
-    // MARK: - What is left open
+    // MARK: - Databases left open
 
     @Test("a database that cannot be opened is not left open")
     func refused() throws {

@@ -4,7 +4,7 @@ import Testing
 
 @testable import DefaultsStorage
 
-/// What becomes of a database's file: removed, replaced, renamed with its folder, damaged, of an older version.
+/// The fates of a database's file: removed, replaced, renamed with its folder, damaged, of an older version.
 @Suite struct DatabaseTests {
     let folder: TemporaryFolder
 

@@ -3,7 +3,7 @@ import Foundation
 import PropertyLists
 import Testing
 
-/// What the commit protocol does with the file and its folder.
+/// The commit protocol's work on the file and its folder.
 @Suite struct StoredFileTests {
     let folder: TemporaryFolder
 

@@ -3,7 +3,7 @@ import Foundation
 import PropertyLists
 import Testing
 
-/// When what was set is in the file, and what each of several handles has for itself.
+/// When a change is in the file, and the settings that each of several handles has for itself.
 @Suite struct DurabilityTests {
     let folder: TemporaryFolder
 
@@ -162,7 +162,7 @@ import Testing
         #expect(code { _ = try other.anotherHandle() } == .closed)
     }
 
-    /// What the schema says.
+    /// The schema's error.
     private struct Wrong: DefaultsSchemaError {
         let path: PropertyListPath
         func message(firstIndex: Int) -> String { "wrong" }

@@ -3,7 +3,7 @@ import Foundation
 import PropertyLists
 import Testing
 
-/// What errors say of the store's file.
+/// Errors about the store's file.
 @Suite struct ErrorTests {
     @Test("an error without its file names the store for it")
     func withoutFile() {
@@ -72,7 +72,7 @@ import Testing
 
     @Test("a file in the root folder has one slash before its name")
     func root() throws {
-        // A folder in the file's place: it cannot be read, and is left alone.
+        // A folder with the file's name: it cannot be read, and is left alone.
         let error = try #require(throws: DefaultsError.self) {
             _ = try DefaultsStore.open(path: "/tmp", options: options { $0.isReadOnly = true })
         }

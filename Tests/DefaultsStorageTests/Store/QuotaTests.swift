@@ -3,7 +3,7 @@ import Foundation
 import PropertyLists
 import Testing
 
-/// What a handle with a quota may make of a part: counted as the file counts it, whoever changed it last.
+/// The size that a handle with a quota may give a part: counted as the file counts it, changes of others too.
 @Suite struct QuotaTests {
     let folder: TemporaryFolder
 

@@ -3,25 +3,25 @@ import Foundation
 import PropertyLists
 import Testing
 
-/// What a store may grow to: the change that would pass it is refused, and whatever was accepted is read back.
+/// Limits of a store's size: a change that would pass them is refused, and every accepted one is read back.
 @Suite struct StoreLimitTests {
     let folder: TemporaryFolder
 
     init() throws { folder = try TemporaryFolder() }
 
-    /// Where a store is kept, and as what.
-    enum Place: CaseIterable {
+    /// The engine and format of a store.
+    enum Kind: CaseIterable {
         case xml, binary, json, database
 
         var name: String { self == .database ? "a.sqlite" : "a.plist" }
         var format: PropertyListFormat { self == .binary ? .binary : self == .json ? .json : .xml }
     }
 
-    private func open(_ place: Place, bytes: Int = 1 << 28, nodes: Int = 1 << 24) throws -> DefaultsStore {
+    private func open(_ kind: Kind, bytes: Int = 1 << 28, nodes: Int = 1 << 24) throws -> DefaultsStore {
         try DefaultsStore.open(
-            path: folder.file(place.name),
+            path: folder.file(kind.name),
             options: options {
-                $0.format = place.format
+                $0.format = kind.format
                 $0.maximumBytes = bytes
                 $0.maximumNodes = nodes
                 $0.durability = .manual
@@ -50,9 +50,9 @@ import Testing
         #expect(try store.dictionary(of: .registered) == list(["a": long]))
     }
 
-    @Test("checks a lower layer's value that is stored with a change inside it", arguments: Place.allCases)
-    func checksCopies(_ place: Place) throws {
-        let store = try open(place)
+    @Test("checks a lower layer's value that is stored with a change inside it", arguments: Kind.allCases)
+    func checksCopies(_ kind: Kind) throws {
+        let store = try open(kind)
         defer { try? store.close() }
         try store.register(PropertyList(parsing: Array(#"{"w": {"title": null, "n": 1}}"#.utf8), as: .json))
         try store.register(list(["u": ["CF$UID": 7, "x": 1]]))
@@ -67,9 +67,9 @@ import Testing
         #expect(try store.dictionary(of: .application) == list(["other": 3]))
     }
 
-    @Test("holds a call that changes many keys to the limits as a whole", arguments: Place.allCases)
-    func countsTogether(_ place: Place) throws {
-        let store = try open(place, bytes: 12_000)
+    @Test("holds a call that changes many keys to the limits as a whole", arguments: Kind.allCases)
+    func countsTogether(_ kind: Kind) throws {
+        let store = try open(kind, bytes: 12_000)
         defer { try? store.close() }
         try store.set(text(7000), forKey: "a")
         try store.set(text(10), forKey: "b")
@@ -89,9 +89,9 @@ import Testing
         #expect(try store.snapshot() == before)
     }
 
-    @Test("a call that counts as a whole leaves those behind it to be counted one by one", arguments: Place.allCases)
-    func countsOneByOne(_ place: Place) throws {
-        let store = try open(place, bytes: 5000)
+    @Test("a call that counts as a whole leaves those behind it to be counted one by one", arguments: Kind.allCases)
+    func countsOneByOne(_ kind: Kind) throws {
+        let store = try open(kind, bytes: 5000)
         defer { try? store.close() }
         try store.transaction { transaction in
             try transaction.set(list(["a": 1]), at: [])
@@ -100,13 +100,13 @@ import Testing
         #expect(try store.snapshot() == list(["a": 1]))
     }
 
-    @Test("lets a store that is too large shrink, whichever key grows", arguments: Place.allCases)
-    func shrinks(_ place: Place) throws {
-        let wide = try open(place)
+    @Test("lets a store that is too large shrink, whichever key grows", arguments: Kind.allCases)
+    func shrinks(_ kind: Kind) throws {
+        let wide = try open(kind)
         try wide.set(text(9000), forKey: "a")
         try wide.set(text(9000), forKey: "b")
         try wide.sync()
-        let store = try open(place, bytes: 5000)
+        let store = try open(kind, bytes: 5000)
         try store.set(list(["a": String(repeating: "y", count: 9001)]), at: [])
         #expect(try store.snapshot().keys == ["a"])
         try store.close()
@@ -142,7 +142,7 @@ import Testing
         try store.set(list(["list": [0], "x": 1]), forKey: "a")
         try store.sync()
         let big = try list(Data(count: 20 << 20))
-        // At one path the last is what counts.
+        // At one path the last one counts.
         for _ in 0..<8 { try store.set(big, at: isIndexed ? ["a", "list", 0] : ["a", "x"]) }
         var count = 0
         let error = #expect(throws: DefaultsError.self) {
@@ -224,10 +224,10 @@ import Testing
     }
 
     @Test(
-        "in a transaction its own changes count, and a rolled back one leaves nothing behind", arguments: Place.allCases
+        "in a transaction its own changes count, and a rolled back one leaves nothing behind", arguments: Kind.allCases
     )
-    func transactions(place: Place) throws {
-        let store = try open(place, bytes: 2000)
+    func transactions(kind: Kind) throws {
+        let store = try open(kind, bytes: 2000)
         let before = try room(store)
         try store.transaction { transaction in
             try transaction.set(text(600), at: ["a"])
@@ -246,9 +246,9 @@ import Testing
         #expect(try room(store) == before)
     }
 
-    @Test("setting a key again and again counts what it holds, not what it held", arguments: Place.allCases)
-    func repeats(place: Place) throws {
-        let store = try open(place, bytes: 3000)
+    @Test("setting a key again and again counts what it holds, not what it held", arguments: Kind.allCases)
+    func repeats(kind: Kind) throws {
+        let store = try open(kind, bytes: 3000)
         let before = try room(store)
         for round in 0..<200 {
             try store.set(text(1000), at: ["a"])
@@ -268,23 +268,23 @@ import Testing
         try store.set(text(count), at: ["probe"])
     }
 
-    @Test("what another program takes away, and we took away too, is counted once", arguments: [Place.xml, .database])
-    func countsAnew(place: Place) throws {
-        let store = try open(place, bytes: 3000)
+    @Test("what another program takes away, and we took away too, is counted once", arguments: [Kind.xml, .database])
+    func countsAnew(kind: Kind) throws {
+        let store = try open(kind, bytes: 3000)
         let before = try room(store)
         try store.set(text(1000), at: ["a"])
         try store.sync()
         _ = try store.remove(at: ["a"])
-        if place == .database {
-            try folder.execute("UPDATE defaults SET value = NULL, revision = revision + 1", in: place.name)
+        if kind == .database {
+            try folder.execute("UPDATE defaults SET value = NULL, revision = revision + 1", in: kind.name)
         } else {
-            try folder.write("<plist><dict/></plist>", to: place.name)
+            try folder.write("<plist><dict/></plist>", to: kind.name)
         }
         try store.refresh()
         try expectRoom(before, store)
     }
 
-    /// What becomes of changes that wait for their flush: they are flushed, or a transaction comes before.
+    /// The outcomes for changes that wait for their flush: they are flushed, or a transaction comes before.
     enum Outcome: CaseIterable {
         case flush, commit, rollback, failure
     }
@@ -304,7 +304,7 @@ import Testing
         }
         let transaction = try store.beginTransaction()
         #expect(throws: DefaultsError.self) { try transaction.set(text(left + 1), at: ["probe"]) }
-        // Over what was set aside, which is counted already.
+        // Over changes set aside, which are counted already.
         if isRemoval {
             #expect(throws: DefaultsError.self) { try transaction.set(text(left + 5), at: ["a"]) }
         } else {
@@ -326,10 +326,10 @@ import Testing
     }
 
     @Test(
-        "before anything is refused, what replaces a stored value is counted as that", arguments: Place.allCases,
+        "before anything is refused, what replaces a stored value is counted as that", arguments: Kind.allCases,
         [true, false])
-    func countsExactly(place: Place, isInTransaction: Bool) throws {
-        let store = try open(place, bytes: 3000)
+    func countsExactly(kind: Kind, isInTransaction: Bool) throws {
+        let store = try open(kind, bytes: 3000)
         try store.set(text(1000), at: ["a"])
         try store.sync()
         let transaction = isInTransaction ? try store.beginTransaction() : nil
@@ -340,9 +340,9 @@ import Testing
     }
 
     @Test(
-        "what is replaced or removed inside a value makes room for as much", arguments: Place.allCases, [true, false])
-    func countsInside(place: Place, isInTransaction: Bool) throws {
-        let store = try open(place, bytes: 3000)
+        "what is replaced or removed inside a value makes room for as much", arguments: Kind.allCases, [true, false])
+    func countsInside(kind: Kind, isInTransaction: Bool) throws {
+        let store = try open(kind, bytes: 3000)
         try store.set(list(["x": ["z": 1]]), at: ["a"])
         let transaction = isInTransaction ? try store.beginTransaction() : nil
         let left = try room(store)
@@ -369,20 +369,20 @@ import Testing
 
     // MARK: - Beyond the limits
 
-    @Test("a store beyond its limits opens, says so, and may shrink", arguments: Place.allCases)
-    func beyond(place: Place) throws {
+    @Test("a store beyond its limits opens, says so, and may shrink", arguments: Kind.allCases)
+    func beyond(kind: Kind) throws {
         do {
-            let large = try open(place)
+            let large = try open(kind)
             try large.set(text(3000), at: ["a"])
             try large.set(list(["c": 1]), at: ["b"])
             try large.close()
         }
-        let store = try open(place, bytes: 2000)
+        let store = try open(kind, bytes: 2000)
         let seen = Box<[DefaultsEvent]>([])
         let watch = try store.watchEvents { event in seen.change { $0.append(event) } }
         _ = try store.pump()
         watch.cancel()
-        guard case .overLimit(folder.file(place.name), nodes: 7, let bytes)? = seen.value.first, bytes > 3000 else {
+        guard case .overLimit(folder.file(kind.name), nodes: 7, let bytes)? = seen.value.first, bytes > 3000 else {
             Issue.record("\(seen.value)")
             return
         }
@@ -394,7 +394,7 @@ import Testing
         try store.set(text(10), at: ["a"])
         try store.set(list(1), at: ["c"])
         try store.close()
-        #expect(try open(place).snapshot() == list(["a": "xxxxxxxxxx", "b": ["c": 2], "c": 1]))
+        #expect(try open(kind).snapshot() == list(["a": "xxxxxxxxxx", "b": ["c": 2], "c": 1]))
     }
 
     @Test("a file in which 0.1.0 shared more than its reader took is opened and written")
@@ -448,11 +448,11 @@ import Testing
         #expect(try folder.names() == ["a.plist", "a.plist.bak"])
     }
 
-    // MARK: - What is accepted is read back
+    // MARK: - Accepted changes are read back
 
     /// A value that comes near the limits, of a kind that the file can hold.
     private func near(
-        _ random: inout SystemRandomNumberGenerator, _ place: Place, _ bytes: Int
+        _ random: inout SystemRandomNumberGenerator, _ kind: Kind, _ bytes: Int
     ) throws -> PropertyList {
         let size = Int.random(in: 0...(bytes / 3), using: &random)
         switch Int.random(in: 0..<8, using: &random) {
@@ -465,22 +465,22 @@ import Testing
             let depth = [1, 20, 400, 508, 509, 510, 511, 512][Int.random(in: 0..<8, using: &random)]
             let text = String(repeating: "[", count: depth) + String(repeating: "]", count: depth)
             return try PropertyList(parsing: Array(text.utf8), as: .json)
-        case 6 where place != .json: return try list([UInt8](repeating: 1, count: size))
+        case 6 where kind != .json: return try list([UInt8](repeating: 1, count: size))
         default: return try list(["a": ["b": ["c": size]], "d": [["e": -1], ["f": 0.1]]])
         }
     }
 
     @Test(
         "whatever set accepts is read back by who opens the store anew, and the count is the same",
-        arguments: Place.allCases)
-    func readsBack(place: Place) throws {
+        arguments: Kind.allCases)
+    func readsBack(kind: Kind) throws {
         var random = SystemRandomNumberGenerator()
         for round in 0..<12 {
             let (bytes, nodes) = [(3000, 1 << 24), (30_000, 60), (600_000, 2000)][round % 3]
             for name in try folder.names() { unlink(folder.file(name)) }
             var refused = 0
             let (content, left) = try {
-                let store = try open(place, bytes: bytes, nodes: nodes)
+                let store = try open(kind, bytes: bytes, nodes: nodes)
                 for _ in 0..<80 {
                     let before = try store.snapshot()
                     let keys = ["a", "b", "c", "d", "long key <&>"]
@@ -491,13 +491,13 @@ import Testing
                         case 1: _ = try store.remove(at: [.key(key), .key("a")])
                         case 2: try store.sync()
                         case 3...5:
-                            try store.set(near(&random, place, bytes), at: [.key(key), .key("x"), .key("y")])
+                            try store.set(near(&random, kind, bytes), at: [.key(key), .key("x"), .key("y")])
                         case 6:
                             try store.transaction { transaction in
-                                try transaction.set(near(&random, place, bytes), at: [.key(key)])
-                                try transaction.set(near(&random, place, bytes), at: [.key("a"), .key("t")])
+                                try transaction.set(near(&random, kind, bytes), at: [.key(key)])
+                                try transaction.set(near(&random, kind, bytes), at: [.key("a"), .key("t")])
                             }
-                        default: try store.set(near(&random, place, bytes), at: [.key(key)])
+                        default: try store.set(near(&random, kind, bytes), at: [.key(key)])
                         }
                     } catch let error as DefaultsError where error.code == .limitExceeded {
                         refused += 1
@@ -511,12 +511,12 @@ import Testing
                 try store.close()
                 return (content, left)
             }()
-            let again = try open(place, bytes: bytes, nodes: nodes)
+            let again = try open(kind, bytes: bytes, nodes: nodes)
             #expect(try again.snapshot() == content)
             #expect(try room(again) == left)
             #expect(refused > 0)
-            if place != .database {
-                let size = try FileManager.default.attributesOfItem(atPath: folder.file(place.name))[.size] as? Int
+            if kind != .database {
+                let size = try FileManager.default.attributesOfItem(atPath: folder.file(kind.name))[.size] as? Int
                 #expect(size ?? .max <= bytes)
             }
         }

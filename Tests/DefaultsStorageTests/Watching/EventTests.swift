@@ -3,7 +3,7 @@ import Foundation
 import PropertyLists
 import Testing
 
-/// What is told of that happens apart from a call. Recovery, groups and size are in StoredFileTests.
+/// Events that happen apart from a call. Recovery, groups and size are in StoredFileTests.
 @Suite struct EventTests {
     let folder: TemporaryFolder
 

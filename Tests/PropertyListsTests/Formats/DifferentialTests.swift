@@ -91,7 +91,8 @@ struct DifferentialTests {
         }
     }
 
-    /// What an oracle can see of a tree: without UIDs in XML, fractions of seconds and zeros, as the table says.
+    /// The parts of a tree that an oracle can see: without UIDs in XML, fractions of seconds and zeros, as the table
+    /// says.
     private static func expected(_ ours: String, _ oracle: Oracle, _ format: PropertyListFormat) -> String {
         var text = ours
         if format == .xml || oracle == .libplist {

@@ -1,7 +1,7 @@
 import PropertyLists
 import Testing
 
-/// What a value takes in a file is never more than is counted, and not much less.
+/// The bytes that a value takes in a file are never more than those counted, and not much fewer.
 @Suite struct FileSizeTests {
     private static let texts = ["", "x", "<&>\r\n\t", "ü字\u{10348}", String(repeating: "plain text ", count: 30)]
 

@@ -2,7 +2,7 @@ import Foundation
 import PropertyLists
 import Testing
 
-/// What the walks of the deepest tree must do with; without optimisation frames are several times as large.
+/// The stack that suffices for the walks of the deepest tree; without optimisation frames are several times as large.
 #if DEBUG
 private let stackSize = 8 << 20
 #else

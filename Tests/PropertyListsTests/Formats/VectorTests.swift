@@ -134,7 +134,7 @@ let formatVectors: [FormatVector] = vectors("formats") + vectors("json")
             var limits = PropertyListLimits()
             limits.uncheckedFile = 0
             let checked = propertyListError { _ = try PropertyList(parsing: file, limits: limits) }
-            // Foundation's decoder takes what has too little or too much padding.
+            // Foundation's decoder takes text with too little or too much padding.
             let digits = String(decoding: text.filter { $0 != 0x20 && $0 != 0x0A }, as: UTF8.self)
             let isBase64 = digits.wholeMatch(of: /(?:[Aa+]{4})*(?:[Aa+]{2}==|[Aa+]{3}=)?/) != nil
             let known = isBase64 ? Data(base64Encoded: digits) : nil
@@ -150,7 +150,7 @@ let formatVectors: [FormatVector] = vectors("formats") + vectors("json")
         Array("<?xml version=\"1.0\"?><plist version=\"1.0\">\(inside)</plist>\(behind)".utf8)
     }
 
-    /// What Formats.md says Foundation takes and this reader does not.
+    /// The files that, by Formats.md, Foundation takes and this reader does not.
     private static let refused: [(String, [UInt8])] = [
         (
             "a key of a binary dictionary that is no string",

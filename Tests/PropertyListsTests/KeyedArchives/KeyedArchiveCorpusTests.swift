@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Archives of the corpus", .disabled(if: Corpus.isAbsent, "KVCODABLE_CORPUS is not set"))
 struct KeyedArchiveCorpusTests {
-    /// What each archive flattens to, or why it does not; `…` stands for what is not looked at.
+    /// The tree that each archive flattens to, or why it does not; `…` stands for parts that are not compared.
     static let expected: [String: String] = [
         "bpylist2/circular_archive.plist": "Expected a tree at recursive, found object 1 inside itself",
         "bpylist2/complex_archive.plist": """

@@ -6,7 +6,7 @@ import Testing
 struct KeyedArchiveDifferentialTests {
     /// Why NSKeyedUnarchiver gives something else; the table in Formats.md says which of the two is right.
     enum Reason: Sendable {
-        /// Its object has no place in a tree, or more in it than its keys: what it keeps, it keeps under their names.
+        /// Its object has no form in a tree, or more in it than its keys: it keeps values under the names of keys.
         case classOutsideTable
         /// It cannot decode the data that NSMutableData refers to.
         case mutableData
@@ -51,7 +51,7 @@ struct KeyedArchiveDifferentialTests {
         #expect((ours != theirs) == (reason != nil), "\(name): \(ours), \(theirs)")
     }
 
-    /// What stands under every top key, unwrapped where that is `root`.
+    /// The values under every top key, unwrapped where that is `root`.
     private static func unarchived(_ data: Data) -> String {
         guard let unarchiver = try? NSKeyedUnarchiver(forReadingFrom: data) else { return "error" }
         unarchiver.requiresSecureCoding = false

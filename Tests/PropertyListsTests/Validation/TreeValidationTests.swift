@@ -75,7 +75,7 @@ import Testing
     }
 
     @Test("rejects equal keys, invalid UTF-8 and too much depth, and says where")
-    func namesThePlace() throws {
+    func namesThePath() throws {
         let duplicate = #expect(throws: PropertyListError.self) {
             try Self.copy(
                 [

@@ -2,7 +2,7 @@ import Foundation
 import PropertyLists
 import Testing
 
-/// What a person sees of a value that is printed.
+/// The text of a value that is printed for a person.
 @Suite struct DescriptionTests {
     /// The values are never changed.
     struct Row: @unchecked Sendable, CustomTestStringConvertible {

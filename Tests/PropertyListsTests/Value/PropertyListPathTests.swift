@@ -45,17 +45,17 @@ import Testing
           {"x": [1, 2]} ],
           "last" :true }
         """
-    static let places: [(PropertyListPath, (Int, Int)?, (Int, Int)?)] = [
+    static let locations: [(PropertyListPath, (Int, Int)?, (Int, Int)?)] = [
         ([], (2, 8), (1, 1)), (["é"], (7, 16), (1, 13)), (["list", 0], (5, 5), (1, 26)),
         (["list", 1, "x"], (5, 41), (2, 9)), (["list", 1, "x", 1], nil, (2, 13)), (["last"], nil, (3, 11)),
         (["list", 2], nil, nil), (["list", ""], nil, nil), ([0], nil, nil), (["é", "y"], nil, nil),
     ]
 
     @Test("finds the line and column of a value in XML and JSON, whatever the encoding")
-    func findsPlaces() throws {
-        let paths = Self.places.map(\.0)
+    func findsLocations() throws {
+        let paths = Self.locations.map(\.0)
         let texts = [
-            (Self.xml, PropertyListFormat.xml, Self.places.map(\.1)), (Self.json, .json, Self.places.map(\.2)),
+            (Self.xml, PropertyListFormat.xml, Self.locations.map(\.1)), (Self.json, .json, Self.locations.map(\.2)),
         ]
         for (text, format, expected) in texts {
             let units: [[UInt8]] = text.utf16.map { [UInt8(truncatingIfNeeded: $0), UInt8($0 >> 8)] }
@@ -68,7 +68,7 @@ import Testing
                 #expect(PropertyListPath.locations(of: paths, in: file, as: wrong).allSatisfy { $0 == nil })
             }
             for length in 0..<text.utf8.count {
-                // What is damaged has no places, or those that are there.
+                // A damaged file has no locations, or those that are there.
                 let found = PropertyListPath.locations(of: paths, in: Array(text.utf8.prefix(length)), as: format)
                 #expect(found.count == paths.count)
             }

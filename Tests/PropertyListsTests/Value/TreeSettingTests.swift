@@ -12,7 +12,7 @@ import Testing
     }
 
     @Test("setting changes one place and nothing else")
-    func setsOnePlace() throws {
+    func setsOneValue() throws {
         let list = try Self.sample().setting(TreeModel.integer(800).list, at: ["window", "width"])
         #expect(list.value(at: ["window", "width"])?.integer == 800)
         #expect(list.value(at: ["window", "tags", 1])?.string == "b")
@@ -44,7 +44,7 @@ import Testing
         let list = try Self.sample()
         let value = try TreeModel.integer(1).list
         let error = #expect(throws: PropertyListError.self) { try list.setting(value, at: path) }
-        #expect(error == PropertyListError(.pathMismatch, message, at: place))
+        #expect(error == PropertyListError(.pathMismatch, message, at: fault))
     }
 
     @Test("removing gives nil where nothing is")

@@ -133,7 +133,7 @@ def check_told(what, engine, calls, index, name, lines):
         return None
     said, call, file = calls[index - 1]
     if name in ("EINTR", "short write"):
-        # Made again, and nobody's business.
+        # Made again, without a trace for the caller.
         is_retried = engine == "plist" and what.endswith(":once") and call in ("write", "sync")
         if is_retried and lines[said].startswith("error "):
             raise Broken(f"{what}: {call} of {file} was not made again, but {lines[said]!r} was said")

@@ -17,7 +17,7 @@ from rows.writers import Writer
 FIRST = {"a": {"gone": 1, "kept": 1}, "b": 1}
 
 # The foreign program. Its reading and writing race with ours by their nature: so it writes all of its keys each time,
-# and looks until it sees what it wrote. What it does not see in two seconds nobody will ever see.
+# and looks until it sees what it wrote. A change that it does not see in two seconds is never seen.
 PROGRAM = r"""
 import os, plistlib, random, sys, time
 path, how, count = sys.argv[1], sys.argv[2], int(sys.argv[3])
@@ -99,7 +99,7 @@ def commit(proofs, folder, strangers, killed):
     path = f"{folder}/store.plist"
     pathlib.Path(path).write_bytes(plistlib.dumps(FIRST))
     os.utime(path, (1_000_000_000, 1_000_000_000))
-    # It was there before: whoever has the store open for long ends what another was killed in.
+    # It was there before: a program that has the store open for long ends the commit that another was killed in.
     other = Writer(proofs, path, "immediate")
     environment = {"LD_PRELOAD": proofs.interposer, "INTERPOSE_FOLDER": folder, "INTERPOSE_CALLS": folder + ".calls"}
     if strangers:

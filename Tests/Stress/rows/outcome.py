@@ -1,4 +1,4 @@
-"""A commit that fails so late that it may have happened: nothing has changed, or nobody says so; and no second time."""
+"""A commit that fails so late that it may have happened: no change, or an unknown outcome; and no second time."""
 import os
 import pathlib
 import shutil
@@ -50,7 +50,7 @@ def first_call(proofs, folder):
 
 
 def overwritten(proofs, folder, call):
-    """The journal's fsync fails once: an error, and the old values, in memory and for whoever opens it after a kill."""
+    """The journal's fsync fails once: an error, and the old values, in memory and at the next opening after a kill."""
     path = folder + "/store.sqlite"
     writer = start(proofs, folder, INTERPOSE_FAIL=f"{call}:5:once")
     begun(writer)
@@ -70,7 +70,7 @@ def overwritten(proofs, folder, call):
 
 
 def unknown(proofs, folder, is_killed):
-    """No fsync succeeds for a while: nobody knows, nothing more is written, and then what is there counts."""
+    """No fsync succeeds for a while: the outcome is unknown, nothing more is written, and then what is there counts."""
     path, switch = folder + "/store.sqlite", folder + ".broken"
     writer = start(proofs, folder, INTERPOSE_UNSYNCED=switch)
     begun(writer)

@@ -29,7 +29,7 @@ def does(writer, line, expected="ok"):
 
 
 def other_database(proofs, path):
-    """A copy that somebody restores: whole, with one key."""
+    """A copy that an administrator restores: whole, with one key."""
     name = os.path.dirname(path) + "/other.sqlite"
     writer = Writer(proofs, name, "immediate")
     does(writer, "set old 1")

@@ -74,7 +74,7 @@ let reader = { try decoder.decode(Int.self, from: $0) }
 note("closure", try reader(5))
 note("flags", try decoder.decode([Bool].self, from: [NSNumber(value: 1), NSNumber(value: 0)]))
 
-// Errors name the place.
+// Errors name the path.
 note("kind", try decoder.decode([Seafood].self, from: [["name": 1]] as [Any]))
 note("missing", try decoder.decode([Seafood].self, from: [["tags": ["a"]]] as [Any]))
 note("array", try decoder.decode(Seafood.self, from: [1, 2]))

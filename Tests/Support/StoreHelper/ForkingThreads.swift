@@ -177,7 +177,7 @@ func forkOrphan(_ file: String, isOtherThread: Bool) throws {
     _exit(0)
 }
 
-/// Whether an event tells that another program's file, which stands in the store's place for a while, cannot be read.
+/// Whether an event tells that another program's file, which has the store's name for a while, cannot be read.
 private func tellsOfDamage(_ store: DefaultsStore, _ file: String) throws -> Bool {
     let told = Flag()
     let watch = try store.watchEvents { if case .unreadable = $0 { told.raise() } }

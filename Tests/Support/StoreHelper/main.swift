@@ -364,7 +364,7 @@ private func changeStranded(_ file: String, _ durability: DefaultsDurability) th
 }
 
 /// Says the file of a store with this name, and whether the program is privileged.
-func place(_ name: String) throws {
+func sayFile(_ name: String) throws {
     var options = DefaultsStore.Options()
     options.isReadOnly = true
     say("\(cs_is_privileged()) \(try DefaultsStore.open(name, options: options).file ?? "nowhere")")
@@ -437,7 +437,7 @@ do {
     case "watch": try watch(file, key: argument(3), last: Int64(argument(4)) ?? 0)
     case "fill": try fill(file, filler: argument(3))
     case "visit": visit()
-    case "where": try place(file)
+    case "where": try sayFile(file)
     case "settle": try settle(file)
     case "managed": try managed(file, file: argument(3))
     case "probe": probe(file)

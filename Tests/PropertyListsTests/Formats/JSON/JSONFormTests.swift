@@ -55,7 +55,7 @@ import Testing
             (#"{"$uid":-1}"#, "Expected 32 bits, found -1"),
             (#"{"$real":"one"}"#, #"Expected "inf", "-inf" or "nan", found "one""#),
         ])
-    func namesPlaces(_ text: String, _ message: String) throws {
+    func namesPaths(_ text: String, _ message: String) throws {
         let list = try PropertyList(parsing: Array(text.utf8), as: .json)
         let error = #expect(throws: PropertyListError.self) { try list.valueOfJSONForm() }
         #expect(error?.description == message)

@@ -17,7 +17,7 @@ import Testing
         #expect(try PropertyList(parsing: Array(new.utf8)) == list)
         #expect(try list.laidOut(as: new) == new)
 
-        let (before, after) = (CommentPlaces(of: old), CommentPlaces(of: new))
+        let (before, after) = (CommentOrder(of: old), CommentOrder(of: new))
         for (path, comments) in before.comments {
             guard let found = after.comments[path] else { continue }
             // New keys stand behind the comments that end the last value's line.
@@ -81,7 +81,7 @@ private struct CommentedFile {
 
     private mutating func one(in count: Int) -> Bool { Int.random(in: 0..<count, using: &random) == 0 }
 
-    /// What stands between two elements.
+    /// The text between two elements.
     private mutating func gap(_ depth: Int) -> String {
         var gap = ""
         if one(in: 4) { gap += " " + comment() }
@@ -183,7 +183,7 @@ private struct Changer {
 
 /// The comments before each key, and the order of keys, of dictionaries that stand in dictionaries alone: read by the
 /// tags, without the reader.
-private struct CommentPlaces {
+private struct CommentOrder {
     /// By the path; a value has its key's path and "=", a container's end the path of a key "/".
     var comments: [String: [String]] = [:]
     var keys: [String: [String]] = [:]

@@ -1,4 +1,4 @@
-// What another package does with this one's products: a store, the coders alone, property lists alone.
+// A package that uses this one's products: a store, the coders alone, property lists alone.
 import KVCodable
 import KeyValueCoder
 import PropertyLists
